@@ -1,0 +1,291 @@
+//! The page format `utmost-page/1`.
+
+use schedulers::Kind;
+use serde::{Deserialize, Serialize};
+
+/// A page: its resources and how each of them is discovered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    /// `utmost-page/1`.
+    pub format: String,
+    /// The page's name, as used on the command line.
+    pub name: String,
+    /// Where it comes from.
+    pub source: Source,
+    /// Width and height of the viewport, in CSS pixels.
+    pub viewport: [u32; 2],
+    /// The hosts that serve its resources.
+    pub origins: Vec<Origin>,
+    /// The resources by ID; 0 is the document.
+    pub resources: Vec<PageResource>,
+}
+
+/// Where a page comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// How it was made.
+    pub kind: SourceKind,
+    /// What it was made from: a package and version, a recording, a paper.
+    pub from: String,
+    /// The licence of what it was made from.
+    pub licence: String,
+    /// SHA-256 of the file that it was made from, in hex, when there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+/// How a page was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SourceKind {
+    /// Recorded in a browser by us.
+    Recorded,
+    /// Imported from somebody's recording.
+    Imported,
+    /// Made by a seeded generator.
+    Generated,
+    /// Made by hand.
+    Hand,
+}
+
+/// A host that serves resources of the page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// Host name.
+    pub host: String,
+    /// Whose it is.
+    pub party: Party,
+}
+
+/// Whose a host is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Party {
+    /// The site's own.
+    First,
+    /// Somebody else's.
+    Third,
+}
+
+/// One resource of a page.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of the page format")]
+pub struct PageResource {
+    /// Index in the page; 0 is the document.
+    pub id: usize,
+    /// Path on its origin, beginning with a slash.
+    pub url: String,
+    /// Index into the page's origins.
+    #[serde(default)]
+    pub origin: usize,
+    /// The kind that the page's author gives it.
+    pub kind: PageKind,
+    /// MIME type.
+    pub mime: String,
+    /// HTTP status; a 404 is part of a page.
+    #[serde(default = "ok", skip_serializing_if = "is_ok")]
+    pub status: u16,
+    /// Bytes of the body on the wire.
+    pub bytes: u64,
+    /// Bytes of the decoded body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoded_bytes: Option<u64>,
+    /// Milliseconds that the server thinks before the response's first byte is ready.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub wait_ms: f64,
+    /// A body that the server gets in pieces; empty: it has the whole body after `wait_ms`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chunks: Vec<Chunk>,
+    /// How a script is run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<Script>,
+    /// Referenced in the document's head.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub in_head: bool,
+    /// Asked for by a preload hint.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub preload: bool,
+    /// Loaded lazily; the load event does not wait for it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lazy: bool,
+    /// The `fetchpriority` attribute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetchpriority: Option<FetchPriority>,
+    /// Referenced after the first image of the document.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub after_first_image: bool,
+    /// The main document.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub main: bool,
+    /// On the critical path.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub critical: bool,
+    /// In the above-the-fold set.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub above_fold: bool,
+    /// A hero image.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hero: bool,
+    /// Order of evaluation on the main thread; without it: by ID.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eval_order: Option<u32>,
+    /// Milliseconds of main-thread time to apply (CSS) or execute (JS) it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub exec_ms: f64,
+    /// The `Vary` response field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vary: Option<String>,
+    /// The `ETag` response field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+    /// What the recording browser signalled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub browser: Option<BrowserPriority>,
+    /// How it is discovered.
+    pub trigger: Trigger,
+}
+
+/// What a page's author calls a kind of resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum PageKind {
+    Html,
+    Css,
+    Js,
+    Font,
+    Image,
+    Media,
+    Xhr,
+    Other,
+}
+
+/// A piece of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chunk {
+    /// Milliseconds after the request at which the server has it.
+    pub at_ms: f64,
+    /// Its bytes on the wire.
+    pub bytes: u64,
+}
+
+/// How a script is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names of the HTML attributes")]
+pub enum Script {
+    Sync,
+    Async,
+    Defer,
+    Module,
+}
+
+/// The `fetchpriority` attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the values of the HTML attribute")]
+pub enum FetchPriority {
+    High,
+    Low,
+    Auto,
+}
+
+/// What a browser signals, in RFC 9218's terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BrowserPriority {
+    /// 0 (first) to 7 (last).
+    pub urgency: u8,
+    /// Whether the response is useful in parts.
+    #[serde(default)]
+    pub incremental: bool,
+}
+
+/// How a resource is discovered: `delay_ms` after its event and after all `needs` are applied.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trigger {
+    /// The event.
+    pub on: Event,
+    /// The resource that the event is about; for `nav`, `style_applied`, `dcl`, `load`: 0.
+    #[serde(default)]
+    pub of: usize,
+    /// For `bytes`: the decoded byte of `of` that must have arrived in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub byte: Option<u64>,
+    /// Resources that must be applied as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<usize>,
+    /// Milliseconds from the event to the discovery.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub delay_ms: f64,
+}
+
+/// The event that a discovery waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// t0, for the document only.
+    Nav,
+    /// A decoded byte of `of` has arrived in order.
+    Bytes,
+    /// `of` has fully arrived.
+    Complete,
+    /// `of`, a stylesheet, has fully arrived; it is then parsed (the delay).
+    CssImport,
+    /// `of` and every earlier render-blocking stylesheet are applied.
+    CssApplied,
+    /// Every render-blocking stylesheet is applied.
+    StyleApplied,
+    /// Script `of` has begun to execute.
+    Exec,
+    /// Script `of`'s execution has ended.
+    Timer,
+    /// DOMContentLoaded: the document and all sync and defer scripts are applied.
+    Dcl,
+    /// The load event.
+    Load,
+}
+
+impl PageResource {
+    /// What a scheduler may know of this resource.
+    pub fn for_scheduler(&self) -> schedulers::Resource {
+        schedulers::Resource {
+            kind: Kind::of_mime(&self.mime),
+            main: self.main,
+            in_head: self.in_head,
+            critical: self.critical,
+            above_fold: self.above_fold,
+            after_first_image: self.after_first_image,
+            asynchronous: self.script == Some(Script::Async),
+            deferred: matches!(self.script, Some(Script::Defer | Script::Module)),
+            preload: self.preload,
+            browser: self.browser.map(|it| (it.urgency, it.incremental)),
+            body_bytes: Some(self.bytes),
+        }
+    }
+}
+
+fn ok() -> u16 {
+    200
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_ok(status: &u16) -> bool {
+    *status == 200
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}

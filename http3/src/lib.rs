@@ -1,0 +1,1 @@
+//! HTTP/3 on the wire, for both ends: frames, settings, priority signals, errors. No I/O.

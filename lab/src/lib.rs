@@ -1,0 +1,1 @@
+//! Engines, links and experiments: a page loaded under a scheme, on a network, many times.
