@@ -1,1 +1,13 @@
-//! A client that plays a page back by its dependency trace: a core without I/O, and one event loop.
+//! A client that plays a page back: it asks for each resource when a browser would have discovered it.
+//!
+//! [`playback`] is the browser's model, pure. [`Client`] joins it to HTTP/3 over quiche, without socket
+//! and clock; [`event_loop`] is the one place that has both. What happened is in the qlog that the client
+//! writes: times and metrics are computed from it, not from counters in here.
+
+mod connection;
+pub mod event_loop;
+mod options;
+pub mod playback;
+
+pub use connection::{Client, ConnectError, Outcome, Problem};
+pub use options::{Options, Verify};

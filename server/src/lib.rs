@@ -1,1 +1,27 @@
-//! An HTTP/3 server whose send order is a plug-in: a core without I/O, and one event loop.
+//! An HTTP/3 server whose send order is a plug-in.
+//!
+//! [`Server`] is the core: datagrams in, datagrams out, and the time of the next call; it has no socket
+//! and no clock. [`event_loop`] is the one place that has both. A datagram's way in: [`Server::receive`]
+//! finds the connection by its ID (`router`), quiche decrypts, `http3` parses, the [`site`] answers, and
+//! the answer waits in the send queue. A packet's way out: the scheduler picks a stream, one packet's
+//! worth of it goes before the transport, and quiche encrypts it (`connection`, `send_loop`).
+
+mod connection;
+pub mod event_loop;
+mod limits;
+mod options;
+mod pace;
+mod qlog_events;
+mod router;
+mod send_buffer;
+mod send_loop;
+mod send_queue;
+pub mod site;
+mod tls;
+
+pub use limits::Limits;
+pub use options::{CongestionControl, Options, SignalUse};
+pub use pace::Pace;
+pub use router::{Server, Transmit};
+pub use tls::{Identity, TlsError};
+

@@ -1,0 +1,395 @@
+//! One page load: quiche below, HTTP/3 in the middle, the playback above.
+
+use crate::playback::Playback;
+use crate::{Options, Verify};
+use corpus::Page;
+use http3::{Event, Header, NameValue, Role, Session, Settings, Signal, StreamId};
+use ring::rand::{SecureRandom, SystemRandom};
+use schedulers::ClientHalf;
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::BufWriter;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A client that loads one page over one connection, without socket and clock.
+pub struct Client {
+    quic: quiche::Connection,
+    session: Session,
+    page: Arc<Page>,
+    playback: Playback,
+    half: Option<Box<dyn ClientHalf + Send>>,
+    keep_bodies: bool,
+    /// When the client was made; the playback counts from here.
+    epoch: Instant,
+    connect_until: Option<Instant>,
+    established: bool,
+    control: VecDeque<(StreamId, Vec<u8>)>,
+    /// Discovered, and waiting for a stream.
+    waiting: VecDeque<usize>,
+    responses: BTreeMap<StreamId, Receiving>,
+    outcome: Outcome,
+    next_stream: u64,
+    scratch: Vec<u8>,
+}
+
+/// A response under way.
+struct Receiving {
+    resource: usize,
+    body_bytes: u64,
+    status: u16,
+}
+
+/// How a page load ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Every resource of the page was asked for and answered.
+    pub completed: bool,
+    /// What went otherwise than the page says.
+    pub problems: Vec<Problem>,
+    /// The bodies by resource, if they were to be kept.
+    pub bodies: BTreeMap<usize, Vec<u8>>,
+}
+
+/// Something that went otherwise than the page says.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// Another status than the page's.
+    #[error("{url}: status {status}, the page says {expected}")]
+    Status {
+        /// The resource.
+        url: String,
+        /// What the server said.
+        status: u16,
+        /// What the page says.
+        expected: u16,
+    },
+    /// A body of another size than the page's.
+    #[error("{url}: {bytes} bytes, the page says {expected}")]
+    Size {
+        /// The resource.
+        url: String,
+        /// What the server sent.
+        bytes: u64,
+        /// What the page says.
+        expected: u64,
+    },
+    /// The server reset the response.
+    #[error("{url}: reset by the server with code {code:#x}")]
+    Reset {
+        /// The resource.
+        url: String,
+        /// The HTTP/3 error code.
+        code: u64,
+    },
+    /// The connection ended before the page was loaded.
+    #[error("connection lost: {0}")]
+    Connection(String),
+}
+
+/// A connection that cannot even be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The file of certificate authorities is of no use.
+    #[error("{0}: holds no certificates in PEM form")]
+    Authorities(PathBuf),
+    /// The log cannot be written.
+    #[error("{path}: {source}")]
+    Log {
+        /// The log.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The transport refused.
+    #[error("transport: {0}")]
+    Transport(#[from] quiche::Error),
+    /// The system gave no randomness.
+    #[error("no randomness from the system")]
+    Random,
+}
+
+const NO_ERROR: u64 = 0x100;
+
+impl Client {
+    /// A client at `local` that will load `page` from `server`.
+    pub fn connect(
+        page: Arc<Page>,
+        local: SocketAddr,
+        server: SocketAddr,
+        options: &Options,
+        now: Instant,
+    ) -> Result<Self, ConnectError> {
+        let mut config = transport_config(options)?;
+        let mut id = [0; 16];
+        SystemRandom::new().fill(&mut id).map_err(|_| ConnectError::Random)?;
+        let scid = quiche::ConnectionId::from_ref(&id);
+        let host = page.origins.first().map_or("localhost", |it| it.host.as_str());
+        let name = if options.verify == Verify::Nobody { host } else { "localhost" };
+        let mut quic = quiche::connect(Some(name), &scid, local, server, &mut config)?;
+        if let Some(path) = &options.qlog_file {
+            let file = File::create(path).map_err(|source| ConnectError::Log { path: path.clone(), source })?;
+            let title = format!("utmost client, page {}", page.name);
+            quic.set_qlog(Box::new(BufWriter::new(file)), title, page.name.clone());
+        }
+        Ok(Self {
+            quic,
+            session: Session::new(Role::Client, Settings::default(), http3::Limits::default()),
+            playback: Playback::new(Arc::clone(&page)),
+            half: options.scheme.as_ref().map(schedulers::Scheme::client_half),
+            keep_bodies: options.keep_bodies,
+            page,
+            epoch: now,
+            connect_until: Some(now + options.connect_within),
+            established: false,
+            control: VecDeque::new(),
+            waiting: VecDeque::new(),
+            responses: BTreeMap::new(),
+            outcome: Outcome::default(),
+            next_stream: 0,
+            scratch: vec![0; 65_536],
+        })
+    }
+
+    /// A datagram came.
+    pub fn receive(&mut self, datagram: &mut [u8], info: quiche::RecvInfo, now: Instant) {
+        // quiche closes the connection itself where an error asks for it.
+        self.quic.recv(datagram, info).ok();
+        if self.quic.is_established() {
+            self.start(now);
+            self.read_streams(now);
+            self.request_due(now);
+        }
+    }
+
+    /// It is the time that `next_timeout` said.
+    pub fn on_timeout(&mut self, now: Instant) {
+        if self.quic.timeout_instant().is_some_and(|it| it <= now) {
+            self.quic.on_timeout();
+        }
+        if self.connect_until.is_some_and(|it| it <= now) {
+            self.connect_until = None;
+            self.lose("no answer to the handshake in time; is an HTTP/3 server there?".to_owned());
+            self.quic.close(false, 0, b"").ok();
+        }
+        if self.established {
+            self.request_due(now);
+        }
+    }
+
+    /// The next datagram, written to `out`: its size.
+    pub fn transmit(&mut self, out: &mut [u8]) -> Option<usize> {
+        self.write_control();
+        match self.quic.send(out) {
+            Ok((bytes, _)) => Some(bytes),
+            Err(quiche::Error::Done) => None,
+            Err(error) => {
+                self.lose(error.to_string());
+                None
+            }
+        }
+    }
+
+    /// When `on_timeout` is to be called.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let playback = self.playback.next_timeout_us().filter(|_| self.established);
+        let playback = playback.map(|us| self.epoch + std::time::Duration::from_micros(us));
+        [self.quic.timeout_instant(), self.connect_until, playback].into_iter().flatten().min()
+    }
+
+    /// How it ended, once it has: the page is loaded and the connection closed, or lost.
+    pub fn outcome(&mut self) -> Option<&Outcome> {
+        if self.quic.is_closed() || self.quic.is_draining() {
+            self.note_end();
+            return Some(&self.outcome);
+        }
+        None
+    }
+
+    fn note_end(&mut self) {
+        if self.outcome.completed || self.outcome.problems.iter().any(|it| matches!(it, Problem::Connection(_))) {
+            return;
+        }
+        let reason = match (self.quic.peer_error(), self.quic.local_error()) {
+            (Some(it), _) => format!("closed by the server, code {:#x} {}", it.error_code, String::from_utf8_lossy(&it.reason)),
+            (_, Some(it)) => format!("closed, code {:#x} {}", it.error_code, String::from_utf8_lossy(&it.reason)),
+            _ if self.quic.is_timed_out() => "nothing came for too long".to_owned(),
+            _ => "closed".to_owned(),
+        };
+        self.lose(reason);
+    }
+
+    fn lose(&mut self, reason: String) {
+        self.outcome.problems.push(Problem::Connection(reason));
+    }
+
+    fn micros(&self, now: Instant) -> u64 {
+        u64::try_from(now.saturating_duration_since(self.epoch).as_micros()).unwrap_or(u64::MAX)
+    }
+
+    fn start(&mut self, now: Instant) {
+        if std::mem::replace(&mut self.established, true) {
+            return;
+        }
+        self.connect_until = None;
+        self.control = self.session.opening().into();
+        self.write_control();
+        self.playback.start(self.micros(now));
+    }
+
+    fn write_control(&mut self) {
+        while let Some((stream, bytes)) = self.control.front_mut() {
+            let Ok(taken) = self.quic.stream_send(stream.0, bytes, false) else { return };
+            bytes.drain(..taken);
+            if !bytes.is_empty() {
+                return;
+            }
+            self.control.pop_front();
+        }
+    }
+
+    /// Asks for what has been discovered by now, in order of discovery.
+    fn request_due(&mut self, now: Instant) {
+        let now_us = self.micros(now);
+        self.waiting.extend(self.playback.due(now_us));
+        while let Some(resource) = self.waiting.front().copied() {
+            if !self.request(resource) {
+                return;
+            }
+            self.waiting.pop_front();
+        }
+    }
+
+    /// Opens a request; false: the server allows no further stream now.
+    fn request(&mut self, resource: usize) -> bool {
+        let stream = StreamId(self.next_stream);
+        let fields = self.request_headers(stream, resource);
+        let Ok(frame) = self.session.encode_headers(&fields) else { return true };
+        match self.quic.stream_send(stream.0, &frame, true) {
+            Ok(taken) if taken == frame.len() => {}
+            // A request that fits only in part cannot be taken back; the rest follows like control data.
+            Ok(taken) => self.control.push_back((stream, frame[taken..].to_vec())),
+            Err(_) => return false,
+        }
+        self.next_stream += 4;
+        http3::log::headers_created(self.quic.qlog_streamer(), stream, &fields, frame.len());
+        self.responses.insert(stream, Receiving { resource, body_bytes: 0, status: 0 });
+        true
+    }
+
+    fn request_headers(&mut self, stream: StreamId, resource: usize) -> Vec<Header> {
+        let known = &self.page.resources[resource];
+        let host = self.page.origins.get(known.origin).map_or("localhost", |it| it.host.as_str());
+        let mut fields = vec![
+            Header::new(b":method", b"GET"),
+            Header::new(b":scheme", b"https"),
+            Header::new(b":authority", host.as_bytes()),
+            Header::new(b":path", known.url.as_bytes()),
+            Header::new(b"user-agent", b"utmost"),
+        ];
+        let signals = self.half.as_mut().map(|it| it.request(stream, &known.for_scheduler())).unwrap_or_default();
+        for signal in signals {
+            if let Signal::Extensible { urgency, incremental, .. } = signal {
+                let value = http3::priority_field(urgency, incremental);
+                if !value.is_empty() {
+                    fields.push(Header::new(b"priority", value.as_bytes()));
+                }
+            }
+        }
+        fields
+    }
+
+    fn read_streams(&mut self, now: Instant) {
+        for stream in self.quic.readable().map(StreamId) {
+            loop {
+                let read = match self.quic.stream_recv(stream.0, &mut self.scratch) {
+                    Ok((bytes, fin)) => self.session.receive(stream, &self.scratch[..bytes], fin).map(|()| fin),
+                    Err(quiche::Error::StreamReset(code)) => self.session.stream_reset(stream, code).map(|()| true),
+                    Err(_) => break,
+                };
+                while let Some(event) = self.session.poll() {
+                    self.on_event(event, now);
+                }
+                match read {
+                    Ok(false) => {}
+                    Ok(true) => break,
+                    Err(error) => {
+                        self.lose(format!("{error} on stream {}", stream.0));
+                        self.quic.close(true, error.code(), error.to_string().as_bytes()).ok();
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn on_event(&mut self, event: Event, now: Instant) {
+        let now_us = self.micros(now);
+        match event {
+            Event::Headers { stream, headers, .. } => {
+                http3::log::headers_parsed(self.quic.qlog_streamer(), stream, &headers);
+                let status = headers.iter().find(|it| it.name() == b":status").map(|it| it.value().to_vec());
+                let status = status.and_then(|it| String::from_utf8(it).ok()?.parse().ok()).unwrap_or(0);
+                if let Some(receiving) = self.responses.get_mut(&stream) {
+                    receiving.status = status;
+                }
+            }
+            Event::Data { stream, bytes } => {
+                let Some(receiving) = self.responses.get_mut(&stream) else { return };
+                receiving.body_bytes += bytes.len() as u64;
+                self.playback.arrived(receiving.resource, receiving.body_bytes, now_us);
+                if self.keep_bodies {
+                    self.outcome.bodies.entry(receiving.resource).or_default().extend(bytes);
+                }
+            }
+            Event::Finished { stream } => self.finish(stream, None, now_us),
+            Event::Reset { stream, code } => self.finish(stream, Some(code), now_us),
+            _ => {}
+        }
+    }
+
+    /// A response is over; a page load goes on as a browser's does, whatever the response was.
+    fn finish(&mut self, stream: StreamId, reset: Option<u64>, now_us: u64) {
+        let Some(receiving) = self.responses.remove(&stream) else { return };
+        http3::log::data_parsed(self.quic.qlog_streamer(), stream, receiving.body_bytes);
+        self.session.forget(stream);
+        let known = &self.page.resources[receiving.resource];
+        let url = known.url.clone();
+        if let Some(code) = reset {
+            self.outcome.problems.push(Problem::Reset { url, code });
+        } else if receiving.status != known.status {
+            self.outcome.problems.push(Problem::Status { url, status: receiving.status, expected: known.status });
+        } else if receiving.body_bytes != known.bytes {
+            self.outcome.problems.push(Problem::Size { url, bytes: receiving.body_bytes, expected: known.bytes });
+        }
+        if self.keep_bodies {
+            self.outcome.bodies.entry(receiving.resource).or_default();
+        }
+        self.playback.completed(receiving.resource, now_us);
+        if self.playback.is_done() && self.waiting.is_empty() && self.responses.is_empty() {
+            self.outcome.completed = true;
+            self.quic.close(true, NO_ERROR, b"done").ok();
+        }
+    }
+}
+
+fn transport_config(options: &Options) -> Result<quiche::Config, ConnectError> {
+    let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION)?;
+    config.set_application_protos(&[b"h3"])?;
+    config.verify_peer(options.verify != Verify::Nobody);
+    if let Verify::Authorities(path) = &options.verify {
+        let text = path.to_str().ok_or_else(|| ConnectError::Authorities(path.clone()))?;
+        config.load_verify_locations_from_file(text).map_err(|_| ConnectError::Authorities(path.clone()))?;
+    }
+    config.set_max_idle_timeout(u64::try_from(options.idle.as_millis()).unwrap_or(u64::MAX));
+    config.set_max_recv_udp_payload_size(options.udp_payload_bytes);
+    config.set_initial_max_data(options.receive_bytes);
+    config.set_initial_max_stream_data_bidi_local(options.stream_receive_bytes);
+    config.set_initial_max_stream_data_bidi_remote(options.stream_receive_bytes);
+    config.set_initial_max_stream_data_uni(options.stream_receive_bytes);
+    config.set_initial_max_streams_bidi(0);
+    config.set_initial_max_streams_uni(16);
+    Ok(config)
+}

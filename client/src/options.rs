@@ -1,0 +1,56 @@
+//! What a client is told when it starts.
+
+use schedulers::Scheme;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How a client runs.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The scheme whose client half decides what is signalled; none: nothing is.
+    pub scheme: Option<Scheme>,
+    /// Whom to trust.
+    pub verify: Verify,
+    /// Where to write the connection's qlog.
+    pub qlog_file: Option<PathBuf>,
+    /// Whether to keep the bodies.
+    pub keep_bodies: bool,
+    /// Bytes that the server may send on the connection before they are read.
+    pub receive_bytes: u64,
+    /// Bytes that the server may send on a stream before they are read.
+    pub stream_receive_bytes: u64,
+    /// Largest UDP payload taken, in bytes.
+    pub udp_payload_bytes: usize,
+    /// How long the handshake may take.
+    pub connect_within: Duration,
+    /// The connection ends after this long without a packet.
+    pub idle: Duration,
+}
+
+/// Whom a client trusts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verify {
+    /// Any certificate: for self-signed ones on loopback.
+    Nobody,
+    /// The certificate authorities in this PEM file.
+    Authorities(PathBuf),
+    /// The system's certificate authorities.
+    System,
+}
+
+impl Default for Options {
+    /// The receive windows are Chromium's.
+    fn default() -> Self {
+        Self {
+            scheme: None,
+            verify: Verify::System,
+            qlog_file: None,
+            keep_bodies: false,
+            receive_bytes: 15_728_640,
+            stream_receive_bytes: 6_291_456,
+            udp_payload_bytes: 65_527,
+            connect_within: Duration::from_secs(10),
+            idle: Duration::from_secs(30),
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! One connection: quiche below, HTTP/3 in the middle, the site above, and the send loop beside them.
+
+use crate::send_loop::{Datagram, SendLoop};
+use crate::site::{Availability, Body, Request, Response, Site};
+use crate::{Options, SignalUse};
+use http3::{Event, Header, Role, Session, Settings, Signal, StreamId};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// One connection of the server.
+pub(crate) struct Connection {
+    quic: quiche::Connection,
+    session: Session,
+    opened: bool,
+    /// Bytes for our own unidirectional streams that the transport had no room for.
+    control: Vec<(StreamId, Vec<u8>)>,
+    sender: SendLoop,
+    site: Arc<dyn Site>,
+    signals: SignalUse,
+    alt_svc_port: Option<u16>,
+    /// Streams whose `PRIORITY_UPDATE` counts more than the header that comes later (RFC 9218 7).
+    updated: BTreeSet<StreamId>,
+    requests: BTreeSet<StreamId>,
+    streams_limit: u64,
+}
+
+/// HTTP/3's "no error".
+const NO_ERROR: u64 = 0x100;
+
+impl Connection {
+    pub(crate) fn new(quic: quiche::Connection, site: Arc<dyn Site>, options: &Options) -> Self {
+        Self {
+            quic,
+            session: Session::new(Role::Server, Settings::default(), options.limits.http3.clone()),
+            opened: false,
+            control: Vec::new(),
+            sender: SendLoop::new(options),
+            site,
+            signals: options.signals,
+            alt_svc_port: options.alt_svc_port,
+            updated: BTreeSet::new(),
+            requests: BTreeSet::new(),
+            streams_limit: options.limits.streams,
+        }
+    }
+
+    /// The transport, for the router: connection IDs, timers, the end.
+    pub(crate) fn quic(&mut self) -> &mut quiche::Connection {
+        &mut self.quic
+    }
+
+    /// A datagram came. What is wrong with it costs the sender, not the server.
+    pub(crate) fn receive(&mut self, datagram: &mut [u8], info: quiche::RecvInfo, now: Instant, scratch: &mut [u8]) {
+        // quiche closes the connection itself where an error asks for it.
+        self.quic.recv(datagram, info).ok();
+        if self.quic.is_established() || self.quic.is_in_early_data() {
+            self.open_streams();
+            self.read_streams(scratch);
+            while let Some(event) = self.session.poll() {
+                self.on_event(event, now);
+            }
+        }
+        self.sender.received(&mut self.quic);
+    }
+
+    /// A timer of the transport has fired.
+    pub(crate) fn timer_fired(&mut self) {
+        self.quic.on_timeout();
+        self.sender.timer_fired();
+    }
+
+    /// The next datagram, if one may go now.
+    pub(crate) fn datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
+        self.write_control();
+        match self.sender.datagram(&mut self.quic, now, out) {
+            Ok(datagram) => datagram,
+            Err(error) => {
+                log_close(&mut self.quic, http3::ErrorCode::InternalError.value(), &error.to_string());
+                None
+            }
+        }
+    }
+
+    /// When the connection wants to be called again.
+    pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
+        [self.quic.timeout_instant(), self.sender.next_wakeup(now)].into_iter().flatten().min()
+    }
+
+    /// Announces that no further request will be answered.
+    pub(crate) fn go_away(&mut self) {
+        let next = self.requests.last().map_or(0, |it| it.0 + 4);
+        let frame = self.session.goaway(next);
+        self.control.push((StreamId(3), frame));
+        self.write_control();
+    }
+
+    /// Ends a draining connection whose responses have all gone; says whether it has ended.
+    pub(crate) fn finish(&mut self) -> bool {
+        if self.sender.is_empty() && !self.quic.is_closed() {
+            self.quic.close(true, NO_ERROR, b"server is going away").ok();
+        }
+        self.quic.is_closed() || self.quic.is_draining()
+    }
+
+    fn open_streams(&mut self) {
+        if !std::mem::replace(&mut self.opened, true) {
+            self.control = self.session.opening();
+            for (stream, _) in &self.control {
+                // Before any response: what these streams carry is small and others wait for it.
+                self.quic.stream_priority(stream.0, 0, false).ok();
+            }
+            self.write_control();
+        }
+    }
+
+    fn write_control(&mut self) {
+        while let Some((stream, bytes)) = self.control.first_mut() {
+            let Ok(taken) = self.quic.stream_send(stream.0, bytes, false) else { return };
+            bytes.drain(..taken);
+            if !bytes.is_empty() {
+                return;
+            }
+            self.control.remove(0);
+        }
+    }
+
+    fn read_streams(&mut self, scratch: &mut [u8]) {
+        for stream in self.quic.readable().map(StreamId) {
+            loop {
+                let read = match self.quic.stream_recv(stream.0, scratch) {
+                    Ok((bytes, fin)) => self.session.receive(stream, &scratch[..bytes], fin).map(|()| fin),
+                    Err(quiche::Error::StreamReset(code)) => self.session.stream_reset(stream, code).map(|()| true),
+                    Err(_) => break,
+                };
+                match read {
+                    Ok(false) => {}
+                    Ok(true) => break,
+                    Err(error) => {
+                        self.fail(stream, &error);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// An error of the peer's: ends the stream or the connection, as RFC 9114 section 8 says.
+    fn fail(&mut self, read_from: StreamId, error: &http3::Error) {
+        match error.stream() {
+            Some(stream) => {
+                self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, error.code()).ok();
+                self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, error.code()).ok();
+                self.sender.drop_response(&mut self.quic, stream);
+            }
+            None => {
+                let reason = format!("{error} on stream {}", read_from.0);
+                log_close(&mut self.quic, error.code(), &reason);
+            }
+        }
+    }
+
+    fn on_event(&mut self, event: Event, now: Instant) {
+        match event {
+            Event::Headers { stream, headers, .. } => self.on_request(stream, &headers, now),
+            Event::Priority(signal) if self.signals.uses_signals() => {
+                let Signal::Extensible { stream, .. } = signal else { return };
+                if !self.requests.contains(&stream) && (self.updated.len() as u64) < self.streams_limit {
+                    self.updated.insert(stream);
+                }
+                self.sender.signal(&mut self.quic, signal);
+            }
+            Event::Reset { stream, code } => {
+                // The client took its request back: the response is of no use.
+                self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
+                self.sender.drop_response(&mut self.quic, stream);
+            }
+            _ => {}
+        }
+    }
+
+    fn on_request(&mut self, stream: StreamId, headers: &[Header], now: Instant) {
+        self.forget_finished();
+        self.requests.insert(stream);
+        let request = Request::from_headers(headers);
+        http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers);
+        let mut response = self.site.respond(&request);
+        let resource = if self.signals.uses_knowledge() {
+            response.resource
+        } else {
+            schedulers::Resource { body_bytes: response.resource.body_bytes, ..schedulers::Resource::default() }
+        };
+        let fields = response_headers(&response, self.alt_svc_port);
+        if request.method == "HEAD" {
+            response.body = Body::Empty;
+            response.ready.clear();
+        }
+        let Ok(mut head) = self.session.encode_headers(&fields) else {
+            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, http3::ErrorCode::InternalError.value()).ok();
+            return;
+        };
+        http3::log::headers_created(self.quic.qlog_streamer(), stream, &fields, head.len());
+        if response.body.bytes() > 0 {
+            head.extend(http3::data_frame_header(response.body.bytes()));
+            http3::log::data_created(self.quic.qlog_streamer(), stream, response.body.bytes());
+        }
+        let availability = Availability::new(&response, now);
+        self.sender.respond(&mut self.quic, stream, &resource, (head, response.body, availability));
+        self.obey_header(stream, &request);
+    }
+
+    /// The `priority` field of a request, unless a `PRIORITY_UPDATE` has said something newer.
+    fn obey_header(&mut self, stream: StreamId, request: &Request) {
+        if self.updated.remove(&stream) || !self.signals.uses_signals() {
+            return;
+        }
+        let Some(priority) = request.priority.as_deref().and_then(|it| http3::parse_priority(it).ok()) else { return };
+        let signal = Signal::Extensible {
+            stream,
+            urgency: priority.urgency.unwrap_or(3),
+            incremental: priority.incremental.unwrap_or(false),
+        };
+        self.sender.signal(&mut self.quic, signal);
+    }
+
+    fn forget_finished(&mut self) {
+        let (quic, session, sender) = (&self.quic, &mut self.session, &self.sender);
+        self.requests.retain(|stream| {
+            let over = !sender.contains(*stream) && quic.stream_closed(stream.0);
+            if over {
+                session.forget(*stream);
+            }
+            !over
+        });
+    }
+}
+
+fn response_headers(response: &Response, alt_svc_port: Option<u16>) -> Vec<Header> {
+    let mut fields = vec![
+        Header::new(b":status", response.status.to_string().as_bytes()),
+        Header::new(b"server", b"utmost"),
+        Header::new(b"content-length", response.body.bytes().to_string().as_bytes()),
+    ];
+    fields.extend(response.headers.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())));
+    if let Some(port) = alt_svc_port {
+        fields.push(Header::new(b"alt-svc", format!("h3=\":{port}\"; ma=86400").as_bytes()));
+    }
+    fields
+}
+
+fn log_close(quic: &mut quiche::Connection, code: u64, reason: &str) {
+    quic.close(true, code, reason.as_bytes()).ok();
+}

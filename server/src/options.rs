@@ -1,0 +1,101 @@
+//! What a server is told when it starts.
+
+use crate::{Limits, Pace};
+use schedulers::Scheme;
+use std::path::PathBuf;
+
+/// How a server runs.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The order in which it sends.
+    pub scheme: Scheme,
+    /// What it makes of its clients' signals.
+    pub signals: SignalUse,
+    /// Bytes taken from the scheduler into a first-in-first-out buffer before the transport; 0 still
+    /// stages the one packet being built.
+    pub send_buffer_bytes: u64,
+    /// The transport's congestion control.
+    pub congestion_control: CongestionControl,
+    /// The transport's initial congestion window, in packets.
+    pub initial_window_packets: usize,
+    /// Sends a fixed number of stream bytes at a fixed interval, as the paper does.
+    pub pace: Option<Pace>,
+    /// Largest UDP payload sent, in bytes.
+    pub udp_payload_bytes: usize,
+    /// Where to write one qlog a connection.
+    pub qlog_dir: Option<PathBuf>,
+    /// The port to announce by `alt-svc`, without which Chromium sends few requests at a time.
+    pub alt_svc_port: Option<u16>,
+    /// Limits on what clients can make the server hold.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// Defaults, with a scheme.
+    pub fn new(scheme: Scheme) -> Self {
+        Self {
+            scheme,
+            signals: SignalUse::Ignore,
+            send_buffer_bytes: 0,
+            congestion_control: CongestionControl::Bbr2,
+            initial_window_packets: 10,
+            pace: None,
+            udp_payload_bytes: 1350,
+            qlog_dir: None,
+            alt_svc_port: None,
+            limits: Limits::default(),
+        }
+    }
+
+    /// The same, paced. The window is opened wide and the UDP payload raised to fit, so that nothing but
+    /// the pace decides when a packet goes.
+    pub fn paced(self, pace: Pace) -> Self {
+        let udp_payload_bytes = self.udp_payload_bytes.max(pace.packet_bytes + Pace::ROOM_BYTES);
+        Self { pace: Some(pace), udp_payload_bytes, initial_window_packets: 10_000, ..self }
+    }
+}
+
+/// What a server makes of its clients' priority signals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignalUse {
+    /// The client's signals place its streams; the server's own knowledge of the page is not used.
+    Obey,
+    /// The server places streams by its own knowledge of the page.
+    Ignore,
+    /// The client's signals, on top of what the server knows.
+    Override,
+}
+
+impl SignalUse {
+    /// Whether the server's own knowledge of a resource is used.
+    pub fn uses_knowledge(self) -> bool {
+        self != Self::Obey
+    }
+
+    /// Whether the client's signals are used.
+    pub fn uses_signals(self) -> bool {
+        self != Self::Ignore
+    }
+}
+
+/// A congestion control that the transport has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CongestionControl {
+    /// BBR, version 2.
+    Bbr2,
+    /// CUBIC (RFC 9438).
+    Cubic,
+    /// New Reno (RFC 9002).
+    Reno,
+}
+
+impl CongestionControl {
+    /// The name that flags, logs and the transport use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bbr2 => "bbr2",
+            Self::Cubic => "cubic",
+            Self::Reno => "reno",
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The server's core: connection IDs lead datagrams to connections, and connections take turns to send.
+
+use crate::connection::Connection;
+use crate::site::Site;
+use crate::tls::transport_config;
+use crate::{Identity, Options, TlsError};
+use quiche::ConnectionId;
+use ring::rand::{SecureRandom, SystemRandom};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::fs::File;
+use std::io::BufWriter;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// An HTTP/3 server without socket and clock.
+///
+/// After every [`Server::receive`] and [`Server::on_timeout`], call [`Server::transmit`] until it has
+/// nothing more, then wait until [`Server::next_timeout`] or the next datagram.
+pub struct Server {
+    options: Options,
+    config: quiche::Config,
+    site: Arc<dyn Site>,
+    local: SocketAddr,
+    connections: BTreeMap<u64, Entry>,
+    routes: HashMap<Vec<u8>, u64>,
+    wakeups: BTreeSet<(Instant, u64)>,
+    sendable: VecDeque<u64>,
+    replies: VecDeque<(SocketAddr, Vec<u8>)>,
+    serial: u64,
+    random: SystemRandom,
+    scratch: Vec<u8>,
+    draining: Option<Instant>,
+}
+
+struct Entry {
+    connection: Connection,
+    /// The connection IDs that lead here.
+    ids: Vec<Vec<u8>>,
+    wakeup: Option<Instant>,
+    queued: bool,
+}
+
+/// Datagrams to one address, one after another in the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmit {
+    /// Where they go.
+    pub to: SocketAddr,
+    /// Bytes of all of them.
+    pub bytes: usize,
+    /// Bytes of each but the last, which may be shorter.
+    pub segment_bytes: usize,
+}
+
+/// Our connection IDs have this many bytes.
+const ID_BYTES: usize = 16;
+
+/// Datagrams in one [`Transmit`]: few enough that the last choice of the batch is not stale.
+const BATCH: usize = 16;
+
+/// Replies to unknown datagrams that may wait; beyond it they are dropped.
+const REPLIES: usize = 256;
+
+impl Server {
+    /// A server that answers at `local`.
+    pub fn new(local: SocketAddr, identity: &Identity, site: Arc<dyn Site>, options: Options) -> Result<Self, TlsError> {
+        Ok(Self {
+            config: transport_config(identity, &options)?,
+            options,
+            site,
+            local,
+            connections: BTreeMap::new(),
+            routes: HashMap::new(),
+            wakeups: BTreeSet::new(),
+            sendable: VecDeque::new(),
+            replies: VecDeque::new(),
+            serial: 0,
+            random: SystemRandom::new(),
+            scratch: vec![0; 65_536],
+            draining: None,
+        })
+    }
+
+    /// A datagram came from `from`.
+    pub fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
+        let Ok(header) = quiche::Header::from_slice(datagram, ID_BYTES) else { return };
+        let known = self.routes.get(header.dcid.as_ref()).copied();
+        let Some(serial) = known.or_else(|| self.accept(&header, datagram.len(), from)) else { return };
+        let info = quiche::RecvInfo { from, to: self.local };
+        let Some(entry) = self.connections.get_mut(&serial) else { return };
+        entry.connection.receive(datagram, info, now, &mut self.scratch);
+        self.update_routes(serial);
+        self.enqueue(serial);
+    }
+
+    /// Calls every connection whose time has come.
+    pub fn on_timeout(&mut self, now: Instant) {
+        while let Some((at, serial)) = self.wakeups.first().copied().filter(|(at, _)| *at <= now) {
+            self.wakeups.remove(&(at, serial));
+            let Some(entry) = self.connections.get_mut(&serial) else { continue };
+            entry.wakeup = None;
+            if entry.connection.quic().timeout_instant().is_some_and(|it| it <= now) {
+                entry.connection.timer_fired();
+            }
+            self.enqueue(serial);
+        }
+    }
+
+    /// The next datagrams, written to `out`, which holds at least 64 KiB.
+    pub fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
+        if let Some((to, bytes)) = self.replies.pop_front() {
+            out[..bytes.len()].copy_from_slice(&bytes);
+            return Some(Transmit { to, bytes: bytes.len(), segment_bytes: bytes.len() });
+        }
+        while let Some(serial) = self.sendable.pop_front() {
+            let transmit = self.transmit_from(serial, now, out);
+            if transmit.is_some() {
+                return transmit;
+            }
+        }
+        None
+    }
+
+    /// When [`Server::on_timeout`] is to be called.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        [self.wakeups.first().map(|(at, _)| *at), self.draining].into_iter().flatten().min()
+    }
+
+    /// Stops accepting and lets responses under way finish, within the limit of [`crate::Limits::drain`].
+    pub fn drain(&mut self, now: Instant) {
+        if self.draining.is_none() {
+            self.draining = Some(now + self.options.limits.drain);
+            let serials: Vec<u64> = self.connections.keys().copied().collect();
+            for serial in serials {
+                if let Some(entry) = self.connections.get_mut(&serial) {
+                    entry.connection.go_away();
+                }
+                self.enqueue(serial);
+            }
+        }
+    }
+
+    /// Whether a draining server has nothing left to do.
+    pub fn is_drained(&mut self, now: Instant) -> bool {
+        let Some(deadline) = self.draining else { return false };
+        let serials: Vec<u64> = self.connections.keys().copied().collect();
+        let mut ended = true;
+        for serial in serials {
+            let Some(entry) = self.connections.get_mut(&serial) else { continue };
+            let was_open = !entry.connection.quic().is_draining();
+            ended &= entry.connection.finish();
+            if was_open {
+                self.enqueue(serial);
+            }
+        }
+        (ended && self.sendable.is_empty()) || now >= deadline
+    }
+
+    /// Connections that are open.
+    pub fn connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    fn accept(&mut self, header: &quiche::Header<'_>, datagram_bytes: usize, from: SocketAddr) -> Option<u64> {
+        let initial = header.ty == quiche::Type::Initial;
+        if !quiche::version_is_supported(header.version) {
+            let long = initial || header.ty == quiche::Type::ZeroRTT || header.ty == quiche::Type::Handshake;
+            // RFC 9000 6.1: only for datagrams as large as a first one must be, or this would amplify.
+            if long && datagram_bytes >= quiche::MIN_CLIENT_INITIAL_LEN && self.replies.len() < REPLIES {
+                self.negotiate(header, from);
+            }
+            return None;
+        }
+        let full = self.connections.len() >= self.options.limits.connections;
+        if !initial || full || self.draining.is_some() {
+            return None;
+        }
+        let id = self.new_id()?;
+        let scid = ConnectionId::from_ref(&id);
+        let mut quic = quiche::accept(&scid, None, self.local, from, &mut self.config).ok()?;
+        self.start_qlog(&mut quic, &id);
+        self.serial += 1;
+        let connection = Connection::new(quic, Arc::clone(&self.site), &self.options);
+        // Until it has our ID the client goes on with the one it made up.
+        let ids = vec![id.to_vec(), header.dcid.to_vec()];
+        self.routes.extend(ids.iter().map(|it| (it.clone(), self.serial)));
+        self.connections.insert(self.serial, Entry { connection, ids, wakeup: None, queued: false });
+        Some(self.serial)
+    }
+
+    fn negotiate(&mut self, header: &quiche::Header<'_>, from: SocketAddr) {
+        let mut reply = vec![0; 1200];
+        if let Ok(bytes) = quiche::negotiate_version(&header.scid, &header.dcid, &mut reply) {
+            reply.truncate(bytes);
+            self.replies.push_back((from, reply));
+        }
+    }
+
+    fn new_id(&self) -> Option<[u8; ID_BYTES]> {
+        let mut id = [0; ID_BYTES];
+        self.random.fill(&mut id).ok()?;
+        Some(id)
+    }
+
+    fn start_qlog(&self, quic: &mut quiche::Connection, id: &[u8]) {
+        let Some(folder) = &self.options.qlog_dir else { return };
+        let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        // A log that cannot be written must not stop the connection.
+        if let Ok(file) = File::create(folder.join(format!("{name}_server.sqlog"))) {
+            let title = format!("utmost server, scheme {}", self.options.scheme.name);
+            quic.set_qlog(Box::new(BufWriter::new(file)), title, name);
+        }
+    }
+
+    /// Gives the client as many IDs as it takes, and forgets those that it retired.
+    fn update_routes(&mut self, serial: u64) {
+        let Some(entry) = self.connections.get_mut(&serial) else { return };
+        let quic = entry.connection.quic();
+        while let Some(retired) = quic.retired_scid_next() {
+            self.routes.remove(retired.as_ref());
+            entry.ids.retain(|it| it != retired.as_ref());
+        }
+        while quic.is_established() && quic.scids_left() > 0 {
+            let (mut id, mut token) = ([0; ID_BYTES], [0; 16]);
+            if self.random.fill(&mut id).is_err() || self.random.fill(&mut token).is_err() {
+                return;
+            }
+            if quic.new_scid(&ConnectionId::from_ref(&id), u128::from_be_bytes(token), false).is_err() {
+                return;
+            }
+            self.routes.insert(id.to_vec(), serial);
+            entry.ids.push(id.to_vec());
+        }
+    }
+
+    fn enqueue(&mut self, serial: u64) {
+        if let Some(entry) = self.connections.get_mut(&serial)
+            && !std::mem::replace(&mut entry.queued, true)
+        {
+            self.sendable.push_back(serial);
+        }
+    }
+
+    /// A batch of one connection: datagrams of equal size, the last perhaps shorter.
+    fn transmit_from(&mut self, serial: u64, now: Instant, out: &mut [u8]) -> Option<Transmit> {
+        let entry = self.connections.get_mut(&serial)?;
+        entry.queued = false;
+        let mut batch: Option<Transmit> = None;
+        let largest = self.options.udp_payload_bytes.max(quiche::MIN_CLIENT_INITIAL_LEN);
+        for _ in 0..BATCH {
+            let start = batch.map_or(0, |it| it.bytes);
+            let Some(space) = out.get_mut(start..start + largest) else { break };
+            let Some((bytes, to)) = entry.connection.datagram(now, space) else {
+                self.settle(serial, now);
+                return batch;
+            };
+            let Some(sofar) = &mut batch else {
+                batch = Some(Transmit { to, bytes, segment_bytes: bytes });
+                continue;
+            };
+            if to != sofar.to || bytes > sofar.segment_bytes {
+                self.replies.push_front((to, space[..bytes].to_vec()));
+                break;
+            }
+            sofar.bytes += bytes;
+            if bytes < sofar.segment_bytes {
+                break;
+            }
+        }
+        self.enqueue(serial);
+        batch
+    }
+
+    /// A connection has nothing to send now: notes when to call it again, or drops it.
+    fn settle(&mut self, serial: u64, now: Instant) {
+        let Some(entry) = self.connections.get_mut(&serial) else { return };
+        if let Some(old) = entry.wakeup.take() {
+            self.wakeups.remove(&(old, serial));
+        }
+        if entry.connection.quic().is_closed() {
+            for id in self.connections.remove(&serial).into_iter().flat_map(|it| it.ids) {
+                self.routes.remove(&id);
+            }
+            return;
+        }
+        if let Some(at) = entry.connection.next_wakeup(now) {
+            entry.wakeup = Some(at);
+            self.wakeups.insert((at, serial));
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! The send loop: which bytes go before the transport, and when.
+//!
+//! quiche puts one STREAM frame in a packet, so one packet's worth of one stream, offered right before
+//! the packet is made, puts exactly the picked stream on the wire. Two things must be kept for that:
+//!
+//! * **Hold.** With data waiting, quiche fills whatever the congestion window leaves, down to packets of
+//!   a few bytes. So it is asked for a packet only when a full one fits.
+//! * **Poke.** reno and cubic grow their window only if the sender once had data and no room. Feeding
+//!   just what fits never shows them that. So when the window is full, one packet's worth is offered all
+//!   the same and a packet is asked for in a buffer too small for it: that marks the sender as limited
+//!   by the window and sends nothing.
+//!
+//! What is offered and not yet on the wire is tracked by [`Window`]; it is exact, or says that it doubts.
+
+use crate::pace::Ticks;
+use crate::qlog_events;
+use crate::send_buffer::SendBuffer;
+use crate::send_queue::{Left, SendQueue};
+use crate::site::{Availability, Body};
+use crate::{Options, Pace};
+use schedulers::{Resource, Scheduler, Signal, StreamId};
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::time::Instant;
+use window::{Staged, Window};
+
+mod window;
+
+/// A datagram that was made: its size and where it goes.
+pub(crate) type Datagram = (usize, SocketAddr);
+
+/// The sending half of a connection.
+pub(crate) struct SendLoop {
+    scheduler: Scheduler,
+    queue: SendQueue,
+    buffer: SendBuffer,
+    buffer_limit_bytes: u64,
+    /// Streams that flow control holds back.
+    held: BTreeSet<StreamId>,
+    window: Window,
+    pace: Option<(Pace, Ticks)>,
+    /// A timer of the transport has fired: its probes may ignore the window.
+    timer_fired: bool,
+    release: Option<Instant>,
+    scratch: Vec<u8>,
+}
+
+impl SendLoop {
+    pub(crate) fn new(options: &Options) -> Self {
+        Self {
+            scheduler: Scheduler::new(&options.scheme),
+            queue: SendQueue::default(),
+            buffer: SendBuffer::default(),
+            buffer_limit_bytes: options.send_buffer_bytes,
+            held: BTreeSet::new(),
+            window: Window::default(),
+            pace: options.pace.map(|pace| (pace, Ticks::new(pace.interval))),
+            timer_fired: false,
+            release: None,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// A response will be sent on `stream`.
+    pub(crate) fn respond(
+        &mut self,
+        quic: &mut quiche::Connection,
+        stream: StreamId,
+        resource: &Resource,
+        (head, body, availability): (Vec<u8>, Body, Availability),
+    ) {
+        qlog_events::opened(quic, stream, resource);
+        self.scheduler.open(stream, resource);
+        self.queue.insert(stream, head, body, availability);
+    }
+
+    /// The client said something about order.
+    pub(crate) fn signal(&mut self, quic: &mut quiche::Connection, signal: Signal) {
+        qlog_events::signalled(quic, &signal);
+        self.scheduler.signal(signal);
+    }
+
+    /// Nobody wants the rest of a response.
+    pub(crate) fn drop_response(&mut self, quic: &mut quiche::Connection, stream: StreamId) {
+        if self.queue.contains(stream) {
+            self.queue.remove(stream);
+            self.buffer.remove(stream);
+            self.held.remove(&stream);
+            self.close(quic, stream);
+        }
+    }
+
+    /// Whether `stream` still has something to send.
+    pub(crate) fn contains(&self, stream: StreamId) -> bool {
+        self.queue.contains(stream)
+    }
+
+    /// Whether every response has gone to the transport.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// The transport has read a datagram: windows and credit may have changed.
+    pub(crate) fn received(&mut self, quic: &mut quiche::Connection) {
+        self.window.received();
+        for stream in std::mem::take(&mut self.held) {
+            match quic.stream_capacity(stream.0) {
+                Ok(0) => {
+                    self.held.insert(stream);
+                }
+                Ok(_) => self.set_ready(quic, stream, self.queue.pending(stream) > 0),
+                Err(_) => self.drop_response(quic, stream),
+            }
+        }
+    }
+
+    /// A timer of the transport has fired.
+    pub(crate) fn timer_fired(&mut self) {
+        self.timer_fired = true;
+    }
+
+    /// When `datagram` may have something that it had not, the transport's timers aside.
+    pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
+        let tick = self.pace.as_ref().filter(|_| self.scheduler.pick().is_some() || self.buffer.bytes() > 0);
+        let tick = tick.and_then(|(_, ticks)| ticks.next()).filter(|at| *at > now);
+        [self.queue.next_release(), self.release, tick].into_iter().flatten().min()
+    }
+
+    /// The next datagram, if one may go now: its size in `out`.
+    pub(crate) fn datagram(
+        &mut self,
+        quic: &mut quiche::Connection,
+        now: Instant,
+        out: &mut [u8],
+    ) -> Result<Option<Datagram>, quiche::Error> {
+        for stream in self.queue.release(now) {
+            self.set_ready(quic, stream, !self.held.contains(&stream));
+        }
+        let size = quic.max_send_udp_payload_size().min(out.len());
+        let out = &mut out[..size];
+        if !quic.is_established() {
+            return plain(quic, out);
+        }
+        if self.timer_fired {
+            let sent = plain(quic, out)?;
+            self.window.sent_unasked(sent.map_or(0, |it| it.0));
+            self.timer_fired = sent.is_some();
+            if sent.is_some() {
+                return Ok(sent);
+            }
+        }
+        self.release = quic.get_next_release_time().and_then(|it| it.time(now));
+        if self.release.is_some() {
+            return Ok(None);
+        }
+        self.data_datagram(quic, now, out)
+    }
+
+    fn data_datagram(
+        &mut self,
+        quic: &mut quiche::Connection,
+        now: Instant,
+        out: &mut [u8],
+    ) -> Result<Option<Datagram>, quiche::Error> {
+        loop {
+            if self.window.is_clear() {
+                if self.may_tick(now) {
+                    self.stage(quic, out.len());
+                    self.idle_tick();
+                }
+                if self.window.is_clear() {
+                    let sent = plain(quic, out)?;
+                    self.window.sent_unasked(sent.map_or(0, |it| it.0));
+                    return Ok(sent);
+                }
+            }
+            self.window.measure(quic);
+            if !self.window.fits(quic, out.len()) {
+                return poke(quic, out);
+            }
+            self.top_up(quic, out.len());
+            match quic.send(out) {
+                Ok((sent, info)) => {
+                    self.window.sent(sent, quic);
+                    return Ok(Some((sent, info.to)));
+                }
+                Err(quiche::Error::Done) if self.window.proves_empty() => self.window.flushed(),
+                Err(quiche::Error::Done) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn may_tick(&mut self, now: Instant) -> bool {
+        match &mut self.pace {
+            Some((_, ticks)) => ticks.allow(now),
+            None => true,
+        }
+    }
+
+    /// Where nothing was ready at this tick, it passes unused.
+    fn idle_tick(&mut self) {
+        if let Some((_, ticks)) = &mut self.pace && self.window.is_clear() {
+            ticks.idle();
+        }
+    }
+
+    /// Fills the send buffer from the scheduler, and puts its first packet's worth before the transport.
+    fn stage(&mut self, quic: &mut quiche::Connection, datagram_bytes: usize) {
+        while self.buffer.bytes() == 0 || self.buffer.bytes() + self.packet_bytes(datagram_bytes) <= self.buffer_limit_bytes {
+            if !self.commit_one(quic, datagram_bytes) {
+                break;
+            }
+        }
+        while let Some((stream, run)) = self.buffer.front(|it| self.held.contains(&it)) {
+            let chunk = self.chunk_bytes(quic, stream, datagram_bytes).min(run);
+            let Some(credit) = self.credit(quic, stream) else { continue };
+            let bytes = chunk.min(credit);
+            let offset = self.queue.offset(stream);
+            if self.offer(quic, stream, bytes) {
+                self.window.stage(Staged::new(quic, stream, offset, bytes).short(bytes < chunk));
+                if let Some((_, ticks)) = &mut self.pace {
+                    ticks.used();
+                }
+            }
+            return;
+        }
+    }
+
+    /// Commits one packet's worth of the stream that the scheme picks; false: there is nothing to pick.
+    fn commit_one(&mut self, quic: &mut quiche::Connection, datagram_bytes: usize) -> bool {
+        while let Some(stream) = self.scheduler.pick() {
+            // With a send buffer the bytes wait there for credit; without one, only what has credit is
+            // charged, so that bytes offered and bytes charged are the same.
+            let credit = if self.buffer_limit_bytes > 0 { Some(u64::MAX) } else { self.credit(quic, stream) };
+            let Some(credit) = credit else { continue };
+            let chunk = self.chunk_bytes(quic, stream, datagram_bytes);
+            let bytes = chunk.min(credit).min(self.queue.pending(stream));
+            if bytes == 0 {
+                return false;
+            }
+            qlog_events::picked(quic, stream);
+            self.commit(quic, stream, bytes);
+            return true;
+        }
+        false
+    }
+
+    fn commit(&mut self, quic: &mut quiche::Connection, stream: StreamId, bytes: u64) {
+        let left = self.queue.commit(stream, bytes);
+        self.buffer.push(stream, bytes);
+        qlog_events::sent(quic, stream, bytes);
+        self.scheduler.sent(stream, bytes);
+        match left {
+            Left::Ready => {}
+            Left::Waiting => self.set_ready(quic, stream, false),
+            Left::Nothing => self.close(quic, stream),
+        }
+    }
+
+    /// Stream bytes that flow control lets go; none: the stream was held back or dropped. A full
+    /// congestion window is not a lack of credit.
+    fn credit(&mut self, quic: &mut quiche::Connection, stream: StreamId) -> Option<u64> {
+        match quic.stream_capacity(stream.0) {
+            Ok(0) if self.window.is_full(quic) => Some(0),
+            Ok(0) => {
+                self.held.insert(stream);
+                self.set_ready(quic, stream, false);
+                None
+            }
+            Ok(credit) => Some(credit as u64),
+            Err(_) => {
+                self.drop_response(quic, stream);
+                None
+            }
+        }
+    }
+
+    /// Offers committed bytes to the transport.
+    fn offer(&mut self, quic: &mut quiche::Connection, stream: StreamId, bytes: u64) -> bool {
+        self.scratch.resize(usize::try_from(bytes).unwrap_or(0), 0);
+        let Ok(fin) = self.queue.read(stream, &mut self.scratch) else {
+            // The file became shorter while it was being sent: the length that was announced is a lie.
+            quic.stream_shutdown(stream.0, quiche::Shutdown::Write, http3::ErrorCode::InternalError.value()).ok();
+            self.drop_response(quic, stream);
+            return false;
+        };
+        if bytes == 0 {
+            return false;
+        }
+        match quic.stream_send(stream.0, &self.scratch, fin) {
+            Ok(taken) => {
+                debug_assert_eq!(taken as u64, bytes, "the credit was asked for before");
+                self.buffer.pop(stream, taken as u64);
+                self.queue.offered(stream, taken as u64);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// What was staged while the window was full was cut short by it: now it becomes a full packet.
+    fn top_up(&mut self, quic: &mut quiche::Connection, datagram_bytes: usize) {
+        let Some((stream, staged)) = self.window.short() else { return };
+        let wanted = self.chunk_bytes(quic, stream, datagram_bytes).saturating_sub(staged);
+        let Some(credit) = self.credit(quic, stream) else { return };
+        let wanted = wanted.min(credit);
+        let run = match self.buffer.front(|_| false) {
+            Some((front, run)) if front == stream => run,
+            Some(_) => return,
+            None => wanted.min(self.queue.pending(stream)),
+        };
+        let bytes = wanted.min(run);
+        if self.buffer.bytes() == 0 && bytes > 0 {
+            self.commit(quic, stream, bytes);
+        }
+        if self.offer(quic, stream, bytes) {
+            self.window.topped_up(bytes);
+        }
+    }
+
+    /// Stream bytes that fit beside all headers in a datagram of `datagram_bytes`.
+    fn chunk_bytes(&self, quic: &quiche::Connection, stream: StreamId, datagram_bytes: usize) -> u64 {
+        let overhead = window::overhead_max(quic, stream, self.queue.committed(stream));
+        self.packet_bytes(datagram_bytes.saturating_sub(overhead))
+    }
+
+    fn packet_bytes(&self, room_bytes: usize) -> u64 {
+        self.pace.as_ref().map_or(room_bytes, |(pace, _)| pace.packet_bytes.min(room_bytes)) as u64
+    }
+
+    fn set_ready(&mut self, quic: &mut quiche::Connection, stream: StreamId, ready: bool) {
+        qlog_events::ready(quic, stream, ready);
+        self.scheduler.set_ready(stream, ready);
+    }
+
+    fn close(&mut self, quic: &mut quiche::Connection, stream: StreamId) {
+        qlog_events::closed(quic, stream);
+        self.scheduler.close(stream);
+    }
+}
+
+/// Whatever the transport has to say beside staged data.
+fn plain(quic: &mut quiche::Connection, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
+    match quic.send(out) {
+        Ok((sent, info)) => Ok(Some((sent, info.to))),
+        Err(quiche::Error::Done) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Asks for a packet in a buffer that holds its header but nothing more.
+fn poke(quic: &mut quiche::Connection, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
+    let size = (1 + quic.destination_id().len() + 8).min(out.len());
+    plain(quic, &mut out[..size])
+}

@@ -1,0 +1,169 @@
+//! What the congestion window leaves, and whether what was offered to the transport has gone.
+
+use schedulers::StreamId;
+
+/// The bookkeeping of hold and poke.
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    staged: Option<Staged>,
+    /// Something else than the staged bytes may have gone in a datagram: only the transport's word that
+    /// it has nothing left proves that they are gone.
+    doubtful: bool,
+    /// A datagram has gone since the bytes were staged.
+    sent_since_staged: bool,
+    /// Datagram bytes that fit, by the last measurement; none: not measured since a datagram came.
+    available_bytes: Option<u64>,
+    /// Datagram bytes sent since a datagram came, beyond the stream bytes that the transport counts.
+    overhead_bytes: u64,
+    retransmitted_bytes: u64,
+}
+
+/// Bytes offered to the transport and not known to have gone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Staged {
+    stream: StreamId,
+    bytes: u64,
+    /// Packet bytes beside the stream bytes, at least.
+    overhead_bytes: u64,
+    /// A window or credit cut it short of a full packet.
+    short: bool,
+}
+
+impl Staged {
+    /// `bytes` of `stream`, from `offset` on, have just been offered.
+    pub(crate) fn new(quic: &quiche::Connection, stream: StreamId, offset: u64, bytes: u64) -> Self {
+        Self { stream, bytes, overhead_bytes: overhead_min(quic, stream, offset) as u64, short: false }
+    }
+
+    /// The same, cut short of a full packet by a window or by flow control.
+    pub(crate) fn short(self, short: bool) -> Self {
+        Self { short, ..self }
+    }
+}
+
+impl Window {
+    /// Whether nothing is before the transport.
+    pub(crate) fn is_clear(&self) -> bool {
+        self.staged.is_none()
+    }
+
+    /// A datagram came: acknowledgements may have opened the window, and the transport may have control
+    /// frames to send that take room in the next packet.
+    pub(crate) fn received(&mut self) {
+        self.available_bytes = None;
+        self.overhead_bytes = 0;
+        self.doubtful = true;
+    }
+
+    /// Bytes were offered.
+    pub(crate) fn stage(&mut self, staged: Staged) {
+        self.staged = Some(staged);
+        self.sent_since_staged = false;
+    }
+
+    /// The staged bytes, if they were cut short and none has gone yet.
+    pub(crate) fn short(&self) -> Option<(StreamId, u64)> {
+        self.staged.filter(|it| it.short && !self.sent_since_staged).map(|it| (it.stream, it.bytes))
+    }
+
+    /// More was offered on the staged stream.
+    pub(crate) fn topped_up(&mut self, bytes: u64) {
+        if let Some(staged) = &mut self.staged {
+            staged.bytes += bytes;
+        }
+    }
+
+    /// Asks the transport what the window leaves, unless that is known.
+    pub(crate) fn measure(&mut self, quic: &mut quiche::Connection) {
+        if self.available_bytes.is_none() {
+            self.available_bytes = Some(self.capacity(quic));
+        }
+    }
+
+    /// Whether the congestion window has no room for a byte.
+    pub(crate) fn is_full(&self, quic: &mut quiche::Connection) -> bool {
+        self.capacity(quic) == 0
+    }
+
+    /// The transport tells what its window leaves only through the capacity of a stream, which its flow
+    /// control limits too: so the largest of the control stream's and the staged stream's. It counts
+    /// offered stream bytes as gone, and does not count headers.
+    fn capacity(&self, quic: &mut quiche::Connection) -> u64 {
+        let control = quic.stream_capacity(CONTROL_STREAM).unwrap_or(0);
+        let staged = self.staged.and_then(|it| quic.stream_capacity(it.stream.0).ok()).unwrap_or(0);
+        let unsent = self.staged.filter(|_| !self.sent_since_staged).map_or(0, |it| it.bytes);
+        (control.max(staged) as u64 + unsent).saturating_sub(self.overhead_bytes)
+    }
+
+    /// Whether the staged bytes fit in the window as one packet of at most `datagram_bytes`. Where it is
+    /// not known how much of them is left, or where the window cut them short, only a full packet will do.
+    pub(crate) fn fits(&self, quic: &mut quiche::Connection, datagram_bytes: usize) -> bool {
+        let full = datagram_bytes as u64;
+        let need = match self.staged {
+            Some(it) if self.doubtful || (it.short && quic.stream_capacity(it.stream.0) != Ok(0)) => full,
+            Some(it) => full.min(it.bytes + it.overhead_bytes + PACKET_NUMBER_ROOM as u64),
+            None => full,
+        };
+        self.available_bytes.unwrap_or(0) >= need
+    }
+
+    /// A datagram of `sent` bytes went.
+    pub(crate) fn sent(&mut self, sent: usize, quic: &quiche::Connection) {
+        let sent = sent as u64;
+        self.spend(sent);
+        let retransmitted: u64 = quic.path_stats().map(|it| it.stream_retrans_bytes).sum();
+        if retransmitted != self.retransmitted_bytes {
+            self.retransmitted_bytes = retransmitted;
+            self.doubtful = true;
+        }
+        let Some(staged) = self.staged else { return };
+        self.sent_since_staged = true;
+        self.overhead_bytes += sent.saturating_sub(staged.bytes);
+        if !self.doubtful && sent >= staged.bytes + staged.overhead_bytes {
+            self.staged = None;
+        }
+    }
+
+    /// A datagram went that no staged bytes asked for: an acknowledgement, a probe.
+    pub(crate) fn sent_unasked(&mut self, sent: usize) {
+        self.spend(sent as u64);
+        self.overhead_bytes += sent as u64;
+        self.doubtful |= sent > 0;
+    }
+
+    /// Whether the transport's having nothing to send means that all that was offered has gone. It does
+    /// not where nothing has gone since: then the window is smaller than it seemed.
+    pub(crate) fn proves_empty(&self) -> bool {
+        self.sent_since_staged
+    }
+
+    /// All that was offered has gone.
+    pub(crate) fn flushed(&mut self) {
+        self.staged = None;
+        self.doubtful = false;
+    }
+
+    fn spend(&mut self, sent: u64) {
+        if let Some(available) = &mut self.available_bytes {
+            *available = available.saturating_sub(sent);
+        }
+    }
+}
+
+/// A packet number has 1 byte, or up to this many more.
+const PACKET_NUMBER_ROOM: usize = 3;
+
+/// A server's control stream.
+const CONTROL_STREAM: u64 = 3;
+
+/// Packet bytes beside the stream bytes, at most: first byte, connection ID, packet number of 4 bytes,
+/// AEAD tag, and the STREAM frame's type, stream ID, offset and length (quiche writes it in 2 bytes).
+pub(crate) fn overhead_max(quic: &quiche::Connection, stream: StreamId, offset: u64) -> usize {
+    overhead_min(quic, stream, offset) + PACKET_NUMBER_ROOM
+}
+
+/// The same with a packet number of 1 byte.
+fn overhead_min(quic: &quiche::Connection, stream: StreamId, offset: u64) -> usize {
+    let frame = 1 + octets::varint_len(stream.0) + octets::varint_len(offset) + 2;
+    1 + quic.destination_id().len() + 1 + 16 + frame
+}

@@ -1,0 +1,122 @@
+//! A directory as a site.
+
+use super::{Body, Request, Response, Site};
+use percent_encoding::percent_decode_str;
+use schedulers::{Kind, Resource};
+use std::fs::File;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// Serves the files below a directory; a path that ends in `/` means its `index.html`.
+pub struct DirectorySite {
+    root: PathBuf,
+}
+
+/// A directory that cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It is not there, or not readable.
+    #[error("{path}: {source}; --root takes a readable directory")]
+    Unreadable {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is a file.
+    #[error("{0}: not a directory; --root takes a directory")]
+    NotADirectory(PathBuf),
+}
+
+impl DirectorySite {
+    /// A site of the files below `root`.
+    pub fn open(root: &Path) -> Result<Self, OpenError> {
+        let resolved =
+            root.canonicalize().map_err(|source| OpenError::Unreadable { path: root.to_owned(), source })?;
+        if !resolved.is_dir() {
+            return Err(OpenError::NotADirectory(root.to_owned()));
+        }
+        Ok(Self { root: resolved })
+    }
+
+    /// The file that a request path means, if it lies below the root (symbolic links resolved).
+    fn locate(&self, path: &str) -> Option<PathBuf> {
+        let path = path.split(['?', '#']).next()?;
+        let decoded = percent_decode_str(path).decode_utf8().ok()?;
+        let relative = Path::new(decoded.strip_prefix('/')?);
+        let plain = relative.components().all(|it| matches!(it, Component::Normal(_)));
+        if !plain || decoded.contains('\0') {
+            return None;
+        }
+        let mut file = self.root.join(relative);
+        if decoded.ends_with('/') {
+            file.push("index.html");
+        }
+        let resolved = file.canonicalize().ok()?;
+        resolved.starts_with(&self.root).then_some(resolved)
+    }
+}
+
+impl Site for DirectorySite {
+    fn respond(&self, request: &Request) -> Response {
+        if !matches!(request.method.as_str(), "GET" | "HEAD") {
+            return Response { headers: vec![("allow", "GET, HEAD".to_owned())], ..Response::error(405) };
+        }
+        let Some(path) = self.locate(&request.path) else { return Response::error(404) };
+        let Ok(file) = File::open(&path) else { return Response::error(404) };
+        let Ok(metadata) = file.metadata() else { return Response::error(404) };
+        if !metadata.is_file() {
+            return Response::error(404);
+        }
+        let mime = mime_guess::from_path(&path).first_or_octet_stream();
+        let resource =
+            Resource { kind: Kind::of_mime(mime.essence_str()), body_bytes: Some(metadata.len()), ..Resource::default() };
+        Response {
+            status: 200,
+            headers: vec![("content-type", mime.to_string())],
+            body: Body::File(Arc::new(file), metadata.len()),
+            resource,
+            ready: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(site: &DirectorySite, path: &str) -> u16 {
+        let request =
+            Request { method: "GET".into(), authority: String::new(), path: path.into(), priority: None };
+        site.respond(&request).status
+    }
+
+    #[test]
+    fn only_files_below_the_root_are_served() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let root = folder.path().join("root");
+        std::fs::create_dir_all(root.join("sub")).expect("created");
+        std::fs::write(folder.path().join("secret"), "no").expect("written");
+        std::fs::write(root.join("a b.html"), "yes").expect("written");
+        std::fs::write(root.join("sub/index.html"), "yes").expect("written");
+        std::os::unix::fs::symlink(folder.path().join("secret"), root.join("link")).expect("linked");
+        let site = DirectorySite::open(&root).expect("a directory");
+        let cases = [
+            ("/a%20b.html", 200),
+            ("/a%20b.html?x=1", 200),
+            ("/sub/", 200),
+            ("/sub", 404),
+            ("/../secret", 404),
+            ("/%2e%2e/secret", 404),
+            ("/sub/../../secret", 404),
+            ("/link", 404),
+            ("//a%20b.html", 404),
+            ("/a%00", 404),
+            ("a", 404),
+            ("", 404),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(status(&site, path), expected, "{path}");
+        }
+    }
+}

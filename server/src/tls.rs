@@ -1,0 +1,136 @@
+//! The server's certificate, and the transport's configuration that carries it.
+
+use crate::{Options, options::CongestionControl};
+use boring::asn1::Asn1Time;
+use boring::bn::{BigNum, MsbOption};
+use boring::ec::{EcGroup, EcKey};
+use boring::error::ErrorStack;
+use boring::hash::MessageDigest;
+use boring::nid::Nid;
+use boring::pkey::{PKey, Private};
+use boring::ssl::{SslContextBuilder, SslMethod};
+use boring::x509::extension::SubjectAlternativeName;
+use boring::x509::{X509, X509NameBuilder};
+use std::path::{Path, PathBuf};
+
+/// A certificate chain and its private key.
+#[derive(Clone)]
+pub struct Identity {
+    chain: Vec<X509>,
+    key: PKey<Private>,
+}
+
+/// A certificate, key or transport setting that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file that cannot be read.
+    #[error("{path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file that does not hold what it should.
+    #[error("{path}: holds no {expected} in PEM form")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What was looked for.
+        expected: &'static str,
+    },
+    /// The key is not the certificate's.
+    #[error("{key}: not the key of the certificate in {certificate}")]
+    Mismatch {
+        /// The certificate's file.
+        certificate: PathBuf,
+        /// The key's file.
+        key: PathBuf,
+    },
+    /// The TLS library refused.
+    #[error("TLS: {0}")]
+    Library(#[from] ErrorStack),
+    /// The transport refused.
+    #[error("transport: {0}")]
+    Transport(#[from] quiche::Error),
+}
+
+impl Identity {
+    /// Reads a certificate chain and its key, both PEM.
+    pub fn load(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        let malformed = |path: &Path, expected| TlsError::Malformed { path: path.to_owned(), expected };
+        let chain = X509::stack_from_pem(&read(certificate)?).map_err(|_| malformed(certificate, "certificate"))?;
+        let private = PKey::private_key_from_pem(&read(key)?).map_err(|_| malformed(key, "private key"))?;
+        let first = chain.first().ok_or_else(|| malformed(certificate, "certificate"))?;
+        if !first.public_key()?.public_eq(&private) {
+            return Err(TlsError::Mismatch { certificate: certificate.to_owned(), key: key.to_owned() });
+        }
+        Ok(Self { chain, key: private })
+    }
+
+    /// Makes a certificate for `localhost` and the loopback addresses, valid for 30 days.
+    pub fn self_signed() -> Result<Self, TlsError> {
+        let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1)?;
+        let key = PKey::from_ec_key(EcKey::generate(&group)?)?;
+        let mut name = X509NameBuilder::new()?;
+        name.append_entry_by_text("CN", "localhost")?;
+        let name = name.build();
+        let mut serial = BigNum::new()?;
+        serial.rand(127, MsbOption::MAYBE_ZERO, false)?;
+        let mut builder = X509::builder()?;
+        builder.set_version(2)?;
+        let serial = serial.to_asn1_integer()?;
+        builder.set_serial_number(&serial)?;
+        builder.set_subject_name(&name)?;
+        builder.set_issuer_name(&name)?;
+        let (from, until) = (Asn1Time::days_from_now(0)?, Asn1Time::days_from_now(30)?);
+        builder.set_not_before(&from)?;
+        builder.set_not_after(&until)?;
+        builder.set_pubkey(&key)?;
+        let names = SubjectAlternativeName::new()
+            .dns("localhost")
+            .ip("127.0.0.1")
+            .ip("::1")
+            .build(&builder.x509v3_context(None, None))?;
+        builder.append_extension(&names)?;
+        builder.sign(&key, MessageDigest::sha256())?;
+        Ok(Self { chain: vec![builder.build()], key })
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
+    std::fs::read(path).map_err(|source| TlsError::Unreadable { path: path.to_owned(), source })
+}
+
+/// The transport's configuration for all connections of a server.
+pub(crate) fn transport_config(identity: &Identity, options: &Options) -> Result<quiche::Config, TlsError> {
+    let mut tls = SslContextBuilder::new(SslMethod::tls())?;
+    if let Some((first, rest)) = identity.chain.split_first() {
+        tls.set_certificate(first)?;
+        for certificate in rest {
+            tls.add_extra_chain_cert(certificate.clone())?;
+        }
+    }
+    tls.set_private_key(&identity.key)?;
+    let mut config = quiche::Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, tls)?;
+    config.set_application_protos(&[b"h3"])?;
+    let limits = &options.limits;
+    config.set_max_idle_timeout(u64::try_from(limits.idle.as_millis()).unwrap_or(u64::MAX));
+    config.set_max_recv_udp_payload_size(65_527);
+    config.set_max_send_udp_payload_size(options.udp_payload_bytes);
+    config.set_initial_max_data(limits.receive_bytes);
+    config.set_initial_max_stream_data_bidi_local(limits.stream_receive_bytes);
+    config.set_initial_max_stream_data_bidi_remote(limits.stream_receive_bytes);
+    config.set_initial_max_stream_data_uni(limits.stream_receive_bytes);
+    config.set_initial_max_streams_bidi(limits.streams);
+    config.set_initial_max_streams_uni(limits.unidirectional_streams);
+    config.set_max_connection_window(limits.receive_bytes);
+    config.set_max_stream_window(limits.stream_receive_bytes);
+    config.set_initial_congestion_window_packets(options.initial_window_packets);
+    config.set_cc_algorithm(match options.congestion_control {
+        CongestionControl::Bbr2 => quiche::CongestionControlAlgorithm::Bbr2Gcongestion,
+        CongestionControl::Cubic => quiche::CongestionControlAlgorithm::CUBIC,
+        CongestionControl::Reno => quiche::CongestionControlAlgorithm::Reno,
+    });
+    Ok(config)
+}
