@@ -3,13 +3,35 @@
 //! The caller says what happened ([`Scheduler::open`], [`Scheduler::signal`], [`Scheduler::set_ready`],
 //! [`Scheduler::sent`], [`Scheduler::close`]) and asks who is next ([`Scheduler::pick`], which changes
 //! nothing). A scheduler is a pure function of the calls made to it: no I/O, no clock, no randomness.
+//!
+//! ```
+//! use schedulers::{Kind, Resource, Scheduler, StreamId, find_scheme};
+//!
+//! let mut scheduler = Scheduler::new(&find_scheme("dfifo")?);
+//! let (image, stylesheet) = (StreamId(4), StreamId(8));
+//! scheduler.open(image, &Resource { kind: Kind::Image, ..Resource::default() });
+//! scheduler.set_ready(image, true);
+//! assert_eq!(scheduler.pick(), Some(image));
+//! scheduler.sent(image, 1400);
+//! scheduler.open(stylesheet, &Resource { kind: Kind::Css, ..Resource::default() });
+//! scheduler.set_ready(stylesheet, true);
+//! assert_eq!(scheduler.pick(), Some(stylesheet));
+//! # Ok::<(), schedulers::SchemeError>(())
+//! ```
+//!
+//! All schemes are placements in one [`Tree`]; see [`schemes`] for one file a scheme.
 
 mod resource;
 mod scheduler;
 mod scheme;
+pub mod schemes;
 mod signal;
+mod tree;
 
 pub use resource::{Kind, Resource};
 pub use scheduler::Scheduler;
-pub use scheme::{Scheme, SchemeError, find_scheme};
-pub use signal::{Signal, StreamId};
+pub use scheme::{
+    Args, ClientHalf, Halves, SCHEMES, Scheme, SchemeError, ServerHalf, find_scheme, paper_schemes,
+};
+pub use signal::{Element, Signal, StreamId};
+pub use tree::{Place, Rank, Tree};

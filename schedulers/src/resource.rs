@@ -24,10 +24,12 @@ pub enum Kind {
 
 impl Kind {
     /// The kind of a MIME type; parameters (`; charset=...`) and case do not matter.
+    ///
+    /// `application/xhtml+xml` counts as XML, as in the paper's implementation: only `text/html` is a page.
     pub fn of_mime(mime: &str) -> Self {
         let essence = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match essence.as_str() {
-            "text/html" | "application/xhtml+xml" => Self::Html,
+            "text/html" => Self::Html,
             "text/css" => Self::Css,
             it if it.contains("javascript") || it.contains("ecmascript") => Self::Js,
             it if it.contains("font") || it == "application/vnd.ms-fontobject" => Self::Font,
@@ -65,4 +67,41 @@ pub struct Resource {
     pub browser: Option<(u8, bool)>,
     /// Bytes of the body on the wire, when known.
     pub body_bytes: Option<u64>,
+}
+
+impl Resource {
+    /// A script that nothing waits for: `async` or `defer`.
+    pub(crate) fn is_late_script(&self) -> bool {
+        self.kind == Kind::Js && (self.asynchronous || self.deferred)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+
+    #[test]
+    fn a_mime_type_gives_one_kind() {
+        let table = [
+            ("text/html; charset=utf-8", Kind::Html),
+            ("TEXT/CSS", Kind::Css),
+            ("application/javascript", Kind::Js),
+            ("text/javascript", Kind::Js),
+            ("font/woff", Kind::Font),
+            ("application/font-woff", Kind::Font),
+            ("application/x-font-ttf", Kind::Font),
+            ("image/x-icon", Kind::Image),
+            ("image/svg+xml", Kind::Image),
+            ("video/mp4", Kind::Media),
+            ("application/json", Kind::Xhr),
+            ("application/xml", Kind::Xhr),
+            ("application/xhtml+xml", Kind::Xhr),
+            ("text/plain", Kind::Other),
+            ("unknown", Kind::Other),
+            ("", Kind::Other),
+        ];
+        for (mime, kind) in table {
+            assert_eq!(Kind::of_mime(mime), kind, "{mime}");
+        }
+    }
 }

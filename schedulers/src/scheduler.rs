@@ -1,37 +1,93 @@
 //! The scheduler of one connection.
 
-use crate::{Resource, Scheme, Signal, StreamId};
-use std::collections::BTreeMap;
+use crate::{Element, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-/// The scheduler of one connection.
-#[derive(Debug)]
+/// Signals that are remembered for streams that are not open yet, one a stream (RFC 9218, section 7).
+const MAX_EARLY_SIGNALS: usize = 256;
+
+/// The scheduler of one connection: a tree, and a scheme's server half that places streams in it.
+///
+/// It is total: calls about streams that are not open are ignored (a signal is remembered), and no
+/// order of calls panics. [`Scheduler::pick`] changes nothing: report what you did.
 pub struct Scheduler {
-    ready: BTreeMap<StreamId, bool>,
+    tree: Tree,
+    half: Box<dyn ServerHalf>,
+    open: BTreeSet<StreamId>,
+    /// The most recent signal for streams that are not open yet.
+    early: BTreeMap<StreamId, Signal>,
+}
+
+impl fmt::Debug for Scheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scheduler")
+            .field("tree", &self.tree)
+            .field("open", &self.open)
+            .field("early", &self.early)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Scheduler {
     /// A scheduler that runs `scheme`.
-    pub fn new(_scheme: &Scheme) -> Self {
-        Self { ready: BTreeMap::new() }
+    pub fn new(scheme: &Scheme) -> Self {
+        let mut half = scheme.halves().server;
+        let mut tree = Tree::new();
+        half.setup(&mut tree);
+        Self { tree, half, open: BTreeSet::new(), early: BTreeMap::new() }
     }
-    /// A response will be sent on `stream`; nothing is ready yet.
-    pub fn open(&mut self, stream: StreamId, _resource: &Resource) {
-        self.ready.insert(stream, false);
+
+    /// A response will be sent on `stream`; nothing is ready yet. A stream that is open stays as it is.
+    ///
+    /// The resource places it, then a signal that came before it does.
+    pub fn open(&mut self, stream: StreamId, resource: &Resource) {
+        if !self.open.insert(stream) {
+            return;
+        }
+        self.half.opened(&mut self.tree, stream, resource);
+        if let Some(signal) = self.early.remove(&stream) {
+            self.half.signalled(&mut self.tree, signal);
+        }
     }
-    /// The client said something about order.
-    pub fn signal(&mut self, _signal: Signal) {}
+
+    /// The client said something about order: at any time, also while the response is being sent.
+    ///
+    /// About a stream that is not open the most recent signal is kept until it is. When too many wait, that
+    /// of the lowest stream ID goes: it most likely belongs to a stream that is closed.
+    pub fn signal(&mut self, signal: Signal) {
+        match signal.stream() {
+            Some(stream) if !self.open.contains(&stream) => {
+                self.early.insert(stream, signal);
+                if self.early.len() > MAX_EARLY_SIGNALS {
+                    self.early.pop_first();
+                }
+            }
+            _ => self.half.signalled(&mut self.tree, signal),
+        }
+    }
+
     /// Whether `stream` has bytes and flow control lets them go.
     pub fn set_ready(&mut self, stream: StreamId, ready: bool) {
-        self.ready.insert(stream, ready);
+        self.tree.set_ready(Element::Stream(stream), ready);
     }
+
     /// Who sends the next packet; changes nothing.
     pub fn pick(&self) -> Option<StreamId> {
-        self.ready.iter().find(|(_, ready)| **ready).map(|(stream, _)| *stream)
+        self.tree.pick()
     }
+
     /// `bytes` of `stream` were taken for sending.
-    pub fn sent(&mut self, _stream: StreamId, _bytes: u64) {}
+    pub fn sent(&mut self, stream: StreamId, bytes: u64) {
+        self.tree.charge(Element::Stream(stream), bytes);
+    }
+
     /// `stream` has nothing more to send.
     pub fn close(&mut self, stream: StreamId) {
-        self.ready.remove(&stream);
+        self.early.remove(&stream);
+        if self.open.remove(&stream) {
+            self.half.closed(&mut self.tree, stream);
+            self.tree.remove(Element::Stream(stream));
+        }
     }
 }

@@ -1,8 +1,19 @@
-//! What a client says about order.
+//! What a client says about order: three languages, one type.
 
 /// A QUIC stream ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u64);
+
+/// A node of a dependency tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Element {
+    /// The root, which has no bytes.
+    Root,
+    /// A node without bytes that stays: a group of streams.
+    Placeholder(u64),
+    /// The response on a stream.
+    Stream(StreamId),
+}
 
 /// One priority signal of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,4 +27,34 @@ pub enum Signal {
         /// Whether the response is useful in parts.
         incremental: bool,
     },
+    /// HTTP/3 drafts 20 and 22: the `PRIORITY` frame of the dependency tree.
+    Depend {
+        /// The node it is about.
+        element: Element,
+        /// The node that goes before it.
+        parent: Element,
+        /// 1 to 256, default 16; under `zeroweight` 0 to 255.
+        weight: u16,
+        /// Whether all other children of the parent move below the node (draft 22).
+        exclusive: bool,
+    },
+    /// Patrick Meenan's proposal of January 2019: one byte a stream.
+    Bucket {
+        /// The response it is about.
+        stream: StreamId,
+        /// Priority 0 (last) to 63 (first) in the upper six bits, concurrency in the lower two.
+        byte: u8,
+    },
+}
+
+impl Signal {
+    /// The stream it is about; `None` for the root and for placeholders.
+    pub fn stream(&self) -> Option<StreamId> {
+        match *self {
+            Self::Extensible { stream, .. }
+            | Self::Bucket { stream, .. }
+            | Self::Depend { element: Element::Stream(stream), .. } => Some(stream),
+            Self::Depend { .. } => None,
+        }
+    }
 }

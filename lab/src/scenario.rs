@@ -1,0 +1,402 @@
+//! Pure scheduling: who gets each packet when responses become ready at known times.
+//!
+//! A scenario (`utmost-scenario/1`) has no network and no page: time is counted in slots of one packet.
+//! The requests of a slot arrive in the order of the file before its decision; a response is wholly
+//! available `wait_slots` after its request; a response that is sent whole is closed.
+
+use schedulers::{Kind, Resource, Scheduler, Scheme, StreamId};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use thiserror::Error;
+
+/// The format that this reads.
+pub const FORMAT: &str = "utmost-scenario/1";
+
+/// Slots that a scenario may last, arrivals and packets together: some seconds of computing.
+pub const MAX_SLOTS: u64 = 10_000_000;
+
+/// Requests that a scenario may have.
+pub const MAX_REQUESTS: usize = 100_000;
+
+/// A list of requests, to be scheduled.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// [`FORMAT`], or absent.
+    #[serde(default)]
+    pub format: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// What it shows.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// The most stream bytes that a slot takes.
+    #[serde(default = "packet_bytes")]
+    pub packet_bytes: u64,
+    /// The requests; those of one slot arrive in this order.
+    pub requests: Vec<Request>,
+    /// Orders to compare with, by scheme: golden vectors have them.
+    #[serde(default)]
+    pub orders: BTreeMap<String, Vec<Run>>,
+}
+
+/// A request and its response.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The stream that carries it.
+    pub stream: u64,
+    /// The slot in which it arrives.
+    #[serde(default)]
+    pub arrival_slot: u64,
+    /// Slots that the server thinks before it has the response.
+    #[serde(default)]
+    pub wait_slots: u64,
+    /// Bytes of the response.
+    pub bytes: u64,
+    /// What is known of it.
+    pub resource: ScenarioResource,
+}
+
+/// What a scenario knows of a resource; what is absent is false.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of the scenario format")]
+pub struct ScenarioResource {
+    /// MIME type.
+    pub mime: String,
+    /// The main document.
+    #[serde(default)]
+    pub main: bool,
+    /// Referenced in the document's head.
+    #[serde(default)]
+    pub in_head: bool,
+    /// On the critical path.
+    #[serde(default)]
+    pub critical: bool,
+    /// In the above-the-fold set.
+    #[serde(default)]
+    pub above_fold: bool,
+    /// Referenced after the first image.
+    #[serde(default)]
+    pub after_first_image: bool,
+    /// A script with `async`.
+    #[serde(default, rename = "async")]
+    pub asynchronous: bool,
+    /// A script with `defer`.
+    #[serde(default, rename = "defer")]
+    pub deferred: bool,
+    /// Asked for by a preload hint.
+    #[serde(default)]
+    pub preload: bool,
+}
+
+/// Packets of one stream in consecutive slots. In JSON: `[first_slot, stream, packets, last_bytes]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(from = "(u64, u64, u64, u64)", into = "(u64, u64, u64, u64)")]
+pub struct Run {
+    /// Slot of the first packet.
+    pub first_slot: u64,
+    /// The stream.
+    pub stream: u64,
+    /// Packets, one a slot.
+    pub packets: u64,
+    /// Bytes in the last of them.
+    pub last_bytes: u64,
+}
+
+impl From<(u64, u64, u64, u64)> for Run {
+    fn from((first_slot, stream, packets, last_bytes): (u64, u64, u64, u64)) -> Self {
+        Self { first_slot, stream, packets, last_bytes }
+    }
+}
+
+impl From<Run> for (u64, u64, u64, u64) {
+    fn from(run: Run) -> Self {
+        (run.first_slot, run.stream, run.packets, run.last_bytes)
+    }
+}
+
+/// Why a scenario cannot be run. Each message names the file, the place and the cause.
+#[derive(Debug, Error)]
+pub enum ScenarioError {
+    /// The file cannot be read.
+    #[error("{file}: {cause}")]
+    Read {
+        /// The file.
+        file: String,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// It is not JSON, or not a scenario; `cause` ends with line and column.
+    #[error("{file}: not a scenario: {cause}")]
+    Json {
+        /// The file.
+        file: String,
+        /// What is wrong, with line and column.
+        cause: serde_json::Error,
+    },
+    /// It is a scenario that makes no sense.
+    #[error("{file}: {place}: {cause}")]
+    Invalid {
+        /// The file.
+        file: String,
+        /// The key.
+        place: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+}
+
+impl Scenario {
+    /// Reads a scenario from a file.
+    pub fn read(path: &Path) -> Result<Self, ScenarioError> {
+        let file = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(&text, &file),
+            Err(cause) => Err(ScenarioError::Read { file, cause }),
+        }
+    }
+
+    /// Reads a scenario from JSON; `file` is its name in messages.
+    pub fn parse(json: &str, file: &str) -> Result<Self, ScenarioError> {
+        let scenario: Self = serde_json::from_str(json)
+            .map_err(|cause| ScenarioError::Json { file: file.to_owned(), cause })?;
+        scenario.check().map_err(|(place, cause)| ScenarioError::Invalid {
+            file: file.to_owned(),
+            place,
+            cause,
+        })?;
+        Ok(scenario)
+    }
+
+    /// Place and cause of what makes no sense.
+    fn check(&self) -> Result<(), (String, String)> {
+        let wrong = |place: &str, cause: String| Err((place.to_owned(), cause));
+        match self.format.as_deref() {
+            None | Some(FORMAT) => {}
+            Some(other) => return wrong("format", format!("`{other}` is not `{FORMAT}`")),
+        }
+        if self.packet_bytes == 0 {
+            return wrong("packet_bytes", "a packet needs at least 1 byte".to_owned());
+        }
+        if self.requests.len() > MAX_REQUESTS {
+            let cause = format!("{} requests, at most {MAX_REQUESTS}", self.requests.len());
+            return wrong("requests", cause);
+        }
+        self.check_requests()
+    }
+
+    fn check_requests(&self) -> Result<(), (String, String)> {
+        let mut streams = BTreeMap::new();
+        let mut packets: u64 = 0;
+        for (index, request) in self.requests.iter().enumerate() {
+            let wrong = |key: &str, cause: String| Err((format!("requests[{index}].{key}"), cause));
+            if let Some(first) = streams.insert(request.stream, index) {
+                let cause = format!("{} is also the stream of requests[{first}]", request.stream);
+                return wrong("stream", cause);
+            }
+            if request.stream >= 1 << 62 {
+                return wrong("stream", format!("{} is not below 2^62", request.stream));
+            }
+            let available = request.arrival_slot.saturating_add(request.wait_slots);
+            packets = packets.saturating_add(request.bytes.div_ceil(self.packet_bytes));
+            if packets.saturating_add(available) > MAX_SLOTS {
+                let cause = format!("the scenario would last more than {MAX_SLOTS} slots");
+                return wrong(if available > MAX_SLOTS { "arrival_slot" } else { "bytes" }, cause);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ScenarioResource {
+    /// What a scheduler may know of it.
+    pub fn for_scheduler(&self) -> Resource {
+        Resource {
+            kind: Kind::of_mime(&self.mime),
+            main: self.main,
+            in_head: self.in_head,
+            critical: self.critical,
+            above_fold: self.above_fold,
+            after_first_image: self.after_first_image,
+            asynchronous: self.asynchronous,
+            deferred: self.deferred,
+            preload: self.preload,
+            ..Resource::default()
+        }
+    }
+}
+
+/// Schedules a scenario under `scheme`: the runs in the order of their slots.
+pub fn run(scenario: &Scenario, scheme: &Scheme) -> Vec<Run> {
+    let mut playing = Playing::new(scenario, scheme);
+    let mut runs: Vec<Run> = Vec::new();
+    let mut slot = 0;
+    loop {
+        playing.arrive(slot);
+        if let Some((stream, bytes)) = playing.send() {
+            append(&mut runs, slot, stream, bytes);
+            slot += 1;
+        } else if let Some(next) = playing.next_event() {
+            slot = next;
+        } else {
+            return runs;
+        }
+    }
+}
+
+/// A scenario at some slot.
+struct Playing<'a> {
+    scheduler: Scheduler,
+    packet_bytes: u64,
+    /// Requests by slot of arrival, then by their place in the file; the next is the last.
+    to_arrive: Vec<&'a Request>,
+    /// Streams by the slot at which their responses are available.
+    to_be_ready: BTreeMap<u64, Vec<u64>>,
+    /// Bytes left of each open stream.
+    left: BTreeMap<u64, u64>,
+}
+
+impl<'a> Playing<'a> {
+    fn new(scenario: &'a Scenario, scheme: &Scheme) -> Self {
+        let mut to_arrive: Vec<&Request> = scenario.requests.iter().collect();
+        to_arrive.sort_by_key(|request| request.arrival_slot);
+        to_arrive.reverse();
+        Self {
+            scheduler: Scheduler::new(scheme),
+            packet_bytes: scenario.packet_bytes,
+            to_arrive,
+            to_be_ready: BTreeMap::new(),
+            left: BTreeMap::new(),
+        }
+    }
+
+    /// What arrives, and what becomes available, up to `slot`.
+    fn arrive(&mut self, slot: u64) {
+        while let Some(request) = self.to_arrive.pop_if(|request| request.arrival_slot <= slot) {
+            let stream = StreamId(request.stream);
+            self.scheduler.open(stream, &request.resource.for_scheduler());
+            if request.bytes == 0 {
+                self.scheduler.close(stream);
+                continue;
+            }
+            self.left.insert(request.stream, request.bytes);
+            let available = request.arrival_slot + request.wait_slots;
+            self.to_be_ready.entry(available).or_default().push(request.stream);
+        }
+        while let Some(entry) = self.to_be_ready.first_entry()
+            && *entry.key() <= slot
+        {
+            for stream in entry.remove() {
+                self.scheduler.set_ready(StreamId(stream), true);
+            }
+        }
+    }
+
+    /// Sends the slot's packet: its stream and bytes.
+    fn send(&mut self) -> Option<(u64, u64)> {
+        let stream = self.scheduler.pick()?;
+        let left = self.left.get_mut(&stream.0)?;
+        let bytes = self.packet_bytes.min(*left);
+        *left -= bytes;
+        let is_whole = *left == 0;
+        self.scheduler.sent(stream, bytes);
+        if is_whole {
+            self.left.remove(&stream.0);
+            self.scheduler.close(stream);
+        }
+        Some((stream.0, bytes))
+    }
+
+    /// The next slot in which something arrives or becomes available.
+    fn next_event(&self) -> Option<u64> {
+        let arrival = self.to_arrive.last().map(|request| request.arrival_slot);
+        let ready = self.to_be_ready.first_key_value().map(|(slot, _)| *slot);
+        arrival.into_iter().chain(ready).min()
+    }
+}
+
+fn append(runs: &mut Vec<Run>, slot: u64, stream: u64, bytes: u64) {
+    match runs.last_mut() {
+        Some(run) if run.stream == stream && run.first_slot + run.packets == slot => {
+            run.packets += 1;
+            run.last_bytes = bytes;
+        }
+        _ => runs.push(Run { first_slot: slot, stream, packets: 1, last_bytes: bytes }),
+    }
+}
+
+fn packet_bytes() -> u64 {
+    1400
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedulers::find_scheme;
+
+    const TWO: &str = r#"{"name": "two", "packet_bytes": 1400, "requests": [
+        {"stream": 0, "arrival_slot": 0, "bytes": 3000, "resource": {"mime": "image/png"}},
+        {"stream": 4, "arrival_slot": 1, "wait_slots": 1, "bytes": 1400, "resource": {"mime": "text/css"}}]}"#;
+
+    fn order(json: &str, scheme: &str) -> String {
+        let scenario = Scenario::parse(json, "two.json").unwrap();
+        serde_json::to_string(&run(&scenario, &find_scheme(scheme).unwrap())).unwrap()
+    }
+
+    fn error(from: &str, to: &str) -> String {
+        assert!(TWO.contains(from));
+        Scenario::parse(&TWO.replacen(from, to, 1), "two.json").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_response_takes_the_wire_when_it_is_ready() {
+        assert_eq!(order(TWO, "dfifo"), "[[0,0,2,1400],[2,4,1,1400],[3,0,1,200]]");
+        assert_eq!(order(TWO, "fifo"), "[[0,0,3,200],[3,4,1,1400]]");
+    }
+
+    #[test]
+    fn an_idle_link_waits_for_the_next_arrival() {
+        let late = TWO.replace("\"arrival_slot\": 1", "\"arrival_slot\": 9000000");
+        assert_eq!(order(&late, "rr"), "[[0,0,3,200],[9000001,4,1,1400]]");
+    }
+
+    #[test]
+    fn an_empty_response_sends_nothing() {
+        let empty = TWO.replace("\"bytes\": 3000", "\"bytes\": 0");
+        assert_eq!(order(&empty, "rr"), "[[2,4,1,1400]]");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named_with_file_and_place() {
+        assert_eq!(
+            error("1400, \"req", "0, \"req"),
+            "two.json: packet_bytes: a packet needs at least 1 byte"
+        );
+        assert_eq!(
+            error("\"stream\": 4", "\"stream\": 0"),
+            "two.json: requests[1].stream: 0 is also the stream of requests[0]"
+        );
+        assert_eq!(
+            error("3000", "14000001400"),
+            "two.json: requests[0].bytes: the scenario would last more than 10000000 slots"
+        );
+        assert_eq!(
+            error("\"arrival_slot\": 1", "\"arrival_slot\": 18446744073709551615"),
+            "two.json: requests[1].arrival_slot: the scenario would last more than 10000000 slots"
+        );
+        assert_eq!(
+            error("\"name\"", "\"format\": \"utmost-page/1\", \"name\""),
+            "two.json: format: `utmost-page/1` is not `utmost-scenario/1`"
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_line_and_column() {
+        let message = error("\"mime\"", "\"hero\": true, \"mime\"");
+        assert!(message.starts_with("two.json: not a scenario: unknown field `hero`"), "{message}");
+        assert!(message.contains("at line 2 column"), "{message}");
+    }
+}

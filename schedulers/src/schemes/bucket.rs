@@ -1,0 +1,130 @@
+//! `bucket` and `bucket-html`: Patrick Meenan's byte of priority and concurrency.
+//!
+//! Source: the paper, section 3.3 and Figure 7 (the proposal as of January 2019). Higher buckets go
+//! first, strictly. In a bucket *exclusive sequential* responses (3) go first, one after another; then
+//! *shared sequential* (2: one after another) and *shared* (1: round robin) have half of the wire each. One
+//! after another means in order of request. `bucket-html` puts HTML into bucket 63. Orders: `ccfIfIIhihihiss` and
+//! `cchIhIhIffsisii`.
+
+use super::{Arrivals, PAPER};
+use crate::{
+    Args, ClientHalf, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, Signal,
+    StreamId, Tree,
+};
+
+pub(super) fn scheme() -> Scheme {
+    Scheme {
+        name: "bucket".to_owned(),
+        about: "Strict priority buckets with three kinds of concurrency (Meenan)",
+        source: PAPER,
+        parameters: "",
+        placeholders: 0,
+        revision: 1,
+        build: |_| Ok(Halves::new(BucketByte { html: NORMAL }, Buckets::new(NORMAL))),
+        args: Args::default(),
+    }
+}
+
+pub(super) fn html_scheme() -> Scheme {
+    Scheme {
+        name: "bucket-html".to_owned(),
+        about: "As bucket, with HTML in the critical bucket",
+        build: |_| Ok(Halves::new(BucketByte { html: CRITICAL }, Buckets::new(CRITICAL))),
+        ..scheme()
+    }
+}
+
+const CRITICAL: u8 = 63;
+const NORMAL: u8 = 31;
+const IDLE: u8 = 0;
+
+const EXCLUSIVE_SEQUENTIAL: u8 = 3;
+const SHARED_SEQUENTIAL: u8 = 2;
+
+/// The byte of a resource (Figure 7); HTML goes into bucket `html`.
+fn byte(resource: &Resource, html: u8) -> u8 {
+    let needed = resource.in_head || resource.critical;
+    let critical_if = |critical: bool| if critical { CRITICAL } else { NORMAL };
+    let (priority, concurrency) = match resource.kind {
+        _ if resource.asynchronous || resource.deferred => (NORMAL, 2),
+        Kind::Js | Kind::Css => (critical_if(needed), 3),
+        Kind::Xhr => (NORMAL, 3),
+        Kind::Font => (critical_if(!resource.preload), 2),
+        Kind::Html => (html, 2),
+        Kind::Image => (critical_if(resource.above_fold), 1),
+        Kind::Media => (NORMAL, 1),
+        Kind::Other => (IDLE, 2),
+    };
+    priority << 2 | concurrency
+}
+
+struct BucketByte {
+    html: u8,
+}
+
+impl ClientHalf for BucketByte {
+    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
+        vec![Signal::Bucket { stream, byte: byte(resource, self.html) }]
+    }
+}
+
+struct Buckets {
+    html: u8,
+    arrivals: Arrivals,
+}
+
+impl Buckets {
+    fn new(html: u8) -> Self {
+        Self { html, arrivals: Arrivals::default() }
+    }
+
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, byte: u8) {
+        let (priority, concurrency) = (byte >> 2, byte & 3);
+        // Two levels a bucket: what is exclusive, then the two groups that share.
+        let level = 2 * u16::from(CRITICAL - priority);
+        let place = match concurrency {
+            EXCLUSIVE_SEQUENTIAL => {
+                Place::DEFAULT.rank(Rank::sequence_in(level, self.arrivals.next()))
+            }
+            SHARED_SEQUENTIAL => Place::below(shared_group(tree, level, 0))
+                .rank(Rank::sequence(self.arrivals.next())),
+            _ => Place::below(shared_group(tree, level, 1)),
+        };
+        tree.put(Element::Stream(stream), place);
+    }
+}
+
+/// One of the two groups that share a bucket: 0 sequential, which wins ties, 1 round robin.
+fn shared_group(tree: &mut Tree, level: u16, which: u16) -> Element {
+    let group = Element::Placeholder(u64::from(level + which));
+    if !tree.contains(group) {
+        tree.put(group, Place::DEFAULT.rank(Rank::level(level + 1)));
+    }
+    group
+}
+
+impl ServerHalf for Buckets {
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
+        self.put(tree, stream, byte(resource, self.html));
+    }
+    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
+        if let Signal::Bucket { stream, byte } = signal {
+            self.put(tree, stream, byte);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+
+    #[test]
+    fn exclusive_goes_first_then_sequence_and_sharing_alternate() {
+        assert_eq!(sample::order("bucket"), "ccfIfIIhihihiss");
+    }
+
+    #[test]
+    fn html_in_the_critical_bucket_shares_it_with_visible_images() {
+        assert_eq!(sample::order("bucket-html"), "cchIhIhIffsisii");
+    }
+}

@@ -1,0 +1,71 @@
+//! `dfifo`: dynamic first in, first out. Whole responses, but one of a higher class interrupts (Chrome before HTTP/3).
+//!
+//! Source: the paper, Table 1; the classes are those of its implementation. There a finished response could
+//! pull later ones of its class up into a higher class; here the class always decides. Order: `hhhccffiiiIIIss`.
+
+use super::{Arrivals, PAPER, Silent};
+use crate::{
+    Args, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree,
+};
+
+pub(super) fn scheme() -> Scheme {
+    Scheme {
+        name: "dfifo".to_owned(),
+        about: "Dynamic first in, first out: whole responses, a higher class interrupts (Chrome)",
+        source: PAPER,
+        parameters: "",
+        placeholders: 5,
+        revision: 1,
+        build: |_| Ok(Halves::new(Silent, DynamicFifo::default())),
+        args: Args::default(),
+    }
+}
+
+/// Chrome's five classes, 0 the highest.
+pub(super) fn class(resource: &Resource) -> u16 {
+    match resource.kind {
+        Kind::Html | Kind::Css | Kind::Font => 0,
+        Kind::Js if resource.is_late_script() => 3,
+        Kind::Js if resource.after_first_image => 2,
+        Kind::Js | Kind::Xhr => 1,
+        Kind::Image => 3,
+        Kind::Media | Kind::Other => 4,
+    }
+}
+
+#[derive(Default)]
+struct DynamicFifo {
+    arrivals: Arrivals,
+}
+
+impl ServerHalf for DynamicFifo {
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
+        let rank = Rank::sequence_in(class(resource), self.arrivals.next());
+        tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use crate::{Kind, Resource, Scheduler, StreamId, find_scheme};
+
+    #[test]
+    fn the_higher_class_goes_first_each_response_whole() {
+        assert_eq!(sample::order("dfifo"), "hhhccffiiiIIIss");
+    }
+
+    #[test]
+    fn a_late_stylesheet_goes_before_waiting_images() {
+        let mut scheduler = Scheduler::new(&find_scheme("dfifo").unwrap());
+        let mut order = String::new();
+        for (stream, kind) in [(0, Kind::Image), (4, Kind::Image), (8, Kind::Css)] {
+            scheduler.open(StreamId(stream), &Resource { kind, ..Resource::default() });
+            scheduler.set_ready(StreamId(stream), true);
+            let picked = scheduler.pick().unwrap();
+            order.push_str(&picked.0.to_string());
+            scheduler.sent(picked, 1400);
+        }
+        assert_eq!(order, "008");
+    }
+}

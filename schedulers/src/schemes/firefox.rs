@@ -1,0 +1,120 @@
+//! `firefox`: the tree of weighted placeholders that Firefox made for HTTP/2.
+//!
+//! Source: the paper, Figure 9 and case study 1 (section 5). Where the paper and its implementation differ
+//! the paper holds: a sixth placeholder URGENT with the main document, scripts with `async` or `defer` in
+//! UNBLOCKED wherever they stand, fonts weigh 42 and the unknown 16.
+//!
+//! ```text
+//! root -+- URGENT (240): the main document (255)
+//!       +- LEADERS (201) -+- stylesheets, blocking scripts (32)
+//!       |                 +- FOLLOWERS (1): fonts (42), other HTML (32), images (22)
+//!       +- UNBLOCKED (101): async and deferred scripts, XHR (32)
+//!       +- BACKGROUND (1) -+- the rest (16)
+//!                          +- SPECULATIVE (1): preloads that are not scripts
+//! ```
+//! Order: `hchschfsiIfiIiI`.
+
+use super::PAPER;
+use crate::scheme::obey;
+use crate::{
+    Args, ClientHalf, Element, Halves, Kind, Place, Resource, Scheme, ServerHalf, Signal, StreamId,
+    Tree,
+};
+
+pub(super) fn scheme() -> Scheme {
+    Scheme {
+        name: "firefox".to_owned(),
+        about: "A tree of six weighted groups (Firefox)",
+        source: PAPER,
+        parameters: "",
+        placeholders: 6,
+        revision: 1,
+        build: |_| Ok(Halves::new(Firefox, Firefox)),
+        args: Args::default(),
+    }
+}
+
+const LEADERS: Element = Element::Placeholder(0);
+const FOLLOWERS: Element = Element::Placeholder(1);
+const UNBLOCKED: Element = Element::Placeholder(2);
+const BACKGROUND: Element = Element::Placeholder(3);
+const SPECULATIVE: Element = Element::Placeholder(4);
+const URGENT: Element = Element::Placeholder(5);
+
+/// Placeholder, weight, parent.
+const GROUPS: [(Element, u16, Element); 6] = [
+    (LEADERS, 201, Element::Root),
+    (FOLLOWERS, 1, LEADERS),
+    (UNBLOCKED, 101, Element::Root),
+    (BACKGROUND, 1, Element::Root),
+    (SPECULATIVE, 1, BACKGROUND),
+    (URGENT, 240, Element::Root),
+];
+
+struct Firefox;
+
+/// The group of a resource, and its weight there.
+fn placement(resource: &Resource) -> (Element, u16) {
+    let group = match resource.kind {
+        Kind::Js if resource.is_late_script() => UNBLOCKED,
+        Kind::Js => LEADERS,
+        _ if resource.preload => SPECULATIVE,
+        Kind::Html if resource.main => return (URGENT, 255),
+        Kind::Css => LEADERS,
+        Kind::Html | Kind::Image | Kind::Font => FOLLOWERS,
+        Kind::Xhr => UNBLOCKED,
+        Kind::Media | Kind::Other => BACKGROUND,
+    };
+    (group, weight(resource.kind))
+}
+
+/// The weight of a kind within its group (Figure 9).
+pub(super) fn weight(kind: Kind) -> u16 {
+    match kind {
+        Kind::Html | Kind::Css | Kind::Js | Kind::Xhr => 32,
+        Kind::Font => 42,
+        Kind::Image => 22,
+        Kind::Media | Kind::Other => 16,
+    }
+}
+
+impl ClientHalf for Firefox {
+    fn setup(&mut self) -> Vec<Signal> {
+        let depend = |(element, weight, parent)| Signal::Depend {
+            element,
+            parent,
+            weight,
+            exclusive: false,
+        };
+        GROUPS.map(depend).to_vec()
+    }
+    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
+        let (parent, weight) = placement(resource);
+        vec![Signal::Depend { element: Element::Stream(stream), parent, weight, exclusive: false }]
+    }
+}
+
+impl ServerHalf for Firefox {
+    fn setup(&mut self, tree: &mut Tree) {
+        for (group, weight, parent) in GROUPS {
+            tree.put(group, Place::below(parent).weight(weight));
+        }
+    }
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
+        let (group, weight) = placement(resource);
+        tree.put(Element::Stream(stream), Place::below(group).weight(weight));
+    }
+    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
+        obey(tree, signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+
+    #[test]
+    fn groups_share_by_weight_and_followers_wait_for_leaders() {
+        assert_eq!(sample::order("firefox"), "hchschfsiIfiIiI");
+    }
+}

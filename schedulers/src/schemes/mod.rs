@@ -1,0 +1,121 @@
+//! The schemes, one file each: what it is and whose, its row of the registry, what its client signals,
+//! where its server places, and its order on a sample page.
+//!
+//! In the orders each letter is a packet: `h` the HTML (3 packets), `i` an image (3), `c` a stylesheet of
+//! the head (2), `I` a hero image (3), `s` a deferred script (2), `f` a font (2), asked for in this order
+//! at once.
+
+mod bucket;
+mod dfifo;
+mod fifo;
+mod firefox;
+mod parallel_plus;
+mod rfc9218;
+mod rr;
+mod serial_plus;
+mod spdyrr;
+mod wrr;
+mod zeroweight;
+
+use crate::{ClientHalf, Resource, Scheme, Signal, StreamId};
+
+/// How many of [`all`] are the paper's; they come first.
+pub(crate) const PAPER_SCHEMES: usize = 11;
+
+/// Marx et al., the paper that most schemes are taken from.
+const PAPER: &str = "Marx et al., Of the Utmost Importance: Resource Prioritization in HTTP/3 over QUIC, WEBIST 2019";
+
+/// Wijnants et al., where p+ and s+ come from.
+const WIJNANTS: &str =
+    "Wijnants et al., HTTP/2 Prioritization and its Impact on Web Performance, WWW 2018";
+
+/// Every scheme, the paper's eleven first.
+pub(crate) fn all() -> Vec<Scheme> {
+    vec![
+        rr::scheme(),
+        wrr::scheme(),
+        fifo::scheme(),
+        dfifo::scheme(),
+        firefox::scheme(),
+        parallel_plus::scheme(),
+        serial_plus::scheme(),
+        spdyrr::scheme(),
+        bucket::scheme(),
+        bucket::html_scheme(),
+        zeroweight::scheme(),
+        rfc9218::scheme(),
+    ]
+}
+
+/// A client that says nothing about order.
+struct Silent;
+
+impl ClientHalf for Silent {
+    fn request(&mut self, _stream: StreamId, _resource: &Resource) -> Vec<Signal> {
+        Vec::new()
+    }
+}
+
+/// Counts requests in the order of their arrival.
+#[derive(Default)]
+struct Arrivals(u64);
+
+impl Arrivals {
+    fn next(&mut self) -> u64 {
+        self.0 += 1;
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod sample {
+    //! The sample page.
+
+    use crate::{Kind, Resource, Scheduler, StreamId, find_scheme};
+
+    /// Letter, packets, resource; in the order of the requests.
+    pub(super) fn page() -> Vec<(char, u32, Resource)> {
+        let nothing = Resource::default();
+        let image = Resource { kind: Kind::Image, ..nothing };
+        vec![
+            (
+                'h',
+                3,
+                Resource {
+                    kind: Kind::Html,
+                    main: true,
+                    critical: true,
+                    above_fold: true,
+                    ..nothing
+                },
+            ),
+            ('i', 3, image),
+            ('c', 2, Resource { kind: Kind::Css, in_head: true, above_fold: true, ..nothing }),
+            ('I', 3, Resource { above_fold: true, ..image }),
+            ('s', 2, Resource { kind: Kind::Js, in_head: true, deferred: true, ..nothing }),
+            ('f', 2, Resource { kind: Kind::Font, above_fold: true, ..nothing }),
+        ]
+    }
+
+    /// The order in which a scheme sends the page, one letter a packet.
+    pub(super) fn order(scheme: &str) -> String {
+        let mut scheduler = Scheduler::new(&find_scheme(scheme).unwrap());
+        let page = page();
+        let mut left: Vec<u32> = page.iter().map(|(_, packets, _)| *packets).collect();
+        for (index, (_, _, resource)) in (0..).zip(&page) {
+            scheduler.open(StreamId(4 * index), resource);
+            scheduler.set_ready(StreamId(4 * index), true);
+        }
+        let mut order = String::new();
+        while let Some(stream) = scheduler.pick() {
+            let index = usize::try_from(stream.0 / 4).unwrap();
+            order.push(page[index].0);
+            scheduler.sent(stream, 1400);
+            left[index] -= 1;
+            if left[index] == 0 {
+                scheduler.close(stream);
+            }
+        }
+        order
+    }
+}

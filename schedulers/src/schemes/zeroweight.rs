@@ -1,0 +1,83 @@
+//! `zeroweight`: HTTP/2's tree with weights 0 to 255, of which the outermost are sequential.
+//!
+//! Source: the paper, section 3.3 and Figure 10. Weight 255 goes first, one after another by lowest stream
+//! ID; 254 to 1 share by weight; 0 goes last, one after another. In the paper's implementation a packet of
+//! weight 0 stopped the clock of the others for good; here each class has its own. Order: `hhhccsfsIfIIiii`.
+
+use super::PAPER;
+use crate::{
+    Args, ClientHalf, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, Signal,
+    StreamId, Tree,
+};
+
+pub(super) fn scheme() -> Scheme {
+    Scheme {
+        name: "zeroweight".to_owned(),
+        about: "Weights 0 to 255: 255 first in sequence, 254 to 1 share, 0 last in sequence",
+        source: PAPER,
+        parameters: "",
+        placeholders: 0,
+        revision: 1,
+        build: |_| Ok(Halves::new(ZeroWeight, ZeroWeight)),
+        args: Args::default(),
+    }
+}
+
+const FIRST: u16 = 255;
+
+struct ZeroWeight;
+
+fn weight(resource: &Resource) -> u16 {
+    match resource.kind {
+        _ if resource.main => FIRST,
+        Kind::Html | Kind::Css => 254,
+        Kind::Js => 24,
+        Kind::Font => 16,
+        Kind::Image if resource.above_fold => 8,
+        Kind::Image => 1,
+        Kind::Media | Kind::Xhr | Kind::Other => 0,
+    }
+}
+
+fn put(tree: &mut Tree, stream: StreamId, weight: u16) {
+    let rank = match weight {
+        FIRST.. => Rank::sequence_in(0, stream.0),
+        0 => Rank::sequence_in(2, stream.0),
+        _ => Rank::level(1),
+    };
+    tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank).weight(weight));
+}
+
+impl ClientHalf for ZeroWeight {
+    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
+        let element = Element::Stream(stream);
+        vec![Signal::Depend {
+            element,
+            parent: Element::Root,
+            weight: weight(resource),
+            exclusive: false,
+        }]
+    }
+}
+
+impl ServerHalf for ZeroWeight {
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
+        put(tree, stream, weight(resource));
+    }
+    /// The scheme has no groups, so that of a dependency only the weight counts.
+    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
+        if let Signal::Depend { element: Element::Stream(stream), weight, .. } = signal {
+            put(tree, stream, weight);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+
+    #[test]
+    fn the_document_goes_first_and_the_others_share_by_weight() {
+        assert_eq!(sample::order("zeroweight"), "hhhccsfsIfIIiii");
+    }
+}
