@@ -1,1 +1,31 @@
 //! HTTP/3 on the wire, for both ends: frames, settings, priority signals, errors. No I/O.
+//!
+//! Bytes in, events out: the owner of a QUIC connection makes one [`Session`], sends what
+//! [`Session::opening`] gives, hands it the bytes that come on every stream ([`Session::receive`]), and
+//! takes [`Event`]s ([`Session::poll`]). What it sends is made by [`Session::encode_headers`] and the free
+//! functions; the bytes of a body never pass through here on their way out.
+//!
+//! RFC 9114 (HTTP/3), RFC 9204 (QPACK, static table only), RFC 9218 (priorities).
+
+mod control;
+mod error;
+mod event;
+mod frame;
+mod headers;
+mod limits;
+mod priority;
+mod qpack;
+mod session;
+mod settings;
+mod stream;
+mod unidirectional;
+
+pub use error::{Code, Error};
+pub use event::Event;
+pub use frame::data_frame_header;
+pub use limits::Limits;
+pub use priority::{Priority, PriorityError, parse_priority, priority_field, priority_update};
+pub use quiche::h3::{Header, NameValue};
+pub use schedulers::{Signal, StreamId};
+pub use session::{Role, Session};
+pub use settings::Settings;

@@ -1,0 +1,136 @@
+//! What the peer did wrong: a code for the wire, and a reason for the reader.
+
+use schedulers::StreamId;
+
+/// The error codes this crate raises, with their values on the wire (RFC 9114, 8.1; RFC 9204, 6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// `H3_GENERAL_PROTOCOL_ERROR`: nothing more specific fits.
+    GeneralProtocol = 0x0101,
+    /// `H3_INTERNAL_ERROR`: our side cannot go on.
+    Internal = 0x0102,
+    /// `H3_STREAM_CREATION_ERROR`: a stream that must not be opened.
+    StreamCreation = 0x0103,
+    /// `H3_CLOSED_CRITICAL_STREAM`: a control or QPACK stream ended.
+    ClosedCriticalStream = 0x0104,
+    /// `H3_FRAME_UNEXPECTED`: a frame at the wrong time or on the wrong stream.
+    FrameUnexpected = 0x0105,
+    /// `H3_FRAME_ERROR`: a frame whose length or layout is wrong.
+    Frame = 0x0106,
+    /// `H3_EXCESSIVE_LOAD`: a limit of [`crate::Limits`] was passed.
+    ExcessiveLoad = 0x0107,
+    /// `H3_ID_ERROR`: a stream ID or push ID that cannot be.
+    Id = 0x0108,
+    /// `H3_SETTINGS_ERROR`: a SETTINGS frame that says something forbidden.
+    Settings = 0x0109,
+    /// `H3_MISSING_SETTINGS`: the control stream did not begin with SETTINGS.
+    MissingSettings = 0x010a,
+    /// `H3_REQUEST_INCOMPLETE`: a request ended before its header section.
+    RequestIncomplete = 0x010d,
+    /// `H3_MESSAGE_ERROR`: a malformed request or response.
+    Message = 0x010e,
+    /// `QPACK_DECOMPRESSION_FAILED`: a field section that cannot be decoded.
+    QpackDecompressionFailed = 0x0200,
+    /// `QPACK_ENCODER_STREAM_ERROR`: an instruction that needs a dynamic table.
+    QpackEncoderStream = 0x0201,
+    /// `QPACK_DECODER_STREAM_ERROR`: an acknowledgement of what was never sent.
+    QpackDecoderStream = 0x0202,
+}
+
+impl Code {
+    /// The name the RFCs give it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GeneralProtocol => "H3_GENERAL_PROTOCOL_ERROR",
+            Self::Internal => "H3_INTERNAL_ERROR",
+            Self::StreamCreation => "H3_STREAM_CREATION_ERROR",
+            Self::ClosedCriticalStream => "H3_CLOSED_CRITICAL_STREAM",
+            Self::FrameUnexpected => "H3_FRAME_UNEXPECTED",
+            Self::Frame => "H3_FRAME_ERROR",
+            Self::ExcessiveLoad => "H3_EXCESSIVE_LOAD",
+            Self::Id => "H3_ID_ERROR",
+            Self::Settings => "H3_SETTINGS_ERROR",
+            Self::MissingSettings => "H3_MISSING_SETTINGS",
+            Self::RequestIncomplete => "H3_REQUEST_INCOMPLETE",
+            Self::Message => "H3_MESSAGE_ERROR",
+            Self::QpackDecompressionFailed => "QPACK_DECOMPRESSION_FAILED",
+            Self::QpackEncoderStream => "QPACK_ENCODER_STREAM_ERROR",
+            Self::QpackDecoderStream => "QPACK_DECODER_STREAM_ERROR",
+        }
+    }
+}
+
+/// A breach of the protocol, of one stream or of the whole connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{} on {}: {reason}", .code.name(), Scope(*.stream))]
+pub struct Error {
+    code: Code,
+    stream: Option<StreamId>,
+    reason: &'static str,
+}
+
+impl Error {
+    /// An error that ends the connection.
+    pub(crate) fn connection(code: Code, reason: &'static str) -> Self {
+        Self { code, stream: None, reason }
+    }
+
+    /// An error that ends only `stream`.
+    pub(crate) fn stream_only(stream: StreamId, code: Code, reason: &'static str) -> Self {
+        Self { code, stream: Some(stream), reason }
+    }
+
+    /// The value for `CONNECTION_CLOSE`, or for `RESET_STREAM` and `STOP_SENDING`.
+    pub fn code(&self) -> u64 {
+        self.code as u64
+    }
+
+    /// The same as [`Self::code`], by name.
+    pub fn kind(&self) -> Code {
+        self.code
+    }
+
+    /// Some: only that stream is in error; none: the connection is.
+    pub fn stream(&self) -> Option<StreamId> {
+        self.stream
+    }
+
+    /// What was wrong and which section of which RFC says so.
+    pub fn reason(&self) -> &'static str {
+        self.reason
+    }
+}
+
+/// Says where an error belongs.
+struct Scope(Option<StreamId>);
+
+impl std::fmt::Display for Scope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(StreamId(id)) => write!(f, "stream {id}"),
+            None => f.write_str("the connection"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_line_with_its_name_place_and_cause() {
+        let of_a_stream =
+            Error::stream_only(StreamId(4), Code::Message, ":path is missing (RFC 9114, 4.3.1)");
+        assert_eq!(
+            of_a_stream.to_string(),
+            "H3_MESSAGE_ERROR on stream 4: :path is missing (RFC 9114, 4.3.1)"
+        );
+        assert_eq!(of_a_stream.code(), 0x10e);
+        let of_all = Error::connection(Code::Id, "no such push (RFC 9114, 4.6)");
+        assert_eq!(
+            of_all.to_string(),
+            "H3_ID_ERROR on the connection: no such push (RFC 9114, 4.6)"
+        );
+        assert_eq!(of_all.stream(), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! What a [`crate::Session`] reports.
+
+use crate::{Header, Settings, Signal, StreamId};
+
+/// Something the peer did, in the order in which its bytes came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The peer's SETTINGS: once, and before anything else of its control stream.
+    Settings(Settings),
+    /// A request (to a server), or a response (to a client): an interim (1xx) response comes as its own
+    /// event before the final one.
+    Headers {
+        /// The request stream.
+        stream: StreamId,
+        /// Checked against RFC 9114, 4.2 and 4.3.
+        headers: Vec<Header>,
+    },
+    /// The trailer section.
+    Trailers {
+        /// The request stream.
+        stream: StreamId,
+        /// Checked: no pseudo-header among them.
+        headers: Vec<Header>,
+    },
+    /// A part of the content, as it came: not a whole frame, never empty.
+    Data {
+        /// The request stream.
+        stream: StreamId,
+        /// At most as long as what was given to one `receive`.
+        bytes: Vec<u8>,
+    },
+    /// The message is complete and well-formed; nothing more comes on this stream.
+    Finished {
+        /// The request stream.
+        stream: StreamId,
+    },
+    /// The peer gave up sending on this stream.
+    Reset {
+        /// The request stream.
+        stream: StreamId,
+        /// The peer's error code.
+        code: u64,
+    },
+    /// A `PRIORITY_UPDATE` frame (server only): a complete set, an omitted parameter has its default
+    /// (RFC 9218, 7). It overrides the request's `Priority` header field, so one that overtakes its
+    /// request waits here and follows the request's `Headers` event at once.
+    Priority(Signal),
+    /// The peer takes no more: of requests, from this stream ID on (to a client); of pushes, from this push
+    /// ID on (to a server).
+    GoAway {
+        /// A stream ID or a push ID.
+        id: u64,
+    },
+}

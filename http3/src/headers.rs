@@ -1,0 +1,336 @@
+//! What makes a request or a response malformed (RFC 9114, 4.1.2 to 4.3).
+
+use crate::error::{Code, Error};
+use crate::{Header, NameValue, StreamId};
+
+/// Fields about one connection, which HTTP/3 has none of (RFC 9114, 4.2; RFC 9110, 7.6.1).
+const CONNECTION_SPECIFIC: [&[u8]; 5] =
+    [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
+const SWITCHING_PROTOCOLS: u16 = 101;
+
+/// What the stream must know of a header section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Message {
+    /// Of a response; 0 in a request.
+    pub(crate) status: u16,
+    /// What `content-length` announces.
+    pub(crate) content_length: Option<u64>,
+}
+
+impl Message {
+    /// A 1xx response, after which another comes.
+    pub(crate) fn is_interim(self) -> bool {
+        (100..200).contains(&self.status)
+    }
+}
+
+/// Checks the header section of a request.
+pub(crate) fn check_request(stream: StreamId, headers: &[Header]) -> Result<Message, Error> {
+    let fields = Fields::read(headers).map_err(|reason| malformed(stream, reason))?;
+    fields.check_request().map_err(|reason| malformed(stream, reason))?;
+    Ok(Message { status: 0, content_length: fields.content_length })
+}
+
+/// Checks the header section of a response.
+pub(crate) fn check_response(stream: StreamId, headers: &[Header]) -> Result<Message, Error> {
+    let fields = Fields::read(headers).map_err(|reason| malformed(stream, reason))?;
+    let status = fields.check_response().map_err(|reason| malformed(stream, reason))?;
+    Ok(Message { status, content_length: fields.content_length })
+}
+
+/// Checks a trailer section.
+pub(crate) fn check_trailers(stream: StreamId, headers: &[Header]) -> Result<(), Error> {
+    let fields = Fields::read(headers).map_err(|reason| malformed(stream, reason))?;
+    if fields.pseudo.is_empty() {
+        return Ok(());
+    }
+    Err(malformed(stream, "a pseudo-header field in the trailers (RFC 9114, 4.3)"))
+}
+
+/// A malformed message is an error of its stream (RFC 9114, 4.1.2).
+pub(crate) fn malformed(stream: StreamId, reason: &'static str) -> Error {
+    Error::stream_only(stream, Code::Message, reason)
+}
+
+type Malformed = &'static str;
+
+/// A field section whose rules for every message hold.
+#[derive(Debug, Default)]
+struct Fields<'a> {
+    pseudo: Vec<(&'a [u8], &'a [u8])>,
+    host: Option<&'a [u8]>,
+    content_length: Option<u64>,
+}
+
+impl<'a> Fields<'a> {
+    fn read(headers: &'a [Header]) -> Result<Self, Malformed> {
+        let mut fields = Self::default();
+        let mut regular_seen = false;
+        for header in headers {
+            let (name, value) = (header.name(), header.value());
+            if value.iter().any(|byte| (*byte < 0x20 && *byte != b'\t') || *byte == 0x7f) {
+                return Err("a control character in a field value (RFC 9114, 10.3)");
+            }
+            if name.first() != Some(&b':') {
+                regular_seen = true;
+                fields.take_regular(name, value)?;
+            } else if regular_seen {
+                return Err("a pseudo-header field after a regular one (RFC 9114, 4.3)");
+            } else if fields.pseudo(name).is_some() {
+                return Err("a pseudo-header field occurs twice (RFC 9114, 4.3.1)");
+            } else if is_known_pseudo(name) {
+                fields.pseudo.push((name, value));
+            } else {
+                return Err("an unknown pseudo-header field (RFC 9114, 4.3)");
+            }
+        }
+        Ok(fields)
+    }
+
+    fn take_regular(&mut self, name: &[u8], value: &'a [u8]) -> Result<(), Malformed> {
+        if name.iter().any(u8::is_ascii_uppercase) {
+            return Err("an uppercase letter in a field name (RFC 9114, 4.2)");
+        }
+        if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
+            return Err("not a field name (RFC 9114, 10.3)");
+        }
+        if CONNECTION_SPECIFIC.contains(&name) || (name == b"te" && value != b"trailers") {
+            return Err("a connection-specific field (RFC 9114, 4.2)");
+        }
+        if name == b"host" {
+            if self.host.is_some_and(|before| before != value) {
+                return Err("two different host fields (RFC 9110, 7.2)");
+            }
+            self.host = Some(value);
+        }
+        if name == b"content-length" {
+            let length = decimal(value).ok_or("content-length is no number (RFC 9110, 8.6)")?;
+            if self.content_length.is_some_and(|before| before != length) {
+                return Err("two different content-length fields (RFC 9110, 8.6)");
+            }
+            self.content_length = Some(length);
+        }
+        Ok(())
+    }
+
+    fn pseudo(&self, name: &[u8]) -> Option<&'a [u8]> {
+        self.pseudo.iter().find(|(it, _)| *it == name).map(|(_, value)| *value)
+    }
+
+    fn check_request(&self) -> Result<(), Malformed> {
+        if self.pseudo(b":status").is_some() {
+            return Err(":status in a request (RFC 9114, 4.3)");
+        }
+        let method = self.pseudo(b":method").ok_or(":method is missing (RFC 9114, 4.3.1)")?;
+        if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
+            return Err(":method is no token (RFC 9110, 9.1)");
+        }
+        if method == b"CONNECT" {
+            return self.check_connect();
+        }
+        let scheme = self.pseudo(b":scheme").ok_or(":scheme is missing (RFC 9114, 4.3.1)")?;
+        let path = self.pseudo(b":path").ok_or(":path is missing (RFC 9114, 4.3.1)")?;
+        if path.is_empty() {
+            return Err(":path is empty (RFC 9114, 4.3.1)");
+        }
+        let has_mandatory_authority =
+            scheme.eq_ignore_ascii_case(b"https") || scheme.eq_ignore_ascii_case(b"http");
+        match (self.pseudo(b":authority"), self.host) {
+            (Some(b""), _) | (_, Some(b"")) if has_mandatory_authority => {
+                Err(":authority or host is empty (RFC 9114, 4.3.1)")
+            }
+            (None, None) if has_mandatory_authority => {
+                Err(":authority and host are missing (RFC 9114, 4.3.1)")
+            }
+            (Some(authority), Some(host)) if authority != host => {
+                Err(":authority and host differ (RFC 9114, 4.3.1)")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_connect(&self) -> Result<(), Malformed> {
+        if self.pseudo(b":scheme").is_some() || self.pseudo(b":path").is_some() {
+            return Err("CONNECT with :scheme or :path (RFC 9114, 4.4)");
+        }
+        match self.pseudo(b":authority") {
+            None | Some(b"") => Err("CONNECT without :authority (RFC 9114, 4.4)"),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn check_response(&self) -> Result<u16, Malformed> {
+        if self.pseudo.iter().any(|(name, _)| *name != b":status") {
+            return Err("a pseudo-header field of requests in a response (RFC 9114, 4.3)");
+        }
+        let status = self.pseudo(b":status").ok_or(":status is missing (RFC 9114, 4.3.2)")?;
+        let code = decimal(status).and_then(|it| u16::try_from(it).ok());
+        match code {
+            Some(SWITCHING_PROTOCOLS) => {
+                Err("status 101, which HTTP/3 does not have (RFC 9114, 4.5)")
+            }
+            Some(code) if status.len() == 3 && code >= 100 => Ok(code),
+            _ => Err(":status is no status code (RFC 9110, 15)"),
+        }
+    }
+}
+
+fn is_known_pseudo(name: &[u8]) -> bool {
+    matches!(name, b":method" | b":scheme" | b":authority" | b":path" | b":status")
+}
+
+/// A `tchar` (RFC 9110, 5.6.2).
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// A number of digits only, which `str::parse` alone does not ask for.
+fn decimal(value: &[u8]) -> Option<u64> {
+    let digits = value.iter().all(u8::is_ascii_digit).then_some(value)?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const STREAM: StreamId = StreamId(8);
+    const GET: &str = ":method=GET :scheme=https :authority=a.example :path=/";
+
+    /// Headers written as `name=value name=value`.
+    fn fields(text: &str) -> Vec<Header> {
+        let field = |it: &str| {
+            it.split_once('=').map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))
+        };
+        text.split(' ').filter_map(field).collect()
+    }
+
+    fn request(text: &str) -> Result<Message, Error> {
+        check_request(STREAM, &fields(text))
+    }
+
+    fn is_malformed<T: std::fmt::Debug>(result: Result<T, Error>) -> bool {
+        result.is_err_and(|error| error.kind() == Code::Message && error.stream() == Some(STREAM))
+    }
+
+    #[test]
+    fn a_plain_request_is_well_formed_9114_4_3_1() {
+        assert!(request(GET).is_ok());
+        assert!(request(":method=GET :scheme=https :path=/ host=a.example").is_ok());
+        assert!(request(":method=CONNECT :authority=a.example:443").is_ok());
+        assert!(request(&format!("{GET} te=trailers accept=*/* host=a.example")).is_ok());
+        assert!(request(":method=OPTIONS :scheme=https :authority=a.example :path=*").is_ok());
+    }
+
+    #[test]
+    fn a_request_without_a_mandatory_pseudo_header_is_malformed_9114_4_3_1() {
+        for missing in 0..4 {
+            let mut parts: Vec<&str> = GET.split(' ').collect();
+            parts.remove(missing);
+            assert!(is_malformed(request(&parts.join(" "))), "without {missing}");
+        }
+        for wrong in [
+            ":method=GET :scheme=https :authority=a.example :path=",
+            ":method=GET :scheme=https :authority= :path=/",
+            ":method= :scheme=https :authority=a.example :path=/",
+            ":method=GET :scheme=https :authority=a.example :path=/ host=b.example",
+            ":method=CONNECT :scheme=https :authority=a.example :path=/",
+            ":method=CONNECT",
+        ] {
+            assert!(is_malformed(request(wrong)), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_pseudo_header_twice_unknown_or_late_is_malformed_9114_4_3() {
+        for wrong in [":path=/", ":protocol=websocket", ":status=200", ":Path=/x"] {
+            assert!(is_malformed(request(&format!("{wrong} {GET}"))), "{wrong}");
+        }
+        assert!(is_malformed(request(&format!("accept=*/* {GET}"))));
+    }
+
+    #[test]
+    fn a_field_name_in_uppercase_or_no_token_is_malformed_9114_4_2() {
+        for wrong in ["Accept=1", "aCCEPT=1", "a(b=1", "=1", "é=1"] {
+            assert!(is_malformed(request(&format!("{GET} {wrong}"))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_connection_specific_field_is_malformed_9114_4_2() {
+        for wrong in [
+            "connection=close",
+            "keep-alive=1",
+            "proxy-connection=1",
+            "transfer-encoding=chunked",
+            "upgrade=h2",
+            "te=gzip",
+        ] {
+            assert!(is_malformed(request(&format!("{GET} {wrong}"))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_control_character_in_a_value_is_malformed_9114_10_3() {
+        for byte in [0u8, b'\r', b'\n', 0x7f] {
+            let headers = [fields(GET), vec![Header::new(b"x", &[b'a', byte])]].concat();
+            assert!(is_malformed(check_request(STREAM, &headers)), "{byte}");
+        }
+        let headers = [fields(GET), vec![Header::new(b"x", b"a\tb \xe9")]].concat();
+        assert!(check_request(STREAM, &headers).is_ok());
+    }
+
+    #[test]
+    fn content_length_is_one_number_9110_8_6() {
+        assert_eq!(request(&format!("{GET} content-length=12")).unwrap().content_length, Some(12));
+        assert_eq!(
+            request(&format!("{GET} content-length=7 content-length=7")).unwrap().content_length,
+            Some(7)
+        );
+        for wrong in ["-1", "+1", "", "1,1", "0x10", "99999999999999999999", "5 content-length=6"] {
+            assert!(is_malformed(request(&format!("{GET} content-length={wrong}"))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_response_has_a_status_and_no_other_pseudo_header_9114_4_3_2() {
+        let response = |text: &str| check_response(STREAM, &fields(text));
+        assert_eq!(
+            response(":status=200 content-length=5").unwrap(),
+            Message { status: 200, content_length: Some(5) }
+        );
+        assert!(response(":status=103").unwrap().is_interim());
+        assert!(!response(":status=204").unwrap().is_interim());
+        for wrong in [
+            "",
+            "server=x",
+            ":status=20",
+            ":status=0200",
+            ":status=abc",
+            ":status=099",
+            ":status=101",
+        ] {
+            assert!(is_malformed(response(wrong)), "{wrong}");
+        }
+        assert!(is_malformed(response(":status=200 :path=/")));
+    }
+
+    #[test]
+    fn trailers_have_no_pseudo_header_9114_4_3() {
+        assert!(check_trailers(STREAM, &fields("etag=x")).is_ok());
+        assert!(is_malformed(check_trailers(STREAM, &fields(":status=200"))));
+    }
+
+    proptest! {
+        #[test]
+        fn any_fields_are_taken_or_refused(
+            fields in proptest::collection::vec((":?[a-z]{0,8}", proptest::collection::vec(any::<u8>(), 0..8)), 0..8),
+        ) {
+            let headers: Vec<Header> = fields.iter().map(|(name, value)| Header::new(name.as_bytes(), value)).collect();
+            let _ = check_request(STREAM, &headers);
+            let _ = check_response(STREAM, &headers);
+            let _ = check_trailers(STREAM, &headers);
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! QPACK (RFC 9204) with the static table only: we offer no dynamic table and use none, so a reference to
+//! one, an insertion or an acknowledgement is an error. Huffman and the static table are quiche's.
+
+use crate::error::{Code, Error};
+use crate::{Header, NameValue, StreamId};
+use quiche::h3::qpack;
+
+/// Required Insert Count 0 and Delta Base 0, one byte each.
+const PREFIX_BYTES: usize = 2;
+/// Bytes of the longest prefixed integer taken (RFC 9204, 4.1.1 asks for 62 bits).
+const INTEGER_BYTES_MAX: usize = 10;
+/// What counts for each field besides its name and value (RFC 9114, 4.2.2).
+const FIELD_OVERHEAD_BYTES: u64 = 32;
+
+/// The size of a field section as its limit counts it (RFC 9114, 4.2.2).
+pub(crate) fn section_bytes(headers: &[Header]) -> u64 {
+    let field =
+        |it: &Header| it.name().len() as u64 + it.value().len() as u64 + FIELD_OVERHEAD_BYTES;
+    headers.iter().map(field).sum()
+}
+
+/// Encodes a field section; names become lowercase.
+pub(crate) fn encode_section(headers: &[Header]) -> Result<Vec<u8>, Error> {
+    let bound = |it: &Header| it.name().len() + it.value().len() + 2 * INTEGER_BYTES_MAX;
+    let mut section = vec![0; PREFIX_BYTES + headers.iter().map(bound).sum::<usize>()];
+    let length = qpack::Encoder::new()
+        .encode(headers, &mut section)
+        .map_err(|_| Error::connection(Code::Internal, "the field section cannot be encoded"))?;
+    section.truncate(length);
+    Ok(section)
+}
+
+/// Decodes a field section of at most `limit_bytes` as [`section_bytes`] counts.
+pub(crate) fn decode_section(
+    stream: StreamId,
+    section: &[u8],
+    limit_bytes: u64,
+) -> Result<Vec<Header>, Error> {
+    let failed = |reason| Err(Error::connection(Code::QpackDecompressionFailed, reason));
+    match section {
+        [0, base, ..] if base & 0x80 == 0 => {}
+        [0, _, ..] => return failed("the base of a field section is negative (RFC 9204, 4.5.1.2)"),
+        [_, _, ..] => {
+            return failed(
+                "a field section needs a dynamic table, which has no room (RFC 9204, 4.5.1.1)",
+            );
+        }
+        _ => return failed("a field section ends inside its prefix (RFC 9204, 4.5.1)"),
+    }
+    match qpack::Decoder::new().decode(section, limit_bytes) {
+        Ok(headers) => Ok(headers),
+        Err(qpack::Error::HeaderListTooLarge) if every_line_decodes(section) => {
+            Err(Error::stream_only(
+                stream,
+                Code::ExcessiveLoad,
+                "the field section is larger than we take (RFC 9114, 4.2.2)",
+            ))
+        }
+        Err(_) => failed("a field line cannot be decoded (RFC 9204, 2.2)"),
+    }
+}
+
+/// Whether a section is sound but for its size. The decoder reports a wrong Huffman code as "too large",
+/// and the one is an error of the connection, the other of the stream. Line by line, so that no more is
+/// kept than one line holds.
+fn every_line_decodes(section: &[u8]) -> bool {
+    let mut lines = &section[PREFIX_BYTES.min(section.len())..];
+    while !lines.is_empty() {
+        let Some(length) = line_bytes(lines) else { return false };
+        let line = [&[0; PREFIX_BYTES], &lines[..length]].concat();
+        if qpack::Decoder::new().decode(&line, u64::MAX).is_err() {
+            return false;
+        }
+        lines = &lines[length..];
+    }
+    true
+}
+
+/// The length of the field line that `lines` begins with; none for one that refers to a dynamic table or
+/// is cut short (RFC 9204, 4.5.2 to 4.5.6).
+fn line_bytes(lines: &[u8]) -> Option<usize> {
+    let first = *lines.first()?;
+    if first & 0x80 != 0 {
+        return Some(integer(lines, 6)?.1);
+    }
+    let name_bytes = match first {
+        _ if first & 0x40 != 0 => integer(lines, 4)?.1,
+        _ if first & 0x20 != 0 => string_bytes(lines, 3)?,
+        _ => return None,
+    };
+    Some(name_bytes + string_bytes(lines.get(name_bytes..)?, 7)?)
+}
+
+/// The bytes a string literal takes, its length included.
+fn string_bytes(bytes: &[u8], prefix_bits: u32) -> Option<usize> {
+    let (length, integer_bytes) = integer(bytes, prefix_bits)?;
+    let end = integer_bytes.checked_add(usize::try_from(length).ok()?)?;
+    (end <= bytes.len()).then_some(end)
+}
+
+/// A prefixed integer and the bytes it takes (RFC 7541, 5.1).
+fn integer(bytes: &[u8], prefix_bits: u32) -> Option<(u64, usize)> {
+    let mask = (1u64 << prefix_bits) - 1;
+    let mut value = u64::from(*bytes.first()?) & mask;
+    if value < mask {
+        return Some((value, 1));
+    }
+    for (index, byte) in bytes.iter().enumerate().skip(1).take(INTEGER_BYTES_MAX) {
+        let shift = u32::try_from(7 * (index - 1)).ok()?;
+        value = value.checked_add(u64::from(byte & 0x7f).checked_shl(shift)?)?;
+        if byte & 0x80 == 0 {
+            return Some((value, index + 1));
+        }
+    }
+    None
+}
+
+/// Checks bytes of the peer's encoder stream. Without a table the only instruction there can be is Set
+/// Dynamic Table Capacity to 0, which is one byte (RFC 9204, 4.3.1).
+pub(crate) fn check_encoder_stream(bytes: &[u8]) -> Result<(), Error> {
+    match bytes.iter().find(|byte| **byte != 0x20) {
+        None => Ok(()),
+        Some(byte) if byte & 0xe0 == 0x20 => Err(Error::connection(
+            Code::QpackEncoderStream,
+            "a dynamic table larger than we allow, which is 0 (RFC 9204, 4.3.1)",
+        )),
+        Some(_) => Err(Error::connection(
+            Code::QpackEncoderStream,
+            "an insertion into the dynamic table, which has no room (RFC 9204, 3.2.2)",
+        )),
+    }
+}
+
+/// The peer's decoder stream. We never refer to a dynamic table, so only Stream Cancellation can come, and
+/// it means nothing to us (RFC 9204, 4.4.2).
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DecoderStream {
+    /// Bytes so far of a stream ID that goes on; 0 between instructions.
+    integer_bytes: usize,
+}
+
+impl DecoderStream {
+    /// Checks the bytes that come next.
+    pub(crate) fn receive(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let refused = |reason| Err(Error::connection(Code::QpackDecoderStream, reason));
+        for byte in bytes {
+            self.integer_bytes = match (self.integer_bytes, byte) {
+                (0, byte) if byte & 0x80 != 0 => {
+                    return refused(
+                        "a section is acknowledged that used no dynamic table (RFC 9204, 4.4.1)",
+                    );
+                }
+                (0, byte) if byte & 0x40 == 0 => {
+                    return refused(
+                        "insertions are acknowledged that were never made (RFC 9204, 4.4.3)",
+                    );
+                }
+                (0, byte) => usize::from(byte & 0x3f == 0x3f),
+                (INTEGER_BYTES_MAX, _) => {
+                    return refused("a stream ID has no end (RFC 9204, 4.4.2)");
+                }
+                (_, byte) if byte & 0x80 == 0 => 0,
+                (count, _) => count + 1,
+            };
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const STREAM: StreamId = StreamId(0);
+
+    fn refusal(section: &[u8]) -> (Code, Option<StreamId>) {
+        let error = decode_section(STREAM, section, 4096).unwrap_err();
+        (error.kind(), error.stream())
+    }
+
+    #[test]
+    fn a_static_line_is_read_9204_4_5_2() {
+        let headers = decode_section(STREAM, &[0, 0, 0xc0 | 17], 4096).unwrap();
+        assert_eq!(headers, [Header::new(b":method", b"GET")]);
+    }
+
+    #[test]
+    fn any_reference_to_a_dynamic_table_fails_9204_2_2() {
+        let failed = (Code::QpackDecompressionFailed, None);
+        assert_eq!(refusal(&[1, 0, 0xc0 | 17]), failed, "required insert count");
+        assert_eq!(refusal(&[0, 0x80, 0xc0 | 17]), failed, "negative base");
+        assert_eq!(refusal(&[0, 0, 0x80]), failed, "indexed, dynamic");
+        assert_eq!(refusal(&[0, 0, 0x10]), failed, "indexed, post-base");
+        assert_eq!(refusal(&[0, 0, 0x40, 0]), failed, "name reference, dynamic");
+        assert_eq!(refusal(&[0, 0, 0x00, 0]), failed, "name reference, post-base");
+    }
+
+    #[test]
+    fn what_cannot_be_decoded_is_no_matter_of_size_9204_2_2() {
+        let failed = (Code::QpackDecompressionFailed, None);
+        assert_eq!(refusal(&[]), failed, "no prefix");
+        assert_eq!(refusal(&[0]), failed, "half a prefix");
+        assert_eq!(refusal(&[0, 0, 0xff, 0x24]), failed, "static index 99");
+        assert_eq!(
+            refusal(&[0, 0, 0x51, 0x85, 0xff, 0xff, 0xff, 0xff, 0xff]),
+            failed,
+            "Huffman code of the end"
+        );
+        assert_eq!(refusal(&[0, 0, 0x51, 0x05, b'a']), failed, "string cut short");
+    }
+
+    #[test]
+    fn a_section_larger_than_we_take_is_an_error_of_its_stream_9114_4_2_2() {
+        let headers = [Header::new(b"cookie", &[b'a'; 4096])];
+        let section = encode_section(&headers).unwrap();
+        assert_eq!(refusal(&section), (Code::ExcessiveLoad, Some(STREAM)));
+        assert!(decode_section(STREAM, &section, section_bytes(&headers)).is_ok());
+        assert!(decode_section(STREAM, &section, section_bytes(&headers) - 1).is_err());
+    }
+
+    #[test]
+    fn a_section_of_one_byte_lines_is_counted_before_it_is_kept() {
+        let mut section = vec![0, 0];
+        section.resize(10_000, 0xc0 | 17);
+        assert_eq!(refusal(&section), (Code::ExcessiveLoad, Some(STREAM)));
+    }
+
+    #[test]
+    fn an_encoder_stream_may_only_set_the_capacity_to_0_9204_4_3() {
+        assert!(check_encoder_stream(&[0x20, 0x20]).is_ok());
+        for byte in [0x21, 0x3f, 0x80, 0xc0, 0x40, 0x60, 0x00, 0x1f] {
+            assert_eq!(
+                check_encoder_stream(&[byte]).unwrap_err().kind(),
+                Code::QpackEncoderStream,
+                "{byte:#x}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_decoder_stream_may_only_cancel_streams_9204_4_4() {
+        let mut stream = DecoderStream::default();
+        assert!(stream.receive(&[0x40, 0x7f, 0x80]).is_ok());
+        assert!(stream.receive(&[0x01, 0x44]).is_ok());
+        for byte in [0x80, 0xff, 0x00, 0x01] {
+            assert_eq!(
+                stream.receive(&[byte]).unwrap_err().kind(),
+                Code::QpackDecoderStream,
+                "{byte:#x}"
+            );
+        }
+        let endless = [&[0x7f][..], &[0x80; 10]].concat();
+        assert_eq!(stream.receive(&endless).unwrap_err().kind(), Code::QpackDecoderStream);
+    }
+
+    proptest! {
+        #[test]
+        fn a_section_comes_back_as_sent(
+            fields in proptest::collection::vec(("[a-z][a-z-]{0,20}", proptest::collection::vec(any::<u8>(), 0..60)), 0..20),
+        ) {
+            let headers: Vec<Header> =
+                fields.iter().map(|(name, value)| Header::new(name.as_bytes(), value)).collect();
+            let section = encode_section(&headers).unwrap();
+            prop_assert!(every_line_decodes(&section));
+            prop_assert_eq!(decode_section(STREAM, &section, section_bytes(&headers)).unwrap(), headers);
+        }
+
+        #[test]
+        fn what_is_decoded_is_never_larger_than_its_limit(
+            section in proptest::collection::vec(any::<u8>(), 0..200),
+            limit_bytes in 0u64..2000,
+        ) {
+            let section = [&[0, 0], section.as_slice()].concat();
+            match decode_section(STREAM, &section, limit_bytes) {
+                Ok(headers) => prop_assert!(section_bytes(&headers) <= limit_bytes),
+                Err(error) => prop_assert_eq!(error.stream().is_none(), !every_line_decodes(&section)),
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The SETTINGS frame (RFC 9114, 7.2.4).
+
+use crate::error::{Code, Error};
+use crate::frame::{self, put_varint};
+use octets::Octets;
+
+const QPACK_MAX_TABLE_CAPACITY: u64 = 0x01;
+const MAX_FIELD_SECTION_SIZE: u64 = 0x06;
+const QPACK_BLOCKED_STREAMS: u64 = 0x07;
+/// Settings of HTTP/2 that must not be sent in HTTP/3 (RFC 9114, 7.2.4.1 and 11.2.2).
+const RESERVED: [u64; 5] = [0x00, 0x02, 0x03, 0x04, 0x05];
+/// A setting without a meaning, which exercises the peer's duty to ignore it: 0x1f * N + 0x21
+/// (RFC 9114, 7.2.4.1).
+const GREASE: u64 = 0x1f * 1000 + 0x21;
+
+/// The settings of one side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Bytes of dynamic table the sender lets its peer use (RFC 9204, 5).
+    pub qpack_max_table_capacity: u64,
+    /// Streams that may wait for the dynamic table (RFC 9204, 5).
+    pub qpack_blocked_streams: u64,
+    /// The largest field section the sender takes, in bytes as RFC 9114, 4.2.2 counts them; none: no limit.
+    pub max_field_section_size: Option<u64>,
+    /// Identifier and value of all others, as they came.
+    pub unknown: Vec<(u64, u64)>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            qpack_max_table_capacity: 0,
+            qpack_blocked_streams: 0,
+            max_field_section_size: Some(64 * 1024),
+            unknown: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// A whole SETTINGS frame. The QPACK settings are left out, which means 0: [`crate::Session`] has no
+    /// dynamic table to offer.
+    pub(crate) fn to_frame(&self) -> Vec<u8> {
+        let mut payload = Vec::new();
+        let size = self.max_field_section_size.map(|bytes| (MAX_FIELD_SECTION_SIZE, bytes));
+        for (identifier, value) in
+            size.into_iter().chain(self.unknown.iter().copied()).chain([(GREASE, 0)])
+        {
+            put_varint(&mut payload, identifier);
+            put_varint(&mut payload, value);
+        }
+        frame::whole(frame::SETTINGS, &payload)
+    }
+
+    /// Reads the payload of a SETTINGS frame.
+    pub(crate) fn parse(payload: &[u8]) -> Result<Self, Error> {
+        let mut settings = Self { max_field_section_size: None, ..Self::default() };
+        let mut seen = Vec::new();
+        let mut rest = Octets::with_slice(payload);
+        while rest.cap() > 0 {
+            let (Ok(identifier), Ok(value)) = (rest.get_varint(), rest.get_varint()) else {
+                return Err(Error::connection(
+                    Code::Frame,
+                    "SETTINGS ends inside a setting (RFC 9114, 7.1)",
+                ));
+            };
+            if seen.contains(&identifier) {
+                return Err(Error::connection(
+                    Code::Settings,
+                    "a setting occurs twice (RFC 9114, 7.2.4)",
+                ));
+            }
+            seen.push(identifier);
+            settings.set(identifier, value)?;
+        }
+        Ok(settings)
+    }
+
+    fn set(&mut self, identifier: u64, value: u64) -> Result<(), Error> {
+        match identifier {
+            QPACK_MAX_TABLE_CAPACITY => self.qpack_max_table_capacity = value,
+            QPACK_BLOCKED_STREAMS => self.qpack_blocked_streams = value,
+            MAX_FIELD_SECTION_SIZE => self.max_field_section_size = Some(value),
+            _ if RESERVED.contains(&identifier) => {
+                return Err(Error::connection(
+                    Code::Settings,
+                    "a setting of HTTP/2 (RFC 9114, 7.2.4.1)",
+                ));
+            }
+            _ => self.unknown.push((identifier, value)),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn code(payload: &[u8]) -> Code {
+        Settings::parse(payload).unwrap_err().kind()
+    }
+
+    #[test]
+    fn what_is_absent_has_the_default_of_the_rfc_9114_7_2_4_1() {
+        let settings = Settings::parse(&[]).unwrap();
+        assert_eq!(settings.max_field_section_size, None);
+        assert_eq!((settings.qpack_max_table_capacity, settings.qpack_blocked_streams), (0, 0));
+    }
+
+    #[test]
+    fn a_setting_that_occurs_twice_is_a_settings_error_9114_7_2_4() {
+        assert_eq!(code(&[0x06, 1, 0x06, 1]), Code::Settings);
+        assert_eq!(code(&[0x21, 1, 0x07, 1, 0x21, 2]), Code::Settings);
+    }
+
+    #[test]
+    fn a_setting_of_http_2_is_a_settings_error_9114_7_2_4_1() {
+        for identifier in RESERVED {
+            assert_eq!(
+                code(&[u8::try_from(identifier).unwrap(), 1]),
+                Code::Settings,
+                "{identifier}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_setting_cut_short_is_a_frame_error_9114_7_1() {
+        assert_eq!(code(&[0x06]), Code::Frame);
+        assert_eq!(code(&[0x06, 0x40]), Code::Frame);
+        assert_eq!(code(&[0x40]), Code::Frame);
+    }
+
+    #[test]
+    fn the_dynamic_table_is_never_offered() {
+        let wish = Settings {
+            qpack_max_table_capacity: 4096,
+            qpack_blocked_streams: 9,
+            ..Settings::default()
+        };
+        let frame = wish.to_frame();
+        assert_eq!(Settings::parse(&frame[2..]).unwrap().qpack_max_table_capacity, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn settings_come_back_as_sent(
+            size in proptest::option::of(0u64..1 << 62),
+            unknown in proptest::collection::btree_map(0x40u64..1 << 62, 0u64..1 << 62, 0..4),
+        ) {
+            let unknown: Vec<_> = unknown.into_iter().filter(|(identifier, _)| *identifier != GREASE).collect();
+            let sent = Settings { max_field_section_size: size, unknown, ..Settings::default() };
+            let mut read = Settings::parse(&sent.to_frame()[payload_start(&sent.to_frame())..]).unwrap();
+            prop_assert_eq!(read.unknown.pop(), Some((GREASE, 0)));
+            prop_assert_eq!(read, sent);
+        }
+
+        #[test]
+        fn any_payload_is_read_or_refused(payload in proptest::collection::vec(any::<u8>(), 0..256)) {
+            let _ = Settings::parse(&payload);
+        }
+    }
+
+    fn payload_start(frame: &[u8]) -> usize {
+        let mut octets = Octets::with_slice(frame);
+        octets.get_varint().unwrap();
+        octets.get_varint().unwrap();
+        octets.off()
+    }
+}

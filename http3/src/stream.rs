@@ -1,0 +1,250 @@
+//! A request stream: one request (at a server) or one response (at a client), in frames
+//! (RFC 9114, 4.1).
+
+use crate::error::{Code, Error};
+use crate::frame::{FrameKind, FrameReader, Piece, Treatment};
+use crate::headers::{check_request, check_response, check_trailers, malformed};
+use crate::qpack::decode_section;
+use crate::{Event, Limits, Role, StreamId};
+use std::collections::VecDeque;
+
+/// The part of the session a stream works with.
+pub(crate) struct Context<'a> {
+    pub(crate) limits: &'a Limits,
+    /// The largest decoded field section.
+    pub(crate) field_section_bytes: u64,
+    pub(crate) events: &'a mut VecDeque<Event>,
+    /// A `PRIORITY_UPDATE` that overtook this request: follows its `Headers` event.
+    pub(crate) overtaking: &'a mut Option<Event>,
+}
+
+/// The receiving half of a request stream.
+#[derive(Debug)]
+pub(crate) struct RequestStream {
+    reader: FrameReader,
+    message: Incoming,
+}
+
+/// How far a message has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The header section is to come (after interim responses, the final one).
+    Header,
+    /// Content or trailers are to come.
+    Content,
+    /// The trailers were.
+    Trailed,
+    /// All came.
+    Finished,
+    /// In error or reset: what comes is dropped.
+    Abandoned,
+}
+
+#[derive(Debug)]
+struct Incoming {
+    stream: StreamId,
+    role: Role,
+    phase: Phase,
+    header_seen: bool,
+    interim_responses: u32,
+    content_length: Option<u64>,
+    /// Announced by the DATA frames so far.
+    content_bytes: u64,
+}
+
+impl RequestStream {
+    pub(crate) fn new(stream: StreamId, role: Role) -> Self {
+        let message = Incoming {
+            stream,
+            role,
+            phase: Phase::Header,
+            header_seen: false,
+            interim_responses: 0,
+            content_length: None,
+            content_bytes: 0,
+        };
+        Self { reader: FrameReader::default(), message }
+    }
+
+    /// Bytes that came in order.
+    pub(crate) fn receive(
+        &mut self,
+        bytes: &[u8],
+        fin: bool,
+        context: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        let outcome = self.read(bytes, fin, context);
+        if outcome.is_err() {
+            self.abandon();
+        }
+        outcome
+    }
+
+    /// Drops what is kept and what will come. False if nothing was to come any more.
+    pub(crate) fn abandon(&mut self) -> bool {
+        if matches!(self.message.phase, Phase::Finished | Phase::Abandoned) {
+            return false;
+        }
+        self.reader = FrameReader::default();
+        self.message.phase = Phase::Abandoned;
+        true
+    }
+
+    /// The (final) header section was reported.
+    pub(crate) fn header_seen(&self) -> bool {
+        self.message.header_seen
+    }
+
+    /// The header section may still come.
+    pub(crate) fn awaits_header(&self) -> bool {
+        self.message.phase == Phase::Header
+    }
+
+    fn read(
+        &mut self,
+        mut bytes: &[u8],
+        fin: bool,
+        context: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        let Self { reader, message } = self;
+        if matches!(message.phase, Phase::Finished | Phase::Abandoned) {
+            return Ok(());
+        }
+        loop {
+            let piece = reader.next(&mut bytes, &mut |kind, length| {
+                message.admit(kind, length, context.limits)
+            })?;
+            match piece {
+                Some(Piece::Whole(_, section)) => message.take_section(&section, context)?,
+                Some(Piece::Part(bytes)) => {
+                    context.events.push_back(Event::Data { stream: message.stream, bytes })
+                }
+                None => break,
+            }
+        }
+        match fin {
+            true if !reader.at_boundary() => {
+                Err(Error::connection(Code::Frame, "a stream ends inside a frame (RFC 9114, 7.1)"))
+            }
+            true => message.finish(context.events),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Incoming {
+    /// What may come now (RFC 9114, 4.1 and 7.2).
+    fn admit(&mut self, kind: FrameKind, length: u64, limits: &Limits) -> Result<Treatment, Error> {
+        let unexpected = |reason| Err(Error::connection(Code::FrameUnexpected, reason));
+        match (kind, self.phase) {
+            (FrameKind::Unknown, _) => Ok(Treatment::Skip),
+            (FrameKind::Headers, Phase::Header | Phase::Content)
+                if length <= limits.headers_payload_bytes =>
+            {
+                Ok(Treatment::Keep)
+            }
+            (FrameKind::Headers, Phase::Header | Phase::Content) => Err(Error::stream_only(
+                self.stream,
+                Code::ExcessiveLoad,
+                "HEADERS is larger than we take",
+            )),
+            (FrameKind::Headers, _) => unexpected("HEADERS after the trailers (RFC 9114, 4.1)"),
+            (FrameKind::Data, Phase::Content) => self.admit_data(length),
+            (FrameKind::Data, Phase::Header) => unexpected("DATA before HEADERS (RFC 9114, 4.1)"),
+            (FrameKind::Data, _) => unexpected("DATA after the trailers (RFC 9114, 4.1)"),
+            (FrameKind::PushPromise, _) if self.role == Role::Client => Err(Error::connection(
+                Code::Id,
+                "PUSH_PROMISE, but we sent no MAX_PUSH_ID (RFC 9114, 7.2.5)",
+            )),
+            (FrameKind::PushPromise, _) => {
+                unexpected("PUSH_PROMISE from a client (RFC 9114, 7.2.5)")
+            }
+            (FrameKind::ReservedHttp2, _) => unexpected("a frame of HTTP/2 (RFC 9114, 7.2.8)"),
+            _ => unexpected("a frame of the control stream on a request stream (RFC 9114, 7.2)"),
+        }
+    }
+
+    /// More content than announced is known at its frame's header (RFC 9114, 4.1.2).
+    fn admit_data(&mut self, length: u64) -> Result<Treatment, Error> {
+        self.content_bytes = self.content_bytes.saturating_add(length);
+        match self.content_length {
+            Some(announced) if self.content_bytes > announced => Err(malformed(
+                self.stream,
+                "more content than content-length says (RFC 9114, 4.1.2)",
+            )),
+            _ => Ok(Treatment::Pass),
+        }
+    }
+
+    fn take_section(&mut self, section: &[u8], context: &mut Context<'_>) -> Result<(), Error> {
+        let stream = self.stream;
+        let headers = decode_section(stream, section, context.field_section_bytes)?;
+        if self.phase == Phase::Content {
+            check_trailers(stream, &headers)?;
+            self.phase = Phase::Trailed;
+            context.events.push_back(Event::Trailers { stream, headers });
+            return Ok(());
+        }
+        let message = match self.role {
+            Role::Server => check_request(stream, &headers)?,
+            Role::Client => check_response(stream, &headers)?,
+        };
+        if message.is_interim() {
+            self.count_interim(context.limits)?;
+        } else {
+            self.content_length = message.content_length;
+            self.phase = Phase::Content;
+            self.header_seen = true;
+        }
+        context.events.push_back(Event::Headers { stream, headers });
+        context.events.extend(context.overtaking.take());
+        Ok(())
+    }
+
+    fn count_interim(&mut self, limits: &Limits) -> Result<(), Error> {
+        self.interim_responses += 1;
+        if self.interim_responses <= limits.interim_responses {
+            return Ok(());
+        }
+        Err(Error::stream_only(
+            self.stream,
+            Code::ExcessiveLoad,
+            "more interim responses than we take",
+        ))
+    }
+
+    /// The stream ended at the end of a frame.
+    fn finish(&mut self, events: &mut VecDeque<Event>) -> Result<(), Error> {
+        let stream = self.stream;
+        if self.phase == Phase::Header {
+            return Err(match self.role {
+                Role::Server => Error::stream_only(
+                    stream,
+                    Code::RequestIncomplete,
+                    "the request ends before its header section (RFC 9114, 4.1)",
+                ),
+                Role::Client => {
+                    malformed(stream, "the response ends before its header section (RFC 9114, 4.1)")
+                }
+            });
+        }
+        if self
+            .content_length
+            .is_some_and(|announced| announced != self.content_bytes && !self.may_be_bodiless())
+        {
+            return Err(malformed(
+                stream,
+                "less content than content-length says (RFC 9114, 4.1.2)",
+            ));
+        }
+        self.phase = Phase::Finished;
+        events.push_back(Event::Finished { stream });
+        Ok(())
+    }
+
+    /// A response to HEAD, or a 304, has a `content-length` and no content (RFC 9114, 4.1.2). Which method
+    /// was asked is not known here.
+    fn may_be_bodiless(&self) -> bool {
+        self.role == Role::Client && self.content_bytes == 0
+    }
+}

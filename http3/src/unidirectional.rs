@@ -1,0 +1,136 @@
+//! The peer's unidirectional streams: what each is for is said by its first bytes (RFC 9114, 6.2).
+
+use crate::error::{Code, Error};
+use crate::frame::put_varint;
+use crate::qpack::DecoderStream;
+use crate::{Role, Settings, StreamId};
+use octets::Octets;
+use std::collections::BTreeMap;
+
+const CONTROL: u64 = 0x00;
+const PUSH: u64 = 0x01;
+const QPACK_ENCODER: u64 = 0x02;
+const QPACK_DECODER: u64 = 0x03;
+
+/// What one stream is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Its type is not complete: the bytes so far.
+    Unsaid(Vec<u8>),
+    Control,
+    QpackEncoder,
+    QpackDecoder(DecoderStream),
+    /// Of a type we do not know: dropped as it comes (RFC 9114, 9).
+    Ignored,
+}
+
+impl Purpose {
+    /// Must stay open as long as the connection (RFC 9114, 6.2.1; RFC 9204, 4.2).
+    pub(crate) fn is_critical(&self) -> bool {
+        matches!(self, Self::Control | Self::QpackEncoder | Self::QpackDecoder(_))
+    }
+}
+
+/// The streams that are open.
+#[derive(Debug, Default)]
+pub(crate) struct UnidirectionalStreams {
+    open: BTreeMap<StreamId, Purpose>,
+}
+
+impl UnidirectionalStreams {
+    /// The stream's purpose, after what `bytes` begins with said it. New streams are taken up to `limit`.
+    pub(crate) fn purpose(
+        &mut self,
+        role: Role,
+        stream: StreamId,
+        bytes: &mut &[u8],
+        limit: usize,
+    ) -> Result<&mut Purpose, Error> {
+        if !self.open.contains_key(&stream) && self.open.len() >= limit {
+            return Err(Error::connection(
+                Code::ExcessiveLoad,
+                "more unidirectional streams than we take",
+            ));
+        }
+        let purpose = self.open.entry(stream).or_insert_with(|| Purpose::Unsaid(Vec::new()));
+        let Purpose::Unsaid(start) = purpose else { return self.known(stream) };
+        let Some(stream_type) = take_type(start, bytes) else { return self.known(stream) };
+        let said = purpose_of(role, stream_type)?;
+        if said.is_critical() && self.open.values().any(|it| same_type(it, &said)) {
+            return Err(Error::connection(
+                Code::StreamCreation,
+                "a second control or QPACK stream (RFC 9114, 6.2.1; RFC 9204, 4.2)",
+            ));
+        }
+        self.open.insert(stream, said);
+        self.known(stream)
+    }
+
+    /// The stream ended or was reset.
+    pub(crate) fn close(&mut self, stream: StreamId) -> Result<(), Error> {
+        match self.open.remove(&stream) {
+            Some(purpose) if purpose.is_critical() => Err(Error::connection(
+                Code::ClosedCriticalStream,
+                "a control or QPACK stream ends before the connection (RFC 9114, 6.2.1; RFC 9204, 4.2)",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn known(&mut self, stream: StreamId) -> Result<&mut Purpose, Error> {
+        self.open.get_mut(&stream).ok_or(Error::connection(Code::Internal, "a stream is not known"))
+    }
+}
+
+fn take_type(start: &mut Vec<u8>, bytes: &mut &[u8]) -> Option<u64> {
+    while let Some((first, rest)) = bytes.split_first() {
+        *bytes = rest;
+        start.push(*first);
+        if let Ok(stream_type) = Octets::with_slice(start).get_varint() {
+            return Some(stream_type);
+        }
+    }
+    None
+}
+
+fn purpose_of(role: Role, stream_type: u64) -> Result<Purpose, Error> {
+    match (stream_type, role) {
+        (CONTROL, _) => Ok(Purpose::Control),
+        (QPACK_ENCODER, _) => Ok(Purpose::QpackEncoder),
+        (QPACK_DECODER, _) => Ok(Purpose::QpackDecoder(DecoderStream::default())),
+        (PUSH, Role::Server) => Err(Error::connection(
+            Code::StreamCreation,
+            "a push stream from a client (RFC 9114, 6.2.2)",
+        )),
+        (PUSH, Role::Client) => Err(Error::connection(
+            Code::Id,
+            "a push stream, but we sent no MAX_PUSH_ID (RFC 9114, 4.6)",
+        )),
+        _ => Ok(Purpose::Ignored),
+    }
+}
+
+fn same_type(one: &Purpose, other: &Purpose) -> bool {
+    std::mem::discriminant(one) == std::mem::discriminant(other)
+}
+
+/// The first bytes of our own three streams, in the order of their IDs.
+pub(crate) fn opening(role: Role, settings: &Settings) -> Vec<(StreamId, Vec<u8>)> {
+    let first = match role {
+        Role::Client => 2,
+        Role::Server => 3,
+    };
+    let types = [CONTROL, QPACK_ENCODER, QPACK_DECODER];
+    let mut streams: Vec<(StreamId, Vec<u8>)> = (0u64..)
+        .zip(types)
+        .map(|(index, stream_type)| {
+            let mut bytes = Vec::new();
+            put_varint(&mut bytes, stream_type);
+            (StreamId(first + 4 * index), bytes)
+        })
+        .collect();
+    if let Some((_, control)) = streams.first_mut() {
+        control.extend(settings.to_frame());
+    }
+    streams
+}
