@@ -20,13 +20,14 @@ pub struct Client {
     session: Session,
     page: Arc<Page>,
     playback: Playback,
-    half: Option<Box<dyn ClientHalf + Send>>,
+    half: Option<Box<dyn ClientHalf>>,
     keep_bodies: bool,
     /// When the client was made; the playback counts from here.
     epoch: Instant,
     connect_until: Option<Instant>,
     established: bool,
-    control: VecDeque<(StreamId, Vec<u8>)>,
+    /// Bytes that the transport had no room for, and whether they are their stream's last.
+    control: VecDeque<(StreamId, Vec<u8>, bool)>,
     /// Discovered, and waiting for a stream.
     waiting: VecDeque<usize>,
     responses: BTreeMap<StreamId, Receiving>,
@@ -234,14 +235,14 @@ impl Client {
             return;
         }
         self.connect_until = None;
-        self.control = self.session.opening().into();
+        self.control = self.session.opening().into_iter().map(|(stream, bytes)| (stream, bytes, false)).collect();
         self.write_control();
         self.playback.start(self.micros(now));
     }
 
     fn write_control(&mut self) {
-        while let Some((stream, bytes)) = self.control.front_mut() {
-            let Ok(taken) = self.quic.stream_send(stream.0, bytes, false) else { return };
+        while let Some((stream, bytes, fin)) = self.control.front_mut() {
+            let Ok(taken) = self.quic.stream_send(stream.0, bytes, *fin) else { return };
             bytes.drain(..taken);
             if !bytes.is_empty() {
                 return;
@@ -270,7 +271,7 @@ impl Client {
         match self.quic.stream_send(stream.0, &frame, true) {
             Ok(taken) if taken == frame.len() => {}
             // A request that fits only in part cannot be taken back; the rest follows like control data.
-            Ok(taken) => self.control.push_back((stream, frame[taken..].to_vec())),
+            Ok(taken) => self.control.push_back((stream, frame[taken..].to_vec(), true)),
             Err(_) => return false,
         }
         self.next_stream += 4;

@@ -13,6 +13,7 @@ mod event;
 mod frame;
 mod headers;
 mod limits;
+pub mod log;
 mod priority;
 mod qpack;
 mod session;

@@ -19,10 +19,7 @@ pub(crate) struct Connection {
     site: Arc<dyn Site>,
     signals: SignalUse,
     alt_svc_port: Option<u16>,
-    /// Streams whose `PRIORITY_UPDATE` counts more than the header that comes later (RFC 9218 7).
-    updated: BTreeSet<StreamId>,
     requests: BTreeSet<StreamId>,
-    streams_limit: u64,
 }
 
 /// HTTP/3's "no error".
@@ -39,9 +36,7 @@ impl Connection {
             site,
             signals: options.signals,
             alt_svc_port: options.alt_svc_port,
-            updated: BTreeSet::new(),
             requests: BTreeSet::new(),
-            streams_limit: options.limits.streams,
         }
     }
 
@@ -76,7 +71,7 @@ impl Connection {
         match self.sender.datagram(&mut self.quic, now, out) {
             Ok(datagram) => datagram,
             Err(error) => {
-                log_close(&mut self.quic, http3::ErrorCode::InternalError.value(), &error.to_string());
+                log_close(&mut self.quic, http3::Code::Internal as u64, &error.to_string());
                 None
             }
         }
@@ -164,10 +159,6 @@ impl Connection {
         match event {
             Event::Headers { stream, headers, .. } => self.on_request(stream, &headers, now),
             Event::Priority(signal) if self.signals.uses_signals() => {
-                let Signal::Extensible { stream, .. } = signal else { return };
-                if !self.requests.contains(&stream) && (self.updated.len() as u64) < self.streams_limit {
-                    self.updated.insert(stream);
-                }
                 self.sender.signal(&mut self.quic, signal);
             }
             Event::Reset { stream, code } => {
@@ -196,7 +187,7 @@ impl Connection {
             response.ready.clear();
         }
         let Ok(mut head) = self.session.encode_headers(&fields) else {
-            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, http3::ErrorCode::InternalError.value()).ok();
+            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, http3::Code::Internal as u64).ok();
             return;
         };
         http3::log::headers_created(self.quic.qlog_streamer(), stream, &fields, head.len());
@@ -209,9 +200,10 @@ impl Connection {
         self.obey_header(stream, &request);
     }
 
-    /// The `priority` field of a request, unless a `PRIORITY_UPDATE` has said something newer.
+    /// The `priority` field of a request. A `PRIORITY_UPDATE` that overtook it follows as its own event
+    /// and overrides it (RFC 9218, 7).
     fn obey_header(&mut self, stream: StreamId, request: &Request) {
-        if self.updated.remove(&stream) || !self.signals.uses_signals() {
+        if !self.signals.uses_signals() {
             return;
         }
         let Some(priority) = request.priority.as_deref().and_then(|it| http3::parse_priority(it).ok()) else { return };

@@ -281,7 +281,7 @@ impl SendLoop {
         self.scratch.resize(usize::try_from(bytes).unwrap_or(0), 0);
         let Ok(fin) = self.queue.read(stream, &mut self.scratch) else {
             // The file became shorter while it was being sent: the length that was announced is a lie.
-            quic.stream_shutdown(stream.0, quiche::Shutdown::Write, http3::ErrorCode::InternalError.value()).ok();
+            quic.stream_shutdown(stream.0, quiche::Shutdown::Write, http3::Code::Internal as u64).ok();
             self.drop_response(quic, stream);
             return false;
         };

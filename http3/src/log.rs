@@ -1,0 +1,62 @@
+//! The HTTP/3 events of a connection's qlog (`http3:frame_created`, `http3:frame_parsed`): quiche logs
+//! those of its own HTTP/3 layer only.
+
+use crate::{Header, NameValue, StreamId};
+use qlog::events::http3::{FrameCreated, FrameParsed, Http3Frame, HttpHeader};
+use qlog::events::EventData;
+use qlog::streamer::QlogStreamer;
+
+/// We made a HEADERS frame of `frame_bytes`, its own header included.
+pub fn headers_created(
+    streamer: Option<&mut QlogStreamer>,
+    stream: StreamId,
+    headers: &[Header],
+    frame_bytes: usize,
+) {
+    let length = Some(frame_bytes as u64);
+    log(streamer, || {
+        let frame = Http3Frame::Headers { headers: logged(headers), raw: None };
+        EventData::Http3FrameCreated(FrameCreated { stream_id: stream.0, length, frame, raw: None })
+    });
+}
+
+/// The peer's header section was read.
+pub fn headers_parsed(streamer: Option<&mut QlogStreamer>, stream: StreamId, headers: &[Header]) {
+    log(streamer, || {
+        let frame = Http3Frame::Headers { headers: logged(headers), raw: None };
+        EventData::Http3FrameParsed(FrameParsed { stream_id: stream.0, length: None, frame, raw: None })
+    });
+}
+
+/// We announced a body of `body_bytes` in one DATA frame.
+pub fn data_created(streamer: Option<&mut QlogStreamer>, stream: StreamId, body_bytes: u64) {
+    log(streamer, || {
+        let frame = Http3Frame::Data { raw: None };
+        let length = Some(body_bytes);
+        EventData::Http3FrameCreated(FrameCreated { stream_id: stream.0, length, frame, raw: None })
+    });
+}
+
+/// The whole body was read: `body_bytes`, in whatever number of DATA frames.
+pub fn data_parsed(streamer: Option<&mut QlogStreamer>, stream: StreamId, body_bytes: u64) {
+    log(streamer, || {
+        let frame = Http3Frame::Data { raw: None };
+        let length = Some(body_bytes);
+        EventData::Http3FrameParsed(FrameParsed { stream_id: stream.0, length, frame, raw: None })
+    });
+}
+
+fn logged(headers: &[Header]) -> Vec<HttpHeader> {
+    let text = |bytes: &[u8]| Some(String::from_utf8_lossy(bytes).into_owned());
+    headers
+        .iter()
+        .map(|it| HttpHeader { name: text(it.name()), name_bytes: None, value: text(it.value()), value_bytes: None })
+        .collect()
+}
+
+fn log(streamer: Option<&mut QlogStreamer>, event: impl FnOnce() -> EventData) {
+    if let Some(streamer) = streamer {
+        // A log that cannot be written (a full disk) must not stop the connection.
+        streamer.add_event_data_now(event()).ok();
+    }
+}

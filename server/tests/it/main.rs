@@ -1,0 +1,7 @@
+//! Tests of the whole server core against a client over a simulated link, in virtual time.
+
+mod bad_clients;
+mod order;
+mod simulation;
+mod waiting;
+mod window;
