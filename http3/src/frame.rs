@@ -15,7 +15,7 @@ pub(crate) const GOAWAY: u64 = 0x07;
 pub(crate) const MAX_PUSH_ID: u64 = 0x0d;
 pub(crate) const PRIORITY_UPDATE_REQUEST: u64 = 0xf_0700;
 pub(crate) const PRIORITY_UPDATE_PUSH: u64 = 0xf_0701;
-/// PRIORITY, PING, WINDOW_UPDATE and CONTINUATION of HTTP/2 (RFC 9114, 7.2.8).
+/// PRIORITY, PING, `WINDOW_UPDATE` and CONTINUATION of HTTP/2 (RFC 9114, 7.2.8).
 const RESERVED_HTTP2: [u64; 4] = [0x02, 0x06, 0x08, 0x09];
 
 /// The largest varint (RFC 9000, 16).

@@ -219,7 +219,7 @@ impl Session {
                 Message::Settings(settings) => self.events.push_back(Event::Settings(settings)),
                 Message::GoAway(id) => self.events.push_back(Event::GoAway { id }),
                 Message::PriorityUpdate(stream, priority) => {
-                    self.take_priority(stream, priority)?
+                    self.take_priority(stream, priority)?;
                 }
             }
         }
