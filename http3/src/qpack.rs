@@ -181,15 +181,15 @@ mod tests {
 
     #[test]
     fn a_static_line_is_read_9204_4_5_2() {
-        let headers = decode_section(STREAM, &[0, 0, 0xc0 | 17], 4096).unwrap();
+        let headers = decode_section(STREAM, &[0, 0, 0xc0 | 0x11], 4096).unwrap();
         assert_eq!(headers, [Header::new(b":method", b"GET")]);
     }
 
     #[test]
     fn any_reference_to_a_dynamic_table_fails_9204_2_2() {
         let failed = (Code::QpackDecompressionFailed, None);
-        assert_eq!(refusal(&[1, 0, 0xc0 | 17]), failed, "required insert count");
-        assert_eq!(refusal(&[0, 0x80, 0xc0 | 17]), failed, "negative base");
+        assert_eq!(refusal(&[1, 0, 0xc0 | 0x11]), failed, "required insert count");
+        assert_eq!(refusal(&[0, 0x80, 0xc0 | 0x11]), failed, "negative base");
         assert_eq!(refusal(&[0, 0, 0x80]), failed, "indexed, dynamic");
         assert_eq!(refusal(&[0, 0, 0x10]), failed, "indexed, post-base");
         assert_eq!(refusal(&[0, 0, 0x40, 0]), failed, "name reference, dynamic");
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_section_of_one_byte_lines_is_counted_before_it_is_kept() {
         let mut section = vec![0, 0];
-        section.resize(10_000, 0xc0 | 17);
+        section.resize(10_000, 0xc0 | 0x11);
         assert_eq!(refusal(&section), (Code::ExcessiveLoad, Some(STREAM)));
     }
 

@@ -76,7 +76,7 @@ fn frames_of_http_2_are_unexpected_9114_7_2_8() {
 #[test]
 fn unknown_frames_are_ignored_9114_9() {
     for role in BOTH {
-        assert_eq!(on_control(role, GREASE, &[7; 70_000]), Ok(()));
+        assert_eq!(on_control(role, GREASE, &vec![7; 70_000]), Ok(()));
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod control;
 mod messages;
+#[cfg(test)]
 mod peer;
 mod priorities;
 mod splits;

@@ -104,7 +104,7 @@ fn a_push_promise_is_unexpected_from_clients_and_unallowed_from_servers_9114_7_2
 
 #[test]
 fn unknown_frames_are_ignored_anywhere_9114_9() {
-    let grease = frame(GREASE, &[9; 70_000]);
+    let grease = frame(GREASE, &vec![9; 70_000]);
     let (outcome, events) =
         whole(Role::Server, &[grease.clone(), get(""), grease.clone(), data("a"), grease]);
     assert_eq!((outcome, events.as_str()), (Ok(()), "headers 0, data 0 a, finished 0"));
@@ -191,7 +191,7 @@ fn a_headers_frame_over_the_limit_is_refused_before_it_is_kept() {
     let start = [varint(HEADERS), varint(1 << 40)].concat();
     let mut session = ready(Role::Server);
     assert_stream_error(session.receive(REQUEST, &start, false), REQUEST, Code::ExcessiveLoad);
-    assert_eq!(session.receive(REQUEST, &[0; 100_000], false), Ok(()));
+    assert_eq!(session.receive(REQUEST, &vec![0; 100_000], false), Ok(()));
 }
 
 #[test]
