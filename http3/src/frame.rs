@@ -178,7 +178,7 @@ pub(crate) fn only_varint(payload: &[u8]) -> Result<u64, Error> {
     }
 }
 
-/// The type and length of a DATA frame of `body_bytes`; the body follows.
+/// The type and length of a DATA frame of `body_bytes` (below 2^62); the body follows.
 pub fn data_frame_header(body_bytes: u64) -> Vec<u8> {
     let mut header = Vec::with_capacity(9);
     put_varint(&mut header, DATA);
