@@ -2,9 +2,12 @@
 
 use schedulers::StreamId;
 
-/// The error codes this crate raises, with their values on the wire (RFC 9114, 8.1; RFC 9204, 6).
+/// The error codes of HTTP/3 and QPACK, with their values on the wire (RFC 9114, 8.1; RFC 9204, 6). Those
+/// that say nobody did wrong are for the owner of the connection; a session never raises them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
+    /// `H3_NO_ERROR`: the connection or stream is closed, and all is well.
+    NoError = 0x0100,
     /// `H3_GENERAL_PROTOCOL_ERROR`: nothing more specific fits.
     GeneralProtocol = 0x0101,
     /// `H3_INTERNAL_ERROR`: our side cannot go on.
@@ -25,10 +28,18 @@ pub enum Code {
     Settings = 0x0109,
     /// `H3_MISSING_SETTINGS`: the control stream did not begin with SETTINGS.
     MissingSettings = 0x010a,
+    /// `H3_REQUEST_REJECTED`: a server did nothing with the request; it may be sent again.
+    RequestRejected = 0x010b,
+    /// `H3_REQUEST_CANCELLED`: the request or its response is not wanted any more.
+    RequestCancelled = 0x010c,
     /// `H3_REQUEST_INCOMPLETE`: a request ended before its header section.
     RequestIncomplete = 0x010d,
     /// `H3_MESSAGE_ERROR`: a malformed request or response.
     Message = 0x010e,
+    /// `H3_CONNECT_ERROR`: the connection behind a CONNECT request failed.
+    Connect = 0x010f,
+    /// `H3_VERSION_FALLBACK`: ask again over HTTP/1.1.
+    VersionFallback = 0x0110,
     /// `QPACK_DECOMPRESSION_FAILED`: a field section that cannot be decoded.
     QpackDecompressionFailed = 0x0200,
     /// `QPACK_ENCODER_STREAM_ERROR`: an instruction that needs a dynamic table.
@@ -38,9 +49,43 @@ pub enum Code {
 }
 
 impl Code {
+    const ALL: [Self; 20] = [
+        Self::NoError,
+        Self::GeneralProtocol,
+        Self::Internal,
+        Self::StreamCreation,
+        Self::ClosedCriticalStream,
+        Self::FrameUnexpected,
+        Self::Frame,
+        Self::ExcessiveLoad,
+        Self::Id,
+        Self::Settings,
+        Self::MissingSettings,
+        Self::RequestRejected,
+        Self::RequestCancelled,
+        Self::RequestIncomplete,
+        Self::Message,
+        Self::Connect,
+        Self::VersionFallback,
+        Self::QpackDecompressionFailed,
+        Self::QpackEncoderStream,
+        Self::QpackDecoderStream,
+    ];
+
+    /// The code with this value on the wire, if there is one.
+    pub fn of(value: u64) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.value() == value)
+    }
+
+    /// Its value on the wire.
+    pub fn value(self) -> u64 {
+        self as u64
+    }
+
     /// The name the RFCs give it.
     pub fn name(self) -> &'static str {
         match self {
+            Self::NoError => "H3_NO_ERROR",
             Self::GeneralProtocol => "H3_GENERAL_PROTOCOL_ERROR",
             Self::Internal => "H3_INTERNAL_ERROR",
             Self::StreamCreation => "H3_STREAM_CREATION_ERROR",
@@ -51,8 +96,12 @@ impl Code {
             Self::Id => "H3_ID_ERROR",
             Self::Settings => "H3_SETTINGS_ERROR",
             Self::MissingSettings => "H3_MISSING_SETTINGS",
+            Self::RequestRejected => "H3_REQUEST_REJECTED",
+            Self::RequestCancelled => "H3_REQUEST_CANCELLED",
             Self::RequestIncomplete => "H3_REQUEST_INCOMPLETE",
             Self::Message => "H3_MESSAGE_ERROR",
+            Self::Connect => "H3_CONNECT_ERROR",
+            Self::VersionFallback => "H3_VERSION_FALLBACK",
             Self::QpackDecompressionFailed => "QPACK_DECOMPRESSION_FAILED",
             Self::QpackEncoderStream => "QPACK_ENCODER_STREAM_ERROR",
             Self::QpackDecoderStream => "QPACK_DECODER_STREAM_ERROR",
@@ -82,7 +131,7 @@ impl Error {
 
     /// The value for `CONNECTION_CLOSE`, or for `RESET_STREAM` and `STOP_SENDING`.
     pub fn code(&self) -> u64 {
-        self.code as u64
+        self.code.value()
     }
 
     /// The same as [`Self::code`], by name.
@@ -132,5 +181,13 @@ mod tests {
             "H3_ID_ERROR on the connection: no such push (RFC 9114, 4.6)"
         );
         assert_eq!(of_all.stream(), None);
+    }
+
+    #[test]
+    fn a_code_is_found_by_its_value_9114_8_1_and_9204_6() {
+        assert_eq!((0x100..=0x110).filter_map(Code::of).count(), 17);
+        assert_eq!((0x200..=0x202).filter_map(Code::of).count(), 3);
+        assert_eq!(Code::of(0x10c).map(Code::name), Some("H3_REQUEST_CANCELLED"));
+        assert_eq!(Code::of(0x111), None);
     }
 }

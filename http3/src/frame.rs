@@ -15,7 +15,7 @@ pub(crate) const GOAWAY: u64 = 0x07;
 pub(crate) const MAX_PUSH_ID: u64 = 0x0d;
 pub(crate) const PRIORITY_UPDATE_REQUEST: u64 = 0xf_0700;
 pub(crate) const PRIORITY_UPDATE_PUSH: u64 = 0xf_0701;
-/// PRIORITY, PING, WINDOW_UPDATE and CONTINUATION of HTTP/2 (RFC 9114, 7.2.8).
+/// PRIORITY, PING, `WINDOW_UPDATE` and CONTINUATION of HTTP/2 (RFC 9114, 7.2.8).
 const RESERVED_HTTP2: [u64; 4] = [0x02, 0x06, 0x08, 0x09];
 
 /// The largest varint (RFC 9000, 16).
@@ -178,7 +178,7 @@ pub(crate) fn only_varint(payload: &[u8]) -> Result<u64, Error> {
     }
 }
 
-/// The type and length of a DATA frame of `body_bytes`; the body follows.
+/// The type and length of a DATA frame of `body_bytes` (below 2^62); the body follows.
 pub fn data_frame_header(body_bytes: u64) -> Vec<u8> {
     let mut header = Vec::with_capacity(9);
     put_varint(&mut header, DATA);

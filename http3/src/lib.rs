@@ -5,6 +5,24 @@
 //! takes [`Event`]s ([`Session::poll`]). What it sends is made by [`Session::encode_headers`] and the free
 //! functions; the bytes of a body never pass through here on their way out.
 //!
+//! ```
+//! use http3::{Event, Header, Limits, Role, Session, Settings, StreamId};
+//!
+//! let mut client = Session::new(Role::Client, Settings::default(), Limits::default());
+//! let mut server = Session::new(Role::Server, Settings::default(), Limits::default());
+//! for (stream, bytes) in client.opening() {
+//!     server.receive(stream, &bytes, false)?;
+//! }
+//! let request = [(":method", "GET"), (":scheme", "https"), (":authority", "a.example"), (":path", "/")]
+//!     .map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()));
+//! server.receive(StreamId(0), &client.encode_headers(&request)?, true)?;
+//!
+//! assert!(matches!(server.poll(), Some(Event::Settings(_))));
+//! assert_eq!(server.poll(), Some(Event::Headers { stream: StreamId(0), headers: request.to_vec() }));
+//! assert_eq!(server.poll(), Some(Event::Finished { stream: StreamId(0) }));
+//! # Ok::<(), http3::Error>(())
+//! ```
+//!
 //! RFC 9114 (HTTP/3), RFC 9204 (QPACK, static table only), RFC 9218 (priorities).
 
 mod control;

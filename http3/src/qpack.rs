@@ -49,7 +49,7 @@ pub(crate) fn decode_section(
     }
     match qpack::Decoder::new().decode(section, limit_bytes) {
         Ok(headers) => Ok(headers),
-        Err(qpack::Error::HeaderListTooLarge) if every_line_decodes(section) => {
+        Err(qpack::Error::HeaderListTooLarge) if is_too_large(section, limit_bytes) => {
             Err(Error::stream_only(
                 stream,
                 Code::ExcessiveLoad,
@@ -60,20 +60,20 @@ pub(crate) fn decode_section(
     }
 }
 
-/// Whether a section is sound but for its size. The decoder reports a wrong Huffman code as "too large",
-/// and the one is an error of the connection, the other of the stream. Line by line, so that no more is
-/// kept than one line holds.
-fn every_line_decodes(section: &[u8]) -> bool {
+/// Whether the first thing wrong with a section that was refused is its size. The decoder reports a wrong
+/// Huffman code as "too large", but the one is an error of the connection, the other of the stream. Line by
+/// line, and no further than the limit, so that a large section costs no more than one that is taken.
+fn is_too_large(section: &[u8], limit_bytes: u64) -> bool {
     let mut lines = &section[PREFIX_BYTES.min(section.len())..];
-    while !lines.is_empty() {
-        let Some(length) = line_bytes(lines) else { return false };
+    let mut left_bytes = limit_bytes;
+    while let Some(length) = line_bytes(lines) {
         let line = [&[0; PREFIX_BYTES], &lines[..length]].concat();
-        if qpack::Decoder::new().decode(&line, u64::MAX).is_err() {
-            return false;
-        }
+        let Ok(headers) = qpack::Decoder::new().decode(&line, u64::MAX) else { return false };
+        let Some(left) = left_bytes.checked_sub(section_bytes(&headers)) else { return true };
+        left_bytes = left;
         lines = &lines[length..];
     }
-    true
+    false
 }
 
 /// The length of the field line that `lines` begins with; none for one that refers to a dynamic table or
@@ -181,15 +181,15 @@ mod tests {
 
     #[test]
     fn a_static_line_is_read_9204_4_5_2() {
-        let headers = decode_section(STREAM, &[0, 0, 0xc0 | 17], 4096).unwrap();
+        let headers = decode_section(STREAM, &[0, 0, 0xc0 | 0x11], 4096).unwrap();
         assert_eq!(headers, [Header::new(b":method", b"GET")]);
     }
 
     #[test]
     fn any_reference_to_a_dynamic_table_fails_9204_2_2() {
         let failed = (Code::QpackDecompressionFailed, None);
-        assert_eq!(refusal(&[1, 0, 0xc0 | 17]), failed, "required insert count");
-        assert_eq!(refusal(&[0, 0x80, 0xc0 | 17]), failed, "negative base");
+        assert_eq!(refusal(&[1, 0, 0xc0 | 0x11]), failed, "required insert count");
+        assert_eq!(refusal(&[0, 0x80, 0xc0 | 0x11]), failed, "negative base");
         assert_eq!(refusal(&[0, 0, 0x80]), failed, "indexed, dynamic");
         assert_eq!(refusal(&[0, 0, 0x10]), failed, "indexed, post-base");
         assert_eq!(refusal(&[0, 0, 0x40, 0]), failed, "name reference, dynamic");
@@ -222,8 +222,19 @@ mod tests {
     #[test]
     fn a_section_of_one_byte_lines_is_counted_before_it_is_kept() {
         let mut section = vec![0, 0];
-        section.resize(10_000, 0xc0 | 17);
+        section.resize(10_000, 0xc0 | 0x11);
         assert_eq!(refusal(&section), (Code::ExcessiveLoad, Some(STREAM)));
+    }
+
+    #[test]
+    fn of_a_section_that_is_too_large_and_wrong_the_first_fault_counts() {
+        let large = encode_section(&[Header::new(b"cookie", &[b'a'; 4096])]).unwrap();
+        let wrong = [0x51, 0x85, 0xff, 0xff, 0xff, 0xff, 0xff];
+        assert_eq!(refusal(&[large.as_slice(), &wrong].concat()).0, Code::ExcessiveLoad);
+        assert_eq!(
+            refusal(&[&[0, 0], &wrong[..], &large[2..]].concat()).0,
+            Code::QpackDecompressionFailed
+        );
     }
 
     #[test]
@@ -262,7 +273,8 @@ mod tests {
             let headers: Vec<Header> =
                 fields.iter().map(|(name, value)| Header::new(name.as_bytes(), value)).collect();
             let section = encode_section(&headers).unwrap();
-            prop_assert!(every_line_decodes(&section));
+            prop_assert!(!is_too_large(&section, section_bytes(&headers)));
+            prop_assert_eq!(is_too_large(&section, section_bytes(&headers).saturating_sub(1)), !headers.is_empty());
             prop_assert_eq!(decode_section(STREAM, &section, section_bytes(&headers)).unwrap(), headers);
         }
 
@@ -274,7 +286,10 @@ mod tests {
             let section = [&[0, 0], section.as_slice()].concat();
             match decode_section(STREAM, &section, limit_bytes) {
                 Ok(headers) => prop_assert!(section_bytes(&headers) <= limit_bytes),
-                Err(error) => prop_assert_eq!(error.stream().is_none(), !every_line_decodes(&section)),
+                Err(error) if decode_section(STREAM, &section, 1 << 20).is_ok() => {
+                    prop_assert_eq!((error.kind(), error.stream()), (Code::ExcessiveLoad, Some(STREAM)));
+                }
+                Err(_) => {}
             }
         }
     }

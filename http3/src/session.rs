@@ -219,7 +219,7 @@ impl Session {
                 Message::Settings(settings) => self.events.push_back(Event::Settings(settings)),
                 Message::GoAway(id) => self.events.push_back(Event::GoAway { id }),
                 Message::PriorityUpdate(stream, priority) => {
-                    self.take_priority(stream, priority)?
+                    self.take_priority(stream, priority)?;
                 }
             }
         }
@@ -296,7 +296,7 @@ impl WaitingPriorities {
         while self.unseen.len() as u64 > concurrent_requests {
             self.unseen.pop_first();
         }
-        self.next_request = id + 4;
+        self.next_request = id.saturating_add(4);
     }
 
     fn may_be_opened(&self, StreamId(id): StreamId, concurrent_requests: u64) -> MayBeOpened {

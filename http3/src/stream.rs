@@ -117,7 +117,7 @@ impl RequestStream {
             match piece {
                 Some(Piece::Whole(_, section)) => message.take_section(&section, context)?,
                 Some(Piece::Part(bytes)) => {
-                    context.events.push_back(Event::Data { stream: message.stream, bytes })
+                    context.events.push_back(Event::Data { stream: message.stream, bytes });
                 }
                 None => break,
             }

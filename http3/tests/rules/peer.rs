@@ -1,0 +1,115 @@
+//! A peer that can say anything.
+
+use http3::{Code, Error, Event, Header, Limits, Role, Session, Settings, StreamId};
+
+pub(crate) const DATA: u64 = 0x00;
+pub(crate) const HEADERS: u64 = 0x01;
+pub(crate) const CANCEL_PUSH: u64 = 0x03;
+pub(crate) const SETTINGS: u64 = 0x04;
+pub(crate) const PUSH_PROMISE: u64 = 0x05;
+pub(crate) const GOAWAY: u64 = 0x07;
+pub(crate) const MAX_PUSH_ID: u64 = 0x0d;
+pub(crate) const PRIORITY_UPDATE: u64 = 0xf_0700;
+pub(crate) const PRIORITY_UPDATE_PUSH: u64 = 0xf_0701;
+/// The frame types of HTTP/2 that HTTP/3 reserves (RFC 9114, 7.2.8).
+pub(crate) const HTTP2_FRAMES: [u64; 4] = [0x02, 0x06, 0x08, 0x09];
+/// A type that must be ignored: 0x1f * N + 0x21.
+pub(crate) const GREASE: u64 = 0x21;
+
+/// A client's control stream, as a server sees it.
+pub(crate) const CLIENT_CONTROL: StreamId = StreamId(2);
+/// A server's control stream, as a client sees it.
+pub(crate) const SERVER_CONTROL: StreamId = StreamId(3);
+pub(crate) const REQUEST: StreamId = StreamId(0);
+
+/// A session that has heard nothing yet.
+pub(crate) fn fresh(role: Role) -> Session {
+    Session::new(role, Settings::default(), Limits::default())
+}
+
+/// The peer's control stream, as `role` sees it.
+pub(crate) fn control(role: Role) -> StreamId {
+    match role {
+        Role::Client => SERVER_CONTROL,
+        Role::Server => CLIENT_CONTROL,
+    }
+}
+
+/// A session that has its peer's empty SETTINGS and reported them.
+pub(crate) fn ready(role: Role) -> Session {
+    let mut session = fresh(role);
+    session
+        .receive(control(role), &[&[0x00], frame(SETTINGS, &[]).as_slice()].concat(), false)
+        .unwrap();
+    assert!(matches!(session.poll(), Some(Event::Settings(_))));
+    session
+}
+
+pub(crate) fn varint(value: u64) -> Vec<u8> {
+    let mut bytes = [0; 8];
+    let mut octets = octets::OctetsMut::with_slice(&mut bytes);
+    octets.put_varint(value).unwrap();
+    let length = octets.off();
+    bytes[..length].to_vec()
+}
+
+pub(crate) fn frame(frame_type: u64, payload: &[u8]) -> Vec<u8> {
+    [varint(frame_type), varint(payload.len() as u64), payload.to_vec()].concat()
+}
+
+/// Fields written as `name=value name=value`.
+pub(crate) fn fields(text: &str) -> Vec<Header> {
+    text.split(' ')
+        .filter_map(|field| field.split_once('='))
+        .map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))
+        .collect()
+}
+
+/// A HEADERS frame of fields written as `name=value name=value`.
+pub(crate) fn headers(text: &str) -> Vec<u8> {
+    fresh(Role::Client).encode_headers(&fields(text)).unwrap()
+}
+
+/// A HEADERS frame of a GET, with more fields.
+pub(crate) fn get(more: &str) -> Vec<u8> {
+    headers(&format!(":method=GET :scheme=https :authority=a.example :path=/ {more}"))
+}
+
+/// All events, one a line: `headers 0`, `data 0 abc`, `priority 0 u=1 i=true`.
+pub(crate) fn events(session: &mut Session) -> String {
+    let lines = std::iter::from_fn(|| session.poll()).map(|event| match event {
+        Event::Settings(settings) => format!("settings {:?}", settings.max_field_section_size),
+        Event::Headers { stream, .. } => format!("headers {}", stream.0),
+        Event::Trailers { stream, .. } => format!("trailers {}", stream.0),
+        Event::Data { stream, bytes } => {
+            format!("data {} {}", stream.0, String::from_utf8_lossy(&bytes))
+        }
+        Event::Finished { stream } => format!("finished {}", stream.0),
+        Event::Reset { stream, code } => format!("reset {} {code:#x}", stream.0),
+        Event::Priority(signal) => priority(signal),
+        Event::GoAway { id } => format!("goaway {id}"),
+    });
+    lines.collect::<Vec<_>>().join(", ")
+}
+
+fn priority(signal: http3::Signal) -> String {
+    match signal {
+        http3::Signal::Extensible { stream, urgency, incremental } => {
+            format!("priority {} u={urgency} i={incremental}", stream.0)
+        }
+        #[allow(unreachable_patterns, reason = "true whether or not `Signal` has other variants")]
+        _ => "another signal".to_owned(),
+    }
+}
+
+/// Asserts an error of the whole connection.
+pub(crate) fn assert_connection_error(outcome: Result<(), Error>, code: Code) {
+    let error = outcome.expect_err("an error of the connection");
+    assert_eq!((error.kind(), error.stream()), (code, None), "{error}");
+}
+
+/// Asserts an error of `stream` alone.
+pub(crate) fn assert_stream_error(outcome: Result<(), Error>, stream: StreamId, code: Code) {
+    let error = outcome.expect_err("an error of a stream");
+    assert_eq!((error.kind(), error.stream()), (code, Some(stream)), "{error}");
+}
