@@ -29,7 +29,7 @@ impl Connection {
     pub(crate) fn new(quic: quiche::Connection, site: Arc<dyn Site>, options: &Options) -> Self {
         Self {
             quic,
-            session: Session::new(Role::Server, Settings::default(), options.limits.http3.clone()),
+            session: Session::new(Role::Server, Settings::default(), http3_limits(options)),
             opened: false,
             control: Vec::new(),
             sender: SendLoop::new(options),
@@ -225,6 +225,11 @@ impl Connection {
             !over
         });
     }
+}
+
+/// The stream limit is the transport's (RFC 9218, 7.2, checks signals against it).
+fn http3_limits(options: &Options) -> http3::Limits {
+    http3::Limits { concurrent_requests: options.limits.streams, ..options.limits.http3.clone() }
 }
 
 fn response_headers(response: &Response, alt_svc_port: Option<u16>) -> Vec<Header> {

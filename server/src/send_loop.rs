@@ -213,12 +213,13 @@ impl SendLoop {
             }
         }
         while let Some((stream, run)) = self.buffer.front(|it| self.held.contains(&it)) {
-            let chunk = self.chunk_bytes(quic, stream, datagram_bytes).min(run);
+            let chunk = self.chunk_bytes(quic, stream, datagram_bytes);
             let Some(credit) = self.credit(quic, stream) else { continue };
-            let bytes = chunk.min(credit);
+            let bytes = chunk.min(run).min(credit);
+            let short = bytes < chunk && (run > bytes || self.queue.pending(stream) > 0);
             let offset = self.queue.offset(stream);
             if self.offer(quic, stream, bytes) {
-                self.window.stage(Staged::new(quic, stream, offset, bytes).short(bytes < chunk));
+                self.window.stage(Staged::new(quic, stream, offset, bytes).short(short));
                 if let Some((_, ticks)) = &mut self.pace {
                     ticks.used();
                 }
@@ -262,7 +263,7 @@ impl SendLoop {
     /// congestion window is not a lack of credit.
     fn credit(&mut self, quic: &mut quiche::Connection, stream: StreamId) -> Option<u64> {
         match quic.stream_capacity(stream.0) {
-            Ok(0) if self.window.is_full(quic) => Some(0),
+            Ok(0) if Window::is_full(quic) => Some(0),
             Ok(0) => {
                 self.held.insert(stream);
                 self.set_ready(quic, stream, false);

@@ -11,10 +11,12 @@ pub(crate) struct Window {
     doubtful: bool,
     /// A datagram has gone since the bytes were staged.
     sent_since_staged: bool,
-    /// Datagram bytes that fit, by the last measurement; none: not measured since a datagram came.
-    available_bytes: Option<u64>,
-    /// Datagram bytes sent since a datagram came, beyond the stream bytes that the transport counts.
-    overhead_bytes: u64,
+    /// What the window left when the last datagram came; none: not measured yet.
+    opening_bytes: Option<u64>,
+    /// Stream bytes offered since then.
+    offered_bytes: u64,
+    /// Datagram bytes sent since then.
+    sent_bytes: u64,
     retransmitted_bytes: u64,
 }
 
@@ -50,13 +52,15 @@ impl Window {
     /// A datagram came: acknowledgements may have opened the window, and the transport may have control
     /// frames to send that take room in the next packet.
     pub(crate) fn received(&mut self) {
-        self.available_bytes = None;
-        self.overhead_bytes = 0;
+        self.opening_bytes = None;
+        self.offered_bytes = 0;
+        self.sent_bytes = 0;
         self.doubtful = true;
     }
 
     /// Bytes were offered.
     pub(crate) fn stage(&mut self, staged: Staged) {
+        self.offered_bytes += staged.bytes;
         self.staged = Some(staged);
         self.sent_since_staged = false;
     }
@@ -68,31 +72,26 @@ impl Window {
 
     /// More was offered on the staged stream.
     pub(crate) fn topped_up(&mut self, bytes: u64) {
+        self.offered_bytes += bytes;
         if let Some(staged) = &mut self.staged {
             staged.bytes += bytes;
         }
     }
 
-    /// Asks the transport what the window leaves, unless that is known.
+    /// Asks the transport what the window leaves, unless that is known. It tells only through the capacity
+    /// of a stream, which flow control limits too: so the larger of the control stream's and the staged
+    /// stream's. It measures when a datagram comes, and takes off what is offered, but not what headers use.
     pub(crate) fn measure(&mut self, quic: &mut quiche::Connection) {
-        if self.available_bytes.is_none() {
-            self.available_bytes = Some(self.capacity(quic));
+        if self.opening_bytes.is_none() {
+            let control = quic.stream_capacity(CONTROL_STREAM).unwrap_or(0);
+            let staged = self.staged.and_then(|it| quic.stream_capacity(it.stream.0).ok()).unwrap_or(0);
+            self.opening_bytes = Some(control.max(staged) as u64 + self.offered_bytes);
         }
     }
 
     /// Whether the congestion window has no room for a byte.
-    pub(crate) fn is_full(&self, quic: &mut quiche::Connection) -> bool {
-        self.capacity(quic) == 0
-    }
-
-    /// The transport tells what its window leaves only through the capacity of a stream, which its flow
-    /// control limits too: so the largest of the control stream's and the staged stream's. It counts
-    /// offered stream bytes as gone, and does not count headers.
-    fn capacity(&self, quic: &mut quiche::Connection) -> u64 {
-        let control = quic.stream_capacity(CONTROL_STREAM).unwrap_or(0);
-        let staged = self.staged.and_then(|it| quic.stream_capacity(it.stream.0).ok()).unwrap_or(0);
-        let unsent = self.staged.filter(|_| !self.sent_since_staged).map_or(0, |it| it.bytes);
-        (control.max(staged) as u64 + unsent).saturating_sub(self.overhead_bytes)
+    pub(crate) fn is_full(quic: &mut quiche::Connection) -> bool {
+        quic.stream_capacity(CONTROL_STREAM) == Ok(0)
     }
 
     /// Whether the staged bytes fit in the window as one packet of at most `datagram_bytes`. Where it is
@@ -104,13 +103,13 @@ impl Window {
             Some(it) => full.min(it.bytes + it.overhead_bytes + PACKET_NUMBER_ROOM as u64),
             None => full,
         };
-        self.available_bytes.unwrap_or(0) >= need
+        self.opening_bytes.unwrap_or(0) >= self.sent_bytes + need
     }
 
     /// A datagram of `sent` bytes went.
     pub(crate) fn sent(&mut self, sent: usize, quic: &quiche::Connection) {
         let sent = sent as u64;
-        self.spend(sent);
+        self.sent_bytes += sent;
         let retransmitted: u64 = quic.path_stats().map(|it| it.stream_retrans_bytes).sum();
         if retransmitted != self.retransmitted_bytes {
             self.retransmitted_bytes = retransmitted;
@@ -118,7 +117,6 @@ impl Window {
         }
         let Some(staged) = self.staged else { return };
         self.sent_since_staged = true;
-        self.overhead_bytes += sent.saturating_sub(staged.bytes);
         if !self.doubtful && sent >= staged.bytes + staged.overhead_bytes {
             self.staged = None;
         }
@@ -126,8 +124,7 @@ impl Window {
 
     /// A datagram went that no staged bytes asked for: an acknowledgement, a probe.
     pub(crate) fn sent_unasked(&mut self, sent: usize) {
-        self.spend(sent as u64);
-        self.overhead_bytes += sent as u64;
+        self.sent_bytes += sent as u64;
         self.doubtful |= sent > 0;
     }
 
@@ -141,12 +138,6 @@ impl Window {
     pub(crate) fn flushed(&mut self) {
         self.staged = None;
         self.doubtful = false;
-    }
-
-    fn spend(&mut self, sent: u64) {
-        if let Some(available) = &mut self.available_bytes {
-            *available = available.saturating_sub(sent);
-        }
     }
 }
 
