@@ -76,6 +76,9 @@ pub struct Scheme {
 
 impl Scheme {
     /// Both halves, for one connection.
+    ///
+    /// # Panics
+    /// Never: the arguments come from [`find_scheme`], which has built the halves with them once.
     pub fn halves(&self) -> Halves {
         (self.build)(&self.args).expect("find_scheme took these arguments")
     }

@@ -13,13 +13,16 @@
 //! pay for each node that they move.
 
 use crate::{Element, StreamId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Bytes by which one looks ahead to tell whose packet would finish first: a packet of the paper.
 const PACKET_BYTES: u64 = 1400;
 
 /// Virtual time of one byte at weight 1. It makes the rounding of `1/w` less than a millionth.
 const BYTE_AT_WEIGHT_ONE: u128 = 1 << 28;
+
+/// The largest weight.
+const MAX_WEIGHT: u16 = 256;
 
 /// The place of a node among its siblings when they do not share: the lowest goes first, strictly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -75,11 +78,8 @@ impl Place {
     /// The same place with another weight: 1 to 256, what lies outside is brought inside.
     #[must_use]
     pub const fn weight(self, weight: u16) -> Self {
-        let weight = match weight {
-            0 => 1,
-            257.. => 256,
-            inside => inside,
-        };
+        let weight = if weight == 0 { 1 } else { weight };
+        let weight = if weight > MAX_WEIGHT { MAX_WEIGHT } else { weight };
         Self { weight, ..self }
     }
 
@@ -90,9 +90,15 @@ impl Place {
     }
 }
 
+/// Index of a node in [`Tree::nodes`].
+type Key = usize;
+
+const ROOT: Key = 0;
+
 #[derive(Debug, Clone)]
 struct Node {
-    parent: Element,
+    element: Element,
+    parent: Key,
     rank: Rank,
     weight: u16,
     /// It has bytes and they may go. Only a stream ever is.
@@ -101,7 +107,7 @@ struct Node {
     waiting: bool,
     /// Virtual time at which its next packet starts.
     start: u128,
-    children: BTreeSet<Element>,
+    children: BTreeSet<Key>,
     /// The children by rank.
     groups: BTreeMap<Rank, Group>,
     /// The ranks at which a child waits.
@@ -112,7 +118,7 @@ struct Node {
 #[derive(Debug, Clone, Default)]
 struct Group {
     /// Children that wait, by the virtual time at which their next packet would finish.
-    waiting: BTreeSet<(u128, Element)>,
+    waiting: BTreeMap<(u128, Element), Key>,
     /// All children of this rank, waiting or not. The group, and with it its clock, goes with the last.
     members: usize,
     /// Present virtual time. It never goes back.
@@ -120,11 +126,12 @@ struct Group {
 }
 
 impl Node {
-    fn new(place: &Place) -> Self {
+    fn new(element: Element) -> Self {
         Self {
-            parent: place.parent,
-            rank: place.rank,
-            weight: place.weight,
+            element,
+            parent: ROOT,
+            rank: Rank::EQUAL,
+            weight: 16,
             ready: false,
             waiting: false,
             start: 0,
@@ -138,9 +145,9 @@ impl Node {
         self.ready || !self.busy.is_empty()
     }
 
-    /// Virtual time at which its next packet would finish.
-    fn finish(&self) -> u128 {
-        self.start.saturating_add(duration(PACKET_BYTES, self.weight))
+    /// The node's turn: the virtual time at which its next packet would finish, and its name for ties.
+    fn turn(&self) -> (u128, Element) {
+        (self.start.saturating_add(duration(PACKET_BYTES, self.weight)), self.element)
     }
 }
 
@@ -152,7 +159,12 @@ fn duration(bytes: u64, weight: u16) -> u128 {
 /// The tree of one connection. Total: any call in any order has a meaning.
 #[derive(Debug, Clone)]
 pub struct Tree {
-    nodes: BTreeMap<Element, Node>,
+    /// The root first, then the others where there was room.
+    nodes: Vec<Node>,
+    /// Only looked into, never walked through, so that no order depends on hashes.
+    keys: HashMap<Element, Key>,
+    placeholders: usize,
+    free: Vec<Key>,
 }
 
 impl Default for Tree {
@@ -164,17 +176,22 @@ impl Default for Tree {
 impl Tree {
     /// A tree of nothing but its root.
     pub fn new() -> Self {
-        Self { nodes: BTreeMap::from([(Element::Root, Node::new(&Place::DEFAULT))]) }
+        Self {
+            nodes: vec![Node::new(Element::Root)],
+            keys: HashMap::from([(Element::Root, ROOT)]),
+            placeholders: 0,
+            free: Vec::new(),
+        }
     }
 
     /// Whether `element` is in the tree.
     pub fn contains(&self, element: Element) -> bool {
-        self.nodes.contains_key(&element)
+        self.keys.contains_key(&element)
     }
 
     /// The placeholders that the tree has.
     pub fn placeholders(&self) -> usize {
-        self.nodes.range(Element::Placeholder(0)..=Element::Placeholder(u64::MAX)).count()
+        self.placeholders
     }
 
     /// Puts `element` in its place, or moves it there with all that is below it.
@@ -186,28 +203,23 @@ impl Tree {
         if element == Element::Root {
             return;
         }
-        let known_parent = place.parent != element && self.contains(place.parent);
-        let place = if known_parent { place } else { Place { parent: Element::Root, ..place } };
-        match self.nodes.get(&element) {
+        let parent = match self.keys.get(&place.parent) {
+            Some(parent) if place.parent != element => *parent,
+            _ => ROOT,
+        };
+        let key = match self.keys.get(&element) {
             None => {
-                self.nodes.insert(element, Node::new(&place));
-                self.attach(element, place);
+                let key = self.insert(element);
+                self.attach(key, parent, place.rank, place.weight);
+                key
             }
-            Some(node) if node.parent == place.parent && node.rank == place.rank => {
-                self.reweigh(element, place.weight);
+            Some(&key) => {
+                self.move_to(key, parent, place);
+                key
             }
-            Some(node) => {
-                let present = node.parent;
-                if self.is_below(place.parent, element) {
-                    self.detach(place.parent);
-                    self.attach_below(place.parent, present);
-                }
-                self.detach(element);
-                self.attach(element, place);
-            }
-        }
+        };
         if place.exclusive {
-            self.adopt_siblings(element, place.parent);
+            self.adopt_siblings(key, parent);
         }
     }
 
@@ -218,77 +230,109 @@ impl Tree {
             return;
         }
         self.set_ready(element, false);
-        let node = &self.nodes[&element];
-        let (parent, rank, weight) = (node.parent, node.rank, u32::from(node.weight));
-        let children: Vec<Element> = node.children.iter().copied().collect();
-        let weights: u32 = children.iter().map(|child| u32::from(self.nodes[child].weight)).sum();
+        let key = self.keys[&element];
+        let Node { parent, rank, weight, .. } = self.nodes[key];
+        let children: Vec<Key> = self.nodes[key].children.iter().copied().collect();
+        let weights: u32 = children.iter().map(|child| u32::from(self.nodes[*child].weight)).sum();
         for child in children {
-            let share = u32::from(self.nodes[&child].weight) * weight / weights;
-            let share = u16::try_from(share).unwrap_or(u16::MAX);
+            let share = u32::from(self.nodes[child].weight) * u32::from(weight) / weights;
             self.detach(child);
-            self.attach(child, Place::below(parent).rank(rank).weight(share));
+            self.attach(child, parent, rank, u16::try_from(share.max(1)).unwrap_or(MAX_WEIGHT));
         }
-        self.detach(element);
-        self.nodes.remove(&element);
+        self.detach(key);
+        self.keys.remove(&element);
+        self.placeholders -= usize::from(matches!(element, Element::Placeholder(_)));
+        self.free.push(key);
     }
 
     /// Whether `element` has bytes that may go. An element that is not in the tree stays out of it.
     pub fn set_ready(&mut self, element: Element, ready: bool) {
-        let Some(node) = self.nodes.get_mut(&element) else { return };
-        node.ready = ready;
-        if ready {
-            self.activate(element);
+        let Some(&key) = self.keys.get(&element) else { return };
+        self.nodes[key].ready = ready && matches!(element, Element::Stream(_));
+        if self.nodes[key].ready {
+            self.activate(key);
         } else {
-            self.deactivate(element);
+            self.deactivate(key);
         }
     }
 
     /// The stream whose turn it is; changes nothing.
     pub fn pick(&self) -> Option<StreamId> {
-        let mut element = Element::Root;
+        let mut key = ROOT;
         loop {
-            let node = self.nodes.get(&element)?;
-            if let (true, Element::Stream(stream)) = (node.ready, element) {
+            let node = &self.nodes[key];
+            if let (true, Element::Stream(stream)) = (node.ready, node.element) {
                 return Some(stream);
             }
             let group = node.groups.get(node.busy.first()?)?;
-            element = group.waiting.first()?.1;
+            key = *group.waiting.first_key_value()?.1;
         }
     }
 
     /// Charges `bytes` to `element` and to every node above it.
     pub fn charge(&mut self, element: Element, bytes: u64) {
-        let mut element = element;
-        while element != Element::Root {
-            let Some(node) = self.nodes.get_mut(&element) else { return };
-            let before = node.finish();
+        let Some(&(mut key)) = self.keys.get(&element) else { return };
+        while key != ROOT {
+            let node = &mut self.nodes[key];
+            let before = node.turn();
             node.start = node.start.saturating_add(duration(bytes, node.weight));
-            let (start, after, waiting, rank) =
-                (node.start, node.finish(), node.waiting, node.rank);
+            let (start, after, waiting) = (node.start, node.turn(), node.waiting);
             let parent = node.parent;
-            let Some(group) = self.group(parent, rank) else { return };
+            let group = self.group(key);
             if waiting && after != before {
-                // In this order, so that a set of one keeps its allocation.
-                group.waiting.insert((after, element));
-                group.waiting.remove(&(before, element));
+                // In this order, so that a map of one keeps its allocation. Who was picked is the first.
+                group.waiting.insert(after, key);
+                match group.waiting.first_entry() {
+                    Some(first) if *first.key() == before => drop(first.remove()),
+                    _ => drop(group.waiting.remove(&before)),
+                }
             }
             // Time does not pass the next turn, even if somebody sent out of turn or a lot at once.
-            let next = group.waiting.first().map_or(start, |(finish, _)| *finish);
+            let next = group.waiting.first_key_value().map_or(start, |((finish, _), _)| *finish);
             group.now = group.now.max(start.min(next));
-            element = parent;
+            key = parent;
         }
     }
 
-    fn group(&mut self, parent: Element, rank: Rank) -> Option<&mut Group> {
-        self.nodes.get_mut(&parent)?.groups.get_mut(&rank)
+    /// Makes a node that is linked nowhere.
+    fn insert(&mut self, element: Element) -> Key {
+        let key = self.free.pop().unwrap_or(self.nodes.len());
+        if key == self.nodes.len() {
+            self.nodes.push(Node::new(element));
+        } else {
+            self.nodes[key] = Node::new(element);
+        }
+        self.keys.insert(element, key);
+        self.placeholders += usize::from(matches!(element, Element::Placeholder(_)));
+        key
     }
 
-    /// Whether `element` is somewhere below `ancestor`.
-    fn is_below(&self, element: Element, ancestor: Element) -> bool {
-        let mut element = element;
-        while element != Element::Root {
-            element = self.nodes[&element].parent;
-            if element == ancestor {
+    /// Puts a node that is in the tree at `place` below `parent`.
+    fn move_to(&mut self, key: Key, parent: Key, place: Place) {
+        let present = self.nodes[key].parent;
+        if present == parent && self.nodes[key].rank == place.rank {
+            self.reweigh(key, place.weight);
+            return;
+        }
+        if self.is_below(parent, key) {
+            self.relink(parent, present);
+        }
+        self.detach(key);
+        self.attach(key, parent, place.rank, place.weight);
+    }
+
+    /// The group that a node belongs to.
+    fn group(&mut self, key: Key) -> &mut Group {
+        let Node { parent, rank, .. } = self.nodes[key];
+        self.nodes[parent].groups.entry(rank).or_default()
+    }
+
+    /// Whether a node is somewhere below `ancestor`.
+    fn is_below(&self, key: Key, ancestor: Key) -> bool {
+        let mut key = key;
+        while key != ROOT {
+            key = self.nodes[key].parent;
+            if key == ancestor {
                 return true;
             }
         }
@@ -296,109 +340,89 @@ impl Tree {
     }
 
     /// Lets a node that became active, and those above it, wait for their turns.
-    fn activate(&mut self, element: Element) {
-        let mut element = element;
-        while element != Element::Root {
-            let Some(node) = self.nodes.get(&element) else { return };
-            if node.waiting || !node.is_active() {
-                return;
-            }
-            let (parent, rank, start) = (node.parent, node.rank, node.start);
-            let Some(above) = self.nodes.get_mut(&parent) else { return };
-            let group = above.groups.entry(rank).or_default();
-            let start = start.max(group.now);
-            if group.waiting.is_empty() {
-                above.busy.insert(rank);
-            }
-            let Some(node) = self.nodes.get_mut(&element) else { return };
-            node.start = start;
-            node.waiting = true;
-            let finish = node.finish();
-            if let Some(group) = self.group(parent, rank) {
-                group.waiting.insert((finish, element));
-            }
-            element = parent;
+    fn activate(&mut self, key: Key) {
+        let mut key = key;
+        while key != ROOT && !self.nodes[key].waiting && self.nodes[key].is_active() {
+            let now = self.group(key).now;
+            self.nodes[key].start = self.nodes[key].start.max(now);
+            self.enqueue(key);
+            key = self.nodes[key].parent;
         }
     }
 
     /// Lets a node that is no longer active, and those above it that are not for that, wait no longer.
-    fn deactivate(&mut self, element: Element) {
-        let mut element = element;
-        while element != Element::Root {
-            let Some(node) = self.nodes.get(&element) else { return };
-            if !node.waiting || node.is_active() {
-                return;
-            }
-            let parent = node.parent;
-            self.dequeue(element);
-            element = parent;
+    fn deactivate(&mut self, key: Key) {
+        let mut key = key;
+        while key != ROOT && self.nodes[key].waiting && !self.nodes[key].is_active() {
+            self.dequeue(key);
+            key = self.nodes[key].parent;
         }
+    }
+
+    /// Puts a node among those that wait at its parent.
+    fn enqueue(&mut self, key: Key) {
+        let node = &mut self.nodes[key];
+        node.waiting = true;
+        let (turn, parent, rank) = (node.turn(), node.parent, node.rank);
+        self.group(key).waiting.insert(turn, key);
+        self.nodes[parent].busy.insert(rank);
     }
 
     /// Takes a node from those that wait at its parent.
-    fn dequeue(&mut self, element: Element) {
-        let Some(node) = self.nodes.get_mut(&element) else { return };
+    fn dequeue(&mut self, key: Key) {
+        let node = &mut self.nodes[key];
         node.waiting = false;
-        let (parent, rank, finish) = (node.parent, node.rank, node.finish());
-        let Some(above) = self.nodes.get_mut(&parent) else { return };
-        let Some(group) = above.groups.get_mut(&rank) else { return };
-        group.waiting.remove(&(finish, element));
+        let (turn, parent, rank) = (node.turn(), node.parent, node.rank);
+        let group = self.group(key);
+        group.waiting.remove(&turn);
         if group.waiting.is_empty() {
-            above.busy.remove(&rank);
+            self.nodes[parent].busy.remove(&rank);
         }
     }
 
-    /// Links a node that is linked nowhere.
-    fn attach(&mut self, element: Element, place: Place) {
-        let Some(above) = self.nodes.get_mut(&place.parent) else { return };
-        above.children.insert(element);
-        let group = above.groups.entry(place.rank).or_default();
+    /// Links a node that is linked nowhere; it starts at the present of its siblings.
+    fn attach(&mut self, key: Key, parent: Key, rank: Rank, weight: u16) {
+        self.nodes[parent].children.insert(key);
+        let node = &mut self.nodes[key];
+        node.parent = parent;
+        node.rank = rank;
+        node.weight = weight;
+        let group = self.group(key);
         group.members += 1;
-        let now = group.now;
-        let Some(node) = self.nodes.get_mut(&element) else { return };
-        node.parent = place.parent;
-        node.rank = place.rank;
-        node.weight = place.weight;
-        node.start = now;
-        self.activate(element);
-    }
-
-    /// Links a node that is linked nowhere below `parent`, with its own rank and weight.
-    fn attach_below(&mut self, element: Element, parent: Element) {
-        let node = &self.nodes[&element];
-        let place = Place { parent, rank: node.rank, weight: node.weight, exclusive: false };
-        self.attach(element, place);
+        self.nodes[key].start = group.now;
+        self.activate(key);
     }
 
     /// Unlinks a node from its parent; it keeps what is below it.
-    fn detach(&mut self, element: Element) {
-        let node = &self.nodes[&element];
-        let (parent, rank, waiting) = (node.parent, node.rank, node.waiting);
+    fn detach(&mut self, key: Key) {
+        let Node { parent, rank, waiting, .. } = self.nodes[key];
         if waiting {
-            self.dequeue(element);
+            self.dequeue(key);
             self.deactivate(parent);
         }
-        let Some(above) = self.nodes.get_mut(&parent) else { return };
-        above.children.remove(&element);
-        let Some(group) = above.groups.get_mut(&rank) else { return };
+        self.nodes[parent].children.remove(&key);
+        let group = self.group(key);
         group.members -= 1;
         if group.members == 0 {
-            above.groups.remove(&rank);
+            self.nodes[parent].groups.remove(&rank);
         }
     }
 
+    /// Moves a node below `parent` with its own rank and weight.
+    fn relink(&mut self, key: Key, parent: Key) {
+        let Node { rank, weight, .. } = self.nodes[key];
+        self.detach(key);
+        self.attach(key, parent, rank, weight);
+    }
+
     /// Gives a node a new weight. What it is ahead or behind stays the same number of bytes.
-    fn reweigh(&mut self, element: Element, weight: u16) {
-        let node = &self.nodes[&element];
-        if node.weight == weight {
-            return;
-        }
-        let (parent, rank, waiting) = (node.parent, node.rank, node.waiting);
-        let Some(now) = self.group(parent, rank).map(|group| group.now) else { return };
+    fn reweigh(&mut self, key: Key, weight: u16) {
+        let waiting = self.nodes[key].waiting;
         if waiting {
-            self.dequeue(element);
+            self.dequeue(key);
         }
-        let Some(node) = self.nodes.get_mut(&element) else { return };
+        let now = self.group(key).now;
+        let node = &mut self.nodes[key];
         let scaled = |time: u128| time.saturating_mul(u128::from(node.weight)) / u128::from(weight);
         node.start = if node.start >= now {
             now.saturating_add(scaled(node.start - now))
@@ -406,35 +430,17 @@ impl Tree {
             now.saturating_sub(scaled(now - node.start))
         };
         node.weight = weight;
-        let start = node.start;
         if waiting {
-            self.activate(element);
-            // `activate` starts an idle node at the present; this one was not idle.
-            self.restart(element, start);
+            self.enqueue(key);
         }
     }
 
-    /// Sets the start of a node that waits.
-    fn restart(&mut self, element: Element, start: u128) {
-        let Some(node) = self.nodes.get_mut(&element) else { return };
-        let before = node.finish();
-        node.start = start;
-        let (after, parent, rank) = (node.finish(), node.parent, node.rank);
-        if let Some(group) = self.group(parent, rank) {
-            group.waiting.remove(&(before, element));
-            group.waiting.insert((after, element));
-        }
-    }
-
-    /// Moves all other children of `parent` below `element`.
-    fn adopt_siblings(&mut self, element: Element, parent: Element) {
-        let siblings: Vec<Element> = match self.nodes.get(&parent) {
-            Some(node) => node.children.iter().copied().filter(|child| *child != element).collect(),
-            None => return,
-        };
+    /// Moves all other children of `parent` below a node.
+    fn adopt_siblings(&mut self, key: Key, parent: Key) {
+        let siblings: Vec<Key> =
+            self.nodes[parent].children.iter().copied().filter(|sibling| *sibling != key).collect();
         for sibling in siblings {
-            self.detach(sibling);
-            self.attach_below(sibling, element);
+            self.relink(sibling, key);
         }
     }
 }

@@ -1,0 +1,75 @@
+//! What a scheduling decision costs: `pick` and `sent` under every scheme, beside a plain binary heap.
+//!
+//! A page of 10, 100 or 1,000 responses of all kinds that never end; one iteration is one packet.
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use schedulers::{Kind, Resource, SCHEMES, Scheduler, Scheme, StreamId};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::hint::black_box;
+
+const STREAMS: [u64; 3] = [10, 100, 1000];
+const PACKET_BYTES: u64 = 1400;
+const KINDS: [Kind; 8] =
+    [Kind::Html, Kind::Css, Kind::Js, Kind::Font, Kind::Image, Kind::Media, Kind::Xhr, Kind::Other];
+
+/// A resource of a mixed page: each fact holds for every second, third, ... of them.
+fn resource(index: u64) -> Resource {
+    let every = |n| index.is_multiple_of(n);
+    Resource {
+        kind: KINDS[usize::try_from(index % 8).unwrap_or(0)],
+        main: index == 0,
+        in_head: every(2),
+        critical: every(3),
+        above_fold: every(5),
+        after_first_image: every(7),
+        asynchronous: every(11),
+        deferred: every(13),
+        preload: every(17),
+        ..Resource::default()
+    }
+}
+
+/// A scheduler with `streams` ready streams, warm: each of those that share has sent.
+fn busy(scheme: &Scheme, streams: u64) -> Scheduler {
+    let mut scheduler = Scheduler::new(scheme);
+    for index in 0..streams {
+        scheduler.open(StreamId(4 * index), &resource(index));
+        scheduler.set_ready(StreamId(4 * index), true);
+    }
+    for _ in 0..2 * streams {
+        decide(&mut scheduler);
+    }
+    scheduler
+}
+
+fn decide(scheduler: &mut Scheduler) {
+    if let Some(stream) = black_box(scheduler.pick()) {
+        scheduler.sent(stream, PACKET_BYTES);
+    }
+}
+
+fn pick(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("pick");
+    for streams in STREAMS {
+        let mut heap: BinaryHeap<Reverse<(u64, u64)>> =
+            (0..streams).map(|index| Reverse((0, 4 * index))).collect();
+        group.bench_function(BenchmarkId::new("binary-heap", streams), |bencher| {
+            bencher.iter(|| {
+                if let Some(Reverse((turn, stream))) = black_box(heap.pop()) {
+                    heap.push(Reverse((turn + PACKET_BYTES, stream)));
+                }
+            });
+        });
+        for scheme in SCHEMES.iter() {
+            let mut scheduler = busy(scheme, streams);
+            group.bench_function(BenchmarkId::new(&scheme.name, streams), |bencher| {
+                bencher.iter(|| decide(&mut scheduler));
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, pick);
+criterion_main!(benches);

@@ -1,0 +1,3 @@
+//! Tests of the lab from outside, in one binary.
+
+mod vectors;
