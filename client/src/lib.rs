@@ -7,7 +7,7 @@
 mod connection;
 pub mod event_loop;
 mod options;
-//pub mod playback;
+pub mod playback;
 
 pub use connection::{Client, ConnectError, Outcome, Problem};
 pub use options::{Options, Verify};

@@ -1,5 +1,12 @@
 //! Web pages as data: the page format, its checks, its importers, and the bundled pages.
 
+pub mod bundled;
+pub mod check;
+pub mod discovery;
 pub mod page;
+pub mod read;
 
+pub use bundled::{bundled, bundled_names, bundled_text};
+pub use check::{Problem, check};
 pub use page::{Page, PageResource};
+pub use read::{PageError, page};

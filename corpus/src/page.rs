@@ -109,7 +109,7 @@ pub struct PageResource {
     /// Asked for by a preload hint.
     #[serde(default, skip_serializing_if = "is_false")]
     pub preload: bool,
-    /// Loaded lazily; the load event does not wait for it.
+    /// Loaded lazily: the load event does not wait for it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lazy: bool,
     /// The `fetchpriority` attribute.
@@ -121,7 +121,8 @@ pub struct PageResource {
     /// The main document.
     #[serde(default, skip_serializing_if = "is_false")]
     pub main: bool,
-    /// On the critical path.
+    /// On the critical path: for a stylesheet, it blocks rendering; for a script, it blocks the
+    /// parser or the rendering.
     #[serde(default, skip_serializing_if = "is_false")]
     pub critical: bool,
     /// In the above-the-fold set.
@@ -130,7 +131,8 @@ pub struct PageResource {
     /// A hero image.
     #[serde(default, skip_serializing_if = "is_false")]
     pub hero: bool,
-    /// Order of evaluation on the main thread; without it: by ID.
+    /// Order of evaluation on the main thread, for CSS and JS: it waits for all with a smaller one.
+    /// Without it, it waits for nobody and is evaluated in order of completion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eval_order: Option<u32>,
     /// Milliseconds of main-thread time to apply (CSS) or execute (JS) it.
@@ -162,6 +164,37 @@ pub enum PageKind {
     Media,
     Xhr,
     Other,
+}
+
+impl PageKind {
+    /// Its name in the page format.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Css => "css",
+            Self::Js => "js",
+            Self::Font => "font",
+            Self::Image => "image",
+            Self::Media => "media",
+            Self::Xhr => "xhr",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl From<Kind> for PageKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Html => Self::Html,
+            Kind::Css => Self::Css,
+            Kind::Js => Self::Js,
+            Kind::Font => Self::Font,
+            Kind::Image => Self::Image,
+            Kind::Media => Self::Media,
+            Kind::Xhr => Self::Xhr,
+            Kind::Other => Self::Other,
+        }
+    }
 }
 
 /// A piece of a body.
@@ -215,7 +248,8 @@ pub struct Trigger {
     /// The resource that the event is about; for `nav`, `style_applied`, `dcl`, `load`: 0.
     #[serde(default)]
     pub of: usize,
-    /// For `bytes`: the decoded byte of `of` that must have arrived in order.
+    /// For `bytes`: how many decoded bytes of `of` must have arrived in order (the end of the
+    /// reference in its text).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte: Option<u64>,
     /// Resources that must be applied as well.

@@ -322,7 +322,7 @@ impl SendLoop {
 
     /// Stream bytes that fit beside all headers in a datagram of `datagram_bytes`.
     fn chunk_bytes(&self, quic: &quiche::Connection, stream: StreamId, datagram_bytes: usize) -> u64 {
-        let overhead = window::overhead_max(quic, stream, self.queue.committed(stream));
+        let overhead = window::overhead_max(quic, stream, self.queue.committed(stream)) + self.window.reserve();
         self.packet_bytes(datagram_bytes.saturating_sub(overhead))
     }
 

@@ -128,6 +128,12 @@ impl Window {
         self.doubtful |= sent > 0;
     }
 
+    /// Packet bytes to leave free: after a datagram came, the next packet may carry an acknowledgement.
+    /// Without room for it the last bytes of the packet's data would travel alone in a packet of their own.
+    pub(crate) fn reserve(&self) -> usize {
+        if self.doubtful { ACK_FRAME_ROOM } else { 0 }
+    }
+
     /// Whether the transport's having nothing to send means that all that was offered has gone. It does
     /// not where nothing has gone since: then the window is smaller than it seemed.
     pub(crate) fn proves_empty(&self) -> bool {
@@ -143,6 +149,9 @@ impl Window {
 
 /// A packet number has 1 byte, or up to this many more.
 const PACKET_NUMBER_ROOM: usize = 3;
+
+/// An ACK frame with one range: type, largest, delay, count, first range.
+const ACK_FRAME_ROOM: usize = 14;
 
 /// A server's control stream.
 const CONTROL_STREAM: u64 = 3;

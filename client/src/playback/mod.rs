@@ -1,0 +1,257 @@
+//! Playing a page back: a browser as a pure function, `(time, what has arrived) -> what to request`.
+//!
+//! The rules are those of the page format. Where it leaves room:
+//!
+//! - Time is in microseconds from any origin; calls whose time runs backwards count as of the latest time.
+//! - All that is reported for one instant is weighed together, whatever the order of the calls; what
+//!   comes to light in the same instant is ordered by ID.
+//! - A delay runs from the moment at which the event and all `needs` are there.
+//! - Decoded byte `n` of a resource is there with `ceil(n * bytes / decoded_bytes)` bytes on the wire,
+//!   at least one, and in any case when the response is complete: an empty body or a 404 that is
+//!   shorter than the page says holds nothing back.
+//! - One thing at a time is executed. Of what has arrived, resources with an `eval_order` go first,
+//!   and each waits for all with a smaller one, even for those not discovered yet; the others go in
+//!   order of completion. Nothing is interrupted. Only CSS and JS with a 2xx status take time; an
+//!   error is applied when it has arrived, and counts as begun and ended then.
+//! - Scripts do not hold back the discovery of what lies behind them in the HTML: browsers look ahead.
+//!   What does wait for a script says so in its `needs`.
+//! - "Earlier" stylesheets are those of smaller ID. `style_applied` on a page without any
+//!   render-blocking stylesheet is the arrival of the document.
+//! - The load event does not come before `DOMContentLoaded`. What is discovered in the same instant is
+//!   discovered before it.
+//! - Bytes that arrive before their resource is discovered (a push) take effect at its discovery.
+
+mod conditions;
+mod main_thread;
+#[cfg(test)]
+mod tests;
+
+use conditions::{Conditions, Happening};
+use corpus::Page;
+use main_thread::MainThread;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// One page load. The page must be checked ([`corpus::check`]); of an unchecked one, resources may
+/// stay undiscovered.
+#[derive(Debug)]
+pub struct Playback {
+    page: Arc<Page>,
+    states: Vec<State>,
+    conditions: Conditions,
+    main_thread: MainThread,
+    /// (discovery in microseconds, resource): all conditions are met, the delay runs.
+    scheduled: BTreeSet<(u64, usize)>,
+    /// Discovered and not yet handed out.
+    fresh: Vec<usize>,
+    now_us: u64,
+    /// Something was reported for `now_us` and not yet weighed.
+    unsettled: bool,
+    /// Discovered, not lazy, and not complete: the load event waits for them.
+    pending_for_load: usize,
+    incomplete: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct State {
+    discovered: bool,
+    completed_us: Option<u64>,
+    body_bytes: u64,
+    /// Has anything been reported of the response?
+    begun: bool,
+}
+
+impl Playback {
+    /// A page load that has not begun.
+    pub fn new(page: Arc<Page>) -> Self {
+        let count = page.resources.len();
+        Self {
+            states: vec![State::default(); count],
+            conditions: Conditions::new(&page),
+            main_thread: MainThread::new(&page),
+            scheduled: BTreeSet::new(),
+            fresh: Vec::new(),
+            now_us: 0,
+            unsettled: false,
+            pending_for_load: 0,
+            incomplete: count,
+            page,
+        }
+    }
+
+    /// t0: the navigation. The document is due at once.
+    pub fn start(&mut self, now_us: u64) {
+        self.advance(now_us);
+        self.happen(Happening::Navigation);
+    }
+
+    /// The resources discovered by now, in order of discovery; each is handed out exactly once.
+    pub fn due(&mut self, now_us: u64) -> Vec<usize> {
+        self.advance(now_us);
+        self.settle();
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// `body_bytes_in_order` bytes of the body, as on the wire and counted from its start, have arrived.
+    pub fn arrived(&mut self, resource: usize, body_bytes_in_order: u64, now_us: u64) {
+        self.advance(now_us);
+        let Some(state) = self.states.get_mut(resource) else { return };
+        if state.completed_us.is_some() || (state.begun && body_bytes_in_order <= state.body_bytes)
+        {
+            return;
+        }
+        state.begun = true;
+        state.body_bytes = state.body_bytes.max(body_bytes_in_order);
+        if state.discovered {
+            self.happen(Happening::Bytes(resource, body_bytes_in_order));
+        }
+    }
+
+    /// The response is complete, whatever its status. A request that has failed is reported here too:
+    /// the browser goes on without it.
+    pub fn completed(&mut self, resource: usize, now_us: u64) {
+        self.advance(now_us);
+        let Some(state) = self.states.get_mut(resource) else { return };
+        if state.completed_us.is_some() {
+            return;
+        }
+        state.completed_us = Some(self.now_us);
+        self.incomplete -= 1;
+        if state.discovered {
+            self.pending_for_load -= usize::from(!self.page.resources[resource].lazy);
+            self.take_in(resource);
+        }
+        self.unsettled = true;
+    }
+
+    /// When to call [`Self::due`] next, in the absence of arrivals: it may discover more then.
+    pub fn next_timeout_us(&self) -> Option<u64> {
+        if self.unsettled || !self.fresh.is_empty() {
+            return Some(self.now_us);
+        }
+        self.next_step_us()
+    }
+
+    /// All resources are discovered and complete.
+    pub fn is_done(&self) -> bool {
+        self.incomplete == 0 && self.states.iter().all(|it| it.discovered)
+    }
+
+    /// When nothing is outstanding any more, the resources that cannot be discovered; otherwise none.
+    pub fn unreachable(&self) -> Vec<usize> {
+        let outstanding = self.states.iter().any(|it| it.discovered && it.completed_us.is_none());
+        if outstanding || self.next_timeout_us().is_some() {
+            return Vec::new();
+        }
+        (0..self.states.len()).filter(|&id| !self.states[id].discovered).collect()
+    }
+
+    fn next_step_us(&self) -> Option<u64> {
+        let discovery_us = self.scheduled.first().map(|&(at_us, _)| at_us);
+        discovery_us.into_iter().chain(self.main_thread.busy_until_us()).min()
+    }
+
+    /// Lives through all that lies before `now_us`, and arrives there without weighing it.
+    fn advance(&mut self, now_us: u64) {
+        if now_us <= self.now_us {
+            return;
+        }
+        if self.unsettled {
+            self.settle();
+        }
+        while let Some(step_us) = self.next_step_us().filter(|&it| it < now_us) {
+            self.now_us = step_us.max(self.now_us);
+            self.settle();
+        }
+        self.now_us = now_us;
+    }
+
+    /// Weighs the present instant until nothing more follows from it.
+    fn settle(&mut self) {
+        let first_fresh = self.fresh.len();
+        loop {
+            self.discover_scheduled();
+            if !self.step_main_thread() && !self.fire_load() {
+                break;
+            }
+        }
+        self.fresh[first_fresh..].sort_unstable();
+        self.unsettled = false;
+    }
+
+    fn discover_scheduled(&mut self) {
+        while let Some(&(at_us, id)) = self.scheduled.first()
+            && at_us <= self.now_us
+        {
+            self.scheduled.pop_first();
+            self.discover(id);
+        }
+    }
+
+    fn discover(&mut self, id: usize) {
+        let state = &mut self.states[id];
+        state.discovered = true;
+        self.fresh.push(id);
+        let State { completed_us, body_bytes, begun, .. } = *state;
+        if completed_us.is_some() {
+            self.take_in(id);
+            return;
+        }
+        self.pending_for_load += usize::from(!self.page.resources[id].lazy);
+        if begun {
+            self.happen(Happening::Bytes(id, body_bytes));
+        }
+    }
+
+    /// A discovered resource has fully arrived.
+    fn take_in(&mut self, id: usize) {
+        self.happen(Happening::Complete(id));
+        let resource = &self.page.resources[id];
+        if resource.is_executed() {
+            self.main_thread.enqueue(id, self.now_us);
+        } else {
+            self.happen(Happening::ExecutionBegun(id));
+            self.apply(id);
+        }
+    }
+
+    fn apply(&mut self, id: usize) {
+        self.main_thread.applied(id);
+        self.happen(Happening::Applied(id));
+    }
+
+    /// Ends what is due to end and begins what can; false: neither.
+    fn step_main_thread(&mut self) -> bool {
+        if let Some(id) = self.main_thread.end(self.now_us) {
+            self.apply(id);
+            return true;
+        }
+        if let Some(id) = self.main_thread.begin(self.now_us) {
+            self.happen(Happening::ExecutionBegun(id));
+            return true;
+        }
+        false
+    }
+
+    fn fire_load(&mut self) -> bool {
+        let fires = self.pending_for_load == 0 && self.conditions.load_is_next();
+        if fires {
+            self.happen(Happening::Load);
+        }
+        fires
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        self.unsettled = true;
+        for id in self.conditions.happen(happening) {
+            let delay_us = micros(self.page.resources[id].trigger.delay_ms);
+            self.scheduled.insert((self.now_us.saturating_add(delay_us), id));
+        }
+    }
+}
+
+/// Milliseconds as microseconds, rounded; negative ones and what is not a number are 0.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+fn micros(ms: f64) -> u64 {
+    (ms * 1000.0).round().clamp(0.0, 1e15) as u64
+}

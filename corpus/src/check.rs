@@ -1,0 +1,337 @@
+//! What a page must satisfy before anybody serves it or plays it back.
+
+use crate::discovery;
+use crate::page::{Event, Page, PageKind, PageResource};
+use schedulers::Kind;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// The one version of the page format that is understood.
+pub const FORMAT: &str = "utmost-page/1";
+/// Most resources of a page.
+pub const RESOURCES_MAX: usize = 10_000;
+/// Most body bytes of a page on the wire, over all resources: a server holds all of them in memory.
+pub const BODY_BYTES_MAX: u64 = 2_000_000_000;
+/// Most decoded bytes of one resource.
+pub const DECODED_BYTES_MAX: u64 = 1 << 40;
+/// Longest time that a page may state, in milliseconds: a day.
+pub const TIME_MS_MAX: f64 = 86_400_000.0;
+/// Longest URL path, in bytes.
+pub const URL_BYTES_MAX: usize = 8192;
+/// Most problems that are listed; one is enough to refuse a page.
+const PROBLEMS_MAX: usize = 100;
+
+/// One thing that is wrong with a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where, as a path into the file: `resources[3].trigger.of`.
+    pub place: String,
+    /// What is wrong there and what would be right.
+    pub cause: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.place, self.cause)
+    }
+}
+
+/// Everything that is wrong with `page`, at most a hundred problems; none: it can be served and
+/// played back, and every resource of it will be discovered.
+pub fn check(page: &Page) -> Vec<Problem> {
+    let mut problems = Problems::default();
+    check_top(page, &mut problems);
+    if page.resources.len() > RESOURCES_MAX {
+        return problems.0;
+    }
+    for (index, resource) in page.resources.iter().enumerate() {
+        let mut here = Here { index, resource, page, problems: &mut problems };
+        here.check_identity();
+        here.check_sizes();
+        here.check_role();
+        here.check_trigger();
+    }
+    check_urls(page, &mut problems);
+    if problems.0.is_empty()
+        && let Some(circle) = discovery::circle(page)
+    {
+        problems.add(
+            format!("resources[{}].trigger", circle[0]),
+            format!("waits for itself ({}); break the circle", discovery::describe(&circle)),
+        );
+    }
+    problems.0
+}
+
+#[derive(Default)]
+struct Problems(Vec<Problem>);
+
+impl Problems {
+    fn add(&mut self, place: impl Into<String>, cause: impl Into<String>) {
+        if self.0.len() < PROBLEMS_MAX {
+            self.0.push(Problem { place: place.into(), cause: cause.into() });
+        }
+    }
+}
+
+fn check_top(page: &Page, problems: &mut Problems) {
+    if page.format != FORMAT {
+        problems.add("format", format!("is {:?}; only {FORMAT:?} is understood", page.format));
+    }
+    if page.name.is_empty() || !page.name.bytes().all(is_name_byte) {
+        problems.add(
+            "name",
+            format!("is {:?}; use lower-case letters, digits, dots and hyphens", page.name),
+        );
+    }
+    if page.viewport.contains(&0) {
+        problems.add("viewport", "has no area; give its width and height in CSS pixels");
+    }
+    if let Some(digest) = &page.source.sha256
+        && (digest.len() != 64 || !digest.bytes().all(|it| it.is_ascii_hexdigit()))
+    {
+        problems.add("source.sha256", "is not 64 hexadecimal digits; correct it or leave it out");
+    }
+    check_origins(page, problems);
+    let count = page.resources.len();
+    if count == 0 {
+        problems.add("resources", "is empty; a page has at least its document");
+    }
+    if count > RESOURCES_MAX {
+        problems.add(
+            "resources",
+            format!("has {count} entries; a page may have at most {RESOURCES_MAX}"),
+        );
+    }
+    let bytes = page.resources.iter().fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
+    if bytes > BODY_BYTES_MAX {
+        problems.add(
+            "resources",
+            format!(
+                "hold {bytes} body bytes together, more than fits in memory; \
+                 at most {BODY_BYTES_MAX} are allowed: make the largest smaller"
+            ),
+        );
+    }
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.' | b'_')
+}
+
+fn check_origins(page: &Page, problems: &mut Problems) {
+    if page.origins.is_empty() {
+        problems.add("origins", "is empty; name at least the host of the document");
+    }
+    let mut hosts = BTreeSet::new();
+    for (index, origin) in page.origins.iter().enumerate() {
+        let place = format!("origins[{index}].host");
+        if origin.host.is_empty() || !origin.host.bytes().all(|it| it.is_ascii_graphic()) {
+            problems.add(place, "is not a host name; use printable ASCII without spaces");
+        } else if !hosts.insert(&origin.host) {
+            problems.add(place, format!("{:?} is listed before; list it once", origin.host));
+        }
+    }
+}
+
+/// One URL of one origin is one resource: that is how the server tells requests apart. A page which
+/// fetches a URL twice lists the second fetch under another URL (a query will do), or not at all
+/// when a cache would have answered it.
+fn check_urls(page: &Page, problems: &mut Problems) {
+    let mut first = BTreeMap::new();
+    for (index, resource) in page.resources.iter().enumerate() {
+        if let Some(before) = first.insert((resource.origin, resource.url.as_str()), index) {
+            problems.add(
+                format!("resources[{index}].url"),
+                format!(
+                    "{:?} is the URL of resources[{before}] too, and a server tells resources apart \
+                     by URL; give one of them another, such as with a query",
+                    resource.url
+                ),
+            );
+        }
+    }
+}
+
+/// One resource and where it stands.
+struct Here<'a> {
+    index: usize,
+    resource: &'a PageResource,
+    page: &'a Page,
+    problems: &'a mut Problems,
+}
+
+impl Here<'_> {
+    fn wrong(&mut self, key: &str, cause: impl Into<String>) {
+        self.problems.add(format!("resources[{}].{key}", self.index), cause);
+    }
+
+    fn check_identity(&mut self) {
+        let it = self.resource;
+        if it.id != self.index {
+            self.wrong("id", format!("is {}; it must be the index, {}", it.id, self.index));
+        }
+        let printable = it.url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
+        if !it.url.starts_with('/') || !printable || it.url.len() > URL_BYTES_MAX {
+            self.wrong(
+                "url",
+                format!(
+                    "must be a path that begins with a slash: printable ASCII, percent-encoded, \
+                     without fragment, at most {URL_BYTES_MAX} bytes"
+                ),
+            );
+        }
+        if it.origin >= self.page.origins.len() {
+            let count = self.page.origins.len();
+            self.wrong("origin", format!("is {}, but the page has {count} origins", it.origin));
+        }
+        if !(200..=599).contains(&it.status) {
+            self.wrong("status", format!("is {}; use a final status, 200 to 599", it.status));
+        }
+        self.check_fields();
+    }
+
+    /// These texts become header fields: a line break in one would make two of it.
+    fn check_fields(&mut self) {
+        let it = self.resource;
+        for (key, text) in
+            [("mime", Some(&it.mime)), ("vary", it.vary.as_ref()), ("etag", it.etag.as_ref())]
+        {
+            if text.is_some_and(|text| !text.bytes().all(|byte| matches!(byte, b' '..=b'~'))) {
+                self.wrong(
+                    key,
+                    "holds bytes that a header field may not hold; use printable ASCII",
+                );
+            }
+        }
+        let derived = PageKind::from(Kind::of_mime(&it.mime));
+        if derived != it.kind {
+            self.wrong(
+                "kind",
+                format!(
+                    "is {}, but the MIME type {:?} says {}; correct one of them",
+                    it.kind.name(),
+                    it.mime,
+                    derived.name()
+                ),
+            );
+        }
+    }
+
+    fn check_sizes(&mut self) {
+        let it = self.resource;
+        if it.decoded_bytes.is_some_and(|bytes| bytes > DECODED_BYTES_MAX) {
+            self.wrong(
+                "decoded_bytes",
+                format!("is more than {DECODED_BYTES_MAX}; make it smaller"),
+            );
+        }
+        self.check_time("wait_ms", it.wait_ms);
+        self.check_time("exec_ms", it.exec_ms);
+        let mut before_ms = 0.0;
+        for (number, chunk) in it.chunks.iter().enumerate() {
+            let key = format!("chunks[{number}].at_ms");
+            self.check_time(&key, chunk.at_ms);
+            if chunk.at_ms < before_ms {
+                self.wrong(&key, format!("is {}, before the chunk above; sort them", chunk.at_ms));
+            }
+            before_ms = chunk.at_ms;
+        }
+        let sum = it.chunks.iter().fold(0_u64, |sum, chunk| sum.saturating_add(chunk.bytes));
+        if !it.chunks.is_empty() && sum != it.bytes {
+            self.wrong("chunks", format!("hold {sum} bytes together, but `bytes` is {}", it.bytes));
+        }
+    }
+
+    fn check_time(&mut self, key: &str, ms: f64) {
+        if !(0.0..=TIME_MS_MAX).contains(&ms) {
+            self.wrong(key, format!("is {ms}; use milliseconds from 0 to {TIME_MS_MAX}"));
+        }
+    }
+
+    fn check_role(&mut self) {
+        let it = self.resource;
+        let document = self.index == 0;
+        if it.main != document {
+            self.wrong("main", "must be true for the document, resources[0], and for it alone");
+        }
+        if (it.trigger.on == Event::Nav) != document {
+            self.wrong(
+                "trigger.on",
+                "must be nav for the document, resources[0], and for it alone",
+            );
+        }
+        if it.script.is_some() && it.kind != PageKind::Js {
+            self.wrong(
+                "script",
+                format!("is for js, but the kind is {}; remove it", it.kind.name()),
+            );
+        }
+        if it.hero && it.kind != PageKind::Image {
+            self.wrong(
+                "hero",
+                format!("is for images, but the kind is {}; remove it", it.kind.name()),
+            );
+        }
+        if it.browser.is_some_and(|browser| browser.urgency > 7) {
+            self.wrong("browser.urgency", "is more than 7; RFC 9218 has 0 to 7");
+        }
+    }
+
+    fn check_trigger(&mut self) {
+        let trigger = &self.resource.trigger;
+        let count = self.page.resources.len();
+        if !trigger.delay_ms.is_finite() || trigger.delay_ms > TIME_MS_MAX {
+            self.wrong("trigger.delay_ms", format!("is more than {TIME_MS_MAX}; use milliseconds"));
+        }
+        let mut needed = BTreeSet::new();
+        for (number, &id) in trigger.needs.iter().enumerate() {
+            let key = format!("trigger.needs[{number}]");
+            if id >= count {
+                self.wrong(&key, out_of_range(id, count));
+            } else if !needed.insert(id) {
+                self.wrong(&key, format!("is {id}, which is listed before; list it once"));
+            }
+        }
+        match self.page.resources.get(trigger.of) {
+            None => self.wrong("trigger.of", out_of_range(trigger.of, count)),
+            Some(of) => self.check_event(of),
+        }
+    }
+
+    fn check_event(&mut self, of: &PageResource) {
+        let trigger = &self.resource.trigger;
+        let wanted = match trigger.on {
+            Event::CssImport | Event::CssApplied => Some(PageKind::Css),
+            Event::Exec | Event::Timer => Some(PageKind::Js),
+            _ => None,
+        };
+        if let Some(wanted) = wanted
+            && of.kind != wanted
+        {
+            let (is, wanted) = (of.kind.name(), wanted.name());
+            self.wrong(
+                "trigger.of",
+                format!("is {}, of kind {is}, but its event is one of {wanted}", trigger.of),
+            );
+        }
+        let about_the_page =
+            matches!(trigger.on, Event::Nav | Event::StyleApplied | Event::Dcl | Event::Load);
+        if about_the_page && trigger.of != 0 {
+            self.wrong("trigger.of", "must be 0 or absent: the event is one of the whole page");
+        }
+        match (trigger.on, trigger.byte) {
+            (Event::Bytes, None) => self.wrong("trigger.byte", "is missing; `bytes` needs it"),
+            (Event::Bytes, Some(byte)) if byte > of.decoded_len() => self.wrong(
+                "trigger.byte",
+                format!("is {byte}, but resource {} has {} decoded bytes", of.id, of.decoded_len()),
+            ),
+            (Event::Bytes, Some(_)) | (_, None) => {}
+            (_, Some(_)) => self.wrong("trigger.byte", "is for `bytes` alone; remove it"),
+        }
+    }
+}
+
+fn out_of_range(id: usize, count: usize) -> String {
+    format!("is {id}, but the page has the resources 0 to {}", count.saturating_sub(1))
+}

@@ -1,0 +1,138 @@
+//! Reading pages: from text, from a file, by the name that a user gives.
+
+use crate::bundled;
+use crate::check::{Problem, check};
+use crate::page::Page;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use thiserror::Error;
+
+/// Largest page file, in bytes.
+pub const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// Why there is no page. One line each: file, place, cause, remedy.
+#[derive(Debug, Error)]
+pub enum PageError {
+    /// The file cannot be read.
+    #[error("{file}: {cause}")]
+    Read {
+        /// The file.
+        file: String,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// The file is too large.
+    #[error("{file}: is larger than {FILE_BYTES_MAX} bytes, the most that a page may take")]
+    TooLarge {
+        /// The file.
+        file: String,
+    },
+    /// The text is not a page in JSON.
+    #[error("{file}:{line}:{column}: {cause}")]
+    Json {
+        /// The file.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong there.
+        cause: String,
+    },
+    /// It is a page, and it is wrong.
+    #[error("{file}: {}{}", .problems[0], more(.problems))]
+    Wrong {
+        /// The file.
+        file: String,
+        /// All problems, at least one.
+        problems: Vec<Problem>,
+    },
+    /// No bundled page has this name.
+    #[error("no bundled page is named {name:?}; there are: {}; a path needs a slash or ends in .json", .names.join(", "))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        names: Vec<&'static str>,
+    },
+}
+
+fn more(problems: &[Problem]) -> String {
+    match problems.len() {
+        0 | 1 => String::new(),
+        count => format!(" (and {} more; `utmost corpus check` lists them)", count - 1),
+    }
+}
+
+impl Page {
+    /// Reads a page and checks it. `file` is its name in errors.
+    pub fn parse(text: &str, file: &str) -> Result<Self, PageError> {
+        let page = Self::parse_unchecked(text, file)?;
+        let problems = check(&page);
+        if problems.is_empty() {
+            Ok(page)
+        } else {
+            Err(PageError::Wrong { file: file.to_owned(), problems })
+        }
+    }
+
+    /// Reads a page without checking more than its form, for tools that list all that is wrong.
+    pub fn parse_unchecked(text: &str, file: &str) -> Result<Self, PageError> {
+        serde_json::from_str(text).map_err(|error| {
+            let cause = error.to_string();
+            let place = format!(" at line {} column {}", error.line(), error.column());
+            PageError::Json {
+                file: file.to_owned(),
+                line: error.line(),
+                column: error.column(),
+                cause: cause.strip_suffix(&place).unwrap_or(&cause).to_owned(),
+            }
+        })
+    }
+
+    /// Reads the page of a file and checks it.
+    pub fn load(path: &Path) -> Result<Self, PageError> {
+        Self::parse(&text_of(path)?, &path.display().to_string())
+    }
+
+    /// The page as a file's text, with a line for each resource.
+    pub fn to_text(&self) -> String {
+        let shell = Self { resources: Vec::new(), ..self.clone() };
+        let mut text = serde_json::to_string_pretty(&shell).unwrap_or_default();
+        let rows: Vec<String> = self
+            .resources
+            .iter()
+            .map(|it| format!("    {}", serde_json::to_string(it).unwrap_or_default()))
+            .collect();
+        if let Some(end) = text.rfind("[]") {
+            text.replace_range(end..end + 2, &format!("[\n{}\n  ]", rows.join(",\n")));
+        }
+        text.push('\n');
+        text
+    }
+}
+
+/// The page that a user names: a path if it contains `/` or ends in `.json`, otherwise a bundled page.
+pub fn page(argument: &str) -> Result<Page, PageError> {
+    if argument.contains('/') || argument.ends_with(".json") {
+        return Page::load(Path::new(argument));
+    }
+    bundled::bundled(argument).cloned().ok_or_else(|| PageError::Unknown {
+        name: argument.to_owned(),
+        names: bundled::bundled_names(),
+    })
+}
+
+/// The text of a file of at most [`FILE_BYTES_MAX`] bytes.
+pub fn text_of(path: &Path) -> Result<String, PageError> {
+    let file = path.display().to_string();
+    let fail = |cause| PageError::Read { file: file.clone(), cause };
+    let mut text = String::new();
+    let mut reader = File::open(path).map_err(fail)?.take(FILE_BYTES_MAX + 1);
+    reader.read_to_string(&mut text).map_err(fail)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(PageError::TooLarge { file });
+    }
+    Ok(text)
+}
