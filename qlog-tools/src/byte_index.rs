@@ -1,4 +1,4 @@
-//! ByteIndex: how long the bytes of a page were missing, on average. Lower is better.
+//! The `ByteIndex`: how long the bytes of a page were missing, on average. Lower is better.
 //!
 //! The index is the area above the curve of download progress (Bocchi et al. 2016; Marx et al.
 //! 2019, section 4.2). The paper's progress counts a resource's bytes when the *whole* resource is
@@ -183,6 +183,7 @@ impl Part {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the expected values are exact")]
 mod tests {
     use super::*;
     use crate::timeline::StreamFrame;
@@ -314,7 +315,8 @@ mod tests {
                     .iter()
                     .zip(0u64..)
                     .map(|(&(stream, offset), n)| {
-                        let end = transfers[stream as usize / 4].2 + 10;
+                        let end =
+                            transfers.iter().find(|transfer| transfer.0 == stream).unwrap().2 + 10;
                         (60 + n * 10, stream, offset, (end - offset).min(100))
                     })
                     .collect();

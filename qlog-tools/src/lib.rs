@@ -4,4 +4,5 @@
 //! from a log by [`reader`], or filled in memory by whoever saw the frames.
 
 pub mod byte_index;
+pub mod reader;
 pub mod timeline;

@@ -299,7 +299,7 @@ mod tests {
             let mut arrival = [None; 80];
             for &(time, offset, bytes) in &frames {
                 for byte in offset..offset + bytes {
-                    arrival[byte as usize].get_or_insert(time);
+                    arrival[usize::try_from(byte).unwrap()].get_or_insert(time);
                 }
             }
             let timeline = timeline(80, &frames);
