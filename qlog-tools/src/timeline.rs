@@ -1,6 +1,8 @@
 //! What a client saw of one connection: which resources it asked for, and which bytes came when.
 //! Every metric and figure is computed from this, whether it was read from a log or built in memory.
 
+use std::collections::BTreeMap;
+
 /// One connection as its client saw it. Times are microseconds on any common clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Timeline {
@@ -40,4 +42,277 @@ pub struct StreamFrame {
     pub offset: u64,
     /// Its bytes.
     pub bytes: u64,
+}
+
+impl Timeline {
+    /// The moment that metrics count from: the first request. `None` without transfers.
+    pub fn start_us(&self) -> Option<u64> {
+        self.transfers.iter().map(|transfer| transfer.requested_us).min()
+    }
+
+    /// When the bytes of each transfer became readable, in the order of `transfers`.
+    /// One pass over the frames; O(log holes) a frame.
+    pub fn deliveries(&self) -> Vec<Delivery> {
+        let mut assemblies: BTreeMap<u64, Assembly> = BTreeMap::new();
+        for transfer in &self.transfers {
+            assemblies.entry(transfer.stream).or_default();
+        }
+        for frame in &self.frames {
+            if let Some(assembly) = assemblies.get_mut(&frame.stream) {
+                assembly.receive(frame);
+            }
+        }
+        self.transfers
+            .iter()
+            .map(|transfer| assemblies[&transfer.stream].deliver(transfer))
+            .collect()
+    }
+
+    /// Distinct stream bytes over all streams, control streams included.
+    pub fn unique_stream_bytes(&self) -> u64 {
+        let mut assemblies: BTreeMap<u64, Assembly> = BTreeMap::new();
+        for frame in &self.frames {
+            assemblies.entry(frame.stream).or_default().receive(frame);
+        }
+        assemblies.values().fold(0, |sum, assembly| sum.saturating_add(assembly.unique_bytes))
+    }
+}
+
+impl Transfer {
+    /// The body's bytes, or, when they are unknown, what the stream has after `body_offset`.
+    pub fn body_bytes_or_stream(&self) -> Option<u64> {
+        self.body_bytes
+            .or_else(|| self.stream_bytes.map(|bytes| bytes.saturating_sub(self.body_offset)))
+    }
+}
+
+/// When one transfer's bytes became readable. QUIC delivers a stream in order, so a byte counts
+/// from the moment that it and all bytes before it are there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Delivery {
+    /// Its stream.
+    pub stream: u64,
+    /// How the readable prefix of the stream grew; both fields rise from step to step.
+    pub steps: Vec<DeliveryStep>,
+    /// When the first body byte was readable; `None` if none was, or the body is empty.
+    pub first_body_us: Option<u64>,
+    /// When all bytes `[0, stream_bytes)` were readable; `None` if they never were, or the end of
+    /// the stream is unknown. An empty stream completes with its first frame, or, when there is
+    /// none, with its request.
+    pub complete_us: Option<u64>,
+    /// Bytes that had already arrived when they came again.
+    pub duplicate_bytes: u64,
+}
+
+/// From `time_us` on, the stream's bytes `[0, readable_bytes)` could be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeliveryStep {
+    /// The time of the frame that closed the gap.
+    pub time_us: u64,
+    /// The length of the prefix without holes.
+    pub readable_bytes: u64,
+}
+
+impl Delivery {
+    /// The bytes that were readable at the end.
+    pub fn readable_bytes(&self) -> u64 {
+        self.steps.last().map_or(0, |step| step.readable_bytes)
+    }
+
+    /// When the byte at `offset` of the stream was readable.
+    pub fn readable_at_us(&self, offset: u64) -> Option<u64> {
+        let step = self.steps.partition_point(|step| step.readable_bytes <= offset);
+        self.steps.get(step).map(|step| step.time_us)
+    }
+}
+
+/// What has arrived of one stream.
+#[derive(Debug, Default)]
+struct Assembly {
+    /// Bytes `[0, readable_bytes)` have all arrived.
+    readable_bytes: u64,
+    /// What arrived beyond a hole: start to end, disjoint and not adjacent.
+    islands: BTreeMap<u64, u64>,
+    steps: Vec<DeliveryStep>,
+    first_frame_us: Option<u64>,
+    unique_bytes: u64,
+    duplicate_bytes: u64,
+}
+
+impl Assembly {
+    fn receive(&mut self, frame: &StreamFrame) {
+        self.first_frame_us.get_or_insert(frame.time_us);
+        let end = frame.offset.saturating_add(frame.bytes);
+        let fresh = self.insert(frame.offset, end);
+        self.unique_bytes += fresh;
+        self.duplicate_bytes = self.duplicate_bytes.saturating_add(end - frame.offset - fresh);
+        self.advance(frame.time_us);
+    }
+
+    /// Adds `[start, end)` and says how many of its bytes are new.
+    fn insert(&mut self, start: u64, end: u64) -> u64 {
+        let (mut low, mut high) = (start.max(self.readable_bytes), end);
+        if low >= high {
+            return 0;
+        }
+        let mut known = 0;
+        while let Some((&island, &island_end)) = self.islands.range(..=high).next_back() {
+            if island_end < low {
+                break;
+            }
+            known += island_end.min(end).saturating_sub(island.max(start));
+            low = low.min(island);
+            high = high.max(island_end);
+            self.islands.remove(&island);
+        }
+        self.islands.insert(low, high);
+        end - start.max(self.readable_bytes) - known
+    }
+
+    /// Moves the readable prefix over an island that now touches it.
+    fn advance(&mut self, time_us: u64) {
+        let Some((&start, &end)) = self.islands.first_key_value() else { return };
+        if start > self.readable_bytes {
+            return;
+        }
+        self.islands.remove(&start);
+        self.readable_bytes = end;
+        // Clocks of a log can step back; a byte is never readable before the bytes it waits for.
+        let time_us = self.steps.last().map_or(time_us, |step| step.time_us.max(time_us));
+        self.steps.push(DeliveryStep { time_us, readable_bytes: end });
+    }
+
+    fn deliver(&self, transfer: &Transfer) -> Delivery {
+        let mut delivery = Delivery {
+            stream: transfer.stream,
+            steps: self.steps.clone(),
+            duplicate_bytes: self.duplicate_bytes,
+            ..Delivery::default()
+        };
+        if transfer.body_bytes_or_stream() != Some(0) {
+            delivery.first_body_us = delivery.readable_at_us(transfer.body_offset);
+        }
+        delivery.complete_us = match transfer.stream_bytes {
+            None => None,
+            Some(0) => Some(self.first_frame_us.unwrap_or(transfer.requested_us)),
+            Some(bytes) => delivery.readable_at_us(bytes - 1),
+        };
+        delivery
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn transfer(stream_bytes: u64) -> Transfer {
+        Transfer {
+            stream: 0,
+            body_offset: 10,
+            stream_bytes: Some(stream_bytes),
+            ..Transfer::default()
+        }
+    }
+
+    fn timeline(stream_bytes: u64, frames: &[(u64, u64, u64)]) -> Timeline {
+        Timeline {
+            transfers: vec![transfer(stream_bytes)],
+            frames: frames
+                .iter()
+                .map(|&(time_us, offset, bytes)| StreamFrame { time_us, stream: 0, offset, bytes })
+                .collect(),
+            ..Timeline::default()
+        }
+    }
+
+    fn only(timeline: &Timeline) -> Delivery {
+        timeline.deliveries().remove(0)
+    }
+
+    fn steps(delivery: &Delivery) -> Vec<(u64, u64)> {
+        delivery.steps.iter().map(|step| (step.time_us, step.readable_bytes)).collect()
+    }
+
+    #[test]
+    fn a_byte_behind_a_hole_waits_for_the_hole() {
+        let delivery = only(&timeline(300, &[(1, 0, 100), (2, 200, 100), (3, 100, 100)]));
+        assert_eq!(steps(&delivery), [(1, 100), (3, 300)]);
+        assert_eq!(delivery.readable_at_us(99), Some(1));
+        assert_eq!(delivery.readable_at_us(100), Some(3));
+        assert_eq!(delivery.readable_at_us(250), Some(3));
+        assert_eq!(delivery.readable_at_us(300), None);
+        assert_eq!((delivery.first_body_us, delivery.complete_us), (Some(1), Some(3)));
+    }
+
+    #[test]
+    fn the_first_body_byte_comes_after_the_headers() {
+        assert_eq!(
+            only(&timeline(20, &[(1, 0, 10), (2, 10, 1), (3, 11, 9)])).first_body_us,
+            Some(2)
+        );
+    }
+
+    #[test]
+    fn retransmissions_count_as_duplicates_and_change_no_time() {
+        let delivery =
+            only(&timeline(200, &[(1, 0, 100), (2, 0, 100), (3, 50, 100), (4, 150, 50)]));
+        assert_eq!(steps(&delivery), [(1, 100), (3, 150), (4, 200)]);
+        assert_eq!(delivery.duplicate_bytes, 150);
+    }
+
+    #[test]
+    fn a_frame_over_two_islands_joins_them() {
+        let delivery = only(&timeline(100, &[(1, 10, 10), (2, 30, 10), (3, 0, 100)]));
+        assert_eq!(steps(&delivery), [(3, 100)]);
+        assert_eq!(delivery.duplicate_bytes, 20);
+    }
+
+    #[test]
+    fn an_unfinished_stream_has_no_completion() {
+        assert_eq!(only(&timeline(200, &[(1, 0, 100)])).complete_us, None);
+        let mut open = timeline(200, &[(1, 0, 200)]);
+        open.transfers[0].stream_bytes = None;
+        assert_eq!(only(&open).complete_us, None);
+    }
+
+    #[test]
+    fn an_empty_stream_completes_with_its_first_frame() {
+        assert_eq!(only(&timeline(0, &[(7, 0, 0)])).complete_us, Some(7));
+        assert_eq!(only(&timeline(0, &[])).complete_us, Some(0));
+    }
+
+    #[test]
+    fn frames_of_unknown_streams_are_no_transfer() {
+        let mut timeline = timeline(10, &[(1, 0, 10)]);
+        timeline.frames.push(StreamFrame { time_us: 2, stream: 3, offset: 0, bytes: 5 });
+        assert_eq!(timeline.deliveries().len(), 1);
+        assert_eq!(timeline.unique_stream_bytes(), 15);
+    }
+
+    proptest! {
+        /// The plain rule: a byte is readable at the latest first arrival of the bytes up to it.
+        #[test]
+        fn deliveries_follow_the_plain_rule(ranges in prop::collection::vec((0u64..60, 0u64..20), 0..40)) {
+            let frames: Vec<(u64, u64, u64)> =
+                ranges.iter().zip(1..).map(|(&(offset, bytes), time)| (time, offset, bytes)).collect();
+            let mut arrival = [None; 80];
+            for &(time, offset, bytes) in &frames {
+                for byte in offset..offset + bytes {
+                    arrival[usize::try_from(byte).unwrap()].get_or_insert(time);
+                }
+            }
+            let timeline = timeline(80, &frames);
+            let delivery = only(&timeline);
+            let mut expected = Some(0);
+            for (byte, &arrived) in arrival.iter().enumerate() {
+                expected = expected.zip(arrived).map(|(earlier, now): (u64, u64)| earlier.max(now));
+                prop_assert_eq!(delivery.readable_at_us(byte as u64), expected);
+            }
+            let unique = arrival.iter().flatten().count() as u64;
+            prop_assert_eq!(timeline.unique_stream_bytes(), unique);
+            let sent: u64 = frames.iter().map(|frame| frame.2).sum();
+            prop_assert_eq!(delivery.duplicate_bytes, sent - unique);
+        }
+    }
 }

@@ -1,0 +1,208 @@
+//! The bodies of HTTP/3 events, and what they add up to for each stream.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::quic::Raw;
+use super::tolerant::Whole;
+
+/// `frame_created` and `frame_parsed`.
+#[derive(Deserialize)]
+pub(super) struct FrameEvent<'a> {
+    pub(super) stream_id: Whole,
+    length: Option<Whole>,
+    raw: Option<Raw>,
+    #[serde(borrow)]
+    pub(super) frame: Frame<'a>,
+}
+
+/// An HTTP/3 frame.
+#[derive(Deserialize)]
+pub(super) struct Frame<'a> {
+    #[serde(rename = "frame_type", borrow)]
+    pub(super) kind: Cow<'a, str>,
+    raw: Option<Raw>,
+    #[serde(borrow, default)]
+    pub(super) headers: Vec<Field<'a>>,
+    pub(super) push_id: Option<Whole>,
+}
+
+/// A field of a field section.
+#[derive(Deserialize)]
+pub(super) struct Field<'a> {
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    value: Option<Cow<'a, str>>,
+}
+
+/// `stream_type_set`.
+#[derive(Deserialize)]
+pub(super) struct StreamType<'a> {
+    pub(super) stream_id: Whole,
+    #[serde(rename = "stream_type", borrow)]
+    pub(super) kind: Option<Cow<'a, str>>,
+    pub(super) associated_push_id: Option<Whole>,
+}
+
+impl FrameEvent<'_> {
+    /// The length the event gives: for DATA its payload's, for HEADERS the whole frame's in our
+    /// logs and the payload's in quiche's own.
+    pub(super) fn bytes(&self) -> u64 {
+        let raw = self.raw.or(self.frame.raw);
+        let raw_payload = raw.and_then(|raw| raw.payload_length.map(|bytes| bytes.0));
+        let raw_whole =
+            raw.and_then(|raw| raw.length.map(|bytes| self.without_frame_header(bytes.0)));
+        self.length.map(|bytes| bytes.0).or(raw_payload).or(raw_whole).unwrap_or(0)
+    }
+
+    /// `raw.length` counts the frame's type and length too.
+    fn without_frame_header(&self, whole: u64) -> u64 {
+        if self.frame.kind != "data" {
+            return whole;
+        }
+        (2..=9)
+            .map(|header| whole.saturating_sub(header))
+            .find(|&payload| frame_header_bytes(payload) + payload <= whole)
+            .unwrap_or(0)
+    }
+}
+
+/// The bytes of a frame's one-byte type and its length (RFC 9000, section 16).
+pub(super) fn frame_header_bytes(payload: u64) -> u64 {
+    1 + match payload {
+        0..64 => 1,
+        64..16_384 => 2,
+        16_384..1_073_741_824 => 4,
+        _ => 8,
+    }
+}
+
+/// What the fields of one HEADERS or `PUSH_PROMISE` frame say.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Message {
+    pub(super) is_request: bool,
+    pub(super) url: String,
+    pub(super) status: Option<u16>,
+    pub(super) content_length: Option<u64>,
+    pub(super) content_type: Option<String>,
+    pub(super) priority: Option<String>,
+}
+
+impl Message {
+    pub(super) fn read(fields: &[Field<'_>]) -> Self {
+        let mut message = Self::default();
+        let (mut scheme, mut authority, mut path) = (None, None, None);
+        for field in fields {
+            let (Some(name), Some(value)) = (field.name.as_deref(), field.value.as_deref()) else {
+                continue;
+            };
+            match name {
+                ":method" => message.is_request = true,
+                ":scheme" => scheme = Some(value),
+                ":authority" => authority = Some(value),
+                ":path" => path = Some(value),
+                ":status" => message.status = value.parse().ok(),
+                "content-length" => message.content_length = value.parse().ok(),
+                "content-type" => message.content_type = Some(value.to_owned()),
+                "priority" => message.priority = Some(value.to_owned()),
+                _ => {}
+            }
+        }
+        let path = path.unwrap_or_default();
+        message.url = match (scheme, authority) {
+            (Some(scheme), Some(authority)) => format!("{scheme}://{authority}{path}"),
+            _ => path.to_owned(),
+        };
+        message
+    }
+
+    /// Neither request nor interim response: what the body belongs to.
+    pub(super) fn is_final_response(&self) -> bool {
+        self.status.is_some_and(|status| status >= 200)
+    }
+}
+
+/// The HTTP/3 frames of one stream in one direction, added up.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Framing {
+    /// Bytes of the frames before the first DATA frame, as far as they were logged.
+    header_bytes: u64,
+    /// DATA frames.
+    pub(super) data_frames: u64,
+    /// Bytes of their payloads.
+    pub(super) data_bytes: u64,
+    /// Bytes of type and length of all DATA frames.
+    data_header_bytes: u64,
+    first_data_header_bytes: u64,
+}
+
+impl Framing {
+    pub(super) fn headers(&mut self, bytes: u64) {
+        if self.data_frames == 0 {
+            self.header_bytes = self.header_bytes.saturating_add(bytes);
+        }
+    }
+
+    pub(super) fn data(&mut self, bytes: u64) {
+        let header = frame_header_bytes(bytes);
+        if self.data_frames == 0 {
+            self.first_data_header_bytes = header;
+        }
+        self.data_frames += 1;
+        self.data_bytes = self.data_bytes.saturating_add(bytes);
+        self.data_header_bytes = self.data_header_bytes.saturating_add(header);
+    }
+
+    /// Stream bytes before the body. What the DATA frames leave over of the stream is exact
+    /// whatever was logged of the frames before them (reserved frames often are not); a stream
+    /// whose end is unknown has only the logged frames.
+    pub(super) fn body_offset(&self, stream_bytes: Option<u64>) -> u64 {
+        let rest = stream_bytes
+            .and_then(|bytes| {
+                bytes.checked_sub(self.data_bytes)?.checked_sub(self.data_header_bytes)
+            })
+            .filter(|_| self.data_frames > 0)
+            .unwrap_or(self.header_bytes);
+        rest.saturating_add(self.first_data_header_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_body_starts_after_all_that_is_not_data() {
+        let mut framing = Framing::default();
+        framing.headers(19);
+        framing.data(100);
+        framing.data(20_000);
+        // 19 for headers, 36 not logged, 3 + 100 and 5 + 20000 for DATA
+        assert_eq!(framing.body_offset(Some(20_163)), 19 + 36 + 3);
+        assert_eq!(framing.body_offset(None), 22);
+        assert_eq!(framing.body_offset(Some(5)), 22);
+    }
+
+    #[test]
+    fn a_data_length_is_that_of_the_payload() {
+        let bytes = |json: &str| serde_json::from_str::<FrameEvent<'_>>(json).unwrap().bytes();
+        assert_eq!(bytes(r#"{"stream_id":0,"length":100,"frame":{"frame_type":"data"}}"#), 100);
+        assert_eq!(
+            bytes(r#"{"stream_id":0,"frame":{"frame_type":"data","raw":{"length":103}}}"#),
+            100
+        );
+        assert_eq!(bytes(r#"{"stream_id":0,"frame":{"frame_type":"data","raw":{"length":2}}}"#), 0);
+        assert_eq!(
+            bytes(
+                r#"{"stream_id":0,"raw":{"length":65,"payload_length":63},"frame":{"frame_type":"data"}}"#
+            ),
+            63
+        );
+        assert_eq!(
+            bytes(r#"{"stream_id":0,"frame":{"frame_type":"headers","raw":{"length":50}}}"#),
+            50
+        );
+    }
+}

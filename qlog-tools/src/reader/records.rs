@@ -1,0 +1,132 @@
+//! Cuts a file into records: JSON text sequences (RFC 7464) at the record separator, other files
+//! at the line end. Memory is bounded by the longest record, and that by a limit.
+
+use std::io::{self, BufRead};
+
+use super::limits::RECORD_BYTES;
+
+const RECORD_SEPARATOR: u8 = 0x1e;
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+/// One record.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Record<'a> {
+    /// Its bytes, without separator and surrounding white space; never empty.
+    Whole(&'a [u8]),
+    /// It was longer than the limit, and skipped.
+    TooLong,
+}
+
+/// The records of one file.
+pub(super) struct Records<R> {
+    input: R,
+    separator: u8,
+    record: Vec<u8>,
+    limit: usize,
+}
+
+impl<R: BufRead> Records<R> {
+    /// Looks at the first byte that is no white space to learn the separator.
+    pub(super) fn new(mut input: R) -> io::Result<Self> {
+        if input.fill_buf()?.starts_with(&BYTE_ORDER_MARK) {
+            input.consume(BYTE_ORDER_MARK.len());
+        }
+        let separator = loop {
+            let buffer = input.fill_buf()?;
+            let blank = buffer.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let (first, is_end) = (buffer.get(blank).copied(), buffer.is_empty());
+            input.consume(blank);
+            match first {
+                Some(RECORD_SEPARATOR) => break RECORD_SEPARATOR,
+                None if !is_end => {}
+                _ => break b'\n',
+            }
+        };
+        Ok(Self { input, separator, record: Vec::new(), limit: RECORD_BYTES })
+    }
+
+    /// The next record that is not blank.
+    pub(super) fn next(&mut self) -> io::Result<Option<Record<'_>>> {
+        loop {
+            let Some(is_whole) = self.fill()? else { return Ok(None) };
+            if !is_whole {
+                return Ok(Some(Record::TooLong));
+            }
+            if !self.record.trim_ascii().is_empty() {
+                return Ok(Some(Record::Whole(self.record.trim_ascii())));
+            }
+        }
+    }
+
+    /// Reads up to the next separator. `None` at the end of the file, `false` over the limit.
+    fn fill(&mut self) -> io::Result<Option<bool>> {
+        self.record.clear();
+        let (mut is_whole, mut has_bytes) = (true, false);
+        loop {
+            let buffer = self.input.fill_buf()?;
+            if buffer.is_empty() {
+                return Ok(has_bytes.then_some(is_whole));
+            }
+            has_bytes = true;
+            let end = memchr(self.separator, buffer);
+            let piece = &buffer[..end.unwrap_or(buffer.len())];
+            is_whole &= self.record.len() + piece.len() <= self.limit;
+            if is_whole {
+                self.record.extend_from_slice(piece);
+            }
+            let used = piece.len() + usize::from(end.is_some());
+            self.input.consume(used);
+            if end.is_some() {
+                return Ok(Some(is_whole));
+            }
+        }
+    }
+}
+
+fn memchr(byte: u8, bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|&other| other == byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::BufReader;
+
+    fn records(bytes: &[u8], buffer: usize, limit: usize) -> Vec<String> {
+        let mut records = Records::new(BufReader::with_capacity(buffer, bytes)).unwrap();
+        records.limit = limit;
+        let mut found = Vec::new();
+        while let Some(record) = records.next().unwrap() {
+            found.push(match record {
+                Record::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                Record::TooLong => "(too long)".to_owned(),
+            });
+        }
+        found
+    }
+
+    #[test]
+    fn a_json_sequence_is_cut_at_the_separator_only() {
+        assert_eq!(records(b"\x1e{\n1}\n\x1e{2}\n\x1e{3", 4, 100), ["{\n1}", "{2}", "{3"]);
+    }
+
+    #[test]
+    fn other_files_are_cut_at_line_ends() {
+        assert_eq!(records(b"\xef\xbb\xbf\n\n{1}\r\n\n{2}\n", 8, 100), ["{1}", "{2}"]);
+        assert_eq!(records(b"", 8, 100), Vec::<String>::new());
+        assert_eq!(records(b" \n ", 1, 100), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_record_over_the_limit_is_skipped_and_the_next_is_read() {
+        assert_eq!(records(b"12345\n123456789\n12", 3, 5), ["12345", "(too long)", "12"]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_buffer_size_changes_nothing(bytes in prop::collection::vec(prop::sample::select(b"\x1e\n {}1a".to_vec()), 0..80), buffer in 1usize..9) {
+            prop_assert_eq!(records(&bytes, buffer.max(3), 10), records(&bytes, 1000, 10));
+        }
+    }
+}

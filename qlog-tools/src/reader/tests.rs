@@ -1,0 +1,231 @@
+//! Whole logs through the reader: small ones written here, and sample files when they are there.
+
+use std::io::Write as _;
+
+use super::*;
+use crate::byte_index::byte_index;
+use crate::timeline::Transfer;
+use proptest::prelude::*;
+
+/// A client's log: two responses, one retransmission, one hole.
+const CLIENT: &str = r#"
+{"file_schema":"urn:ietf:params:qlog:file:sequential","serialization_format":"JSON-SEQ","title":"t","trace":{"title":"run 1","vantage_point":{"type":"client"},"common_fields":{"reference_time":{"clock_type":"monotonic","epoch":"unknown","wall_clock_time":"2026-11-21T01:56:06Z"}},"event_schemas":[]}}
+{"time":10.0,"name":"http3:frame_created","data":{"stream_id":0,"length":30,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":scheme","value":"https"},{"name":":authority","value":"a.test"},{"name":":path","value":"/"}]}}}
+{"time":10.1,"name":"quic:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":1},"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"fin":true,"raw":{"payload_length":30}}]}}
+{"time":60.0,"name":"quic:packet_received","data":{"frames":[{"frame_type":"ack","acked_ranges":[[1,1]]},{"frame_type":"stream","stream_id":3,"offset":0,"raw":{"payload_length":24}},{"frame_type":"stream","stream_id":0,"offset":0,"raw":{"payload_length":70}}]}}
+{"time":60.1,"name":"http3:frame_parsed","data":{"stream_id":0,"length":20,"frame":{"frame_type":"headers","headers":[{"name":":status","value":"200"},{"name":"content-type","value":"text/html"}]}}}
+{"time":60.2,"name":"http3:frame_created","data":{"stream_id":4,"length":30,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a.css"},{"name":"priority","value":"u=1"}]}}}
+{"time":70.0,"name":"quic:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":0,"offset":120,"fin":true,"raw":{"payload_length":3}}]}}
+{"time":80.0,"name":"quic:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"raw":{"payload_length":70}}]}}
+{"time":110.0,"name":"quic:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":0,"offset":70,"raw":{"payload_length":50}}]}}
+{"time":110.1,"name":"http3:frame_parsed","data":{"stream_id":0,"length":100,"frame":{"frame_type":"data"}}}
+{"time":160.0,"name":"quic:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":4,"offset":0,"fin":true,"raw":{"payload_length":72}}]}}
+{"time":160.1,"name":"http3:frame_parsed","data":{"stream_id":4,"length":20,"frame":{"frame_type":"headers","headers":[{"name":":status","value":"200"},{"name":"content-length","value":"50"}]}}}
+{"time":160.2,"name":"http3:frame_parsed","data":{"stream_id":4,"length":50,"frame":{"frame_type":"data"}}}
+{"time":170.0,"name":"quic:connection_closed","data":{}}
+"#;
+
+fn sequence(lines: &str) -> Vec<u8> {
+    lines.trim().lines().flat_map(|line| format!("\x1e{line}\n").into_bytes()).collect()
+}
+
+fn read_ok(bytes: &[u8]) -> Trace {
+    read("test", bytes).unwrap()
+}
+
+#[test]
+fn a_clients_log_becomes_a_timeline() {
+    let trace = read_ok(&sequence(CLIENT));
+    assert_eq!(trace.vantage, Vantage::Client);
+    assert_eq!(trace.start.as_deref(), Some("2026-11-21T01:56:06Z"));
+    assert_eq!(trace.title.as_deref(), Some("run 1"));
+    let expected = [
+        Transfer {
+            stream: 0,
+            url: "https://a.test/".to_owned(),
+            requested_us: 10_000,
+            body_offset: 23,
+            body_bytes: Some(100),
+            stream_bytes: Some(123),
+        },
+        Transfer {
+            stream: 4,
+            url: "/a.css".to_owned(),
+            requested_us: 60_200,
+            body_offset: 22,
+            body_bytes: Some(50),
+            stream_bytes: Some(72),
+        },
+    ];
+    assert_eq!(trace.timeline.transfers, expected);
+    assert_eq!(trace.timeline.frames.len(), 6);
+    assert_eq!(trace.timeline.unique_stream_bytes(), 24 + 123 + 72);
+    // (100 * (110 - 10) + 50 * (160 - 10)) / 150
+    let index = byte_index(&trace.timeline, |_| true).unwrap();
+    assert!((index.complete_ms - 350.0 / 3.0).abs() < 1e-9, "{}", index.complete_ms);
+    assert_eq!(trace.details[0].content_type.as_deref(), Some("text/html"));
+    assert_eq!(trace.details[1].priority.as_deref(), Some("u=1"));
+    assert_eq!(trace.repairs, []);
+    let counts = &trace.counts;
+    assert_eq!((counts.records, counts.events, counts.unknown_events), (14, 13, 1));
+    assert_eq!((counts.packets_sent, counts.packets_received), (1, 5));
+}
+
+#[test]
+fn the_container_is_known_by_its_content() {
+    let plain = sequence(CLIENT);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&plain).unwrap();
+    let zstd = zstd::encode_all(&plain[..], 1).unwrap();
+    let expected = read_ok(&plain);
+    for bytes in [gzip.finish().unwrap(), zstd, CLIENT.as_bytes().to_vec()] {
+        assert_eq!(read_ok(&bytes).timeline, expected.timeline);
+    }
+}
+
+#[test]
+fn a_truncated_log_keeps_what_came_before() {
+    let plain = sequence(CLIENT);
+    let trace = read_ok(&plain[..plain.len() - 300]);
+    assert_eq!(trace.counts.bad_records, 1);
+    assert_eq!(trace.repairs[0].first_record, trace.counts.records);
+    assert_eq!(trace.timeline.transfers[0].stream_bytes, Some(123));
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    gzip.write_all(&plain).unwrap();
+    let packed = gzip.finish().unwrap();
+    let trace = read_ok(&packed[..packed.len() - 400]);
+    assert!(
+        trace.repairs.iter().any(|repair| repair.what.contains("ends early")),
+        "{:?}",
+        trace.repairs
+    );
+    assert_eq!(trace.timeline.transfers[0].stream_bytes, Some(123));
+}
+
+#[test]
+fn bad_records_and_times_are_counted_and_left_out() {
+    let log = "{\"file_schema\":\"x\"}\nnonsense\n{\"time\":-1,\"name\":\"quic:packet_sent\",\"data\":{}}\n\
+               {\"time\":1,\"name\":\"quic:packet_sent\",\"data\":{\"frames\":7}}\n{\"time\":1,\"name\":\"x:y\"}\n[]\n";
+    let trace = read_ok(log.as_bytes());
+    assert_eq!((trace.counts.records, trace.counts.events), (6, 3));
+    assert_eq!((trace.counts.bad_records, trace.counts.unknown_events), (4, 1));
+    assert_eq!(trace.counts.by_name["quic:packet_sent"], 2);
+}
+
+#[test]
+fn what_is_no_qlog_is_an_error_that_says_so() {
+    let error = |bytes: &[u8]| read("f", bytes).unwrap_err().to_string();
+    assert_eq!(
+        error(b"hello\nworld\n"),
+        "f: no qlog: none of its 2 records is a header or an event"
+    );
+    assert_eq!(error(b""), "f: no qlog: none of its 0 records is a header or an event");
+    assert!(error(br#"{"qlog_version":"0.3","traces":[]}"#).contains("contained qlog"));
+    assert!(
+        read_file(Path::new("/nonexistent")).unwrap_err().to_string().starts_with("/nonexistent: ")
+    );
+}
+
+#[test]
+fn a_server_log_gives_the_frames_it_sent() {
+    let log = r#"
+{"time":1,"name":"http3:frame_parsed","data":{"stream_id":"0","length":30,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/"}]}}}
+{"time":1,"name":"http3:frame_created","data":{"stream_id":0,"length":9,"frame":{"frame_type":"headers","headers":[{"name":":status","value":"200"}]}}}
+{"time":1,"name":"http3:frame_created","data":{"stream_id":0,"frame":{"frame_type":"data","raw":{"length":12}}}}
+{"time":2,"name":"quic:packet_sent","data":{"frames":[{"frame_type":"stream","stream_id":0,"raw":{"length":21},"fin":true}]}}
+{"time":2,"name":"utmost:scheduler","data":{"op":"opened","stream":0,"resource":{"mime": "text/html"}}}
+{"time":2,"name":"utmost:scheduler","data":{"op":"picked","stream":0}}
+{"time":2,"name":"utmost:scheduler","data":{"op":"sent","stream":0,"bytes":21}}
+{"time":2,"name":"utmost:scheduler","data":{"op":"dance","stream":0}}
+{"time":2,"name":"other:scheduler","data":{}}
+"#;
+    let trace = read_ok(log.trim().as_bytes());
+    assert_eq!(trace.vantage, Vantage::Server);
+    let transfer = &trace.timeline.transfers[0];
+    assert_eq!(
+        (transfer.body_offset, transfer.body_bytes, transfer.stream_bytes),
+        (11, Some(10), Some(21))
+    );
+    let calls: Vec<String> = trace
+        .scheduler_calls
+        .iter()
+        .map(|call| format!("{:?} {:?} {:?} {:?}", call.op, call.stream, call.bytes, call.resource))
+        .collect();
+    assert_eq!(
+        calls,
+        [
+            r#"Opened Some(0) None Some("{\"mime\": \"text/html\"}")"#,
+            "Picked Some(0) None None",
+            "Sent Some(0) Some(21) None",
+        ]
+    );
+    assert_eq!((trace.counts.bad_records, trace.counts.unknown_events), (1, 1));
+}
+
+#[test]
+fn a_pushed_response_is_requested_when_it_is_promised() {
+    let log = r#"
+{"file_schema":"x","trace":{"vantage_point":{"type":"client"}}}
+{"time":5,"name":"http3:frame_parsed","data":{"stream_id":0,"length":9,"frame":{"frame_type":"push_promise","push_id":0,"headers":[{"name":":method","value":"GET"},{"name":":path","value":"/p.css"}]}}}
+{"time":6,"name":"http3:stream_type_set","data":{"stream_id":15,"stream_type":"push","associated_push_id":0}}
+{"time":7,"name":"quic:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":15,"offset":0,"raw":{"length":20},"fin":true},{"frame_type":"stream","stream_id":7,"offset":0,"raw":{"length":20}}]}}
+"#;
+    let trace = read_ok(log.trim().as_bytes());
+    let [document, pushed] = &trace.timeline.transfers[..] else { panic!("{:?}", trace.timeline) };
+    assert_eq!((document.stream, &*document.url), (0, "stream 0"));
+    assert_eq!((pushed.stream, &*pushed.url, pushed.requested_us), (15, "/p.css", 5_000));
+    assert!(!trace.details[0].pushed && trace.details[1].pushed);
+}
+
+proptest! {
+    /// Any damage to a good log gives a trace or an error, never a panic.
+    #[test]
+    fn damaged_logs_never_panic(cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..20), end in any::<prop::sample::Index>()) {
+        let mut bytes = sequence(CLIENT);
+        for (at, byte) in cuts {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        bytes.truncate(end.index(bytes.len()) + 1);
+        if let Ok(trace) = read("test", &bytes[..]) {
+            let _ = byte_index(&trace.timeline, |_| true);
+        }
+    }
+}
+
+/// The sample files, when there are any.
+fn sample(name: &str) -> Option<Trace> {
+    let Some(folder) = std::env::var_os("UTMOST_FIXTURES") else {
+        println!("skipped: UTMOST_FIXTURES is not set");
+        return None;
+    };
+    Some(read_file(&Path::new(&folder).join("qlog-samples/generated").join(name)).unwrap())
+}
+
+#[test]
+fn both_ends_of_a_quiche_connection_tell_the_same() {
+    for (pair, client_bytes, server_bytes) in
+        [("quiche_noloss", 1_001_052, 1_001_078), ("quiche_loss", 1_001_737, 1_001_738)]
+    {
+        let Some(client) = sample(&format!("{pair}_client.sqlog.gz")) else { return };
+        let Some(server) = sample(&format!("{pair}_server.sqlog.gz")) else { return };
+        assert_eq!((client.vantage, server.vantage), (Vantage::Client, Vantage::Server));
+        assert_eq!(client.timeline.unique_stream_bytes(), client_bytes);
+        assert_eq!(server.timeline.unique_stream_bytes(), server_bytes);
+        assert_eq!((client.counts.bad_records, server.counts.bad_records), (0, 0));
+        assert_eq!(client.timeline.transfers.len(), 10);
+        for asked in &client.timeline.transfers {
+            let answered = server
+                .timeline
+                .transfers
+                .iter()
+                .find(|transfer| transfer.stream == asked.stream)
+                .unwrap();
+            assert_eq!(asked.url, answered.url);
+            assert_eq!((asked.body_bytes, answered.body_bytes), (Some(100_000), Some(100_000)));
+            assert_eq!(asked.stream_bytes, answered.stream_bytes);
+        }
+        let index = byte_index(&client.timeline, |_| true).unwrap();
+        assert!(index.progressive_ms < index.complete_ms);
+    }
+}

@@ -1,0 +1,61 @@
+//! Numbers as stacks write them: as numbers, or as strings.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+/// A whole number, written `4`, `4.0` or `"4"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Whole(pub(super) u64);
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(WholeVisitor)
+    }
+}
+
+struct WholeVisitor;
+
+impl Visitor<'_> for WholeVisitor {
+    type Value = Whole;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a whole number, or one in a string")
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Whole, E> {
+        Ok(Whole(number))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Whole, E> {
+        if !(0.0..=9e15).contains(&number) || number.fract() != 0.0 {
+            return Err(E::custom("not a whole number"));
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the range was checked above"
+        )]
+        Ok(Whole(number as u64))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Whole, E> {
+        text.parse().map(Whole).map_err(E::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_strings_are_the_same() {
+        let read = |json| serde_json::from_str::<Whole>(json).ok().map(|whole| whole.0);
+        assert_eq!(read("4"), Some(4));
+        assert_eq!(read("4.0"), Some(4));
+        assert_eq!(read("\"4\""), Some(4));
+        for wrong in ["-4", "4.5", "\"x\"", "null", "[]", "1e300"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+}

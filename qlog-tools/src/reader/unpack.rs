@@ -1,0 +1,28 @@
+//! Finds compression by its magic bytes, and undoes it.
+
+use std::io::{self, Cursor, Read};
+
+use flate2::read::MultiGzDecoder;
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// A window above this is refused: 128 MiB, what the zstd program accepts by default.
+const ZSTD_WINDOW_LOG_MAX: u32 = 27;
+
+/// The plain bytes of `input`.
+pub(super) fn unpack<'a>(mut input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+    let mut magic = Vec::with_capacity(ZSTD.len());
+    input.by_ref().take(ZSTD.len() as u64).read_to_end(&mut magic)?;
+    let is_gzip = magic.starts_with(&GZIP);
+    let is_zstd = magic.starts_with(&ZSTD);
+    let whole = Cursor::new(magic).chain(input);
+    if is_gzip {
+        return Ok(Box::new(MultiGzDecoder::new(whole)));
+    }
+    if is_zstd {
+        let mut decoder = zstd::stream::read::Decoder::new(whole)?;
+        decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+        return Ok(Box::new(decoder));
+    }
+    Ok(Box::new(whole))
+}
