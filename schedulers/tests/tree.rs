@@ -1,5 +1,7 @@
 //! The tree against a plain model of it, and against what its rules promise.
 
+#![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
+
 use proptest::prelude::*;
 use schedulers::{Element, Place, Rank, StreamId, Tree};
 use std::collections::BTreeMap;
