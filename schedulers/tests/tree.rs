@@ -262,6 +262,19 @@ fn time_of_one_rank_does_not_pass_for_another() {
 }
 
 #[test]
+fn with_common_time_who_waited_behind_a_lower_rank_is_ahead() {
+    let mut tree = Tree::new();
+    tree.keep_common_time(Element::Root);
+    let last = Place::DEFAULT.rank(Rank::level(1));
+    ready(&mut tree, 0, last);
+    let first = ready(&mut tree, 1, Place::DEFAULT);
+    order(&mut tree, 3);
+    ready(&mut tree, 2, last);
+    tree.set_ready(first, false);
+    assert_eq!(order(&mut tree, 7), "0000202");
+}
+
+#[test]
 fn a_closed_parents_children_share_its_weight() {
     let mut tree = Tree::new();
     let parent = ready(&mut tree, 0, Place::DEFAULT.weight(16));
