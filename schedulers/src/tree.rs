@@ -112,6 +112,8 @@ struct Node {
     groups: BTreeMap<Rank, Group>,
     /// The ranks at which a child waits.
     busy: BTreeSet<Rank>,
+    /// The present of all its children, where each starts at that of whoever sent last.
+    common_now: Option<u128>,
 }
 
 /// Siblings of one rank.
@@ -138,6 +140,7 @@ impl Node {
             children: BTreeSet::new(),
             groups: BTreeMap::new(),
             busy: BTreeSet::new(),
+            common_now: None,
         }
     }
 
@@ -223,6 +226,17 @@ impl Tree {
         }
     }
 
+    /// Gives all children of `element` one virtual time, whatever their ranks.
+    ///
+    /// Without it each rank has its own, which rests while lower ranks send. With it the present is that of
+    /// whoever sent last, so that of two who wait behind lower ranks the one who came first is ahead. To be
+    /// called before the element has children.
+    pub fn keep_common_time(&mut self, element: Element) {
+        if let Some(&key) = self.keys.get(&element) {
+            self.nodes[key].common_now = Some(0);
+        }
+    }
+
     /// Takes `element` out. Its children take its rank and share its weight in proportion to their own
     /// (RFC 7540, section 5.3.4).
     pub fn remove(&mut self, element: Element) {
@@ -290,6 +304,10 @@ impl Tree {
             // Time does not pass the next turn, even if somebody sent out of turn or a lot at once.
             let next = group.waiting.first_key_value().map_or(start, |((finish, _), _)| *finish);
             group.now = group.now.max(start.min(next));
+            let now = group.now;
+            if let Some(common) = &mut self.nodes[parent].common_now {
+                *common = now;
+            }
             key = parent;
         }
     }
@@ -327,6 +345,12 @@ impl Tree {
         self.nodes[parent].groups.entry(rank).or_default()
     }
 
+    /// Present virtual time among a node's siblings.
+    fn now(&mut self, key: Key) -> u128 {
+        let common = self.nodes[self.nodes[key].parent].common_now;
+        common.unwrap_or_else(|| self.group(key).now)
+    }
+
     /// Whether a node is somewhere below `ancestor`.
     fn is_below(&self, key: Key, ancestor: Key) -> bool {
         let mut key = key;
@@ -343,7 +367,7 @@ impl Tree {
     fn activate(&mut self, key: Key) {
         let mut key = key;
         while key != ROOT && !self.nodes[key].waiting && self.nodes[key].is_active() {
-            let now = self.group(key).now;
+            let now = self.now(key);
             self.nodes[key].start = self.nodes[key].start.max(now);
             self.enqueue(key);
             key = self.nodes[key].parent;
@@ -387,9 +411,8 @@ impl Tree {
         node.parent = parent;
         node.rank = rank;
         node.weight = weight;
-        let group = self.group(key);
-        group.members += 1;
-        self.nodes[key].start = group.now;
+        self.group(key).members += 1;
+        self.nodes[key].start = self.now(key);
         self.activate(key);
     }
 
@@ -421,7 +444,7 @@ impl Tree {
         if waiting {
             self.dequeue(key);
         }
-        let now = self.group(key).now;
+        let now = self.now(key);
         let node = &mut self.nodes[key];
         let scaled = |time: u128| time.saturating_mul(u128::from(node.weight)) / u128::from(weight);
         node.start = if node.start >= now {

@@ -1,5 +1,7 @@
 //! The tree against a plain model of it, and against what its rules promise.
 
+#![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
+
 use proptest::prelude::*;
 use schedulers::{Element, Place, Rank, StreamId, Tree};
 use std::collections::BTreeMap;
@@ -257,6 +259,19 @@ fn time_of_one_rank_does_not_pass_for_another() {
     ready(&mut tree, 2, last);
     tree.set_ready(first, false);
     assert_eq!(order(&mut tree, 6), "020202");
+}
+
+#[test]
+fn with_common_time_who_waited_behind_a_lower_rank_is_ahead() {
+    let mut tree = Tree::new();
+    tree.keep_common_time(Element::Root);
+    let last = Place::DEFAULT.rank(Rank::level(1));
+    ready(&mut tree, 0, last);
+    let first = ready(&mut tree, 1, Place::DEFAULT);
+    order(&mut tree, 3);
+    ready(&mut tree, 2, last);
+    tree.set_ready(first, false);
+    assert_eq!(order(&mut tree, 7), "0000202");
 }
 
 #[test]

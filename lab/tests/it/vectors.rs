@@ -3,6 +3,8 @@
 //! They are not part of the project: without `UTMOST_FIXTURES` these tests say that they skip.
 //! `docs/vectors.md` is the table of all deviations; `UTMOST_BLESS=1` writes it anew.
 
+#![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
+
 use lab::scenario::{Run, Scenario, run};
 use schedulers::{find_scheme, paper_schemes};
 use std::collections::BTreeMap;
@@ -26,10 +28,16 @@ fn scenarios() -> Option<Vec<Scenario>> {
         std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let is_scenario = |path: &PathBuf| {
-        path.file_name().unwrap().to_string_lossy().starts_with(|first: char| first.is_ascii_digit())
+        path.file_name()
+            .unwrap()
+            .to_string_lossy()
+            .starts_with(|first: char| first.is_ascii_digit())
     };
-    let scenarios: Vec<Scenario> =
-        paths.iter().filter(|path| is_scenario(path)).map(|path| Scenario::read(path).unwrap()).collect();
+    let scenarios: Vec<Scenario> = paths
+        .iter()
+        .filter(|path| is_scenario(path))
+        .map(|path| Scenario::read(path).unwrap())
+        .collect();
     assert!(!scenarios.is_empty(), "no scenario in {}", folder.display());
     Some(scenarios)
 }
@@ -54,7 +62,8 @@ fn completions(runs: &[Run]) -> BTreeMap<u64, u64> {
 
 /// The stream whose completion differs most, and by how many slots.
 fn worst(scenario: &Scenario, scheme: &str) -> (u64, u64) {
-    let (ours, theirs) = (completions(&ours(scenario, scheme)), completions(&scenario.orders[scheme]));
+    let (ours, theirs) =
+        (completions(&ours(scenario, scheme)), completions(&scenario.orders[scheme]));
     assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>());
     let deviation = |stream: &u64| ours[stream].abs_diff(theirs[stream]);
     ours.keys().map(|stream| (*stream, deviation(stream))).max_by_key(|(_, slots)| *slots).unwrap()
@@ -91,7 +100,10 @@ fn sharing_schemes_complete_every_stream_within_two_slots_a_request() {
             let ((stream, slots), tolerance) = (worst(scenario, scheme), tolerance(scenario));
             let ratio = slots as f64 / tolerance as f64;
             if ratio >= highest.0 {
-                highest = (ratio, format!("stream {stream} of {}: {slots} of {tolerance}", scenario.name));
+                highest = (
+                    ratio,
+                    format!("stream {stream} of {}: {slots} of {tolerance}", scenario.name),
+                );
             }
         }
         println!("{scheme}: at most {:.2} of the tolerance ({})", highest.0, highest.1);
@@ -109,7 +121,10 @@ fn the_table_of_deviations_is_current() {
     if std::env::var_os("UTMOST_BLESS").is_some() {
         std::fs::write(&path, current).unwrap();
     } else {
-        assert!(intact == current, "docs/vectors.md is out of date: run this test with UTMOST_BLESS=1");
+        assert!(
+            intact == current,
+            "docs/vectors.md is out of date: run this test with UTMOST_BLESS=1"
+        );
     }
 }
 
@@ -119,7 +134,7 @@ const TABLE_MARK: &str = "<!-- The rest of this file is generated. -->\n";
 fn table(scenarios: &[Scenario]) -> String {
     let schemes: Vec<&str> = paper_schemes().iter().map(|scheme| scheme.name.as_str()).collect();
     let mut table = format!("| scenario | tolerance | {} |\n", schemes.join(" | "));
-    table.push_str(&format!("|{}\n", "---|".repeat(schemes.len() + 2)));
+    writeln!(table, "|{}", "---|".repeat(schemes.len() + 2)).unwrap();
     for scenario in scenarios {
         let svg = if has_svg(scenario) { " (SVG)" } else { "" };
         write!(table, "| {}{svg} | {} |", scenario.name, tolerance(scenario)).unwrap();

@@ -2,7 +2,8 @@
 //!
 //! Source: the paper, section 3.3 and Figure 10. Weight 255 goes first, one after another by lowest stream
 //! ID; 254 to 1 share by weight; 0 goes last, one after another. In the paper's implementation a packet of
-//! weight 0 stopped the clock of the others for good; here each class has its own. Order: `hhhccsfsIfIIiii`.
+//! weight 0 stopped the clock of the others for good; here it goes on. As there, the three classes have one
+//! clock: of two who wait while the document is sent the one who came first is ahead. Order: `hhhccsfsIfIIiii`.
 
 use super::PAPER;
 use crate::{
@@ -61,6 +62,9 @@ impl ClientHalf for ZeroWeight {
 }
 
 impl ServerHalf for ZeroWeight {
+    fn setup(&mut self, tree: &mut Tree) {
+        tree.keep_common_time(Element::Root);
+    }
     fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
         put(tree, stream, weight(resource));
     }
