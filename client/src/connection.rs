@@ -330,7 +330,8 @@ impl Client {
         let now_us = self.micros(now);
         match event {
             Event::Headers { stream, headers, .. } => {
-                http3::log::headers_parsed(self.quic.qlog_streamer(), stream, &headers);
+                let frame_bytes = self.session.headers_frame_bytes(stream);
+                http3::log::headers_parsed(self.quic.qlog_streamer(), stream, &headers, frame_bytes);
                 let status = headers.iter().find(|it| it.name() == b":status").map(|it| it.value().to_vec());
                 let status = status.and_then(|it| String::from_utf8(it).ok()?.parse().ok()).unwrap_or(0);
                 if let Some(receiving) = self.responses.get_mut(&stream) {

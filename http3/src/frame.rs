@@ -196,6 +196,11 @@ pub(crate) fn whole(frame_type: u64, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Appends a varint; values above [`VARINT_MAX`], which no varint can hold, become it.
+/// Stream bytes of a HEADERS or DATA frame with this payload.
+pub(crate) fn frame_bytes(payload_bytes: u64) -> u64 {
+    1 + octets::varint_len(payload_bytes) as u64 + payload_bytes
+}
+
 pub(crate) fn put_varint(bytes: &mut Vec<u8>, value: u64) {
     let mut encoded = [0; 8];
     let mut octets = OctetsMut::with_slice(&mut encoded);

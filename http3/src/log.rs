@@ -20,11 +20,16 @@ pub fn headers_created(
     });
 }
 
-/// The peer's header section was read.
-pub fn headers_parsed(streamer: Option<&mut QlogStreamer>, stream: StreamId, headers: &[Header]) {
+/// The peer's HEADERS frame of `frame_bytes`, its own header included, was read.
+pub fn headers_parsed(
+    streamer: Option<&mut QlogStreamer>,
+    stream: StreamId,
+    headers: &[Header],
+    frame_bytes: Option<u64>,
+) {
     log(streamer, || {
         let frame = Http3Frame::Headers { headers: logged(headers), raw: None };
-        EventData::Http3FrameParsed(FrameParsed { stream_id: stream.0, length: None, frame, raw: None })
+        EventData::Http3FrameParsed(FrameParsed { stream_id: stream.0, length: frame_bytes, frame, raw: None })
     });
 }
 

@@ -96,6 +96,11 @@ impl Session {
         self.events.pop_front()
     }
 
+    /// Stream bytes of the HEADERS frames that came on `stream` so far, for logs.
+    pub fn headers_frame_bytes(&self, stream: StreamId) -> Option<u64> {
+        self.requests.get(&stream).map(RequestStream::headers_frame_bytes)
+    }
+
     /// The stream is over on both sides: nothing of it is kept, and it is not heard of again.
     pub fn forget(&mut self, stream: StreamId) {
         self.requests.remove(&stream);

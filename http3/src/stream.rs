@@ -2,7 +2,7 @@
 //! (RFC 9114, 4.1).
 
 use crate::error::{Code, Error};
-use crate::frame::{FrameKind, FrameReader, Piece, Treatment};
+use crate::frame::{frame_bytes, FrameKind, FrameReader, Piece, Treatment};
 use crate::headers::{check_request, check_response, check_trailers, malformed};
 use crate::qpack::decode_section;
 use crate::{Event, Limits, Role, StreamId};
@@ -46,6 +46,8 @@ struct Incoming {
     role: Role,
     phase: Phase,
     header_seen: bool,
+    /// Bytes of the HEADERS frames so far, trailers included.
+    headers_frame_bytes: u64,
     interim_responses: u32,
     content_length: Option<u64>,
     /// Announced by the DATA frames so far.
@@ -59,6 +61,7 @@ impl RequestStream {
             role,
             phase: Phase::Header,
             header_seen: false,
+            headers_frame_bytes: 0,
             interim_responses: 0,
             content_length: None,
             content_bytes: 0,
@@ -93,6 +96,11 @@ impl RequestStream {
     /// The (final) header section was reported.
     pub(crate) fn header_seen(&self) -> bool {
         self.message.header_seen
+    }
+
+    /// Stream bytes of the HEADERS frames so far.
+    pub(crate) fn headers_frame_bytes(&self) -> u64 {
+        self.message.headers_frame_bytes
     }
 
     /// The header section may still come.
@@ -178,6 +186,7 @@ impl Incoming {
 
     fn take_section(&mut self, section: &[u8], context: &mut Context<'_>) -> Result<(), Error> {
         let stream = self.stream;
+        self.headers_frame_bytes += frame_bytes(section.len() as u64);
         let headers = decode_section(stream, section, context.field_section_bytes)?;
         if self.phase == Phase::Content {
             check_trailers(stream, &headers)?;

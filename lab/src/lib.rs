@@ -1,3 +1,31 @@
-//! Engines, links and experiments: a page loaded under a scheme, on a network, many times.
+//! Engines, networks and studies: a page loaded under a scheme, on a network, many times.
+//!
+//! [`ideal`] loads a page without a transport, [`wire`] with the real server and client over UDP sockets.
+//! Both give a [`Load`], whose timeline is all that metrics are computed from. A [`study`] is every page
+//! under every scheme; [`scenario`] is pure scheduling without a page.
 
+pub mod ideal;
+pub mod network;
+pub mod provenance;
 pub mod scenario;
+pub mod study;
+pub mod wire;
+
+use corpus::Page;
+use qlog_tools::timeline::Timeline;
+
+/// One page load, as its client saw it.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// Every resource was asked for and came.
+    pub completed: bool,
+    /// What was asked for, and what came when.
+    pub timeline: Timeline,
+}
+
+/// The URL that a request for a resource of `page` has in logs.
+pub fn resource_url(page: &Page, resource: usize) -> String {
+    let known = &page.resources[resource];
+    let host = page.origins.get(known.origin).map_or("localhost", |it| it.host.as_str());
+    format!("https://{host}{}", known.url)
+}

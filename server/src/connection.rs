@@ -174,7 +174,8 @@ impl Connection {
         self.forget_finished();
         self.requests.insert(stream);
         let request = Request::from_headers(headers);
-        http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers);
+        let frame_bytes = self.session.headers_frame_bytes(stream);
+        http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers, frame_bytes);
         let mut response = self.site.respond(&request);
         let resource = if self.signals.uses_knowledge() {
             response.resource

@@ -22,6 +22,7 @@ mod tls;
 pub use limits::Limits;
 pub use options::{CongestionControl, Options, SignalUse};
 pub use pace::Pace;
+pub use send_buffer::SendBuffer;
 pub use router::{Server, Transmit};
 pub use tls::{Identity, TlsError};
 

@@ -7,19 +7,19 @@ use std::collections::VecDeque;
 
 /// Runs of committed bytes, oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct SendBuffer {
+pub struct SendBuffer {
     runs: VecDeque<(StreamId, u64)>,
     bytes: u64,
 }
 
 impl SendBuffer {
     /// Bytes in it.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Commits `bytes` of `stream` behind all others.
-    pub(crate) fn push(&mut self, stream: StreamId, bytes: u64) {
+    pub fn push(&mut self, stream: StreamId, bytes: u64) {
         self.bytes += bytes;
         match self.runs.back_mut() {
             Some((last, run)) if *last == stream => *run += bytes,
@@ -28,12 +28,12 @@ impl SendBuffer {
     }
 
     /// The oldest run, unless flow control holds its stream back (`blocked`): then the oldest of another.
-    pub(crate) fn front(&self, blocked: impl Fn(StreamId) -> bool) -> Option<(StreamId, u64)> {
+    pub fn front(&self, blocked: impl Fn(StreamId) -> bool) -> Option<(StreamId, u64)> {
         self.runs.iter().copied().find(|(stream, _)| !blocked(*stream))
     }
 
     /// `bytes` of the oldest run of `stream` went to the transport.
-    pub(crate) fn pop(&mut self, stream: StreamId, bytes: u64) {
+    pub fn pop(&mut self, stream: StreamId, bytes: u64) {
         let Some(place) = self.runs.iter().position(|(it, _)| *it == stream) else { return };
         let taken = bytes.min(self.runs[place].1);
         self.runs[place].1 -= taken;
@@ -44,7 +44,7 @@ impl SendBuffer {
     }
 
     /// Forgets a stream that was reset.
-    pub(crate) fn remove(&mut self, stream: StreamId) {
+    pub fn remove(&mut self, stream: StreamId) {
         self.runs.retain(|(it, _)| *it != stream);
         self.bytes = self.runs.iter().map(|(_, bytes)| bytes).sum();
     }

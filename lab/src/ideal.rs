@@ -1,0 +1,210 @@
+//! The engine `ideal`: playback, scheduler and send buffer, one packet a tick, no transport, virtual time.
+//! It is exact, and the same from run to run.
+
+use crate::network::{Network, PACKET_BYTES};
+use crate::{Load, resource_url};
+use client::playback::Playback;
+use corpus::Page;
+use qlog_tools::timeline::{StreamFrame, Timeline, Transfer};
+use schedulers::{Scheduler, Scheme, StreamId};
+use server::SendBuffer;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Ticks after which a load is given up: a page of 14 GB.
+const TICKS_MAX: u64 = 10_000_000;
+
+/// Loads `page` once.
+pub fn load(page: &Arc<Page>, scheme: &Scheme, network: &Network, send_buffer_bytes: u64) -> Load {
+    let mut ideal = Ideal::new(page, scheme, network, send_buffer_bytes);
+    for tick in 0..TICKS_MAX {
+        let now_us = ideal.tick_at_us(tick);
+        ideal.client_until(now_us);
+        if ideal.is_over() {
+            break;
+        }
+        ideal.server_at(now_us, tick);
+    }
+    ideal.finish(scheme)
+}
+
+/// A page load. A stream's ID is 4 times its place in the order of requests, as in QUIC.
+struct Ideal<'a> {
+    page: &'a Arc<Page>,
+    tick_us: f64,
+    delay_us: u64,
+    playback: Playback,
+    /// Requests on their way: when they arrive, and the resource.
+    up: VecDeque<(u64, usize)>,
+    /// Packets on their way: when they arrive.
+    down: VecDeque<StreamFrame>,
+    scheduler: Scheduler,
+    buffer: SendBuffer,
+    buffer_limit_bytes: u64,
+    responses: BTreeMap<StreamId, Response>,
+    /// Resources by stream.
+    streams: Vec<usize>,
+    timeline: Timeline,
+}
+
+struct Response {
+    resource: usize,
+    opened_us: u64,
+    committed: u64,
+    sent: u64,
+    received: u64,
+    ready: bool,
+}
+
+impl<'a> Ideal<'a> {
+    fn new(page: &'a Arc<Page>, scheme: &Scheme, network: &Network, buffer_limit_bytes: u64) -> Self {
+        let mut playback = Playback::new(Arc::clone(page));
+        playback.start(0);
+        Self {
+            page,
+            tick_us: network.tick_us(),
+            delay_us: micros(network.delay_ms),
+            playback,
+            up: VecDeque::new(),
+            down: VecDeque::new(),
+            scheduler: Scheduler::new(scheme),
+            buffer: SendBuffer::default(),
+            buffer_limit_bytes,
+            responses: BTreeMap::new(),
+            streams: Vec::new(),
+            timeline: Timeline::default(),
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ticks are positive and bounded")]
+    fn tick_at_us(&self, tick: u64) -> u64 {
+        (tick as f64 * self.tick_us).round() as u64
+    }
+
+    /// Lets the client live until `now_us`: packets arrive, timers fire, requests leave, in order of time.
+    fn client_until(&mut self, now_us: u64) {
+        loop {
+            let arrival = self.down.front().map(|it| it.time_us);
+            let timer = self.playback.next_timeout_us();
+            let Some(next) = arrival.into_iter().chain(timer).min().filter(|it| *it <= now_us) else { return };
+            if arrival == Some(next)
+                && let Some(frame) = self.down.pop_front()
+            {
+                self.arrive(frame);
+            }
+            for resource in self.playback.due(next) {
+                self.request(resource, next);
+            }
+        }
+    }
+
+    fn request(&mut self, resource: usize, now_us: u64) {
+        let known = &self.page.resources[resource];
+        self.timeline.transfers.push(Transfer {
+            stream: self.streams.len() as u64 * 4,
+            url: resource_url(self.page, resource),
+            requested_us: now_us,
+            body_offset: 0,
+            body_bytes: Some(known.bytes),
+            stream_bytes: Some(known.bytes),
+        });
+        self.streams.push(resource);
+        self.up.push_back((now_us + self.delay_us, self.streams.len() - 1));
+    }
+
+    fn arrive(&mut self, frame: StreamFrame) {
+        let Some(response) = self.responses.get_mut(&StreamId(frame.stream)) else { return };
+        response.received += frame.bytes;
+        let (resource, received) = (response.resource, response.received);
+        self.playback.arrived(resource, received, frame.time_us);
+        if received == self.page.resources[resource].bytes {
+            self.playback.completed(resource, frame.time_us);
+        }
+        self.timeline.frames.push(frame);
+    }
+
+    /// The server at one tick: requests arrive, bodies become ready, one packet goes.
+    fn server_at(&mut self, now_us: u64, tick: u64) {
+        while let Some((_, place)) = self.up.front().copied().filter(|(at, _)| *at <= now_us) {
+            self.up.pop_front();
+            let (stream, resource) = (StreamId(place as u64 * 4), self.streams[place]);
+            self.scheduler.open(stream, &self.page.resources[resource].for_scheduler());
+            let response = Response { resource, opened_us: now_us, committed: 0, sent: 0, received: 0, ready: false };
+            self.responses.insert(stream, response);
+        }
+        self.update_ready(now_us);
+        self.fill_buffer(now_us);
+        let Some((stream, run)) = self.buffer.front(|_| false) else { return };
+        let bytes = run.min(PACKET_BYTES);
+        self.buffer.pop(stream, bytes);
+        let time_us = self.tick_at_us(tick + 1) + self.delay_us;
+        let Some(response) = self.responses.get_mut(&stream) else { return };
+        // An empty body takes a packet too: on the wire its header does.
+        self.down.push_back(StreamFrame { time_us, stream: stream.0, offset: response.sent, bytes: bytes - empty(self.page, response) });
+        response.sent += bytes;
+    }
+
+    /// Streams whose server has got more bytes since.
+    fn update_ready(&mut self, now_us: u64) {
+        for (stream, response) in &mut self.responses {
+            let pending = sendable_bytes(self.page, response, now_us) > response.committed;
+            if pending != response.ready {
+                response.ready = pending;
+                self.scheduler.set_ready(*stream, pending);
+            }
+        }
+    }
+
+    fn fill_buffer(&mut self, now_us: u64) {
+        while self.buffer.bytes() == 0 || self.buffer.bytes() + PACKET_BYTES <= self.buffer_limit_bytes {
+            let Some(stream) = self.scheduler.pick() else { return };
+            let Some(response) = self.responses.get_mut(&stream) else { return };
+            let there = sendable_bytes(self.page, response, now_us);
+            let bytes = PACKET_BYTES.min(there - response.committed);
+            response.committed += bytes;
+            self.buffer.push(stream, bytes);
+            self.scheduler.sent(stream, bytes);
+            if response.committed == there {
+                response.ready = false;
+                self.scheduler.set_ready(stream, false);
+            }
+            if response.committed == self.page.resources[response.resource].bytes + empty(self.page, response) {
+                self.scheduler.close(stream);
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let idle = self.up.is_empty() && self.down.is_empty() && self.buffer.bytes() == 0;
+        let waiting = self.responses.values().any(|it| it.received < self.page.resources[it.resource].bytes);
+        self.playback.is_done() || (idle && !waiting && self.playback.next_timeout_us().is_none() && !self.timeline.transfers.is_empty())
+    }
+
+    fn finish(mut self, scheme: &Scheme) -> Load {
+        self.timeline.name.clone_from(&scheme.name);
+        Load { completed: self.playback.is_done(), timeline: self.timeline }
+    }
+}
+
+/// An empty body counts as one byte on its way out.
+fn empty(page: &Page, response: &Response) -> u64 {
+    u64::from(page.resources[response.resource].bytes == 0)
+}
+
+/// Bytes that the server has at `now_us`.
+fn sendable_bytes(page: &Page, response: &Response, now_us: u64) -> u64 {
+    let known = &page.resources[response.resource];
+    let since_us = now_us - response.opened_us;
+    if since_us < micros(known.wait_ms) {
+        return 0;
+    }
+    if known.chunks.is_empty() {
+        return known.bytes + empty(page, response);
+    }
+    known.chunks.iter().filter(|it| micros(it.at_ms) <= since_us).map(|it| it.bytes).sum()
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be positive and finite")]
+fn micros(ms: f64) -> u64 {
+    (ms * 1000.0).round() as u64
+}

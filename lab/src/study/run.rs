@@ -1,0 +1,131 @@
+//! One load's row of results, every number of it computed from the load's timeline.
+
+use crate::{Load, provenance, resource_url};
+use corpus::Page;
+use qlog_tools::byte_index::{ByteIndex, byte_index};
+use qlog_tools::timeline::{Delivery, Transfer};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One load.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct RunRecord {
+    /// The page's name.
+    pub page: String,
+    /// The scheme's name.
+    pub scheme: String,
+    /// `ideal` or `wire`.
+    pub engine: &'static str,
+    /// The network's name.
+    pub network: String,
+    /// The server's send buffer.
+    pub send_buffer_bytes: u64,
+    /// Congestion control; none without a transport.
+    pub cc: Option<&'static str>,
+    /// The seed; `ideal` on a network without chance has one.
+    pub seed: u64,
+    /// Every resource came.
+    pub completed: bool,
+    /// From the first request to the last byte.
+    pub duration_ms: f64,
+    /// Exact.
+    pub byte_index: Indices,
+    /// As the paper samples it, each 100 ms.
+    pub byte_index_sampled: Indices,
+    /// Bytes count as they come.
+    pub byte_index_progressive: Indices,
+    /// Not computed yet: null.
+    pub lower_bound: LowerBound,
+    /// The resources, in the order of their requests.
+    pub resources: Vec<ResourceTimes>,
+}
+
+/// An index in milliseconds over all resources, and over those above the fold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Indices {
+    /// All resources.
+    pub all: Option<f64>,
+    /// Those above the fold.
+    pub atf: Option<f64>,
+}
+
+/// The least index that any order could have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct LowerBound {
+    /// Above the fold.
+    pub atf: Option<f64>,
+}
+
+/// When one resource came; milliseconds from t0.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ResourceTimes {
+    /// Its ID in the page.
+    pub id: usize,
+    /// Its URL.
+    pub url: String,
+    /// When it was asked for.
+    pub requested_ms: f64,
+    /// When the first byte of its body could be read.
+    pub first_byte_ms: Option<f64>,
+    /// When all of it could be read.
+    pub complete_ms: Option<f64>,
+    /// Body bytes.
+    pub bytes: u64,
+    /// Whether the server pushed it.
+    pub pushed: bool,
+}
+
+impl RunRecord {
+    /// What a load's timeline says; the columns that say how it was loaded are left empty.
+    pub fn of_load(page: &Page, load: &Load) -> Self {
+        let timeline = &load.timeline;
+        let above_fold: BTreeSet<String> =
+            page.resources.iter().filter(|it| it.above_fold).map(|it| resource_url(page, it.id)).collect();
+        let all = byte_index(timeline, |_| true).ok();
+        let atf = byte_index(timeline, |it| above_fold.contains(&it.url)).ok();
+        let pick = |of: fn(&ByteIndex) -> f64| Indices { all: all.as_ref().map(of), atf: atf.as_ref().map(of) };
+        let resources = resource_times(page, load);
+        Self {
+            completed: load.completed,
+            duration_ms: resources.iter().filter_map(|it| it.complete_ms).fold(0.0, f64::max),
+            byte_index: pick(|it| it.complete_ms),
+            byte_index_sampled: pick(|it| it.sampled_ms),
+            byte_index_progressive: pick(|it| it.progressive_ms),
+            resources,
+            ..Self::default()
+        }
+    }
+}
+
+fn resource_times(page: &Page, load: &Load) -> Vec<ResourceTimes> {
+    let ids: BTreeMap<String, usize> = page.resources.iter().map(|it| (resource_url(page, it.id), it.id)).collect();
+    let start_us = load.timeline.start_us().unwrap_or(0);
+    let deliveries = load.timeline.deliveries();
+    let mut rows: Vec<ResourceTimes> = load
+        .timeline
+        .transfers
+        .iter()
+        .zip(&deliveries)
+        .filter_map(|(transfer, delivery)| Some(times(*ids.get(&transfer.url)?, transfer, delivery, start_us)))
+        .collect();
+    rows.sort_by(|a, b| a.requested_ms.total_cmp(&b.requested_ms));
+    rows
+}
+
+fn times(id: usize, transfer: &Transfer, delivery: &Delivery, start_us: u64) -> ResourceTimes {
+    let ms = |us: u64| us.saturating_sub(start_us) as f64 / 1000.0;
+    ResourceTimes {
+        id,
+        url: transfer.url.clone(),
+        requested_ms: ms(transfer.requested_us),
+        first_byte_ms: delivery.readable_at_us(transfer.body_offset).map(ms),
+        complete_ms: delivery.complete_us.map(ms),
+        bytes: transfer.body_bytes_or_stream().unwrap_or(0),
+        pushed: false,
+    }
+}
+
+/// The hash of a page in its canonical form.
+pub(super) fn page_sha256(page: &Page) -> String {
+    provenance::sha256(page.to_text().as_bytes())
+}

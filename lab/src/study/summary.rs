@@ -1,0 +1,135 @@
+//! What a study says of each scheme: means over pages of the per-page ratio to `rr`, as in the paper.
+
+use super::run::{Indices, RunRecord};
+use serde::Serialize;
+use statrs::statistics::{Data, OrderStatistics};
+use std::collections::BTreeMap;
+
+/// One scheme with one send buffer.
+#[derive(Debug, Clone, Serialize)]
+pub struct SummaryRow {
+    /// The scheme.
+    pub scheme: String,
+    /// The network.
+    pub network: String,
+    /// The send buffer.
+    pub send_buffer_bytes: u64,
+    /// Pages that count: those that completed under this scheme and under `rr`.
+    pub pages: usize,
+    /// Mean of the per-page speedups.
+    pub mean_speedup: Speedups,
+    /// Their median.
+    pub median_speedup: Speedups,
+    /// The page that gains most.
+    pub best_page_speedup: Speedups,
+    /// The page that gains least.
+    pub worst_page_speedup: Speedups,
+    /// Not computed yet: null.
+    pub mean_regret: Regret,
+}
+
+/// `rr`'s index divided by the scheme's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Speedups {
+    /// All resources.
+    pub all: Option<f64>,
+    /// Those above the fold.
+    pub atf: Option<f64>,
+}
+
+/// Index divided by its lower bound.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Regret {
+    /// Above the fold.
+    pub atf: Option<f64>,
+}
+
+/// The scheme that all others are compared with.
+const BASELINE: &str = "rr";
+
+/// One row for each scheme and send buffer, in the order of first appearance.
+pub fn summarise(runs: &[RunRecord]) -> Vec<SummaryRow> {
+    let baselines: BTreeMap<(&str, u64), &RunRecord> = runs
+        .iter()
+        .filter(|it| it.scheme == BASELINE && it.completed)
+        .map(|it| ((it.page.as_str(), it.send_buffer_bytes), it))
+        .collect();
+    let mut order: Vec<(&str, u64)> = Vec::new();
+    let mut groups: BTreeMap<(&str, u64), Vec<&RunRecord>> = BTreeMap::new();
+    for run in runs {
+        let key = (run.scheme.as_str(), run.send_buffer_bytes);
+        if !groups.contains_key(&key) {
+            order.push(key);
+        }
+        groups.entry(key).or_default().push(run);
+    }
+    order.iter().filter_map(|key| Some(row(groups.get(key)?, &baselines))).collect()
+}
+
+fn row(runs: &[&RunRecord], baselines: &BTreeMap<(&str, u64), &RunRecord>) -> SummaryRow {
+    let mut ratios: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
+    let mut pages = 0;
+    for run in runs.iter().filter(|it| it.completed) {
+        let Some(baseline) = baselines.get(&(run.page.as_str(), run.send_buffer_bytes)) else { continue };
+        pages += 1;
+        let speedup = speedup(baseline.byte_index, run.byte_index);
+        ratios[0].extend(speedup.all);
+        ratios[1].extend(speedup.atf);
+    }
+    let [all, atf] = ratios;
+    let each = |of: fn(&[f64]) -> f64| {
+        let value = |ratios: &[f64]| (!ratios.is_empty()).then(|| of(ratios));
+        Speedups { all: value(&all), atf: value(&atf) }
+    };
+    SummaryRow {
+        scheme: runs[0].scheme.clone(),
+        network: runs[0].network.clone(),
+        send_buffer_bytes: runs[0].send_buffer_bytes,
+        pages,
+        mean_speedup: each(|it| it.iter().sum::<f64>() / it.len() as f64),
+        median_speedup: each(|it| Data::new(it.to_vec()).median()),
+        best_page_speedup: each(|it| it.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
+        worst_page_speedup: each(|it| it.iter().copied().fold(f64::INFINITY, f64::min)),
+        mean_regret: Regret::default(),
+    }
+}
+
+/// The speedup of one load over its baseline.
+pub fn speedup(baseline: Indices, run: Indices) -> Speedups {
+    use qlog_tools::byte_index::speedup;
+    Speedups { all: speedup(baseline.all, run.all), atf: speedup(baseline.atf, run.atf) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(page: &str, scheme: &str, atf: f64) -> RunRecord {
+        RunRecord {
+            page: page.into(),
+            scheme: scheme.into(),
+            completed: true,
+            byte_index: Indices { all: Some(1000.0), atf: Some(atf) },
+            ..RunRecord::default()
+        }
+    }
+
+    #[test]
+    fn a_speedup_is_the_mean_of_the_pages_ratios_not_the_ratio_of_the_means() {
+        let runs = [run("a", "rr", 1000.0), run("b", "rr", 100.0), run("a", "fifo", 500.0), run("b", "fifo", 100.0)];
+        let rows = summarise(&runs);
+        assert_eq!(rows.iter().map(|it| it.scheme.as_str()).collect::<Vec<_>>(), ["rr", "fifo"]);
+        assert_eq!(rows[1].mean_speedup, Speedups { all: Some(1.0), atf: Some(1.5) });
+        assert_eq!(rows[1].worst_page_speedup.atf, Some(1.0));
+        assert_eq!(rows[1].best_page_speedup.atf, Some(2.0));
+        assert_eq!(rows[1].median_speedup.atf, Some(1.5));
+    }
+
+    #[test]
+    fn a_page_that_did_not_complete_does_not_count() {
+        let broken = RunRecord { completed: false, ..run("b", "fifo", 1.0) };
+        let runs = [run("a", "rr", 1000.0), run("b", "rr", 100.0), run("a", "fifo", 500.0), broken];
+        let rows = summarise(&runs);
+        assert_eq!((rows[1].pages, rows[1].mean_speedup.atf), (1, Some(2.0)));
+    }
+}

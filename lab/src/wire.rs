@@ -1,0 +1,78 @@
+//! The engine `wire`: the real server and the real client over UDP on loopback, in real time.
+
+use crate::Load;
+use client::Verify;
+use client::event_loop::PlayError;
+use corpus::Page;
+use qlog_tools::reader::{ReadError, read_file};
+use schedulers::Scheme;
+use server::event_loop::EventLoop;
+use server::site::PageSite;
+use server::{Identity, Options, Server, TlsError};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A page load on the wire that could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The socket cannot be had.
+    #[error("socket: {0}")]
+    Socket(#[from] io::Error),
+    /// The server cannot be made.
+    #[error(transparent)]
+    Server(#[from] TlsError),
+    /// The client cannot play.
+    #[error(transparent)]
+    Client(#[from] PlayError),
+    /// The log cannot be read.
+    #[error(transparent)]
+    Log(#[from] ReadError),
+    /// The server's thread died.
+    #[error("the server's thread panicked")]
+    Panicked,
+    /// The load failed.
+    #[error("page `{page}` under {scheme}: {problem}")]
+    Failed {
+        /// The page.
+        page: String,
+        /// The scheme.
+        scheme: String,
+        /// What went wrong first.
+        problem: String,
+    },
+}
+
+/// Loads `page` once from a server of its own with `options`; logs go to `log_dir`, which must exist.
+pub fn load(page: &Arc<Page>, options: Options, log_dir: &Path) -> Result<Load, WireError> {
+    let scheme = options.scheme.clone();
+    let mut event_loop = EventLoop::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    let address = event_loop.local_addr()?;
+    let stop = event_loop.stopper();
+    let site = Arc::new(PageSite::new(Page::clone(page)));
+    let mut server = Server::new(address, &Identity::self_signed()?, site, options)?;
+    let serving = std::thread::spawn(move || event_loop.run(&mut server));
+    let log = log_dir.join("client.sqlog");
+    let played = play(page, address, &scheme, &log);
+    stop.stop();
+    serving.join().map_err(|_| WireError::Panicked)??;
+    let outcome = played?;
+    if let Some(problem) = outcome.problems.first() {
+        let (page, scheme) = (page.name.clone(), scheme.name);
+        return Err(WireError::Failed { page, scheme, problem: problem.to_string() });
+    }
+    let mut timeline = read_file(&log)?.timeline;
+    timeline.name = scheme.name;
+    Ok(Load { completed: outcome.completed, timeline })
+}
+
+fn play(page: &Arc<Page>, address: SocketAddr, scheme: &Scheme, log: &Path) -> Result<client::Outcome, PlayError> {
+    let options = client::Options {
+        scheme: Some(scheme.clone()),
+        verify: Verify::Nobody,
+        qlog_file: Some(log.to_owned()),
+        ..client::Options::default()
+    };
+    client::event_loop::play(Arc::clone(page), address, &options)
+}
