@@ -30,9 +30,16 @@ def by_pair(results):
     servers = list(dict.fromkeys(it.server for it in results))
     table = [["client \\ server", *servers]]
     for client in clients:
-        cells = [[it.good for it in results if (it.client, it.server) == (client, server)] for server in servers]
-        table.append([client, *(f"{sum(cell)}/{len(cell)}" for cell in cells)])
+        outcomes = [[it.outcome for it in results if (it.client, it.server) == (client, server)] for server in servers]
+        table.append([client, *map(tally, outcomes)])
     return table
+
+
+def tally(outcomes):
+    if not outcomes:
+        return "-"
+    known = outcomes.count(pairs.KNOWN)
+    return f"{outcomes.count(pairs.PASS)}/{len(outcomes)}" + (f", {known} known" if known else "")
 
 
 def text(table):

@@ -44,7 +44,8 @@ fn client_config(ca_file: &str) -> Result<quinn::ClientConfig, AnyError> {
     for certificate in CertificateDer::pem_file_iter(ca_file)? {
         roots.add(certificate?)?;
     }
-    let mut tls = rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    let mut tls =
+        rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
     tls.alpn_protocols = vec![b"h3".to_vec()];
     Ok(quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?)))
 }

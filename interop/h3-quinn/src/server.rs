@@ -32,7 +32,8 @@ pub(crate) async fn serve(options: &Options) -> Result<(), AnyError> {
 fn server_config(cert_file: &str, key_file: &str) -> Result<quinn::ServerConfig, AnyError> {
     let chain = CertificateDer::pem_file_iter(cert_file)?.collect::<Result<Vec<_>, _>>()?;
     let key = PrivateKeyDer::from_pem_file(key_file)?;
-    let mut tls = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key)?;
+    let mut tls =
+        rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key)?;
     tls.alpn_protocols = vec![b"h3".to_vec()];
     Ok(quinn::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?)))
 }
@@ -46,8 +47,13 @@ async fn serve_connection(incoming: quinn::Incoming, root: PathBuf) -> Result<()
     Ok(())
 }
 
-async fn answer(resolver: RequestResolver<h3_quinn::Connection, Bytes>, root: PathBuf) -> Result<(), AnyError> {
+async fn answer(
+    resolver: RequestResolver<h3_quinn::Connection, Bytes>,
+    root: PathBuf,
+) -> Result<(), AnyError> {
     let (request, mut stream) = resolver.resolve_request().await?;
+    // A request dropped before its end has been read would be refused with STOP_SENDING, which libcurl takes for a reset.
+    while stream.recv_data().await?.is_some() {}
     let name = Path::new(request.uri().path()).file_name().unwrap_or_default();
     let Ok(body) = tokio::fs::read(root.join(name)).await else {
         let not_found = http::Response::builder().status(http::StatusCode::NOT_FOUND).body(())?;
