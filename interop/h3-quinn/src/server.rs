@@ -1,0 +1,74 @@
+//! Serves the files of one directory until SIGTERM.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use h3::server::RequestResolver;
+use quinn::crypto::rustls::QuicServerConfig;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{AnyError, Options};
+
+/// Prints `listening on ADDR` when clients may come.
+pub(crate) async fn serve(options: &Options) -> Result<(), AnyError> {
+    let root = PathBuf::from(options.get("--root")?);
+    let config = server_config(options.get("--cert")?, options.get("--key")?)?;
+    let endpoint = quinn::Endpoint::server(config, options.get("--listen")?.parse()?)?;
+    let mut stop = signal(SignalKind::terminate())?;
+    println!("listening on {}", endpoint.local_addr()?);
+    loop {
+        tokio::select! {
+            incoming = endpoint.accept() => {
+                let Some(incoming) = incoming else { return Ok(()) };
+                tokio::spawn(report(serve_connection(incoming, root.clone())));
+            }
+            _ = stop.recv() => return Ok(()),
+        }
+    }
+}
+
+fn server_config(cert_file: &str, key_file: &str) -> Result<quinn::ServerConfig, AnyError> {
+    let chain = CertificateDer::pem_file_iter(cert_file)?.collect::<Result<Vec<_>, _>>()?;
+    let key = PrivateKeyDer::from_pem_file(key_file)?;
+    let mut tls =
+        rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key)?;
+    tls.alpn_protocols = vec![b"h3".to_vec()];
+    Ok(quinn::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?)))
+}
+
+async fn serve_connection(incoming: quinn::Incoming, root: PathBuf) -> Result<(), AnyError> {
+    let connection = h3_quinn::Connection::new(incoming.await?);
+    let mut connection = h3::server::Connection::<_, Bytes>::new(connection).await?;
+    while let Some(resolver) = connection.accept().await? {
+        tokio::spawn(report(answer(resolver, root.clone())));
+    }
+    Ok(())
+}
+
+async fn answer(
+    resolver: RequestResolver<h3_quinn::Connection, Bytes>,
+    root: PathBuf,
+) -> Result<(), AnyError> {
+    let (request, mut stream) = resolver.resolve_request().await?;
+    // A request dropped before its end has been read would be refused with STOP_SENDING, which libcurl takes for a reset.
+    while stream.recv_data().await?.is_some() {}
+    let name = Path::new(request.uri().path()).file_name().unwrap_or_default();
+    let Ok(body) = tokio::fs::read(root.join(name)).await else {
+        let not_found = http::Response::builder().status(http::StatusCode::NOT_FOUND).body(())?;
+        stream.send_response(not_found).await?;
+        return Ok(stream.finish().await?);
+    };
+    let found = http::Response::builder().header("content-length", body.len()).body(())?;
+    stream.send_response(found).await?;
+    stream.send_data(Bytes::from(body)).await?;
+    Ok(stream.finish().await?)
+}
+
+/// An error ends one connection or request, not the server.
+async fn report(work: impl Future<Output = Result<(), AnyError>>) {
+    if let Err(error) = work.await {
+        eprintln!("h3-quinn-peer: {error}");
+    }
+}

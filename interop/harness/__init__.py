@@ -1,0 +1,1 @@
+"""What interop/run is made of."""

@@ -1,0 +1,154 @@
+"""The stacks: how each client and server is started, and which version it is.
+
+To add one, add a row to CLIENTS or SERVERS and its installation to interop/setup.
+"""
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+from . import site as sites
+
+INTEROP = Path(__file__).resolve().parent.parent
+REPOSITORY = INTEROP.parent
+INSTALLED = Path(os.environ.get("UTMOST_INTEROP_DIR", REPOSITORY / "target" / "interop")).resolve()
+UTMOST = (REPOSITORY / os.environ.get("UTMOST_BIN", "target/debug/utmost")).resolve()
+
+
+@dataclass(frozen=True)
+class Client:
+    """Fetches the files of a case; `command(site, case, port, out)` is its command line."""
+
+    name: str
+    command: Callable
+
+
+@dataclass(frozen=True)
+class Server:
+    """Serves the site's files; `command(site, port)` is its command line."""
+
+    name: str
+    command: Callable
+    # Without it, a bound port is the sign that the server is ready.
+    says_listening: bool = True
+    # On SIGTERM it must finish what it has begun and exit with 0.
+    drains: bool = False
+
+
+def urls(case, port):
+    return [f"https://localhost:{port}/{name}" for name in case.files]
+
+
+def peer(*program):
+    """A client of this folder: they all take the same options."""
+
+    def command(site, case, port, out):
+        options = ["--connect", f"127.0.0.1:{port}", "--ca", site.ca, "--out", out]
+        return [*program, "fetch", *options, *urls(case, port)]
+
+    return command
+
+
+def peer_server(*program):
+    """A server of this folder: they all take the same options."""
+
+    def command(site, port):
+        options = ["--root", site.root, "--cert", site.cert, "--key", site.key]
+        return [*program, "serve", "--listen", f"127.0.0.1:{port}", *options]
+
+    return command
+
+
+def gtlsclient(_site, case, port, out):
+    quiet = ["--quiet", "--no-quic-dump", "--no-http-dump"]
+    options = ["--exit-on-all-streams-close", "--sni=localhost", "--download", out]
+    return ["gtlsclient", *quiet, *options, "127.0.0.1", port, *urls(case, port)]
+
+
+def gtlsserver(site, port):
+    quiet = ["--quiet", "--no-quic-dump", "--no-http-dump"]
+    return ["gtlsserver", *quiet, "--htdocs", site.root, "127.0.0.1", port, site.key, site.cert]
+
+
+def tquic_client(_site, case, port, out):
+    protocol = ["--alpn", "h3", "--max-concurrent-requests", len(case.files)]
+    options = ["--connect-to", f"127.0.0.1:{port}", "--dump-dir", out, "--log-level", "ERROR"]
+    return [INSTALLED / "tquic/bin/tquic_client", *options, *protocol, *urls(case, port)]
+
+
+def utmost_play(site, case, port, out):
+    server = ["--server", f"127.0.0.1:{port}", "--insecure"]
+    return [UTMOST, "play", sites.page_of(site, case), *server, "--bodies", out, "--json"]
+
+
+def utmost_serve(site, port):
+    tls = ["--cert", site.cert, "--key", site.key]
+    return [UTMOST, "serve", "--root", site.root, "--listen", f"127.0.0.1:{port}", *tls]
+
+
+def python(script):
+    return [INSTALLED / "venv/bin/python", INTEROP / "python" / script]
+
+
+CLIENTS = [
+    Client("quic-go", peer(INSTALLED / "quic-go")),
+    Client("ngtcp2", gtlsclient),
+    Client("aioquic", peer(*python("aioquic_peer.py"))),
+    Client("curl_cffi", peer(*python("curl_cffi_peer.py"))),
+    Client("niquests", peer(*python("niquests_peer.py"))),
+    Client("h3-quinn", peer(INSTALLED / "h3-quinn-peer")),
+    Client("tquic", tquic_client),
+]
+SERVERS = [
+    Server("quic-go", peer_server(INSTALLED / "quic-go")),
+    Server("ngtcp2", gtlsserver, says_listening=False),
+    Server("aioquic", peer_server(*python("aioquic_peer.py"))),
+    Server("h3-quinn", peer_server(INSTALLED / "h3-quinn-peer")),
+]
+OUR_CLIENT = Client("utmost", utmost_play)
+OUR_SERVER = Server("utmost", utmost_serve, drains=True)
+
+# (client, server, case) that cannot pass, with the reason; ANY stands for all clients, or all servers.
+ANY = "*"
+KNOWN_FAILURES = {
+    (ANY, "ngtcp2", "0 B"): "gtlsserver 0.12.1 answers 404 for an empty file",
+}
+
+
+def known_failure(client, server, case):
+    """Why this case of this pair cannot pass, or None."""
+    keys = [(client, server, case), (ANY, server, case), (client, ANY, case)]
+    return next((KNOWN_FAILURES[key] for key in keys if key in KNOWN_FAILURES), None)
+
+
+def versions():
+    """Each stack and its version, from the pins of this folder or from what is installed."""
+    python_pins = dict(re.findall(r"^(\S+)==(\S+)$", (INTEROP / "python/requirements.txt").read_text(), re.M))
+    rust_pins = dict(re.findall(r'name = "(\S+)"\nversion = "(\S+)"', (INTEROP / "h3-quinn/Cargo.lock").read_text()))
+    quic_go = re.search(r"quic-go/quic-go v(\S+)", (INTEROP / "quic-go/go.mod").read_text()).group(1)
+    curl = "from curl_cffi import Curl; print(Curl().version().decode())"
+    libcurl = output([*python("")[:1], "-c", curl]).split()[:1]
+    return {
+        "utmost": output([UTMOST, "--version"]).removeprefix("utmost ") or "not built",
+        "quic-go": quic_go,
+        "ngtcp2": " with ".join(f"{name} {debian_version(name)}" for name in ("libngtcp2-9", "libnghttp3-3")),
+        "aioquic": python_pins["aioquic"],
+        "curl_cffi": " with ".join([python_pins["curl_cffi"], *libcurl]),
+        "niquests": f"{python_pins['niquests']} with qh3 {python_pins['qh3']}",
+        "h3-quinn": f"h3 {rust_pins['h3']}, h3-quinn {rust_pins['h3-quinn']}, quinn {rust_pins['quinn']}",
+        "tquic": (INTEROP / "tquic/version").read_text().strip(),
+    }
+
+
+def debian_version(package):
+    return output(["dpkg-query", "-W", "-f", "${Version}", package]) or "of another package"
+
+
+def output(command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False).stdout.strip()
+    except OSError:
+        return ""

@@ -1,0 +1,127 @@
+"""An HTTP/3 client and server on aioquic, as small as interoperation needs them."""
+
+import asyncio
+import signal
+import ssl
+from urllib.parse import urlsplit
+
+from aioquic.asyncio import QuicConnectionProtocol, connect, serve
+from aioquic.h3.connection import H3_ALPN, H3Connection
+from aioquic.h3.events import DataReceived, HeadersReceived
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.events import ConnectionTerminated, ProtocolNegotiated, StreamReset
+
+import command_line
+
+# More than the largest file: a window that is never the limit.
+WINDOW_BYTES = 8 * 1024 * 1024
+
+
+def main():
+    arguments = command_line.parse(__doc__, serves=True)
+    asyncio.run(run_server(arguments) if arguments.subcommand == "serve" else run_client(arguments))
+
+
+async def run_client(arguments):
+    configuration = QuicConfiguration(
+        is_client=True,
+        alpn_protocols=H3_ALPN,
+        server_name="localhost",
+        cafile=arguments.ca,
+        max_data=WINDOW_BYTES,
+        max_stream_data=WINDOW_BYTES,
+    )
+    host, port = arguments.connect
+    async with connect(host, port, configuration=configuration, create_protocol=Client) as client:
+        bodies = await asyncio.gather(*(client.get(url) for url in arguments.urls))
+    for url, body in zip(arguments.urls, bodies):
+        (arguments.out / command_line.file_of(url)).write_bytes(body)
+
+
+class Client(QuicConnectionProtocol):
+    """Sends all requests over one connection and gathers the bodies."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.http = H3Connection(self._quic)
+        self.bodies = {}
+        self.ends = {}
+
+    async def get(self, url):
+        parts = urlsplit(url)
+        stream = self._quic.get_next_available_stream_id()
+        self.bodies[stream] = bytearray()
+        self.ends[stream] = asyncio.get_running_loop().create_future()
+        headers = {":method": "GET", ":scheme": "https", ":authority": parts.netloc, ":path": parts.path}
+        pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+        self.http.send_headers(stream, pairs, end_stream=True)
+        self.transmit()
+        await self.ends[stream]
+        return bytes(self.bodies[stream])
+
+    def quic_event_received(self, event):
+        if isinstance(event, (ConnectionTerminated, StreamReset)):
+            self.fail(ConnectionError(f"the server ended it: {event}"))
+        for http_event in self.http.handle_event(event):
+            self.http_event_received(http_event)
+
+    def http_event_received(self, event):
+        if isinstance(event, HeadersReceived) and dict(event.headers).get(b":status") != b"200":
+            self.fail(ConnectionError(f"not a 200: {event.headers}"))
+        if isinstance(event, DataReceived):
+            self.bodies[event.stream_id] += event.data
+        if getattr(event, "stream_ended", False) and not self.ends[event.stream_id].done():
+            self.ends[event.stream_id].set_result(None)
+
+    def fail(self, error):
+        for end in self.ends.values():
+            if not end.done():
+                end.set_exception(error)
+
+
+async def run_server(arguments):
+    configuration = QuicConfiguration(
+        is_client=False, alpn_protocols=H3_ALPN, max_data=WINDOW_BYTES, max_stream_data=WINDOW_BYTES
+    )
+    configuration.load_cert_chain(arguments.cert, arguments.key)
+    host, port = arguments.listen
+
+    def protocol(*args, **kwargs):
+        return Server(*args, root=arguments.root, **kwargs)
+
+    server = await serve(host, port, configuration=configuration, create_protocol=protocol)
+    stopped = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
+    print(f"listening on {host}:{port}", flush=True)
+    await stopped.wait()
+    server.close()
+
+
+class Server(QuicConnectionProtocol):
+    """Answers each request with a file of the root."""
+
+    def __init__(self, *args, root, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.root = root
+        self.http = None
+
+    def quic_event_received(self, event):
+        if isinstance(event, ProtocolNegotiated):
+            self.http = H3Connection(self._quic)
+        if self.http is None:
+            return
+        for http_event in self.http.handle_event(event):
+            if isinstance(http_event, HeadersReceived):
+                self.answer(http_event.stream_id, dict(http_event.headers)[b":path"].decode())
+        self.transmit()
+
+    def answer(self, stream, path):
+        file = self.root / command_line.file_of(path)
+        status, body = ("200", file.read_bytes()) if file.is_file() else ("404", b"")
+        headers = [(b":status", status.encode()), (b"content-length", str(len(body)).encode())]
+        self.http.send_headers(stream, headers)
+        self.http.send_data(stream, body, end_stream=True)
+
+
+if __name__ == "__main__":
+    main()

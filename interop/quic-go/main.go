@@ -1,0 +1,164 @@
+// An HTTP/3 client and server on quic-go, as small as interoperation needs them.
+//
+//	quic-go serve --listen ADDR --root DIR --cert FILE --key FILE
+//	quic-go fetch --connect ADDR --ca FILE --out DIR URL...
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		fail(errors.New("usage: quic-go serve|fetch ..."))
+	}
+	var err error
+	switch os.Args[1] {
+	case "serve":
+		err = serve(os.Args[2:])
+	case "fetch":
+		err = fetch(os.Args[2:])
+	default:
+		err = fmt.Errorf("no such subcommand: %s", os.Args[1])
+	}
+	if err != nil {
+		fail(err)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "quic-go:", err)
+	os.Exit(1)
+}
+
+// Serves the files of one directory until SIGTERM, then says how many connections it had.
+func serve(arguments []string) error {
+	flags := flag.NewFlagSet("serve", flag.ExitOnError)
+	listen := flags.String("listen", "127.0.0.1:4433", "address to listen on")
+	root := flags.String("root", ".", "directory to serve")
+	certFile := flags.String("cert", "", "certificate chain, PEM")
+	keyFile := flags.String("key", "", "private key, PEM")
+	_ = flags.Parse(arguments)
+
+	certificate, err := tls.LoadX509KeyPair(*certFile, *keyFile)
+	if err != nil {
+		return err
+	}
+	socket, err := net.ListenPacket("udp", *listen)
+	if err != nil {
+		return err
+	}
+	var connections atomic.Int64
+	server := &http3.Server{
+		TLSConfig: http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{certificate}}),
+		Handler:   http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { sendFile(w, r, *root) }),
+		ConnContext: func(ctx context.Context, _ *quic.Conn) context.Context {
+			connections.Add(1)
+			return ctx
+		},
+	}
+	go func() {
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+		<-signals
+		_ = server.Close()
+	}()
+	fmt.Println("listening on", socket.LocalAddr())
+	err = server.Serve(socket)
+	fmt.Println("connections", connections.Load())
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// http.ServeFile would answer /index.html with a redirect, so the file is opened here.
+func sendFile(w http.ResponseWriter, r *http.Request, root string) {
+	file, err := os.Open(filepath.Join(root, path.Base(r.URL.Path)))
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	defer file.Close()
+	http.ServeContent(w, r, r.URL.Path, time.Time{}, file)
+}
+
+// Fetches all URLs at once over one connection; each body goes to a file named by its URL's last segment.
+func fetch(arguments []string) error {
+	flags := flag.NewFlagSet("fetch", flag.ExitOnError)
+	connect := flags.String("connect", "", "address of the server")
+	caFile := flags.String("ca", "", "certificate authority, PEM")
+	out := flags.String("out", ".", "directory for the bodies")
+	_ = flags.Parse(arguments)
+
+	pem, err := os.ReadFile(*caFile)
+	if err != nil {
+		return err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("%s holds no certificate", *caFile)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	tlsConfig := &tls.Config{RootCAs: roots, ServerName: "localhost", NextProtos: []string{http3.NextProtoH3}}
+	connection, err := quic.DialAddr(ctx, *connect, tlsConfig, nil)
+	if err != nil {
+		return err
+	}
+	transport := &http3.Transport{DisableCompression: true}
+	client := transport.NewClientConn(connection)
+
+	results := make(chan error)
+	for _, url := range flags.Args() {
+		go func() { results <- fetchOne(ctx, client, url, *out) }()
+	}
+	var failures error
+	for range flags.Args() {
+		failures = errors.Join(failures, <-results)
+	}
+	_ = connection.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
+	return failures
+}
+
+func fetchOne(ctx context.Context, client http.RoundTripper, url, out string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.RoundTrip(request)
+	if err != nil {
+		return fmt.Errorf("%s: %w", url, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: status %d", url, response.StatusCode)
+	}
+	file, err := os.Create(filepath.Join(out, path.Base(request.URL.Path)))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err := io.Copy(file, response.Body); err != nil {
+		return fmt.Errorf("%s: %w", url, err)
+	}
+	return nil
+}
