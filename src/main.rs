@@ -1,1 +1,73 @@
-fn main() {}
+//! `utmost`: in what order should a server send the bytes of a web page?
+//!
+//! One file a subcommand; what they do lives in the libraries.
+
+mod commands;
+mod failure;
+mod output;
+mod values;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+use commands::{compare, corpus, order, play, schemes, serve};
+use failure::Failure;
+use std::process::ExitCode;
+
+/// In what order should a server send the bytes of a web page?
+///
+/// An HTTP/3 server whose send order is a plug-in, a client that plays real pages back, and the
+/// instruments to see what the order did.
+#[derive(Debug, Parser)]
+#[command(name = "utmost", version, max_term_width = 100, after_help = EXAMPLE)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLE: &str = "Example:\n  utmost compare gentelella-index --schemes paper --out out\n\n\
+Exit codes: 0 done, 1 the answer is no, 2 bad usage or input, 3 the other side or the environment failed.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Schemes(schemes::Arguments),
+    Order(order::Arguments),
+    Serve(serve::Arguments),
+    Play(play::Arguments),
+    Compare(compare::Arguments),
+    Corpus(corpus::Arguments),
+}
+
+fn main() -> ExitCode {
+    match parse().and_then(run) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("utmost: {failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+fn parse() -> Result<Arguments, Failure> {
+    Arguments::try_parse().map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            error.exit()
+        }
+        _ => {
+            let text = error.to_string();
+            let first: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+            let cause = first.join(" ");
+            Failure::BadInput(format!("{} (see --help)", cause.trim_start_matches("error: ")))
+        }
+    })
+}
+
+fn run(arguments: Arguments) -> Result<(), Failure> {
+    match arguments.command {
+        Command::Schemes(arguments) => schemes::run(&arguments),
+        Command::Order(arguments) => order::run(&arguments),
+        Command::Serve(arguments) => serve::run(arguments),
+        Command::Play(arguments) => play::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Corpus(arguments) => corpus::run(&arguments),
+    }
+}

@@ -6,6 +6,7 @@
 //! the answer waits in the send queue. A packet's way out: the scheduler picks a stream, one packet's
 //! worth of it goes before the transport, and quiche encrypts it (`connection`, `send_loop`).
 
+mod config;
 mod connection;
 pub mod event_loop;
 mod limits;
@@ -19,6 +20,7 @@ mod send_queue;
 pub mod site;
 mod tls;
 
+pub use config::{Config, ConfigError, ConfigSite};
 pub use limits::Limits;
 pub use options::{CongestionControl, Options, SignalUse};
 pub use pace::Pace;

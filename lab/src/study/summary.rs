@@ -95,7 +95,7 @@ fn row(runs: &[&RunRecord], baselines: &BTreeMap<(&str, u64), &RunRecord>) -> Su
 }
 
 /// The speedup of one load over its baseline.
-pub fn speedup(baseline: Indices, run: Indices) -> Speedups {
+pub(super) fn speedup(baseline: Indices, run: Indices) -> Speedups {
     use qlog_tools::byte_index::speedup;
     Speedups { all: speedup(baseline.all, run.all), atf: speedup(baseline.atf, run.atf) }
 }

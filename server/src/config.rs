@@ -1,0 +1,133 @@
+//! The server's configuration file.
+
+use crate::SignalUse;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// What a configuration file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// What is served.
+    pub site: ConfigSite,
+    /// The scheme, by name.
+    pub scheme: Option<String>,
+    /// What is made of clients' signals.
+    pub signals: Option<SignalUse>,
+}
+
+/// What is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConfigSite {
+    /// The files below a directory.
+    Root(PathBuf),
+    /// A page: a bundled name, or a file.
+    Page(String),
+}
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("{file}: {source}")]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file does not say what it should.
+    #[error("{file}: line {line}: {cause}")]
+    Malformed {
+        /// The file.
+        file: PathBuf,
+        /// Where, from 1.
+        line: usize,
+        /// What is wrong.
+        cause: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    site: FileSite,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileSite {
+    root: Option<PathBuf>,
+    page: Option<String>,
+    scheme: Option<String>,
+    signals: Option<FileSignals>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum FileSignals {
+    Obey,
+    Ignore,
+    Override,
+}
+
+impl Config {
+    /// Reads a file; a relative `root` counts from the file's own directory.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Unreadable { file: path.to_owned(), source })?;
+        let mut config = Self::parse(&text, path)?;
+        if let (ConfigSite::Root(root), Some(folder)) = (&mut config.site, path.parent()) {
+            *root = folder.join(&root);
+        }
+        Ok(config)
+    }
+
+    fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        let malformed = |line, cause| ConfigError::Malformed { file: path.to_owned(), line, cause };
+        let file: File = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+            malformed(line, error.message().to_owned())
+        })?;
+        let site = match (file.site.root, file.site.page) {
+            (Some(root), None) => ConfigSite::Root(root),
+            (None, Some(page)) => ConfigSite::Page(page),
+            _ => return Err(malformed(1, "[site] takes either `root` or `page`".to_owned())),
+        };
+        let signals = file.site.signals.map(|it| match it {
+            FileSignals::Obey => SignalUse::Obey,
+            FileSignals::Ignore => SignalUse::Ignore,
+            FileSignals::Override => SignalUse::Override,
+        });
+        Ok(Self { site, scheme: file.site.scheme, signals })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_with_its_scheme_is_read() {
+        let text = "[site]\npage = \"davies-meenan\"\nscheme = \"dfifo\"\nsignals = \"override\"\n";
+        let expected = Config {
+            site: ConfigSite::Page("davies-meenan".into()),
+            scheme: Some("dfifo".into()),
+            signals: Some(SignalUse::Override),
+        };
+        assert_eq!(Config::parse(text, Path::new("x.toml")).expect("good"), expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let cases = [
+            ("[site]\nroot = \"a\"\nrooot = 1", "x.toml: line 3: unknown field `rooot`"),
+            ("[site]\nroot = \"a\"\npage = \"b\"", "x.toml: line 1: [site] takes either"),
+            ("[site]\nsignals = \"no\"", "x.toml: line 2: unknown variant `no`"),
+            ("", "x.toml: line 1: missing field `site`"),
+        ];
+        for (text, expected) in cases {
+            let message = Config::parse(text, Path::new("x.toml")).expect_err(text).to_string();
+            assert!(message.starts_with(expected), "{message}");
+        }
+    }
+}

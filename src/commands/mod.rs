@@ -1,0 +1,8 @@
+//! One file a subcommand.
+
+pub(crate) mod compare;
+pub(crate) mod corpus;
+pub(crate) mod order;
+pub(crate) mod play;
+pub(crate) mod schemes;
+pub(crate) mod serve;

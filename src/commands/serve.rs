@@ -1,0 +1,129 @@
+//! `utmost serve`: the server.
+
+use crate::failure::Failure;
+use crate::{output, values};
+use ::server::event_loop::EventLoop;
+use ::server::site::{DirectorySite, PageSite, Site};
+use ::server::{Config, ConfigSite, Identity, Options, Pace, Server, SignalUse};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Serve a directory or a page over HTTP/3, in the order of a scheme
+///
+/// Prints one line `listening on ADDR:PORT` when ready; SIGTERM lets responses under way finish.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost serve --root site --listen 127.0.0.1:4433 --scheme bucket-html\n  \
+utmost serve --page davies-meenan --scheme dfifo --pace 1400/10 --qlog logs")]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["root", "page", "config"]))]
+pub(crate) struct Arguments {
+    /// Serve the files below this directory
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Serve a page: a bundled name, or a file
+    #[arg(long)]
+    page: Option<String>,
+    /// Read what to serve from a TOML file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scheme", "signals"])]
+    config: Option<PathBuf>,
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433")]
+    listen: SocketAddr,
+    /// Certificate chain (PEM); without it a self-signed certificate is made
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// The order in which to send [default: rfc9218 for --root, bucket-html for --page]
+    #[arg(long, value_name = "NAME")]
+    scheme: Option<String>,
+    /// What to make of clients' signals [default: obey for --root, ignore for --page]
+    #[arg(long, value_enum)]
+    signals: Option<values::Signals>,
+    /// Bytes taken from the scheduler before the transport takes them
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = values::size)]
+    send_buffer: u64,
+    /// Congestion control
+    #[arg(long, value_enum, default_value = "bbr2")]
+    cc: values::Cc,
+    /// Initial congestion window [default: 10; with --pace as large as needed]
+    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    initial_window: Option<u32>,
+    /// Send one packet of BYTES stream bytes each MS milliseconds, as the paper does with 1400/10
+    #[arg(long, value_name = "BYTES/MS", value_parser = values::pace)]
+    pace: Option<Pace>,
+    /// Write one qlog a connection into this directory
+    #[arg(long, value_name = "DIR")]
+    qlog: Option<PathBuf>,
+}
+
+/// What is served, with the defaults that go with it.
+struct Served {
+    site: Arc<dyn Site>,
+    scheme: String,
+    signals: SignalUse,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
+    let served = served(&arguments)?;
+    let mut options = options(&arguments, &served)?;
+    let identity = match (&arguments.cert, &arguments.key) {
+        (Some(certificate), Some(key)) => Identity::load(certificate, key).map_err(Failure::bad_input)?,
+        _ => {
+            eprintln!("no --cert: using a self-signed certificate for localhost, valid for 30 days");
+            Identity::self_signed().map_err(Failure::elsewhere)?
+        }
+    };
+    let mut event_loop = EventLoop::bind(arguments.listen)
+        .map_err(|error| Failure::Elsewhere(format!("{}: {error}; choose another --listen", arguments.listen)))?;
+    event_loop.stop_on_signals().map_err(Failure::elsewhere)?;
+    let address = event_loop.local_addr().map_err(Failure::elsewhere)?;
+    options.alt_svc_port = Some(address.port());
+    let mut server = Server::new(address, &identity, served.site, options).map_err(Failure::elsewhere)?;
+    output::line(&format!("listening on {address}"))?;
+    event_loop.run(&mut server).map_err(Failure::elsewhere)
+}
+
+fn served(arguments: &Arguments) -> Result<Served, Failure> {
+    let from_config = arguments.config.as_deref().map(Config::load).transpose().map_err(Failure::bad_input)?;
+    let (content, scheme, signals) = match from_config {
+        Some(config) => (config.site, config.scheme, config.signals),
+        None => {
+            let root = arguments.root.clone().map(ConfigSite::Root);
+            let content = root.or_else(|| arguments.page.clone().map(ConfigSite::Page));
+            let content = content.ok_or_else(|| Failure::BadInput("one of --root, --page, --config".to_owned()))?;
+            (content, arguments.scheme.clone(), arguments.signals.map(SignalUse::from))
+        }
+    };
+    let (site, default_scheme, default_signals): (Arc<dyn Site>, _, _) = match content {
+        ConfigSite::Root(root) => {
+            (Arc::new(DirectorySite::open(&root).map_err(Failure::bad_input)?), "rfc9218", SignalUse::Obey)
+        }
+        ConfigSite::Page(page) => (Arc::new(PageSite::new(values::page(&page)?)), "bucket-html", SignalUse::Ignore),
+    };
+    let scheme = scheme.unwrap_or_else(|| default_scheme.to_owned());
+    Ok(Served { site, scheme, signals: signals.unwrap_or(default_signals) })
+}
+
+fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
+    let scheme = schedulers::find_scheme(&served.scheme).map_err(Failure::bad_input)?;
+    if let Some(folder) = &arguments.qlog {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::BadInput(format!("{}: {error}; --qlog takes a directory", folder.display())))?;
+    }
+    let mut options = Options {
+        signals: served.signals,
+        send_buffer_bytes: arguments.send_buffer,
+        congestion_control: arguments.cc.into(),
+        qlog_dir: arguments.qlog.clone(),
+        ..Options::new(scheme)
+    };
+    if let Some(pace) = arguments.pace {
+        options = options.paced(pace);
+    }
+    if let Some(packets) = arguments.initial_window {
+        options.initial_window_packets = packets as usize;
+    }
+    Ok(options)
+}

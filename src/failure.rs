@@ -1,0 +1,39 @@
+//! Why the program ends otherwise than well, and its exit code.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// An end that is not a good one. The message is one line that names file, place and cause.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// A check failed: exit code 1.
+    #[error("{0}")]
+    No(String),
+    /// Bad usage or bad input: exit code 2.
+    #[error("{0}")]
+    BadInput(String),
+    /// The other side or the environment failed: exit code 3.
+    #[error("{0}")]
+    Elsewhere(String),
+}
+
+impl Failure {
+    /// Bad input, from any error.
+    pub(crate) fn bad_input(error: impl Display) -> Self {
+        Self::BadInput(error.to_string())
+    }
+
+    /// A failure elsewhere, from any error.
+    pub(crate) fn elsewhere(error: impl Display) -> Self {
+        Self::Elsewhere(error.to_string())
+    }
+
+    /// The process's exit code.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::No(_) => 1,
+            Self::BadInput(_) => 2,
+            Self::Elsewhere(_) => 3,
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! Tables, JSON and progress: what the user sees.
+
+use crate::failure::Failure;
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::provenance::{Build, of_program};
+use serde::Serialize;
+use serde_json::Value;
+use std::io::Write;
+
+/// What this program was built from.
+pub(crate) const BUILD: Build = Build {
+    version: env!("CARGO_PKG_VERSION"),
+    commit: env!("UTMOST_COMMIT"),
+    rustc: env!("UTMOST_RUSTC"),
+    quiche: env!("UTMOST_QUICHE"),
+    boring: env!("UTMOST_BORING"),
+};
+
+/// The provenance of what this command makes.
+pub(crate) fn provenance() -> Value {
+    of_program(&BUILD, jiff::Timestamp::now())
+}
+
+/// Prints one JSON document and nothing else.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(Failure::elsewhere)?;
+    line(&text)
+}
+
+/// Prints a line; a reader that is gone (a closed pipe) ends the program quietly.
+pub(crate) fn line(text: &str) -> Result<(), Failure> {
+    match writeln!(std::io::stdout().lock(), "{text}") {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        other => other.map_err(Failure::elsewhere),
+    }
+}
+
+/// A table without lines; columns from the second on are numbers unless `text_columns` says otherwise.
+pub(crate) fn table(header: &[&str], text_columns: &[usize], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(NOTHING).set_header(header.to_vec());
+    for row in rows {
+        table.add_row(row);
+    }
+    for index in (1..header.len()).filter(|it| !text_columns.contains(it)) {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// A bar on stderr for `length` steps, on a terminal only.
+pub(crate) fn progress(length: usize, what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(length as u64), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_message(what);
+    bar
+}
+
+/// A number with so many decimals, or a dash.
+pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "-".to_owned(), |it| format!("{it:.decimals$}"))
+}

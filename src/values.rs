@@ -1,0 +1,128 @@
+//! Values that several flags take.
+
+use crate::failure::Failure;
+use ::corpus::Page;
+use clap::ValueEnum;
+use schedulers::{SCHEMES, Scheme, find_scheme, paper_schemes};
+use server::{CongestionControl, Pace, SignalUse};
+use std::time::Duration;
+
+/// `16Ki`, `280k`, `1M`, or plain bytes.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|it: char| !it.is_ascii_digit());
+    let factor = match &text[digits.len()..] {
+        "" | "B" => 1,
+        "k" | "kB" => 1000,
+        "M" | "MB" => 1_000_000,
+        "Ki" | "KiB" => 1 << 10,
+        "Mi" | "MiB" => 1 << 20,
+        other => return Err(format!("unit `{other}`: use k, M, Ki, Mi or none")),
+    };
+    let number: u64 = digits.parse().map_err(|_| format!("`{text}` is no size: use for example 280k"))?;
+    number.checked_mul(factor).ok_or_else(|| format!("`{text}` is too large"))
+}
+
+/// `1400/10`: stream bytes of a packet, and the milliseconds from one to the next.
+pub(crate) fn pace(text: &str) -> Result<Pace, String> {
+    let wrong = || format!("`{text}` is no pace: use BYTES/MS, for example 1400/10");
+    let (bytes, ms) = text.split_once('/').ok_or_else(wrong)?;
+    let packet_bytes: usize = bytes.parse().map_err(|_| wrong())?;
+    let ms: f64 = ms.parse().map_err(|_| wrong())?;
+    if !(100..=60_000).contains(&packet_bytes) || !(0.01..=60_000.0).contains(&ms) {
+        return Err(format!("`{text}`: from 100 to 60000 bytes, each 0.01 to 60000 ms"));
+    }
+    Ok(Pace { packet_bytes, interval: Duration::from_secs_f64(ms / 1000.0) })
+}
+
+/// `paper`, `all`, or names separated by commas; each once, in the order given.
+pub(crate) fn schemes(list: &str) -> Result<Vec<Scheme>, Failure> {
+    let mut schemes: Vec<Scheme> = Vec::new();
+    for name in list.split(',').map(str::trim) {
+        let found = match name {
+            "paper" => paper_schemes().to_vec(),
+            "all" => SCHEMES.to_vec(),
+            name => vec![find_scheme(name).map_err(Failure::bad_input)?],
+        };
+        for scheme in found {
+            if !schemes.iter().any(|it| it.name == scheme.name) {
+                schemes.push(scheme);
+            }
+        }
+    }
+    Ok(schemes)
+}
+
+/// A page by its bundled name or its file.
+pub(crate) fn page(argument: &str) -> Result<Page, Failure> {
+    ::corpus::page(argument).map_err(Failure::bad_input)
+}
+
+/// `--signals`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Signals {
+    /// The client's signals place its streams
+    Obey,
+    /// The server places streams by its own knowledge of the page
+    Ignore,
+    /// The client's signals, on top of what the server knows
+    Override,
+}
+
+impl From<Signals> for SignalUse {
+    fn from(signals: Signals) -> Self {
+        match signals {
+            Signals::Obey => Self::Obey,
+            Signals::Ignore => Self::Ignore,
+            Signals::Override => Self::Override,
+        }
+    }
+}
+
+/// `--cc`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Cc {
+    /// BBR version 2
+    Bbr2,
+    /// CUBIC, RFC 9438
+    Cubic,
+    /// New Reno, RFC 9002
+    Reno,
+}
+
+impl From<Cc> for CongestionControl {
+    fn from(cc: Cc) -> Self {
+        match cc {
+            Cc::Bbr2 => Self::Bbr2,
+            Cc::Cubic => Self::Cubic,
+            Cc::Reno => Self::Reno,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_decimal_and_binary_units() {
+        assert_eq!(size("0"), Ok(0));
+        assert_eq!(size("280k"), Ok(280_000));
+        assert_eq!(size("16Ki"), Ok(16_384));
+        assert_eq!(size("1M"), Ok(1_000_000));
+        assert!(size("5x").is_err() && size("k").is_err() && size("").is_err() && size("-1").is_err());
+        assert!(size("99999999999999M").is_err());
+    }
+
+    #[test]
+    fn a_list_of_schemes_holds_each_once_and_refuses_unknown_names() {
+        let names: Vec<String> = schemes("fifo,paper,fifo").expect("known").into_iter().map(|it| it.name).collect();
+        assert_eq!(names.join(" "), "fifo rr wrr dfifo firefox p+ s+ spdyrr bucket bucket-html zeroweight");
+        assert!(schemes("fifo,nosuch").is_err());
+    }
+
+    #[test]
+    fn a_pace_is_bytes_and_milliseconds() {
+        assert_eq!(pace("1400/10"), Ok(Pace::PAPER));
+        assert!(pace("1400").is_err() && pace("0/10").is_err() && pace("1400/0").is_err());
+    }
+}
