@@ -224,3 +224,27 @@ fn every_recording_at_hand_becomes_a_sound_page() {
     }
     assert!(imported >= 90, "{imported}");
 }
+
+proptest::proptest! {
+    /// Whatever is in a file, it is a page or one line of error.
+    #[test]
+    fn damaged_files_are_refused_without_panic(
+        place in 0_usize..20_000, length in 0_usize..40, with in "[0-9eE.:,\"a-z{}\\[\\]-]{0,12}"
+    ) {
+        let log = devtools_log().to_string();
+        let page = corpus::bundled_text("davies-meenan").unwrap();
+        for text in [include_str!("data/package-page.json"), log.as_str(), page] {
+            let mut damaged = text.as_bytes().to_vec();
+            let start = place % damaged.len();
+            let end = (start + length).min(damaged.len());
+            damaged.splice(start..end, with.bytes());
+            let damaged = String::from_utf8_lossy(&damaged);
+            if let Err(error) = import_text(&damaged, label()) {
+                proptest::prop_assert!(!error.to_string().contains('\n'));
+            }
+            if let Err(error) = Page::parse(&damaged, "damaged.json") {
+                proptest::prop_assert!(!error.to_string().contains('\n'));
+            }
+        }
+    }
+}
