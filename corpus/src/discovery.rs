@@ -41,7 +41,7 @@ pub fn depth(page: &Page) -> usize {
 }
 
 /// Nodes: 0..n the discovery of a resource, n..2n its application, then the stylesheets applied up to
-/// each render-blocking one, then the turns of the main thread, then DOMContentLoaded.
+/// each render-blocking one, then the turns of the main thread, then `DOMContentLoaded`.
 struct Graph {
     waits_for: Vec<Vec<usize>>,
 }
@@ -181,7 +181,7 @@ impl PageResource {
         self.kind == PageKind::Css && self.critical
     }
 
-    /// A script that DOMContentLoaded waits for (a module is deferred).
+    /// A script that `DOMContentLoaded` waits for (a module is deferred).
     pub fn holds_dom_ready(&self) -> bool {
         self.kind == PageKind::Js
             && matches!(self.script, Some(Script::Sync | Script::Defer | Script::Module))

@@ -3,10 +3,13 @@
 pub mod bundled;
 pub mod check;
 pub mod discovery;
+pub mod import;
 pub mod page;
 pub mod read;
+pub mod stats;
 
 pub use bundled::{bundled, bundled_names, bundled_text};
 pub use check::{Problem, check};
 pub use page::{Page, PageResource};
 pub use read::{PageError, page};
+pub use stats::{Stats, stats};

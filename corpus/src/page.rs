@@ -280,7 +280,7 @@ pub enum Event {
     Exec,
     /// Script `of`'s execution has ended.
     Timer,
-    /// DOMContentLoaded: the document and all sync and defer scripts are applied.
+    /// `DOMContentLoaded`: the document and all sync and defer scripts are applied.
     Dcl,
     /// The load event.
     Load,

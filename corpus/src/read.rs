@@ -115,8 +115,9 @@ impl Page {
 
 /// The page that a user names: a path if it contains `/` or ends in `.json`, otherwise a bundled page.
 pub fn page(argument: &str) -> Result<Page, PageError> {
-    if argument.contains('/') || argument.ends_with(".json") {
-        return Page::load(Path::new(argument));
+    let path = Path::new(argument);
+    if argument.contains('/') || path.extension().is_some_and(|it| it == "json") {
+        return Page::load(path);
     }
     bundled::bundled(argument).cloned().ok_or_else(|| PageError::Unknown {
         name: argument.to_owned(),

@@ -363,6 +363,14 @@ fn the_davies_meenan_page_is_requested_in_the_order_of_the_figure() {
     }
 }
 
+#[test]
+fn every_bundled_page_is_played_to_its_end() {
+    for name in corpus::bundled_names() {
+        let page = Arc::new(corpus::bundled(name).unwrap().clone());
+        assert_eq!(play(&page, 7, false).len(), page.resources.len(), "{name}");
+    }
+}
+
 /// Plays `page` over a network of random, seeded speed. Returns (time, resource) of each discovery.
 /// `reverse` reports what falls into one instant in reverse order.
 fn play(page: &Arc<Page>, seed: u64, reverse: bool) -> Vec<(u64, usize)> {

@@ -1,0 +1,213 @@
+//! Pages of npm and Debian packages, recorded in Chromium over HTTP/3 on one machine.
+
+use super::{ImportError, Imported, Label, finish, merge_fetches, mime_for, plain_resource};
+use crate::page::{
+    BrowserPriority, Event, Origin, Page, PageKind, PageResource, Party, Script, SourceKind,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// An image of at least this share of the viewport is a hero.
+const HERO_SHARE_MIN: f64 = 0.05;
+
+#[derive(Deserialize)]
+struct Recording {
+    page: String,
+    viewport: [u32; 2],
+    #[serde(default)]
+    ext: u64,
+    res: Vec<Fetch>,
+}
+
+/// Times in milliseconds from the navigation; `off` and `end` in decoded bytes of the parent.
+#[derive(Deserialize)]
+struct Fetch {
+    id: usize,
+    url: String,
+    #[serde(rename = "type")]
+    used_as: String,
+    mime: String,
+    enc: u64,
+    dec: u64,
+    u: u8,
+    inc: u8,
+    #[serde(default)]
+    disc: f64,
+    #[serde(default)]
+    fin: f64,
+    rb: Option<String>,
+    js: Option<Script>,
+    head: Option<u8>,
+    vp: Option<Visible>,
+    lcp: Option<u8>,
+    #[serde(default)]
+    exec_ms: f64,
+    #[serde(default)]
+    cssparse_ms: f64,
+    trig: Cause,
+}
+
+#[derive(Deserialize)]
+struct Visible {
+    #[serde(default)]
+    area: f64,
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct Cause {
+    on: Event,
+    #[serde(default)]
+    of: usize,
+    off: Option<u64>,
+    end: Option<u64>,
+    #[serde(default)]
+    needs: Vec<usize>,
+    #[serde(default)]
+    delay: f64,
+}
+
+/// Imports such a recording.
+pub fn package_page(value: Value, label: Label) -> Result<Imported, ImportError> {
+    let recording: Recording = serde_json::from_value(value)
+        .map_err(|error| ImportError::Format(format!("is not a package page: {error}")))?;
+    let fetches = &recording.res;
+    if let Some(index) = (0..fetches.len()).find(|&it| fetches[it].id != it) {
+        let cause = format!("res[{index}].id: is {}; it must be the index", fetches[index].id);
+        return Err(ImportError::Format(cause));
+    }
+    let (targets, repeated) = merge_fetches(fetches.iter().map(|it| it.url.as_str()));
+    let mut firsts: Vec<&Fetch> = Vec::new();
+    for (fetch, &target) in fetches.iter().zip(&targets) {
+        if target == firsts.len() {
+            firsts.push(fetch);
+        }
+    }
+    let mut resources = Vec::new();
+    for (id, fetch) in firsts.iter().enumerate() {
+        resources.push(resource(id, fetch, &targets)?);
+    }
+    set_delays(&mut resources, &firsts);
+    let (name, source) = label.into_source(SourceKind::Recorded);
+    let host = recording.page.split('/').nth(2).unwrap_or_default();
+    let host = host.split(':').next().unwrap_or_default().to_owned();
+    let page = Page {
+        format: crate::check::FORMAT.to_owned(),
+        name,
+        source,
+        viewport: recording.viewport,
+        origins: vec![Origin { host, party: Party::First }],
+        resources,
+    };
+    finish(page, notes(recording.ext, repeated))
+}
+
+fn notes(external: u64, repeated: usize) -> Vec<String> {
+    let mut notes = vec![
+        "wait_ms is 0: the recording's server was on the same machine".to_owned(),
+        "delays after stylesheets and scripts are what remains of the recorded time when the \
+         main thread's work is taken off"
+            .to_owned(),
+        "the work of inline scripts is left out".to_owned(),
+    ];
+    if external > 0 {
+        notes.push(format!("{external} references to other hosts were blocked and are left out"));
+    }
+    if repeated > 0 {
+        notes.push(format!(
+            "{repeated} repeated fetches of a URL are left out: a cache answers them"
+        ));
+    }
+    notes
+}
+
+fn resource(id: usize, fetch: &Fetch, targets: &[usize]) -> Result<PageResource, ImportError> {
+    let mime = mime_for(&fetch.mime, &fetch.used_as, &fetch.url);
+    let mut it = plain_resource(id, fetch.url.clone(), mime, fetch.enc);
+    it.decoded_bytes = Some(fetch.dec);
+    it.browser = Some(BrowserPriority { urgency: fetch.u, incremental: fetch.inc != 0 });
+    it.in_head = fetch.head == Some(1);
+    let code = matches!(it.kind, PageKind::Css | PageKind::Js);
+    if code {
+        it.exec_ms = fetch.exec_ms + fetch.cssparse_ms;
+        it.critical = matches!(fetch.rb.as_deref(), Some("Blocking" | "InBodyParserBlocking"));
+    }
+    if it.kind == PageKind::Js {
+        it.script = Some(fetch.js.unwrap_or(Script::Async));
+    }
+    it.hero = it.kind == PageKind::Image && is_hero(fetch);
+    it.above_fold = id == 0 || code && it.critical || it.kind == PageKind::Font || it.hero;
+    set_trigger(&mut it, fetch, targets)?;
+    Ok(it)
+}
+
+/// The largest contentful paint's image, or a large one that is no background.
+fn is_hero(fetch: &Fetch) -> bool {
+    let large = fetch.vp.as_ref().is_some_and(|it| it.kind != "bg" && it.area >= HERO_SHARE_MIN);
+    fetch.lcp == Some(1) || large
+}
+
+fn set_trigger(it: &mut PageResource, fetch: &Fetch, targets: &[usize]) -> Result<(), ImportError> {
+    if it.id == 0 {
+        return Ok(());
+    }
+    let target = |of: usize| {
+        targets.get(of).copied().ok_or_else(|| {
+            ImportError::Format(format!(
+                "res[{}].trig: refers to {of}, which is not there",
+                fetch.id
+            ))
+        })
+    };
+    let cause = &fetch.trig;
+    it.trigger.on = cause.on;
+    it.trigger.of = if cause.on == Event::StyleApplied { 0 } else { target(cause.of)? };
+    it.trigger.delay_ms = cause.delay.max(0.0);
+    if cause.on == Event::Bytes {
+        it.trigger.byte = cause.end.or(cause.off).or(Some(0));
+    }
+    let mut needs = cause.needs.iter().map(|&id| target(id)).collect::<Result<Vec<_>, _>>()?;
+    needs.sort_unstable();
+    needs.dedup();
+    it.trigger.needs = needs;
+    Ok(())
+}
+
+/// The recorded delays run from the arrival of what is needed. A page's delays run from its
+/// application, so the time on the main thread is taken off.
+fn set_delays(resources: &mut [PageResource], fetches: &[&Fetch]) {
+    let begun: Vec<(f64, f64)> = executions(resources, fetches);
+    for id in 1..resources.len() {
+        let trigger = &resources[id].trigger;
+        let needed = trigger.needs.iter().map(|&it| begun[it].1);
+        let event = match trigger.on {
+            Event::CssApplied => begun[trigger.of].1,
+            Event::Exec => begun[trigger.of].0,
+            Event::StyleApplied => 0.0,
+            _ => continue,
+        };
+        let sheets = resources.iter().filter(|it| it.blocks_rendering());
+        let sheets = sheets.filter(|it| trigger.on == Event::StyleApplied || it.id < trigger.of);
+        let styled = sheets.map(|it| begun[it.id].1).filter(|_| trigger.on != Event::Exec);
+        let met = needed.chain(styled).fold(event, f64::max);
+        let delay_ms = (fetches[id].disc - met).max(0.0);
+        resources[id].trigger.delay_ms = (delay_ms * 10.0).round() / 10.0;
+    }
+}
+
+/// (begin, end) of each execution, from the recorded arrivals: in the document's order for what is
+/// critical, at once for the rest.
+fn executions(resources: &[PageResource], fetches: &[&Fetch]) -> Vec<(f64, f64)> {
+    let mut idle_ms: f64 = 0.0;
+    let mut spans = Vec::new();
+    for (it, fetch) in resources.iter().zip(fetches) {
+        let ordered = it.critical && it.id != 0 && it.trigger.on == Event::Bytes;
+        let begin_ms = if ordered { fetch.fin.max(idle_ms) } else { fetch.fin };
+        let end_ms = begin_ms + it.exec_ms;
+        if ordered {
+            idle_ms = end_ms;
+        }
+        spans.push((begin_ms, end_ms));
+    }
+    spans
+}

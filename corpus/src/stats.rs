@@ -1,0 +1,122 @@
+//! What a set of pages is made of.
+
+use crate::discovery;
+use crate::page::{Page, SourceKind};
+use serde::Serialize;
+
+/// The document of `utmost corpus stats`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stats {
+    /// How many pages.
+    pub pages: usize,
+    /// How many of each source.
+    pub by_source: BySource,
+    /// Resources of a page.
+    pub resources: Spread,
+    /// Body bytes of a page on the wire.
+    pub bytes: Spread,
+    /// The pages, in the order given.
+    pub rows: Vec<Row>,
+}
+
+/// How many pages of each source.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names of the page format")]
+pub struct BySource {
+    pub recorded: usize,
+    pub imported: usize,
+    pub generated: usize,
+    pub hand: usize,
+}
+
+/// The least, the middle and the greatest of some values; zeros of none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Spread {
+    pub min: u64,
+    /// Of an even number of values, the mean of the middle two.
+    pub median: f64,
+    pub max: u64,
+}
+
+/// One page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// How it was made.
+    pub source: SourceKind,
+    /// How many resources it has.
+    pub resources: usize,
+    /// Body bytes on the wire.
+    pub bytes: u64,
+    /// Resources in the above-the-fold set.
+    pub atf_resources: usize,
+    /// Discoveries that follow one another until the last resource is known; 0: a document alone.
+    pub depth: usize,
+}
+
+/// Counts. The pages must be checked.
+pub fn stats<'a>(pages: impl IntoIterator<Item = &'a Page>) -> Stats {
+    let rows: Vec<Row> = pages.into_iter().map(row).collect();
+    let of = |source| rows.iter().filter(|it| it.source == source).count();
+    Stats {
+        pages: rows.len(),
+        by_source: BySource {
+            recorded: of(SourceKind::Recorded),
+            imported: of(SourceKind::Imported),
+            generated: of(SourceKind::Generated),
+            hand: of(SourceKind::Hand),
+        },
+        resources: spread(rows.iter().map(|it| it.resources as u64)),
+        bytes: spread(rows.iter().map(|it| it.bytes)),
+        rows,
+    }
+}
+
+fn row(page: &Page) -> Row {
+    Row {
+        name: page.name.clone(),
+        source: page.source.kind,
+        resources: page.resources.len(),
+        bytes: page.resources.iter().fold(0, |sum, it| it.bytes.saturating_add(sum)),
+        atf_resources: page.resources.iter().filter(|it| it.above_fold).count(),
+        depth: discovery::depth(page),
+    }
+}
+
+fn spread(values: impl Iterator<Item = u64>) -> Spread {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    let (Some(&min), Some(&max)) = (values.first(), values.last()) else {
+        return Spread::default();
+    };
+    let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+    Spread { min, median: f64::midpoint(low as f64, high as f64), max }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_an_even_number_is_the_mean_of_the_middle_two() {
+        assert_eq!(spread([7, 1, 4, 2].into_iter()), Spread { min: 1, median: 3.0, max: 7 });
+        assert_eq!(spread([7, 1, 4].into_iter()), Spread { min: 1, median: 4.0, max: 7 });
+        assert_eq!(spread([].into_iter()), Spread::default());
+    }
+
+    #[test]
+    fn the_davies_meenan_page_is_counted() {
+        let page = crate::bundled("davies-meenan").unwrap();
+        let text = serde_json::to_string(&stats([page])).unwrap();
+        assert_eq!(
+            text,
+            "{\"pages\":1,\"by_source\":{\"recorded\":0,\"imported\":0,\"generated\":0,\"hand\":1},\
+             \"resources\":{\"min\":9,\"median\":9.0,\"max\":9},\
+             \"bytes\":{\"min\":1580000,\"median\":1580000.0,\"max\":1580000},\
+             \"rows\":[{\"name\":\"davies-meenan\",\"source\":\"hand\",\"resources\":9,\
+             \"bytes\":1580000,\"atf_resources\":5,\"depth\":2}]}"
+        );
+    }
+}
