@@ -69,7 +69,9 @@ fuzz_target!(|operations: Vec<Operation>| {
         let is_ready = |element: Element| ready.get(&element) == Some(&true);
         match tree.pick() {
             Some(picked) => assert!(is_ready(Element::Stream(picked))),
-            None => assert!(!ready.keys().any(|it| matches!(it, Element::Stream(_)) && is_ready(*it))),
+            None => {
+                assert!(!ready.keys().any(|it| matches!(it, Element::Stream(_)) && is_ready(*it)))
+            }
         }
     }
 });

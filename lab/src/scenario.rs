@@ -5,7 +5,7 @@
 //! available `wait_slots` after its request; a response that is sent whole is closed.
 
 use schedulers::{Kind, Resource, Scheduler, Scheme, StreamId};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 use thiserror::Error;
@@ -93,7 +93,7 @@ pub struct ScenarioResource {
 }
 
 /// Packets of one stream in consecutive slots. In JSON: `[first_slot, stream, packets, last_bytes]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(from = "(u64, u64, u64, u64)", into = "(u64, u64, u64, u64)")]
 pub struct Run {
     /// Slot of the first packet.
@@ -229,6 +229,21 @@ impl ScenarioResource {
     }
 }
 
+/// What `utmost order --json` prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Orders {
+    /// The scenario's name.
+    pub scenario: String,
+    /// Its runs by scheme.
+    pub orders: BTreeMap<String, Vec<Run>>,
+}
+
+/// Schedules a scenario under each of `schemes`.
+pub fn orders(scenario: &Scenario, schemes: &[Scheme]) -> Orders {
+    let order = |scheme: &Scheme| (scheme.name.clone(), run(scenario, scheme));
+    Orders { scenario: scenario.name.clone(), orders: schemes.iter().map(order).collect() }
+}
+
 /// Schedules a scenario under `scheme`: the runs in the order of their slots.
 pub fn run(scenario: &Scenario, scheme: &Scheme) -> Vec<Run> {
     let mut playing = Playing::new(scenario, scheme);
@@ -355,6 +370,16 @@ mod tests {
     fn a_response_takes_the_wire_when_it_is_ready() {
         assert_eq!(order(TWO, "dfifo"), "[[0,0,2,1400],[2,4,1,1400],[3,0,1,200]]");
         assert_eq!(order(TWO, "fifo"), "[[0,0,3,200],[3,4,1,1400]]");
+    }
+
+    #[test]
+    fn orders_are_named_by_their_schemes() {
+        let scenario = Scenario::parse(TWO, "two.json").unwrap();
+        let schemes = [find_scheme("fifo").unwrap(), find_scheme("dfifo").unwrap()];
+        assert_eq!(
+            serde_json::to_string(&orders(&scenario, &schemes)).unwrap(),
+            r#"{"scenario":"two","orders":{"dfifo":[[0,0,2,1400],[2,4,1,1400],[3,0,1,200]],"fifo":[[0,0,3,200],[3,4,1,1400]]}}"#
+        );
     }
 
     #[test]
