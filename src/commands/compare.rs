@@ -1,0 +1,148 @@
+//! `utmost compare`: a study.
+
+mod files;
+
+use crate::failure::Failure;
+use crate::output::number;
+use crate::{output, values};
+use clap::ValueEnum;
+use lab::network::Network;
+use lab::study::{Engine, Plan, Study, StudyError};
+use schedulers::{Scheme, find_scheme};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Load pages under several schemes and compare them
+///
+/// A study: every page under every scheme. `rr` is always run, as the baseline: a speedup is its
+/// ByteIndex divided by the scheme's.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost compare davies-meenan --schemes paper --out out\n  \
+utmost compare gentelella-index agency-index --schemes all --engine wire --send-buffer 0,280k --json")]
+pub(crate) struct Arguments {
+    /// Pages: bundled names, or files
+    #[arg(required = true, value_name = "PAGE")]
+    pages: Vec<String>,
+    /// Schemes, separated by commas; `paper` and `all` stand for several
+    #[arg(long, value_name = "LIST", default_value = "paper")]
+    schemes: String,
+    /// How pages are loaded
+    #[arg(long, value_enum, default_value = "ideal")]
+    engine: EngineName,
+    /// The network: paper, 2g, 3g, cable, or a TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "paper")]
+    network: String,
+    /// Send buffers, separated by commas
+    #[arg(long, value_name = "LIST", default_value = "0", value_delimiter = ',', value_parser = values::size)]
+    send_buffer: Vec<u64>,
+    /// Congestion control, on the wire
+    #[arg(long, value_enum, default_value = "bbr2")]
+    cc: values::Cc,
+    /// Loads at a time [default: the number of cores; on the wire, where loads mostly wait, 16]
+    #[arg(long)]
+    jobs: Option<NonZeroUsize>,
+    /// Write tables, figures and the report into this directory
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Keep the qlogs, in OUT/qlogs
+    #[arg(long, requires = "out")]
+    keep_qlogs: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum EngineName {
+    /// No transport, one packet a tick: exact, and done in no time
+    Ideal,
+    /// The real server and client over UDP on loopback, in real time
+    Wire,
+}
+
+const WIRE_JOBS: usize = 16;
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let plan = plan(arguments)?;
+    let bar = output::progress(plan.loads(), "page loads");
+    let study = lab::study::run(&plan, output::provenance(), &|| bar.inc(1)).map_err(|error| match error {
+        StudyError::NotOnTheWire(_) => Failure::bad_input(error),
+        _ => Failure::elsewhere(error),
+    })?;
+    bar.finish_and_clear();
+    if let Some(folder) = &arguments.out {
+        let report = files::write(&plan, &study, folder)?;
+        if !arguments.json {
+            show(&study)?;
+            output::line(&format!("report: {}", report.display()))?;
+        }
+    } else if !arguments.json {
+        show(&study)?;
+    }
+    if arguments.json {
+        output::json(&study)?;
+    }
+    match study.runs.iter().find(|it| !it.completed) {
+        Some(run) => Err(Failure::Elsewhere(format!("page {} under {} did not complete", run.page, run.scheme))),
+        None => Ok(()),
+    }
+}
+
+fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
+    let mut pages = Vec::new();
+    for argument in &arguments.pages {
+        pages.push(Arc::new(values::page(argument)?));
+    }
+    let network = Network::find(&arguments.network).map_err(Failure::bad_input)?;
+    let (engine, default_jobs) = match arguments.engine {
+        EngineName::Ideal => (Engine::Ideal, std::thread::available_parallelism().map_or(1, NonZeroUsize::get)),
+        EngineName::Wire => (Engine::Wire, WIRE_JOBS),
+    };
+    let kept = arguments.out.as_ref().filter(|_| arguments.keep_qlogs).map(|it| it.join("qlogs"));
+    Ok(Plan {
+        pages,
+        schemes: with_baseline(values::schemes(&arguments.schemes)?)?,
+        engine,
+        network,
+        send_buffers_bytes: arguments.send_buffer.clone(),
+        congestion_control: arguments.cc.into(),
+        jobs: arguments.jobs.map_or(default_jobs, NonZeroUsize::get),
+        qlog_dir: kept,
+    })
+}
+
+fn with_baseline(schemes: Vec<Scheme>) -> Result<Vec<Scheme>, Failure> {
+    if schemes.iter().any(|it| it.name == "rr") {
+        return Ok(schemes);
+    }
+    let mut all = vec![find_scheme("rr").map_err(Failure::bad_input)?];
+    all.extend(schemes);
+    Ok(all)
+}
+
+fn show(study: &Study) -> Result<(), Failure> {
+    let several_buffers = study.summary.iter().any(|it| it.send_buffer_bytes != study.summary[0].send_buffer_bytes);
+    let rows = study.summary.iter().map(|row| {
+        let indices = |pick: fn(&lab::study::RunRecord) -> Option<f64>| {
+            let runs = study.runs.iter();
+            let same = runs.filter(|it| it.scheme == row.scheme && it.send_buffer_bytes == row.send_buffer_bytes);
+            let values: Vec<f64> = same.filter_map(pick).collect();
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let name = if several_buffers { format!("{} {}", row.scheme, row.send_buffer_bytes) } else { row.scheme.clone() };
+        vec![
+            name,
+            row.pages.to_string(),
+            number(indices(|it| it.byte_index.all), 0),
+            number(indices(|it| it.byte_index.atf), 0),
+            number(row.mean_speedup.all, 2),
+            number(row.mean_speedup.atf, 2),
+            number(row.best_page_speedup.atf, 2),
+            number(row.worst_page_speedup.atf, 2),
+        ]
+    });
+    let header =
+        ["scheme", "pages", "index all ms", "index ATF ms", "speedup all", "speedup ATF", "best ATF", "worst ATF"];
+    output::line(&output::table(&header, &[], rows).to_string())
+}

@@ -1,0 +1,158 @@
+//! `utmost play`: one page load.
+
+use crate::failure::Failure;
+use crate::output::number;
+use crate::{output, values};
+use ::client::event_loop::{PlayError, play};
+use ::client::{Options, Outcome, Verify};
+use ::corpus::Page;
+use ::server::Options as ServerOptions;
+use lab::study::{FORMAT, RunRecord, Study};
+use lab::{Load, wire};
+use qlog_tools::reader::read_file;
+use schedulers::{Scheme, find_scheme};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Play a page back once, and show when each resource came
+///
+/// Without --server the page is loaded from a server of its own, in this process, which sends in the
+/// order of the same scheme.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost play gentelella-index --scheme bucket-html\n  \
+utmost play page.json --server 127.0.0.1:4433 --insecure --qlog logs --json")]
+pub(crate) struct Arguments {
+    /// A page: a bundled name, or a file
+    page: String,
+    /// The server to load from
+    #[arg(long, value_name = "ADDR:PORT")]
+    server: Option<SocketAddr>,
+    /// Trust the certificate authorities in this file (PEM)
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    ca: Option<PathBuf>,
+    /// Trust any certificate
+    #[arg(long)]
+    insecure: bool,
+    /// The scheme whose client half decides what is signalled
+    #[arg(long, value_name = "NAME")]
+    scheme: Option<String>,
+    /// Keep the qlog in this directory
+    #[arg(long, value_name = "DIR")]
+    qlog: Option<PathBuf>,
+    /// Write the bodies below this directory, at the paths of their URLs
+    #[arg(long, value_name = "DIR", requires = "server")]
+    bodies: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let page = Arc::new(values::page(&arguments.page)?);
+    let scheme = arguments.scheme.as_deref().map(find_scheme).transpose().map_err(Failure::bad_input)?;
+    let scratch = tempfile::tempdir().map_err(Failure::elsewhere)?;
+    let logs = arguments.qlog.clone().unwrap_or_else(|| scratch.path().to_owned());
+    std::fs::create_dir_all(&logs)
+        .map_err(|error| Failure::BadInput(format!("{}: {error}; --qlog takes a directory", logs.display())))?;
+    let (load, problems) = match arguments.server {
+        Some(server) => from_server(arguments, &page, server, scheme.clone(), &logs)?,
+        None => (from_own_server(&page, scheme.clone(), &logs)?, Vec::new()),
+    };
+    let run = RunRecord {
+        page: page.name.clone(),
+        scheme: scheme.map_or_else(String::new, |it| it.name),
+        engine: "wire",
+        network: "loopback".to_owned(),
+        ..RunRecord::of_load(&page, &load)
+    };
+    show(arguments, run, load)?;
+    match problems.first() {
+        None => Ok(()),
+        Some(first) => Err(Failure::Elsewhere(format!("{first} ({} such problems)", problems.len()))),
+    }
+}
+
+fn from_own_server(page: &Arc<Page>, scheme: Option<Scheme>, logs: &Path) -> Result<Load, Failure> {
+    let scheme = scheme.map_or_else(|| find_scheme("rr"), Ok).map_err(Failure::bad_input)?;
+    let options = ServerOptions { qlog_dir: Some(logs.to_owned()), ..ServerOptions::new(scheme) };
+    wire::load(page, options, logs).map_err(Failure::elsewhere)
+}
+
+fn from_server(
+    arguments: &Arguments,
+    page: &Arc<Page>,
+    server: SocketAddr,
+    scheme: Option<Scheme>,
+    logs: &Path,
+) -> Result<(Load, Vec<String>), Failure> {
+    let log = logs.join("client.sqlog");
+    let verify = match &arguments.ca {
+        Some(file) => Verify::Authorities(file.clone()),
+        None if arguments.insecure => Verify::Nobody,
+        None => Verify::System,
+    };
+    let options = Options {
+        scheme,
+        verify,
+        qlog_file: Some(log.clone()),
+        keep_bodies: arguments.bodies.is_some(),
+        ..Options::default()
+    };
+    let outcome = play(Arc::clone(page), server, &options).map_err(|error| match error {
+        PlayError::Connect(::client::ConnectError::Authorities(_)) => Failure::bad_input(error),
+        _ => Failure::elsewhere(error),
+    })?;
+    if let Some(folder) = &arguments.bodies {
+        write_bodies(page, &outcome, folder)?;
+    }
+    let problems = outcome.problems.iter().map(|it| format!("{server}: {it}")).collect();
+    let timeline = read_file(&log).map_err(Failure::elsewhere)?.timeline;
+    Ok((Load { completed: outcome.completed, timeline }, problems))
+}
+
+/// Writes the bodies that came; a URL whose path leads out of the folder is refused.
+fn write_bodies(page: &Page, outcome: &Outcome, folder: &Path) -> Result<(), Failure> {
+    for (resource, body) in &outcome.bodies {
+        let url = &page.resources[*resource].url;
+        let relative = Path::new(url.trim_start_matches('/').split(['?', '#']).next().unwrap_or_default());
+        if !relative.components().all(|it| matches!(it, std::path::Component::Normal(_))) {
+            return Err(Failure::BadInput(format!("{url}: not a path below --bodies")));
+        }
+        let mut path = folder.join(relative);
+        if url.ends_with('/') {
+            path.push("index.html");
+        }
+        let unwritable = |error| Failure::Elsewhere(format!("{}: {error}", path.display()));
+        std::fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(unwritable)?;
+        std::fs::write(&path, body).map_err(unwritable)?;
+    }
+    Ok(())
+}
+
+fn show(arguments: &Arguments, run: RunRecord, load: Load) -> Result<(), Failure> {
+    if arguments.json {
+        let provenance = output::provenance();
+        return output::json(&Study { format: FORMAT, provenance, runs: vec![run], summary: Vec::new(), loads: vec![load] });
+    }
+    let rows = run.resources.iter().map(|it| {
+        let ms = |value| number(value, 1);
+        vec![
+            it.id.to_string(),
+            it.url.clone(),
+            ms(Some(it.requested_ms)),
+            ms(it.first_byte_ms),
+            ms(it.complete_ms),
+            it.bytes.to_string(),
+        ]
+    });
+    let header = ["id", "url", "requested ms", "first byte ms", "complete ms", "bytes"];
+    output::line(&output::table(&header, &[1], rows).to_string())?;
+    let index = run.byte_index;
+    output::line(&format!(
+        "ByteIndex {} ms, above the fold {} ms; all there after {:.1} ms",
+        number(index.all, 1),
+        number(index.atf, 1),
+        run.duration_ms
+    ))
+}
