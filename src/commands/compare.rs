@@ -1,6 +1,6 @@
 //! `utmost compare`: a study.
 
-mod files;
+
 
 use crate::failure::Failure;
 use crate::output::number;
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     })?;
     bar.finish_and_clear();
     if let Some(folder) = &arguments.out {
-        let report = files::write(&plan, &study, folder)?;
+        let report = folder.join("report.html");
         if !arguments.json {
             show(&study)?;
             output::line(&format!("report: {}", report.display()))?;
