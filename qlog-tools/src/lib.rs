@@ -4,5 +4,7 @@
 //! from a log by [`reader`], or filled in memory by whoever saw the frames.
 
 pub mod byte_index;
+pub mod figures;
 pub mod reader;
+pub mod report;
 pub mod timeline;

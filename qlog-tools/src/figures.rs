@@ -1,0 +1,114 @@
+//! Figures as SVG: light when saved alone, following the reader's light or dark scheme when
+//! embedded in a report (the report's style sheet overrides the classes `ink`, `muted`, `grid`,
+//! `track` and `paper`). [`png`] turns them into pictures.
+
+pub mod axis;
+pub mod blocks;
+pub mod byte_index_curve;
+mod legend;
+pub mod palette;
+pub mod png;
+pub mod ribbon;
+mod svg;
+pub mod table;
+
+pub use byte_index_curve::{Curve, Curves};
+pub use ribbon::{RibbonRow, Ribbons};
+use schedulers::Kind;
+pub use table::Table;
+
+/// One resource of a page, as figures name and colour it. The figures' order is request order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageResource {
+    /// Its URL, as in the timelines' transfers.
+    pub url: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// Whether it belongs to the ATF set.
+    pub above_fold: bool,
+    /// Its body bytes, when known.
+    pub body_bytes: Option<u64>,
+}
+
+impl PageResource {
+    /// The last part of the path: what a legend has room for.
+    pub fn short_name(&self) -> &str {
+        let path = self.url.split(['?', '#']).next().unwrap_or_default();
+        let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        if last.is_empty() { "/" } else { last }
+    }
+}
+
+/// A number of milliseconds as a reader wants it: `7.3`, `1506`, `21,589`.
+pub(crate) fn milliseconds_text(value_ms: f64) -> String {
+    if value_ms.abs() < 10.0 {
+        return format!("{value_ms:.1}");
+    }
+    let digits = format!("{:.0}", value_ms.abs());
+    let sign = if value_ms < 0.0 { "-" } else { "" };
+    if digits.len() <= 4 {
+        return format!("{sign}{digits}");
+    }
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{sign}{grouped}")
+}
+
+/// A number of bytes with a decimal unit: `940 B`, `29.4 kB`, `7.40 MB`.
+pub(crate) fn bytes_text(bytes: u64) -> String {
+    let value = bytes as f64;
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", value / 1e3),
+        _ => format!("{:.2} MB", value / 1e6),
+    }
+}
+
+/// The kind as pages write it.
+pub(crate) fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Html => "html",
+        Kind::Css => "css",
+        Kind::Js => "js",
+        Kind::Font => "font",
+        Kind::Image => "image",
+        Kind::Media => "media",
+        Kind::Xhr => "xhr",
+        Kind::Other => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        let texts: Vec<String> =
+            [7.25, 42.0, 1506.4, 21_589.0, -12_345_678.0].map(milliseconds_text).into();
+        assert_eq!(texts, ["7.2", "42", "1506", "21,589", "-12,345,678"]);
+        assert_eq!([940, 29_400, 7_400_000].map(bytes_text), ["940 B", "29.4 kB", "7.40 MB"]);
+    }
+
+    #[test]
+    fn a_short_name_is_the_last_part_of_the_path() {
+        let name = |url: &str| {
+            let resource = PageResource {
+                url: url.to_owned(),
+                kind: Kind::Html,
+                above_fold: false,
+                body_bytes: None,
+            };
+            resource.short_name().to_owned()
+        };
+        assert_eq!(name("https://a.test/x/hero.jpg?w=3#f"), "hero.jpg");
+        assert_eq!(name("/"), "/");
+        assert_eq!(name("/news/"), "news");
+        assert_eq!(name("stream 4"), "stream 4");
+    }
+}

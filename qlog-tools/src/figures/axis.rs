@@ -1,0 +1,94 @@
+//! The horizontal axis: what it counts, and where its ticks are.
+
+/// What a ribbon's width means.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Axis {
+    /// Milliseconds since the run's first request.
+    #[default]
+    Time,
+    /// STREAM frames, each as wide as any other (as qvis draws them).
+    Frames,
+    /// Stream bytes, retransmissions included.
+    Bytes,
+}
+
+/// A tick: where, in the axis' own unit, and what it says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tick {
+    /// In milliseconds, frames or bytes.
+    pub value: f64,
+    /// Without the unit, which stands in the title.
+    pub label: String,
+}
+
+impl Axis {
+    /// Between five and ten round ticks from 0 to `end`, and the axis' title with its unit.
+    pub fn ticks(self, end: f64) -> (Vec<Tick>, String) {
+        let (unit, title) = match self {
+            Self::Time if end >= 10_000.0 => (1000.0, "time since the first request (s)"),
+            Self::Time => (1.0, "time since the first request (ms)"),
+            Self::Frames => (1.0, "STREAM frames"),
+            Self::Bytes if end >= 1e6 => (1e6, "stream bytes (MB)"),
+            Self::Bytes => (1e3, "stream bytes (kB)"),
+        };
+        let step = round_step(end / unit / 6.0);
+        let decimals = usize::from(step < 1.0) + usize::from(step < 0.1);
+        let ticks = (0..100_u32)
+            .map(|count| f64::from(count) * step)
+            .take_while(|value| value * unit <= end * 1.000_001)
+            .map(|value| Tick { value: value * unit, label: format!("{value:.decimals$}") })
+            .collect();
+        (ticks, title.to_owned())
+    }
+}
+
+/// The nearest 1, 2 or 5 times a power of ten.
+fn round_step(rough: f64) -> f64 {
+    if !rough.is_finite() || rough <= 0.0 {
+        return 1.0;
+    }
+    let power = 10_f64.powf(rough.log10().floor());
+    let factor = rough / power;
+    let round = if factor < 1.5 {
+        1.0
+    } else if factor < 3.5 {
+        2.0
+    } else if factor < 7.5 {
+        5.0
+    } else {
+        10.0
+    };
+    (round * power).max(0.01)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: Axis, end: f64) -> (String, String) {
+        let (ticks, title) = axis.ticks(end);
+        (ticks.into_iter().map(|tick| tick.label).collect::<Vec<_>>().join(" "), title)
+    }
+
+    #[test]
+    fn ticks_are_round_and_carry_a_unit() {
+        let time = "time since the first request";
+        assert_eq!(
+            labels(Axis::Time, 2810.0),
+            ("0 500 1000 1500 2000 2500".to_owned(), format!("{time} (ms)"))
+        );
+        assert_eq!(
+            labels(Axis::Time, 61_000.0),
+            ("0 10 20 30 40 50 60".to_owned(), format!("{time} (s)"))
+        );
+        assert_eq!(labels(Axis::Bytes, 390_000.0).0, "0 50 100 150 200 250 300 350");
+        assert_eq!(labels(Axis::Bytes, 2_900_000.0).0, "0.0 0.5 1.0 1.5 2.0 2.5");
+        assert_eq!(labels(Axis::Frames, 280.0).0, "0 50 100 150 200 250");
+    }
+
+    #[test]
+    fn an_empty_axis_has_one_tick() {
+        assert_eq!(labels(Axis::Frames, 0.0).0, "0");
+        assert_eq!(labels(Axis::Time, f64::NAN).0, "");
+    }
+}

@@ -1,0 +1,217 @@
+//! Progress over time: the share of bytes in fully downloaded resources (the paper's Figure 11).
+//! The area above a curve is its `ByteIndex`.
+
+use std::fmt::Write as _;
+
+use super::axis::Axis;
+use super::palette::OKABE_ITO;
+use super::svg::{Style, Svg, number, shorten};
+use super::{Table, milliseconds_text};
+use crate::byte_index::CurvePoint;
+
+/// A figure with one curve a run.
+#[derive(Debug, Clone, Default)]
+pub struct Curves {
+    /// Above the figure, and its name for screen readers.
+    pub title: String,
+    /// Whose bytes: the vertical axis' title, as `ATF bytes complete`.
+    pub what: String,
+    /// The runs.
+    pub curves: Vec<Curve>,
+}
+
+/// One run.
+#[derive(Debug, Clone, Default)]
+pub struct Curve {
+    /// Usually the scheme.
+    pub label: String,
+    /// The area above; `None` when there is no index.
+    pub index_ms: Option<f64>,
+    /// A staircase, as [`crate::byte_index::completed_share`] makes it.
+    pub points: Vec<CurvePoint>,
+}
+
+const WIDTH: f64 = 1180.0;
+const MARGIN: f64 = 14.0;
+const LEFT: f64 = 74.0;
+const RIGHT: f64 = 900.0;
+const TOP: f64 = 42.0;
+const PLOT_HEIGHT: f64 = 270.0;
+const LEGEND_LINE: f64 = 21.0;
+/// Solid, dashed, dotted: the eight colours come again with the next.
+const DASHES: [&str; 4] = ["", "7 3", "2 2.5", "9 3 2 3"];
+
+impl Curves {
+    /// The figure. The legend is sorted by index, the best first.
+    pub fn svg(&self) -> String {
+        let times = self.curves.iter().flat_map(|curve| &curve.points).map(|point| point.time_ms);
+        let end_ms = times.fold(0.0, f64::max);
+        let mut svg = Svg::new();
+        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        self.draw_axes(&mut svg, end_ms);
+        let ranking = self.ranking();
+        for &place in ranking.iter().rev() {
+            self.draw_curve(&mut svg, place, end_ms);
+        }
+        svg.text(RIGHT + 66.0, TOP + 2.0, Style::PLAIN.size(10.5).muted(), "ByteIndex, best first");
+        for (line, &place) in ranking.iter().enumerate() {
+            self.draw_legend_line(&mut svg, TOP + 14.0 + line as f64 * LEGEND_LINE, place);
+        }
+        let legend = TOP + 14.0 + self.curves.len() as f64 * LEGEND_LINE;
+        svg.finish(WIDTH, (TOP + PLOT_HEIGHT + 48.0).max(legend + MARGIN), &self.title)
+    }
+
+    /// When each run had a quarter, half, three quarters, nine tenths and all of the bytes.
+    pub fn table(&self) -> Table {
+        const SHARES: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
+        let mut headings = vec!["run".to_owned(), "ByteIndex (ms)".to_owned()];
+        headings.extend(SHARES.iter().map(|share| format!("{:.0}\u{202f}% (ms)", share * 100.0)));
+        let rows = self.ranking().into_iter().map(|place| {
+            let curve = &self.curves[place];
+            let mut cells = vec![curve.label.clone(), text(curve.index_ms)];
+            cells.extend(SHARES.iter().map(|&share| {
+                // The last share is a sum of fractions and may miss 1 by rounding.
+                text(
+                    curve
+                        .points
+                        .iter()
+                        .find(|point| point.share >= share - 1e-9)
+                        .map(|point| point.time_ms),
+                )
+            }));
+            cells
+        });
+        Table {
+            caption: format!("{}: when each share was reached", self.what),
+            rows: rows.collect(),
+            headings,
+        }
+    }
+
+    /// The curves by index; those without one last.
+    fn ranking(&self) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.curves.len()).collect();
+        let index = |place: usize| self.curves[place].index_ms.unwrap_or(f64::INFINITY);
+        places.sort_by(|&one, &other| index(one).total_cmp(&index(other)));
+        places
+    }
+
+    fn draw_axes(&self, svg: &mut Svg, end_ms: f64) {
+        let bottom = TOP + PLOT_HEIGHT;
+        let grid = r##"class="grid" stroke="#d9d9d9" stroke-width="1" fill="none""##;
+        for quarter in 0..=4 {
+            let y = bottom - PLOT_HEIGHT * f64::from(quarter) / 4.0;
+            svg.path(&format!("M{LEFT} {}H{RIGHT}", number(y)), grid, "");
+            let label = format!("{}\u{202f}%", quarter * 25);
+            svg.text(LEFT - 8.0, y + 4.0, Style::PLAIN.size(11.0).end(), &label);
+        }
+        let (ticks, title) = Axis::Time.ticks(end_ms);
+        for tick in ticks {
+            let x = x(tick.value, end_ms);
+            svg.path(&format!("M{} {bottom}v5", number(x)), grid, "");
+            svg.text(x, bottom + 18.0, Style::PLAIN.size(11.0).middle(), &tick.label);
+        }
+        let middle = f64::midpoint(LEFT, RIGHT);
+        svg.text(middle, bottom + 36.0, Style::PLAIN.size(11.0).middle().muted(), &title);
+        let middle = TOP + PLOT_HEIGHT / 2.0;
+        svg.raw(&format!(r#"<g transform="rotate(-90 22 {middle})">"#));
+        svg.text(
+            22.0,
+            middle,
+            Style::PLAIN.size(11.0).middle().muted(),
+            &format!("share of {}", self.what),
+        );
+        svg.raw("</g>");
+    }
+
+    fn draw_curve(&self, svg: &mut Svg, place: usize, end_ms: f64) {
+        let curve = &self.curves[place];
+        let Some(first) = curve.points.first() else { return };
+        let y = |share: f64| number(TOP + PLOT_HEIGHT * (1.0 - share));
+        let mut d = format!("M{} {}", number(x(first.time_ms, end_ms)), y(first.share));
+        for point in &curve.points[1..] {
+            let _ = write!(d, "H{}V{}", number(x(point.time_ms, end_ms)), y(point.share));
+        }
+        let _ = write!(d, "H{RIGHT}");
+        let title = format!("{}: ByteIndex {} ms", curve.label, text(curve.index_ms));
+        svg.path(&d, &stroke(place), &title);
+    }
+
+    fn draw_legend_line(&self, svg: &mut Svg, top: f64, place: usize) {
+        let curve = &self.curves[place];
+        let left = RIGHT + 22.0;
+        svg.path(&format!("M{left} {}h36", number(top + 7.0)), &stroke(place), "");
+        svg.text(left + 44.0, top + 11.0, Style::PLAIN.bold(), &shorten(&curve.label, 18));
+        let index = curve.index_ms.map_or_else(
+            || "no index".to_owned(),
+            |index| format!("{} ms", milliseconds_text(index)),
+        );
+        svg.text(WIDTH - MARGIN, top + 11.0, Style::PLAIN.end(), &index);
+    }
+}
+
+fn x(time_ms: f64, end_ms: f64) -> f64 {
+    if end_ms <= 0.0 { LEFT } else { LEFT + time_ms / end_ms * (RIGHT - LEFT) }
+}
+
+fn stroke(place: usize) -> String {
+    let colour = OKABE_ITO[place % OKABE_ITO.len()];
+    let dashes = DASHES[place / OKABE_ITO.len() % DASHES.len()];
+    let dashes =
+        if dashes.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dashes}""#) };
+    format!(r#"fill="none" stroke="{colour}" stroke-width="2.2" stroke-linejoin="round"{dashes}"#)
+}
+
+fn text(value: Option<f64>) -> String {
+    value.map_or_else(|| "\u{2013}".to_owned(), milliseconds_text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(label: &str, index_ms: Option<f64>, points: &[(f64, f64)]) -> Curve {
+        let points = points.iter().map(|&(time_ms, share)| CurvePoint { time_ms, share }).collect();
+        Curve { label: label.to_owned(), index_ms, points }
+    }
+
+    fn figure() -> Curves {
+        Curves {
+            title: "t".to_owned(),
+            what: "ATF bytes complete".to_owned(),
+            curves: vec![
+                curve("<rr>", Some(200.0), &[(0.0, 0.0), (200.0, 1.0)]),
+                curve("bucket", Some(100.0), &[(0.0, 0.0), (50.0, 0.5), (150.0, 1.0)]),
+                curve("broken", None, &[(0.0, 0.0), (60.0, 0.5)]),
+                curve("empty", None, &[]),
+            ],
+        }
+    }
+
+    #[test]
+    fn the_curve_is_a_staircase() {
+        // 200 ms over 826 pixels, 100 % over 270.
+        assert!(figure().svg().contains("M74 312H280.5V177H693.5V42H900"), "{}", figure().svg());
+    }
+
+    #[test]
+    fn labels_are_escaped_and_ranked() {
+        let svg = figure().svg();
+        assert!(!svg.contains("<rr>"));
+        assert!(svg.find(">bucket</text>").unwrap() < svg.find(">&lt;rr&gt;</text>").unwrap());
+    }
+
+    #[test]
+    fn the_table_says_when_each_share_was_reached() {
+        let rows: Vec<String> = figure().table().rows.iter().map(|row| row.join(" ")).collect();
+        assert_eq!(
+            rows,
+            [
+                "bucket 100 50 50 150 150 150",
+                "<rr> 200 200 200 200 200 200",
+                "broken – 60 60 – – –",
+                "empty – – – – – –"
+            ]
+        );
+    }
+}

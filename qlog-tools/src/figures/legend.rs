@@ -1,0 +1,185 @@
+//! The legend of the ribbons: the resources in request order, or, for large pages, by kind.
+
+use schedulers::Kind;
+
+use super::palette::{KINDS, OWN_LOOKS, kind_colour, shade};
+use super::svg::{Area, Style, Svg, number, shorten};
+use super::{PageResource, bytes_text, kind_name};
+
+const LINE: f64 = 18.0;
+const SWATCH: f64 = 13.0;
+/// Above this many resources only the ATF ones are listed by name.
+const LISTED_MAX: usize = 72;
+/// Of one kind at most this many are listed once not all are.
+const LISTED_OF_KIND_MAX: usize = 12;
+
+/// Draws it from the area's left and top over its width, and gives its height. `fills` has one
+/// paint for each resource.
+pub(super) fn draw(svg: &mut Svg, area: Area, resources: &[PageResource], fills: &[String]) -> f64 {
+    let by_kind = resources.len() > OWN_LOOKS;
+    draw_keys(svg, area, by_kind);
+    let area = Area { top: area.top + LINE + 8.0, ..area };
+    let height = if by_kind {
+        draw_kinds(svg, area, resources, fills)
+    } else {
+        draw_in_request_order(svg, area, resources, fills)
+    };
+    height + LINE + 8.0
+}
+
+/// What the marks mean.
+fn draw_keys(svg: &mut Svg, area: Area, by_kind: bool) {
+    let order = if by_kind {
+        "Resources by kind, dark to light in request order"
+    } else {
+        "Resources in request order, left to right"
+    };
+    let baseline = area.top + 10.0;
+    svg.text(area.left, baseline, Style::PLAIN.size(11.0).muted(), order);
+    let atf = area.left + 330.0;
+    svg.rect(
+        Area { left: atf, top: area.top + 4.0, width: 22.0, height: 3.0 },
+        r##"class="ink" fill="#1a1a1a""##,
+    );
+    svg.text(atf + 28.0, baseline, Style::PLAIN.size(11.0), "above the fold (ATF): bold, outlined");
+    let done = atf + 260.0;
+    let triangle = format!("M{} {}l-4 -6h8z", number(done), number(area.top + 9.0));
+    svg.path(&triangle, r##"class="ink" fill="#1a1a1a""##, "");
+    svg.text(done + 9.0, baseline, Style::PLAIN.size(11.0), "all ATF resources complete");
+}
+
+fn draw_in_request_order(
+    svg: &mut Svg,
+    area: Area,
+    resources: &[PageResource],
+    fills: &[String],
+) -> f64 {
+    let columns = if resources.len() <= 10 { 5 } else { 6 };
+    let width = area.width / f64::from(columns);
+    let mut rows = 0;
+    for (place, (resource, paint)) in (0_u32..).zip(resources.iter().zip(fills)) {
+        let (row, column) = (place / columns, place % columns);
+        rows = row + 1;
+        let left = area.left + f64::from(column) * width;
+        draw_resource(
+            svg,
+            Area { left, top: area.top + f64::from(row) * LINE, width, ..area },
+            resource,
+            paint,
+        );
+    }
+    f64::from(rows) * LINE
+}
+
+fn draw_resource(svg: &mut Svg, area: Area, resource: &PageResource, paint: &str) {
+    let outline = if resource.above_fold {
+        r##" class="outline" stroke="#1a1a1a" stroke-width="1.6""##
+    } else {
+        ""
+    };
+    let swatch = Area { left: area.left + 1.0, top: area.top, width: SWATCH, height: SWATCH };
+    svg.rect(swatch, &format!(r#"fill="{paint}"{outline}"#));
+    let style =
+        if resource.above_fold { Style::PLAIN.size(11.5).bold() } else { Style::PLAIN.size(11.5) };
+    let name = shorten(resource.short_name(), characters(area.width - SWATCH - 12.0));
+    svg.text(area.left + SWATCH + 7.0, area.top + 10.5, style, &name);
+}
+
+/// How many characters of legend text fit; bold ones of common fonts are up to 6.9 wide.
+fn characters(width: f64) -> usize {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a small positive number"
+    )]
+    let characters = (width / 6.9).max(4.0) as usize;
+    characters
+}
+
+/// One line of the legend by kind.
+enum Entry<'a> {
+    Kind(Kind, String),
+    Resource(&'a PageResource, &'a str),
+    More(usize),
+}
+
+fn draw_kinds(svg: &mut Svg, area: Area, resources: &[PageResource], fills: &[String]) -> f64 {
+    let entries = entries(resources, fills);
+    let columns = 5;
+    let lines = entries.len().div_ceil(columns).max(1);
+    let width = area.width / columns as f64;
+    for (place, entry) in entries.iter().enumerate() {
+        let left = area.left + (place / lines) as f64 * width;
+        let line = Area { left, top: area.top + (place % lines) as f64 * LINE, width, ..area };
+        match entry {
+            Entry::Kind(kind, text) => draw_kind(svg, line, *kind, text),
+            Entry::Resource(resource, paint) => {
+                draw_resource(
+                    svg,
+                    Area { left: left + 8.0, width: width - 8.0, ..line },
+                    resource,
+                    paint,
+                );
+            }
+            Entry::More(count) => {
+                let text = format!("and {count} more");
+                svg.text(
+                    left + 8.0 + SWATCH + 7.0,
+                    line.top + 10.5,
+                    Style::PLAIN.size(11.0).muted(),
+                    &text,
+                );
+            }
+        }
+    }
+    lines as f64 * LINE
+}
+
+fn entries<'a>(resources: &'a [PageResource], fills: &'a [String]) -> Vec<Entry<'a>> {
+    let mut entries = Vec::new();
+    for kind in KINDS {
+        let of_kind: Vec<(&PageResource, &str)> = resources
+            .iter()
+            .zip(fills.iter().map(String::as_str))
+            .filter(|(resource, _)| resource.kind == kind)
+            .collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        let bytes = of_kind.iter().fold(0, |sum: u64, (resource, _)| {
+            sum.saturating_add(resource.body_bytes.unwrap_or(0))
+        });
+        entries.push(Entry::Kind(
+            kind,
+            format!("{}: {}, {}", kind_name(kind), of_kind.len(), bytes_text(bytes)),
+        ));
+        let all = of_kind.len();
+        let mut listed = of_kind;
+        if resources.len() > LISTED_MAX {
+            listed.retain(|(resource, _)| resource.above_fold);
+            listed.truncate(LISTED_OF_KIND_MAX);
+        }
+        let left_out = all - listed.len();
+        entries
+            .extend(listed.into_iter().map(|(resource, paint)| Entry::Resource(resource, paint)));
+        if left_out > 0 {
+            entries.push(Entry::More(left_out));
+        }
+    }
+    entries
+}
+
+/// The range of a kind's colour, and how much of the page it is.
+fn draw_kind(svg: &mut Svg, area: Area, kind: Kind, text: &str) {
+    for step in 0..4 {
+        let colour = shade(kind_colour(kind), f64::from(step) / 3.0);
+        let swatch = Area {
+            left: area.left + f64::from(step) * 7.0,
+            top: area.top,
+            width: 7.0,
+            height: SWATCH,
+        };
+        svg.rect(swatch, &format!(r#"fill="{colour}""#));
+    }
+    svg.text(area.left + 34.0, area.top + 10.5, Style::PLAIN.size(11.5).muted(), text);
+}

@@ -1,0 +1,467 @@
+//! Ribbons: who got each packet, run under run (the paper's Figure 8).
+
+use std::fmt::Write as _;
+
+use super::axis::Axis;
+use super::blocks::{Block, Blocks};
+use super::palette::{Look, Pattern, looks};
+use super::svg::{Area, Style, Svg, number, shorten};
+use super::{PageResource, Table, bytes_text, kind_name, legend, milliseconds_text};
+use crate::timeline::Timeline;
+
+/// A figure with one ribbon a run.
+#[derive(Debug, Clone, Default)]
+pub struct Ribbons<'a> {
+    /// Tells this figure's patterns from those of other figures on the same page; letters,
+    /// digits and hyphens.
+    pub id: String,
+    /// Above the figure, and its name for screen readers.
+    pub title: String,
+    /// What the width means.
+    pub axis: Axis,
+    /// The page's resources in request order.
+    pub resources: Vec<PageResource>,
+    /// Headings of the columns right of the ribbons.
+    pub note_titles: Vec<String>,
+    /// The runs, top to bottom.
+    pub rows: Vec<RibbonRow<'a>>,
+}
+
+/// One run.
+#[derive(Debug, Clone)]
+pub struct RibbonRow<'a> {
+    /// Usually the scheme.
+    pub label: String,
+    /// One text for each of `note_titles`: an index, a speedup.
+    pub notes: Vec<String>,
+    /// What arrived when.
+    pub timeline: &'a Timeline,
+}
+
+const WIDTH: f64 = 1180.0;
+const MARGIN: f64 = 14.0;
+const TITLE_HEIGHT: f64 = 40.0;
+const ROW_PITCH: f64 = 32.0;
+const BLOCK_HEIGHT: f64 = 21.0;
+const ATF_BAR_HEIGHT: f64 = 3.0;
+const AXIS_HEIGHT: f64 = 44.0;
+const NOTE_WIDTH: f64 = 84.0;
+const LABEL_CHARACTERS: usize = 26;
+/// Blocks narrower than this are drawn without the line between them.
+const SEPARATE_FROM: f64 = 2.5;
+const UNLISTED: &str = "#BDBDBD";
+
+impl Ribbons<'_> {
+    /// The figure.
+    pub fn svg(&self) -> String {
+        let runs: Vec<Blocks> = self.blocks();
+        let end = runs.iter().map(Blocks::end).fold(0.0, f64::max);
+        let layout = Layout::new(self, end);
+        let looks = looks(&self.resources);
+        let mut svg = Svg::new();
+        svg.raw(&patterns(&self.pattern_id(), &looks));
+        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        self.draw_axis(&mut svg, &layout);
+        for (place, (row, blocks)) in self.rows.iter().zip(&runs).enumerate() {
+            self.draw_row(&mut svg, &layout, place, row);
+            self.draw_blocks(&mut svg, &layout, place, &blocks.blocks, &looks);
+        }
+        let top = layout.axis_top + AXIS_HEIGHT;
+        let fills: Vec<String> = looks
+            .iter()
+            .enumerate()
+            .map(|(place, look)| fill(&self.pattern_id(), place, look))
+            .collect();
+        let height = legend::draw(
+            &mut svg,
+            Area { left: MARGIN, top, width: WIDTH - 2.0 * MARGIN, height: 0.0 },
+            &self.resources,
+            &fills,
+        );
+        svg.finish(WIDTH, top + height + MARGIN, &self.title)
+    }
+
+    /// What a reader must know to read the figure.
+    pub fn caption(&self) -> String {
+        let blocks = match self.axis {
+            Axis::Time => {
+                "Each block is one STREAM frame: it ends when the frame arrived and is as wide as its bytes take at the run's highest sustained rate."
+            }
+            Axis::Frames => {
+                "Each block is one STREAM frame, whatever its size, in order of arrival."
+            }
+            Axis::Bytes => {
+                "Each block is one STREAM frame, as wide as its bytes, in order of arrival."
+            }
+        };
+        let columns = if self.blocks().iter().any(|blocks| blocks.is_aggregated) {
+            " Runs of more than 4000 frames are drawn in 4000 columns, each in the colour of the resource that fills most of it."
+        } else {
+            ""
+        };
+        format!(
+            "{blocks}{columns} Control streams are left out; retransmitted frames are drawn again. The line under a ribbon marks bytes of above-the-fold (ATF) resources."
+        )
+    }
+
+    /// When each resource was complete in each run.
+    pub fn table(&self) -> Table {
+        let mut headings: Vec<String> =
+            ["resource", "kind", "bytes", "ATF"].map(str::to_owned).into();
+        headings.extend(self.rows.iter().map(|row| row.label.clone()));
+        let completions: Vec<Vec<Option<f64>>> =
+            self.rows.iter().map(|row| completions_ms(row.timeline, &self.resources)).collect();
+        let rows = self.resources.iter().enumerate().map(|(place, resource)| {
+            let mut cells = vec![
+                resource.url.clone(),
+                kind_name(resource.kind).to_owned(),
+                resource.body_bytes.map_or_else(|| "\u{2013}".to_owned(), bytes_text),
+                if resource.above_fold { "ATF" } else { "" }.to_owned(),
+            ];
+            cells.extend(completions.iter().map(|run| optional_ms(run[place])));
+            cells
+        });
+        Table {
+            caption: "Time to completion of each resource, in ms since the first request"
+                .to_owned(),
+            headings,
+            rows: rows.collect(),
+        }
+    }
+
+    fn blocks(&self) -> Vec<Blocks> {
+        self.rows.iter().map(|row| Blocks::new(row.timeline, &self.resources, self.axis)).collect()
+    }
+
+    fn pattern_id(&self) -> String {
+        self.id
+            .chars()
+            .filter(|character| character.is_ascii_alphanumeric() || *character == '-')
+            .collect()
+    }
+
+    fn draw_axis(&self, svg: &mut Svg, layout: &Layout) {
+        let (ticks, title) = self.axis.ticks(layout.end);
+        for tick in ticks {
+            let x = layout.x(tick.value);
+            let line = format!(
+                "M{} {}V{}",
+                number(x),
+                number(TITLE_HEIGHT - 2.0),
+                number(layout.axis_top)
+            );
+            svg.path(&line, r##"class="grid" stroke="#d9d9d9" stroke-width="1" fill="none""##, "");
+            svg.text(x, layout.axis_top + 15.0, Style::PLAIN.size(11.0).middle(), &tick.label);
+        }
+        let middle = f64::midpoint(layout.left, layout.right);
+        svg.text(middle, layout.axis_top + 32.0, Style::PLAIN.size(11.0).middle().muted(), &title);
+        for (place, title) in self.note_titles.iter().enumerate() {
+            svg.text(
+                layout.note_x(place),
+                TITLE_HEIGHT - 8.0,
+                Style::PLAIN.size(10.5).end().muted(),
+                title,
+            );
+        }
+    }
+
+    fn draw_row(&self, svg: &mut Svg, layout: &Layout, place: usize, row: &RibbonRow<'_>) {
+        let top = row_top(place);
+        let baseline = top + 15.5;
+        let track = Area {
+            left: layout.left,
+            top,
+            width: layout.right - layout.left,
+            height: BLOCK_HEIGHT,
+        };
+        svg.rect(track, r##"class="track" fill="#f3f3f3""##);
+        let label = shorten(&row.label, LABEL_CHARACTERS);
+        svg.text(layout.left - 8.0, baseline, Style::PLAIN.size(12.5).bold().end(), &label);
+        for (place, note) in row.notes.iter().enumerate() {
+            svg.text(layout.note_x(place), baseline, Style::PLAIN.end(), note);
+        }
+        if self.axis == Axis::Time {
+            self.draw_atf_completion(svg, layout, top, row);
+        }
+    }
+
+    /// A triangle above the moment when the last ATF resource was complete.
+    fn draw_atf_completion(&self, svg: &mut Svg, layout: &Layout, top: f64, row: &RibbonRow<'_>) {
+        let completions = completions_ms(row.timeline, &self.resources);
+        let of_atf =
+            self.resources.iter().zip(completions).filter(|(resource, _)| resource.above_fold);
+        let times: Option<Vec<f64>> = of_atf.map(|(_, time_ms)| time_ms).collect();
+        let Some(last_ms) = times.and_then(|times| times.into_iter().reduce(f64::max)) else {
+            return;
+        };
+        let d = format!("M{} {}l-4 -6h8z", number(layout.x(last_ms)), number(top));
+        let title = format!(
+            "{}: all ATF resources complete at {} ms",
+            row.label,
+            milliseconds_text(last_ms)
+        );
+        svg.path(&d, r##"class="ink" fill="#1a1a1a""##, &title);
+    }
+
+    fn draw_blocks(
+        &self,
+        svg: &mut Svg,
+        layout: &Layout,
+        place: usize,
+        blocks: &[Block],
+        looks: &[Look],
+    ) {
+        let top = row_top(place);
+        let pixels = layout.x(layout.end) - layout.left;
+        let is_separate = blocks.len() as f64 * SEPARATE_FROM <= pixels;
+        let mut paths = vec![String::new(); self.resources.len() + 1];
+        let mut counts = vec![0_usize; self.resources.len() + 1];
+        for block in blocks {
+            counts[block.resource.unwrap_or(self.resources.len())] += 1;
+        }
+        for block in if is_separate { blocks.to_vec() } else { joined(blocks) } {
+            let path = &mut paths[block.resource.unwrap_or(self.resources.len())];
+            let (left, right) = (layout.x(block.start), layout.x(block.end));
+            let width = if is_separate { (right - left) * 0.94 } else { right - left };
+            add_box(path, left, top, width.max(0.15), BLOCK_HEIGHT);
+        }
+        for (resource, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
+            let paint = looks
+                .get(resource)
+                .map_or(UNLISTED.to_owned(), |look| fill(&self.pattern_id(), resource, look));
+            let title = self.tooltip(place, resource, counts[resource]);
+            svg.path(d, &format!(r#"fill="{paint}""#), &title);
+        }
+        let mut bar = String::new();
+        let is_atf = |block: &&Block| {
+            block.resource.is_some_and(|resource| self.resources[resource].above_fold)
+        };
+        let atf: Vec<Block> =
+            blocks.iter().filter(is_atf).map(|block| Block { resource: None, ..*block }).collect();
+        for block in joined(&atf) {
+            let (left, right) = (layout.x(block.start), layout.x(block.end));
+            add_box(
+                &mut bar,
+                left,
+                top + BLOCK_HEIGHT + 1.0,
+                (right - left).max(0.15),
+                ATF_BAR_HEIGHT,
+            );
+        }
+        if !bar.is_empty() {
+            svg.path(&bar, r##"class="ink" fill="#1a1a1a""##, "");
+        }
+    }
+
+    fn tooltip(&self, row: usize, resource: usize, blocks: usize) -> String {
+        let row = &self.rows[row];
+        let Some(known) = self.resources.get(resource) else {
+            return format!(
+                "{}: {blocks} blocks of resources that the page does not list",
+                row.label
+            );
+        };
+        let mut title = format!("{}: {} ({}", row.label, known.url, kind_name(known.kind));
+        if known.above_fold {
+            title.push_str(", ATF");
+        }
+        if let Some(bytes) = known.body_bytes {
+            let _ = write!(title, ", {}", bytes_text(bytes));
+        }
+        let complete = optional_ms(completions_ms(row.timeline, std::slice::from_ref(known))[0]);
+        let _ = write!(title, "), {blocks} blocks, complete at {complete} ms");
+        title
+    }
+}
+
+/// Where things stand.
+struct Layout {
+    left: f64,
+    right: f64,
+    axis_top: f64,
+    /// The axis' last value.
+    end: f64,
+}
+
+impl Layout {
+    fn new(figure: &Ribbons<'_>, end: f64) -> Self {
+        let longest =
+            figure.rows.iter().map(|row| row.label.chars().count()).max().unwrap_or_default();
+        let notes = figure.note_titles.len() as f64 * NOTE_WIDTH;
+        Self {
+            left: MARGIN + 12.0 + longest.clamp(6, LABEL_CHARACTERS) as f64 * 7.2,
+            right: WIDTH - MARGIN - notes - if notes > 0.0 { 0.0 } else { 6.0 },
+            axis_top: TITLE_HEIGHT + 6.0 + figure.rows.len() as f64 * ROW_PITCH,
+            end,
+        }
+    }
+
+    fn x(&self, value: f64) -> f64 {
+        if self.end <= 0.0 {
+            return self.left;
+        }
+        self.left + value / self.end * (self.right - self.left)
+    }
+
+    fn note_x(&self, place: usize) -> f64 {
+        self.right + (place + 1) as f64 * NOTE_WIDTH
+    }
+}
+
+fn row_top(place: usize) -> f64 {
+    TITLE_HEIGHT + 6.0 + place as f64 * ROW_PITCH
+}
+
+/// Neighbours of one resource as one block.
+fn joined(blocks: &[Block]) -> Vec<Block> {
+    let mut joined: Vec<Block> = Vec::new();
+    for block in blocks {
+        match joined.last_mut() {
+            Some(last) if last.resource == block.resource && block.start <= last.end => {
+                last.end = block.end;
+            }
+            _ => joined.push(*block),
+        }
+    }
+    joined
+}
+
+fn add_box(path: &mut String, left: f64, top: f64, width: f64, height: f64) {
+    let (width, height) = (number(width), number(height));
+    let _ = write!(path, "M{} {}h{width}v{height}h-{width}z", number(left), number(top));
+}
+
+/// When each resource was complete, in milliseconds from the run's first request.
+fn completions_ms(timeline: &Timeline, resources: &[PageResource]) -> Vec<Option<f64>> {
+    let start_us = timeline.start_us().unwrap_or_default();
+    let mut by_url = std::collections::BTreeMap::new();
+    for (transfer, delivery) in timeline.transfers.iter().zip(timeline.deliveries()) {
+        by_url.entry(&*transfer.url).or_insert(delivery.complete_us);
+    }
+    let milliseconds = |time_us: u64| time_us.saturating_sub(start_us) as f64 / 1000.0;
+    resources
+        .iter()
+        .map(|resource| by_url.get(&*resource.url).copied().flatten().map(milliseconds))
+        .collect()
+}
+
+fn optional_ms(value: Option<f64>) -> String {
+    value.map_or_else(|| "\u{2013}".to_owned(), milliseconds_text)
+}
+
+fn fill(id: &str, place: usize, look: &Look) -> String {
+    match look.pattern {
+        Pattern::Solid => look.colour.clone(),
+        Pattern::Hatched | Pattern::Dotted => format!("url(#{id}-{place})"),
+    }
+}
+
+fn patterns(id: &str, looks: &[Look]) -> String {
+    let mut definitions = String::from("<defs>");
+    for (place, look) in looks.iter().enumerate() {
+        let over = match look.pattern {
+            Pattern::Solid => continue,
+            Pattern::Hatched => {
+                r##"<path d="M-1 5L5 -1M-1 1L1 -1M3 5L5 3" stroke="#1a1a1a" stroke-opacity="0.75" stroke-width="1"/>"##
+            }
+            Pattern::Dotted => r##"<circle cx="2" cy="2" r="1.1" fill="#ffffff"/>"##,
+        };
+        let _ = write!(
+            definitions,
+            r#"<pattern id="{id}-{place}" width="4" height="4" patternUnits="userSpaceOnUse"><rect width="4" height="4" fill="{}"/>{over}</pattern>"#,
+            look.colour
+        );
+    }
+    definitions + "</defs>"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::{StreamFrame, Transfer};
+    use schedulers::Kind;
+
+    fn timeline(frames: u64) -> Timeline {
+        Timeline {
+            transfers: vec![Transfer {
+                url: "/<script>".to_owned(),
+                body_bytes: Some(frames * 10),
+                stream_bytes: Some(frames * 10),
+                ..Transfer::default()
+            }],
+            frames: (0..frames)
+                .map(|n| StreamFrame {
+                    time_us: (n + 1) * 10_000,
+                    stream: 0,
+                    offset: n * 10,
+                    bytes: 10,
+                })
+                .collect(),
+            ..Timeline::default()
+        }
+    }
+
+    fn figure(timeline: &Timeline, axis: Axis) -> Ribbons<'_> {
+        Ribbons {
+            id: "a\" onload".to_owned(),
+            title: "<b>".to_owned(),
+            axis,
+            resources: vec![PageResource {
+                url: "/<script>".to_owned(),
+                kind: Kind::Html,
+                above_fold: true,
+                body_bytes: Some(30),
+            }],
+            note_titles: vec!["ByteIndex".to_owned()],
+            rows: vec![RibbonRow {
+                label: "r&r".to_owned(),
+                notes: vec!["30 ms".to_owned()],
+                timeline,
+            }],
+        }
+    }
+
+    #[test]
+    fn names_from_outside_are_escaped() {
+        let timeline = timeline(3);
+        let svg = figure(&timeline, Axis::Time).svg();
+        assert!(!svg.contains("<script>") && !svg.contains("<b>") && !svg.contains("r&r"));
+        assert!(
+            svg.contains("r&amp;r: /&lt;script&gt; (html, ATF, 30 B), 3 blocks, complete at 30 ms"),
+            "{svg}"
+        );
+    }
+
+    #[test]
+    fn every_frame_is_a_block() {
+        let timeline = timeline(3);
+        for axis in [Axis::Time, Axis::Frames, Axis::Bytes] {
+            let svg = figure(&timeline, axis).svg();
+            let blocks = svg.lines().find(|line| line.contains("3 blocks")).unwrap();
+            assert_eq!(blocks.matches('M').count(), 3, "{blocks}");
+        }
+    }
+
+    #[test]
+    fn a_long_run_says_that_it_is_aggregated() {
+        let (long, short) = (timeline(5000), timeline(3));
+        assert!(figure(&long, Axis::Time).caption().contains("4000 columns"));
+        assert!(!figure(&short, Axis::Time).caption().contains("4000 columns"));
+        assert!(figure(&long, Axis::Time).svg().len() < 20_000);
+    }
+
+    #[test]
+    fn the_table_has_what_the_figure_shows() {
+        let (timeline, unfinished) = (timeline(3), Timeline::default());
+        let mut figure = figure(&timeline, Axis::Time);
+        figure.rows.push(RibbonRow {
+            label: "x".to_owned(),
+            notes: Vec::new(),
+            timeline: &unfinished,
+        });
+        let table = figure.table();
+        assert_eq!(table.headings, ["resource", "kind", "bytes", "ATF", "r&r", "x"]);
+        assert_eq!(table.rows, [["/<script>", "html", "30 B", "ATF", "30", "\u{2013}"]]);
+        assert!(figure.svg().contains("x</text>"));
+    }
+}

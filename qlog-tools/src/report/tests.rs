@@ -1,0 +1,117 @@
+//! The report as a reader and as a browser get it.
+
+use super::*;
+use crate::figures::PageResource;
+use crate::timeline::{StreamFrame, Timeline, Transfer};
+use schedulers::Kind;
+
+/// Two resources, complete at the given times (ms).
+fn run(name: &str, times_ms: [u64; 2]) -> Timeline {
+    let transfer = |stream, url: &str| Transfer {
+        stream,
+        url: url.to_owned(),
+        body_bytes: Some(100),
+        stream_bytes: Some(100),
+        ..Transfer::default()
+    };
+    let frame = |stream, time_ms: u64| StreamFrame {
+        time_us: time_ms * 1000,
+        stream,
+        offset: 0,
+        bytes: 100,
+    };
+    let mut frames = vec![frame(0, times_ms[0]), frame(4, times_ms[1])];
+    frames.retain(|frame| frame.time_us > 0);
+    frames.sort_by_key(|frame| frame.time_us);
+    Timeline {
+        name: name.to_owned(),
+        transfers: vec![transfer(0, "/"), transfer(4, "/x?<script>alert(1)</script>")],
+        frames,
+    }
+}
+
+fn comparison() -> Comparison {
+    let resource = |url: &str, above_fold| PageResource {
+        url: url.to_owned(),
+        kind: Kind::Html,
+        above_fold,
+        body_bytes: Some(100),
+    };
+    let resources = [resource("/", true), resource("/x?<script>alert(1)</script>", false)];
+    let (rr, fifo, broken) = (run("rr", [400, 400]), run("fifo", [200, 400]), run("p+", [100, 0]));
+    let runs = [
+        Run { scheme: "rr", timeline: &rr },
+        Run { scheme: "fifo", timeline: &fifo },
+        Run { scheme: "p+<script>", timeline: &broken },
+    ];
+    let pages = vec![PageComparison::from_runs("shop </style>", &resources, &runs, "rr")];
+    Comparison {
+        provenance: serde_json::json!({"argv": ["<script>", "&"]}),
+        what: "ideal engine".to_owned(),
+        ..Comparison::new("A <b>study</b>", "rr", pages)
+    }
+}
+
+#[test]
+fn the_numbers_of_a_page_are_computed_from_its_runs() {
+    let rows = comparison().pages.remove(0).rows;
+    let row = |scheme: &str| rows.iter().find(|row| row.scheme == scheme).unwrap().clone();
+    assert_eq!(row("rr").byte_index, Pair { all: Some(400.0), atf: Some(400.0) });
+    assert_eq!(row("fifo").byte_index, Pair { all: Some(300.0), atf: Some(200.0) });
+    assert_eq!(row("fifo").speedup, Pair { all: Some(4.0 / 3.0), atf: Some(2.0) });
+    assert_eq!(row("fifo").duration_ms, Some(400.0));
+    let broken = row("p+<script>");
+    assert_eq!(broken.byte_index, Pair { all: None, atf: Some(100.0) });
+    assert_eq!(broken.duration_ms, None);
+    assert_eq!(
+        broken.note.as_deref(),
+        Some(
+            "/x?<script>alert(1)</script> (stream 4) did not finish: 0 of 100 stream bytes readable"
+        )
+    );
+}
+
+#[test]
+fn the_summary_is_over_pages() {
+    let speedups = Speedups::of(vec![3.0, 1.0, 2.0, 0.5]);
+    let expected = Speedups {
+        pages: 4,
+        mean: Some(1.625),
+        median: Some(1.5),
+        best: Some(3.0),
+        worst: Some(0.5),
+    };
+    assert_eq!(speedups, expected);
+    let summary = comparison().summary;
+    assert_eq!(summary[1].atf.mean, Some(2.0));
+    assert_eq!(summary[2].all, Speedups::default());
+}
+
+#[test]
+fn nothing_from_outside_becomes_markup() {
+    let html = comparison_report(&comparison());
+    assert!(!html.contains("<script"), "{html}");
+    assert!(!html.contains("<b>"));
+    assert_eq!(html.matches("</style>").count(), 1);
+    assert!(html.contains("/x?&lt;script&gt;alert(1)&lt;"));
+    assert!(html.contains("&lt;script&gt;&quot;") || html.contains("\"&lt;script&gt;\""));
+}
+
+#[test]
+fn the_report_asks_the_network_for_nothing() {
+    let html = comparison_report(&comparison());
+    assert!(html.contains("default-src 'none'; style-src 'unsafe-inline'; img-src data:"));
+    let without_names = html.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "");
+    for forbidden in ["http:", "https:", "src=", "@import", "<link", "<iframe", "href=\"http"] {
+        assert!(!without_names.contains(forbidden), "{forbidden}");
+    }
+}
+
+#[test]
+fn the_best_and_the_baseline_are_marked_in_words() {
+    let html = comparison_report(&comparison());
+    assert!(html.contains("×4.00<span class=\"visually-hidden\"> (best)</span>"), "{html}");
+    assert!(html.contains("<tr class=\"baseline\"><th scope=\"row\">rr</th>"));
+    assert!(html.contains("did not finish"));
+    assert!(html.contains("all resources: only 0 of 1 pages"));
+}
