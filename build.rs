@@ -6,7 +6,10 @@ use std::process::Command;
 fn main() {
     println!("cargo::rustc-env=UTMOST_COMMIT={}", commit());
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    println!("cargo::rustc-env=UTMOST_RUSTC={}", output(&rustc, &["--version"]).unwrap_or_default());
+    println!(
+        "cargo::rustc-env=UTMOST_RUSTC={}",
+        output(&rustc, &["--version"]).unwrap_or_default()
+    );
     let lock = std::fs::read_to_string("Cargo.lock").unwrap_or_default();
     for package in ["quiche", "boring"] {
         let version = locked_version(&lock, package).unwrap_or("unknown");
@@ -22,8 +25,11 @@ fn main() {
 }
 
 fn commit() -> String {
-    let Some(commit) = output("git", &["rev-parse", "--short=12", "HEAD"]) else { return "unknown".to_owned() };
-    let dirty = output("git", &["status", "--porcelain", "--untracked-files=no"]).is_some_and(|it| !it.is_empty());
+    let Some(commit) = output("git", &["rev-parse", "--short=12", "HEAD"]) else {
+        return "unknown".to_owned();
+    };
+    let dirty = output("git", &["status", "--porcelain", "--untracked-files=no"])
+        .is_some_and(|it| !it.is_empty());
     if dirty { format!("{commit}-dirty") } else { commit }
 }
 

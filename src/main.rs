@@ -49,12 +49,13 @@ fn main() -> ExitCode {
 
 fn parse() -> Result<Arguments, Failure> {
     Arguments::try_parse().map_err(|error| match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            error.exit()
-        }
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
         _ => {
             let text = error.to_string();
-            let first: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+            let first: Vec<&str> =
+                text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
             let cause = first.join(" ");
             Failure::BadInput(format!("{} (see --help)", cause.trim_start_matches("error: ")))
         }

@@ -38,7 +38,11 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
 }
 
 /// A table without lines; columns from the second on are numbers unless `text_columns` says otherwise.
-pub(crate) fn table(header: &[&str], text_columns: &[usize], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+pub(crate) fn table(
+    header: &[&str],
+    text_columns: &[usize],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING).set_header(header.to_vec());
     for row in rows {

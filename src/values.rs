@@ -18,7 +18,8 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         "Mi" | "MiB" => 1 << 20,
         other => return Err(format!("unit `{other}`: use k, M, Ki, Mi or none")),
     };
-    let number: u64 = digits.parse().map_err(|_| format!("`{text}` is no size: use for example 280k"))?;
+    let number: u64 =
+        digits.parse().map_err(|_| format!("`{text}` is no size: use for example 280k"))?;
     number.checked_mul(factor).ok_or_else(|| format!("`{text}` is too large"))
 }
 
@@ -109,14 +110,20 @@ mod tests {
         assert_eq!(size("280k"), Ok(280_000));
         assert_eq!(size("16Ki"), Ok(16_384));
         assert_eq!(size("1M"), Ok(1_000_000));
-        assert!(size("5x").is_err() && size("k").is_err() && size("").is_err() && size("-1").is_err());
+        assert!(
+            size("5x").is_err() && size("k").is_err() && size("").is_err() && size("-1").is_err()
+        );
         assert!(size("99999999999999M").is_err());
     }
 
     #[test]
     fn a_list_of_schemes_holds_each_once_and_refuses_unknown_names() {
-        let names: Vec<String> = schemes("fifo,paper,fifo").expect("known").into_iter().map(|it| it.name).collect();
-        assert_eq!(names.join(" "), "fifo rr wrr dfifo firefox p+ s+ spdyrr bucket bucket-html zeroweight");
+        let names: Vec<String> =
+            schemes("fifo,paper,fifo").expect("known").into_iter().map(|it| it.name).collect();
+        assert_eq!(
+            names.join(" "),
+            "fifo rr wrr dfifo firefox p+ s+ spdyrr bucket bucket-html zeroweight"
+        );
         assert!(schemes("fifo,nosuch").is_err());
     }
 

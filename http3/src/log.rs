@@ -2,8 +2,8 @@
 //! those of its own HTTP/3 layer only.
 
 use crate::{Header, NameValue, StreamId};
-use qlog::events::http3::{FrameCreated, FrameParsed, Http3Frame, HttpHeader};
 use qlog::events::EventData;
+use qlog::events::http3::{FrameCreated, FrameParsed, Http3Frame, HttpHeader};
 use qlog::streamer::QlogStreamer;
 
 /// We made a HEADERS frame of `frame_bytes`, its own header included.
@@ -29,7 +29,12 @@ pub fn headers_parsed(
 ) {
     log(streamer, || {
         let frame = Http3Frame::Headers { headers: logged(headers), raw: None };
-        EventData::Http3FrameParsed(FrameParsed { stream_id: stream.0, length: frame_bytes, frame, raw: None })
+        EventData::Http3FrameParsed(FrameParsed {
+            stream_id: stream.0,
+            length: frame_bytes,
+            frame,
+            raw: None,
+        })
     });
 }
 
@@ -55,7 +60,12 @@ fn logged(headers: &[Header]) -> Vec<HttpHeader> {
     let text = |bytes: &[u8]| Some(String::from_utf8_lossy(bytes).into_owned());
     headers
         .iter()
-        .map(|it| HttpHeader { name: text(it.name()), name_bytes: None, value: text(it.value()), value_bytes: None })
+        .map(|it| HttpHeader {
+            name: text(it.name()),
+            name_bytes: None,
+            value: text(it.value()),
+            value_bytes: None,
+        })
         .collect()
 }
 

@@ -2,7 +2,7 @@
 //! (RFC 9114, 4.1).
 
 use crate::error::{Code, Error};
-use crate::frame::{frame_bytes, FrameKind, FrameReader, Piece, Treatment};
+use crate::frame::{FrameKind, FrameReader, Piece, Treatment, frame_bytes};
 use crate::headers::{check_request, check_response, check_trailers, malformed};
 use crate::qpack::decode_section;
 use crate::{Event, Limits, Role, StreamId};

@@ -57,7 +57,12 @@ struct Response {
 }
 
 impl<'a> Ideal<'a> {
-    fn new(page: &'a Arc<Page>, scheme: &Scheme, network: &Network, buffer_limit_bytes: u64) -> Self {
+    fn new(
+        page: &'a Arc<Page>,
+        scheme: &Scheme,
+        network: &Network,
+        buffer_limit_bytes: u64,
+    ) -> Self {
         let mut playback = Playback::new(Arc::clone(page));
         playback.start(0);
         Self {
@@ -76,7 +81,11 @@ impl<'a> Ideal<'a> {
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ticks are positive and bounded")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "ticks are positive and bounded"
+    )]
     fn tick_at_us(&self, tick: u64) -> u64 {
         (tick as f64 * self.tick_us).round() as u64
     }
@@ -86,7 +95,10 @@ impl<'a> Ideal<'a> {
         loop {
             let arrival = self.down.front().map(|it| it.time_us);
             let timer = self.playback.next_timeout_us();
-            let Some(next) = arrival.into_iter().chain(timer).min().filter(|it| *it <= now_us) else { return };
+            let Some(next) = arrival.into_iter().chain(timer).min().filter(|it| *it <= now_us)
+            else {
+                return;
+            };
             if arrival == Some(next)
                 && let Some(frame) = self.down.pop_front()
             {
@@ -129,7 +141,14 @@ impl<'a> Ideal<'a> {
             self.up.pop_front();
             let (stream, resource) = (StreamId(place as u64 * 4), self.streams[place]);
             self.scheduler.open(stream, &self.page.resources[resource].for_scheduler());
-            let response = Response { resource, opened_us: now_us, committed: 0, sent: 0, received: 0, ready: false };
+            let response = Response {
+                resource,
+                opened_us: now_us,
+                committed: 0,
+                sent: 0,
+                received: 0,
+                ready: false,
+            };
             self.responses.insert(stream, response);
         }
         self.update_ready(now_us);
@@ -140,7 +159,12 @@ impl<'a> Ideal<'a> {
         let time_us = self.tick_at_us(tick + 1) + self.delay_us;
         let Some(response) = self.responses.get_mut(&stream) else { return };
         // An empty body takes a packet too: on the wire its header does.
-        self.down.push_back(StreamFrame { time_us, stream: stream.0, offset: response.sent, bytes: bytes - empty(self.page, response) });
+        self.down.push_back(StreamFrame {
+            time_us,
+            stream: stream.0,
+            offset: response.sent,
+            bytes: bytes - empty(self.page, response),
+        });
         response.sent += bytes;
     }
 
@@ -156,7 +180,9 @@ impl<'a> Ideal<'a> {
     }
 
     fn fill_buffer(&mut self, now_us: u64) {
-        while self.buffer.bytes() == 0 || self.buffer.bytes() + PACKET_BYTES <= self.buffer_limit_bytes {
+        while self.buffer.bytes() == 0
+            || self.buffer.bytes() + PACKET_BYTES <= self.buffer_limit_bytes
+        {
             let Some(stream) = self.scheduler.pick() else { return };
             let Some(response) = self.responses.get_mut(&stream) else { return };
             let there = sendable_bytes(self.page, response, now_us);
@@ -168,7 +194,9 @@ impl<'a> Ideal<'a> {
                 response.ready = false;
                 self.scheduler.set_ready(stream, false);
             }
-            if response.committed == self.page.resources[response.resource].bytes + empty(self.page, response) {
+            if response.committed
+                == self.page.resources[response.resource].bytes + empty(self.page, response)
+            {
                 self.scheduler.close(stream);
             }
         }
@@ -176,8 +204,13 @@ impl<'a> Ideal<'a> {
 
     fn is_over(&self) -> bool {
         let idle = self.up.is_empty() && self.down.is_empty() && self.buffer.bytes() == 0;
-        let waiting = self.responses.values().any(|it| it.received < self.page.resources[it.resource].bytes);
-        self.playback.is_done() || (idle && !waiting && self.playback.next_timeout_us().is_none() && !self.timeline.transfers.is_empty())
+        let waiting =
+            self.responses.values().any(|it| it.received < self.page.resources[it.resource].bytes);
+        self.playback.is_done()
+            || (idle
+                && !waiting
+                && self.playback.next_timeout_us().is_none()
+                && !self.timeline.transfers.is_empty())
     }
 
     fn finish(mut self, scheme: &Scheme) -> Load {
@@ -204,7 +237,11 @@ fn sendable_bytes(page: &Page, response: &Response, now_us: u64) -> u64 {
     known.chunks.iter().filter(|it| micros(it.at_ms) <= since_us).map(|it| it.bytes).sum()
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be positive and finite")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked to be positive and finite"
+)]
 fn micros(ms: f64) -> u64 {
     (ms * 1000.0).round() as u64
 }

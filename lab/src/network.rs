@@ -47,7 +47,9 @@ enum Queue {
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkError {
     /// No such name.
-    #[error("no network named `{name}`; there are {known}, or a file whose name has a `/` or ends in `.toml`")]
+    #[error(
+        "no network named `{name}`; there are {known}, or a file whose name has a `/` or ends in `.toml`"
+    )]
     Unknown {
         /// What was asked for.
         name: String,
@@ -78,7 +80,8 @@ impl Network {
         if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == argument) {
             return Self::parse(name, text);
         }
-        let is_file = argument.contains('/') || Path::new(argument).extension().is_some_and(|it| it == "toml");
+        let is_file = argument.contains('/')
+            || Path::new(argument).extension().is_some_and(|it| it == "toml");
         if !is_file {
             let known = BUILT_IN.map(|(name, _)| name).join(", ");
             return Err(NetworkError::Unknown { name: argument.to_owned(), known });
@@ -100,7 +103,10 @@ impl Network {
             malformed(format!("line {line}: {}", error.message()))
         })?;
         if !(1e3..=1e11).contains(&profile.rate) {
-            return Err(malformed(format!("rate = {}: bits a second, from 1e3 to 1e11", profile.rate)));
+            return Err(malformed(format!(
+                "rate = {}: bits a second, from 1e3 to 1e11",
+                profile.rate
+            )));
         }
         if !(0.0..=60_000.0).contains(&profile.delay_ms) {
             return Err(malformed(format!("delay_ms = {}: from 0 to 60000", profile.delay_ms)));
@@ -133,6 +139,11 @@ mod tests {
             let message = Network::parse("x.toml", text).expect_err(text).to_string();
             assert!(message.starts_with(expected), "{message}");
         }
-        assert!(Network::find("4g").expect_err("unknown").to_string().contains("there are paper, 2g, 3g, cable"));
+        assert!(
+            Network::find("4g")
+                .expect_err("unknown")
+                .to_string()
+                .contains("there are paper, 2g, 3g, cable")
+        );
     }
 }

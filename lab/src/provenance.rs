@@ -40,7 +40,9 @@ pub fn sha256(bytes: &[u8]) -> String {
 fn cpu_model() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name"));
-    model.and_then(|it| it.split_once(':')).map_or("unknown".to_owned(), |(_, name)| name.trim().to_owned())
+    model
+        .and_then(|it| it.split_once(':'))
+        .map_or("unknown".to_owned(), |(_, name)| name.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A study: every page under every scheme, with every send buffer, on one network and engine.
 
+pub mod folder;
 mod run;
 mod summary;
 
@@ -123,7 +124,8 @@ pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<
             })
             .collect::<Result<_, _>>()
     })?;
-    let runs: Vec<RunRecord> = cells.iter().zip(&loads).map(|(cell, load)| plan.record(cell, load)).collect();
+    let runs: Vec<RunRecord> =
+        cells.iter().zip(&loads).map(|(cell, load)| plan.record(cell, load)).collect();
     let summary = summarise(&runs);
     Ok(Study { format: FORMAT, provenance: plan.provenance(program), runs, summary, loads })
 }
@@ -148,14 +150,17 @@ impl Plan {
 
     fn load(&self, cell: &Cell<'_>) -> Result<Load, StudyError> {
         match self.engine {
-            Engine::Ideal => Ok(ideal::load(cell.page, cell.scheme, &self.network, cell.send_buffer_bytes)),
+            Engine::Ideal => {
+                Ok(ideal::load(cell.page, cell.scheme, &self.network, cell.send_buffer_bytes))
+            }
             Engine::Wire => self.load_on_wire(cell),
         }
     }
 
     fn load_on_wire(&self, cell: &Cell<'_>) -> Result<Load, StudyError> {
         let folder = |path: &Path, source| StudyError::Folder { path: path.to_owned(), source };
-        let scratch = tempfile::tempdir().map_err(|source| folder(&std::env::temp_dir(), source))?;
+        let scratch =
+            tempfile::tempdir().map_err(|source| folder(&std::env::temp_dir(), source))?;
         let logs = match &self.qlog_dir {
             Some(kept) => kept.join(&cell.page.name).join(format!(
                 "{}-{}",
@@ -188,8 +193,12 @@ impl Plan {
     }
 
     fn provenance(&self, mut program: Value) -> Value {
-        let pages = self.pages.iter().map(|page| json!({"name": page.name, "sha256": run::page_sha256(page)}));
-        let schemes = self.schemes.iter().map(|it| json!({"name": it.name, "revision": it.revision}));
+        let pages = self
+            .pages
+            .iter()
+            .map(|page| json!({"name": page.name, "sha256": run::page_sha256(page)}));
+        let schemes =
+            self.schemes.iter().map(|it| json!({"name": it.name, "revision": it.revision}));
         program["engine"] = json!(self.engine.name());
         program["network"] = json!(self.network);
         program["pages"] = pages.collect();
@@ -199,7 +208,8 @@ impl Plan {
         if self.engine == Engine::Wire {
             let client = client::Options::default();
             program["congestion_control"] = json!(self.congestion_control.name());
-            program["initial_window_packets"] = json!(wire_options(&self.schemes).map(|it| it.initial_window_packets));
+            program["initial_window_packets"] =
+                json!(wire_options(&self.schemes).map(|it| it.initial_window_packets));
             program["client_receive_bytes"] =
                 json!({"connection": client.receive_bytes, "stream": client.stream_receive_bytes});
         }
@@ -214,7 +224,9 @@ fn wire_options(schemes: &[Scheme]) -> Option<Options> {
 /// A name as a file name: characters outside `[a-z0-9-]` are percent-encoded.
 pub fn file_name(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    name.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    name.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 #[cfg(test)]

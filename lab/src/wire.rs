@@ -67,7 +67,12 @@ pub fn load(page: &Arc<Page>, options: Options, log_dir: &Path) -> Result<Load, 
     Ok(Load { completed: outcome.completed, timeline })
 }
 
-fn play(page: &Arc<Page>, address: SocketAddr, scheme: &Scheme, log: &Path) -> Result<client::Outcome, PlayError> {
+fn play(
+    page: &Arc<Page>,
+    address: SocketAddr,
+    scheme: &Scheme,
+    log: &Path,
+) -> Result<client::Outcome, PlayError> {
     let options = client::Options {
         scheme: Some(scheme.clone()),
         verify: Verify::Nobody,

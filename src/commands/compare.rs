@@ -1,7 +1,5 @@
 //! `utmost compare`: a study.
 
-
-
 use crate::failure::Failure;
 use crate::output::number;
 use crate::{output, values};
@@ -66,25 +64,34 @@ const WIRE_JOBS: usize = 16;
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = plan(arguments)?;
     let bar = output::progress(plan.loads(), "page loads");
-    let study = lab::study::run(&plan, output::provenance(), &|| bar.inc(1)).map_err(|error| match error {
-        StudyError::NotOnTheWire(_) => Failure::bad_input(error),
-        _ => Failure::elsewhere(error),
-    })?;
+    let study =
+        lab::study::run(&plan, output::provenance(), &|| bar.inc(1)).map_err(
+            |error| match error {
+                StudyError::NotOnTheWire(_) => Failure::bad_input(error),
+                _ => Failure::elsewhere(error),
+            },
+        )?;
     bar.finish_and_clear();
-    if let Some(folder) = &arguments.out {
-        let report = folder.join("report.html");
-        if !arguments.json {
-            show(&study)?;
-            output::line(&format!("report: {}", report.display()))?;
-        }
-    } else if !arguments.json {
-        show(&study)?;
-    }
     if arguments.json {
         output::json(&study)?;
+    } else {
+        show(&study)?;
+    }
+    if let Some(folder) = &arguments.out {
+        let written =
+            lab::study::folder::write(&plan, &study, folder).map_err(Failure::bad_input)?;
+        if let Some(reason) = written.without_png {
+            eprintln!("no PNG files: {reason}");
+        }
+        if !arguments.json {
+            output::line(&format!("report: {}", written.report.display()))?;
+        }
     }
     match study.runs.iter().find(|it| !it.completed) {
-        Some(run) => Err(Failure::Elsewhere(format!("page {} under {} did not complete", run.page, run.scheme))),
+        Some(run) => Err(Failure::Elsewhere(format!(
+            "page {} under {} did not complete",
+            run.page, run.scheme
+        ))),
         None => Ok(()),
     }
 }
@@ -96,7 +103,9 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     }
     let network = Network::find(&arguments.network).map_err(Failure::bad_input)?;
     let (engine, default_jobs) = match arguments.engine {
-        EngineName::Ideal => (Engine::Ideal, std::thread::available_parallelism().map_or(1, NonZeroUsize::get)),
+        EngineName::Ideal => {
+            (Engine::Ideal, std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
+        }
         EngineName::Wire => (Engine::Wire, WIRE_JOBS),
     };
     let kept = arguments.out.as_ref().filter(|_| arguments.keep_qlogs).map(|it| it.join("qlogs"));
@@ -122,15 +131,22 @@ fn with_baseline(schemes: Vec<Scheme>) -> Result<Vec<Scheme>, Failure> {
 }
 
 fn show(study: &Study) -> Result<(), Failure> {
-    let several_buffers = study.summary.iter().any(|it| it.send_buffer_bytes != study.summary[0].send_buffer_bytes);
+    let several_buffers =
+        study.summary.iter().any(|it| it.send_buffer_bytes != study.summary[0].send_buffer_bytes);
     let rows = study.summary.iter().map(|row| {
         let indices = |pick: fn(&lab::study::RunRecord) -> Option<f64>| {
             let runs = study.runs.iter();
-            let same = runs.filter(|it| it.scheme == row.scheme && it.send_buffer_bytes == row.send_buffer_bytes);
+            let same = runs.filter(|it| {
+                it.scheme == row.scheme && it.send_buffer_bytes == row.send_buffer_bytes
+            });
             let values: Vec<f64> = same.filter_map(pick).collect();
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
-        let name = if several_buffers { format!("{} {}", row.scheme, row.send_buffer_bytes) } else { row.scheme.clone() };
+        let name = if several_buffers {
+            format!("{} {}", row.scheme, row.send_buffer_bytes)
+        } else {
+            row.scheme.clone()
+        };
         vec![
             name,
             row.pages.to_string(),
@@ -142,7 +158,15 @@ fn show(study: &Study) -> Result<(), Failure> {
             number(row.worst_page_speedup.atf, 2),
         ]
     });
-    let header =
-        ["scheme", "pages", "index all ms", "index ATF ms", "speedup all", "speedup ATF", "best ATF", "worst ATF"];
+    let header = [
+        "scheme",
+        "pages",
+        "index all ms",
+        "index ATF ms",
+        "speedup all",
+        "speedup ATF",
+        "best ATF",
+        "worst ATF",
+    ];
     output::line(&output::table(&header, &[], rows).to_string())
 }

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 
 /// List, check and import pages
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  utmost corpus list\n  utmost corpus import recording.har -o page.json")]
+#[command(
+    after_help = "Examples:\n  utmost corpus list\n  utmost corpus import recording.har -o page.json"
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -69,7 +71,8 @@ fn show_stats(arguments: &[String], json: bool) -> Result<(), Failure> {
     let rows = stats.rows.iter().map(|it| {
         let source = format!("{:?}", it.source).to_lowercase();
         let count = |value: usize| value.to_string();
-        let counts = [count(it.resources), it.bytes.to_string(), count(it.atf_resources), count(it.depth)];
+        let counts =
+            [count(it.resources), it.bytes.to_string(), count(it.atf_resources), count(it.depth)];
         [it.name.clone(), source].into_iter().chain(counts).collect()
     });
     let header = ["page", "source", "resources", "bytes", "ATF resources", "depth"];
@@ -87,12 +90,17 @@ fn check(pages: &[String]) -> Result<(), Failure> {
             }
         }
     }
-    if wrong == 0 { Ok(()) } else { Err(Failure::No(format!("{wrong} of {} pages not valid", pages.len()))) }
+    if wrong == 0 {
+        Ok(())
+    } else {
+        Err(Failure::No(format!("{wrong} of {} pages not valid", pages.len())))
+    }
 }
 
 fn import_page(file: &std::path::Path, to: &std::path::Path) -> Result<(), Failure> {
     let Imported { page, notes } = import::import(file, None).map_err(Failure::bad_input)?;
-    std::fs::write(to, page.to_text()).map_err(|error| Failure::BadInput(format!("{}: {error}", to.display())))?;
+    std::fs::write(to, page.to_text())
+        .map_err(|error| Failure::BadInput(format!("{}: {error}", to.display())))?;
     for note in notes {
         eprintln!("assumed: {note}");
     }

@@ -10,7 +10,9 @@ use std::path::PathBuf;
 ///
 /// A scenario is a list of requests, each with the slot in which it arrives, its size and its resource.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  utmost order examples/late-stylesheet.json --scheme rr,fifo,dfifo")]
+#[command(
+    after_help = "Example:\n  utmost order examples/late-stylesheet.json --scheme rr,fifo,dfifo"
+)]
 pub(crate) struct Arguments {
     /// A file of format utmost-scenario/1
     scenario: PathBuf,
@@ -30,11 +32,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let orders: Map<String, Value> = orders.map(|(name, runs)| (name, json!(runs))).collect();
         return output::json(&json!({"scenario": scenario.name, "orders": orders}));
     }
-    let rows = orders.map(|(name, runs)| vec![name, runs.iter().map(written).collect::<Vec<_>>().join(" ")]);
+    let rows = orders
+        .map(|(name, runs)| vec![name, runs.iter().map(written).collect::<Vec<_>>().join(" ")]);
     output::line("who sends when: stream, or stream x packets in a row")?;
     output::line(&output::table(&["scheme", "order"], &[1], rows).to_string())
 }
 
 fn written(run: &Run) -> String {
-    if run.packets == 1 { run.stream.to_string() } else { format!("{}x{}", run.stream, run.packets) }
+    if run.packets == 1 {
+        run.stream.to_string()
+    } else {
+        format!("{}x{}", run.stream, run.packets)
+    }
 }

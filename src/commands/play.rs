@@ -50,11 +50,13 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let page = Arc::new(values::page(&arguments.page)?);
-    let scheme = arguments.scheme.as_deref().map(find_scheme).transpose().map_err(Failure::bad_input)?;
+    let scheme =
+        arguments.scheme.as_deref().map(find_scheme).transpose().map_err(Failure::bad_input)?;
     let scratch = tempfile::tempdir().map_err(Failure::elsewhere)?;
     let logs = arguments.qlog.clone().unwrap_or_else(|| scratch.path().to_owned());
-    std::fs::create_dir_all(&logs)
-        .map_err(|error| Failure::BadInput(format!("{}: {error}; --qlog takes a directory", logs.display())))?;
+    std::fs::create_dir_all(&logs).map_err(|error| {
+        Failure::BadInput(format!("{}: {error}; --qlog takes a directory", logs.display()))
+    })?;
     let (load, problems) = match arguments.server {
         Some(server) => from_server(arguments, &page, server, scheme.clone(), &logs)?,
         None => (from_own_server(&page, scheme.clone(), &logs)?, Vec::new()),
@@ -69,7 +71,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     show(arguments, run, load)?;
     match problems.first() {
         None => Ok(()),
-        Some(first) => Err(Failure::Elsewhere(format!("{first} ({} such problems)", problems.len()))),
+        Some(first) => {
+            Err(Failure::Elsewhere(format!("{first} ({} such problems)", problems.len())))
+        }
     }
 }
 
@@ -115,7 +119,8 @@ fn from_server(
 fn write_bodies(page: &Page, outcome: &Outcome, folder: &Path) -> Result<(), Failure> {
     for (resource, body) in &outcome.bodies {
         let url = &page.resources[*resource].url;
-        let relative = Path::new(url.trim_start_matches('/').split(['?', '#']).next().unwrap_or_default());
+        let relative =
+            Path::new(url.trim_start_matches('/').split(['?', '#']).next().unwrap_or_default());
         if !relative.components().all(|it| matches!(it, std::path::Component::Normal(_))) {
             return Err(Failure::BadInput(format!("{url}: not a path below --bodies")));
         }
@@ -133,7 +138,13 @@ fn write_bodies(page: &Page, outcome: &Outcome, folder: &Path) -> Result<(), Fai
 fn show(arguments: &Arguments, run: RunRecord, load: Load) -> Result<(), Failure> {
     if arguments.json {
         let provenance = output::provenance();
-        return output::json(&Study { format: FORMAT, provenance, runs: vec![run], summary: Vec::new(), loads: vec![load] });
+        return output::json(&Study {
+            format: FORMAT,
+            provenance,
+            runs: vec![run],
+            summary: Vec::new(),
+            loads: vec![load],
+        });
     }
     let rows = run.resources.iter().map(|it| {
         let ms = |value| number(value, 1);

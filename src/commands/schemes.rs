@@ -29,7 +29,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::json(&json!({"schemes": rows.collect::<Vec<_>>()}));
     }
     let rows = SCHEMES.iter().map(|it| {
-        vec![it.name.clone(), it.placeholders.to_string(), it.about.to_owned(), it.source.to_owned()]
+        vec![
+            it.name.clone(),
+            it.placeholders.to_string(),
+            it.about.to_owned(),
+            it.source.to_owned(),
+        ]
     });
-    output::line(&output::table(&["scheme", "placeholders", "what it does", "source"], &[2, 3], rows).to_string())
+    output::line(
+        &output::table(&["scheme", "placeholders", "what it does", "source"], &[2, 3], rows)
+            .to_string(),
+    )
 }

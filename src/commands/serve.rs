@@ -13,8 +13,10 @@ use std::sync::Arc;
 ///
 /// Prints one line `listening on ADDR:PORT` when ready; SIGTERM lets responses under way finish.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  utmost serve --root site --listen 127.0.0.1:4433 --scheme bucket-html\n  \
-utmost serve --page davies-meenan --scheme dfifo --pace 1400/10 --qlog logs")]
+#[command(
+    after_help = "Examples:\n  utmost serve --root site --listen 127.0.0.1:4433 --scheme bucket-html\n  \
+utmost serve --page davies-meenan --scheme dfifo --pace 1400/10 --qlog logs"
+)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["root", "page", "config"]))]
 pub(crate) struct Arguments {
     /// Serve the files below this directory
@@ -69,38 +71,50 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let served = served(&arguments)?;
     let mut options = options(&arguments, &served)?;
     let identity = match (&arguments.cert, &arguments.key) {
-        (Some(certificate), Some(key)) => Identity::load(certificate, key).map_err(Failure::bad_input)?,
+        (Some(certificate), Some(key)) => {
+            Identity::load(certificate, key).map_err(Failure::bad_input)?
+        }
         _ => {
-            eprintln!("no --cert: using a self-signed certificate for localhost, valid for 30 days");
+            eprintln!(
+                "no --cert: using a self-signed certificate for localhost, valid for 30 days"
+            );
             Identity::self_signed().map_err(Failure::elsewhere)?
         }
     };
-    let mut event_loop = EventLoop::bind(arguments.listen)
-        .map_err(|error| Failure::Elsewhere(format!("{}: {error}; choose another --listen", arguments.listen)))?;
+    let mut event_loop = EventLoop::bind(arguments.listen).map_err(|error| {
+        Failure::Elsewhere(format!("{}: {error}; choose another --listen", arguments.listen))
+    })?;
     event_loop.stop_on_signals().map_err(Failure::elsewhere)?;
     let address = event_loop.local_addr().map_err(Failure::elsewhere)?;
     options.alt_svc_port = Some(address.port());
-    let mut server = Server::new(address, &identity, served.site, options).map_err(Failure::elsewhere)?;
+    let mut server =
+        Server::new(address, &identity, served.site, options).map_err(Failure::elsewhere)?;
     output::line(&format!("listening on {address}"))?;
     event_loop.run(&mut server).map_err(Failure::elsewhere)
 }
 
 fn served(arguments: &Arguments) -> Result<Served, Failure> {
-    let from_config = arguments.config.as_deref().map(Config::load).transpose().map_err(Failure::bad_input)?;
+    let from_config =
+        arguments.config.as_deref().map(Config::load).transpose().map_err(Failure::bad_input)?;
     let (content, scheme, signals) = match from_config {
         Some(config) => (config.site, config.scheme, config.signals),
         None => {
             let root = arguments.root.clone().map(ConfigSite::Root);
             let content = root.or_else(|| arguments.page.clone().map(ConfigSite::Page));
-            let content = content.ok_or_else(|| Failure::BadInput("one of --root, --page, --config".to_owned()))?;
+            let content = content
+                .ok_or_else(|| Failure::BadInput("one of --root, --page, --config".to_owned()))?;
             (content, arguments.scheme.clone(), arguments.signals.map(SignalUse::from))
         }
     };
     let (site, default_scheme, default_signals): (Arc<dyn Site>, _, _) = match content {
-        ConfigSite::Root(root) => {
-            (Arc::new(DirectorySite::open(&root).map_err(Failure::bad_input)?), "rfc9218", SignalUse::Obey)
+        ConfigSite::Root(root) => (
+            Arc::new(DirectorySite::open(&root).map_err(Failure::bad_input)?),
+            "rfc9218",
+            SignalUse::Obey,
+        ),
+        ConfigSite::Page(page) => {
+            (Arc::new(PageSite::new(values::page(&page)?)), "bucket-html", SignalUse::Ignore)
         }
-        ConfigSite::Page(page) => (Arc::new(PageSite::new(values::page(&page)?)), "bucket-html", SignalUse::Ignore),
     };
     let scheme = scheme.unwrap_or_else(|| default_scheme.to_owned());
     Ok(Served { site, scheme, signals: signals.unwrap_or(default_signals) })
@@ -109,8 +123,9 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
 fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
     let scheme = schedulers::find_scheme(&served.scheme).map_err(Failure::bad_input)?;
     if let Some(folder) = &arguments.qlog {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::BadInput(format!("{}: {error}; --qlog takes a directory", folder.display())))?;
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Failure::BadInput(format!("{}: {error}; --qlog takes a directory", folder.display()))
+        })?;
     }
     let mut options = Options {
         signals: served.signals,

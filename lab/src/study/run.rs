@@ -79,11 +79,18 @@ impl RunRecord {
     /// What a load's timeline says; the columns that say how it was loaded are left empty.
     pub fn of_load(page: &Page, load: &Load) -> Self {
         let timeline = &load.timeline;
-        let above_fold: BTreeSet<String> =
-            page.resources.iter().filter(|it| it.above_fold).map(|it| resource_url(page, it.id)).collect();
+        let above_fold: BTreeSet<String> = page
+            .resources
+            .iter()
+            .filter(|it| it.above_fold)
+            .map(|it| resource_url(page, it.id))
+            .collect();
         let all = byte_index(timeline, |_| true).ok();
         let atf = byte_index(timeline, |it| above_fold.contains(&it.url)).ok();
-        let pick = |of: fn(&ByteIndex) -> f64| Indices { all: all.as_ref().map(of), atf: atf.as_ref().map(of) };
+        let pick = |of: fn(&ByteIndex) -> f64| Indices {
+            all: all.as_ref().map(of),
+            atf: atf.as_ref().map(of),
+        };
         let resources = resource_times(page, load);
         Self {
             completed: load.completed,
@@ -98,7 +105,8 @@ impl RunRecord {
 }
 
 fn resource_times(page: &Page, load: &Load) -> Vec<ResourceTimes> {
-    let ids: BTreeMap<String, usize> = page.resources.iter().map(|it| (resource_url(page, it.id), it.id)).collect();
+    let ids: BTreeMap<String, usize> =
+        page.resources.iter().map(|it| (resource_url(page, it.id), it.id)).collect();
     let start_us = load.timeline.start_us().unwrap_or(0);
     let deliveries = load.timeline.deliveries();
     let mut rows: Vec<ResourceTimes> = load
@@ -106,7 +114,9 @@ fn resource_times(page: &Page, load: &Load) -> Vec<ResourceTimes> {
         .transfers
         .iter()
         .zip(&deliveries)
-        .filter_map(|(transfer, delivery)| Some(times(*ids.get(&transfer.url)?, transfer, delivery, start_us)))
+        .filter_map(|(transfer, delivery)| {
+            Some(times(*ids.get(&transfer.url)?, transfer, delivery, start_us))
+        })
         .collect();
     rows.sort_by(|a, b| a.requested_ms.total_cmp(&b.requested_ms));
     rows

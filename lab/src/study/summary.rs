@@ -1,8 +1,8 @@
 //! What a study says of each scheme: means over pages of the per-page ratio to `rr`, as in the paper.
 
 use super::run::{Indices, RunRecord};
+use qlog_tools::report;
 use serde::Serialize;
-use statrs::statistics::{Data, OrderStatistics};
 use std::collections::BTreeMap;
 
 /// One scheme with one send buffer.
@@ -70,26 +70,25 @@ fn row(runs: &[&RunRecord], baselines: &BTreeMap<(&str, u64), &RunRecord>) -> Su
     let mut ratios: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
     let mut pages = 0;
     for run in runs.iter().filter(|it| it.completed) {
-        let Some(baseline) = baselines.get(&(run.page.as_str(), run.send_buffer_bytes)) else { continue };
+        let Some(baseline) = baselines.get(&(run.page.as_str(), run.send_buffer_bytes)) else {
+            continue;
+        };
         pages += 1;
         let speedup = speedup(baseline.byte_index, run.byte_index);
         ratios[0].extend(speedup.all);
         ratios[1].extend(speedup.atf);
     }
-    let [all, atf] = ratios;
-    let each = |of: fn(&[f64]) -> f64| {
-        let value = |ratios: &[f64]| (!ratios.is_empty()).then(|| of(ratios));
-        Speedups { all: value(&all), atf: value(&atf) }
-    };
+    let [all, atf] = ratios.map(report::Speedups::of);
+    let each = |of: fn(&report::Speedups) -> Option<f64>| Speedups { all: of(&all), atf: of(&atf) };
     SummaryRow {
         scheme: runs[0].scheme.clone(),
         network: runs[0].network.clone(),
         send_buffer_bytes: runs[0].send_buffer_bytes,
         pages,
-        mean_speedup: each(|it| it.iter().sum::<f64>() / it.len() as f64),
-        median_speedup: each(|it| Data::new(it.to_vec()).median()),
-        best_page_speedup: each(|it| it.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
-        worst_page_speedup: each(|it| it.iter().copied().fold(f64::INFINITY, f64::min)),
+        mean_speedup: each(|it| it.mean),
+        median_speedup: each(|it| it.median),
+        best_page_speedup: each(|it| it.best),
+        worst_page_speedup: each(|it| it.worst),
         mean_regret: Regret::default(),
     }
 }
@@ -116,7 +115,12 @@ mod tests {
 
     #[test]
     fn a_speedup_is_the_mean_of_the_pages_ratios_not_the_ratio_of_the_means() {
-        let runs = [run("a", "rr", 1000.0), run("b", "rr", 100.0), run("a", "fifo", 500.0), run("b", "fifo", 100.0)];
+        let runs = [
+            run("a", "rr", 1000.0),
+            run("b", "rr", 100.0),
+            run("a", "fifo", 500.0),
+            run("b", "fifo", 100.0),
+        ];
         let rows = summarise(&runs);
         assert_eq!(rows.iter().map(|it| it.scheme.as_str()).collect::<Vec<_>>(), ["rr", "fifo"]);
         assert_eq!(rows[1].mean_speedup, Speedups { all: Some(1.0), atf: Some(1.5) });

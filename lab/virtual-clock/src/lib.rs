@@ -67,7 +67,10 @@ const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
 
 static REAL: AtomicUsize = AtomicUsize::new(0);
 
-#[expect(clippy::cast_possible_wrap, reason = "a remainder below a thousand million, and seconds since a start")]
+#[expect(
+    clippy::cast_possible_wrap,
+    reason = "a remainder below a thousand million, and seconds since a start"
+)]
 #[unsafe(no_mangle)]
 extern "C" fn clock_gettime(clock: c_int, out: *mut Timespec) -> c_int {
     let now_ns = NOW_NS.get();
