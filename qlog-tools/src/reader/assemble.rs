@@ -161,7 +161,13 @@ impl Collector {
     pub(super) fn assemble(mut self, trace: &mut Trace) {
         if trace.vantage == Vantage::Unknown {
             trace.vantage = self.guess_vantage();
-            trace.repair("the vantage point is not given; it was guessed from who sent requests or more data", 0);
+            trace.repair(
+                match trace.vantage {
+                    Vantage::Unknown => "the vantage point is not given, and nothing tells it",
+                    _ => "the vantage point is not given; it was guessed from who sent requests or more data",
+                },
+                0,
+            );
         }
         let responses = match trace.vantage {
             Vantage::Server => std::mem::take(&mut self.sent),

@@ -252,5 +252,6 @@ fn a_log_without_frames_has_no_transfers() {
     for end in ["client", "server"] {
         let Some(trace) = sample(&format!("quinn_loss_{end}.sqlog.gz")) else { return };
         assert_eq!((trace.vantage, trace.timeline.transfers.len()), (Vantage::Unknown, 0));
+        assert_eq!(trace.repairs[0].what, "the vantage point is not given, and nothing tells it");
     }
 }
