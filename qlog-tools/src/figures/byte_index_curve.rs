@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::axis::Axis;
-use super::palette::OKABE_ITO;
+use super::palette::LINE_COLOURS;
 use super::svg::{Style, Svg, number, shorten};
 use super::{Table, milliseconds_text};
 use crate::byte_index::CurvePoint;
@@ -155,8 +155,8 @@ fn x(time_ms: f64, end_ms: f64) -> f64 {
 }
 
 fn stroke(place: usize) -> String {
-    let colour = OKABE_ITO[place % OKABE_ITO.len()];
-    let dashes = DASHES[place / OKABE_ITO.len() % DASHES.len()];
+    let colour = LINE_COLOURS[place % LINE_COLOURS.len()];
+    let dashes = DASHES[place / LINE_COLOURS.len() % DASHES.len()];
     let dashes =
         if dashes.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dashes}""#) };
     format!(r#"fill="none" stroke="{colour}" stroke-width="2.2" stroke-linejoin="round"{dashes}"#)

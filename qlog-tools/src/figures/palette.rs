@@ -12,6 +12,10 @@ pub const OWN_LOOKS: usize = 24;
 pub const OKABE_ITO: [&str; 8] =
     ["#D55E00", "#56B4E9", "#E69F00", "#0072B2", "#F0E442", "#009E73", "#CC79A7", "#8C8C8C"];
 
+/// The same for thin lines: the yellow, too light on paper, is darker.
+pub const LINE_COLOURS: [&str; 8] =
+    ["#D55E00", "#56B4E9", "#E69F00", "#0072B2", "#A89A00", "#009E73", "#CC79A7", "#8C8C8C"];
+
 /// The kinds, in the order of legends.
 pub(super) const KINDS: [Kind; 8] =
     [Kind::Html, Kind::Css, Kind::Js, Kind::Font, Kind::Image, Kind::Media, Kind::Xhr, Kind::Other];

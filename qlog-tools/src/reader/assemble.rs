@@ -161,7 +161,13 @@ impl Collector {
     pub(super) fn assemble(mut self, trace: &mut Trace) {
         if trace.vantage == Vantage::Unknown {
             trace.vantage = self.guess_vantage();
-            trace.repair("the vantage point is not given; it was guessed from who sent requests or more data", 0);
+            trace.repair(
+                match trace.vantage {
+                    Vantage::Unknown => "the vantage point is not given, and nothing tells it",
+                    _ => "the vantage point is not given; it was guessed from who sent requests or more data",
+                },
+                0,
+            );
         }
         let responses = match trace.vantage {
             Vantage::Server => std::mem::take(&mut self.sent),
@@ -276,17 +282,19 @@ fn stream_end(flow: &FlowStream, response: Option<&Message>, trace: &mut Trace) 
     Some(flow.farthest)
 }
 
-/// What was announced, if the stream has room for it (the answer to HEAD has not), or what the
-/// DATA frames of a finished stream add up to, whichever is more: a log may miss the last frames.
+/// What was announced, or what the DATA frames of a finished stream add up to, whichever is more:
+/// a log may miss the last frames. Neither counts if the stream has no room for it: the answer to
+/// HEAD announces a body that never comes, and a damaged log may tell of DATA twice.
 fn body_bytes(
     flow: &FlowStream,
     response: Option<&Message>,
     stream_bytes: Option<u64>,
 ) -> Option<u64> {
-    let announced = response
-        .and_then(|response| response.content_length)
-        .filter(|&bytes| bytes <= stream_bytes.unwrap_or(limits::STREAM_OFFSET));
-    let parsed =
-        stream_bytes.filter(|_| flow.framing.data_frames > 0).map(|_| flow.framing.data_bytes);
+    let fits = |bytes: &u64| *bytes <= stream_bytes.unwrap_or(limits::STREAM_OFFSET);
+    let announced = response.and_then(|response| response.content_length).filter(fits);
+    let parsed = stream_bytes
+        .filter(|_| flow.framing.data_frames > 0)
+        .map(|_| flow.framing.data_bytes)
+        .filter(fits);
     announced.max(parsed)
 }

@@ -229,3 +229,29 @@ fn both_ends_of_a_quiche_connection_tell_the_same() {
         assert!(index.progressive_ms < index.complete_ms);
     }
 }
+
+#[test]
+fn other_json_sequences_have_the_same_bytes_at_both_ends() {
+    let pairs = [
+        ("qg_noloss", 500_730),
+        ("qg_loss", 960_865),
+        ("qg_reorder_prio", 1_000_870),
+        ("ngtcp2_loss", 1_000_249),
+    ];
+    for (pair, bytes) in pairs {
+        for end in ["client", "server"] {
+            let Some(trace) = sample(&format!("{pair}_{end}.sqlog.gz")) else { return };
+            assert_eq!(trace.timeline.unique_stream_bytes(), bytes, "{pair} {end}");
+            assert_eq!(trace.timeline.transfers.len(), 10, "{pair} {end}");
+        }
+    }
+}
+
+#[test]
+fn a_log_without_frames_has_no_transfers() {
+    for end in ["client", "server"] {
+        let Some(trace) = sample(&format!("quinn_loss_{end}.sqlog.gz")) else { return };
+        assert_eq!((trace.vantage, trace.timeline.transfers.len()), (Vantage::Unknown, 0));
+        assert_eq!(trace.repairs[0].what, "the vantage point is not given, and nothing tells it");
+    }
+}
