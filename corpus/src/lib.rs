@@ -10,6 +10,7 @@ pub mod stats;
 
 pub use bundled::{bundled, bundled_names, bundled_text};
 pub use check::{Problem, check};
+pub use import::sha256_hex;
 pub use page::{Page, PageResource};
 pub use read::{PageError, page};
 pub use stats::{Stats, stats};

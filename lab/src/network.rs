@@ -99,7 +99,7 @@ impl Network {
     fn parse(name: &str, text: &str) -> Result<Self, NetworkError> {
         let malformed = |cause: String| NetworkError::Malformed { file: name.to_owned(), cause };
         let profile: Profile = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+            let line = server::line_of(&error, text);
             malformed(format!("line {line}: {}", error.message()))
         })?;
         if !(1e3..=1e11).contains(&profile.rate) {

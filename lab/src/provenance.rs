@@ -31,25 +31,10 @@ pub fn of_program(build: &Build, now: jiff::Timestamp) -> Value {
     })
 }
 
-/// SHA-256 of `bytes` in hex.
-pub fn sha256(bytes: &[u8]) -> String {
-    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn cpu_model() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name"));
     model
         .and_then(|it| it.split_once(':'))
         .map_or("unknown".to_owned(), |(_, name)| name.trim().to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_hash_is_that_of_the_standard_test_vector() {
-        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(super::sha256(b"abc"), expected);
-    }
 }

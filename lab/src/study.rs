@@ -182,7 +182,7 @@ impl Plan {
     fn record(&self, cell: &Cell<'_>, load: &Load) -> RunRecord {
         RunRecord {
             page: cell.page.name.clone(),
-            scheme: cell.scheme.name.to_string(),
+            scheme: cell.scheme.name.clone(),
             engine: self.engine.name(),
             network: self.network.name.clone(),
             send_buffer_bytes: cell.send_buffer_bytes,

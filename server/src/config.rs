@@ -85,8 +85,7 @@ impl Config {
     fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
         let malformed = |line, cause| ConfigError::Malformed { file: path.to_owned(), line, cause };
         let file: File = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
-            malformed(line, error.message().to_owned())
+            malformed(line_of(&error, text), error.message().to_owned())
         })?;
         let site = match (file.site.root, file.site.page) {
             (Some(root), None) => ConfigSite::Root(root),
@@ -100,6 +99,12 @@ impl Config {
         });
         Ok(Self { site, scheme: file.site.scheme, signals })
     }
+}
+
+/// The line, from 1, at which `text` is not what was expected.
+pub fn line_of(error: &toml::de::Error, text: &str) -> usize {
+    let start = error.span().map_or(0, |span| span.start);
+    1 + text.bytes().take(start).filter(|byte| *byte == b'\n').count()
 }
 
 #[cfg(test)]

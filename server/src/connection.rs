@@ -249,7 +249,7 @@ impl Connection {
 
 /// The stream limit is the transport's (RFC 9218, 7.2, checks signals against it).
 fn http3_limits(options: &Options) -> http3::Limits {
-    http3::Limits { concurrent_requests: options.limits.streams, ..options.limits.http3.clone() }
+    http3::Limits { concurrent_requests: options.limits.streams, ..options.limits.http3 }
 }
 
 fn response_headers(response: &Response, alt_svc_port: Option<u16>) -> Vec<Header> {

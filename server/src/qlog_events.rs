@@ -30,7 +30,7 @@ pub(crate) fn opened(quic: &mut quiche::Connection, stream: StreamId, resource: 
 pub(crate) fn signalled(quic: &mut quiche::Connection, signal: &Signal) {
     log(quic, || match signal {
         Signal::Extensible { stream, urgency, incremental } => {
-            json!({"op": "signalled", "stream": stream.0, "urgency": urgency, "incremental": incremental})
+            json!({"op": "signalled", "stream": stream.0, "signal": {"urgency": urgency, "incremental": incremental}})
         }
         other => json!({"op": "signalled", "signal": format!("{other:?}")}),
     });

@@ -195,7 +195,7 @@ impl Server {
         let id = self.new_id()?;
         let scid = ConnectionId::from_ref(&id);
         let mut quic = quiche::accept(&scid, None, self.local, from, &mut self.config).ok()?;
-        self.start_qlog(&mut quic, &id);
+        self.start_qlog(&mut quic, id);
         self.serial += 1;
         let connection = Connection::new(quic, Arc::clone(&self.site), &self.options);
         // Until it has our ID the client goes on with the one it made up.
@@ -220,9 +220,9 @@ impl Server {
         Some(id)
     }
 
-    fn start_qlog(&self, quic: &mut quiche::Connection, id: &[u8]) {
+    fn start_qlog(&self, quic: &mut quiche::Connection, id: [u8; ID_BYTES]) {
         let Some(folder) = &self.options.qlog_dir else { return };
-        let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = format!("{:032x}", u128::from_be_bytes(id));
         // A log that cannot be written must not stop the connection.
         if let Ok(file) = File::create(folder.join(format!("{name}_server.sqlog"))) {
             let title = format!("utmost server, scheme {}", self.options.scheme.name);

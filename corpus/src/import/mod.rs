@@ -74,7 +74,7 @@ pub enum ImportError {
 pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError> {
     let file = path.display().to_string();
     let bytes = bytes_of(path, &file)?;
-    let sha256 = Some(hex_digest(&bytes));
+    let sha256 = Some(sha256_hex(&bytes));
     let text = text_of(bytes, &file)?;
     let label = match label {
         Some(label) => Label { sha256: label.sha256.or(sha256), ..label },
@@ -147,7 +147,8 @@ fn within_limit(bytes: Vec<u8>, file: &str) -> Result<Vec<u8>, ImportError> {
     Ok(bytes)
 }
 
-fn hex_digest(bytes: &[u8]) -> String {
+/// SHA-256 of `bytes`, in hex.
+pub fn sha256_hex(bytes: &[u8]) -> String {
     digest(&SHA256, bytes).as_ref().iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex

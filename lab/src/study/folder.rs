@@ -110,14 +110,20 @@ fn comparison(plan: &Plan, study: &Study) -> Comparison {
             pages.push(PageComparison::from_runs(&name, &resources, &runs, "rr"));
         }
     }
-    let title = format!("{} page(s) under {} schemes", plan.pages.len(), plan.schemes.len());
+    let pages_text = if plan.pages.len() == 1 {
+        "One page".to_owned()
+    } else {
+        format!("{} pages", plan.pages.len())
+    };
+    let title = format!("{pages_text} under {} schemes", plan.schemes.len());
+    let buffers: Vec<String> = plan.send_buffers_bytes.iter().map(u64::to_string).collect();
     let what = format!(
-        "engine {}, network {} ({} bit/s, {} ms one way), send buffers {:?} bytes",
+        "engine {}, network {} ({} bit/s, {} ms one way), send buffer {} bytes",
         plan.engine.name(),
         plan.network.name,
         plan.network.rate,
         plan.network.delay_ms,
-        plan.send_buffers_bytes
+        buffers.join(", ")
     );
     Comparison {
         what,

@@ -1,6 +1,6 @@
 //! One load's row of results, every number of it computed from the load's timeline.
 
-use crate::{Load, provenance, resource_url};
+use crate::{Load, resource_url};
 use corpus::Page;
 use qlog_tools::byte_index::{ByteIndex, byte_index};
 use qlog_tools::timeline::{Delivery, Transfer};
@@ -137,5 +137,5 @@ fn times(id: usize, transfer: &Transfer, delivery: &Delivery, start_us: u64) -> 
 
 /// The hash of a page in its canonical form.
 pub(super) fn page_sha256(page: &Page) -> String {
-    provenance::sha256(page.to_text().as_bytes())
+    corpus::sha256_hex(page.to_text().as_bytes())
 }

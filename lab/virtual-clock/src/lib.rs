@@ -24,6 +24,7 @@ pub fn set_ns(now_ns: u64) {
 }
 
 /// This thread's virtual time in nanoseconds; 0: it runs in real time.
+#[must_use]
 pub fn now_ns() -> u64 {
     NOW_NS.get()
 }
@@ -34,6 +35,7 @@ pub struct VirtualTime(());
 
 impl VirtualTime {
     /// This thread's clock stands still at `start_ns` (not 0) until [`set_ns`] moves it.
+    #[must_use]
     pub fn start(start_ns: u64) -> Self {
         set_ns(start_ns.max(1));
         Self(())
