@@ -1,0 +1,38 @@
+# Everything that is done with this repository. `make help` lists it.
+#
+# All builds are of the whole workspace: building one crate selects other features of what build scripts use, and
+# BoringSSL would be compiled a second time (4 to 5 CPU-minutes).
+
+target := $(or $(CARGO_TARGET_DIR),target)
+export PATH := $(PATH):$(HOME)/.cargo/bin
+demo_page := gentelella-index
+
+.PHONY: build test demo interop bench advisories bootstrap help
+
+build: bootstrap ## the program, optimized: target/release/utmost
+	cargo build --locked --release --workspace --bin utmost
+	@echo "built: $(target)/release/utmost"
+
+test: bootstrap ## format, lints, all tests, licences
+	@tests/run
+
+demo: bootstrap ## a real page under every scheme, over QUIC on loopback: the table and the report
+	cargo build --locked --workspace --bin utmost
+	$(target)/debug/utmost compare $(demo_page) --schemes all --engine wire --out out/demo
+
+interop: bootstrap ## other HTTP/3 stacks talk to us; writes docs/interop.md
+	cargo build --locked --workspace --bin utmost
+	interop/setup
+	UTMOST_BIN="$(abspath $(target))/debug/utmost" interop/run --write
+
+bench: bootstrap ## the cost of scheduling, beside a plain heap
+	cargo bench --locked --workspace --bench '*'
+
+advisories: ## known faults of the dependencies (needs cargo-deny and the network)
+	cargo deny --locked check advisories
+
+bootstrap:
+	@./bootstrap
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST))
