@@ -131,7 +131,8 @@ impl Client {
         let name = if options.verify == Verify::Nobody { host } else { "localhost" };
         let mut quic = quiche::connect(Some(name), &scid, local, server, &mut config)?;
         if let Some(path) = &options.qlog_file {
-            let file = File::create(path).map_err(|source| ConnectError::Log { path: path.clone(), source })?;
+            let file = File::create(path)
+                .map_err(|source| ConnectError::Log { path: path.clone(), source })?;
             let title = format!("utmost client, page {}", page.name);
             quic.set_qlog(Box::new(BufWriter::new(file)), title, page.name.clone());
         }
@@ -210,12 +211,20 @@ impl Client {
     }
 
     fn note_end(&mut self) {
-        if self.outcome.completed || self.outcome.problems.iter().any(|it| matches!(it, Problem::Connection(_))) {
+        if self.outcome.completed
+            || self.outcome.problems.iter().any(|it| matches!(it, Problem::Connection(_)))
+        {
             return;
         }
         let reason = match (self.quic.peer_error(), self.quic.local_error()) {
-            (Some(it), _) => format!("closed by the server, code {:#x} {}", it.error_code, String::from_utf8_lossy(&it.reason)),
-            (_, Some(it)) => format!("closed, code {:#x} {}", it.error_code, String::from_utf8_lossy(&it.reason)),
+            (Some(it), _) => format!(
+                "closed by the server, code {:#x} {}",
+                it.error_code,
+                String::from_utf8_lossy(&it.reason)
+            ),
+            (_, Some(it)) => {
+                format!("closed, code {:#x} {}", it.error_code, String::from_utf8_lossy(&it.reason))
+            }
             _ if self.quic.is_timed_out() => "nothing came for too long".to_owned(),
             _ => "closed".to_owned(),
         };
@@ -235,7 +244,12 @@ impl Client {
             return;
         }
         self.connect_until = None;
-        self.control = self.session.opening().into_iter().map(|(stream, bytes)| (stream, bytes, false)).collect();
+        self.control = self
+            .session
+            .opening()
+            .into_iter()
+            .map(|(stream, bytes)| (stream, bytes, false))
+            .collect();
         self.write_control();
         self.playback.start(self.micros(now));
     }
@@ -290,7 +304,11 @@ impl Client {
             Header::new(b":path", known.url.as_bytes()),
             Header::new(b"user-agent", b"utmost"),
         ];
-        let signals = self.half.as_mut().map(|it| it.request(stream, &known.for_scheduler())).unwrap_or_default();
+        let signals = self
+            .half
+            .as_mut()
+            .map(|it| it.request(stream, &known.for_scheduler()))
+            .unwrap_or_default();
         for signal in signals {
             if let Signal::Extensible { urgency, incremental, .. } = signal {
                 let value = http3::priority_field(urgency, incremental);
@@ -306,8 +324,12 @@ impl Client {
         for stream in self.quic.readable().map(StreamId) {
             loop {
                 let read = match self.quic.stream_recv(stream.0, &mut self.scratch) {
-                    Ok((bytes, fin)) => self.session.receive(stream, &self.scratch[..bytes], fin).map(|()| fin),
-                    Err(quiche::Error::StreamReset(code)) => self.session.stream_reset(stream, code).map(|()| true),
+                    Ok((bytes, fin)) => {
+                        self.session.receive(stream, &self.scratch[..bytes], fin).map(|()| fin)
+                    }
+                    Err(quiche::Error::StreamReset(code)) => {
+                        self.session.stream_reset(stream, code).map(|()| true)
+                    }
                     Err(_) => break,
                 };
                 while let Some(event) = self.session.poll() {
@@ -331,9 +353,16 @@ impl Client {
         match event {
             Event::Headers { stream, headers, .. } => {
                 let frame_bytes = self.session.headers_frame_bytes(stream);
-                http3::log::headers_parsed(self.quic.qlog_streamer(), stream, &headers, frame_bytes);
-                let status = headers.iter().find(|it| it.name() == b":status").map(|it| it.value().to_vec());
-                let status = status.and_then(|it| String::from_utf8(it).ok()?.parse().ok()).unwrap_or(0);
+                http3::log::headers_parsed(
+                    self.quic.qlog_streamer(),
+                    stream,
+                    &headers,
+                    frame_bytes,
+                );
+                let status =
+                    headers.iter().find(|it| it.name() == b":status").map(|it| it.value().to_vec());
+                let status =
+                    status.and_then(|it| String::from_utf8(it).ok()?.parse().ok()).unwrap_or(0);
                 if let Some(receiving) = self.responses.get_mut(&stream) {
                     receiving.status = status;
                 }
@@ -362,9 +391,17 @@ impl Client {
         if let Some(code) = reset {
             self.outcome.problems.push(Problem::Reset { url, code });
         } else if receiving.status != known.status {
-            self.outcome.problems.push(Problem::Status { url, status: receiving.status, expected: known.status });
+            self.outcome.problems.push(Problem::Status {
+                url,
+                status: receiving.status,
+                expected: known.status,
+            });
         } else if receiving.body_bytes != known.bytes {
-            self.outcome.problems.push(Problem::Size { url, bytes: receiving.body_bytes, expected: known.bytes });
+            self.outcome.problems.push(Problem::Size {
+                url,
+                bytes: receiving.body_bytes,
+                expected: known.bytes,
+            });
         }
         if self.keep_bodies {
             self.outcome.bodies.entry(receiving.resource).or_default();
@@ -383,7 +420,9 @@ fn transport_config(options: &Options) -> Result<quiche::Config, ConnectError> {
     config.verify_peer(options.verify != Verify::Nobody);
     if let Verify::Authorities(path) = &options.verify {
         let text = path.to_str().ok_or_else(|| ConnectError::Authorities(path.clone()))?;
-        config.load_verify_locations_from_file(text).map_err(|_| ConnectError::Authorities(path.clone()))?;
+        config
+            .load_verify_locations_from_file(text)
+            .map_err(|_| ConnectError::Authorities(path.clone()))?;
     }
     config.set_max_idle_timeout(u64::try_from(options.idle.as_millis()).unwrap_or(u64::MAX));
     config.set_max_recv_udp_payload_size(options.udp_payload_bytes);

@@ -25,7 +25,8 @@ pub enum PlayError {
 
 /// Loads `page` from `server` in real time.
 pub fn play(page: Arc<Page>, server: SocketAddr, options: &Options) -> Result<Outcome, PlayError> {
-    let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let any: IpAddr =
+        if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let mut socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
     socket.connect(server)?;
     let local = socket.local_addr()?;
@@ -49,12 +50,19 @@ pub fn play(page: Arc<Page>, server: SocketAddr, options: &Options) -> Result<Ou
     }
 }
 
-fn read(client: &mut Client, socket: &UdpSocket, buffer: &mut [u8], info: quiche::RecvInfo) -> Result<(), PlayError> {
+fn read(
+    client: &mut Client,
+    socket: &UdpSocket,
+    buffer: &mut [u8],
+    info: quiche::RecvInfo,
+) -> Result<(), PlayError> {
     loop {
         match socket.recv(buffer) {
             Ok(bytes) => client.receive(&mut buffer[..bytes], info, now()),
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Err(PlayError::Refused(info.from)),
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                return Err(PlayError::Refused(info.from));
+            }
             Err(error) => return Err(error.into()),
         }
     }

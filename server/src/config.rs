@@ -85,7 +85,7 @@ impl Config {
     fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
         let malformed = |line, cause| ConfigError::Malformed { file: path.to_owned(), line, cause };
         let file: File = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+            let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
             malformed(line, error.message().to_owned())
         })?;
         let site = match (file.site.root, file.site.page) {

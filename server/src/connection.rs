@@ -46,7 +46,13 @@ impl Connection {
     }
 
     /// A datagram came. What is wrong with it costs the sender, not the server.
-    pub(crate) fn receive(&mut self, datagram: &mut [u8], info: quiche::RecvInfo, now: Instant, scratch: &mut [u8]) {
+    pub(crate) fn receive(
+        &mut self,
+        datagram: &mut [u8],
+        info: quiche::RecvInfo,
+        now: Instant,
+        scratch: &mut [u8],
+    ) {
         // quiche closes the connection itself where an error asks for it.
         self.quic.recv(datagram, info).ok();
         if self.quic.is_established() || self.quic.is_in_early_data() {
@@ -124,8 +130,12 @@ impl Connection {
         for stream in self.quic.readable().map(StreamId) {
             loop {
                 let read = match self.quic.stream_recv(stream.0, scratch) {
-                    Ok((bytes, fin)) => self.session.receive(stream, &scratch[..bytes], fin).map(|()| fin),
-                    Err(quiche::Error::StreamReset(code)) => self.session.stream_reset(stream, code).map(|()| true),
+                    Ok((bytes, fin)) => {
+                        self.session.receive(stream, &scratch[..bytes], fin).map(|()| fin)
+                    }
+                    Err(quiche::Error::StreamReset(code)) => {
+                        self.session.stream_reset(stream, code).map(|()| true)
+                    }
                     Err(_) => break,
                 };
                 match read {
@@ -180,7 +190,10 @@ impl Connection {
         let resource = if self.signals.uses_knowledge() {
             response.resource
         } else {
-            schedulers::Resource { body_bytes: response.resource.body_bytes, ..schedulers::Resource::default() }
+            schedulers::Resource {
+                body_bytes: response.resource.body_bytes,
+                ..schedulers::Resource::default()
+            }
         };
         let fields = response_headers(&response, self.alt_svc_port);
         if request.method == "HEAD" {
@@ -188,7 +201,9 @@ impl Connection {
             response.ready.clear();
         }
         let Ok(mut head) = self.session.encode_headers(&fields) else {
-            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, http3::Code::Internal as u64).ok();
+            self.quic
+                .stream_shutdown(stream.0, quiche::Shutdown::Write, http3::Code::Internal as u64)
+                .ok();
             return;
         };
         http3::log::headers_created(self.quic.qlog_streamer(), stream, &fields, head.len());
@@ -207,7 +222,11 @@ impl Connection {
         if !self.signals.uses_signals() {
             return;
         }
-        let Some(priority) = request.priority.as_deref().and_then(|it| http3::parse_priority(it).ok()) else { return };
+        let Some(priority) =
+            request.priority.as_deref().and_then(|it| http3::parse_priority(it).ok())
+        else {
+            return;
+        };
         let signal = Signal::Extensible {
             stream,
             urgency: priority.urgency.unwrap_or(3),
@@ -239,7 +258,9 @@ fn response_headers(response: &Response, alt_svc_port: Option<u16>) -> Vec<Heade
         Header::new(b"server", b"utmost"),
         Header::new(b"content-length", response.body.bytes().to_string().as_bytes()),
     ];
-    fields.extend(response.headers.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())));
+    fields.extend(
+        response.headers.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())),
+    );
     if let Some(port) = alt_svc_port {
         fields.push(Header::new(b"alt-svc", format!("h3=\":{port}\"; ma=86400").as_bytes()));
     }

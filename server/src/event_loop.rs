@@ -115,7 +115,12 @@ impl EventLoop {
         Ok(true)
     }
 
-    fn write(&mut self, server: &mut Server, buffer: &mut [u8], pending: &mut Option<(Transmit, Vec<u8>)>) {
+    fn write(
+        &mut self,
+        server: &mut Server,
+        buffer: &mut [u8],
+        pending: &mut Option<(Transmit, Vec<u8>)>,
+    ) {
         if let Some((transmit, bytes)) = pending.take()
             && self.send(transmit, &bytes).is_err()
         {
@@ -138,7 +143,13 @@ impl EventLoop {
             let control = [ControlMessage::UdpGsoSegments(&size)];
             let address = SockaddrStorage::from(to);
             let flags = MsgFlags::MSG_DONTWAIT;
-            match sendmsg(self.socket.as_raw_fd(), &[IoSlice::new(bytes)], &control, flags, Some(&address)) {
+            match sendmsg(
+                self.socket.as_raw_fd(),
+                &[IoSlice::new(bytes)],
+                &control,
+                flags,
+                Some(&address),
+            ) {
                 Ok(_) => return Ok(()),
                 Err(nix::errno::Errno::EAGAIN) => return Err(ErrorKind::WouldBlock),
                 Err(_) => self.segmentation = false,
@@ -146,7 +157,9 @@ impl EventLoop {
         }
         for datagram in bytes.chunks(segment_bytes.max(1)) {
             match self.socket.send_to(datagram, to) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::WouldBlock),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Err(ErrorKind::WouldBlock);
+                }
                 _ => {}
             }
         }

@@ -24,7 +24,6 @@ pub use config::{Config, ConfigError, ConfigSite};
 pub use limits::Limits;
 pub use options::{CongestionControl, Options, SignalUse};
 pub use pace::Pace;
-pub use send_buffer::SendBuffer;
 pub use router::{Server, Transmit};
+pub use send_buffer::SendBuffer;
 pub use tls::{Identity, TlsError};
-

@@ -74,7 +74,10 @@ mod tests {
     fn base() -> Instant {
         use std::sync::OnceLock;
         static BASE: OnceLock<Instant> = OnceLock::new();
-        #[expect(clippy::disallowed_methods, reason = "an Instant can only be had from the clock; only differences matter")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "an Instant can only be had from the clock; only differences matter"
+        )]
         *BASE.get_or_init(Instant::now)
     }
 

@@ -63,7 +63,12 @@ const REPLIES: usize = 256;
 
 impl Server {
     /// A server that answers at `local`.
-    pub fn new(local: SocketAddr, identity: &Identity, site: Arc<dyn Site>, options: Options) -> Result<Self, TlsError> {
+    pub fn new(
+        local: SocketAddr,
+        identity: &Identity,
+        site: Arc<dyn Site>,
+        options: Options,
+    ) -> Result<Self, TlsError> {
         Ok(Self {
             config: transport_config(identity, &options)?,
             options,
@@ -85,7 +90,9 @@ impl Server {
     pub fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
         let Ok(header) = quiche::Header::from_slice(datagram, ID_BYTES) else { return };
         let known = self.routes.get(header.dcid.as_ref()).copied();
-        let Some(serial) = known.or_else(|| self.accept(&header, datagram.len(), from)) else { return };
+        let Some(serial) = known.or_else(|| self.accept(&header, datagram.len(), from)) else {
+            return;
+        };
         let info = quiche::RecvInfo { from, to: self.local };
         let Some(entry) = self.connections.get_mut(&serial) else { return };
         entry.connection.receive(datagram, info, now, &mut self.scratch);
@@ -161,12 +168,22 @@ impl Server {
         self.connections.len()
     }
 
-    fn accept(&mut self, header: &quiche::Header<'_>, datagram_bytes: usize, from: SocketAddr) -> Option<u64> {
+    fn accept(
+        &mut self,
+        header: &quiche::Header<'_>,
+        datagram_bytes: usize,
+        from: SocketAddr,
+    ) -> Option<u64> {
         let initial = header.ty == quiche::Type::Initial;
         if !quiche::version_is_supported(header.version) {
-            let long = initial || header.ty == quiche::Type::ZeroRTT || header.ty == quiche::Type::Handshake;
+            let long = initial
+                || header.ty == quiche::Type::ZeroRTT
+                || header.ty == quiche::Type::Handshake;
             // RFC 9000 6.1: only for datagrams as large as a first one must be, or this would amplify.
-            if long && datagram_bytes >= quiche::MIN_CLIENT_INITIAL_LEN && self.replies.len() < REPLIES {
+            if long
+                && datagram_bytes >= quiche::MIN_CLIENT_INITIAL_LEN
+                && self.replies.len() < REPLIES
+            {
                 self.negotiate(header, from);
             }
             return None;
@@ -184,7 +201,8 @@ impl Server {
         // Until it has our ID the client goes on with the one it made up.
         let ids = vec![id.to_vec(), header.dcid.to_vec()];
         self.routes.extend(ids.iter().map(|it| (it.clone(), self.serial)));
-        self.connections.insert(self.serial, Entry { connection, ids, wakeup: None, queued: false });
+        self.connections
+            .insert(self.serial, Entry { connection, ids, wakeup: None, queued: false });
         Some(self.serial)
     }
 
@@ -225,7 +243,10 @@ impl Server {
             if self.random.fill(&mut id).is_err() || self.random.fill(&mut token).is_err() {
                 return;
             }
-            if quic.new_scid(&ConnectionId::from_ref(&id), u128::from_be_bytes(token), false).is_err() {
+            if quic
+                .new_scid(&ConnectionId::from_ref(&id), u128::from_be_bytes(token), false)
+                .is_err()
+            {
                 return;
             }
             self.routes.insert(id.to_vec(), serial);

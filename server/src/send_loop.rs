@@ -121,7 +121,10 @@ impl SendLoop {
 
     /// When `datagram` may have something that it had not, the transport's timers aside.
     pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
-        let tick = self.pace.as_ref().filter(|_| self.scheduler.pick().is_some() || self.buffer.bytes() > 0);
+        let tick = self
+            .pace
+            .as_ref()
+            .filter(|_| self.scheduler.pick().is_some() || self.buffer.bytes() > 0);
         let tick = tick.and_then(|(_, ticks)| ticks.next()).filter(|at| *at > now);
         [self.queue.next_release(), self.release, tick].into_iter().flatten().min()
     }
@@ -200,14 +203,18 @@ impl SendLoop {
 
     /// Where nothing was ready at this tick, it passes unused.
     fn idle_tick(&mut self) {
-        if let Some((_, ticks)) = &mut self.pace && self.window.is_clear() {
+        if let Some((_, ticks)) = &mut self.pace
+            && self.window.is_clear()
+        {
             ticks.idle();
         }
     }
 
     /// Fills the send buffer from the scheduler, and puts its first packet's worth before the transport.
     fn stage(&mut self, quic: &mut quiche::Connection, datagram_bytes: usize) {
-        while self.buffer.bytes() == 0 || self.buffer.bytes() + self.packet_bytes(datagram_bytes) <= self.buffer_limit_bytes {
+        while self.buffer.bytes() == 0
+            || self.buffer.bytes() + self.packet_bytes(datagram_bytes) <= self.buffer_limit_bytes
+        {
             if !self.commit_one(quic, datagram_bytes) {
                 break;
             }
@@ -233,7 +240,11 @@ impl SendLoop {
         while let Some(stream) = self.scheduler.pick() {
             // With a send buffer the bytes wait there for credit; without one, only what has credit is
             // charged, so that bytes offered and bytes charged are the same.
-            let credit = if self.buffer_limit_bytes > 0 { Some(u64::MAX) } else { self.credit(quic, stream) };
+            let credit = if self.buffer_limit_bytes > 0 {
+                Some(u64::MAX)
+            } else {
+                self.credit(quic, stream)
+            };
             let Some(credit) = credit else { continue };
             let chunk = self.chunk_bytes(quic, stream, datagram_bytes);
             let bytes = chunk.min(credit).min(self.queue.pending(stream));
@@ -282,7 +293,8 @@ impl SendLoop {
         self.scratch.resize(usize::try_from(bytes).unwrap_or(0), 0);
         let Ok(fin) = self.queue.read(stream, &mut self.scratch) else {
             // The file became shorter while it was being sent: the length that was announced is a lie.
-            quic.stream_shutdown(stream.0, quiche::Shutdown::Write, http3::Code::Internal as u64).ok();
+            quic.stream_shutdown(stream.0, quiche::Shutdown::Write, http3::Code::Internal as u64)
+                .ok();
             self.drop_response(quic, stream);
             return false;
         };
@@ -321,8 +333,14 @@ impl SendLoop {
     }
 
     /// Stream bytes that fit beside all headers in a datagram of `datagram_bytes`.
-    fn chunk_bytes(&self, quic: &quiche::Connection, stream: StreamId, datagram_bytes: usize) -> u64 {
-        let overhead = window::overhead_max(quic, stream, self.queue.committed(stream)) + self.window.reserve();
+    fn chunk_bytes(
+        &self,
+        quic: &quiche::Connection,
+        stream: StreamId,
+        datagram_bytes: usize,
+    ) -> u64 {
+        let overhead = window::overhead_max(quic, stream, self.queue.committed(stream))
+            + self.window.reserve();
         self.packet_bytes(datagram_bytes.saturating_sub(overhead))
     }
 

@@ -37,11 +37,18 @@ pub(crate) enum Left {
 
 impl SendQueue {
     /// Takes a response that was asked for at `now`.
-    pub(crate) fn insert(&mut self, stream: StreamId, head: Vec<u8>, body: Body, availability: Availability) {
+    pub(crate) fn insert(
+        &mut self,
+        stream: StreamId,
+        head: Vec<u8>,
+        body: Body,
+        availability: Availability,
+    ) {
         for at in availability.times() {
             self.releases.insert((at, stream));
         }
-        let outgoing = Outgoing { head, body, availability, available: 0, committed: 0, offered: 0 };
+        let outgoing =
+            Outgoing { head, body, availability, available: 0, committed: 0, offered: 0 };
         self.responses.insert(stream, outgoing);
     }
 
@@ -98,7 +105,10 @@ impl SendQueue {
     /// Commits `bytes` of a stream to the order of sending.
     pub(crate) fn commit(&mut self, stream: StreamId, bytes: u64) -> Left {
         let Some(outgoing) = self.responses.get_mut(&stream) else { return Left::Nothing };
-        debug_assert!(outgoing.committed + bytes <= outgoing.available, "only what is here can be committed");
+        debug_assert!(
+            outgoing.committed + bytes <= outgoing.available,
+            "only what is here can be committed"
+        );
         outgoing.committed += bytes;
         if outgoing.committed == outgoing.stream_bytes() {
             Left::Nothing
@@ -112,11 +122,15 @@ impl SendQueue {
     /// Reads the next committed bytes into `buffer`; the flag says that they are the stream's last.
     pub(crate) fn read(&self, stream: StreamId, buffer: &mut [u8]) -> std::io::Result<bool> {
         let Some(outgoing) = self.responses.get(&stream) else { return Ok(false) };
-        let head = outgoing.head.get(usize::try_from(outgoing.offered).unwrap_or(usize::MAX)..).unwrap_or_default();
+        let head = outgoing
+            .head
+            .get(usize::try_from(outgoing.offered).unwrap_or(usize::MAX)..)
+            .unwrap_or_default();
         let from_head = head.len().min(buffer.len());
         let (start, rest) = buffer.split_at_mut(from_head);
         start.copy_from_slice(&head[..from_head]);
-        let body_offset = (outgoing.offered + from_head as u64).saturating_sub(outgoing.head.len() as u64);
+        let body_offset =
+            (outgoing.offered + from_head as u64).saturating_sub(outgoing.head.len() as u64);
         outgoing.body.read_at(body_offset, rest)?;
         Ok(outgoing.offered + buffer.len() as u64 == outgoing.stream_bytes())
     }

@@ -58,12 +58,18 @@ pub enum TlsError {
 impl Identity {
     /// Reads a certificate chain and its key, both PEM.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
-        let malformed = |path: &Path, expected| TlsError::Malformed { path: path.to_owned(), expected };
-        let chain = X509::stack_from_pem(&read(certificate)?).map_err(|_| malformed(certificate, "certificate"))?;
-        let private = PKey::private_key_from_pem(&read(key)?).map_err(|_| malformed(key, "private key"))?;
+        let malformed =
+            |path: &Path, expected| TlsError::Malformed { path: path.to_owned(), expected };
+        let chain = X509::stack_from_pem(&read(certificate)?)
+            .map_err(|_| malformed(certificate, "certificate"))?;
+        let private =
+            PKey::private_key_from_pem(&read(key)?).map_err(|_| malformed(key, "private key"))?;
         let first = chain.first().ok_or_else(|| malformed(certificate, "certificate"))?;
         if !first.public_key()?.public_eq(&private) {
-            return Err(TlsError::Mismatch { certificate: certificate.to_owned(), key: key.to_owned() });
+            return Err(TlsError::Mismatch {
+                certificate: certificate.to_owned(),
+                key: key.to_owned(),
+            });
         }
         Ok(Self { chain, key: private })
     }
@@ -103,7 +109,10 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
 }
 
 /// The transport's configuration for all connections of a server.
-pub(crate) fn transport_config(identity: &Identity, options: &Options) -> Result<quiche::Config, TlsError> {
+pub(crate) fn transport_config(
+    identity: &Identity,
+    options: &Options,
+) -> Result<quiche::Config, TlsError> {
     let mut tls = SslContextBuilder::new(SslMethod::tls())?;
     if let Some((first, rest)) = identity.chain.split_first() {
         tls.set_certificate(first)?;

@@ -33,8 +33,18 @@ pub(crate) struct Staged {
 
 impl Staged {
     /// `bytes` of `stream`, from `offset` on, have just been offered.
-    pub(crate) fn new(quic: &quiche::Connection, stream: StreamId, offset: u64, bytes: u64) -> Self {
-        Self { stream, bytes, overhead_bytes: overhead_min(quic, stream, offset) as u64, short: false }
+    pub(crate) fn new(
+        quic: &quiche::Connection,
+        stream: StreamId,
+        offset: u64,
+        bytes: u64,
+    ) -> Self {
+        Self {
+            stream,
+            bytes,
+            overhead_bytes: overhead_min(quic, stream, offset) as u64,
+            short: false,
+        }
     }
 
     /// The same, cut short of a full packet by a window or by flow control.
@@ -84,7 +94,8 @@ impl Window {
     pub(crate) fn measure(&mut self, quic: &mut quiche::Connection) {
         if self.opening_bytes.is_none() {
             let control = quic.stream_capacity(CONTROL_STREAM).unwrap_or(0);
-            let staged = self.staged.and_then(|it| quic.stream_capacity(it.stream.0).ok()).unwrap_or(0);
+            let staged =
+                self.staged.and_then(|it| quic.stream_capacity(it.stream.0).ok()).unwrap_or(0);
             self.opening_bytes = Some(control.max(staged) as u64 + self.offered_bytes);
         }
     }
@@ -99,7 +110,11 @@ impl Window {
     pub(crate) fn fits(&self, quic: &mut quiche::Connection, datagram_bytes: usize) -> bool {
         let full = datagram_bytes as u64;
         let need = match self.staged {
-            Some(it) if self.doubtful || (it.short && quic.stream_capacity(it.stream.0) != Ok(0)) => full,
+            Some(it)
+                if self.doubtful || (it.short && quic.stream_capacity(it.stream.0) != Ok(0)) =>
+            {
+                full
+            }
             Some(it) => full.min(it.bytes + it.overhead_bytes + PACKET_NUMBER_ROOM as u64),
             None => full,
         };

@@ -57,7 +57,8 @@ impl Body {
 /// Byte `offset` of the synthetic body `seed`: printable, so that it can be looked at.
 fn synthetic_byte(seed: u64, offset: u64) -> u8 {
     let letters = b"abcdefghijklmnopqrstuvwxyz012345";
-    letters[(seed.wrapping_mul(7).wrapping_add(offset.wrapping_mul(11)).wrapping_add(offset >> 5) & 31) as usize]
+    letters[(seed.wrapping_mul(7).wrapping_add(offset.wrapping_mul(11)).wrapping_add(offset >> 5)
+        & 31) as usize]
 }
 
 #[cfg(test)]

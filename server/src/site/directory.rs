@@ -31,8 +31,9 @@ pub enum OpenError {
 impl DirectorySite {
     /// A site of the files below `root`.
     pub fn open(root: &Path) -> Result<Self, OpenError> {
-        let resolved =
-            root.canonicalize().map_err(|source| OpenError::Unreadable { path: root.to_owned(), source })?;
+        let resolved = root
+            .canonicalize()
+            .map_err(|source| OpenError::Unreadable { path: root.to_owned(), source })?;
         if !resolved.is_dir() {
             return Err(OpenError::NotADirectory(root.to_owned()));
         }
@@ -60,7 +61,10 @@ impl DirectorySite {
 impl Site for DirectorySite {
     fn respond(&self, request: &Request) -> Response {
         if !matches!(request.method.as_str(), "GET" | "HEAD") {
-            return Response { headers: vec![("allow", "GET, HEAD".to_owned())], ..Response::error(405) };
+            return Response {
+                headers: vec![("allow", "GET, HEAD".to_owned())],
+                ..Response::error(405)
+            };
         }
         let Some(path) = self.locate(&request.path) else { return Response::error(404) };
         let Ok(file) = File::open(&path) else { return Response::error(404) };
@@ -69,8 +73,11 @@ impl Site for DirectorySite {
             return Response::error(404);
         }
         let mime = mime_guess::from_path(&path).first_or_octet_stream();
-        let resource =
-            Resource { kind: Kind::of_mime(mime.essence_str()), body_bytes: Some(metadata.len()), ..Resource::default() };
+        let resource = Resource {
+            kind: Kind::of_mime(mime.essence_str()),
+            body_bytes: Some(metadata.len()),
+            ..Resource::default()
+        };
         Response {
             status: 200,
             headers: vec![("content-type", mime.to_string())],
@@ -86,8 +93,12 @@ mod tests {
     use super::*;
 
     fn status(site: &DirectorySite, path: &str) -> u16 {
-        let request =
-            Request { method: "GET".into(), authority: String::new(), path: path.into(), priority: None };
+        let request = Request {
+            method: "GET".into(),
+            authority: String::new(),
+            path: path.into(),
+            priority: None,
+        };
         site.respond(&request).status
     }
 
@@ -99,7 +110,8 @@ mod tests {
         std::fs::write(folder.path().join("secret"), "no").expect("written");
         std::fs::write(root.join("a b.html"), "yes").expect("written");
         std::fs::write(root.join("sub/index.html"), "yes").expect("written");
-        std::os::unix::fs::symlink(folder.path().join("secret"), root.join("link")).expect("linked");
+        std::os::unix::fs::symlink(folder.path().join("secret"), root.join("link"))
+            .expect("linked");
         let site = DirectorySite::open(&root).expect("a directory");
         let cases = [
             ("/a%20b.html", 200),

@@ -33,7 +33,8 @@ pub struct Request {
 impl Request {
     /// Reads the pseudo-header fields, which `http3` has checked to be there.
     pub fn from_headers(headers: &[Header]) -> Self {
-        let field = |name: &[u8]| headers.iter().find(|it| it.name() == name).map(|it| it.value().to_vec());
+        let field =
+            |name: &[u8]| headers.iter().find(|it| it.name() == name).map(|it| it.value().to_vec());
         let text = |name| String::from_utf8_lossy(&field(name).unwrap_or_default()).into_owned();
         Self {
             method: text(b":method"),

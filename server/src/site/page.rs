@@ -27,7 +27,8 @@ impl PageSite {
 
     /// Clients that reach the server by its address name no host of the page: then the path decides.
     fn find(&self, request: &Request) -> Option<&PageResource> {
-        let host = request.authority.rsplit_once(':').map_or(request.authority.as_str(), |(host, _)| host);
+        let host =
+            request.authority.rsplit_once(':').map_or(request.authority.as_str(), |(host, _)| host);
         let id = self
             .by_host_and_path
             .get(&(host.to_owned(), request.path.clone()))
@@ -39,7 +40,10 @@ impl PageSite {
 impl Site for PageSite {
     fn respond(&self, request: &Request) -> Response {
         if !matches!(request.method.as_str(), "GET" | "HEAD") {
-            return Response { headers: vec![("allow", "GET, HEAD".to_owned())], ..Response::error(405) };
+            return Response {
+                headers: vec![("allow", "GET, HEAD".to_owned())],
+                ..Response::error(405)
+            };
         }
         let Some(resource) = self.find(request) else { return Response::error(404) };
         let mut headers = vec![("content-type", resource.mime.clone())];

@@ -25,13 +25,15 @@ impl Site for Bodies {
             Some("js") => "text/javascript",
             _ => "image/png",
         };
-        let times: Vec<Duration> = parts.filter_map(|it| it.parse().ok()).map(Duration::from_millis).collect();
+        let times: Vec<Duration> =
+            parts.filter_map(|it| it.parse().ok()).map(Duration::from_millis).collect();
         let ready = match times[..] {
             [wait] => vec![(wait, bytes)],
             [first, second] => vec![(first, bytes / 2), (second, bytes)],
             _ => Vec::new(),
         };
-        let resource = Resource { kind: Kind::of_mime(mime), body_bytes: Some(bytes), ..Resource::default() };
+        let resource =
+            Resource { kind: Kind::of_mime(mime), body_bytes: Some(bytes), ..Resource::default() };
         let body = Body::Synthetic { bytes, seed: 1 };
         Response { status: 200, headers: Vec::new(), body, resource, ready }
     }
@@ -48,8 +50,12 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) const CABLE: Self =
-        Self { bits_per_second: 20_000_000, one_way: Duration::from_millis(25), queue_bytes: 125_000, lose_each: 0 };
+    pub(crate) const CABLE: Self = Self {
+        bits_per_second: 20_000_000,
+        one_way: Duration::from_millis(25),
+        queue_bytes: 125_000,
+        lose_each: 0,
+    };
 }
 
 /// What a run gave.
@@ -71,7 +77,10 @@ pub(crate) struct Seen {
 pub(crate) type Requests<'a> = &'a [(u64, &'a str)];
 
 pub(crate) fn options(scheme: &str) -> Options {
-    Options { limits: Limits { idle: Duration::from_secs(60), ..Limits::default() }, ..Options::new(find_scheme(scheme).expect("a scheme")) }
+    Options {
+        limits: Limits { idle: Duration::from_secs(60), ..Limits::default() },
+        ..Options::new(find_scheme(scheme).expect("a scheme"))
+    }
 }
 
 pub(crate) struct Simulation {
@@ -95,7 +104,8 @@ impl Simulation {
     pub(crate) fn new(options: Options, link: Link, client_id_bytes: usize) -> Self {
         let virtual_time = VirtualTime::start(1_000_000_000);
         let identity = Identity::self_signed().expect("a certificate");
-        let server = Server::new(SERVER.into(), &identity, Arc::new(Bodies), options).expect("a server");
+        let server =
+            Server::new(SERVER.into(), &identity, Arc::new(Bodies), options).expect("a server");
         let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).expect("a configuration");
         config.set_application_protos(&[b"h3"]).expect("a protocol");
         config.verify_peer(false);
@@ -106,7 +116,9 @@ impl Simulation {
         config.set_initial_max_streams_uni(10);
         let id = vec![7; client_id_bytes];
         let scid = quiche::ConnectionId::from_ref(&id);
-        let client = quiche::connect(Some("localhost"), &scid, CLIENT.into(), SERVER.into(), &mut config).expect("a client");
+        let client =
+            quiche::connect(Some("localhost"), &scid, CLIENT.into(), SERVER.into(), &mut config)
+                .expect("a client");
         Self {
             server,
             client,
@@ -143,14 +155,22 @@ impl Simulation {
             self.client_sends(now);
             self.server_sends(now, started.is_some());
             let done = self.seen.finished.len() == requests.len();
-            if let Some(start) = started && (done || now > limit) {
+            if let Some(start) = started
+                && (done || now > limit)
+            {
                 self.seen.duration = now - start;
                 for (_, at) in &mut self.seen.finished {
                     *at -= start;
                 }
                 return self.seen;
             }
-            let asks = started.map(|start| requests.iter().enumerate().filter(|(place, _)| !asked.contains(place)).map(move |(_, (ms, _))| start + Duration::from_millis(*ms)));
+            let asks = started.map(|start| {
+                requests
+                    .iter()
+                    .enumerate()
+                    .filter(|(place, _)| !asked.contains(place))
+                    .map(move |(_, (ms, _))| start + Duration::from_millis(*ms))
+            });
             now = self.next_event(now, asks.and_then(Iterator::min));
             assert!(now < limit + Duration::from_secs(100), "nothing happens any more");
             virtual_clock::set_ns(1_000_000_000 + u64::try_from(now.as_nanos()).expect("short"));
@@ -163,8 +183,16 @@ impl Simulation {
     }
 
     fn request(&mut self, stream: u64, path: &str) {
-        let headers = [(":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", path)];
-        let headers: Vec<Header> = headers.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())).collect();
+        let headers = [
+            (":method", "GET"),
+            (":scheme", "https"),
+            (":authority", "localhost"),
+            (":path", path),
+        ];
+        let headers: Vec<Header> = headers
+            .iter()
+            .map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))
+            .collect();
         let frame = self.session.encode_headers(&headers).expect("encodes");
         self.client.stream_send(stream, &frame, true).expect("room for a request");
     }
@@ -172,14 +200,17 @@ impl Simulation {
     fn next_event(&mut self, now: Duration, ask: Option<Duration>) -> Duration {
         let arrival = self.in_flight.peek().map(|Reverse((at, ..))| *at);
         let timers = [self.server.next_timeout(), self.client.timeout_instant()];
-        let timers = timers.into_iter().flatten().map(|it| it.saturating_duration_since(self.epoch));
+        let timers =
+            timers.into_iter().flatten().map(|it| it.saturating_duration_since(self.epoch));
         let next = timers.chain(arrival).chain(ask).min().expect("something is to happen");
         next.max(now + Duration::from_nanos(1))
     }
 
     fn deliver(&mut self, now: Duration) {
         while self.in_flight.peek().is_some_and(|Reverse((at, ..))| *at <= now) {
-            let Some(Reverse((_, _, to_client, mut datagram))) = self.in_flight.pop() else { return };
+            let Some(Reverse((_, _, to_client, mut datagram))) = self.in_flight.pop() else {
+                return;
+            };
             if to_client {
                 let info = quiche::RecvInfo { from: SERVER.into(), to: CLIENT.into() };
                 self.client.recv(&mut datagram, info).expect("our own datagrams are good");
@@ -198,12 +229,16 @@ impl Simulation {
         let mut buffer = [0; 65_536];
         for stream in self.client.readable() {
             while let Ok((bytes, fin)) = self.client.stream_recv(stream, &mut buffer) {
-                self.session.receive(StreamId(stream), &buffer[..bytes], fin).expect("our own bytes are good");
+                self.session
+                    .receive(StreamId(stream), &buffer[..bytes], fin)
+                    .expect("our own bytes are good");
             }
         }
         while let Some(event) = self.session.poll() {
             match event {
-                Event::Data { stream, bytes } => *self.seen.bodies.entry(stream.0).or_default() += bytes.len() as u64,
+                Event::Data { stream, bytes } => {
+                    *self.seen.bodies.entry(stream.0).or_default() += bytes.len() as u64
+                }
                 Event::Finished { stream } => self.seen.finished.push((stream.0, now)),
                 _ => {}
             }
@@ -240,7 +275,8 @@ impl Simulation {
         if queued + datagram.len() as u64 > self.link.queue_bytes || lost {
             return;
         }
-        self.link_free_at = now.max(self.link_free_at) + Duration::from_nanos(per_byte * datagram.len() as u64);
+        self.link_free_at =
+            now.max(self.link_free_at) + Duration::from_nanos(per_byte * datagram.len() as u64);
         let at = self.link_free_at + self.link.one_way;
         self.in_flight.push(Reverse((at, self.sequence, true, datagram.to_vec())));
     }
@@ -248,7 +284,15 @@ impl Simulation {
 
 /// The only file in a folder of qlogs, as its records.
 pub(crate) fn read_log(folder: &Path) -> Vec<serde_json::Value> {
-    let file = std::fs::read_dir(folder).expect("a folder").next().expect("a log").expect("readable").path();
+    let file = std::fs::read_dir(folder)
+        .expect("a folder")
+        .next()
+        .expect("a log")
+        .expect("readable")
+        .path();
     let text = std::fs::read_to_string(file).expect("text");
-    text.split('\u{1e}').filter(|it| !it.trim().is_empty()).map(|it| serde_json::from_str(it).expect("a record")).collect()
+    text.split('\u{1e}')
+        .filter(|it| !it.trim().is_empty())
+        .map(|it| serde_json::from_str(it).expect("a record"))
+        .collect()
 }

@@ -8,15 +8,28 @@ use std::time::Duration;
 /// that stays at its initial size takes 20 s and more; a loop that sends what just fits, 10,000 packets.
 #[test]
 fn the_window_grows_and_packets_are_full_under_every_congestion_control_and_id_length() {
-    for congestion_control in [CongestionControl::Reno, CongestionControl::Cubic, CongestionControl::Bbr2] {
+    for congestion_control in
+        [CongestionControl::Reno, CongestionControl::Cubic, CongestionControl::Bbr2]
+    {
         for id_bytes in [0, 8, 20] {
-            let run = Simulation::new(Options { congestion_control, ..options("rr") }, Link::CABLE, id_bytes);
+            let run = Simulation::new(
+                Options { congestion_control, ..options("rr") },
+                Link::CABLE,
+                id_bytes,
+            );
             let paths = [(0, "/2000000/png"), (0, "/2000000/png"), (0, "/2000000/png")];
             let seen = run.run(&paths, Duration::from_secs(30));
             let name = congestion_control.name();
-            println!("{name} id {id_bytes}: {:?}, {} datagrams, {} runts", seen.duration, seen.datagrams, seen.runts);
+            println!(
+                "{name} id {id_bytes}: {:?}, {} datagrams, {} runts",
+                seen.duration, seen.datagrams, seen.runts
+            );
             assert_eq!(seen.bodies.values().sum::<u64>(), 6_000_000, "{name} {id_bytes}");
-            assert!(seen.duration < Duration::from_millis(2900), "{name} {id_bytes}: {:?}", seen.duration);
+            assert!(
+                seen.duration < Duration::from_millis(2900),
+                "{name} {id_bytes}: {:?}",
+                seen.duration
+            );
             assert!(seen.datagrams < 5200, "{name} {id_bytes}: {} datagrams", seen.datagrams);
             assert!(seen.runts < 450, "{name} {id_bytes}: {} runts", seen.runts);
         }
