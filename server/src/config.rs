@@ -84,15 +84,8 @@ impl Config {
 
     fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
         let malformed = |line, cause| ConfigError::Malformed { file: path.to_owned(), line, cause };
-<<<<<<< HEAD
         let file: File = toml::from_str(text)
             .map_err(|error| malformed(line_of(&error, text), error.message().to_owned()))?;
-=======
-        let file: File = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-            malformed(line, error.message().to_owned())
-        })?;
->>>>>>> servertests
         let site = match (file.site.root, file.site.page) {
             (Some(root), None) => ConfigSite::Root(root),
             (None, Some(page)) => ConfigSite::Page(page),

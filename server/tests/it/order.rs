@@ -124,9 +124,9 @@ fn replay(scheduler: &mut Scheduler, call: &Value) {
         "opened" => scheduler.open(stream, &resource(&call["resource"])),
         "signalled" => scheduler.signal(Signal::Extensible {
             stream,
-            urgency: u8::try_from(call["urgency"].as_u64().expect("an urgency"))
+            urgency: u8::try_from(call["signal"]["urgency"].as_u64().expect("an urgency"))
                 .expect("at most 7"),
-            incremental: call["incremental"].as_bool().expect("a flag"),
+            incremental: call["signal"]["incremental"].as_bool().expect("a flag"),
         }),
         "ready" => scheduler.set_ready(stream, true),
         "blocked" => scheduler.set_ready(stream, false),
@@ -150,7 +150,7 @@ fn resource(logged: &Value) -> Resource {
         Kind::Other,
     ];
     let kind = kinds.into_iter().find(|it| logged["kind"] == format!("{it:?}").to_lowercase());
-    let urgency = logged["urgency"].as_u64().and_then(|it| u8::try_from(it).ok());
+    let urgency = logged["signal"]["urgency"].as_u64().and_then(|it| u8::try_from(it).ok());
     Resource {
         kind: kind.expect("a kind"),
         main: flag("main"),
@@ -161,7 +161,7 @@ fn resource(logged: &Value) -> Resource {
         asynchronous: flag("async"),
         deferred: flag("defer"),
         preload: flag("preload"),
-        browser: urgency.map(|it| (it, logged["incremental"].as_bool().expect("a flag"))),
+        browser: urgency.map(|it| (it, logged["signal"]["incremental"].as_bool().expect("a flag"))),
         body_bytes: logged["body_bytes"].as_u64(),
     }
 }

@@ -57,10 +57,7 @@ impl Link {
         one_way: Duration::from_millis(25),
         queue_bytes: 125_000,
         lose_each: 0,
-<<<<<<< HEAD
-=======
         lose_each_from_client: 0,
->>>>>>> servertests
     };
 }
 
@@ -225,15 +222,6 @@ impl Simulation {
         self.epoch + now
     }
 
-<<<<<<< HEAD
-    fn request(&mut self, stream: u64, path: &str) {
-        let headers = [
-            (":method", "GET"),
-            (":scheme", "https"),
-            (":authority", "localhost"),
-            (":path", path),
-        ];
-=======
     fn request(&mut self, stream: u64, whole: &str) {
         let (path, priority) = whole.split_once('#').unzip();
         let mut headers = vec![
@@ -243,7 +231,6 @@ impl Simulation {
             (":path", path.unwrap_or(whole)),
         ];
         headers.extend(priority.map(|it| ("priority", it)));
->>>>>>> servertests
         let headers: Vec<Header> = headers
             .iter()
             .map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))
@@ -292,14 +279,10 @@ impl Simulation {
         while let Some(event) = self.session.poll() {
             match event {
                 Event::Data { stream, bytes } => {
-<<<<<<< HEAD
-                    *self.seen.bodies.entry(stream.0).or_default() += bytes.len() as u64
-=======
                     let sofar = self.seen.bodies.entry(stream.0).or_default();
                     assert_body(*sofar, &bytes);
                     *sofar += bytes.len() as u64;
                     self.seen.arrivals.push((stream.0, bytes.len() as u64, now));
->>>>>>> servertests
                 }
                 Event::Finished { stream } => self.seen.finished.push((stream.0, now)),
                 _ => {}
