@@ -32,6 +32,7 @@ mod frame;
 mod headers;
 mod limits;
 pub mod log;
+mod metadata;
 mod priority;
 mod qpack;
 mod session;
@@ -43,7 +44,10 @@ pub use error::{Code, Error};
 pub use event::Event;
 pub use frame::data_frame_header;
 pub use limits::Limits;
-pub use priority::{Priority, PriorityError, parse_priority, priority_field, priority_update};
+pub use metadata::{METADATA_FIELD, Metadata, metadata_field, parse_metadata};
+pub use priority::{
+    Priority, PriorityError, merge, parse_priority, priority_field, priority_update,
+};
 pub use quiche::h3::{Header, NameValue};
 pub use schedulers::{Signal, StreamId};
 pub use session::{Role, Session};
