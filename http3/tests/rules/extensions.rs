@@ -171,6 +171,31 @@ fn what_came_on_the_control_stream_before_wins_over_the_request_streams_frame_dr
 }
 
 #[test]
+fn a_request_streams_own_frame_is_kept_though_no_other_signal_may_wait() {
+    let limits = Limits { waiting_priority_updates: 0, ..Limits::default() };
+    let mut server = Session::new(Role::Server, offering(&TREES), limits);
+    let (client, _) = pair(&TREES[..1], &TREES);
+    server.receive(CLIENT_CONTROL, &client.opening()[0].1, false).unwrap();
+    server.poll();
+    let first = client.signal_on_request(&below(stream(4), Element::Root, 32)).unwrap();
+    server.receive(StreamId(4), &first, false).unwrap();
+    server.receive(StreamId(4), &get(""), true).unwrap();
+    assert_eq!(events(&mut server), "headers 4, 4 below root 32, finished 4");
+    let heard = say(&client, &mut server, below(stream(8), Element::Root, 32));
+    assert_eq!(heard.as_deref(), Some(""));
+    server.receive(StreamId(8), &get(""), true).unwrap();
+    assert_eq!(events(&mut server), "headers 8, finished 8");
+}
+
+#[test]
+fn a_request_streams_frame_that_overtakes_the_clients_settings_is_ignored() {
+    let mut server = Session::new(Role::Server, offering(&TREES), Limits::default());
+    let tree = frame(Extension::TreeDraft20.codepoint(), &[0xf0, 15]);
+    server.receive(REQUEST, &[tree, get("")].concat(), true).unwrap();
+    assert_eq!(events(&mut server), "headers 0, finished 0");
+}
+
+#[test]
 fn priority_begins_its_request_stream_or_is_unexpected_draft_20() {
     let tree = frame(Extension::TreeDraft20.codepoint(), &[0xf0, 15]);
     for before in [get(""), tree.clone()] {
