@@ -1,5 +1,6 @@
 //! One connection: quiche below, HTTP/3 in the middle, the site above, and the send loop beside them.
 
+use crate::limits::{Budget, CONTROL_BYTES};
 use crate::send_loop::{Datagram, SendLoop};
 use crate::site::{Availability, Body, Request, Response, Site};
 use crate::{Options, SignalUse};
@@ -19,11 +20,25 @@ pub(crate) struct Connection {
     site: Arc<dyn Site>,
     signals: SignalUse,
     alt_svc_port: Option<u16>,
+    /// Request streams of which something is kept, here, in the session or in the send loop.
     requests: BTreeSet<StreamId>,
+    /// When there are so many, those that are over are looked for.
+    forget_at: usize,
+    /// The first stream ID above every request.
+    next_request: u64,
+    /// Requests from this stream ID on are not answered any more.
+    refused_from: Option<u64>,
+    budget: Budget,
+    nuisances: u64,
+    /// Bytes of the client's control and QPACK streams that are not counted as nuisances yet.
+    control_bytes: u64,
 }
 
 /// HTTP/3's "no error".
-const NO_ERROR: u64 = 0x100;
+const NO_ERROR: u64 = http3::Code::NoError as u64;
+
+/// Requests that are kept in any case until some are looked for that are over.
+const FORGET_AT: usize = 16;
 
 impl Connection {
     pub(crate) fn new(quic: quiche::Connection, site: Arc<dyn Site>, options: &Options) -> Self {
@@ -37,6 +52,12 @@ impl Connection {
             signals: options.signals,
             alt_svc_port: options.alt_svc_port,
             requests: BTreeSet::new(),
+            forget_at: FORGET_AT,
+            next_request: 0,
+            refused_from: None,
+            budget: Budget::new(&options.limits),
+            nuisances: 0,
+            control_bytes: 0,
         }
     }
 
@@ -59,8 +80,11 @@ impl Connection {
             self.open_streams();
             self.read_streams(scratch);
             while let Some(event) = self.session.poll() {
-                self.on_event(event, now);
+                if !self.is_closing() {
+                    self.on_event(event, now);
+                }
             }
+            self.spend_budget(now);
         }
         self.sender.received(&mut self.quic);
     }
@@ -74,10 +98,18 @@ impl Connection {
     /// The next datagram, if one may go now.
     pub(crate) fn datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
         self.write_control();
+        let datagram = self.next_datagram(now, out);
+        if datagram.is_none() && self.close_if_done() {
+            return self.next_datagram(now, out);
+        }
+        datagram
+    }
+
+    fn next_datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
         match self.sender.datagram(&mut self.quic, now, out) {
             Ok(datagram) => datagram,
             Err(error) => {
-                log_close(&mut self.quic, http3::Code::Internal as u64, &error.to_string());
+                close(&mut self.quic, http3::Code::Internal as u64, &error.to_string());
                 None
             }
         }
@@ -88,29 +120,50 @@ impl Connection {
         [self.quic.timeout_instant(), self.sender.next_wakeup(now)].into_iter().flatten().min()
     }
 
-    /// Announces that no further request will be answered.
+    /// Announces that no further request will be answered; the connection ends after those that came.
     pub(crate) fn go_away(&mut self) {
-        let next = self.requests.last().map_or(0, |it| it.0 + 4);
-        let frame = self.session.goaway(next);
-        self.control.push((StreamId(3), frame));
-        self.write_control();
+        self.refused_from = Some(self.next_request);
+        if self.opened {
+            self.announce_refusal();
+            self.write_control();
+        }
     }
 
-    /// Ends a draining connection whose responses have all gone; says whether it has ended.
-    pub(crate) fn finish(&mut self) -> bool {
-        if self.sender.is_empty() && !self.quic.is_closed() {
-            self.quic.close(true, NO_ERROR, b"server is going away").ok();
-        }
+    /// Whether nothing more comes from this connection but what the transport has to say at its end.
+    pub(crate) fn is_over(&self) -> bool {
         self.quic.is_closed() || self.quic.is_draining()
+    }
+
+    fn is_closing(&self) -> bool {
+        self.quic.local_error().is_some() || self.is_over()
+    }
+
+    fn announce_refusal(&mut self) {
+        if let Some(id) = self.refused_from {
+            let frame = self.session.goaway(id);
+            self.control.push((StreamId(3), frame));
+        }
+    }
+
+    /// Closes a connection that takes no more requests and whose responses have all arrived: the
+    /// transport forgets a stream when everything of it is acknowledged.
+    fn close_if_done(&mut self) -> bool {
+        let done = self.refused_from.is_some() && !self.is_closing() && self.sender.is_empty();
+        let quic = &mut self.quic;
+        let gone = |it: &StreamId| {
+            matches!(quic.stream_capacity(it.0), Err(quiche::Error::InvalidStreamState(_)))
+        };
+        if !done || !self.requests.iter().all(gone) {
+            return false;
+        }
+        close(&mut self.quic, NO_ERROR, "the server is going away");
+        true
     }
 
     fn open_streams(&mut self) {
         if !std::mem::replace(&mut self.opened, true) {
             self.control = self.session.opening();
-            for (stream, _) in &self.control {
-                // Before any response: what these streams carry is small and others wait for it.
-                self.quic.stream_priority(stream.0, 0, false).ok();
-            }
+            self.announce_refusal();
             self.write_control();
         }
     }
@@ -128,9 +181,11 @@ impl Connection {
 
     fn read_streams(&mut self, scratch: &mut [u8]) {
         for stream in self.quic.readable().map(StreamId) {
-            loop {
+            self.note_request(stream);
+            while !self.is_closing() {
                 let read = match self.quic.stream_recv(stream.0, scratch) {
                     Ok((bytes, fin)) => {
+                        self.count_control_bytes(stream, bytes);
                         self.session.receive(stream, &scratch[..bytes], fin).map(|()| fin)
                     }
                     Err(quiche::Error::StreamReset(code)) => {
@@ -150,8 +205,36 @@ impl Connection {
         }
     }
 
+    /// Every request stream is noted, also one that is reset before its request is there.
+    fn note_request(&mut self, stream: StreamId) {
+        if stream.0.is_multiple_of(4) {
+            self.next_request = self.next_request.max(stream.0 + 4);
+            if self.requests.insert(stream) && self.requests.len() >= self.forget_at {
+                self.forget_finished();
+                self.forget_at = self.requests.len() * 2 + FORGET_AT;
+            }
+        }
+    }
+
+    fn count_control_bytes(&mut self, stream: StreamId, bytes: usize) {
+        if !stream.0.is_multiple_of(4) {
+            self.control_bytes += bytes as u64;
+            self.nuisances += self.control_bytes / CONTROL_BYTES;
+            self.control_bytes %= CONTROL_BYTES;
+        }
+    }
+
+    fn spend_budget(&mut self, now: Instant) {
+        let nuisances = std::mem::take(&mut self.nuisances) + self.sender.take_unwanted();
+        if !self.budget.spend(nuisances, now) && !self.is_closing() {
+            let reason = "too many resets, errors or control frames";
+            close(&mut self.quic, http3::Code::ExcessiveLoad as u64, reason);
+        }
+    }
+
     /// An error of the peer's: ends the stream or the connection, as RFC 9114 section 8 says.
     fn fail(&mut self, read_from: StreamId, error: &http3::Error) {
+        self.nuisances += 1;
         match error.stream() {
             Some(stream) => {
                 self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, error.code()).ok();
@@ -160,7 +243,7 @@ impl Connection {
             }
             None => {
                 let reason = format!("{error} on stream {}", read_from.0);
-                log_close(&mut self.quic, error.code(), &reason);
+                close(&mut self.quic, error.code(), &reason);
             }
         }
     }
@@ -168,11 +251,19 @@ impl Connection {
     fn on_event(&mut self, event: Event, now: Instant) {
         match event {
             Event::Headers { stream, headers, .. } => self.on_request(stream, &headers, now),
-            Event::Priority(signal) if self.signals.uses_signals() => {
-                self.sender.signal(&mut self.quic, signal);
+            Event::Priority(signal) => {
+                self.nuisances += 1;
+                if self.signals.uses_signals() {
+                    self.sender.signal(&mut self.quic, signal);
+                }
+            }
+            // The rest of an upload is of no use when its response has gone (RFC 9114, 4.1).
+            Event::Data { stream, .. } if !self.sender.contains(stream) => {
+                self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, NO_ERROR).ok();
             }
             Event::Reset { stream, code } => {
                 // The client took its request back: the response is of no use.
+                self.nuisances += 1;
                 self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
                 self.sender.drop_response(&mut self.quic, stream);
             }
@@ -181,8 +272,12 @@ impl Connection {
     }
 
     fn on_request(&mut self, stream: StreamId, headers: &[Header], now: Instant) {
-        self.forget_finished();
-        self.requests.insert(stream);
+        if self.refused_from.is_some_and(|it| stream.0 >= it) {
+            let code = http3::Code::RequestRejected as u64;
+            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code).ok();
+            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
+            return;
+        }
         let request = Request::from_headers(headers);
         let frame_bytes = self.session.headers_frame_bytes(stream);
         http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers, frame_bytes);
@@ -235,9 +330,14 @@ impl Connection {
         self.sender.signal(&mut self.quic, signal);
     }
 
+    /// Forgets requests that are over, and responses that the client does not want any more and that the
+    /// scheduler has not come to since.
     fn forget_finished(&mut self) {
-        let (quic, session, sender) = (&self.quic, &mut self.session, &self.sender);
-        self.requests.retain(|stream| {
+        let Self { quic, session, sender, requests, .. } = self;
+        requests.retain(|stream| {
+            if sender.contains(*stream) && quic.stream_capacity(stream.0).is_err() {
+                sender.drop_response(quic, *stream);
+            }
             let over = !sender.contains(*stream) && quic.stream_closed(stream.0);
             if over {
                 session.forget(*stream);
@@ -267,6 +367,6 @@ fn response_headers(response: &Response, alt_svc_port: Option<u16>) -> Vec<Heade
     fields
 }
 
-fn log_close(quic: &mut quiche::Connection, code: u64, reason: &str) {
+fn close(quic: &mut quiche::Connection, code: u64, reason: &str) {
     quic.close(true, code, reason.as_bytes()).ok();
 }

@@ -63,6 +63,11 @@ impl SendQueue {
         self.responses.contains_key(&stream)
     }
 
+    /// How many responses there are.
+    pub(crate) fn len(&self) -> usize {
+        self.responses.len()
+    }
+
     /// Whether every response has gone.
     pub(crate) fn is_empty(&self) -> bool {
         self.responses.is_empty()
