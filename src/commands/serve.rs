@@ -74,12 +74,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         (Some(certificate), Some(key)) => {
             Identity::load(certificate, key).map_err(Failure::bad_input)?
         }
-        _ => {
-            eprintln!(
-                "no --cert: using a self-signed certificate for localhost, valid for 30 days"
-            );
-            Identity::self_signed().map_err(Failure::elsewhere)?
-        }
+        _ => Identity::self_signed().map_err(Failure::elsewhere)?,
     };
     let mut event_loop = EventLoop::bind(arguments.listen).map_err(|error| {
         Failure::Elsewhere(format!("{}: {error}; choose another --listen", arguments.listen))
@@ -89,6 +84,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     options.alt_svc_port = Some(address.port());
     let mut server =
         Server::new(address, &identity, served.site, options).map_err(Failure::elsewhere)?;
+    if arguments.cert.is_none() {
+        eprintln!("no --cert: using a self-signed certificate for localhost, valid for 30 days");
+    }
     output::line(&format!("listening on {address}"))?;
     event_loop.run(&mut server).map_err(Failure::elsewhere)
 }
@@ -123,9 +121,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
 fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
     let scheme = schedulers::find_scheme(&served.scheme).map_err(Failure::bad_input)?;
     if let Some(folder) = &arguments.qlog {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Failure::BadInput(format!("{}: {error}; --qlog takes a directory", folder.display()))
-        })?;
+        values::directory(folder, "--qlog")?;
     }
     let mut options = Options {
         signals: served.signals,
