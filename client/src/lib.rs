@@ -8,6 +8,7 @@ mod connection;
 pub mod event_loop;
 mod options;
 pub mod playback;
+pub mod profile;
 
 pub use connection::{Client, ConnectError, Outcome, Problem};
 pub use options::{Options, Verify};

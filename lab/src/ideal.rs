@@ -204,8 +204,9 @@ impl<'a> Ideal<'a> {
 
     fn is_over(&self) -> bool {
         let idle = self.up.is_empty() && self.down.is_empty() && self.buffer.bytes() == 0;
-        let waiting =
-            self.responses.values().any(|it| it.received < self.page.resources[it.resource].bytes);
+        let unsent =
+            |it: &Response| it.sent < self.page.resources[it.resource].bytes + empty(self.page, it);
+        let waiting = self.responses.values().any(unsent);
         self.playback.is_done()
             || (idle
                 && !waiting

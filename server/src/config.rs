@@ -84,9 +84,8 @@ impl Config {
 
     fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
         let malformed = |line, cause| ConfigError::Malformed { file: path.to_owned(), line, cause };
-        let file: File = toml::from_str(text).map_err(|error| {
-            malformed(line_of(&error, text), error.message().to_owned())
-        })?;
+        let file: File = toml::from_str(text)
+            .map_err(|error| malformed(line_of(&error, text), error.message().to_owned()))?;
         let site = match (file.site.root, file.site.page) {
             (Some(root), None) => ConfigSite::Root(root),
             (None, Some(page)) => ConfigSite::Page(page),

@@ -21,13 +21,16 @@ use crate::{Options, Pace};
 use schedulers::{Resource, Scheduler, Signal, StreamId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use window::{Staged, Window};
 
 mod window;
 
 /// A datagram that was made: its size and where it goes.
 pub(crate) type Datagram = (usize, SocketAddr);
+
+/// How long a client may wait before it acknowledges (RFC 9000, 18.2).
+const ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// The sending half of a connection.
 pub(crate) struct SendLoop {
@@ -42,6 +45,8 @@ pub(crate) struct SendLoop {
     /// A timer of the transport has fired: its probes may ignore the window.
     timer_fired: bool,
     release: Option<Instant>,
+    /// What is staged is held back no longer than this.
+    held_until: Option<Instant>,
     scratch: Vec<u8>,
 }
 
@@ -57,6 +62,7 @@ impl SendLoop {
             pace: options.pace.map(|pace| (pace, Ticks::new(pace.interval))),
             timer_fired: false,
             release: None,
+            held_until: None,
             scratch: Vec::new(),
         }
     }
@@ -126,7 +132,9 @@ impl SendLoop {
             .as_ref()
             .filter(|_| self.scheduler.pick().is_some() || self.buffer.bytes() > 0);
         let tick = tick.and_then(|(_, ticks)| ticks.next()).filter(|at| *at > now);
-        [self.queue.next_release(), self.release, tick].into_iter().flatten().min()
+        // What is overdue waits for the pacing's release.
+        let held = self.held_until.filter(|at| *at > now);
+        [self.queue.next_release(), self.release, held, tick].into_iter().flatten().min()
     }
 
     /// The next datagram, if one may go now: its size in `out`.
@@ -167,6 +175,7 @@ impl SendLoop {
     ) -> Result<Option<Datagram>, quiche::Error> {
         loop {
             if self.window.is_clear() {
+                self.held_until = None;
                 if self.may_tick(now) {
                     self.stage(quic, out.len());
                     self.idle_tick();
@@ -178,20 +187,40 @@ impl SendLoop {
                 }
             }
             self.window.measure(quic);
-            if !self.window.fits(quic, out.len()) {
+            if !self.window.fits(quic, out.len()) && !self.held_too_long(quic, now) {
                 return poke(quic, out);
             }
             self.top_up(quic, out.len());
             match quic.send(out) {
                 Ok((sent, info)) => {
+                    self.held_until = None;
                     self.window.sent(sent, quic);
                     return Ok(Some((sent, info.to)));
                 }
                 Err(quiche::Error::Done) if self.window.proves_empty() => self.window.flushed(),
-                Err(quiche::Error::Done) => return Ok(None),
+                Err(quiche::Error::Done) => {
+                    // Nothing of it went: it is held back from now on.
+                    self.held_until = None;
+                    self.held_too_long(quic, now);
+                    return Ok(None);
+                }
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Whether what is staged has been held back for as long as a probe timeout lasts (RFC 9002, 6.2.1).
+    /// A window that is full because packets are in flight opens sooner. What seemed a full window was
+    /// then the end of the connection's flow control credit, of which the transport does not tell, and
+    /// which the client may not extend before it has the bytes that are held back.
+    fn held_too_long(&mut self, quic: &quiche::Connection, now: Instant) -> bool {
+        if self.held_until.is_some_and(|it| it <= now) {
+            self.held_until = None;
+            return true;
+        }
+        let patience = || quic.path_stats().find(|it| it.active).map(|it| it.rtt + 4 * it.rttvar);
+        self.held_until = self.held_until.or_else(|| Some(now + patience()? + ACK_DELAY));
+        false
     }
 
     fn may_tick(&mut self, now: Instant) -> bool {

@@ -1,4 +1,5 @@
 //! Tests of the lab from outside, in one binary.
 
+mod engines;
 mod scenario_schema;
 mod vectors;

@@ -1,1 +1,309 @@
-//! .
+//! The wire says what the scheduler said: the log's calls of the scheduler against its packets.
+
+use crate::simulation::{Client, Link, Requests, Seen, Simulation, options, read_log};
+use schedulers::{Kind, Resource, SCHEMES, Scheduler, Signal, StreamId, find_scheme};
+use serde_json::Value;
+use server::{Options, Pace, SignalUse};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// A page: a document, what its head needs, and images, some of which the server has to think about.
+const PAGE: Requests<'static> = &[
+    (0, "/60000/html#u=0, i"),
+    (30, "/20000/css#u=0"),
+    (30, "/45000/js#u=1"),
+    (35, "/90000/png#u=5, i"),
+    (35, "/30000/png#u=5, i"),
+    (35, "/30000/png/40#u=4, i"),
+    (80, "/7000/css/15#u=0"),
+    (81, "/50000/js"),
+    (82, "/25000/png/5/90#u=5"),
+    (120, "/1/png"),
+    (121, "/33333/png#i"),
+    (150, "/12000/html#u=2"),
+];
+
+/// 8 Mbit/s: a page of 400 kB takes long enough for every later request to find others under way.
+const LINK: Link = Link { bits_per_second: 8_000_000, ..Link::CABLE };
+
+/// What a log says that concerns the order.
+#[derive(Debug)]
+enum Entry {
+    /// A call of the scheduler.
+    Call(Value),
+    /// A STREAM frame of a response: stream, offset, bytes, time in ms.
+    Frame(u64, u64, u64, f64),
+}
+
+fn run(options: Options, link: Link) -> (Vec<Entry>, Seen) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = Options { qlog_dir: Some(folder.path().to_owned()), ..options };
+    let seen =
+        Simulation::new(options, link, Client::with_id(8)).run(PAGE, Duration::from_secs(60));
+    assert_eq!(seen.finished.len(), PAGE.len(), "everything completes; done: {}", seen.order());
+    (read_log(folder.path()).iter().flat_map(entries).collect(), seen)
+}
+
+fn entries(record: &Value) -> Vec<Entry> {
+    match record["name"].as_str() {
+        Some("utmost:scheduler") => vec![Entry::Call(record["data"].clone())],
+        Some("quic:packet_sent") => {
+            let frames = record["data"]["frames"].as_array().cloned().unwrap_or_default();
+            let frames = frames.iter().filter(|it| it["frame_type"] == "stream");
+            let frames =
+                frames.filter(|it| it["stream_id"].as_u64().is_some_and(|id| id.is_multiple_of(4)));
+            frames.map(|it| frame(it, record["time"].as_f64().expect("a time"))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn frame(frame: &Value, time_ms: f64) -> Entry {
+    let number =
+        |it: &Value| it.as_u64().unwrap_or_else(|| panic!("a number is missing in {frame}"));
+    let bytes = number(&frame["raw"]["payload_length"]);
+    Entry::Frame(number(&frame["stream_id"]), number(&frame["offset"]), bytes, time_ms)
+}
+
+/// Runs of one stream after another, joined: who went, and with how many bytes.
+fn joined(runs: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
+    let mut joined: Vec<(u64, u64)> = Vec::new();
+    for (stream, bytes) in runs.filter(|(_, bytes)| *bytes > 0) {
+        match joined.last_mut() {
+            Some((last, sofar)) if *last == stream => *sofar += bytes,
+            _ => joined.push((stream, bytes)),
+        }
+    }
+    joined
+}
+
+fn shown(runs: &[(u64, u64)]) -> String {
+    runs.iter().map(|(stream, bytes)| format!("{stream}:{bytes}")).collect::<Vec<_>>().join(",")
+}
+
+/// What the scheduler was told to have sent.
+fn charged(log: &[Entry]) -> Vec<(u64, u64)> {
+    joined(log.iter().filter_map(|entry| match entry {
+        Entry::Call(call) if call["op"] == "sent" => {
+            Some((stream_of(call), call["bytes"].as_u64().expect("bytes")))
+        }
+        _ => None,
+    }))
+}
+
+/// The new bytes of each STREAM frame: what it carries beyond the highest offset sent so far.
+fn first_transmissions(log: &[Entry]) -> Vec<(u64, u64, f64)> {
+    let mut highest: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut sent = Vec::new();
+    for entry in log {
+        if let Entry::Frame(stream, offset, bytes, time_ms) = *entry {
+            let highest = highest.entry(stream).or_default();
+            assert!(offset <= *highest, "stream {stream} skips from {highest} to {offset}");
+            let new = (offset + bytes).saturating_sub(*highest);
+            *highest += new;
+            if new > 0 {
+                sent.push((stream, new, time_ms));
+            }
+        }
+    }
+    sent
+}
+
+fn on_the_wire(log: &[Entry]) -> Vec<(u64, u64)> {
+    joined(first_transmissions(log).into_iter().map(|(stream, bytes, _)| (stream, bytes)))
+}
+
+fn stream_of(call: &Value) -> u64 {
+    call["stream"].as_u64().expect("a stream")
+}
+
+/// Makes a logged call of the scheduler again.
+fn replay(scheduler: &mut Scheduler, call: &Value) {
+    let stream = StreamId(stream_of(call));
+    match call["op"].as_str().expect("an operation") {
+        "opened" => scheduler.open(stream, &resource(&call["resource"])),
+        "signalled" => scheduler.signal(Signal::Extensible {
+            stream,
+            urgency: u8::try_from(call["signal"]["urgency"].as_u64().expect("an urgency"))
+                .expect("at most 7"),
+            incremental: call["signal"]["incremental"].as_bool().expect("a flag"),
+        }),
+        "ready" => scheduler.set_ready(stream, true),
+        "blocked" => scheduler.set_ready(stream, false),
+        "sent" => scheduler.sent(stream, call["bytes"].as_u64().expect("bytes")),
+        "closed" => scheduler.close(stream),
+        "picked" => {}
+        other => panic!("an unknown operation `{other}`"),
+    }
+}
+
+fn resource(logged: &Value) -> Resource {
+    let flag = |key: &str| logged[key].as_bool().expect("a flag");
+    let kinds = [
+        Kind::Html,
+        Kind::Css,
+        Kind::Js,
+        Kind::Font,
+        Kind::Image,
+        Kind::Media,
+        Kind::Xhr,
+        Kind::Other,
+    ];
+    let kind = kinds.into_iter().find(|it| logged["kind"] == format!("{it:?}").to_lowercase());
+    let urgency = logged["urgency"].as_u64().and_then(|it| u8::try_from(it).ok());
+    Resource {
+        kind: kind.expect("a kind"),
+        main: flag("main"),
+        in_head: flag("in_head"),
+        critical: flag("critical"),
+        above_fold: flag("above_fold"),
+        after_first_image: flag("after_first_image"),
+        asynchronous: flag("async"),
+        deferred: flag("defer"),
+        preload: flag("preload"),
+        browser: urgency.map(|it| (it, logged["incremental"].as_bool().expect("a flag"))),
+        body_bytes: logged["body_bytes"].as_u64(),
+    }
+}
+
+fn assert_picks_replay(name: &str, log: &[Entry]) {
+    let mut scheduler = Scheduler::new(&find_scheme(name).expect("a scheme"));
+    let mut logged = Vec::new();
+    let mut replayed = Vec::new();
+    for entry in log {
+        let Entry::Call(call) = entry else { continue };
+        if call["op"] == "picked" {
+            logged.push((stream_of(call), 1));
+            replayed.push((scheduler.pick().map_or(u64::MAX, |it| it.0), 1));
+        }
+        replay(&mut scheduler, call);
+    }
+    assert!(logged.len() > 250, "{name}: {} picks", logged.len());
+    assert_eq!(shown(&joined(logged.into_iter())), shown(&joined(replayed.into_iter())), "{name}");
+    assert_eq!(scheduler.pick(), None, "{name}: nothing is left");
+}
+
+fn assert_wire_is_charged(name: &str, log: &[Entry]) {
+    let charged = charged(log);
+    let body_bytes: u64 = PAGE
+        .iter()
+        .map(|(_, path)| {
+            path[1..].split('/').next().expect("a size").parse::<u64>().expect("a size")
+        })
+        .sum();
+    assert!(charged.iter().map(|(_, bytes)| bytes).sum::<u64>() > body_bytes, "{name}");
+    assert_eq!(shown(&on_the_wire(log)), shown(&charged), "{name}");
+}
+
+/// After a stream became ready and is the pick: packets of others before its first.
+fn assert_late_binding(name: &str, log: &[Entry]) {
+    let mut scheduler = Scheduler::new(&find_scheme(name).expect("a scheme"));
+    let mut waiting: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    let mut highest: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut overtakers = 0;
+    for entry in log {
+        match entry {
+            Entry::Call(call) => {
+                let stream = stream_of(call);
+                replay(&mut scheduler, call);
+                let pick = scheduler.pick().map(|it| it.0);
+                if call["op"] == "ready" && seen.insert(stream) && pick == Some(stream) {
+                    waiting.insert(stream, 0);
+                    overtakers += 1;
+                }
+                // Another arrival, or a new step of a placement, may take the pick from it.
+                waiting.retain(|it, _| call["op"] == "sent" || pick == Some(*it));
+            }
+            Entry::Frame(stream, offset, bytes, _) => {
+                let highest = highest.entry(*stream).or_default();
+                let is_new = offset + bytes > *highest;
+                *highest = (*highest).max(offset + bytes);
+                waiting.remove(stream);
+                for (late, before) in &mut waiting {
+                    *before += u64::from(is_new);
+                    assert!(
+                        *before <= 1,
+                        "{name}: {before} packets of others before stream {late}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(overtakers > 0, "{name}: no stream came first when it came");
+}
+
+#[test]
+fn every_pick_of_every_scheme_is_what_a_fresh_scheduler_says() {
+    for scheme in SCHEMES.iter() {
+        for signals in [SignalUse::Ignore, SignalUse::Obey, SignalUse::Override] {
+            let (log, _) = run(Options { signals, ..options(&scheme.name) }, LINK);
+            assert_picks_replay(&scheme.name, &log);
+        }
+    }
+}
+
+#[test]
+fn the_bytes_on_the_wire_are_those_charged_in_their_order() {
+    for scheme in SCHEMES.iter() {
+        let (log, _) = run(options(&scheme.name), LINK);
+        assert_wire_is_charged(&scheme.name, &log);
+        assert_late_binding(&scheme.name, &log);
+    }
+}
+
+#[test]
+fn a_send_buffer_keeps_the_order_in_which_bytes_were_charged() {
+    for scheme in SCHEMES.iter() {
+        let (log, _) = run(Options { send_buffer_bytes: 14_000, ..options(&scheme.name) }, LINK);
+        assert_picks_replay(&scheme.name, &log);
+        assert_wire_is_charged(&scheme.name, &log);
+    }
+}
+
+#[test]
+fn loss_adds_retransmissions_and_changes_no_order() {
+    for scheme in SCHEMES.iter() {
+        let (log, _) = run(options(&scheme.name), Link { lose_each: 23, ..LINK });
+        assert_picks_replay(&scheme.name, &log);
+        assert_wire_is_charged(&scheme.name, &log);
+        assert_late_binding(&scheme.name, &log);
+        let frames: u64 =
+            log.iter().map(|it| if let Entry::Frame(.., bytes, _) = it { *bytes } else { 0 }).sum();
+        let new: u64 = on_the_wire(&log).iter().map(|(_, bytes)| bytes).sum();
+        assert!(frames > new, "{}: something was sent again", scheme.name);
+    }
+}
+
+/// The paper's pace: ticks of 10 ms, one packet of at most 1400 stream bytes at each; where responses are
+/// under way and ready, no tick is left out.
+#[test]
+fn a_paced_server_sends_one_packet_of_1400_bytes_at_each_tick() {
+    for scheme in SCHEMES.iter() {
+        let (log, _) = run(options(&scheme.name).paced(Pace::PAPER), Link::CABLE);
+        assert_picks_replay(&scheme.name, &log);
+        assert_wire_is_charged(&scheme.name, &log);
+        let packets = first_transmissions(&log);
+        let start_ms = packets[0].2;
+        let mut last_slot = None;
+        for (place, (stream, bytes, time_ms)) in packets.iter().enumerate() {
+            let slot = (time_ms - start_ms) / 10.0;
+            assert!(
+                (slot - slot.round()).abs() < 0.01,
+                "{}: packet {place} at slot {slot}",
+                scheme.name
+            );
+            assert!(*bytes <= 1400, "{}: {bytes} bytes of stream {stream}", scheme.name);
+            assert!(
+                last_slot.is_none_or(|it| slot.round() > it),
+                "{}: two packets at slot {slot}",
+                scheme.name
+            );
+            // From the 20th packet on nothing but the pace holds the server back.
+            let gap = last_slot.map_or(1.0, |it: f64| slot.round() - it);
+            assert!(place < 20 || gap < 1.5, "{}: {gap} slots before packet {place}", scheme.name);
+            last_slot = Some(slot.round());
+        }
+        assert!(packets.len() < 400_000 / 1400 + 40, "{}: {} packets", scheme.name, packets.len());
+    }
+}

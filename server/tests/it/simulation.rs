@@ -47,6 +47,8 @@ pub(crate) struct Link {
     pub(crate) queue_bytes: u64,
     /// Every so many datagrams one is lost; 0: none.
     pub(crate) lose_each: u64,
+    /// The same, from the client to the server.
+    pub(crate) lose_each_from_client: u64,
 }
 
 impl Link {
@@ -55,6 +57,7 @@ impl Link {
         one_way: Duration::from_millis(25),
         queue_bytes: 125_000,
         lose_each: 0,
+        lose_each_from_client: 0,
     };
 }
 
@@ -69,11 +72,41 @@ pub(crate) struct Seen {
     pub(crate) runts: u64,
     /// Streams in the order in which their responses ended, and when.
     pub(crate) finished: Vec<(u64, Duration)>,
-    /// Body bytes by stream.
+    /// Body bytes by stream, each compared with the body's own.
     pub(crate) bodies: BTreeMap<u64, u64>,
+    /// Runs of body bytes in the order in which the client read them: stream, bytes, when.
+    pub(crate) arrivals: Vec<(u64, u64, Duration)>,
 }
 
-/// Requests by the virtual time at which the client makes them.
+impl Seen {
+    /// The streams in the order in which their responses ended.
+    pub(crate) fn order(&self) -> String {
+        let streams: Vec<String> =
+            self.finished.iter().map(|(stream, _)| stream.to_string()).collect();
+        streams.join(",")
+    }
+}
+
+/// What the client is like.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Client {
+    /// Bytes of its connection ID.
+    pub(crate) id_bytes: usize,
+    /// Bytes that it takes on the connection before it has read them.
+    pub(crate) receive_bytes: u64,
+    /// Bytes that it takes on a stream before it has read them.
+    pub(crate) stream_receive_bytes: u64,
+}
+
+impl Client {
+    /// Windows that nothing fills.
+    pub(crate) fn with_id(id_bytes: usize) -> Self {
+        Self { id_bytes, receive_bytes: 50_000_000, stream_receive_bytes: 50_000_000 }
+    }
+}
+
+/// Requests by the virtual time, in ms after the handshake, at which the client makes them: a path of
+/// [`Bodies`], and after `#` the value of a `priority` field.
 pub(crate) type Requests<'a> = &'a [(u64, &'a str)];
 
 pub(crate) fn options(scheme: &str) -> Options {
@@ -90,6 +123,7 @@ pub(crate) struct Simulation {
     epoch: Instant,
     in_flight: BinaryHeap<Reverse<(Duration, u64, bool, Vec<u8>)>>,
     sequence: u64,
+    from_client: u64,
     link: Link,
     link_free_at: Duration,
     seen: Seen,
@@ -101,7 +135,7 @@ const SERVER: ([u8; 4], u16) = ([127, 0, 0, 1], 4433);
 
 impl Simulation {
     #[expect(clippy::disallowed_methods, reason = "the simulation's clock is virtual")]
-    pub(crate) fn new(options: Options, link: Link, client_id_bytes: usize) -> Self {
+    pub(crate) fn new(options: Options, link: Link, client: Client) -> Self {
         let virtual_time = VirtualTime::start(1_000_000_000);
         let identity = Identity::self_signed().expect("a certificate");
         let server =
@@ -110,11 +144,13 @@ impl Simulation {
         config.set_application_protos(&[b"h3"]).expect("a protocol");
         config.verify_peer(false);
         config.set_max_recv_udp_payload_size(65_527);
-        config.set_initial_max_data(50_000_000);
-        config.set_initial_max_stream_data_bidi_local(50_000_000);
+        config.set_initial_max_data(client.receive_bytes);
+        config.set_max_connection_window(client.receive_bytes);
+        config.set_initial_max_stream_data_bidi_local(client.stream_receive_bytes);
+        config.set_max_stream_window(client.stream_receive_bytes);
         config.set_initial_max_stream_data_uni(1_000_000);
         config.set_initial_max_streams_uni(10);
-        let id = vec![7; client_id_bytes];
+        let id = vec![7; client.id_bytes];
         let scid = quiche::ConnectionId::from_ref(&id);
         let client =
             quiche::connect(Some("localhost"), &scid, CLIENT.into(), SERVER.into(), &mut config)
@@ -126,6 +162,7 @@ impl Simulation {
             epoch: Instant::now(),
             in_flight: BinaryHeap::new(),
             sequence: 0,
+            from_client: 0,
             link,
             link_free_at: Duration::ZERO,
             seen: Seen::default(),
@@ -162,6 +199,9 @@ impl Simulation {
                 for (_, at) in &mut self.seen.finished {
                     *at -= start;
                 }
+                for (.., at) in &mut self.seen.arrivals {
+                    *at -= start;
+                }
                 return self.seen;
             }
             let asks = started.map(|start| {
@@ -182,13 +222,15 @@ impl Simulation {
         self.epoch + now
     }
 
-    fn request(&mut self, stream: u64, path: &str) {
-        let headers = [
+    fn request(&mut self, stream: u64, whole: &str) {
+        let (path, priority) = whole.split_once('#').unzip();
+        let mut headers = vec![
             (":method", "GET"),
             (":scheme", "https"),
             (":authority", "localhost"),
-            (":path", path),
+            (":path", path.unwrap_or(whole)),
         ];
+        headers.extend(priority.map(|it| ("priority", it)));
         let headers: Vec<Header> = headers
             .iter()
             .map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))
@@ -237,7 +279,10 @@ impl Simulation {
         while let Some(event) = self.session.poll() {
             match event {
                 Event::Data { stream, bytes } => {
-                    *self.seen.bodies.entry(stream.0).or_default() += bytes.len() as u64
+                    let sofar = self.seen.bodies.entry(stream.0).or_default();
+                    assert_body(*sofar, &bytes);
+                    *sofar += bytes.len() as u64;
+                    self.seen.arrivals.push((stream.0, bytes.len() as u64, now));
                 }
                 Event::Finished { stream } => self.seen.finished.push((stream.0, now)),
                 _ => {}
@@ -249,6 +294,11 @@ impl Simulation {
         let mut buffer = [0; 2000];
         while let Ok((bytes, _)) = self.client.send(&mut buffer) {
             self.sequence += 1;
+            self.from_client += 1;
+            let each = self.link.lose_each_from_client;
+            if each > 0 && self.from_client.is_multiple_of(each) {
+                continue;
+            }
             let at = now + self.link.one_way;
             self.in_flight.push(Reverse((at, self.sequence, false, buffer[..bytes].to_vec())));
         }
@@ -280,6 +330,14 @@ impl Simulation {
         let at = self.link_free_at + self.link.one_way;
         self.in_flight.push(Reverse((at, self.sequence, true, datagram.to_vec())));
     }
+}
+
+/// Compares a part of a body of [`Bodies`], from `offset` on.
+pub(crate) fn assert_body(offset: u64, bytes: &[u8]) {
+    let mut expected = vec![0; bytes.len()];
+    let body = Body::Synthetic { bytes: u64::MAX, seed: 1 };
+    body.read_at(offset, &mut expected).expect("synthetic");
+    assert!(bytes == expected, "other bytes than the body's at {offset}");
 }
 
 /// The only file in a folder of qlogs, as its records.

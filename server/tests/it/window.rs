@@ -1,6 +1,6 @@
 //! The send loop keeps the congestion window growing and its packets full.
 
-use crate::simulation::{Link, Simulation, options};
+use crate::simulation::{Client, Link, Simulation, options};
 use server::{CongestionControl, Options};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn the_window_grows_and_packets_are_full_under_every_congestion_control_and_id_l
             let run = Simulation::new(
                 Options { congestion_control, ..options("rr") },
                 Link::CABLE,
-                id_bytes,
+                Client::with_id(id_bytes),
             );
             let paths = [(0, "/2000000/png"), (0, "/2000000/png"), (0, "/2000000/png")];
             let seen = run.run(&paths, Duration::from_secs(30));

@@ -1,0 +1,183 @@
+//! Pages through the engines: who completes when.
+
+use corpus::Page;
+use lab::network::Network;
+use lab::study::{Engine, Plan, RunRecord, run};
+use lab::{Load, ideal, wire};
+use schedulers::{find_scheme, paper_schemes};
+use server::{CongestionControl, Options};
+use std::sync::Arc;
+
+/// A document of 2 packets; a script and an image of 3 packets each, found in its first and second half; a
+/// stylesheet of 1 packet found when the script has run.
+const PAGE: &str = r#"{
+  "format": "utmost-page/1", "name": "small", "viewport": [1366, 768],
+  "source": {"kind": "hand", "from": "this test", "licence": "MIT OR Apache-2.0"},
+  "origins": [{"host": "small.test", "party": "first"}],
+  "resources": [
+    {"id": 0, "url": "/", "kind": "html", "mime": "text/html", "bytes": 2800, "main": true, "critical": true,
+     "above_fold": true, "trigger": {"on": "nav"}},
+    {"id": 1, "url": "/a.js", "kind": "js", "mime": "text/javascript", "bytes": 4200, "script": "sync",
+     "in_head": true, "critical": true, "above_fold": true, "exec_ms": 5, "trigger": {"on": "bytes", "of": 0, "byte": 1000}},
+    {"id": 2, "url": "/b.png", "kind": "image", "mime": "image/png", "bytes": 4200,
+     "trigger": {"on": "bytes", "of": 0, "byte": 2000}},
+    {"id": 3, "url": "/c.css", "kind": "css", "mime": "text/css", "bytes": 1400, "critical": true, "above_fold": true,
+     "trigger": {"on": "timer", "of": 1}}
+  ]
+}"#;
+
+fn page() -> Arc<Page> {
+    Arc::new(Page::parse(PAGE, "PAGE").expect("a valid page"))
+}
+
+fn load(page: &Arc<Page>, scheme: &str, send_buffer_bytes: u64) -> Load {
+    let network = Network::find("paper").expect("built in");
+    ideal::load(page, &find_scheme(scheme).expect("a scheme"), &network, send_buffer_bytes)
+}
+
+/// Who sent the packet of each tick: `0,0,1,...`, by resource.
+fn order(page: &Page, load: &Load) -> String {
+    let of = |stream: u64| {
+        let url =
+            &load.timeline.transfers.iter().find(|it| it.stream == stream).expect("asked for").url;
+        page.resources
+            .iter()
+            .position(|it| url.ends_with(&it.url))
+            .expect("of the page")
+            .to_string()
+    };
+    load.timeline.frames.iter().map(|it| of(it.stream)).collect::<Vec<_>>().join(",")
+}
+
+fn completions_ms(page: &Page, load: &Load) -> Vec<(usize, f64)> {
+    let run = RunRecord::of_load(page, load);
+    run.resources.iter().map(|it| (it.id, it.complete_ms.expect("complete"))).collect()
+}
+
+#[test]
+fn first_in_first_out_sends_whole_responses_in_the_order_of_discovery() {
+    let page = page();
+    let load = load(&page, "fifo", 0);
+    assert!(load.completed);
+    // The image is found at 20 ms, while the script has the wire; the stylesheet 5 ms after the script.
+    assert_eq!(order(&page, &load), "0,0,1,1,1,2,2,2,3");
+    assert_eq!(completions_ms(&page, &load), [(0, 20.0), (1, 50.0), (2, 80.0), (3, 90.0)]);
+}
+
+#[test]
+fn a_late_stylesheet_interrupts_the_image_under_dynamic_fifo() {
+    let page = page();
+    let load = load(&page, "dfifo", 0);
+    // Found at 55 ms, it has the tick of 60 ms.
+    assert_eq!(order(&page, &load), "0,0,1,1,1,2,3,2,2");
+}
+
+#[test]
+fn bytes_in_the_send_buffer_go_before_a_stylesheet_that_comes_later() {
+    let page = page();
+    let load = load(&page, "dfifo", 4200);
+    assert_eq!(order(&page, &load), "0,0,1,1,1,2,2,2,3");
+}
+
+#[test]
+fn round_robin_takes_turns() {
+    let page = page();
+    let load = load(&page, "rr", 0);
+    assert_eq!(order(&page, &load), "0,0,1,1,2,1,2,2,3");
+}
+
+#[test]
+fn a_response_that_the_server_waits_for_lets_others_go_and_takes_the_wire_back() {
+    let waiting = PAGE.replace(
+        r#""above_fold": true, "exec_ms": 5,"#,
+        r#""above_fold": true, "exec_ms": 5, "wait_ms": 20, "chunks": [{"at_ms": 20, "bytes": 1400}, {"at_ms": 45, "bytes": 2800}],"#,
+    );
+    let page = Arc::new(Page::parse(&waiting, "PAGE").expect("a valid page"));
+    let load = load(&page, "dfifo", 0);
+    // Asked for at 10 ms: the script's first packet is there at 30 ms, the rest at 55 ms.
+    assert_eq!(order(&page, &load), "0,0,2,1,2,2,1,1,3");
+}
+
+#[test]
+fn an_empty_body_takes_a_packet_and_completes() {
+    let empty =
+        PAGE.replace(r#""bytes": 1400, "critical""#, r#""bytes": 0, "status": 404, "critical""#);
+    let page = Arc::new(Page::parse(&empty, "PAGE").expect("a valid page"));
+    let load = load(&page, "fifo", 0);
+    assert!(load.completed);
+    assert_eq!(completions_ms(&page, &load).last(), Some(&(3, 90.0)));
+}
+
+#[test]
+fn delay_counts_once_up_and_once_down() {
+    let page = page();
+    let network = Network { delay_ms: 100.0, ..Network::find("paper").expect("built in") };
+    let load = ideal::load(&page, &find_scheme("fifo").expect("a scheme"), &network, 0);
+    // The document's first packet: request 100 ms, one tick, 100 ms back.
+    assert_eq!(load.timeline.frames[0].time_us, 210_000);
+    assert_eq!(completions_ms(&page, &load)[0], (0, 220.0));
+}
+
+fn plan(pages: Vec<Arc<Page>>, engine: Engine) -> Plan {
+    Plan {
+        pages,
+        schemes: paper_schemes().to_vec(),
+        engine,
+        network: Network::find("paper").expect("built in"),
+        send_buffers_bytes: vec![0],
+        congestion_control: CongestionControl::Bbr2,
+        jobs: 16,
+        qlog_dir: None,
+    }
+}
+
+#[test]
+fn a_study_on_ideal_is_the_same_from_run_to_run_on_every_bundled_page() {
+    let pages = || {
+        corpus::bundled_names()
+            .into_iter()
+            .filter_map(corpus::bundled)
+            .cloned()
+            .map(Arc::new)
+            .collect()
+    };
+    let study =
+        || run(&plan(pages(), Engine::Ideal), serde_json::json!({}), &|| ()).expect("a study");
+    let (first, second) = (study(), study());
+    assert!(first.runs.iter().all(|it| it.completed));
+    assert_eq!(
+        serde_json::to_string(&first).expect("JSON"),
+        serde_json::to_string(&second).expect("JSON")
+    );
+}
+
+#[test]
+fn every_scheme_takes_the_same_time_and_only_the_order_differs() {
+    let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
+    let study =
+        run(&plan(vec![page], Engine::Ideal), serde_json::json!({}), &|| ()).expect("a study");
+    let durations: Vec<f64> = study.runs.iter().map(|it| it.duration_ms).collect();
+    assert!(durations.iter().all(|it| (it - durations[0]).abs() < 20.0), "{durations:?}");
+}
+
+#[test]
+fn a_page_comes_whole_over_real_sockets_and_its_log_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = page();
+    let options = Options {
+        qlog_dir: Some(folder.path().to_owned()),
+        ..Options::new(find_scheme("dfifo").expect("a scheme"))
+    };
+    let load = wire::load(&page, options, folder.path()).expect("a load");
+    assert!(load.completed);
+    let run = RunRecord::of_load(&page, &load);
+    let mut bytes: Vec<(usize, u64)> = run.resources.iter().map(|it| (it.id, it.bytes)).collect();
+    bytes.sort_unstable();
+    assert_eq!(bytes, [(0, 2800), (1, 4200), (2, 4200), (3, 1400)]);
+    assert!(run.byte_index.all.is_some() && run.byte_index.atf.is_some());
+    assert_eq!(
+        std::fs::read_dir(folder.path()).expect("a folder").count(),
+        2,
+        "a client's log and a server's"
+    );
+}
