@@ -53,7 +53,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let profile = arguments.profile.as_deref().map(Profile::find).transpose().map_err(Failure::bad_input)?;
+    let profile =
+        arguments.profile.as_deref().map(Profile::find).transpose().map_err(Failure::bad_input)?;
     let page = values::page(&arguments.page)?;
     let page = Arc::new(match &profile {
         Some(profile) => profile.applied_to(page),

@@ -50,12 +50,12 @@ impl Machine {
 
     /// A package manager that writes its arguments to `calls` and "installs" programs.
     fn manager(&self, name: &str, installs: &[&str]) {
-        let mut script = "echo \"$0 $*\" | sed 's,.*/,,' >>\"$CALLS\"\n".to_owned();
+        let mut script = vec!["echo \"$0 $*\" | sed 's,.*/,,' >>\"$CALLS\"".to_owned()];
         for program in installs {
             let path = self.programs().join(program).display().to_string();
-            script += &format!("echo '#!/bin/sh' >{path}; chmod +x {path}\n");
+            script.push(format!("echo '#!/bin/sh' >{path}; chmod +x {path}"));
         }
-        self.program(name, &script);
+        self.program(name, &script.join("\n"));
     }
 
     fn bootstrap(&self) -> Output {
