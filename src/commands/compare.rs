@@ -63,6 +63,9 @@ const WIRE_JOBS: usize = 16;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = plan(arguments)?;
+    if let Some(folder) = &arguments.out {
+        values::directory(folder, "--out")?;
+    }
     let bar = output::progress(plan.loads(), "page loads");
     let study =
         lab::study::run(&plan, output::provenance(), &|| bar.inc(1)).map_err(

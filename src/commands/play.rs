@@ -53,7 +53,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let profile = arguments.profile.as_deref().map(Profile::find).transpose().map_err(Failure::bad_input)?;
+    let profile =
+        arguments.profile.as_deref().map(Profile::find).transpose().map_err(Failure::bad_input)?;
     let page = values::page(&arguments.page)?;
     let page = Arc::new(match &profile {
         Some(profile) => profile.applied_to(page),
@@ -64,9 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scheme = scheme.map(find_scheme).transpose().map_err(Failure::bad_input)?;
     let scratch = tempfile::tempdir().map_err(Failure::elsewhere)?;
     let logs = arguments.qlog.clone().unwrap_or_else(|| scratch.path().to_owned());
-    std::fs::create_dir_all(&logs).map_err(|error| {
-        Failure::BadInput(format!("{}: {error}; --qlog takes a directory", logs.display()))
-    })?;
+    values::directory(&logs, "--qlog")?;
     let (load, problems) = match arguments.server {
         Some(server) => from_server(arguments, &page, server, scheme.clone(), &logs)?,
         None => (from_own_server(&page, scheme.clone(), &logs)?, Vec::new()),
