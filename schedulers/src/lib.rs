@@ -34,4 +34,4 @@ pub use scheme::{
     Args, ClientHalf, Halves, SCHEMES, Scheme, SchemeError, ServerHalf, find_scheme, paper_schemes,
 };
 pub use signal::{Element, Signal, StreamId};
-pub use tree::{Place, Rank, Tree};
+pub use tree::{Place, Rank, Snapshot, SnapshotNode, Tree};
