@@ -4,7 +4,8 @@ use crate::limits::{Budget, CONTROL_BYTES};
 use crate::send_loop::{Datagram, SendLoop};
 use crate::site::{Availability, Body, Request, Response, Site};
 use crate::{Options, SignalUse};
-use http3::{Event, Header, Role, Session, Settings, Signal, StreamId};
+use http3::{Event, Extension, Header, Role, Session, Settings, Signal, StreamId};
+use schedulers::Resource;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,6 +21,8 @@ pub(crate) struct Connection {
     site: Arc<dyn Site>,
     signals: SignalUse,
     alt_svc_port: Option<u16>,
+    /// The scheme's name, announced to clients that take it.
+    scheme: String,
     /// Request streams of which something is kept, here, in the session or in the send loop.
     requests: BTreeSet<StreamId>,
     /// When there are so many, those that are over are looked for.
@@ -44,13 +47,14 @@ impl Connection {
     pub(crate) fn new(quic: quiche::Connection, site: Arc<dyn Site>, options: &Options) -> Self {
         Self {
             quic,
-            session: Session::new(Role::Server, Settings::default(), http3_limits(options)),
+            session: Session::new(Role::Server, settings(options), http3_limits(options)),
             opened: false,
             control: Vec::new(),
             sender: SendLoop::new(options),
             site,
             signals: options.signals,
             alt_svc_port: options.alt_svc_port,
+            scheme: options.scheme.name.clone(),
             requests: BTreeSet::new(),
             forget_at: FORGET_AT,
             next_request: 0,
@@ -251,6 +255,10 @@ impl Connection {
     fn on_event(&mut self, event: Event, now: Instant) {
         match event {
             Event::Headers { stream, headers, .. } => self.on_request(stream, &headers, now),
+            Event::Settings(_) => {
+                self.control.extend(self.session.announce_scheme(&self.scheme));
+                self.write_control();
+            }
             Event::Priority(signal) => {
                 self.nuisances += 1;
                 if self.signals.uses_signals() {
@@ -282,14 +290,7 @@ impl Connection {
         let frame_bytes = self.session.headers_frame_bytes(stream);
         http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers, frame_bytes);
         let mut response = self.site.respond(&request);
-        let resource = if self.signals.uses_knowledge() {
-            response.resource
-        } else {
-            schedulers::Resource {
-                body_bytes: response.resource.body_bytes,
-                ..schedulers::Resource::default()
-            }
-        };
+        let resource = self.known_of(&response, &request);
         let fields = response_headers(&response, self.alt_svc_port);
         if request.method == "HEAD" {
             response.body = Body::Empty;
@@ -309,6 +310,17 @@ impl Connection {
         let availability = Availability::new(&response, now);
         self.sender.respond(&mut self.quic, stream, &resource, (head, response.body, availability));
         self.obey_header(stream, &request);
+    }
+
+    /// What the scheduler is told of a resource: the site's knowledge, what the client says it is for, or both.
+    fn known_of(&self, response: &Response, request: &Request) -> Resource {
+        let known = if self.signals.uses_knowledge() {
+            response.resource
+        } else {
+            Resource { body_bytes: response.resource.body_bytes, ..Resource::default() }
+        };
+        let said = request.metadata.as_deref().filter(|_| self.signals.uses_signals());
+        said.map_or(known, |it| http3::parse_metadata(it).refine(&known))
     }
 
     /// The `priority` field of a request. A `PRIORITY_UPDATE` that overtook it follows as its own event
@@ -345,6 +357,20 @@ impl Connection {
             !over
         });
     }
+}
+
+/// A server that uses signals takes them in every form; of the two revisions of the bucket byte, in the one
+/// that its scheme speaks. The announcement of its scheme needs no signals.
+fn settings(options: &Options) -> Settings {
+    let other = match options.scheme.name.as_str() {
+        "bucket7" => Extension::BucketJanuary2019,
+        _ => Extension::BucketJune2019,
+    };
+    let takes = |it: &Extension| {
+        *it == Extension::SchemeAnnouncement || (options.signals.uses_signals() && *it != other)
+    };
+    let extensions = Extension::ALL.into_iter().filter(takes).collect();
+    Settings { extensions, placeholders: options.limits.placeholders, ..Settings::default() }
 }
 
 /// The stream limit is the transport's (RFC 9218, 7.2, checks signals against it).

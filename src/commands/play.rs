@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     /// Signal what a browser would: chrome-2023, firefox-2023, firefox-132, safari-2023
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
+    /// Say with each request what its resource is for, so that any server scheme can place it
+    #[arg(long, requires = "server")]
+    metadata: bool,
     /// Keep the qlog in this directory
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
@@ -110,6 +113,7 @@ fn from_server(
         verify,
         qlog_file: Some(log.clone()),
         keep_bodies: arguments.bodies.is_some(),
+        metadata: arguments.metadata,
         ..Options::default()
     };
     let outcome = play(Arc::clone(page), server, &options).map_err(|error| match error {

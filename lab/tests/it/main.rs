@@ -2,4 +2,5 @@
 
 mod engines;
 mod scenario_schema;
+mod signals;
 mod vectors;
