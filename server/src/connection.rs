@@ -230,17 +230,14 @@ impl Connection {
     /// An error of the peer's: ends the stream or the connection, as RFC 9114 section 8 says.
     fn fail(&mut self, read_from: StreamId, error: &http3::Error) {
         self.nuisances += 1;
-        match error.stream() {
-            Some(stream) => {
-                self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, error.code()).ok();
-                self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, error.code()).ok();
-                self.sender.drop_response(&mut self.quic, stream);
-            }
-            None => {
-                let reason = format!("{error} on stream {}", read_from.0);
-                close(&mut self.quic, error.code(), &reason);
-            }
-        }
+        let Some(stream) = error.stream() else {
+            let reason = format!("{error} on stream {}", read_from.0);
+            close(&mut self.quic, error.code(), &reason);
+            return;
+        };
+        self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, error.code()).ok();
+        self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, error.code()).ok();
+        self.sender.drop_response(&mut self.quic, stream);
     }
 
     fn on_event(&mut self, event: Event, now: Instant) {
@@ -351,7 +348,7 @@ impl Connection {
 
 /// The stream limit is the transport's (RFC 9218, 7.2, checks signals against it).
 fn http3_limits(options: &Options) -> http3::Limits {
-    http3::Limits { concurrent_requests: options.limits.streams, ..options.limits.http3.clone() }
+    http3::Limits { concurrent_requests: options.limits.streams, ..options.limits.http3 }
 }
 
 fn response_headers(response: &Response, alt_svc_port: Option<u16>) -> Vec<Header> {

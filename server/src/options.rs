@@ -49,6 +49,7 @@ impl Options {
 
     /// The same, paced. The window is opened wide and the UDP payload raised to fit, so that nothing but
     /// the pace decides when a packet goes.
+    #[must_use]
     pub fn paced(self, pace: Pace) -> Self {
         let udp_payload_bytes = self.udp_payload_bytes.max(pace.packet_bytes + Pace::ROOM_BYTES);
         Self { pace: Some(pace), udp_payload_bytes, initial_window_packets: 10_000, ..self }

@@ -231,7 +231,7 @@ impl Server {
 
     fn start_qlog(&self, quic: &mut quiche::Connection, id: &[u8]) {
         let Some(folder) = &self.options.qlog_dir else { return };
-        let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = id.iter().fold(String::new(), |name, byte| format!("{name}{byte:02x}"));
         // A log that cannot be written must not stop the connection.
         if let Ok(file) = File::create(folder.join(format!("{name}_server.sqlog"))) {
             let title = format!("utmost server, scheme {}", self.options.scheme.name);
