@@ -25,8 +25,8 @@ pub(crate) struct Connection {
     scheme: String,
     /// Request streams of which something is kept, here, in the session or in the send loop.
     requests: BTreeSet<StreamId>,
-    /// When there are so many, those that are over are looked for.
-    forget_at: usize,
+    /// Datagrams and requests since those that are over were looked for.
+    since_forgotten: usize,
     /// The first stream ID above every request.
     next_request: u64,
     /// Requests from this stream ID on are not answered any more.
@@ -39,9 +39,6 @@ pub(crate) struct Connection {
 
 /// HTTP/3's "no error".
 const NO_ERROR: u64 = http3::Code::NoError as u64;
-
-/// Requests that are kept in any case until some are looked for that are over.
-const FORGET_AT: usize = 16;
 
 impl Connection {
     pub(crate) fn new(quic: quiche::Connection, site: Arc<dyn Site>, options: &Options) -> Self {
@@ -56,7 +53,7 @@ impl Connection {
             alt_svc_port: options.alt_svc_port,
             scheme: options.scheme.name.clone(),
             requests: BTreeSet::new(),
-            forget_at: FORGET_AT,
+            since_forgotten: 0,
             next_request: 0,
             refused_from: None,
             budget: Budget::new(&options.limits),
@@ -88,6 +85,7 @@ impl Connection {
                     self.on_event(event, now);
                 }
             }
+            self.forget_finished();
             self.spend_budget(now);
         }
         self.sender.received(&mut self.quic);
@@ -213,10 +211,7 @@ impl Connection {
     fn note_request(&mut self, stream: StreamId) {
         if stream.0.is_multiple_of(4) {
             self.next_request = self.next_request.max(stream.0 + 4);
-            if self.requests.insert(stream) && self.requests.len() >= self.forget_at {
-                self.forget_finished();
-                self.forget_at = self.requests.len() * 2 + FORGET_AT;
-            }
+            self.since_forgotten += usize::from(self.requests.insert(stream));
         }
     }
 
@@ -239,17 +234,14 @@ impl Connection {
     /// An error of the peer's: ends the stream or the connection, as RFC 9114 section 8 says.
     fn fail(&mut self, read_from: StreamId, error: &http3::Error) {
         self.nuisances += 1;
-        match error.stream() {
-            Some(stream) => {
-                self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, error.code()).ok();
-                self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, error.code()).ok();
-                self.sender.drop_response(&mut self.quic, stream);
-            }
-            None => {
-                let reason = format!("{error} on stream {}", read_from.0);
-                close(&mut self.quic, error.code(), &reason);
-            }
-        }
+        let Some(stream) = error.stream() else {
+            let reason = format!("{error} on stream {}", read_from.0);
+            close(&mut self.quic, error.code(), &reason);
+            return;
+        };
+        self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, error.code()).ok();
+        self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, error.code()).ok();
+        self.sender.drop_response(&mut self.quic, stream);
     }
 
     fn on_event(&mut self, event: Event, now: Instant) {
@@ -343,11 +335,18 @@ impl Connection {
     }
 
     /// Forgets requests that are over, and responses that the client does not want any more and that the
-    /// scheduler has not come to since.
+    /// scheduler has not come to since: quiche gives their streams back to the client only when asked
+    /// about them. As often as the search through all of them costs little for each datagram.
     fn forget_finished(&mut self) {
+        self.since_forgotten += 1;
+        if self.since_forgotten <= self.requests.len() {
+            return;
+        }
+        self.since_forgotten = 0;
         let Self { quic, session, sender, requests, .. } = self;
         requests.retain(|stream| {
-            if sender.contains(*stream) && quic.stream_capacity(stream.0).is_err() {
+            let unwanted = quic.stream_capacity(stream.0).is_err();
+            if unwanted && sender.contains(*stream) {
                 sender.drop_response(quic, *stream);
             }
             let over = !sender.contains(*stream) && quic.stream_closed(stream.0);
