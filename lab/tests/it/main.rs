@@ -1,5 +1,7 @@
 //! Tests of the lab from outside, in one binary.
 
 mod engines;
+mod link;
 mod scenario_schema;
+mod stack;
 mod vectors;
