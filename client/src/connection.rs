@@ -159,6 +159,12 @@ impl Client {
         })
     }
 
+    /// Writes the connection's qlog to `writer`, from now on; instead of [`Options::qlog_file`].
+    pub fn log_to(&mut self, writer: Box<dyn std::io::Write + Send + Sync>) {
+        let title = format!("utmost client, page {}", self.page.name);
+        self.quic.set_qlog(writer, title, self.page.name.clone());
+    }
+
     /// A datagram came.
     pub fn receive(&mut self, datagram: &mut [u8], info: quiche::RecvInfo, now: Instant) {
         // quiche closes the connection itself where an error asks for it.

@@ -10,6 +10,7 @@ pub(crate) fn opened(quic: &mut quiche::Connection, stream: StreamId, resource: 
     let Resource { kind, browser, .. } = resource;
     log(quic, || {
         json!({"op": "opened", "stream": stream.0, "resource": {
+            "id": resource.id,
             "kind": format!("{kind:?}").to_lowercase(),
             "main": resource.main,
             "in_head": resource.in_head,

@@ -1,6 +1,8 @@
 //! Tests of the lab from outside, in one binary.
 
 mod engines;
+mod link;
 mod scenario_schema;
 mod signals;
+mod stack;
 mod vectors;

@@ -152,6 +152,7 @@ fn resource(logged: &Value) -> Resource {
     let kind = kinds.into_iter().find(|it| logged["kind"] == format!("{it:?}").to_lowercase());
     let urgency = logged["urgency"].as_u64().and_then(|it| u8::try_from(it).ok());
     Resource {
+        id: logged["id"].as_u64().and_then(|it| usize::try_from(it).ok()),
         kind: kind.expect("a kind"),
         main: flag("main"),
         in_head: flag("in_head"),
