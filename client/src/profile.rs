@@ -136,7 +136,7 @@ impl Profile {
 }
 
 impl Conditions {
-    fn hold_for(&self, resource: &PageResource) -> bool {
+    fn hold_for(self, resource: &PageResource) -> bool {
         // A script without an attribute is synchronous.
         let script = resource.script.or((resource.kind == PageKind::Js).then_some(Script::Sync));
         let fits = |wanted: Option<bool>, is: bool| wanted.is_none_or(|it| it == is);

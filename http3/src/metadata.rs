@@ -218,6 +218,7 @@ mod tests {
         let browser = proptest::option::of((0u8..8, any::<bool>()));
         (kind, proptest::array::uniform8(any::<bool>()), browser).prop_map(
             |(kind, [a, b, c, d, e, f, g, h], browser)| Resource {
+                id: None,
                 kind,
                 main: a,
                 in_head: b,
