@@ -174,6 +174,7 @@ impl Connection {
         while let Some((stream, bytes)) = self.control.first_mut() {
             let Ok(taken) = self.quic.stream_send(stream.0, bytes, false) else { return };
             bytes.drain(..taken);
+            self.sender.control_written();
             if !bytes.is_empty() {
                 return;
             }

@@ -132,6 +132,11 @@ impl SendLoop {
         }
     }
 
+    /// Bytes of a control stream were given to the transport, which may go instead of what is staged.
+    pub(crate) fn control_written(&mut self) {
+        self.window.doubt();
+    }
+
     /// A timer of the transport has fired.
     pub(crate) fn timer_fired(&mut self) {
         self.timer_fired = true;

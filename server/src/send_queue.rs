@@ -259,7 +259,8 @@ mod tests {
             if self.plain.contains_key(&stream) {
                 return;
             }
-            let bytes: Vec<u8> = (0..head + body).map(|it| (it * 7 + head) as u8).collect();
+            let bytes: Vec<u8> =
+                (0..head + body).map(|it| (it * 7 + head).to_le_bytes()[0]).collect();
             let after = Duration::from_millis;
             let response = Response {
                 body: Body::Bytes(Arc::from(&bytes[head..])),

@@ -68,6 +68,11 @@ impl Window {
         self.doubtful = true;
     }
 
+    /// The transport has something else to send, too.
+    pub(crate) fn doubt(&mut self) {
+        self.doubtful = true;
+    }
+
     /// Bytes were offered.
     pub(crate) fn stage(&mut self, staged: Staged) {
         self.offered_bytes += staged.bytes;

@@ -36,7 +36,7 @@ fn garbage_makes_no_connection() {
     let mut random: u64 = 1;
     for bytes in (0..1400).step_by(7) {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let noise: Vec<u8> = (0..bytes).map(|it| (random >> (it % 57)) as u8).collect();
+        let noise: Vec<u8> = (0..bytes).map(|it| (random >> (it % 57)).to_le_bytes()[0]).collect();
         world.deliver(&noise);
         world.deliver(&first[..bytes.min(first.len() - 1)]);
     }
@@ -174,7 +174,8 @@ fn any_bytes_on_any_stream_harm_nobody_else() {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
-            let noise: Vec<u8> = (0..40).map(|it| (random >> (it % 50)) as u8 & 0x4f).collect();
+            let noise: Vec<u8> =
+                (0..40).map(|it| (random >> (it % 50)).to_le_bytes()[0] & 0x4f).collect();
             bad.send_raw(stream, &noise, random >> 63 == 1).ok();
         }
         world.run_ms(20, &mut [&mut good, &mut bad]);
@@ -254,4 +255,14 @@ fn a_draining_server_finishes_responses_and_takes_no_more() {
     assert_closed(&idle, Code::NoError);
     assert!(!late.is_established());
     assert!(world.is_drained());
+}
+
+#[test]
+fn a_head_request_gets_no_body_and_others_go_on() {
+    let (mut world, mut good, mut bad) = world(limits());
+    assert!(bad.request(0, "HEAD", "/5000/html/30", true));
+    assert!(bad.request(4, "GET", "/7000/html", true));
+    world.run_ms(500, &mut [&mut good, &mut bad]);
+    assert_eq!((bad.body_bytes(0), bad.body_bytes(4)), (Some(0), Some(7_000)));
+    assert_served(&mut world, &mut good);
 }

@@ -250,7 +250,7 @@ impl Peer {
     fn receive(&mut self, mut datagram: Vec<u8>) {
         let info = quiche::RecvInfo { from: SERVER.into(), to: self.address };
         self.quic.recv(&mut datagram, info).ok();
-        let mut buffer = [0; 65_536];
+        let mut buffer = vec![0; 65_536];
         for stream in self.quic.readable().filter(|it| Some(*it) != self.unread) {
             loop {
                 match self.quic.stream_recv(stream, &mut buffer) {

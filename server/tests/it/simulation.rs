@@ -89,6 +89,7 @@ impl Seen {
 
 /// What the client is like.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "three sizes")]
 pub(crate) struct Client {
     /// Bytes of its connection ID.
     pub(crate) id_bytes: usize,
@@ -116,12 +117,15 @@ pub(crate) fn options(scheme: &str) -> Options {
     }
 }
 
+/// A datagram on its way: when it arrives, its number, whether to the client, its bytes.
+type InFlight = (Duration, u64, bool, Vec<u8>);
+
 pub(crate) struct Simulation {
     pub(crate) server: Server,
     client: quiche::Connection,
     session: Session,
     epoch: Instant,
-    in_flight: BinaryHeap<Reverse<(Duration, u64, bool, Vec<u8>)>>,
+    in_flight: BinaryHeap<Reverse<InFlight>>,
     sequence: u64,
     from_client: u64,
     link: Link,
@@ -195,12 +199,12 @@ impl Simulation {
             if let Some(start) = started
                 && (done || now > limit)
             {
-                self.seen.duration = now - start;
+                self.seen.duration = now.saturating_sub(start);
                 for (_, at) in &mut self.seen.finished {
-                    *at -= start;
+                    *at = at.saturating_sub(start);
                 }
                 for (.., at) in &mut self.seen.arrivals {
-                    *at -= start;
+                    *at = at.saturating_sub(start);
                 }
                 return self.seen;
             }
@@ -268,7 +272,7 @@ impl Simulation {
     }
 
     fn client_reads(&mut self, now: Duration) {
-        let mut buffer = [0; 65_536];
+        let mut buffer = vec![0; 65_536];
         for stream in self.client.readable() {
             while let Ok((bytes, fin)) = self.client.stream_recv(stream, &mut buffer) {
                 self.session
@@ -321,7 +325,7 @@ impl Simulation {
         let per_byte = 8_000_000_000 / self.link.bits_per_second;
         let backlog = self.link_free_at.saturating_sub(now);
         let queued = u64::try_from(backlog.as_nanos()).expect("short") / per_byte;
-        let lost = self.link.lose_each > 0 && self.sequence % self.link.lose_each == 0;
+        let lost = self.link.lose_each > 0 && self.sequence.is_multiple_of(self.link.lose_each);
         if queued + datagram.len() as u64 > self.link.queue_bytes || lost {
             return;
         }
