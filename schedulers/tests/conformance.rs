@@ -48,7 +48,8 @@ fn resource() -> impl Strategy<Value = Resource> {
             deferred: facts[6],
             preload: facts[7],
             browser,
-            ..Resource::default()
+            id: known.0,
+            body_bytes: known.1,
         }
     })
 }
