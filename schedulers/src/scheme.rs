@@ -277,10 +277,10 @@ impl Args {
     pub fn refuse<T>(&self, base: &str, takes: &str) -> Result<T, SchemeError> {
         let mut name = base.to_owned();
         for parameter in &self.parameters {
-            name += &format!(":{parameter}");
+            name.extend([":", parameter]);
         }
         if let Some(variant) = &self.variant {
-            name += &format!("@{variant}");
+            name.extend(["@", variant]);
         }
         Err(SchemeError::Arguments { name, takes: takes.to_owned() })
     }

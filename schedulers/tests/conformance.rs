@@ -3,6 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
 
+mod operations;
+
+use operations::{Call, apply, note};
 use proptest::prelude::*;
 use schedulers::{
     Element, GraphResource, Kind, Needs, PageGraph, REGISTRY, Resource, Scheduler, Scheme, Signal,
@@ -10,19 +13,6 @@ use schedulers::{
 };
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-
-/// A call of a server.
-#[derive(Debug, Clone)]
-enum Call {
-    Open(u64, Resource),
-    Signal(Signal),
-    SetReady(u64, bool),
-    /// Pick, and send this much of what was picked.
-    Send(u64),
-    /// Send without asking.
-    SendAnyway(u64, u64),
-    Close(u64),
-}
 
 fn stream() -> impl Strategy<Value = u64> {
     prop_oneof![9 => (0_u64..12).prop_map(|index| 4 * index), 1 => any::<u64>()]
@@ -121,37 +111,6 @@ fn names(row: &Scheme) -> Vec<String> {
 
 fn scheme() -> impl Strategy<Value = &'static Scheme> {
     (0..ALL.len()).prop_map(|index| &ALL[index])
-}
-
-fn apply(scheduler: &mut Scheduler, call: &Call) {
-    match call {
-        Call::Open(id, resource) => scheduler.open(StreamId(*id), resource),
-        Call::Signal(signal) => scheduler.signal(*signal),
-        Call::SetReady(id, ready) => scheduler.set_ready(StreamId(*id), *ready),
-        Call::Send(bytes) => {
-            if let Some(picked) = scheduler.pick() {
-                scheduler.sent(picked, *bytes);
-            }
-        }
-        Call::SendAnyway(id, bytes) => scheduler.sent(StreamId(*id), *bytes),
-        Call::Close(id) => scheduler.close(StreamId(*id)),
-    }
-}
-
-/// What the caller knows: the open streams, and whether they are ready.
-fn note(open: &mut BTreeMap<u64, bool>, call: &Call) {
-    match call {
-        Call::Open(id, _) => {
-            open.entry(*id).or_insert(false);
-        }
-        Call::SetReady(id, ready) => {
-            open.entry(*id).and_modify(|it| *it = *ready);
-        }
-        Call::Close(id) => {
-            open.remove(id);
-        }
-        Call::Signal(_) | Call::Send(_) | Call::SendAnyway(..) => {}
-    }
 }
 
 /// Sends `packets` packets from streams that never end; the bytes that each sent.

@@ -2,6 +2,8 @@
 //!
 //! A line of a tree is a node: its name, its weight, and the part of the connection that it and all below it get.
 
+#![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
+
 use schedulers::{Element, Resource, Scheduler, Signal, StreamId, find_scheme};
 
 const A: Element = Element::Stream(StreamId(0));

@@ -1,6 +1,6 @@
 //! `random:SEED`: whole responses in an order that a seed decides: the yardstick for schemes that know something.
 //!
-//! Source: none; each request draws a number from SplitMix64 (Steele et al., OOPSLA 2014), the lowest goes
+//! Source: none; each request draws a number from `SplitMix64` (Steele et al., OOPSLA 2014), the lowest goes
 //! first, and of equal ones the lower stream ID. Order with seed 1: `ssIIIhhhiiiffcc`.
 
 use super::Silent;
@@ -31,7 +31,7 @@ struct Random {
 }
 
 impl Random {
-    /// SplitMix64.
+    /// `SplitMix64`.
     fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

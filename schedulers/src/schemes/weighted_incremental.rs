@@ -1,7 +1,7 @@
 //! `weighted-incremental[:ALPHA[:RHO]]`: everybody shares, the urgent more than the others.
 //!
-//! Source: Gupta and Bartos, 2024: response i of n gets a share a/(u_i + r) + (1 - a)/n of the connection,
-//! with its urgency u_i. Here the first term is normalized over all n, so that the shares sum to 1. ALPHA = 0
+//! Source: Gupta and Bartos, 2024: response i of n gets a share `a/(u_i + r) + (1 - a)/n` of the connection,
+//! with its urgency `u_i`. Here the first term is normalized over all n, so that the shares sum to 1. ALPHA = 0
 //! is round robin, RHO evens the urgencies out. The paper's values are not public in its abstract: the defaults are
 //! 0.8 and 1. Responses of one urgency share a group, so that a change of n weighs eight groups anew.
 //! Order: `hcifhcIfshiIsiI`.
