@@ -1,6 +1,6 @@
 //! What a scheduling decision costs: `pick` and `sent` under every scheme, beside a plain binary heap.
 //!
-//! A page of 10, 100 or 1,000 responses of all kinds that never end; one iteration is one packet.
+//! A page of 10, 100, 1,000 or 10,000 responses of all kinds that never end; one iteration is one packet.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use schedulers::{Kind, Resource, SCHEMES, Scheduler, Scheme, StreamId};
@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hint::black_box;
 
-const STREAMS: [u64; 3] = [10, 100, 1000];
+const STREAMS: [u64; 4] = [10, 100, 1000, 10_000];
 const PACKET_BYTES: u64 = 1400;
 const KINDS: [Kind; 8] =
     [Kind::Html, Kind::Css, Kind::Js, Kind::Font, Kind::Image, Kind::Media, Kind::Xhr, Kind::Other];

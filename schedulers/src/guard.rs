@@ -25,10 +25,11 @@ impl Guard {
     }
 
     pub(crate) fn set_ready(&mut self, stream: StreamId, ready: bool) {
-        let waits_already = self.since.contains_key(&stream);
-        if ready && !waits_already {
-            self.wait(stream);
-        } else if let (false, Some(since)) = (ready, self.since.remove(&stream)) {
+        if ready {
+            if !self.since.contains_key(&stream) {
+                self.wait(stream);
+            }
+        } else if let Some(since) = self.since.remove(&stream) {
             self.waits.remove(&(since, stream));
         }
     }

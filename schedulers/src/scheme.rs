@@ -277,10 +277,10 @@ impl Args {
     pub fn refuse<T>(&self, base: &str, takes: &str) -> Result<T, SchemeError> {
         let mut name = base.to_owned();
         for parameter in &self.parameters {
-            name += &format!(":{parameter}");
+            name.extend([":", parameter]);
         }
         if let Some(variant) = &self.variant {
-            name += &format!("@{variant}");
+            name.extend(["@", variant]);
         }
         Err(SchemeError::Arguments { name, takes: takes.to_owned() })
     }
@@ -324,7 +324,7 @@ fn edits(a: &str, b: &str) -> usize {
 }
 
 /// Placeholders that a client may make in one tree: eight times what the neediest scheme, `s+`, needs.
-const MAX_PLACEHOLDERS: usize = 64;
+pub(crate) const MAX_PLACEHOLDERS: usize = 64;
 
 /// Does in the tree what a [`Signal::Depend`] says; other signals are not its language.
 ///
@@ -368,7 +368,7 @@ mod tests {
             message("bucket_html"),
             "no scheme is named `bucket_html`; near it: bucket-html"
         );
-        assert_eq!(message("FIFO2"), "no scheme is named `FIFO2`; near it: fifo, dfifo");
+        assert_eq!(message("FIFO2"), "no scheme is named `FIFO2`; near it: fifo, dfifo, lifo");
         assert_eq!(
             message("nonsense"),
             "no scheme is named `nonsense`: `utmost schemes` lists them"

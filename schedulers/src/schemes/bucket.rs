@@ -54,6 +54,16 @@ fn byte(resource: &Resource, html: u8) -> u8 {
     priority << 2 | concurrency
 }
 
+/// The byte of a resource with HTML in the normal bucket.
+pub(super) fn normal_byte(resource: &Resource) -> u8 {
+    byte(resource, NORMAL)
+}
+
+/// The client half of `bucket`.
+pub(super) fn client() -> impl ClientHalf {
+    BucketByte { html: NORMAL }
+}
+
 struct BucketByte {
     html: u8,
 }

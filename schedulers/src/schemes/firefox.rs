@@ -22,9 +22,16 @@ use crate::{
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
+        parameters: "@quicker: the mapping of the paper's implementation",
         placeholders: 6,
-        ..Scheme::new("firefox", "A tree of six weighted groups (Firefox)", PAPER, |_, _| {
-            Ok(Halves::new(Firefox, Firefox))
+        ..Scheme::new("firefox", "A tree of six weighted groups (Firefox)", PAPER, |args, _| {
+            let takes = "takes no parameters; its variant is `quicker`";
+            match args.variant.as_deref() {
+                _ if !args.parameters.is_empty() => args.refuse("firefox", takes),
+                None => Ok(Halves::new(Firefox, Firefox)),
+                Some("quicker") => Ok(Halves::new(Firefox, Quicker)),
+                Some(_) => args.refuse("firefox", takes),
+            }
         })
     }
 }
@@ -47,6 +54,11 @@ const GROUPS: [(Element, u16, Element); 6] = [
 ];
 
 struct Firefox;
+
+/// The client half.
+pub(super) fn client() -> impl ClientHalf {
+    Firefox
+}
 
 /// The group of a resource, and its weight there.
 fn placement(resource: &Resource) -> (Element, u16) {
@@ -104,9 +116,44 @@ impl ServerHalf for Firefox {
     }
 }
 
+/// The mapping of the paper's implementation (Quicker): no URGENT, so that the document is a follower; every
+/// script of the head leads, even a deferred one; and all weigh 32 but images, since a test for `javascript` was true for
+/// nearly everything.
+struct Quicker;
+
+fn quicker_placement(resource: &Resource) -> (Element, u16) {
+    let group = match resource.kind {
+        Kind::Js if resource.is_late_script() && !resource.in_head => UNBLOCKED,
+        Kind::Js => LEADERS,
+        _ if resource.preload => SPECULATIVE,
+        Kind::Css => LEADERS,
+        Kind::Html | Kind::Image | Kind::Font => FOLLOWERS,
+        Kind::Xhr => UNBLOCKED,
+        Kind::Media | Kind::Other => BACKGROUND,
+    };
+    (group, if resource.kind == Kind::Image { 22 } else { 32 })
+}
+
+impl ServerHalf for Quicker {
+    fn setup(&mut self, tree: &mut Tree) {
+        for (group, weight, parent) in GROUPS.into_iter().filter(|(group, ..)| *group != URGENT) {
+            tree.put(group, Place::below(parent).weight(weight));
+        }
+    }
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
+        let (group, weight) = quicker_placement(resource);
+        tree.put(Element::Stream(stream), Place::below(group).weight(weight));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::sample;
+
+    #[test]
+    fn in_the_papers_implementation_deferred_scripts_of_the_head_lead() {
+        assert_eq!(sample::order("firefox@quicker"), "cscshfiIhfiIhiI");
+    }
 
     #[test]
     fn groups_share_by_weight_and_followers_wait_for_leaders() {

@@ -6,14 +6,25 @@
 //! at once.
 
 mod bucket;
+mod bucket7;
+mod cpl;
 mod dfifo;
 mod fifo;
 mod firefox;
+mod kway;
+mod lifo;
+mod mixed;
 mod parallel_plus;
+mod random;
 mod rfc9218;
 mod rr;
 mod serial_plus;
+mod spdy;
 mod spdyrr;
+mod srpt;
+mod strict;
+mod tree;
+mod weighted_incremental;
 mod wrr;
 mod zeroweight;
 
@@ -44,6 +55,17 @@ pub(crate) fn all() -> Vec<Scheme> {
         bucket::html_scheme(),
         zeroweight::scheme(),
         rfc9218::scheme(),
+        strict::scheme(),
+        spdy::scheme(),
+        bucket7::scheme(),
+        weighted_incremental::scheme(),
+        mixed::scheme(),
+        kway::scheme(),
+        srpt::scheme(),
+        cpl::scheme(),
+        lifo::scheme(),
+        random::scheme(),
+        tree::scheme(),
     ]
 }
 
@@ -71,7 +93,7 @@ impl Arrivals {
 mod sample {
     //! The sample page.
 
-    use crate::{Kind, Resource, Scheduler, StreamId, find_scheme};
+    use crate::{Kind, Resource, Scheduler, Scheme, StreamId, find_scheme};
 
     /// Letter, packets, resource; in the order of the requests.
     pub(super) fn page() -> Vec<(char, u32, Resource)> {
@@ -99,12 +121,19 @@ mod sample {
 
     /// The order in which a scheme sends the page, one letter a packet.
     pub(super) fn order(scheme: &str) -> String {
-        let mut scheduler = Scheduler::new(&find_scheme(scheme).unwrap());
+        order_of(&find_scheme(scheme).unwrap())
+    }
+
+    /// As [`order`].
+    pub(super) fn order_of(scheme: &Scheme) -> String {
+        let mut scheduler = Scheduler::new(scheme);
         let page = page();
         let mut left: Vec<u32> = page.iter().map(|(_, packets, _)| *packets).collect();
-        for (index, (_, _, resource)) in (0..).zip(&page) {
-            scheduler.open(StreamId(4 * index), resource);
-            scheduler.set_ready(StreamId(4 * index), true);
+        for (index, (_, packets, resource)) in page.iter().enumerate() {
+            let stream = StreamId(4 * index as u64);
+            let body_bytes = Some(1400 * u64::from(*packets));
+            scheduler.open(stream, &Resource { id: Some(index), body_bytes, ..*resource });
+            scheduler.set_ready(stream, true);
         }
         let mut order = String::new();
         while let Some(stream) = scheduler.pick() {

@@ -10,23 +10,80 @@ use crate::{
     ClientHalf, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId,
     Tree,
 };
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn scheme() -> Scheme {
-    Scheme::new(
-        "rfc9218",
-        "Extensible Priorities: eight strict urgencies, incremental responses share",
-        "RFC 9218, Extensible Prioritization Scheme for HTTP, 2022",
-        |_, _| Ok(Halves::new(Extensible, Extensible)),
-    )
+    Scheme {
+        parameters: "@quiche (the default), @h2o, @nghttp3, @quicgo: who goes first within an urgency",
+        ..Scheme::new(
+            "rfc9218",
+            "Extensible Priorities: eight strict urgencies, incremental responses share",
+            "RFC 9218, Extensible Prioritization Scheme for HTTP, 2022",
+            |args, _| {
+                let takes = "takes no parameters; its variants are quiche, h2o, nghttp3 and quicgo";
+                let rule = match args.variant.as_deref() {
+                    _ if !args.parameters.is_empty() => return args.refuse("rfc9218", takes),
+                    None | Some("quiche") => Rule::WholeFirst,
+                    Some("h2o") => Rule::FirstPacketInTurn,
+                    Some("nghttp3") => Rule::Cycles,
+                    Some("quicgo") => Rule::Alternate,
+                    Some(_) => return args.refuse("rfc9218", takes),
+                };
+                Ok(Halves::new(
+                    Client,
+                    Extensible { rule, responses: BTreeMap::new(), queues: BTreeSet::new() },
+                ))
+            },
+        )
+    }
 }
 
 /// The lowest urgency.
 const BACKGROUND: u8 = 7;
 
-struct Extensible;
+/// How responses of one urgency that are incremental and that are not go together: the RFC leaves it open.
+#[derive(Clone, Copy)]
+enum Rule {
+    /// Those that are not, one after another; then the others share (quiche, LSQUIC).
+    WholeFirst,
+    /// As `WholeFirst`, but the first packet of an incremental response goes in turn with the whole ones (h2o).
+    FirstPacketInTurn,
+    /// One queue by cycle, then ID: only who is incremental moves to a later cycle with what it sends (nghttp3).
+    Cycles,
+    /// A queue by ID of those that are not, and a ring of those that are, take turns (quic-go, which keeps
+    /// both for each urgency; that they take turns packet by packet is our reading).
+    Alternate,
+}
+
+/// Bytes that move an incremental response of nghttp3 on by a cycle.
+const CYCLE_BYTES: u64 = 800;
+
+/// Server half.
+struct Extensible {
+    rule: Rule,
+    responses: BTreeMap<StreamId, Response>,
+    /// The open responses by urgency, cycle and ID.
+    queues: BTreeSet<(u8, u64, StreamId)>,
+}
+
+#[derive(Clone, Copy)]
+struct Response {
+    urgency: u8,
+    incremental: bool,
+    cycle: u64,
+    has_sent: bool,
+}
+
+/// Client half.
+struct Client;
+
+/// The client half.
+pub(super) fn client() -> impl ClientHalf {
+    Client
+}
 
 /// Urgency, and whether it is incremental.
-fn priority(resource: &Resource) -> (u8, bool) {
+pub(super) fn priority(resource: &Resource) -> (u8, bool) {
     resource.browser.unwrap_or(match resource.kind {
         Kind::Html => (0, true),
         Kind::Css if resource.in_head || resource.critical || resource.preload => (0, false),
@@ -42,29 +99,95 @@ fn priority(resource: &Resource) -> (u8, bool) {
     })
 }
 
-fn put(tree: &mut Tree, stream: StreamId, urgency: u8, incremental: bool) {
-    let level = 2 * u16::from(urgency.min(BACKGROUND));
-    let rank =
-        if incremental { Rank::level(level + 1) } else { Rank::sequence_in(level, stream.0) };
-    tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank));
-}
-
-impl ClientHalf for Extensible {
+impl ClientHalf for Client {
     fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
         let (urgency, incremental) = priority(resource);
         vec![Signal::Extensible { stream, urgency, incremental }]
     }
 }
 
+impl Extensible {
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, (urgency, incremental): (u8, bool)) {
+        let urgency = urgency.min(BACKGROUND);
+        let has_sent = self.responses.get(&stream).is_some_and(|it| it.has_sent);
+        self.forget(stream);
+        let cycle = match self.queues.range((urgency, 0, StreamId(0))..).next() {
+            Some((of, cycle, _)) if *of == urgency => *cycle,
+            _ => 0,
+        };
+        let response = Response { urgency, incremental, cycle, has_sent };
+        self.responses.insert(stream, response);
+        if matches!(self.rule, Rule::Cycles) {
+            self.queues.insert((urgency, cycle, stream));
+        }
+        self.place(tree, stream, response);
+    }
+
+    fn forget(&mut self, stream: StreamId) {
+        if let Some(response) = self.responses.remove(&stream) {
+            self.queues.remove(&(response.urgency, response.cycle, stream));
+        }
+    }
+
+    fn place(&self, tree: &mut Tree, stream: StreamId, response: Response) {
+        let Response { urgency, incremental, cycle, has_sent } = response;
+        let level = 2 * u16::from(urgency);
+        let place = match self.rule {
+            Rule::Cycles => Place::DEFAULT.rank(Rank::sequence_in(level, cycle).then(stream.0)),
+            Rule::Alternate => {
+                let group = Element::Placeholder(u64::from(level) + u64::from(incremental));
+                tree.put(group, Place::DEFAULT.rank(Rank::level(level)));
+                let rank = if incremental { Rank::EQUAL } else { Rank::sequence(stream.0) };
+                Place::below(group).rank(rank)
+            }
+            Rule::FirstPacketInTurn if !has_sent => {
+                Place::DEFAULT.rank(Rank::sequence_in(level, stream.0))
+            }
+            _ if incremental => Place::DEFAULT.rank(Rank::level(level + 1)),
+            _ => Place::DEFAULT.rank(Rank::sequence_in(level, stream.0)),
+        };
+        tree.put(Element::Stream(stream), place);
+    }
+
+    /// Whether nobody else of its urgency is open.
+    fn is_alone(&self, stream: StreamId, urgency: u8) -> bool {
+        let of_urgency = (urgency, 0, StreamId(0))..=(urgency, u64::MAX, StreamId(u64::MAX));
+        !self.queues.range(of_urgency).take(2).any(|(_, _, it)| *it != stream)
+    }
+}
+
 impl ServerHalf for Extensible {
     fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        let (urgency, incremental) = priority(resource);
-        put(tree, stream, urgency, incremental);
+        self.put(tree, stream, priority(resource));
     }
     fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
         if let Signal::Extensible { stream, urgency, incremental } = signal {
-            put(tree, stream, urgency, incremental);
+            self.put(tree, stream, (urgency, incremental));
         }
+    }
+    fn sent(&mut self, tree: &mut Tree, stream: StreamId, bytes: u64) {
+        let Some(&response) = self.responses.get(&stream) else { return };
+        let is_first = !response.has_sent;
+        let moved = match self.rule {
+            Rule::FirstPacketInTurn if response.incremental && is_first => response,
+            Rule::Cycles if response.incremental && !self.is_alone(stream, response.urgency) => {
+                let cycles = (bytes / CYCLE_BYTES).max(1);
+                Response { cycle: response.cycle.saturating_add(cycles), ..response }
+            }
+            _ => {
+                self.responses.insert(stream, Response { has_sent: true, ..response });
+                return;
+            }
+        };
+        let moved = Response { has_sent: true, ..moved };
+        self.responses.insert(stream, moved);
+        if self.queues.remove(&(response.urgency, response.cycle, stream)) {
+            self.queues.insert((moved.urgency, moved.cycle, stream));
+        }
+        self.place(tree, stream, moved);
+    }
+    fn closed(&mut self, _tree: &mut Tree, stream: StreamId) {
+        self.forget(stream);
     }
 }
 
@@ -91,6 +214,38 @@ mod tests {
     #[test]
     fn urgency_is_strict_and_the_incremental_share_after_the_others() {
         assert_eq!(sample::order("rfc9218"), "ccffhhhssiIiIiI");
+    }
+
+    /// Two whole responses (0, 8) and two incremental ones (4, 12) of one urgency, three packets each.
+    fn mix(variant: &str) -> String {
+        let mut scheduler = Scheduler::new(&find_scheme(variant).unwrap());
+        let mut left = [3; 4];
+        for id in 0..4 {
+            let browser = Some((3, id % 2 == 1));
+            scheduler.open(StreamId(id), &Resource { browser, ..Resource::default() });
+            scheduler.set_ready(StreamId(id), true);
+        }
+        let mut order = String::new();
+        while let Some(stream) = scheduler.pick() {
+            order += &stream.0.to_string();
+            scheduler.sent(stream, 1400);
+            let left = &mut left[usize::try_from(stream.0).unwrap()];
+            *left -= 1;
+            if *left == 0 {
+                scheduler.close(stream);
+            }
+        }
+        order
+    }
+
+    #[test]
+    fn each_stack_mixes_an_urgency_in_its_own_way() {
+        assert_eq!(mix("rfc9218"), "000222131313");
+        assert_eq!(mix("rfc9218@quiche"), "000222131313");
+        assert_eq!(mix("rfc9218@h2o"), "000122231313");
+        assert_eq!(mix("rfc9218@nghttp3"), "000122231313");
+        assert_eq!(mix("rfc9218@quicgo"), "010301232123");
+        assert!(find_scheme("rfc9218@other").is_err() && find_scheme("rfc9218:1").is_err());
     }
 
     #[test]

@@ -6,18 +6,23 @@
 //! within LOW at 16 and gave MEDIUM its weight back half a second late; here both are as described.
 //! Order: `ccssfhiIfhiIhiI`.
 
-use super::parallel_plus::Foreground;
+use super::parallel_plus::{Foreground, QUICKER, Restore};
 use super::{Arrivals, Silent, WIJNANTS, firefox};
 use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
+        parameters: QUICKER,
         placeholders: 8,
         ..Scheme::new(
             "s+",
             "Serial+: high and medium priority in sequence, low as in firefox",
             WIJNANTS,
-            |_, _| Ok(Halves::new(Silent, SerialPlus::default())),
+            |args, _| {
+                let restore = Restore::of("s+", args)?;
+                let high = Foreground::new(restore);
+                Ok(Halves::new(Silent, SerialPlus { restore, high, arrivals: Arrivals::default() }))
+            },
         )
     }
 }
@@ -56,8 +61,8 @@ fn group(resource: &Resource) -> Element {
     }
 }
 
-#[derive(Default)]
 struct SerialPlus {
+    restore: Restore,
     high: Foreground,
     arrivals: Arrivals,
 }
@@ -73,12 +78,19 @@ impl ServerHalf for SerialPlus {
         let place = Place::below(group);
         let place = match group {
             HIGH | MEDIUM => place.rank(Rank::sequence(self.arrivals.next())),
+            // The paper's implementation left all weights in LOW at 16.
+            _ if self.restore == Restore::Late => place,
             _ => place.weight(firefox::weight(resource.kind)),
         };
-        if group == HIGH {
-            self.high.opened(tree, stream, MEDIUM);
+        match group {
+            HIGH => self.high.opened(tree, stream, MEDIUM),
+            MEDIUM => self.high.second_opened(tree, stream, MEDIUM),
+            _ => {}
         }
         tree.put(Element::Stream(stream), place);
+    }
+    fn sent(&mut self, tree: &mut Tree, stream: StreamId, _bytes: u64) {
+        self.high.sent(tree, stream, MEDIUM);
     }
     fn closed(&mut self, tree: &mut Tree, stream: StreamId) {
         self.high.closed(tree, stream, MEDIUM);

@@ -1,0 +1,76 @@
+//! `bucket7`: Patrick Meenan's byte as of June 2019: seven bits of priority, one of concurrency.
+//!
+//! Source: the proposal's revision of June 2019. Higher priorities go first, strictly. Within one the
+//! sequential (0), one after another, and the concurrent (1), round robin, alternate: a frame from each.
+//! The classes are those of `bucket`, whose exclusive responses are sequential here, and its three
+//! levels spread over 0 to 127. Order: `cIcIfIfhihihiss`.
+
+use super::{Arrivals, bucket};
+use crate::{
+    ClientHalf, Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
+};
+
+pub(super) fn scheme() -> Scheme {
+    Scheme::new(
+        "bucket7",
+        "Strict priorities of 7 bits, sequential and concurrent responses alternate (Meenan)",
+        "Meenan, HTTP/3 Prioritization Proposal, June 2019 (github.com/pmeenan/http3-prioritization-proposal)",
+        |_, _| Ok(Halves::new(SevenBits, SevenBitGroups::default())),
+    )
+}
+
+/// The byte of a resource: `bucket`'s priority with one bit more, and whether it is concurrent.
+fn byte(resource: &Resource) -> u8 {
+    let bucket = bucket::normal_byte(resource);
+    let (priority, concurrency) = (bucket >> 2, bucket & 3);
+    // 63, 31 and 0 become 127, 63 and 1: the bits move up by one, and the new one is set.
+    (priority << 1 | 1) << 1 | u8::from(concurrency == 1)
+}
+
+struct SevenBits;
+
+impl ClientHalf for SevenBits {
+    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
+        vec![Signal::Bucket { stream, byte: byte(resource) }]
+    }
+}
+
+#[derive(Default)]
+struct SevenBitGroups {
+    arrivals: Arrivals,
+}
+
+impl SevenBitGroups {
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, byte: u8) {
+        let group = Element::Placeholder(u64::from(byte));
+        if !tree.contains(group) {
+            tree.put(group, Place::DEFAULT.rank(Rank::level(127 - u16::from(byte >> 1))));
+        }
+        let place = match byte & 1 {
+            0 => Place::below(group).rank(Rank::sequence(self.arrivals.next())),
+            _ => Place::below(group),
+        };
+        tree.put(Element::Stream(stream), place);
+    }
+}
+
+impl ServerHalf for SevenBitGroups {
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
+        self.put(tree, stream, byte(resource));
+    }
+    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
+        if let Signal::Bucket { stream, byte } = signal {
+            self.put(tree, stream, byte);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+
+    #[test]
+    fn the_two_groups_of_a_priority_alternate() {
+        assert_eq!(sample::order("bucket7"), "cIcIfIfhihihiss");
+    }
+}

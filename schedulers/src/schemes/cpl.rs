@@ -1,0 +1,75 @@
+//! `cpl`: critical path length. First goes what the longest chain of later requests hangs on.
+//!
+//! Source: Netravali et al., Polaris: Faster Page Loads Using Fine-grained Dependency Tracking, NSDI 2016.
+//! A path is counted from a request to the end of the page: bytes on the paper's connection, and execution.
+//! Ties and what the page does not know go in order of request, the latter last. Order, where the stylesheet
+//! leads to the font and the document to all: `hhhcciiiIIIssff`.
+
+use super::{Arrivals, Silent};
+use crate::{
+    Element, Halves, Needs, Place, Rank, Resource, Scheme, SchemeError, ServerHalf, StreamId, Tree,
+};
+
+pub(super) fn scheme() -> Scheme {
+    Scheme {
+        needs: Needs::Page,
+        ..Scheme::new(
+            "cpl",
+            "Critical path length: first what the longest chain of requests hangs on (Polaris)",
+            "Netravali et al., Polaris: Faster Page Loads Using Fine-grained Dependency Tracking, NSDI 2016",
+            |_, page| {
+                let Some(page) = page else {
+                    return Err(SchemeError::NeedsPage { name: "cpl".to_owned() });
+                };
+                let paths_us = page.critical_paths_us();
+                Ok(Halves::new(Silent, CriticalPath { paths_us, arrivals: Arrivals::default() }))
+            },
+        )
+    }
+}
+
+struct CriticalPath {
+    /// By resource.
+    paths_us: Vec<u64>,
+    arrivals: Arrivals,
+}
+
+impl ServerHalf for CriticalPath {
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
+        let path = resource.id.and_then(|id| self.paths_us.get(id));
+        let longest_first = u64::MAX - path.copied().unwrap_or(0);
+        let rank = Rank::sequence(longest_first).then(self.arrivals.next());
+        tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use crate::{GraphResource, PageGraph, find_page_scheme, find_scheme};
+
+    /// The sample page: h leads to all, c to f.
+    fn graph() -> PageGraph {
+        let resource = |(packets, parents): (u64, &[usize])| GraphResource {
+            bytes: 1400 * packets,
+            parents: parents.to_vec(),
+            ..GraphResource::default()
+        };
+        let page: [(u64, &[usize]); 6] =
+            [(3, &[]), (3, &[0]), (2, &[0]), (3, &[0]), (2, &[0]), (2, &[2])];
+        PageGraph { resources: page.map(resource).to_vec() }
+    }
+
+    #[test]
+    fn what_most_hangs_on_goes_first() {
+        let scheme = find_page_scheme("cpl").unwrap().for_page(&graph());
+        assert_eq!(sample::order_of(&scheme), "hhhcciiiIIIssff");
+    }
+
+    #[test]
+    fn without_a_page_it_says_so() {
+        let message = "scheme `cpl` orders by the page's dependencies, and there is no page here: \
+                       use it where a page is played back";
+        assert_eq!(find_scheme("cpl").unwrap_err().to_string(), message);
+    }
+}

@@ -1,0 +1,96 @@
+//! `kway:N`: the first N responses share equally, the others wait in order of request.
+//!
+//! Source: none; the one-parameter family from `fifo` (N = 1) to `rr` (N without end), to study blocking
+//! against loss. When none of the N can go, those who wait do, one after another. Order with N = 2:
+//! `hihihicIcIIssff`.
+
+use super::{Arrivals, Silent};
+use crate::{Element, Halves, Needs, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) fn scheme() -> Scheme {
+    Scheme {
+        parameters: "N, from 1 on, as in kway:4",
+        needs: Needs::Parameter,
+        ..Scheme::new(
+            "kway",
+            "The first N responses share, the others wait in order of request",
+            "The family from fifo (N = 1) to rr (N without end)",
+            |args, _| {
+                let takes = "takes the responses that share, from 1 on, as in kway:4";
+                args.at_most(1, "kway", takes)?;
+                match args.parameters.first().map(|ways| ways.parse()) {
+                    Some(Ok(ways @ 1..)) => {
+                        Ok(Halves::new(Silent, KWay { ways, ..KWay::default() }))
+                    }
+                    _ => args.refuse("kway", takes),
+                }
+            },
+        )
+    }
+}
+
+#[derive(Default)]
+struct KWay {
+    ways: usize,
+    arrivals: Arrivals,
+    sharing: BTreeSet<StreamId>,
+    /// Those who wait, in order of request, and the same by stream.
+    waiting: BTreeMap<u64, StreamId>,
+    arrived: BTreeMap<StreamId, u64>,
+}
+
+impl KWay {
+    /// Lets a response share with those who do; in order of request those of one turn differ by name only.
+    fn share(&mut self, tree: &mut Tree, stream: StreamId) {
+        self.sharing.insert(stream);
+        tree.put(Element::Stream(stream), Place::DEFAULT);
+    }
+}
+
+impl ServerHalf for KWay {
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, _resource: &Resource) {
+        if self.sharing.len() < self.ways {
+            return self.share(tree, stream);
+        }
+        let arrival = self.arrivals.next();
+        self.waiting.insert(arrival, stream);
+        self.arrived.insert(stream, arrival);
+        tree.put(Element::Stream(stream), Place::DEFAULT.rank(Rank::sequence_in(1, arrival)));
+    }
+    fn closed(&mut self, tree: &mut Tree, stream: StreamId) {
+        if let Some(arrival) = self.arrived.remove(&stream) {
+            self.waiting.remove(&arrival);
+        }
+        if self.sharing.remove(&stream)
+            && let Some((_, next)) = self.waiting.pop_first()
+        {
+            self.arrived.remove(&next);
+            self.share(tree, next);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use crate::find_scheme;
+
+    #[test]
+    fn two_at_a_time() {
+        assert_eq!(sample::order("kway:2"), "hihihicIcIIssff");
+    }
+
+    #[test]
+    fn one_way_is_fifo_and_many_are_rr() {
+        assert_eq!(sample::order("kway:1"), sample::order("fifo"));
+        assert_eq!(sample::order("kway:6"), sample::order("rr"));
+    }
+
+    #[test]
+    fn ways_are_a_number_from_one_on() {
+        for name in ["kway", "kway:0", "kway:x", "kway:1:2", "kway:1@x"] {
+            assert!(find_scheme(name).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! `mixed[:PERCENT]`: urgencies are strict; within one a queue of whole responses and one of those that share alternate.
+//!
+//! Source: Gupta and Bartos, 2024 (mixed scheduling): non-incremental responses wait in queue N, one after
+//! another by stream ID, incremental ones share in queue I, and both queues get bandwidth. PERCENT is what N gets
+//! of an urgency while I has something to send, 50 if absent. Order: `chchfhfsisIiIiI`.
+
+use super::{rfc9218, weighted_incremental::GUPTA_BARTOS};
+use crate::{Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
+
+pub(super) fn scheme() -> Scheme {
+    Scheme {
+        parameters: "PERCENT of the whole responses, from 1 to 99 (50), as in mixed:75",
+        ..Scheme::new(
+            "mixed",
+            "Strict urgencies; within one, whole and incremental responses share (Gupta and Bartos)",
+            GUPTA_BARTOS,
+            |args, _| {
+                let takes = "takes the percentage of the whole responses, from 1 to 99";
+                args.at_most(1, "mixed", takes)?;
+                match args.parameters.first().map_or(Ok(50), |it| it.parse()) {
+                    Ok(percent @ 1..=99) => Ok(Halves::new(rfc9218::client(), Mixed { percent })),
+                    _ => args.refuse("mixed", takes),
+                }
+            },
+        )
+    }
+}
+
+struct Mixed {
+    percent: u16,
+}
+
+impl Mixed {
+    fn put(&self, tree: &mut Tree, stream: StreamId, (urgency, incremental): (u8, bool)) {
+        let urgency = urgency.min(7);
+        let queue = Element::Placeholder(2 * u64::from(urgency) + u64::from(incremental));
+        if !tree.contains(queue) {
+            let weight = if incremental { 100 - self.percent } else { self.percent };
+            let level = Rank::level(u16::from(urgency));
+            tree.put(queue, Place::DEFAULT.rank(level).weight(weight));
+        }
+        let rank = if incremental { Rank::EQUAL } else { Rank::sequence(stream.0) };
+        tree.put(Element::Stream(stream), Place::below(queue).rank(rank));
+    }
+}
+
+impl ServerHalf for Mixed {
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
+        self.put(tree, stream, rfc9218::priority(resource));
+    }
+    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
+        if let Signal::Extensible { stream, urgency, incremental } = signal {
+            self.put(tree, stream, (urgency, incremental));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use crate::find_scheme;
+
+    #[test]
+    fn whole_and_incremental_responses_of_an_urgency_alternate() {
+        assert_eq!(sample::order("mixed"), "chchfhfsisIiIiI");
+    }
+
+    #[test]
+    fn the_whole_ones_get_their_percentage() {
+        assert_eq!(sample::order("mixed:75"), "ccfhfhhssiIiIiI");
+    }
+
+    #[test]
+    fn a_percentage_outside_its_range_is_refused() {
+        assert!(find_scheme("mixed:0").is_err() && find_scheme("mixed:100").is_err());
+    }
+}

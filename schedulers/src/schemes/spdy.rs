@@ -1,0 +1,81 @@
+//! `spdy`: eight levels of strict priorities, in order of request within each.
+//!
+//! Source: SPDY as the paper has it, section 3.3: "eight levels of strict priorities", of which it calls
+//! Chrome's behaviour the sequential version and `spdyrr` the round robin one. The level is the browser's
+//! urgency when it is known (RFC 9218 took SPDY's eight levels over), or else the class of `dfifo`, which
+//! uses the first five. Order: `hhhccffiiiIIIss`.
+
+use super::{Arrivals, PAPER, dfifo};
+use crate::{
+    ClientHalf, Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
+};
+
+pub(super) fn scheme() -> Scheme {
+    Scheme::new(
+        "spdy",
+        "Eight strict levels, in order of request within each (SPDY)",
+        PAPER,
+        |_, _| Ok(Halves::new(Levels, Spdy::default())),
+    )
+}
+
+/// The lowest of the eight levels.
+const LAST_LEVEL: u8 = 7;
+
+fn level(resource: &Resource) -> u8 {
+    let class = u8::try_from(dfifo::class(resource)).unwrap_or(LAST_LEVEL);
+    resource.browser.map_or(class, |(urgency, _)| urgency.min(LAST_LEVEL))
+}
+
+struct Levels;
+
+impl ClientHalf for Levels {
+    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
+        vec![Signal::Extensible { stream, urgency: level(resource), incremental: false }]
+    }
+}
+
+#[derive(Default)]
+struct Spdy {
+    arrivals: Arrivals,
+}
+
+impl Spdy {
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, level: u8) {
+        let rank = Rank::sequence_in(u16::from(level.min(LAST_LEVEL)), self.arrivals.next());
+        tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank));
+    }
+}
+
+impl ServerHalf for Spdy {
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
+        self.put(tree, stream, level(resource));
+    }
+    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
+        if let Signal::Extensible { stream, urgency, .. } = signal {
+            self.put(tree, stream, urgency);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use crate::{Resource, Scheduler, StreamId, find_scheme};
+
+    #[test]
+    fn levels_are_strict_and_within_one_the_first_goes_first() {
+        assert_eq!(sample::order("spdy"), "hhhccffiiiIIIss");
+    }
+
+    #[test]
+    fn the_eighth_level_goes_after_the_seventh() {
+        let mut scheduler = Scheduler::new(&find_scheme("spdy").unwrap());
+        for (id, urgency) in [(0, 7), (4, 6), (8, 6)] {
+            let browser = Some((urgency, true));
+            scheduler.open(StreamId(id), &Resource { browser, ..Resource::default() });
+            scheduler.set_ready(StreamId(id), true);
+        }
+        assert_eq!(scheduler.pick(), Some(StreamId(4)));
+    }
+}

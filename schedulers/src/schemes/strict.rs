@@ -1,0 +1,66 @@
+//! `strict`: Ian Swett's strict priorities: siblings have a priority and a weight, the higher priority goes first.
+//!
+//! Source: the paper, section 3.3 (github.com/quicwg/base-drafts/pull/2700). Streams depend on placeholders
+//! only. With Meenan's classes it functions as `bucket` does, as the paper says, but in a tree: a placeholder
+//! for each priority; in it streams of their own in sequence, before one placeholder for those that share in
+//! sequence and one for those that share. Order: `ccfIfIIhihihiss`.
+
+use super::{Arrivals, PAPER, bucket};
+use crate::{Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
+
+pub(super) fn scheme() -> Scheme {
+    Scheme::new(
+        "strict",
+        "Strict priorities in a tree of placeholders, the classes of bucket (Swett)",
+        PAPER,
+        |_, _| Ok(Halves::new(bucket::client(), Strict::default())),
+    )
+}
+
+#[derive(Default)]
+struct Strict {
+    arrivals: Arrivals,
+}
+
+impl Strict {
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, byte: u8) {
+        let (priority, concurrency) = (byte >> 2, byte & 3);
+        let [level, in_sequence, in_parallel] =
+            [0, 1, 2].map(|it| Element::Placeholder(3 * u64::from(priority) + it));
+        if !tree.contains(level) {
+            tree.put(level, Place::DEFAULT.rank(Rank::level(63 - u16::from(priority))));
+        }
+        let group = if concurrency == 2 { in_sequence } else { in_parallel };
+        if concurrency != 3 && !tree.contains(group) {
+            tree.put(group, Place::below(level).rank(Rank::level(1)));
+        }
+        let place = match concurrency {
+            3 => Place::below(level).rank(Rank::sequence(self.arrivals.next())),
+            2 => Place::below(group).rank(Rank::sequence(self.arrivals.next())),
+            _ => Place::below(group),
+        };
+        tree.put(Element::Stream(stream), place);
+    }
+}
+
+impl ServerHalf for Strict {
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
+        self.put(tree, stream, bucket::normal_byte(resource));
+    }
+    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
+        if let Signal::Bucket { stream, byte } = signal {
+            self.put(tree, stream, byte);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+
+    #[test]
+    fn its_order_is_that_of_bucket() {
+        assert_eq!(sample::order("strict"), "ccfIfIIhihihiss");
+        assert_eq!(sample::order("strict"), sample::order("bucket"));
+    }
+}

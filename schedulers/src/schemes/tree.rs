@@ -1,0 +1,116 @@
+//! `tree`: HTTP/3's dependency tree as the client says, by the rules of draft 22.
+//!
+//! Source: draft-ietf-quic-http-22; the paper, sections 2.2 and 3, Figures 2 to 6. A stream that nobody prioritized
+//! is a child of the *orphan placeholder*, whose children send only if nobody else below the root can. A node that a
+//! signal names and that is not in the tree yet is made with defaults; a parent that has left the tree
+//! stands for the orphan placeholder. The rest is RFC 7540, section 5.3: exclusive insertion, moves below a
+//! descendant, weights that the children of a closed stream inherit. Order (nobody signals): `hicIsfhicIsfhiI`.
+
+use super::firefox;
+use crate::scheme::MAX_PLACEHOLDERS;
+use crate::{Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
+use std::collections::{BTreeSet, VecDeque};
+
+pub(super) fn scheme() -> Scheme {
+    Scheme {
+        placeholders: 6,
+        ..Scheme::new(
+            "tree",
+            "The dependency tree that the client signals, with an orphan placeholder (draft 22)",
+            "draft-ietf-quic-http-22, Hypertext Transfer Protocol Version 3, 2019",
+            |_, _| Ok(Halves::new(firefox::client(), ObeyTree::default())),
+        )
+    }
+}
+
+/// The orphan placeholder. No client can name it: IDs on the wire end at 2^62.
+const ORPHANS: Element = Element::Placeholder(u64::MAX);
+
+/// Nodes of streams that are not open yet: as many as browsers open streams, more are ignored.
+const MAX_IDLE: usize = 256;
+
+/// Closed streams that are remembered, to tell "no longer in the tree" from "not yet".
+const MAX_CLOSED: usize = 1024;
+
+#[derive(Default)]
+struct ObeyTree {
+    open: BTreeSet<StreamId>,
+    /// In the tree, but not open.
+    idle: BTreeSet<StreamId>,
+    closed: BTreeSet<StreamId>,
+    /// The same, the earliest first.
+    closed_in_order: VecDeque<StreamId>,
+}
+
+impl ObeyTree {
+    /// Sees that `element` is in the tree, if it may be: makes what is named before its time.
+    fn make(&mut self, tree: &mut Tree, element: Element) -> bool {
+        if tree.contains(element) {
+            return element != ORPHANS;
+        }
+        match element {
+            Element::Root => return true,
+            Element::Placeholder(_) if tree.placeholders() > MAX_PLACEHOLDERS => return false,
+            Element::Placeholder(_) => {}
+            Element::Stream(stream) if self.closed.contains(&stream) => return false,
+            Element::Stream(stream) => {
+                if self.idle.len() >= MAX_IDLE {
+                    return false;
+                }
+                self.idle.insert(stream);
+            }
+        }
+        tree.put(element, Place::below(ORPHANS));
+        true
+    }
+}
+
+impl ServerHalf for ObeyTree {
+    fn setup(&mut self, tree: &mut Tree) {
+        tree.put(ORPHANS, Place::DEFAULT.rank(Rank::level(1)));
+    }
+    fn hears_early(&self) -> bool {
+        true
+    }
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, _resource: &Resource) {
+        self.open.insert(stream);
+        self.closed.remove(&stream);
+        if !self.idle.remove(&stream) {
+            tree.put(Element::Stream(stream), Place::below(ORPHANS));
+        }
+    }
+    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
+        let Signal::Depend { element, parent, weight, exclusive } = signal else { return };
+        if element == Element::Root || element == ORPHANS || !self.make(tree, element) {
+            return;
+        }
+        let parent = if self.make(tree, parent) { parent } else { ORPHANS };
+        let place = Place::below(parent).weight(weight);
+        tree.put(element, place.exclusive(exclusive && parent != ORPHANS));
+        if exclusive && parent == Element::Root {
+            // It is not part of the tree that the client knows.
+            tree.put(ORPHANS, Place::DEFAULT.rank(Rank::level(1)));
+        }
+    }
+    fn closed(&mut self, _tree: &mut Tree, stream: StreamId) {
+        self.open.remove(&stream);
+        if self.closed.insert(stream) {
+            self.closed_in_order.push_back(stream);
+        }
+        if self.closed_in_order.len() > MAX_CLOSED
+            && let Some(earliest) = self.closed_in_order.pop_front()
+        {
+            self.closed.remove(&earliest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+
+    #[test]
+    fn without_signals_all_orphans_share() {
+        assert_eq!(sample::order("tree"), sample::order("rr"));
+    }
+}

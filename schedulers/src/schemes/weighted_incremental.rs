@@ -1,0 +1,156 @@
+//! `weighted-incremental[:ALPHA[:RHO]]`: everybody shares, the urgent more than the others.
+//!
+//! Source: Gupta and Bartos, 2024: response i of n gets a share `a/(u_i + r) + (1 - a)/n` of the connection,
+//! with its urgency `u_i`. Here the first term is normalized over all n, so that the shares sum to 1. ALPHA = 0
+//! is round robin, RHO evens the urgencies out. The paper's values are not public in its abstract: the defaults are
+//! 0.8 and 1. Responses of one urgency share a group, so that a change of n weighs eight groups anew.
+//! Order: `hcifhcIfshiIsiI`.
+
+use super::rfc9218;
+use crate::{Element, Halves, Place, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
+use std::collections::BTreeMap;
+
+pub(super) fn scheme() -> Scheme {
+    Scheme {
+        parameters: "ALPHA from 0 to 1 (0.8), RHO from 0.01 to 1000 (1), as in weighted-incremental:0.5:1",
+        ..Scheme::new(
+            "weighted-incremental",
+            "All share, with weights by urgency (Gupta and Bartos)",
+            GUPTA_BARTOS,
+            |args, _| {
+                let takes = "takes ALPHA from 0 to 1 and RHO from 0.01 to 1000";
+                args.at_most(2, "weighted-incremental", takes)?;
+                let alpha = args.number(0, Some(0.8), 0.0..=1.0);
+                let rho = args.number(1, Some(1.0), 0.01..=1000.0);
+                match (alpha, rho) {
+                    (Some(alpha), Some(rho)) => {
+                        Ok(Halves::new(rfc9218::client(), Weighted::new(alpha, rho)))
+                    }
+                    _ => args.refuse("weighted-incremental", takes),
+                }
+            },
+        )
+    }
+}
+
+/// Gupta and Bartos, where this and `mixed` come from.
+pub(super) const GUPTA_BARTOS: &str = "Gupta and Bartos, HTTP/3 and Extensible Prioritization, arXiv 2403.04074, 2404.13460, 2404.17439, 2024";
+
+const URGENCIES: usize = 8;
+
+struct Weighted {
+    alpha: f64,
+    rho: f64,
+    /// The urgency of each response.
+    urgencies: BTreeMap<StreamId, u8>,
+    /// Responses of each urgency.
+    counts: [u32; URGENCIES],
+}
+
+impl Weighted {
+    fn new(alpha: f64, rho: f64) -> Self {
+        Self { alpha, rho, urgencies: BTreeMap::new(), counts: [0; URGENCIES] }
+    }
+
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, urgency: u8) {
+        let urgency = urgency.min(7);
+        self.forget(stream);
+        self.urgencies.insert(stream, urgency);
+        self.counts[usize::from(urgency)] += 1;
+        self.weigh(tree);
+        tree.put(Element::Stream(stream), Place::below(group(usize::from(urgency))));
+    }
+
+    fn forget(&mut self, stream: StreamId) {
+        if let Some(urgency) = self.urgencies.remove(&stream) {
+            self.counts[usize::from(urgency)] -= 1;
+        }
+    }
+
+    /// The shares of the groups, as weights of which the largest is 256.
+    fn weigh(&self, tree: &mut Tree) {
+        let count = |urgency: usize| f64::from(self.counts[urgency]);
+        let static_weight = |urgency: usize| 1.0 / (urgency as f64 + self.rho);
+        let sum: f64 = (0..URGENCIES).map(|it| count(it) * static_weight(it)).sum();
+        let all: f64 = (0..URGENCIES).map(count).sum();
+        let share = |it: usize| {
+            count(it) * (self.alpha * static_weight(it) / sum + (1.0 - self.alpha) / all)
+        };
+        let largest = (0..URGENCIES).map(share).fold(0.0, f64::max);
+        for urgency in (0..URGENCIES).filter(|it| self.counts[*it] > 0) {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "from 0 to 256"
+            )]
+            let weight = (256.0 * share(urgency) / largest).round() as u16;
+            tree.put(group(urgency), Place::DEFAULT.weight(weight));
+        }
+    }
+}
+
+fn group(urgency: usize) -> Element {
+    Element::Placeholder(urgency as u64)
+}
+
+impl ServerHalf for Weighted {
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
+        self.put(tree, stream, rfc9218::priority(resource).0);
+    }
+    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
+        if let Signal::Extensible { stream, urgency, .. } = signal {
+            self.put(tree, stream, urgency);
+        }
+    }
+    fn closed(&mut self, tree: &mut Tree, stream: StreamId) {
+        self.forget(stream);
+        self.weigh(tree);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use crate::{Resource, Scheduler, StreamId, find_scheme};
+
+    #[test]
+    fn all_share_and_the_urgent_get_more() {
+        assert_eq!(sample::order("weighted-incremental"), "hcifhcIfshiIsiI");
+    }
+
+    #[test]
+    fn without_alpha_it_is_round_robin_up_to_ties() {
+        let mut letters: Vec<char> =
+            sample::order("weighted-incremental:0").chars().take(6).collect();
+        letters.sort_unstable();
+        assert_eq!(letters.iter().collect::<String>(), "Icfhis");
+    }
+
+    #[test]
+    fn shares_are_those_of_the_formula() {
+        let mut scheduler = Scheduler::new(&find_scheme("weighted-incremental:0.5:1").unwrap());
+        for (id, urgency) in [(0, 0), (4, 3)] {
+            let browser = Some((urgency, true));
+            scheduler.open(StreamId(id), &Resource { browser, ..Resource::default() });
+            scheduler.set_ready(StreamId(id), true);
+        }
+        // Static weights 1 and 1/4: 0.5 x 0.8 + 0.25 and 0.5 x 0.2 + 0.25.
+        let shares: Vec<String> = scheduler
+            .tree()
+            .nodes
+            .iter()
+            .filter(|it| it.ready)
+            .map(|it| format!("{:.2}", it.share))
+            .collect();
+        assert_eq!(shares, ["0.65", "0.35"]);
+    }
+
+    #[test]
+    fn parameters_outside_their_range_are_refused() {
+        for name in
+            ["weighted-incremental:2", "weighted-incremental:0.5:0", "weighted-incremental:x"]
+        {
+            assert!(find_scheme(name).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `docs/schemes.md` is the registry; `UTMOST_BLESS=1` writes it anew.
+
+#![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
+
+use schedulers::{Needs, REGISTRY, Scheme};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+const HEAD: &str = "# The schemes
+
+Generated from the registry: `UTMOST_BLESS=1 cargo test -p utmost-schedulers --test table`.
+
+Every name may end in `@guard` or `@guard:PACKETS`: every so many packets (20) one goes to the ready response that has
+waited longest (RFC 9218, section 10). `all` stands for the schemes that run by their plain name.
+
+| scheme | what it does | parameters and variants | placeholders | in `all` | source |
+|---|---|---|---|---|---|
+";
+
+fn row(scheme: &Scheme) -> String {
+    let mut row = String::new();
+    let in_all = match scheme.needs {
+        Needs::Nothing => "yes",
+        Needs::Parameter => "no: needs a parameter",
+        Needs::Page => "no: needs a page",
+    };
+    let Scheme { name, about, parameters, placeholders, source, .. } = scheme;
+    writeln!(row, "| `{name}` | {about} | {parameters} | {placeholders} | {in_all} | {source} |")
+        .unwrap();
+    row
+}
+
+#[test]
+fn the_table_of_schemes_is_current() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/schemes.md");
+    let table = HEAD.to_owned() + &REGISTRY.iter().map(row).collect::<String>();
+    if std::env::var_os("UTMOST_BLESS").is_some() {
+        std::fs::write(&path, table).unwrap();
+    } else {
+        let intact = std::fs::read_to_string(&path).unwrap();
+        assert!(intact == table, "docs/schemes.md is out of date: run with UTMOST_BLESS=1");
+    }
+}
