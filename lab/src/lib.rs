@@ -4,6 +4,7 @@
 //! Both give a [`Load`], whose timeline is all that metrics are computed from. A [`study`] is every page
 //! under every scheme; [`scenario`] is pure scheduling without a page.
 
+pub mod bounds;
 pub mod ideal;
 pub mod network;
 pub mod provenance;
