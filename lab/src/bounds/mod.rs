@@ -117,9 +117,8 @@ pub fn replay(page: &Arc<Page>, network: &Network, schedule: &Schedule, name: &s
 
 fn follow<'a>(task: &'a Task, order: &[usize]) -> Simulation<'a> {
     let mut next = order.iter();
-    Simulation::new(task).finish(|_, ready| {
-        next.next().copied().filter(|it| ready.contains(it)).unwrap_or(ready[0])
-    })
+    Simulation::new(task)
+        .finish(|_, ready| next.next().copied().filter(|it| ready.contains(it)).unwrap_or(ready[0]))
 }
 
 fn bracket(page: &Arc<Page>, network: &Network, side: Side, effort: Effort) -> Option<Bracket> {
@@ -166,10 +165,8 @@ pub fn packets_of(page: &Page, load: &Load) -> Vec<usize> {
     let ids: BTreeMap<String, usize> =
         page.resources.iter().map(|it| (crate::resource_url(page, it.id), it.id)).collect();
     let transfers = &load.timeline.transfers;
-    let streams: BTreeMap<u64, usize> = transfers
-        .iter()
-        .filter_map(|it| Some((it.stream, *ids.get(&it.url)?)))
-        .collect();
+    let streams: BTreeMap<u64, usize> =
+        transfers.iter().filter_map(|it| Some((it.stream, *ids.get(&it.url)?))).collect();
     load.timeline.frames.iter().filter_map(|it| streams.get(&it.stream).copied()).collect()
 }
 

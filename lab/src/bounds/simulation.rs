@@ -156,8 +156,7 @@ impl<'a> Simulation<'a> {
             bytes: it.bytes,
         };
         let frames = self.packets.iter().map(frame).collect();
-        let timeline =
-            Timeline { name: name.to_owned(), transfers, frames, ..Timeline::default() };
+        let timeline = Timeline { name: name.to_owned(), transfers, frames, ..Timeline::default() };
         Load { completed: self.playback.is_done(), timeline }
     }
 

@@ -87,8 +87,7 @@ impl Clock {
 
 impl Task {
     pub(super) fn new(page: &Arc<Page>, network: &Network) -> Self {
-        let waits: Vec<Vec<Wait>> =
-            page.resources.iter().map(|it| waits_of(page, it)).collect();
+        let waits: Vec<Vec<Wait>> = page.resources.iter().map(|it| waits_of(page, it)).collect();
         let mut turns: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for resource in &page.resources {
             if let Some(turn) = resource.turn() {
@@ -98,7 +97,11 @@ impl Task {
         let mut task = Self {
             page: Arc::clone(page),
             clock: Clock::new(network),
-            weights: page.resources.iter().map(|it| if it.above_fold { it.bytes } else { 0 }).collect(),
+            weights: page
+                .resources
+                .iter()
+                .map(|it| if it.above_fold { it.bytes } else { 0 })
+                .collect(),
             bytes: page.resources.iter().map(|it| it.bytes.max(1)).collect(),
             waits,
             turns: turns.into_values().collect(),
@@ -217,9 +220,8 @@ impl Task {
             self.waits.iter().flatten().any(on)
         };
         self.turns.iter().all(|it| it.len() == 1)
-            && executed().all(|it| {
-                it.turn().is_some() || (micros(it.exec_ms) == 0 && !awaits(it.id))
-            })
+            && executed()
+                .all(|it| it.turn().is_some() || (micros(it.exec_ms) == 0 && !awaits(it.id)))
     }
 }
 
