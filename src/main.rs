@@ -66,9 +66,34 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::Schemes(arguments) => schemes::run(&arguments),
         Command::Order(arguments) => order::run(&arguments),
-        Command::Serve(arguments) => serve::run(arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Play(arguments) => play::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Corpus(arguments) => corpus::run(&arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// The lines of a command's help that call the program, and those of its subcommands.
+    fn examples(command: &clap::Command) -> Vec<String> {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let own =
+            help.lines().map(str::trim).filter(|it| it.starts_with("utmost ")).map(str::to_owned);
+        own.chain(command.get_subcommands().flat_map(examples)).collect()
+    }
+
+    #[test]
+    fn every_example_of_the_help_can_be_parsed() {
+        let command = Arguments::command();
+        let examples = examples(&command);
+        assert!(examples.len() > command.get_subcommands().count(), "{examples:?}");
+        for example in examples {
+            let parsed = Arguments::try_parse_from(example.split_whitespace());
+            assert!(parsed.is_ok(), "{example}: {parsed:?}");
+        }
     }
 }

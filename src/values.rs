@@ -5,6 +5,7 @@ use ::corpus::Page;
 use clap::ValueEnum;
 use schedulers::{SCHEMES, Scheme, find_scheme, paper_schemes};
 use server::{CongestionControl, Pace, SignalUse};
+use std::path::Path;
 use std::time::Duration;
 
 /// `16Ki`, `280k`, `1M`, or plain bytes.
@@ -56,6 +57,13 @@ pub(crate) fn schemes(list: &str) -> Result<Vec<Scheme>, Failure> {
 /// A page by its bundled name or its file.
 pub(crate) fn page(argument: &str) -> Result<Page, Failure> {
     ::corpus::page(argument).map_err(Failure::bad_input)
+}
+
+/// Makes sure of a directory to write into, before any work is done for it. `flag` is its name in errors.
+pub(crate) fn directory(path: &Path, flag: &str) -> Result<(), Failure> {
+    std::fs::create_dir_all(path).map_err(|error| {
+        Failure::BadInput(format!("{}: {error}; {flag} takes a directory", path.display()))
+    })
 }
 
 /// `--signals`.

@@ -1,11 +1,11 @@
 //! One page load: quiche below, HTTP/3 in the middle, the playback above.
 
 use crate::playback::Playback;
+use crate::signalling::{Signalling, Writing};
 use crate::{Options, Verify};
 use corpus::Page;
-use http3::{Event, Header, NameValue, Role, Session, Settings, Signal, StreamId};
+use http3::{Event, Header, NameValue, Role, Session, StreamId};
 use ring::rand::{SecureRandom, SystemRandom};
-use schedulers::ClientHalf;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::BufWriter;
@@ -20,7 +20,7 @@ pub struct Client {
     session: Session,
     page: Arc<Page>,
     playback: Playback,
-    half: Option<Box<dyn ClientHalf>>,
+    signalling: Signalling,
     keep_bodies: bool,
     /// When the client was made; the playback counts from here.
     epoch: Instant,
@@ -138,9 +138,13 @@ impl Client {
         }
         Ok(Self {
             quic,
-            session: Session::new(Role::Client, Settings::default(), http3::Limits::default()),
+            session: Session::new(
+                Role::Client,
+                Signalling::settings(options.scheme.as_ref()),
+                http3::Limits::default(),
+            ),
             playback: Playback::new(Arc::clone(&page)),
-            half: options.scheme.as_ref().map(schedulers::Scheme::client_half),
+            signalling: Signalling::new(options.scheme.as_ref(), options.metadata),
             keep_bodies: options.keep_bodies,
             page,
             epoch: now,
@@ -153,6 +157,12 @@ impl Client {
             next_stream: 0,
             scratch: vec![0; 65_536],
         })
+    }
+
+    /// Writes the connection's qlog to `writer`, from now on; instead of [`Options::qlog_file`].
+    pub fn log_to(&mut self, writer: Box<dyn std::io::Write + Send + Sync>) {
+        let title = format!("utmost client, page {}", self.page.name);
+        self.quic.set_qlog(writer, title, self.page.name.clone());
     }
 
     /// A datagram came.
@@ -265,6 +275,11 @@ impl Client {
         }
     }
 
+    fn write(&mut self, writings: Vec<Writing>) {
+        self.control.extend(writings.into_iter().map(|(stream, bytes)| (stream, bytes, false)));
+        self.write_control();
+    }
+
     /// Asks for what has been discovered by now, in order of discovery.
     fn request_due(&mut self, now: Instant) {
         let now_us = self.micros(now);
@@ -304,19 +319,11 @@ impl Client {
             Header::new(b":path", known.url.as_bytes()),
             Header::new(b"user-agent", b"utmost"),
         ];
-        let signals = self
-            .half
-            .as_mut()
-            .map(|it| it.request(stream, &known.for_scheduler()))
-            .unwrap_or_default();
-        for signal in signals {
-            if let Signal::Extensible { urgency, incremental, .. } = signal {
-                let value = http3::priority_field(urgency, incremental);
-                if !value.is_empty() {
-                    fields.push(Header::new(b"priority", value.as_bytes()));
-                }
-            }
-        }
+        let (said, writings) = self.signalling.request(&self.session, stream, known);
+        fields.extend(
+            said.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())),
+        );
+        self.write(writings);
         fields
     }
 
@@ -351,7 +358,16 @@ impl Client {
     fn on_event(&mut self, event: Event, now: Instant) {
         let now_us = self.micros(now);
         match event {
+            Event::Settings(_) => {
+                let writings = self.signalling.settings_came(&self.session);
+                self.write(writings);
+            }
+            Event::PreferredScheme(name) => {
+                let writings = self.signalling.preferred(&name, &self.session);
+                self.write(writings);
+            }
             Event::Headers { stream, headers, .. } => {
+                self.adopt_for_page(&headers);
                 let frame_bytes = self.session.headers_frame_bytes(stream);
                 http3::log::headers_parsed(
                     self.quic.qlog_streamer(),
@@ -381,11 +397,21 @@ impl Client {
         }
     }
 
+    /// A server may prefer another scheme for this page than for the connection.
+    fn adopt_for_page(&mut self, headers: &[Header]) {
+        let field = headers.iter().find(|it| it.name() == http3::SCHEME_FIELD.as_bytes());
+        if let Some(name) = field.and_then(|it| http3::parse_scheme_field(it.value())) {
+            let writings = self.signalling.preferred(&name, &self.session);
+            self.write(writings);
+        }
+    }
+
     /// A response is over; a page load goes on as a browser's does, whatever the response was.
     fn finish(&mut self, stream: StreamId, reset: Option<u64>, now_us: u64) {
         let Some(receiving) = self.responses.remove(&stream) else { return };
         http3::log::data_parsed(self.quic.qlog_streamer(), stream, receiving.body_bytes);
         self.session.forget(stream);
+        self.signalling.closed(stream);
         let known = &self.page.resources[receiving.resource];
         let url = known.url.clone();
         if let Some(code) = reset {

@@ -8,6 +8,8 @@ mod connection;
 pub mod event_loop;
 mod options;
 pub mod playback;
+pub mod profile;
+mod signalling;
 
 pub use connection::{Client, ConnectError, Outcome, Problem};
 pub use options::{Options, Verify};

@@ -7,8 +7,11 @@ use std::time::Duration;
 /// How a client runs.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The scheme whose client half decides what is signalled; none: nothing is.
+    /// The scheme whose client half decides what is signalled; none: the one that the server prefers, if it
+    /// says so.
     pub scheme: Option<Scheme>,
+    /// Whether each request says what its resource is for (`utmost-metadata`).
+    pub metadata: bool,
     /// Whom to trust.
     pub verify: Verify,
     /// Where to write the connection's qlog.
@@ -43,6 +46,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             scheme: None,
+            metadata: false,
             verify: Verify::System,
             qlog_file: None,
             keep_bodies: false,

@@ -290,6 +290,7 @@ impl PageResource {
     /// What a scheduler may know of this resource.
     pub fn for_scheduler(&self) -> schedulers::Resource {
         schedulers::Resource {
+            id: Some(self.id),
             kind: Kind::of_mime(&self.mime),
             main: self.main,
             in_head: self.in_head,

@@ -1,9 +1,13 @@
 //! The peer's control stream (RFC 9114, 6.2.1 and 7.2; RFC 9218, 7.2).
 
 use crate::error::{Code, Error};
+use crate::extensions::agreed;
 use crate::frame::{FrameKind, FrameReader, Piece, Treatment, only_varint};
 use crate::priority::{Priority, parse_update};
-use crate::{Limits, Role, Settings, StreamId};
+use crate::scheme_name::parse_announcement;
+use crate::tree_frame::{Form, TreeFrame};
+use crate::{Extension, Limits, Role, Settings, StreamId, bucket_frame};
+use std::collections::BTreeSet;
 
 /// Bytes of the longest varint: no frame of one ID is longer.
 const ID_BYTES_MAX: u64 = 8;
@@ -11,12 +15,22 @@ const ID_BYTES_MAX: u64 = 8;
 /// What came on the control stream, and what is remembered of it.
 #[derive(Debug)]
 pub(crate) struct Control {
-    role: Role,
     reader: FrameReader,
+    rules: Rules,
     settings: Option<Settings>,
-    settings_begun: bool,
     goaway_id: Option<u64>,
     max_push_id: Option<u64>,
+}
+
+/// What may come.
+#[derive(Debug)]
+struct Rules {
+    role: Role,
+    offered: BTreeSet<Extension>,
+    /// None before the peer's settings.
+    in_use: BTreeSet<Extension>,
+    settings_begun: bool,
+    announcement_begun: bool,
 }
 
 /// One message of the control stream that concerns the session.
@@ -24,17 +38,32 @@ pub(crate) struct Control {
 pub(crate) enum Message {
     Settings(Settings),
     GoAway(u64),
-    /// About a client-initiated bidirectional stream, whether or not it can exist.
-    PriorityUpdate(StreamId, Priority),
+    PreferredScheme(String),
+    Said(Said),
+}
+
+/// A priority signal, whether or not what it is about can exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Said {
+    Priority(StreamId, Priority),
+    PushPriority(u64, Priority),
+    Tree(TreeFrame),
+    Bucket(StreamId, u8),
 }
 
 impl Control {
-    pub(crate) fn new(role: Role) -> Self {
+    /// `offered`: the extensions of our own settings.
+    pub(crate) fn new(role: Role, offered: BTreeSet<Extension>) -> Self {
         Self {
-            role,
             reader: FrameReader::default(),
+            rules: Rules {
+                role,
+                offered,
+                in_use: BTreeSet::new(),
+                settings_begun: false,
+                announcement_begun: false,
+            },
             settings: None,
-            settings_begun: false,
             goaway_id: None,
             max_push_id: None,
         }
@@ -45,6 +74,16 @@ impl Control {
         self.settings.as_ref()
     }
 
+    /// The extensions that both sides offered.
+    pub(crate) fn in_use(&self) -> &BTreeSet<Extension> {
+        &self.rules.in_use
+    }
+
+    /// The push IDs that the client allows (to a server): those below.
+    pub(crate) fn push_ids_end(&self) -> u64 {
+        self.max_push_id.map_or(0, |id| id + 1)
+    }
+
     /// Takes bytes from the front of `bytes` until there is a message, or none are left.
     pub(crate) fn next(
         &mut self,
@@ -52,10 +91,9 @@ impl Control {
         limits: &Limits,
     ) -> Result<Option<Message>, Error> {
         loop {
-            let Self { reader, role, settings_begun, .. } = self;
-            let piece = reader.next(bytes, &mut |kind, length| {
-                admit(*role, settings_begun, kind, length, limits)
-            })?;
+            let Self { reader, rules, .. } = self;
+            let piece =
+                reader.next(bytes, &mut |kind, length| rules.admit(kind, length, limits))?;
             let Some(Piece::Whole(kind, payload)) = piece else { return Ok(None) };
             let message = self.take(kind, &payload)?;
             if message.is_some() {
@@ -68,6 +106,7 @@ impl Control {
         match kind {
             FrameKind::Settings => {
                 let settings = Settings::parse(payload)?;
+                self.rules.in_use = agreed(&self.rules.offered, &settings.extensions);
                 self.settings = Some(settings.clone());
                 Ok(Some(Message::Settings(settings)))
             }
@@ -82,28 +121,20 @@ impl Control {
             }
             FrameKind::PriorityUpdateRequest => {
                 let (id, priority) = parse_update(payload)?;
-                if !is_request(id) {
-                    return Err(Error::connection(
-                        Code::Id,
-                        "PRIORITY_UPDATE of what is no request stream (RFC 9218, 7.2)",
-                    ));
-                }
-                Ok(Some(Message::PriorityUpdate(StreamId(id), priority)))
+                Ok(Some(Message::Said(Said::Priority(request(id)?, priority))))
             }
             FrameKind::PriorityUpdatePush => {
-                parse_update(payload)?;
-                Err(Error::connection(
-                    Code::Id,
-                    "PRIORITY_UPDATE of a push that was never promised (RFC 9218, 7.2)",
-                ))
+                let (id, priority) = parse_update(payload)?;
+                Ok(Some(Message::Said(Said::PushPriority(id, priority))))
             }
+            FrameKind::Extension(extension) => take_extension(extension, payload).map(Some),
             _ => Ok(None),
         }
     }
 
     /// To a client a request, to a server a push; it may only go down (RFC 9114, 5.2 and 7.2.6).
     fn take_goaway(&mut self, id: u64) -> Result<Message, Error> {
-        if self.role == Role::Client && !is_request(id) {
+        if self.rules.role == Role::Client && !id.is_multiple_of(4) {
             return Err(Error::connection(
                 Code::Id,
                 "GOAWAY names no request stream (RFC 9114, 7.2.6)",
@@ -128,49 +159,90 @@ impl Control {
     }
 }
 
-/// What may come now on a control stream.
-fn admit(
-    role: Role,
-    settings_begun: &mut bool,
-    kind: FrameKind,
-    length: u64,
-    limits: &Limits,
-) -> Result<Treatment, Error> {
-    let unexpected = |reason| Err(Error::connection(Code::FrameUnexpected, reason));
-    let is_first = !std::mem::replace(settings_begun, true);
-    match kind {
-        FrameKind::Settings if is_first => keep_at_most(limits.settings_payload_bytes, length),
-        _ if is_first => Err(Error::connection(
-            Code::MissingSettings,
-            "the control stream does not begin with SETTINGS (RFC 9114, 6.2.1)",
-        )),
-        FrameKind::Settings => unexpected("SETTINGS twice (RFC 9114, 7.2.4)"),
-        FrameKind::Unknown => Ok(Treatment::Skip),
-        FrameKind::Data | FrameKind::Headers | FrameKind::PushPromise => {
-            unexpected("a frame of request streams on the control stream (RFC 9114, 7.2)")
+impl Rules {
+    /// What may come now on a control stream.
+    fn admit(&mut self, kind: FrameKind, length: u64, limits: &Limits) -> Result<Treatment, Error> {
+        let is_first = !std::mem::replace(&mut self.settings_begun, true);
+        match kind {
+            FrameKind::Settings if is_first => keep_at_most(limits.settings_payload_bytes, length),
+            _ if is_first => Err(Error::connection(
+                Code::MissingSettings,
+                "the control stream does not begin with SETTINGS (RFC 9114, 6.2.1)",
+            )),
+            FrameKind::Settings => unexpected("SETTINGS twice (RFC 9114, 7.2.4)"),
+            FrameKind::Unknown => Ok(Treatment::Skip),
+            FrameKind::Extension(extension) => self.admit_extension(extension, length),
+            FrameKind::Data | FrameKind::Headers | FrameKind::PushPromise => {
+                unexpected("a frame of request streams on the control stream (RFC 9114, 7.2)")
+            }
+            FrameKind::ReservedHttp2 => unexpected("a frame of HTTP/2 (RFC 9114, 7.2.8)"),
+            FrameKind::MaxPushId if self.role == Role::Client => {
+                unexpected("MAX_PUSH_ID from a server (RFC 9114, 7.2.7)")
+            }
+            FrameKind::PriorityUpdateRequest | FrameKind::PriorityUpdatePush
+                if self.role == Role::Client =>
+            {
+                unexpected("PRIORITY_UPDATE from a server (RFC 9218, 7.2)")
+            }
+            FrameKind::PriorityUpdateRequest | FrameKind::PriorityUpdatePush => {
+                keep_at_most(limits.priority_update_payload_bytes, length)
+            }
+            FrameKind::CancelPush | FrameKind::GoAway | FrameKind::MaxPushId
+                if length > ID_BYTES_MAX =>
+            {
+                Err(Error::connection(
+                    Code::Frame,
+                    "a frame of one ID is longer than an ID (RFC 9114, 7.1)",
+                ))
+            }
+            FrameKind::CancelPush | FrameKind::GoAway | FrameKind::MaxPushId => Ok(Treatment::Keep),
         }
-        FrameKind::ReservedHttp2 => unexpected("a frame of HTTP/2 (RFC 9114, 7.2.8)"),
-        FrameKind::MaxPushId if role == Role::Client => {
-            unexpected("MAX_PUSH_ID from a server (RFC 9114, 7.2.7)")
-        }
-        FrameKind::PriorityUpdateRequest | FrameKind::PriorityUpdatePush
-            if role == Role::Client =>
-        {
-            unexpected("PRIORITY_UPDATE from a server (RFC 9218, 7.2)")
-        }
-        FrameKind::PriorityUpdateRequest | FrameKind::PriorityUpdatePush => {
-            keep_at_most(limits.priority_update_payload_bytes, length)
-        }
-        FrameKind::CancelPush | FrameKind::GoAway | FrameKind::MaxPushId
-            if length > ID_BYTES_MAX =>
-        {
-            Err(Error::connection(
-                Code::Frame,
-                "a frame of one ID is longer than an ID (RFC 9114, 7.1)",
-            ))
-        }
-        FrameKind::CancelPush | FrameKind::GoAway | FrameKind::MaxPushId => Ok(Treatment::Keep),
     }
+
+    fn admit_extension(&mut self, extension: Extension, length: u64) -> Result<Treatment, Error> {
+        if !self.in_use.contains(&extension) {
+            return Ok(Treatment::Skip);
+        }
+        if extension == Extension::SchemeAnnouncement {
+            if self.role == Role::Server {
+                return unexpected("a scheme's announcement from a client (utmost)");
+            }
+            if std::mem::replace(&mut self.announcement_begun, true) {
+                return unexpected("a scheme's announcement twice (utmost)");
+            }
+        } else if self.role == Role::Client {
+            return unexpected("a priority signal from a server (draft-ietf-quic-http-22)");
+        }
+        extension.admit(length)
+    }
+}
+
+impl Extension {
+    /// Keeps a frame, unless it is longer than it can be.
+    pub(crate) fn admit(self, length: u64) -> Result<Treatment, Error> {
+        if length <= self.payload_bytes_max() {
+            return Ok(Treatment::Keep);
+        }
+        Err(Error::connection(
+            Code::Frame,
+            "a frame of an extension is longer than its fields (RFC 9114, 7.1)",
+        ))
+    }
+}
+
+fn take_extension(extension: Extension, payload: &[u8]) -> Result<Message, Error> {
+    if let Some(form) = Form::of(extension) {
+        return TreeFrame::parse(form, payload).map(|it| Message::Said(Said::Tree(it)));
+    }
+    if extension == Extension::SchemeAnnouncement {
+        return parse_announcement(payload).map(Message::PreferredScheme);
+    }
+    let (id, byte) = bucket_frame::parse(payload)?;
+    Ok(Message::Said(Said::Bucket(request(id)?, byte)))
+}
+
+fn unexpected<T>(reason: &'static str) -> Result<T, Error> {
+    Err(Error::connection(Code::FrameUnexpected, reason))
 }
 
 fn keep_at_most(limit_bytes: u64, length: u64) -> Result<Treatment, Error> {
@@ -184,6 +256,12 @@ fn keep_at_most(limit_bytes: u64, length: u64) -> Result<Treatment, Error> {
 }
 
 /// A client-initiated bidirectional stream (RFC 9000, 2.1).
-fn is_request(id: u64) -> bool {
-    id.is_multiple_of(4)
+fn request(id: u64) -> Result<StreamId, Error> {
+    if id.is_multiple_of(4) {
+        return Ok(StreamId(id));
+    }
+    Err(Error::connection(
+        Code::Id,
+        "a priority signal of what is no request stream (RFC 9218, 7.2)",
+    ))
 }

@@ -2,6 +2,10 @@
 
 use crate::{Header, Settings, Signal, StreamId};
 
+/// A push, as `PUSH_PROMISE` numbers it (RFC 9114, 4.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PushId(pub u64);
+
 /// Something the peer did, in the order in which its bytes came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -41,10 +45,24 @@ pub enum Event {
         /// The peer's error code.
         code: u64,
     },
-    /// A `PRIORITY_UPDATE` frame (server only): a complete set, an omitted parameter has its default
-    /// (RFC 9218, 7). It overrides the request's `Priority` header field, so one that overtakes its
-    /// request waits here and follows the request's `Headers` event at once.
+    /// A priority signal (server only): a `PRIORITY_UPDATE` frame, which is a complete set (an omitted
+    /// parameter has its default; RFC 9218, 7), or a frame of the tree or of the bucket byte
+    /// ([`crate::Extension`]). It overrides the request's `Priority` header field, so one that overtakes its
+    /// request waits here and follows the request's `Headers` event at once. Of several only the latest is
+    /// kept, whatever its kind.
     Priority(Signal),
+    /// A `PRIORITY_UPDATE` frame about a push that was promised (server only): a complete set.
+    PushPriority {
+        /// The push.
+        push: PushId,
+        /// 0 (first) to 7 (last).
+        urgency: u8,
+        /// Whether the response is useful in parts.
+        incremental: bool,
+    },
+    /// The scheme that the server prefers for this connection, which we need not know (client only, at most
+    /// once). Of a page it says so in [`crate::SCHEME_FIELD`].
+    PreferredScheme(String),
     /// The peer takes no more: of requests, from this stream ID on (to a client); of pushes, from this push
     /// ID on (to a server).
     GoAway {

@@ -3,6 +3,7 @@
 //! [`FrameReader`] cuts a stream into frames at any split of its bytes. It knows nothing of what is allowed
 //! where: it asks, at the header of each frame and so before a byte of the payload is kept.
 
+use crate::Extension;
 use crate::error::{Code, Error};
 use octets::{Octets, OctetsMut};
 
@@ -37,6 +38,8 @@ pub(crate) enum FrameKind {
     PriorityUpdatePush,
     /// A type of HTTP/2 that must not be sent.
     ReservedHttp2,
+    /// One of ours: to be ignored like an unknown one unless both sides offered it.
+    Extension(Extension),
     /// To be ignored (RFC 9114, 9).
     Unknown,
 }
@@ -54,7 +57,7 @@ impl FrameKind {
             PRIORITY_UPDATE_REQUEST => Self::PriorityUpdateRequest,
             PRIORITY_UPDATE_PUSH => Self::PriorityUpdatePush,
             it if RESERVED_HTTP2.contains(&it) => Self::ReservedHttp2,
-            _ => Self::Unknown,
+            _ => Extension::of(frame_type).map_or(Self::Unknown, Self::Extension),
         }
     }
 }
@@ -195,12 +198,12 @@ pub(crate) fn whole(frame_type: u64, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Appends a varint; values above [`VARINT_MAX`], which no varint can hold, become it.
 /// Stream bytes of a HEADERS or DATA frame with this payload.
 pub(crate) fn frame_bytes(payload_bytes: u64) -> u64 {
     1 + octets::varint_len(payload_bytes) as u64 + payload_bytes
 }
 
+/// Appends a varint; values above [`VARINT_MAX`], which no varint can hold, become it.
 pub(crate) fn put_varint(bytes: &mut Vec<u8>, value: u64) {
     let mut encoded = [0; 8];
     let mut octets = OctetsMut::with_slice(&mut encoded);

@@ -24,27 +24,43 @@
 //! ```
 //!
 //! RFC 9114 (HTTP/3), RFC 9204 (QPACK, static table only), RFC 9218 (priorities).
+//!
+//! What HTTP/3 does not have travels in extension frames that both sides must have offered in their
+//! settings: the dependency tree of the drafts, Meenan's bucket byte, and the name of the scheme that a
+//! server prefers ([`Extension`], [`Session::signal`], [`Session::announce_scheme`]). What a client knows of
+//! a resource travels in a request header field ([`metadata_field`]).
 
+mod bucket_frame;
 mod control;
 mod error;
 mod event;
+mod extensions;
 mod frame;
 mod headers;
 mod limits;
 pub mod log;
+mod metadata;
 mod priority;
 mod qpack;
+mod scheme_name;
 mod session;
 mod settings;
 mod stream;
+mod tree_frame;
 mod unidirectional;
+mod waiting;
 
 pub use error::{Code, Error};
-pub use event::Event;
+pub use event::{Event, PushId};
+pub use extensions::Extension;
 pub use frame::data_frame_header;
 pub use limits::Limits;
-pub use priority::{Priority, PriorityError, parse_priority, priority_field, priority_update};
+pub use metadata::{METADATA_FIELD, Metadata, metadata_field, parse_metadata};
+pub use priority::{
+    Priority, PriorityError, merge, parse_priority, priority_field, priority_update,
+};
 pub use quiche::h3::{Header, NameValue};
 pub use schedulers::{Signal, StreamId};
+pub use scheme_name::{SCHEME_FIELD, parse_scheme_field};
 pub use session::{Role, Session};
 pub use settings::Settings;

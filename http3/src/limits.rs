@@ -16,14 +16,21 @@ pub struct Limits {
     pub field_section_bytes: u64,
     /// Bytes of one SETTINGS frame.
     pub settings_payload_bytes: u64,
-    /// Bytes of one `PRIORITY_UPDATE` frame.
+    /// Bytes of one `PRIORITY_UPDATE` frame. The frames of our extensions have a fixed greatest length.
     pub priority_update_payload_bytes: u64,
-    /// `PRIORITY_UPDATE` frames that wait for their requests, the latest of each stream; further ones are
-    /// dropped, which is allowed (RFC 9218, 7.2).
+    /// Priority signals (`PRIORITY_UPDATE`, tree and bucket frames) that wait for their requests, the latest
+    /// of each stream; further ones are dropped, which is allowed (RFC 9218, 7).
     pub waiting_priority_updates: usize,
     /// How many requests may be in flight: what the transport was told (`initial_max_streams_bidi`). A
     /// `PRIORITY_UPDATE` cannot be about a request beyond (RFC 9218, 7.2).
     pub concurrent_requests: u64,
+    /// Priority signals on the control stream, of any kind and whether or not they change anything, that a
+    /// client may send before its first request. With [`Self::signals_per_request`] it bounds what a flood
+    /// of reprioritizations can cost without a clock: work is in proportion to requests, which the
+    /// transport limits. Passing it is an error of the connection.
+    pub signals: u64,
+    /// Further ones that each request entitles to. A browser sends one to three.
+    pub signals_per_request: u64,
     /// The peer's unidirectional streams that are open at one time, ignored ones included.
     pub unidirectional_streams: usize,
     /// Interim (1xx) responses before a final one. Passing it is an error of the stream.
@@ -39,6 +46,8 @@ impl Default for Limits {
             priority_update_payload_bytes: 256,
             waiting_priority_updates: 128,
             concurrent_requests: 128,
+            signals: 1024,
+            signals_per_request: 64,
             unidirectional_streams: 32,
             interim_responses: 16,
         }

@@ -31,6 +31,16 @@ impl Priority {
     }
 }
 
+/// The priority of a response whose own `Priority` field says `response`: what it leaves out stays as the
+/// client said it (RFC 9218, 8). Its example: a request with `u=5, i` and a response with `u=1` give
+/// `u=1, i`.
+pub fn merge(request: Priority, response: Priority) -> Priority {
+    Priority {
+        urgency: response.urgency.or(request.urgency),
+        incremental: response.incremental.or(request.incremental),
+    }
+}
+
 /// The field is not a dictionary of structured fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a Priority field: {0} (RFC 8941, 4.2): ignore the field")]
@@ -47,7 +57,7 @@ pub fn parse_priority(field: &[u8]) -> Result<Priority, PriorityError> {
     })
 }
 
-fn bare(entry: &ListEntry) -> Option<&BareItem> {
+pub(crate) fn bare(entry: &ListEntry) -> Option<&BareItem> {
     match entry {
         ListEntry::Item(item) => Some(&item.bare_item),
         ListEntry::InnerList(_) => None,
@@ -134,6 +144,21 @@ mod tests {
     #[test]
     fn a_priority_update_is_type_length_id_and_field_9218_7_2() {
         assert_eq!(priority_update(StreamId(4), 1, true), b"\x80\x0f\x07\x00\x07\x04u=1, i");
+    }
+
+    #[test]
+    fn a_response_changes_only_what_it_names_9218_8() {
+        let merged = |request: &str, response: &str| {
+            let of = |field: &str| parse_priority(field.as_bytes()).unwrap();
+            let it = merge(of(request), of(response));
+            priority_field(it.urgency_or_default(), it.incremental_or_default())
+        };
+        assert_eq!(merged("u=5, i", "u=1"), "u=1, i");
+        assert_eq!(merged("u=5, i", ""), "u=5, i");
+        assert_eq!(merged("u=5, i", "i=?0"), "u=5");
+        assert_eq!(merged("", "i"), "i");
+        assert_eq!(merged("u=5", "u=3"), "");
+        assert_eq!(merged("u=5", "u=9, i=1"), "u=5");
     }
 
     proptest! {

@@ -1,14 +1,18 @@
 //! The HTTP/3 half of one connection: what streams mean, and what may come on which.
 
-use crate::control::{Control, Message};
+use crate::control::{Control, Message, Said};
 use crate::error::{Code, Error};
 use crate::frame::{self, put_varint};
 use crate::priority::Priority;
 use crate::qpack::{check_encoder_stream, encode_section, section_bytes};
+use crate::scheme_name::is_name;
 use crate::stream::{Context, RequestStream};
-use crate::unidirectional::{Purpose, UnidirectionalStreams, opening};
-use crate::{Event, Header, Limits, Settings, Signal, StreamId};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use crate::tree_frame::{Form, Reach, TreeFrame};
+use crate::unidirectional::{Purpose, UnidirectionalStreams, control_stream, opening};
+use crate::waiting::{MayBeOpened, WaitingSignals};
+use crate::{Event, Extension, Header, Limits, PushId, Settings, Signal, StreamId};
+use crate::{bucket_frame, priority_update};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Which end of the connection we are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,7 +33,10 @@ pub struct Session {
     control: Control,
     unidirectional: UnidirectionalStreams,
     requests: BTreeMap<StreamId, RequestStream>,
-    priorities: WaitingPriorities,
+    signals: WaitingSignals,
+    /// The first push ID that was not promised.
+    pushes_end: u64,
+    scheme_announced: bool,
     goaway_sent: Option<u64>,
     events: VecDeque<Event>,
     failure: Option<Error>,
@@ -41,12 +48,14 @@ impl Session {
     pub fn new(role: Role, settings: Settings, limits: Limits) -> Self {
         Self {
             role,
+            control: Control::new(role, settings.extensions.clone()),
             settings,
             limits,
-            control: Control::new(role),
             unidirectional: UnidirectionalStreams::default(),
             requests: BTreeMap::new(),
-            priorities: WaitingPriorities::default(),
+            signals: WaitingSignals::default(),
+            pushes_end: 0,
+            scheme_announced: false,
             goaway_sent: None,
             events: VecDeque::new(),
             failure: None,
@@ -104,7 +113,7 @@ impl Session {
     /// The stream is over on both sides: nothing of it is kept, and it is not heard of again.
     pub fn forget(&mut self, stream: StreamId) {
         self.requests.remove(&stream);
-        self.priorities.waiting.remove(&stream);
+        self.signals.take(stream);
     }
 
     /// A whole HEADERS frame, for a request, a response or trailers. Names become lowercase. An error means
@@ -129,6 +138,67 @@ impl Session {
         let mut payload = Vec::new();
         put_varint(&mut payload, id);
         frame::whole(frame::GOAWAY, &payload)
+    }
+
+    /// What a client writes to say `signal`, and on which stream (its control stream). None: this connection
+    /// cannot say it. RFC 9218 can always be said, the tree and the bucket byte once both sides offered
+    /// them ([`Settings::extensions`]); the tree in the first form, of those of [`Extension::ALL`] that are
+    /// in use, that can say it: only draft 22 says exclusive, only `TreeZeroWeight` says weight 0. What
+    /// the server would answer with an error is not said: the root, or a placeholder that it does not have.
+    pub fn signal(&self, signal: &Signal) -> Option<(StreamId, Vec<u8>)> {
+        if self.role == Role::Server {
+            return None;
+        }
+        let bytes = match *signal {
+            Signal::Extensible { stream, urgency, incremental } => {
+                priority_update(stream, urgency, incremental)
+            }
+            Signal::Bucket { stream, byte } => {
+                let revision = [Extension::BucketJanuary2019, Extension::BucketJune2019]
+                    .into_iter()
+                    .find(|it| self.in_use(*it))?;
+                frame::whole(revision.codepoint(), &bucket_frame::payload(stream, byte))
+            }
+            Signal::Depend { .. } => self.tree_frame(TreeFrame::of(signal)?)?,
+        };
+        Some((control_stream(self.role), bytes))
+    }
+
+    /// The same signal of the tree as the first frame of the request stream that it is about, before HEADERS:
+    /// the "current stream" of draft 20. None: this connection cannot say it there.
+    pub fn signal_on_request(&self, signal: &Signal) -> Option<Vec<u8>> {
+        if self.role == Role::Server {
+            return None;
+        }
+        self.tree_frame(TreeFrame::of(signal)?.on_its_stream()?)
+    }
+
+    /// What a server writes, and on which stream (its control stream), to say which scheme it prefers on this
+    /// connection. None: not now or never: the client did not offer [`Extension::SchemeAnnouncement`] (its
+    /// settings may be still to come), we did not, a scheme was announced already, or `name` is no scheme's
+    /// name (1 to 64 letters, digits and `+-_.:@`).
+    pub fn announce_scheme(&mut self, name: &str) -> Option<(StreamId, Vec<u8>)> {
+        let may = self.role == Role::Server
+            && self.in_use(Extension::SchemeAnnouncement)
+            && !self.scheme_announced
+            && is_name(name);
+        may.then(|| {
+            self.scheme_announced = true;
+            let codepoint = Extension::SchemeAnnouncement.codepoint();
+            (control_stream(self.role), frame::whole(codepoint, name.as_bytes()))
+        })
+    }
+
+    /// Whether both sides offered `extension`: false until the peer's settings came. Of the two revisions of
+    /// the bucket byte at most one is in use; it says how to read [`Signal::Bucket`].
+    pub fn in_use(&self, extension: Extension) -> bool {
+        self.control.in_use().contains(&extension)
+    }
+
+    /// We promised a push (as a server): from now on the client may signal about it. Push IDs count up
+    /// from 0, so that those before it were promised too.
+    pub fn promised(&mut self, PushId(push): PushId) {
+        self.pushes_end = self.pushes_end.max(push.saturating_add(1));
     }
 
     /// The peer's settings, once they came.
@@ -161,11 +231,14 @@ impl Session {
     fn receive_request(&mut self, stream: StreamId, bytes: &[u8], fin: bool) -> Result<(), Error> {
         self.saw_request(stream);
         let field_section_bytes = self.field_section_bytes();
-        let mut overtaking = self.priorities.waiting.remove(&stream);
+        let mut overtaking = self.signals.take(stream);
+        let reach = self.reach();
         let mut context = Context {
             limits: &self.limits,
             field_section_bytes,
             events: &mut self.events,
+            in_use: self.control.in_use(),
+            reach,
             overtaking: &mut overtaking,
         };
         let role = self.role;
@@ -173,14 +246,14 @@ impl Session {
             self.requests.entry(stream).or_insert_with(|| RequestStream::new(stream, role));
         let outcome = request.receive(bytes, fin, &mut context);
         if let Some(event) = overtaking.filter(|_| request.awaits_header()) {
-            self.priorities.waiting.insert(stream, event);
+            self.signals.put_back(stream, event);
         }
         outcome
     }
 
     fn reset_request(&mut self, stream: StreamId, code: u64) {
         self.saw_request(stream);
-        self.priorities.waiting.remove(&stream);
+        self.signals.take(stream);
         let role = self.role;
         let request =
             self.requests.entry(stream).or_insert_with(|| RequestStream::new(stream, role));
@@ -191,7 +264,7 @@ impl Session {
 
     fn saw_request(&mut self, stream: StreamId) {
         if self.role == Role::Server && !self.requests.contains_key(&stream) {
-            self.priorities.saw_request(stream, self.limits.concurrent_requests);
+            self.signals.saw_request(stream, self.limits.concurrent_requests);
         }
     }
 
@@ -223,34 +296,68 @@ impl Session {
             match message {
                 Message::Settings(settings) => self.events.push_back(Event::Settings(settings)),
                 Message::GoAway(id) => self.events.push_back(Event::GoAway { id }),
-                Message::PriorityUpdate(stream, priority) => {
-                    self.take_priority(stream, priority)?;
+                Message::PreferredScheme(name) => {
+                    self.events.push_back(Event::PreferredScheme(name));
                 }
+                Message::Said(said) => self.take_signal(said)?,
             }
         }
         Ok(())
     }
 
-    /// The rules for a server (RFC 9218, 7.2): what can never be opened is an error, what is not opened yet
-    /// waits, what is closed is ignored.
-    fn take_priority(&mut self, stream: StreamId, priority: Priority) -> Result<(), Error> {
-        let event = Event::Priority(Signal::Extensible {
-            stream,
+    fn take_signal(&mut self, said: Said) -> Result<(), Error> {
+        self.signals.spend(&self.limits)?;
+        match said {
+            Said::Priority(stream, priority) => self.place(Signal::Extensible {
+                stream,
+                urgency: priority.urgency_or_default(),
+                incremental: priority.incremental_or_default(),
+            }),
+            Said::PushPriority(push, priority) => self.place_push(push, priority),
+            Said::Tree(frame) => {
+                frame.on_control(self.reach())?.map_or(Ok(()), |signal| self.place(signal))
+            }
+            Said::Bucket(stream, byte) => self.place(Signal::Bucket { stream, byte }),
+        }
+    }
+
+    fn place_push(&mut self, push: u64, priority: Priority) -> Result<(), Error> {
+        if push >= self.reach().pushes {
+            return Err(Error::connection(
+                Code::Id,
+                "PRIORITY_UPDATE of a push that was never promised (RFC 9218, 7.2)",
+            ));
+        }
+        self.events.push_back(Event::PushPriority {
+            push: PushId(push),
             urgency: priority.urgency_or_default(),
             incremental: priority.incremental_or_default(),
         });
-        let may_be_opened = self.priorities.may_be_opened(stream, self.limits.concurrent_requests);
+        Ok(())
+    }
+
+    /// The rules for a server (RFC 9218, 7.2), for every kind of signal: what can never be opened is an error,
+    /// what is not opened yet waits, what is closed is ignored.
+    fn place(&mut self, signal: Signal) -> Result<(), Error> {
+        let event = Event::Priority(signal);
+        let Some(stream) = signal.stream() else {
+            self.events.push_back(event);
+            return Ok(());
+        };
+        let may_be_opened = self.signals.may_be_opened(stream, self.limits.concurrent_requests);
         match self.requests.get(&stream) {
             Some(request) if request.header_seen() => self.events.push_back(event),
-            Some(request) if request.awaits_header() => self.wait(stream, event),
+            Some(request) if request.awaits_header() => {
+                self.signals.keep(stream, event, &self.limits);
+            }
             Some(_) => {}
             None => match may_be_opened {
-                MayBeOpened::Yes => self.wait(stream, event),
+                MayBeOpened::Yes => self.signals.keep(stream, event, &self.limits),
                 MayBeOpened::NoMore => {}
                 MayBeOpened::Never => {
                     return Err(Error::connection(
                         Code::Id,
-                        "PRIORITY_UPDATE of a request beyond the stream limit (RFC 9218, 7.2)",
+                        "a priority signal of a request beyond the stream limit (RFC 9218, 7.2)",
                     ));
                 }
             },
@@ -258,58 +365,29 @@ impl Session {
         Ok(())
     }
 
-    /// Keeps the latest update of each stream, within the limit.
-    fn wait(&mut self, stream: StreamId, event: Event) {
-        let waiting = &mut self.priorities.waiting;
-        if waiting.contains_key(&stream) || waiting.len() < self.limits.waiting_priority_updates {
-            waiting.insert(stream, event);
+    /// What a client may name in a signal.
+    fn reach(&self) -> Reach {
+        Reach {
+            streams: self.signals.streams_end(self.limits.concurrent_requests),
+            pushes: self.pushes_end.min(self.control.push_ids_end()),
+            placeholders: self.settings.placeholders,
         }
+    }
+
+    /// A frame of the tree in the first form in use that can say it.
+    fn tree_frame(&self, frame: TreeFrame) -> Option<Vec<u8>> {
+        let announced = self.peer_settings()?.placeholders;
+        if frame.placeholder().is_some_and(|id| id >= announced) {
+            return None;
+        }
+        Extension::ALL.into_iter().filter(|it| self.in_use(*it)).find_map(|extension| {
+            let payload = frame.to_payload(Form::of(extension)?)?;
+            Some(frame::whole(extension.codepoint(), &payload))
+        })
     }
 }
 
 enum Direction {
     Request,
     Unidirectional,
-}
-
-/// Priority updates that overtook their requests, and which requests may still come.
-#[derive(Debug, Default)]
-struct WaitingPriorities {
-    waiting: BTreeMap<StreamId, Event>,
-    /// The first stream ID above every request seen.
-    next_request: u64,
-    /// Requests below it that were not seen: QUIC opens them with the higher one (RFC 9000, 3.2).
-    unseen: BTreeSet<u64>,
-}
-
-enum MayBeOpened {
-    Yes,
-    NoMore,
-    Never,
-}
-
-impl WaitingPriorities {
-    /// A request stream is there for the first time. Of a gap below it no more is kept than can be open.
-    fn saw_request(&mut self, StreamId(id): StreamId, concurrent_requests: u64) {
-        self.unseen.remove(&id);
-        if id < self.next_request {
-            return;
-        }
-        let gap_start =
-            self.next_request.max(id.saturating_sub(concurrent_requests.saturating_mul(4)));
-        self.unseen.extend((gap_start..id).step_by(4));
-        while self.unseen.len() as u64 > concurrent_requests {
-            self.unseen.pop_first();
-        }
-        self.next_request = id.saturating_add(4);
-    }
-
-    fn may_be_opened(&self, StreamId(id): StreamId, concurrent_requests: u64) -> MayBeOpened {
-        let limit = self.next_request.saturating_add(concurrent_requests.saturating_mul(4));
-        match id {
-            _ if id >= limit => MayBeOpened::Never,
-            _ if id >= self.next_request || self.unseen.contains(&id) => MayBeOpened::Yes,
-            _ => MayBeOpened::NoMore,
-        }
-    }
 }

@@ -1,8 +1,11 @@
 //! The SETTINGS frame (RFC 9114, 7.2.4).
 
+use crate::Extension;
 use crate::error::{Code, Error};
+use crate::extensions::NUM_PLACEHOLDERS;
 use crate::frame::{self, put_varint};
 use octets::Octets;
+use std::collections::BTreeSet;
 
 const QPACK_MAX_TABLE_CAPACITY: u64 = 0x01;
 const MAX_FIELD_SECTION_SIZE: u64 = 0x06;
@@ -22,6 +25,11 @@ pub struct Settings {
     pub qpack_blocked_streams: u64,
     /// The largest field section the sender takes, in bytes as RFC 9114, 4.2.2 counts them; none: no limit.
     pub max_field_section_size: Option<u64>,
+    /// The extensions the sender understands, none by default; each is used only if both sides offer it.
+    pub extensions: BTreeSet<Extension>,
+    /// From a server: placeholders of the dependency tree that a client may name, from 0 to one less. The
+    /// schemes of the paper need at most 8.
+    pub placeholders: u64,
     /// Identifier and value of all others, as they came.
     pub unknown: Vec<(u64, u64)>,
 }
@@ -32,6 +40,8 @@ impl Default for Settings {
             qpack_max_table_capacity: 0,
             qpack_blocked_streams: 0,
             max_field_section_size: Some(64 * 1024),
+            extensions: BTreeSet::new(),
+            placeholders: 0,
             unknown: Vec::new(),
         }
     }
@@ -43,8 +53,14 @@ impl Settings {
     pub(crate) fn to_frame(&self) -> Vec<u8> {
         let mut payload = Vec::new();
         let size = self.max_field_section_size.map(|bytes| (MAX_FIELD_SECTION_SIZE, bytes));
-        for (identifier, value) in
-            size.into_iter().chain(self.unknown.iter().copied()).chain([(GREASE, 0)])
+        let placeholders = (self.placeholders > 0).then_some((NUM_PLACEHOLDERS, self.placeholders));
+        let extensions = self.extensions.iter().map(|it| (it.codepoint(), 1));
+        for (identifier, value) in size
+            .into_iter()
+            .chain(extensions)
+            .chain(placeholders)
+            .chain(self.unknown.iter().copied())
+            .chain([(GREASE, 0)])
         {
             put_varint(&mut payload, identifier);
             put_varint(&mut payload, value);
@@ -81,13 +97,32 @@ impl Settings {
             QPACK_MAX_TABLE_CAPACITY => self.qpack_max_table_capacity = value,
             QPACK_BLOCKED_STREAMS => self.qpack_blocked_streams = value,
             MAX_FIELD_SECTION_SIZE => self.max_field_section_size = Some(value),
+            NUM_PLACEHOLDERS => self.placeholders = value,
             _ if RESERVED.contains(&identifier) => {
                 return Err(Error::connection(
                     Code::Settings,
                     "a setting of HTTP/2 (RFC 9114, 7.2.4.1)",
                 ));
             }
-            _ => self.unknown.push((identifier, value)),
+            _ => return self.set_unknown_or_extension(identifier, value),
+        }
+        Ok(())
+    }
+
+    /// An extension is understood (1) or not (0), as in RFC 9220, 3 and RFC 9297, 2.1.1.
+    fn set_unknown_or_extension(&mut self, identifier: u64, value: u64) -> Result<(), Error> {
+        match (Extension::of(identifier), value) {
+            (None, _) => self.unknown.push((identifier, value)),
+            (Some(_), 0) => {}
+            (Some(extension), 1) => {
+                self.extensions.insert(extension);
+            }
+            (Some(_), _) => {
+                return Err(Error::connection(
+                    Code::Settings,
+                    "a setting of an extension is neither 0 nor 1 (utmost)",
+                ));
+            }
         }
         Ok(())
     }
@@ -144,14 +179,30 @@ mod tests {
         assert_eq!(Settings::parse(&frame[2..]).unwrap().qpack_max_table_capacity, 0);
     }
 
+    #[test]
+    fn an_extension_is_offered_with_1_and_nothing_else() {
+        let setting = |value| {
+            let mut payload = Vec::new();
+            put_varint(&mut payload, Extension::TreeDraft22.codepoint());
+            payload.push(value);
+            Settings::parse(&payload)
+        };
+        assert_eq!(setting(1).unwrap().extensions, [Extension::TreeDraft22].into());
+        assert_eq!(setting(0).unwrap().extensions, [].into());
+        assert_eq!(setting(0).unwrap().unknown, []);
+        assert_eq!(setting(2).unwrap_err().kind(), Code::Settings);
+    }
+
     proptest! {
         #[test]
         fn settings_come_back_as_sent(
             size in proptest::option::of(0u64..1 << 62),
+            extensions in proptest::sample::subsequence(Extension::ALL.to_vec(), 0..=6),
+            placeholders in 0u64..1 << 62,
             unknown in proptest::collection::btree_map(0x40u64..1 << 62, 0u64..1 << 62, 0..4),
         ) {
             let unknown: Vec<_> = unknown.into_iter().filter(|(identifier, _)| *identifier != GREASE).collect();
-            let sent = Settings { max_field_section_size: size, unknown, ..Settings::default() };
+            let sent = Settings { max_field_section_size: size, extensions: extensions.into_iter().collect(), placeholders, unknown, ..Settings::default() };
             let mut read = Settings::parse(&sent.to_frame()[payload_start(&sent.to_frame())..]).unwrap();
             prop_assert_eq!(read.unknown.pop(), Some((GREASE, 0)));
             prop_assert_eq!(read, sent);

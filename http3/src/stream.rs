@@ -5,8 +5,9 @@ use crate::error::{Code, Error};
 use crate::frame::{FrameKind, FrameReader, Piece, Treatment, frame_bytes};
 use crate::headers::{check_request, check_response, check_trailers, malformed};
 use crate::qpack::decode_section;
-use crate::{Event, Limits, Role, StreamId};
-use std::collections::VecDeque;
+use crate::tree_frame::{Form, Reach, TreeFrame};
+use crate::{Event, Extension, Limits, Role, StreamId};
+use std::collections::{BTreeSet, VecDeque};
 
 /// The part of the session a stream works with.
 pub(crate) struct Context<'a> {
@@ -14,7 +15,10 @@ pub(crate) struct Context<'a> {
     /// The largest decoded field section.
     pub(crate) field_section_bytes: u64,
     pub(crate) events: &'a mut VecDeque<Event>,
-    /// A `PRIORITY_UPDATE` that overtook this request: follows its `Headers` event.
+    /// The extensions that both sides offered.
+    pub(crate) in_use: &'a BTreeSet<Extension>,
+    pub(crate) reach: Reach,
+    /// A priority signal that overtook this request: follows its `Headers` event.
     pub(crate) overtaking: &'a mut Option<Event>,
 }
 
@@ -45,6 +49,8 @@ struct Incoming {
     stream: StreamId,
     role: Role,
     phase: Phase,
+    /// A frame of a known type came.
+    begun: bool,
     header_seen: bool,
     /// Bytes of the HEADERS frames so far, trailers included.
     headers_frame_bytes: u64,
@@ -60,6 +66,7 @@ impl RequestStream {
             stream,
             role,
             phase: Phase::Header,
+            begun: false,
             header_seen: false,
             headers_frame_bytes: 0,
             interim_responses: 0,
@@ -119,10 +126,12 @@ impl RequestStream {
             return Ok(());
         }
         loop {
-            let piece = reader.next(&mut bytes, &mut |kind, length| {
-                message.admit(kind, length, context.limits)
-            })?;
+            let piece = reader
+                .next(&mut bytes, &mut |kind, length| message.admit(kind, length, context))?;
             match piece {
+                Some(Piece::Whole(FrameKind::Extension(extension), payload)) => {
+                    message.take_tree_frame(extension, &payload, context)?;
+                }
                 Some(Piece::Whole(_, section)) => message.take_section(&section, context)?,
                 Some(Piece::Part(bytes)) => {
                     context.events.push_back(Event::Data { stream: message.stream, bytes });
@@ -142,12 +151,26 @@ impl RequestStream {
 
 impl Incoming {
     /// What may come now (RFC 9114, 4.1 and 7.2).
-    fn admit(&mut self, kind: FrameKind, length: u64, limits: &Limits) -> Result<Treatment, Error> {
-        let unexpected = |reason| Err(Error::connection(Code::FrameUnexpected, reason));
+    fn admit(
+        &mut self,
+        kind: FrameKind,
+        length: u64,
+        context: &Context<'_>,
+    ) -> Result<Treatment, Error> {
+        match kind {
+            FrameKind::Unknown => return Ok(Treatment::Skip),
+            FrameKind::Extension(it) if !context.in_use.contains(&it) => {
+                return Ok(Treatment::Skip);
+            }
+            _ => {}
+        }
+        let is_first = !std::mem::replace(&mut self.begun, true);
         match (kind, self.phase) {
-            (FrameKind::Unknown, _) => Ok(Treatment::Skip),
+            (FrameKind::Extension(extension), _) => {
+                self.admit_extension(extension, length, is_first)
+            }
             (FrameKind::Headers, Phase::Header | Phase::Content)
-                if length <= limits.headers_payload_bytes =>
+                if length <= context.limits.headers_payload_bytes =>
             {
                 Ok(Treatment::Keep)
             }
@@ -170,6 +193,43 @@ impl Incoming {
             (FrameKind::ReservedHttp2, _) => unexpected("a frame of HTTP/2 (RFC 9114, 7.2.8)"),
             _ => unexpected("a frame of the control stream on a request stream (RFC 9114, 7.2)"),
         }
+    }
+
+    /// Of our extensions only the tree of draft 20 is at home here, as a request's first frame.
+    fn admit_extension(
+        &mut self,
+        extension: Extension,
+        length: u64,
+        is_first: bool,
+    ) -> Result<Treatment, Error> {
+        let may_begin_a_request =
+            matches!(extension, Extension::TreeDraft20 | Extension::TreeZeroWeight);
+        match self.role {
+            Role::Client => unexpected("an extension's frame on a response (utmost)"),
+            Role::Server if !may_begin_a_request => {
+                unexpected("a frame of the control stream on a request stream (utmost)")
+            }
+            Role::Server if !is_first => {
+                unexpected("PRIORITY after another frame of its request (draft-ietf-quic-http-20)")
+            }
+            Role::Server => extension.admit(length),
+        }
+    }
+
+    /// A signal that came on the control stream before is the later word (draft-ietf-quic-http-20).
+    fn take_tree_frame(
+        &mut self,
+        extension: Extension,
+        payload: &[u8],
+        context: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        let Some(form) = Form::of(extension) else { return Ok(()) };
+        let frame = TreeFrame::parse(form, payload)?;
+        let signal = frame.on_request(self.stream, context.reach)?;
+        if context.overtaking.is_none() {
+            *context.overtaking = signal.map(Event::Priority);
+        }
+        Ok(())
     }
 
     /// More content than announced is known at its frame's header (RFC 9114, 4.1.2).
@@ -256,4 +316,8 @@ impl Incoming {
     fn may_be_bodiless(&self) -> bool {
         self.role == Role::Client && self.content_bytes == 0
     }
+}
+
+fn unexpected(reason: &'static str) -> Result<Treatment, Error> {
+    Err(Error::connection(Code::FrameUnexpected, reason))
 }

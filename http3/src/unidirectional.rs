@@ -114,12 +114,17 @@ fn same_type(one: &Purpose, other: &Purpose) -> bool {
     std::mem::discriminant(one) == std::mem::discriminant(other)
 }
 
+/// Our own control stream.
+pub(crate) fn control_stream(role: Role) -> StreamId {
+    match role {
+        Role::Client => StreamId(2),
+        Role::Server => StreamId(3),
+    }
+}
+
 /// The first bytes of our own three streams, in the order of their IDs.
 pub(crate) fn opening(role: Role, settings: &Settings) -> Vec<(StreamId, Vec<u8>)> {
-    let first = match role {
-        Role::Client => 2,
-        Role::Server => 3,
-    };
+    let StreamId(first) = control_stream(role);
     let types = [CONTROL, QPACK_ENCODER, QPACK_DECODER];
     let mut streams: Vec<(StreamId, Vec<u8>)> = (0u64..)
         .zip(types)

@@ -14,8 +14,14 @@ use std::sync::Arc;
 /// Ticks after which a load is given up: a page of 14 GB.
 const TICKS_MAX: u64 = 10_000_000;
 
-/// Loads `page` once.
-pub fn load(page: &Arc<Page>, scheme: &Scheme, network: &Network, send_buffer_bytes: u64) -> Load {
+/// Loads `page` once; `seed` decides about jitter, where the network has it.
+pub fn load(
+    page: &Arc<Page>,
+    scheme: &Scheme,
+    network: &Network,
+    send_buffer_bytes: u64,
+    _seed: u64,
+) -> Load {
     let mut ideal = Ideal::new(page, scheme, network, send_buffer_bytes);
     for tick in 0..TICKS_MAX {
         let now_us = ideal.tick_at_us(tick);
@@ -32,7 +38,8 @@ pub fn load(page: &Arc<Page>, scheme: &Scheme, network: &Network, send_buffer_by
 struct Ideal<'a> {
     page: &'a Arc<Page>,
     tick_us: f64,
-    delay_us: u64,
+    up_us: u64,
+    down_us: u64,
     playback: Playback,
     /// Requests on their way: when they arrive, and the resource.
     up: VecDeque<(u64, usize)>,
@@ -68,7 +75,8 @@ impl<'a> Ideal<'a> {
         Self {
             page,
             tick_us: network.tick_us(),
-            delay_us: micros(network.delay_ms),
+            up_us: micros(network.up.delay_ms),
+            down_us: micros(network.down.delay_ms),
             playback,
             up: VecDeque::new(),
             down: VecDeque::new(),
@@ -121,7 +129,7 @@ impl<'a> Ideal<'a> {
             stream_bytes: Some(known.bytes),
         });
         self.streams.push(resource);
-        self.up.push_back((now_us + self.delay_us, self.streams.len() - 1));
+        self.up.push_back((now_us + self.up_us, self.streams.len() - 1));
     }
 
     fn arrive(&mut self, frame: StreamFrame) {
@@ -156,7 +164,7 @@ impl<'a> Ideal<'a> {
         let Some((stream, run)) = self.buffer.front(|_| false) else { return };
         let bytes = run.min(PACKET_BYTES);
         self.buffer.pop(stream, bytes);
-        let time_us = self.tick_at_us(tick + 1) + self.delay_us;
+        let time_us = self.tick_at_us(tick + 1) + self.down_us;
         let Some(response) = self.responses.get_mut(&stream) else { return };
         // An empty body takes a packet too: on the wire its header does.
         self.down.push_back(StreamFrame {

@@ -1,14 +1,16 @@
 //! Engines, networks and studies: a page loaded under a scheme, on a network, many times.
 //!
-//! [`ideal`] loads a page without a transport, [`wire`] with the real server and client over UDP sockets.
-//! Both give a [`Load`], whose timeline is all that metrics are computed from. A [`study`] is every page
+//! [`ideal`] loads a page without a transport, [`stack`] with the real cores of server and client through
+//! [`link`]s in virtual time, [`wire`] with the real programs over UDP sockets. All give a [`Load`], whose timeline is all that metrics are computed from. A [`study`] is every page
 //! under every scheme; [`scenario`] is pure scheduling without a page.
 
 pub mod bounds;
 pub mod ideal;
+pub mod link;
 pub mod network;
 pub mod provenance;
 pub mod scenario;
+pub mod stack;
 pub mod study;
 pub mod wire;
 

@@ -1,47 +1,59 @@
-//! Networks by name: the rate and the delay of a link.
+//! Networks by name: what each direction does to datagrams.
+//!
+//! A network file has a key for each thing a link does; `[down]` and `[up]` override them for one
+//! direction. `server_pace = true` says that the server, not the link, sets the pace, as the paper's did:
+//! one packet of 1400 stream bytes in the time that `rate` gives it.
 
-use serde::{Deserialize, Serialize};
+mod file;
+
+use crate::link::{Profile, Queue, Rate};
+use serde::Serialize;
+use server::Pace;
 use std::path::Path;
+use std::time::Duration;
 
 /// A network, resolved.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Network {
     /// Its name, or the file that it was read from.
     pub name: String,
-    /// Bits of stream data a second.
-    pub rate: f64,
-    /// One way, in milliseconds.
-    pub delay_ms: f64,
+    /// The server sends one packet of 1400 stream bytes each [`Network::tick_us`]; the links do not.
+    pub server_pace: bool,
+    /// Server to client.
+    pub down: Profile,
+    /// Client to server.
+    pub up: Profile,
 }
 
-/// Stream bytes of one packet.
+/// Stream bytes of one packet, where the server paces, and on the engine `ideal`.
 pub const PACKET_BYTES: u64 = 1400;
 
-const BUILT_IN: [(&str, &str); 4] = [
-    ("paper", include_str!("../networks/paper.toml")),
-    ("2g", include_str!("../networks/2g.toml")),
-    ("3g", include_str!("../networks/3g.toml")),
-    ("cable", include_str!("../networks/cable.toml")),
-];
-
-/// A network file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Profile {
-    #[serde(rename = "about")]
-    _about: Option<String>,
-    rate: f64,
-    #[serde(default)]
-    delay_ms: f64,
-    #[serde(rename = "queue")]
-    _queue: Option<Queue>,
+/// A macro, so that a name is written once.
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../networks/", $name, ".toml")))),*]
+    };
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Queue {
-    Unlimited,
-}
+const BUILT_IN: [(&str, &str); 17] = built_in!(
+    "paper",
+    "paper-jitter",
+    "2g",
+    "3g",
+    "3g-lossy",
+    "lte",
+    "lte-lossy",
+    "cable",
+    "cable-lossy",
+    "satellite",
+    "satellite-lossy",
+    "loopback",
+    "interop",
+    "interop-longrtt",
+    "interop-droprate",
+    "interop-corruptrate",
+    "interop-blackhole",
+);
 
 /// A network that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -72,78 +84,189 @@ pub enum NetworkError {
         /// Place and cause.
         cause: String,
     },
+    /// The engine `ideal` has no transport to repair what the network does.
+    #[error(
+        "network `{name}`: {what}; engine ideal knows only rate, delay and jitter: use --engine stack"
+    )]
+    NotIdeal {
+        /// The network.
+        name: String,
+        /// What it does beyond rate, delay and jitter.
+        what: &'static str,
+    },
 }
 
 impl Network {
     /// A built-in network by its name, or a file.
     pub fn find(argument: &str) -> Result<Self, NetworkError> {
         if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == argument) {
-            return Self::parse(name, text);
+            return file::parse(name, text);
         }
         let is_file = argument.contains('/')
             || Path::new(argument).extension().is_some_and(|it| it == "toml");
         if !is_file {
-            let known = BUILT_IN.map(|(name, _)| name).join(", ");
+            let known = Self::names().join(", ");
             return Err(NetworkError::Unknown { name: argument.to_owned(), known });
         }
         let text = std::fs::read_to_string(argument)
             .map_err(|source| NetworkError::Unreadable { file: argument.to_owned(), source })?;
-        Self::parse(argument, &text)
+        file::parse(argument, &text)
     }
 
-    /// Microseconds that one packet takes.
+    /// The names of the built-in networks.
+    pub fn names() -> [&'static str; BUILT_IN.len()] {
+        BUILT_IN.map(|(name, _)| name)
+    }
+
+    /// Microseconds that one packet of [`PACKET_BYTES`] stream bytes takes on the way down.
     pub fn tick_us(&self) -> f64 {
-        PACKET_BYTES as f64 * 8.0 * 1e6 / self.rate
+        PACKET_BYTES as f64 * 8.0 * 1e6 / self.down.rate.mean()
     }
 
-    fn parse(name: &str, text: &str) -> Result<Self, NetworkError> {
-        let malformed = |cause: String| NetworkError::Malformed { file: name.to_owned(), cause };
-        let profile: Profile = toml::from_str(text).map_err(|error| {
-            let line = server::line_of(&error, text);
-            malformed(format!("line {line}: {}", error.message()))
-        })?;
-        if !(1e3..=1e11).contains(&profile.rate) {
-            return Err(malformed(format!(
-                "rate = {}: bits a second, from 1e3 to 1e11",
-                profile.rate
-            )));
+    /// The server's pace, where it is the server that paces.
+    pub fn pace(&self) -> Option<Pace> {
+        self.server_pace.then(|| Pace {
+            packet_bytes: usize::try_from(PACKET_BYTES).unwrap_or(0),
+            interval: Duration::from_secs_f64(self.tick_us() / 1e6),
+        })
+    }
+
+    /// Both directions, down and up, for a server that keeps [`Network::pace`].
+    pub fn profiles(&self) -> (Profile, Profile) {
+        let unhurried = |it: &Profile| {
+            let rate = Rate::Constant(f64::INFINITY);
+            if self.server_pace { Profile { rate, ..it.clone() } } else { it.clone() }
+        };
+        (unhurried(&self.down), unhurried(&self.up))
+    }
+
+    /// Refuses what the engine `ideal` cannot honour. A queue never forms there: one packet leaves a tick.
+    pub fn check_ideal(&self) -> Result<(), NetworkError> {
+        let down = beyond_ideal(&self.down);
+        let up = beyond_ideal(&self.up).or(self.up.jitter.map(|_| "jitter on the way up"));
+        match down.or(up) {
+            None => Ok(()),
+            Some(what) => Err(NetworkError::NotIdeal { name: self.name.clone(), what }),
         }
-        if !(0.0..=60_000.0).contains(&profile.delay_ms) {
-            return Err(malformed(format!("delay_ms = {}: from 0 to 60000", profile.delay_ms)));
-        }
-        Ok(Self { name: name.to_owned(), rate: profile.rate, delay_ms: profile.delay_ms })
+    }
+}
+
+fn beyond_ideal(profile: &Profile) -> Option<&'static str> {
+    let beyond = [
+        (matches!(profile.rate, Rate::Trace(_)), "a rate that changes"),
+        (profile.loss.is_some(), "loss"),
+        (profile.reorder.is_some(), "reordering"),
+        (profile.duplicate > 0.0, "duplicates"),
+        (profile.corrupt > 0.0, "corruption"),
+        (profile.blackhole.is_some(), "a blackhole"),
+        (profile.ecn.is_some(), "ECN marks"),
+        (!profile.drops.is_empty(), "drops"),
+    ];
+    beyond.into_iter().find(|(has, _)| *has).map(|(_, what)| what)
+}
+
+/// A queue in words, for reports.
+pub fn queue_text(queue: Queue) -> String {
+    match queue {
+        Queue::Unlimited => "unlimited".to_owned(),
+        Queue::Bytes(bytes) => format!("{bytes} bytes"),
+        Queue::Packets(packets) => format!("{packets} packets"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::Loss;
+
+    fn refusal(text: &str) -> String {
+        file::parse("x.toml", text).expect_err(text).to_string()
+    }
 
     #[test]
     fn a_packet_of_the_papers_network_takes_ten_milliseconds() {
         let network = Network::find("paper").expect("built in");
         assert!((network.tick_us() - 10_000.0).abs() < 1e-9);
-        for (name, _) in BUILT_IN {
-            assert!(Network::find(name).is_ok(), "{name}");
+        assert_eq!(network.pace(), Some(Pace::PAPER));
+        for name in Network::names() {
+            let network = Network::find(name).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(network.name, name);
         }
     }
 
     #[test]
     fn a_bad_network_is_refused_by_file_line_and_cause() {
         let cases = [
-            ("rate = 1e6\nloss = 0.1", "x.toml: line 2: unknown field `loss`"),
-            ("rate = 0", "x.toml: rate = 0: bits a second"),
-            ("delay_ms = 1", "x.toml: line 1: missing field `rate`"),
+            ("rate = 1e6\nqueue = \"unlimited\"\nlos = 0.1", "x.toml: line 3: unknown field `los`"),
+            (
+                "rate = 1e6\nqueue = \"unlimited\"\n[down]\nlos = 0.1",
+                "x.toml: line 4: unknown field `los`",
+            ),
+            ("rate = 0\nqueue = \"unlimited\"", "x.toml: down: rate = 0: bits a second"),
+            ("delay_ms = 1\nqueue = \"unlimited\"", "x.toml: down: no `rate`"),
+            ("rate = 1e6", "x.toml: down: no `queue`"),
+            ("rate = 1e6\nqueue = \"unlimited\"\nloss = 1.5", "x.toml: down: loss = 1.5: a share"),
+            (
+                "rate = 1e6\nqueue = \"unlimited\"\nloss = { bda = 1 }",
+                "x.toml: line 3: loss: a share as 0.01",
+            ),
+            ("rate = 1e6\nqueue = { bytes = 10 }", "x.toml: down: queue.bytes = 10: room for"),
+            (
+                "rate = 1e6\nqueue = \"unlimited\"\n[up]\nduplicate = -1",
+                "x.toml: up: duplicate = -1",
+            ),
+            ("rate = \"nosuch.trace\"\nqueue = \"unlimited\"", "x.toml: rate: nosuch.trace: "),
+            ("rate = 1e6\nqueue = \"unlimited\"\n[up.down]\nrate = 1e6", "x.toml: [up] holds"),
+            (
+                "rate = 1e6\nqueue = \"unlimited\"\n[up]\ndelay_ms = nan",
+                "x.toml: up: delay_ms = NaN",
+            ),
+            (
+                "rate = 1e6\nqueue = \"unlimited\"\nblackhole = { windows_ms = [[5, 1]] }",
+                "x.toml: down: blackhole.windows_ms = [5, 1]",
+            ),
         ];
         for (text, expected) in cases {
-            let message = Network::parse("x.toml", text).expect_err(text).to_string();
+            let message = refusal(text);
             assert!(message.starts_with(expected), "{message}");
         }
-        assert!(
-            Network::find("4g")
-                .expect_err("unknown")
-                .to_string()
-                .contains("there are paper, 2g, 3g, cable")
-        );
+        let message = Network::find("4g").expect_err("unknown").to_string();
+        assert!(message.contains("there are paper, paper-jitter, 2g, 3g"), "{message}");
+    }
+
+    #[test]
+    fn a_direction_overrides_what_holds_for_both() {
+        let text = "rate = 1e6\ndelay_ms = 5\nqueue = { packets = 9 }\nloss = 0.1\n[up]\nrate = 5e5\nloss = 0";
+        let network = file::parse("x.toml", text).expect("a network");
+        assert_eq!(network.down.loss, Some(Loss::Independent(0.1)));
+        assert_eq!((network.up.loss, network.up.delay_ms), (Some(Loss::Independent(0.0)), 5.0));
+        assert_eq!((network.down.rate.mean(), network.up.rate.mean()), (1e6, 5e5));
+        assert_eq!(network.up.queue, Queue::Packets(9));
+    }
+
+    #[test]
+    fn ideal_refuses_what_it_cannot_honour_by_name() {
+        let check = |name: &str| Network::find(name).expect("built in").check_ideal();
+        for name in ["paper", "paper-jitter", "2g", "3g", "cable"] {
+            assert!(check(name).is_ok(), "{name}");
+        }
+        let message = check("cable-lossy").expect_err("loss").to_string();
+        assert!(message.starts_with("network `cable-lossy`: loss; engine ideal"), "{message}");
+    }
+
+    #[test]
+    fn a_trace_is_read_from_beside_the_network() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).expect("written")
+        };
+        write("steady.trace", "1\n");
+        write("empty.trace", "");
+        write("good.toml", "rate = \"steady.trace\"\nqueue = \"unlimited\"");
+        write("bad.toml", "rate = \"empty.trace\"\nqueue = \"unlimited\"");
+        let find = |name: &str| Network::find(&folder.path().join(name).display().to_string());
+        assert!((find("good.toml").expect("a network").down.rate.mean() - 12e6).abs() < 1.0);
+        let message = find("bad.toml").expect_err("empty").to_string();
+        assert!(message.contains("empty.trace: an empty trace"), "{message}");
     }
 }

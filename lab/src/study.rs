@@ -7,16 +7,17 @@ mod summary;
 pub use run::{Indices, ResourceTimes, RunRecord};
 pub use summary::{Speedups, SummaryRow, summarise};
 
-use crate::network::Network;
+use crate::network::{Network, NetworkError};
+use crate::stack::StackError;
 use crate::wire::WireError;
-use crate::{Load, ideal, wire};
+use crate::{Load, ideal, stack, wire};
 use corpus::Page;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::Scheme;
 use serde::Serialize;
 use serde_json::{Value, json};
-use server::{CongestionControl, Options, Pace};
-use std::path::{Path, PathBuf};
+use server::{CongestionControl, Identity, Options, TlsError};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The format of a study's JSON.
@@ -27,6 +28,8 @@ pub const FORMAT: &str = "utmost-study/1";
 pub enum Engine {
     /// No transport, one packet a tick.
     Ideal,
+    /// The real cores through the lab's links, in virtual time.
+    Stack,
     /// The real programs over UDP sockets.
     Wire,
 }
@@ -36,6 +39,7 @@ impl Engine {
     pub fn name(self) -> &'static str {
         match self {
             Self::Ideal => "ideal",
+            Self::Stack => "stack",
             Self::Wire => "wire",
         }
     }
@@ -54,8 +58,12 @@ pub struct Plan {
     pub network: Network,
     /// Send buffers in bytes.
     pub send_buffers_bytes: Vec<u64>,
-    /// Congestion control, on the wire.
+    /// What chance draws: each load is carried out with each of them. One at least.
+    pub seeds: Vec<u64>,
+    /// Congestion control, where there is a transport.
     pub congestion_control: CongestionControl,
+    /// The server's initial window; none: its default, or, where it paces, as large as needed.
+    pub initial_window_packets: Option<usize>,
     /// Loads at a time.
     pub jobs: usize,
     /// Where qlogs stay; none: they are deleted.
@@ -84,8 +92,17 @@ pub enum StudyError {
     /// A load on the wire failed.
     #[error(transparent)]
     Wire(#[from] WireError),
+    /// A load through the lab's links could not be carried out.
+    #[error(transparent)]
+    Stack(#[from] StackError),
+    /// The server's certificate cannot be made.
+    #[error(transparent)]
+    Identity(#[from] TlsError),
+    /// The network asks for more than the engine has.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
     /// The wire has no link for this network yet.
-    #[error("network `{0}`: engine wire runs on network `paper` only; use --engine ideal")]
+    #[error("network `{0}`: engine wire runs on network `paper` only; use --engine stack")]
     NotOnTheWire(String),
     /// The folder for logs cannot be had.
     #[error("{path}: {source}")]
@@ -105,6 +122,7 @@ struct Cell<'a> {
     page: &'a Arc<Page>,
     scheme: &'a Scheme,
     send_buffer_bytes: u64,
+    seed: u64,
 }
 
 /// Carries out `plan`; `progress` is called after each load, from any thread.
@@ -112,13 +130,17 @@ pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<
     if plan.engine == Engine::Wire && plan.network.name != "paper" {
         return Err(StudyError::NotOnTheWire(plan.network.name.clone()));
     }
+    if plan.engine == Engine::Ideal {
+        plan.network.check_ideal()?;
+    }
+    let identity = Identity::self_signed()?;
     let cells = plan.cells();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(plan.jobs.max(1)).build()?;
     let loads: Vec<Load> = pool.install(|| {
         cells
             .par_iter()
             .map(|cell| {
-                let load = plan.load(cell);
+                let load = plan.load(cell, &identity);
                 progress();
                 load
             })
@@ -133,50 +155,91 @@ pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<
 impl Plan {
     /// How many loads it asks for.
     pub fn loads(&self) -> usize {
-        self.pages.len() * self.schemes.len() * self.send_buffers_bytes.len()
+        self.pages.len() * self.schemes.len() * self.send_buffers_bytes.len() * self.seeds.len()
     }
 
     fn cells(&self) -> Vec<Cell<'_>> {
         let mut cells = Vec::with_capacity(self.loads());
         for page in &self.pages {
             for send_buffer_bytes in &self.send_buffers_bytes {
-                for scheme in &self.schemes {
-                    cells.push(Cell { page, scheme, send_buffer_bytes: *send_buffer_bytes });
+                for seed in &self.seeds {
+                    for scheme in &self.schemes {
+                        cells.push(Cell {
+                            page,
+                            scheme,
+                            send_buffer_bytes: *send_buffer_bytes,
+                            seed: *seed,
+                        });
+                    }
                 }
             }
         }
         cells
     }
 
-    fn load(&self, cell: &Cell<'_>) -> Result<Load, StudyError> {
+    fn load(&self, cell: &Cell<'_>, identity: &Identity) -> Result<Load, StudyError> {
         match self.engine {
-            Engine::Ideal => {
-                Ok(ideal::load(cell.page, cell.scheme, &self.network, cell.send_buffer_bytes))
-            }
+            Engine::Ideal => Ok(ideal::load(
+                cell.page,
+                cell.scheme,
+                &self.network,
+                cell.send_buffer_bytes,
+                cell.seed,
+            )),
+            Engine::Stack => self.load_on_stack(cell, identity),
             Engine::Wire => self.load_on_wire(cell),
         }
     }
 
+    fn load_on_stack(&self, cell: &Cell<'_>, identity: &Identity) -> Result<Load, StudyError> {
+        let kept = self.kept_logs(cell)?;
+        let setup = stack::Setup {
+            options: self.options(cell.scheme, cell.send_buffer_bytes),
+            network: &self.network,
+            seed: cell.seed,
+            identity,
+            log_dir: kept.as_deref(),
+        };
+        Ok(stack::load(cell.page, setup)?.load)
+    }
+
     fn load_on_wire(&self, cell: &Cell<'_>) -> Result<Load, StudyError> {
-        let folder = |path: &Path, source| StudyError::Folder { path: path.to_owned(), source };
-        let scratch =
-            tempfile::tempdir().map_err(|source| folder(&std::env::temp_dir(), source))?;
-        let logs = match &self.qlog_dir {
-            Some(kept) => kept.join(&cell.page.name).join(format!(
-                "{}-{}",
-                file_name(&cell.scheme.name),
-                cell.send_buffer_bytes
-            )),
-            None => scratch.path().to_owned(),
-        };
-        std::fs::create_dir_all(&logs).map_err(|source| folder(&logs, source))?;
+        let scratch = tempfile::tempdir()
+            .map_err(|source| StudyError::Folder { path: std::env::temp_dir(), source })?;
+        let kept = self.kept_logs(cell)?;
+        let logs = kept.as_deref().unwrap_or(scratch.path());
+        let options =
+            Options { qlog_dir: kept.clone(), ..self.options(cell.scheme, cell.send_buffer_bytes) };
+        Ok(wire::load(cell.page, options, logs)?)
+    }
+
+    /// The server's options, but for its logs.
+    fn options(&self, scheme: &Scheme, send_buffer_bytes: u64) -> Options {
         let options = Options {
-            send_buffer_bytes: cell.send_buffer_bytes,
+            send_buffer_bytes,
             congestion_control: self.congestion_control,
-            qlog_dir: self.qlog_dir.as_ref().map(|_| logs.clone()),
-            ..Options::new(cell.scheme.clone())
+            ..Options::new(scheme.clone())
         };
-        Ok(wire::load(cell.page, options.paced(Pace::PAPER), &logs)?)
+        let paced = match self.network.pace() {
+            Some(pace) => options.paced(pace),
+            None => options,
+        };
+        let initial_window_packets =
+            self.initial_window_packets.unwrap_or(paced.initial_window_packets);
+        Options { initial_window_packets, ..paced }
+    }
+
+    /// The folder of a load's logs, made, if they are to be kept.
+    fn kept_logs(&self, cell: &Cell<'_>) -> Result<Option<PathBuf>, StudyError> {
+        let Some(kept) = &self.qlog_dir else { return Ok(None) };
+        let mut name = format!("{}-{}", file_name(&cell.scheme.name), cell.send_buffer_bytes);
+        if self.seeds.len() > 1 {
+            name += &format!("-{}", cell.seed);
+        }
+        let path = kept.join(&cell.page.name).join(name);
+        std::fs::create_dir_all(&path)
+            .map_err(|source| StudyError::Folder { path: path.clone(), source })?;
+        Ok(Some(path))
     }
 
     fn record(&self, cell: &Cell<'_>, load: &Load) -> RunRecord {
@@ -186,8 +249,8 @@ impl Plan {
             engine: self.engine.name(),
             network: self.network.name.clone(),
             send_buffer_bytes: cell.send_buffer_bytes,
-            cc: (self.engine == Engine::Wire).then(|| self.congestion_control.name()),
-            seed: 0,
+            cc: (self.engine != Engine::Ideal).then(|| self.congestion_control.name()),
+            seed: cell.seed,
             ..RunRecord::of_load(cell.page, load)
         }
     }
@@ -204,21 +267,17 @@ impl Plan {
         program["pages"] = pages.collect();
         program["schemes"] = schemes.collect();
         program["send_buffers_bytes"] = json!(self.send_buffers_bytes);
-        program["seeds"] = json!([0]);
-        if self.engine == Engine::Wire {
+        program["seeds"] = json!(self.seeds);
+        if self.engine != Engine::Ideal {
             let client = client::Options::default();
             program["congestion_control"] = json!(self.congestion_control.name());
             program["initial_window_packets"] =
-                json!(wire_options(&self.schemes).map(|it| it.initial_window_packets));
+                json!(self.schemes.first().map(|it| self.options(it, 0).initial_window_packets));
             program["client_receive_bytes"] =
                 json!({"connection": client.receive_bytes, "stream": client.stream_receive_bytes});
         }
         program
     }
-}
-
-fn wire_options(schemes: &[Scheme]) -> Option<Options> {
-    schemes.first().map(|it| Options::new(it.clone()).paced(Pace::PAPER))
 }
 
 /// A name as a file name: characters outside `[a-z0-9-]` are percent-encoded.

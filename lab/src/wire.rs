@@ -5,7 +5,6 @@ use client::Verify;
 use client::event_loop::PlayError;
 use corpus::Page;
 use qlog_tools::reader::{ReadError, read_file};
-use schedulers::Scheme;
 use server::event_loop::EventLoop;
 use server::site::PageSite;
 use server::{Identity, Options, Server, TlsError};
@@ -44,8 +43,21 @@ pub enum WireError {
     },
 }
 
-/// Loads `page` once from a server of its own with `options`; logs go to `log_dir`, which must exist.
+/// Loads `page` once from a server of its own with `options`; logs go to `log_dir`, which must exist. The client
+/// signals as the server's scheme does.
 pub fn load(page: &Arc<Page>, options: Options, log_dir: &Path) -> Result<Load, WireError> {
+    let client =
+        client::Options { scheme: Some(options.scheme.clone()), ..client::Options::default() };
+    load_with(page, options, client, log_dir)
+}
+
+/// The same with a client of `client_options`, whose trust and log are set here.
+pub fn load_with(
+    page: &Arc<Page>,
+    options: Options,
+    client_options: client::Options,
+    log_dir: &Path,
+) -> Result<Load, WireError> {
     let scheme = options.scheme.clone();
     let mut event_loop = EventLoop::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
     let address = event_loop.local_addr()?;
@@ -54,7 +66,9 @@ pub fn load(page: &Arc<Page>, options: Options, log_dir: &Path) -> Result<Load, 
     let mut server = Server::new(address, &Identity::self_signed()?, site, options)?;
     let serving = std::thread::spawn(move || event_loop.run(&mut server));
     let log = log_dir.join("client.sqlog");
-    let played = play(page, address, &scheme, &log);
+    let client_options =
+        client::Options { verify: Verify::Nobody, qlog_file: Some(log.clone()), ..client_options };
+    let played = client::event_loop::play(Arc::clone(page), address, &client_options);
     stop.stop();
     serving.join().map_err(|_| WireError::Panicked)??;
     let outcome = played?;
@@ -65,19 +79,4 @@ pub fn load(page: &Arc<Page>, options: Options, log_dir: &Path) -> Result<Load, 
     let mut timeline = read_file(&log)?.timeline;
     timeline.name = scheme.name;
     Ok(Load { completed: outcome.completed, timeline })
-}
-
-fn play(
-    page: &Arc<Page>,
-    address: SocketAddr,
-    scheme: &Scheme,
-    log: &Path,
-) -> Result<client::Outcome, PlayError> {
-    let options = client::Options {
-        scheme: Some(scheme.clone()),
-        verify: Verify::Nobody,
-        qlog_file: Some(log.to_owned()),
-        ..client::Options::default()
-    };
-    client::event_loop::play(Arc::clone(page), address, &options)
 }

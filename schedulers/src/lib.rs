@@ -21,6 +21,8 @@
 //!
 //! All schemes are placements in one [`Tree`]; see [`schemes`] for one file a scheme.
 
+mod graph;
+mod guard;
 mod resource;
 mod scheduler;
 mod scheme;
@@ -28,10 +30,12 @@ pub mod schemes;
 mod signal;
 mod tree;
 
+pub use graph::{GraphResource, PageGraph};
 pub use resource::{Kind, Resource};
 pub use scheduler::Scheduler;
 pub use scheme::{
-    Args, ClientHalf, Halves, SCHEMES, Scheme, SchemeError, ServerHalf, find_scheme, paper_schemes,
+    Args, Build, ClientHalf, Halves, Needs, REGISTRY, SCHEMES, Scheme, SchemeError, ServerHalf,
+    find_page_scheme, find_scheme, paper_schemes,
 };
 pub use signal::{Element, Signal, StreamId};
-pub use tree::{Place, Rank, Tree};
+pub use tree::{Place, Rank, Snapshot, SnapshotNode, Tree};

@@ -45,6 +45,8 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, as in the scenario format")]
 pub struct Resource {
+    /// Its place in the page, and in the page's [`crate::PageGraph`].
+    pub id: Option<usize>,
     /// Derived from the MIME type.
     pub kind: Kind,
     /// The main document of the page.

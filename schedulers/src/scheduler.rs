@@ -1,6 +1,7 @@
 //! The scheduler of one connection.
 
-use crate::{Element, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
+use crate::guard::Guard;
+use crate::{Element, Resource, Scheme, SchemeError, ServerHalf, Signal, Snapshot, StreamId, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -17,6 +18,8 @@ pub struct Scheduler {
     open: BTreeSet<StreamId>,
     /// The most recent signal for streams that are not open yet.
     early: BTreeMap<StreamId, Signal>,
+    /// Off by default.
+    guard: Option<Guard>,
 }
 
 impl fmt::Debug for Scheduler {
@@ -31,11 +34,20 @@ impl fmt::Debug for Scheduler {
 
 impl Scheduler {
     /// A scheduler that runs `scheme`.
+    ///
+    /// # Panics
+    /// When [`Scheduler::build`] has an error: never for what [`crate::find_scheme`] gives.
     pub fn new(scheme: &Scheme) -> Self {
-        let mut half = scheme.halves().server;
+        Self::build(scheme).expect("find_scheme gives schemes that can be built")
+    }
+
+    /// A scheduler that runs `scheme`, or why it cannot run: it needs a page, or takes other parameters.
+    pub fn build(scheme: &Scheme) -> Result<Self, SchemeError> {
+        let mut half = scheme.try_halves()?.server;
         let mut tree = Tree::new();
         half.setup(&mut tree);
-        Self { tree, half, open: BTreeSet::new(), early: BTreeMap::new() }
+        let guard = scheme.guard.map(Guard::every);
+        Ok(Self { tree, half, open: BTreeSet::new(), early: BTreeMap::new(), guard })
     }
 
     /// A response will be sent on `stream`; nothing is ready yet. A stream that is open stays as it is.
@@ -57,7 +69,7 @@ impl Scheduler {
     /// of the lowest stream ID goes: it most likely belongs to a stream that is closed.
     pub fn signal(&mut self, signal: Signal) {
         match signal.stream() {
-            Some(stream) if !self.open.contains(&stream) => {
+            Some(stream) if !self.open.contains(&stream) && !self.half.hears_early() => {
                 self.early.insert(stream, signal);
                 if self.early.len() > MAX_EARLY_SIGNALS {
                     self.early.pop_first();
@@ -69,23 +81,41 @@ impl Scheduler {
 
     /// Whether `stream` has bytes and flow control lets them go.
     pub fn set_ready(&mut self, stream: StreamId, ready: bool) {
-        self.tree.set_ready(Element::Stream(stream), ready);
+        self.tree.set_ready(Element::Stream(stream), ready && self.open.contains(&stream));
+        if let Some(guard) = &mut self.guard {
+            guard.set_ready(stream, ready && self.open.contains(&stream));
+        }
     }
 
     /// Who sends the next packet; changes nothing.
     pub fn pick(&self) -> Option<StreamId> {
-        self.tree.pick()
+        let starved = self.guard.as_ref().and_then(Guard::starved);
+        starved.or_else(|| self.tree.pick())
     }
 
     /// `bytes` of `stream` were taken for sending.
     pub fn sent(&mut self, stream: StreamId, bytes: u64) {
         self.tree.charge(Element::Stream(stream), bytes);
+        if self.open.contains(&stream) {
+            self.half.sent(&mut self.tree, stream, bytes);
+        }
+        if let Some(guard) = &mut self.guard {
+            guard.sent(stream);
+        }
+    }
+
+    /// The tree at this instant, to be looked at. Costs O(nodes).
+    pub fn tree(&self) -> Snapshot {
+        self.tree.snapshot()
     }
 
     /// `stream` has nothing more to send.
     pub fn close(&mut self, stream: StreamId) {
         self.early.remove(&stream);
         if self.open.remove(&stream) {
+            if let Some(guard) = &mut self.guard {
+                guard.set_ready(stream, false);
+            }
             self.half.closed(&mut self.tree, stream);
             self.tree.remove(Element::Stream(stream));
         }

@@ -1,9 +1,10 @@
 //! A scheme: a name, and its two halves.
 
 use crate::schemes;
-use crate::{Element, Place, Resource, Signal, StreamId, Tree};
+use crate::{Element, PageGraph, Place, Resource, Signal, StreamId, Tree};
 use std::fmt;
-use std::sync::LazyLock;
+use std::num::NonZeroU32;
+use std::sync::{Arc, LazyLock};
 
 /// What a client says. One value lives as long as its connection.
 pub trait ClientHalf: Send {
@@ -25,6 +26,13 @@ pub trait ServerHalf: Send {
     fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource);
     /// Places anew what a client signalled about an open stream, or a placeholder. Deaf by default.
     fn signalled(&mut self, _tree: &mut Tree, _signal: Signal) {}
+    /// Whether signals about streams that are not open go to [`ServerHalf::signalled`] at once. Otherwise
+    /// the most recent of each stream waits until the stream opens.
+    fn hears_early(&self) -> bool {
+        false
+    }
+    /// `bytes` of `stream` were taken for sending and charged.
+    fn sent(&mut self, _tree: &mut Tree, _stream: StreamId, _bytes: u64) {}
     /// `stream` is about to leave the tree.
     fn closed(&mut self, _tree: &mut Tree, _stream: StreamId) {}
 }
@@ -53,7 +61,22 @@ pub struct Args {
     pub variant: Option<String>,
 }
 
-/// A scheme, chosen by name. [`SCHEMES`] and [`find_scheme`] give them.
+/// What a scheme needs besides its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing: its plain name runs.
+    Nothing,
+    /// A parameter after its name: `kway:4`.
+    Parameter,
+    /// The graph of the page: [`Scheme::for_page`].
+    Page,
+}
+
+/// Makes the halves of a scheme for one connection, or says what is wrong with what followed its name, or
+/// that it needs the page's graph.
+pub type Build = fn(&Args, Option<&PageGraph>) -> Result<Halves, SchemeError>;
+
+/// A scheme, chosen by name: [`find_scheme`]. One of your own is a literal of this type.
 #[derive(Debug, Clone)]
 pub struct Scheme {
     /// As in `utmost schemes`, parameters and variant included.
@@ -68,24 +91,65 @@ pub struct Scheme {
     pub placeholders: u32,
     /// Bumped when the scheme's behaviour changes.
     pub revision: u32,
-    /// Makes the halves for one connection, or says what is wrong with what followed the name.
-    pub build: fn(&Args) -> Result<Halves, SchemeError>,
-    /// What followed the name. Always such that `build` takes it: only [`find_scheme`] sets it.
-    pub(crate) args: Args,
+    /// What it needs besides its name.
+    pub needs: Needs,
+    /// Makes the halves for one connection.
+    pub build: Build,
+    /// What followed the name.
+    pub args: Args,
+    /// The page that it is for, if it was bound to one.
+    pub page: Option<Arc<PageGraph>>,
+    /// Every this many packets one goes to who has waited longest; see [`Scheme::guarded`].
+    pub guard: Option<NonZeroU32>,
 }
 
 impl Scheme {
+    /// A scheme that needs nothing but its name and takes nothing after it, revision 1.
+    pub fn new(name: &str, about: &'static str, source: &'static str, build: Build) -> Self {
+        Self {
+            name: name.to_owned(),
+            about,
+            source,
+            parameters: "",
+            placeholders: 0,
+            revision: 1,
+            needs: Needs::Nothing,
+            build,
+            args: Args::default(),
+            page: None,
+            guard: None,
+        }
+    }
+
+    /// Both halves, for one connection.
+    pub fn try_halves(&self) -> Result<Halves, SchemeError> {
+        (self.build)(&self.args, self.page.as_deref())
+    }
+
     /// Both halves, for one connection.
     ///
     /// # Panics
-    /// Never: the arguments come from [`find_scheme`], which has built the halves with them once.
+    /// When [`Scheme::try_halves`] has an error: never for what [`find_scheme`] gives.
     pub fn halves(&self) -> Halves {
-        (self.build)(&self.args).expect("find_scheme took these arguments")
+        self.try_halves().expect("find_scheme gives schemes that can be built")
     }
 
     /// What a client under this scheme says, for one connection.
     pub fn client_half(&self) -> Box<dyn ClientHalf> {
         self.halves().client
+    }
+
+    /// The same scheme for a page; only those that look ahead (`cpl`) care.
+    #[must_use]
+    pub fn for_page(self, graph: &PageGraph) -> Self {
+        Self { page: Some(Arc::new(graph.clone())), ..self }
+    }
+
+    /// The same scheme with a guard against starvation (RFC 9218, section 10): every `packets`-th packet goes
+    /// to the ready stream that has sent nothing for longest, whatever the order says.
+    #[must_use]
+    pub fn guarded(self, packets: NonZeroU32) -> Self {
+        Self { guard: Some(packets), ..self }
     }
 }
 
@@ -106,6 +170,11 @@ pub enum SchemeError {
         /// What it takes.
         takes: String,
     },
+    /// The scheme looks ahead in the page, and has none.
+    NeedsPage {
+        /// The name that was asked for.
+        name: String,
+    },
 }
 
 impl fmt::Display for SchemeError {
@@ -118,46 +187,118 @@ impl fmt::Display for SchemeError {
                 write!(f, "no scheme is named `{name}`; near it: {}", near.join(", "))
             }
             Self::Arguments { name, takes } => write!(f, "scheme `{name}`: {takes}"),
+            Self::NeedsPage { name } => write!(
+                f,
+                "scheme `{name}` orders by the page's dependencies, and there is no page here: \
+                 use it where a page is played back"
+            ),
         }
     }
 }
 
 impl std::error::Error for SchemeError {}
 
-/// Every scheme without parameters and variants: the paper's eleven in its order, then the others.
-pub static SCHEMES: LazyLock<Vec<Scheme>> = LazyLock::new(schemes::all);
+/// Every row: the paper's eleven in its order, then the others. Some do not run by their plain name:
+/// [`Scheme::needs`].
+pub static REGISTRY: LazyLock<Vec<Scheme>> = LazyLock::new(schemes::all);
+
+/// Every scheme that runs by its plain name on any page or none: what `all` stands for.
+pub static SCHEMES: LazyLock<Vec<Scheme>> = LazyLock::new(|| {
+    REGISTRY.iter().filter(|scheme| scheme.needs == Needs::Nothing).cloned().collect()
+});
 
 /// The eleven schemes of the paper, in its order.
 pub fn paper_schemes() -> &'static [Scheme] {
     &SCHEMES[..schemes::PAPER_SCHEMES]
 }
 
-/// Finds a scheme by its name, which parameters (`:`) and a variant (`@`) may follow.
+/// Finds a scheme by its name, which parameters (`:`), a variant (`@`), and `@guard` or `@guard:PACKETS`
+/// ([`Scheme::guarded`]) may follow. What it gives can be built; a scheme that needs a page is
+/// [`SchemeError::NeedsPage`].
 pub fn find_scheme(name: &str) -> Result<Scheme, SchemeError> {
-    let (head, variant) = match name.split_once('@') {
-        Some((head, variant)) => (head, Some(variant.to_owned())),
+    let scheme = parse(name)?;
+    scheme.try_halves()?;
+    Ok(scheme)
+}
+
+/// As [`find_scheme`], for a caller that has pages: what it gives can be built once it is
+/// [for a page](Scheme::for_page).
+pub fn find_page_scheme(name: &str) -> Result<Scheme, SchemeError> {
+    let scheme = parse(name)?;
+    scheme.clone().for_page(&PageGraph::default()).try_halves()?;
+    Ok(scheme)
+}
+
+/// Packets of which one goes to the starved under `@guard`.
+const GUARD_PACKETS: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
+
+fn parse(name: &str) -> Result<Scheme, SchemeError> {
+    let refuse = |takes: String| Err(SchemeError::Arguments { name: name.to_owned(), takes });
+    let (plain, guard) = match name.split_once("@guard") {
         None => (name, None),
+        Some((plain, "")) => (plain, Some(GUARD_PACKETS)),
+        Some((plain, packets)) => match packets.strip_prefix(':').map(str::parse) {
+            Some(Ok(packets)) => (plain, Some(packets)),
+            _ => return refuse("`@guard` takes packets, as in `@guard:20`".to_owned()),
+        },
+    };
+    let (head, variant) = match plain.split_once('@') {
+        Some((head, variant)) => (head, Some(variant.to_owned())),
+        None => (plain, None),
     };
     let mut parts = head.split(':');
     let base = parts.next().unwrap_or_default();
     let args = Args { parameters: parts.map(str::to_owned).collect(), variant };
-    let Some(scheme) = SCHEMES.iter().find(|scheme| scheme.name == base) else {
+    let Some(scheme) = REGISTRY.iter().find(|scheme| scheme.name == base) else {
         return Err(SchemeError::Unknown { name: name.to_owned(), near: near_names(base) });
     };
-    let scheme = Scheme { name: name.to_owned(), args, ..scheme.clone() };
-    if scheme.parameters.is_empty() && scheme.args != Args::default() {
-        let takes = format!("`{base}` takes no parameters and has no variants");
-        return Err(SchemeError::Arguments { name: name.to_owned(), takes });
+    if scheme.parameters.is_empty() && args != Args::default() {
+        return refuse(format!("`{base}` takes no parameters and has no variants"));
     }
-    (scheme.build)(&scheme.args)?;
-    Ok(scheme)
+    Ok(Scheme { name: name.to_owned(), args, guard, ..scheme.clone() })
+}
+
+impl Args {
+    /// The parameter at `index` as a number within `range`, or `default` when it is absent.
+    pub fn number(
+        &self,
+        index: usize,
+        default: Option<f64>,
+        range: std::ops::RangeInclusive<f64>,
+    ) -> Option<f64> {
+        let number = match self.parameters.get(index) {
+            Some(text) => text.parse().ok()?,
+            None => default?,
+        };
+        range.contains(&number).then_some(number)
+    }
+
+    /// The error of a scheme that takes something else.
+    pub fn refuse<T>(&self, base: &str, takes: &str) -> Result<T, SchemeError> {
+        let mut name = base.to_owned();
+        for parameter in &self.parameters {
+            name += &format!(":{parameter}");
+        }
+        if let Some(variant) = &self.variant {
+            name += &format!("@{variant}");
+        }
+        Err(SchemeError::Arguments { name, takes: takes.to_owned() })
+    }
+
+    /// An error if there is a variant, or more than `parameters` parameters.
+    pub fn at_most(&self, parameters: usize, base: &str, takes: &str) -> Result<(), SchemeError> {
+        if self.variant.is_some() || self.parameters.len() > parameters {
+            return self.refuse(base, takes);
+        }
+        Ok(())
+    }
 }
 
 /// The names that look most like `name`: within two edits and less than the name's own length, the nearest first.
 fn near_names(name: &str) -> Vec<String> {
     let wanted = name.to_ascii_lowercase();
     let longest = wanted.chars().count().min(64);
-    let mut near: Vec<(usize, &str)> = SCHEMES
+    let mut near: Vec<(usize, &str)> = REGISTRY
         .iter()
         .map(|scheme| (edits(&wanted, &scheme.name), scheme.name.as_str()))
         .filter(|(edits, _)| *edits <= 2 && *edits < longest)
@@ -209,7 +350,7 @@ mod tests {
     fn the_papers_schemes_come_in_its_order() {
         let paper = "rr wrr fifo dfifo firefox p+ s+ spdyrr bucket bucket-html zeroweight";
         assert_eq!(names(paper_schemes()), paper);
-        assert_eq!(names(&SCHEMES), format!("{paper} rfc9218"));
+        assert!(names(&SCHEMES).starts_with(&format!("{paper} rfc9218")));
     }
 
     #[test]

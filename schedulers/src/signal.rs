@@ -15,6 +15,16 @@ pub enum Element {
     Stream(StreamId),
 }
 
+impl Element {
+    /// The stream that it is, if it is one.
+    pub fn stream(self) -> Option<StreamId> {
+        match self {
+            Self::Stream(stream) => Some(stream),
+            Self::Root | Self::Placeholder(_) => None,
+        }
+    }
+}
+
 /// One priority signal of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {

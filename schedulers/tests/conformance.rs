@@ -38,6 +38,7 @@ fn resource() -> impl Strategy<Value = Resource> {
         asynchronous: facts[5],
         deferred: facts[6],
         preload: facts[7],
+        id: None,
         browser,
         body_bytes: None,
     })

@@ -333,3 +333,38 @@ fn virtual_time_does_not_overflow() {
     }
     assert_eq!(order(&mut tree, 3), "111");
 }
+
+#[test]
+fn in_a_chain_the_highest_ready_link_goes_first_however_it_was_built() {
+    for build in ["from the top", "from the bottom", "by the middle"] {
+        let mut tree = Tree::new();
+        let link = |id| Element::Stream(StreamId(id));
+        for id in 0..9_u64 {
+            let place = match build {
+                "from the top" if id > 0 => Place::below(link(id - 1)),
+                "by the middle" if id > 0 => Place::below(link(0)).exclusive(true),
+                _ => Place::DEFAULT.exclusive(true),
+            };
+            tree.put(link(id), place);
+        }
+        let expected = match build {
+            "from the top" => "012345678",
+            "from the bottom" => "876543210",
+            _ => "087654321",
+        };
+        for id in [3, 8, 0, 5, 1, 2, 7, 4, 6] {
+            tree.set_ready(link(id), true);
+        }
+        let mut picks = String::new();
+        while let Some(picked) = tree.pick() {
+            tree.charge(Element::Stream(picked), 1400);
+            picks += &picked.0.to_string();
+            if picked.0 % 2 == 0 {
+                tree.remove(Element::Stream(picked));
+            } else {
+                tree.set_ready(Element::Stream(picked), false);
+            }
+        }
+        assert_eq!(picks, expected, "{build}");
+    }
+}

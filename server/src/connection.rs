@@ -1,9 +1,11 @@
 //! One connection: quiche below, HTTP/3 in the middle, the site above, and the send loop beside them.
 
+use crate::limits::{Budget, CONTROL_BYTES};
 use crate::send_loop::{Datagram, SendLoop};
 use crate::site::{Availability, Body, Request, Response, Site};
 use crate::{Options, SignalUse};
-use http3::{Event, Header, Role, Session, Settings, Signal, StreamId};
+use http3::{Event, Extension, Header, Role, Session, Settings, Signal, StreamId};
+use schedulers::Resource;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,24 +21,44 @@ pub(crate) struct Connection {
     site: Arc<dyn Site>,
     signals: SignalUse,
     alt_svc_port: Option<u16>,
+    /// The scheme's name, announced to clients that take it.
+    scheme: String,
+    /// Request streams of which something is kept, here, in the session or in the send loop.
     requests: BTreeSet<StreamId>,
+    /// Datagrams and requests since those that are over were looked for.
+    since_forgotten: usize,
+    /// The first stream ID above every request.
+    next_request: u64,
+    /// Requests from this stream ID on are not answered any more.
+    refused_from: Option<u64>,
+    budget: Budget,
+    nuisances: u64,
+    /// Bytes of the client's control and QPACK streams that are not counted as nuisances yet.
+    control_bytes: u64,
 }
 
 /// HTTP/3's "no error".
-const NO_ERROR: u64 = 0x100;
+const NO_ERROR: u64 = http3::Code::NoError as u64;
 
 impl Connection {
     pub(crate) fn new(quic: quiche::Connection, site: Arc<dyn Site>, options: &Options) -> Self {
         Self {
             quic,
-            session: Session::new(Role::Server, Settings::default(), http3_limits(options)),
+            session: Session::new(Role::Server, settings(options), http3_limits(options)),
             opened: false,
             control: Vec::new(),
             sender: SendLoop::new(options),
             site,
             signals: options.signals,
             alt_svc_port: options.alt_svc_port,
+            scheme: options.scheme.name.clone(),
             requests: BTreeSet::new(),
+            since_forgotten: 0,
+            next_request: 0,
+            refused_from: None,
+            budget: Budget::new(&options.limits),
+            nuisances: 0,
+            control_bytes: 0,
         }
     }
 
@@ -59,8 +81,12 @@ impl Connection {
             self.open_streams();
             self.read_streams(scratch);
             while let Some(event) = self.session.poll() {
-                self.on_event(event, now);
+                if !self.is_closing() {
+                    self.on_event(event, now);
+                }
             }
+            self.forget_finished();
+            self.spend_budget(now);
         }
         self.sender.received(&mut self.quic);
     }
@@ -74,10 +100,18 @@ impl Connection {
     /// The next datagram, if one may go now.
     pub(crate) fn datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
         self.write_control();
+        let datagram = self.next_datagram(now, out);
+        if datagram.is_none() && self.close_if_done() {
+            return self.next_datagram(now, out);
+        }
+        datagram
+    }
+
+    fn next_datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
         match self.sender.datagram(&mut self.quic, now, out) {
             Ok(datagram) => datagram,
             Err(error) => {
-                log_close(&mut self.quic, http3::Code::Internal as u64, &error.to_string());
+                close(&mut self.quic, http3::Code::Internal as u64, &error.to_string());
                 None
             }
         }
@@ -88,29 +122,50 @@ impl Connection {
         [self.quic.timeout_instant(), self.sender.next_wakeup(now)].into_iter().flatten().min()
     }
 
-    /// Announces that no further request will be answered.
+    /// Announces that no further request will be answered; the connection ends after those that came.
     pub(crate) fn go_away(&mut self) {
-        let next = self.requests.last().map_or(0, |it| it.0 + 4);
-        let frame = self.session.goaway(next);
-        self.control.push((StreamId(3), frame));
-        self.write_control();
+        self.refused_from = Some(self.next_request);
+        if self.opened {
+            self.announce_refusal();
+            self.write_control();
+        }
     }
 
-    /// Ends a draining connection whose responses have all gone; says whether it has ended.
-    pub(crate) fn finish(&mut self) -> bool {
-        if self.sender.is_empty() && !self.quic.is_closed() {
-            self.quic.close(true, NO_ERROR, b"server is going away").ok();
-        }
+    /// Whether nothing more comes from this connection but what the transport has to say at its end.
+    pub(crate) fn is_over(&self) -> bool {
         self.quic.is_closed() || self.quic.is_draining()
+    }
+
+    fn is_closing(&self) -> bool {
+        self.quic.local_error().is_some() || self.is_over()
+    }
+
+    fn announce_refusal(&mut self) {
+        if let Some(id) = self.refused_from {
+            let frame = self.session.goaway(id);
+            self.control.push((StreamId(3), frame));
+        }
+    }
+
+    /// Closes a connection that takes no more requests and whose responses have all arrived: the
+    /// transport forgets a stream when everything of it is acknowledged.
+    fn close_if_done(&mut self) -> bool {
+        let done = self.refused_from.is_some() && !self.is_closing() && self.sender.is_empty();
+        let quic = &mut self.quic;
+        let gone = |it: &StreamId| {
+            matches!(quic.stream_capacity(it.0), Err(quiche::Error::InvalidStreamState(_)))
+        };
+        if !done || !self.requests.iter().all(gone) {
+            return false;
+        }
+        close(&mut self.quic, NO_ERROR, "the server is going away");
+        true
     }
 
     fn open_streams(&mut self) {
         if !std::mem::replace(&mut self.opened, true) {
             self.control = self.session.opening();
-            for (stream, _) in &self.control {
-                // Before any response: what these streams carry is small and others wait for it.
-                self.quic.stream_priority(stream.0, 0, false).ok();
-            }
+            self.announce_refusal();
             self.write_control();
         }
     }
@@ -128,9 +183,11 @@ impl Connection {
 
     fn read_streams(&mut self, scratch: &mut [u8]) {
         for stream in self.quic.readable().map(StreamId) {
-            loop {
+            self.note_request(stream);
+            while !self.is_closing() {
                 let read = match self.quic.stream_recv(stream.0, scratch) {
                     Ok((bytes, fin)) => {
+                        self.count_control_bytes(stream, bytes);
                         self.session.receive(stream, &scratch[..bytes], fin).map(|()| fin)
                     }
                     Err(quiche::Error::StreamReset(code)) => {
@@ -150,29 +207,63 @@ impl Connection {
         }
     }
 
+    /// Every request stream is noted, also one that is reset before its request is there.
+    fn note_request(&mut self, stream: StreamId) {
+        if stream.0.is_multiple_of(4) {
+            self.next_request = self.next_request.max(stream.0 + 4);
+            self.since_forgotten += usize::from(self.requests.insert(stream));
+        }
+    }
+
+    fn count_control_bytes(&mut self, stream: StreamId, bytes: usize) {
+        if !stream.0.is_multiple_of(4) {
+            self.control_bytes += bytes as u64;
+            self.nuisances += self.control_bytes / CONTROL_BYTES;
+            self.control_bytes %= CONTROL_BYTES;
+        }
+    }
+
+    fn spend_budget(&mut self, now: Instant) {
+        let nuisances = std::mem::take(&mut self.nuisances) + self.sender.take_unwanted();
+        if !self.budget.spend(nuisances, now) && !self.is_closing() {
+            let reason = "too many resets, errors or control frames";
+            close(&mut self.quic, http3::Code::ExcessiveLoad as u64, reason);
+        }
+    }
+
     /// An error of the peer's: ends the stream or the connection, as RFC 9114 section 8 says.
     fn fail(&mut self, read_from: StreamId, error: &http3::Error) {
-        match error.stream() {
-            Some(stream) => {
-                self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, error.code()).ok();
-                self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, error.code()).ok();
-                self.sender.drop_response(&mut self.quic, stream);
-            }
-            None => {
-                let reason = format!("{error} on stream {}", read_from.0);
-                log_close(&mut self.quic, error.code(), &reason);
-            }
-        }
+        self.nuisances += 1;
+        let Some(stream) = error.stream() else {
+            let reason = format!("{error} on stream {}", read_from.0);
+            close(&mut self.quic, error.code(), &reason);
+            return;
+        };
+        self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, error.code()).ok();
+        self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, error.code()).ok();
+        self.sender.drop_response(&mut self.quic, stream);
     }
 
     fn on_event(&mut self, event: Event, now: Instant) {
         match event {
             Event::Headers { stream, headers, .. } => self.on_request(stream, &headers, now),
-            Event::Priority(signal) if self.signals.uses_signals() => {
-                self.sender.signal(&mut self.quic, signal);
+            Event::Settings(_) => {
+                self.control.extend(self.session.announce_scheme(&self.scheme));
+                self.write_control();
+            }
+            Event::Priority(signal) => {
+                self.nuisances += 1;
+                if self.signals.uses_signals() {
+                    self.sender.signal(&mut self.quic, signal);
+                }
+            }
+            // The rest of an upload is of no use when its response has gone (RFC 9114, 4.1).
+            Event::Data { stream, .. } if !self.sender.contains(stream) => {
+                self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, NO_ERROR).ok();
             }
             Event::Reset { stream, code } => {
                 // The client took its request back: the response is of no use.
+                self.nuisances += 1;
                 self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
                 self.sender.drop_response(&mut self.quic, stream);
             }
@@ -181,20 +272,17 @@ impl Connection {
     }
 
     fn on_request(&mut self, stream: StreamId, headers: &[Header], now: Instant) {
-        self.forget_finished();
-        self.requests.insert(stream);
+        if self.refused_from.is_some_and(|it| stream.0 >= it) {
+            let code = http3::Code::RequestRejected as u64;
+            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code).ok();
+            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
+            return;
+        }
         let request = Request::from_headers(headers);
         let frame_bytes = self.session.headers_frame_bytes(stream);
         http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers, frame_bytes);
         let mut response = self.site.respond(&request);
-        let resource = if self.signals.uses_knowledge() {
-            response.resource
-        } else {
-            schedulers::Resource {
-                body_bytes: response.resource.body_bytes,
-                ..schedulers::Resource::default()
-            }
-        };
+        let resource = self.known_of(&response, &request);
         let fields = response_headers(&response, self.alt_svc_port);
         if request.method == "HEAD" {
             response.body = Body::Empty;
@@ -216,6 +304,17 @@ impl Connection {
         self.obey_header(stream, &request);
     }
 
+    /// What the scheduler is told of a resource: the site's knowledge, what the client says it is for, or both.
+    fn known_of(&self, response: &Response, request: &Request) -> Resource {
+        let known = if self.signals.uses_knowledge() {
+            response.resource
+        } else {
+            Resource { body_bytes: response.resource.body_bytes, ..Resource::default() }
+        };
+        let said = request.metadata.as_deref().filter(|_| self.signals.uses_signals());
+        said.map_or(known, |it| http3::parse_metadata(it).refine(&known))
+    }
+
     /// The `priority` field of a request. A `PRIORITY_UPDATE` that overtook it follows as its own event
     /// and overrides it (RFC 9218, 7).
     fn obey_header(&mut self, stream: StreamId, request: &Request) {
@@ -235,9 +334,21 @@ impl Connection {
         self.sender.signal(&mut self.quic, signal);
     }
 
+    /// Forgets requests that are over, and responses that the client does not want any more and that the
+    /// scheduler has not come to since: quiche gives their streams back to the client only when asked
+    /// about them. As often as the search through all of them costs little for each datagram.
     fn forget_finished(&mut self) {
-        let (quic, session, sender) = (&self.quic, &mut self.session, &self.sender);
-        self.requests.retain(|stream| {
+        self.since_forgotten += 1;
+        if self.since_forgotten <= self.requests.len() {
+            return;
+        }
+        self.since_forgotten = 0;
+        let Self { quic, session, sender, requests, .. } = self;
+        requests.retain(|stream| {
+            let unwanted = quic.stream_capacity(stream.0).is_err();
+            if unwanted && sender.contains(*stream) {
+                sender.drop_response(quic, *stream);
+            }
             let over = !sender.contains(*stream) && quic.stream_closed(stream.0);
             if over {
                 session.forget(*stream);
@@ -245,6 +356,20 @@ impl Connection {
             !over
         });
     }
+}
+
+/// A server that uses signals takes them in every form; of the two revisions of the bucket byte, in the one
+/// that its scheme speaks. The announcement of its scheme needs no signals.
+fn settings(options: &Options) -> Settings {
+    let other = match options.scheme.name.as_str() {
+        "bucket7" => Extension::BucketJanuary2019,
+        _ => Extension::BucketJune2019,
+    };
+    let takes = |it: &Extension| {
+        *it == Extension::SchemeAnnouncement || (options.signals.uses_signals() && *it != other)
+    };
+    let extensions = Extension::ALL.into_iter().filter(takes).collect();
+    Settings { extensions, placeholders: options.limits.placeholders, ..Settings::default() }
 }
 
 /// The stream limit is the transport's (RFC 9218, 7.2, checks signals against it).
@@ -267,6 +392,6 @@ fn response_headers(response: &Response, alt_svc_port: Option<u16>) -> Vec<Heade
     fields
 }
 
-fn log_close(quic: &mut quiche::Connection, code: u64, reason: &str) {
+fn close(quic: &mut quiche::Connection, code: u64, reason: &str) {
     quic.close(true, code, reason.as_bytes()).ok();
 }

@@ -1,6 +1,6 @@
 //! Every limit on what a peer can make this server hold.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Limits of a server. Each says what it bounds; beyond it the peer pays, not the server.
 #[derive(Debug, Clone)]
@@ -19,6 +19,14 @@ pub struct Limits {
     pub idle: Duration,
     /// How long a draining server waits for responses under way.
     pub drain: Duration,
+    /// Nuisances that a client may cause at once: responses that it takes back, errors of streams,
+    /// priority signals, and each 16 bytes of its control and QPACK streams. A client that causes more is
+    /// disconnected with `H3_EXCESSIVE_LOAD`. A browser that leaves a page takes back a hundred or so.
+    pub nuisances: u32,
+    /// Nuisances that are forgiven each second.
+    pub nuisances_per_second: u32,
+    /// Placeholders that a client may use in its tree; the largest need of a known scheme is 8.
+    pub placeholders: u64,
     /// HTTP/3 limits.
     pub http3: http3::Limits,
 }
@@ -33,7 +41,57 @@ impl Default for Limits {
             stream_receive_bytes: 256 << 10,
             idle: Duration::from_secs(30),
             drain: Duration::from_secs(10),
+            nuisances: 1000,
+            nuisances_per_second: 33,
+            placeholders: 16,
             http3: http3::Limits::default(),
         }
+    }
+}
+
+/// Bytes of control and QPACK streams that count as one nuisance.
+pub(crate) const CONTROL_BYTES: u64 = 16;
+
+/// What is left of a client's nuisances: a bucket that refills with time.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    most: f64,
+    per_second: f64,
+    left: f64,
+    refilled: Option<Instant>,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let (most, per_second) = (limits.nuisances.into(), limits.nuisances_per_second.into());
+        Self { most, per_second, left: most, refilled: None }
+    }
+
+    /// Takes off `nuisances`; false: there were not as many left.
+    pub(crate) fn spend(&mut self, nuisances: u64, now: Instant) -> bool {
+        let past = self.refilled.map_or(Duration::ZERO, |it| now.saturating_duration_since(it));
+        self.refilled = Some(now);
+        self.left = (self.left + past.as_secs_f64() * self.per_second).min(self.most);
+        self.left -= nuisances as f64;
+        self.left >= 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "only differences matter")]
+    fn a_budget_is_spent_at_once_and_comes_back_with_time() {
+        let limits = Limits { nuisances: 100, nuisances_per_second: 10, ..Limits::default() };
+        let mut budget = Budget::new(&limits);
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        assert!(budget.spend(100, at(0)));
+        assert!(budget.spend(50, at(5)));
+        assert!(!budget.spend(1, at(5)));
+        assert!(budget.spend(100, at(1000)), "no more than the whole comes back");
+        assert!(!budget.spend(1, at(1000)));
     }
 }

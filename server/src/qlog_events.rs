@@ -2,7 +2,7 @@
 //! events, so that a log tells why each packet went when it did, and can be replayed.
 
 use qlog::events::{EventImportance, JsonEvent};
-use schedulers::{Resource, Signal, StreamId};
+use schedulers::{Element, Resource, Signal, StreamId};
 use serde_json::{Value, json};
 
 /// A response was opened.
@@ -10,6 +10,7 @@ pub(crate) fn opened(quic: &mut quiche::Connection, stream: StreamId, resource: 
     let Resource { kind, browser, .. } = resource;
     log(quic, || {
         json!({"op": "opened", "stream": stream.0, "resource": {
+            "id": resource.id,
             "kind": format!("{kind:?}").to_lowercase(),
             "main": resource.main,
             "in_head": resource.in_head,
@@ -28,12 +29,27 @@ pub(crate) fn opened(quic: &mut quiche::Connection, stream: StreamId, resource: 
 
 /// The client said something about order.
 pub(crate) fn signalled(quic: &mut quiche::Connection, signal: &Signal) {
-    log(quic, || match signal {
-        Signal::Extensible { stream, urgency, incremental } => {
-            json!({"op": "signalled", "stream": stream.0, "signal": {"urgency": urgency, "incremental": incremental}})
-        }
-        other => json!({"op": "signalled", "signal": format!("{other:?}")}),
+    log(quic, || {
+        let data = match *signal {
+            Signal::Extensible { urgency, incremental, .. } => {
+                json!({"urgency": urgency, "incremental": incremental})
+            }
+            Signal::Depend { element, parent, weight, exclusive } => json!({
+                "element": named(element), "parent": named(parent), "weight": weight, "exclusive": exclusive
+            }),
+            Signal::Bucket { byte, .. } => json!({"bucket": byte}),
+        };
+        json!({"op": "signalled", "stream": signal.stream().map(|it| it.0), "signal": data})
     });
+}
+
+/// `root`, `placeholder 2`, `stream 8`.
+fn named(element: Element) -> String {
+    match element {
+        Element::Root => "root".to_owned(),
+        Element::Placeholder(id) => format!("placeholder {id}"),
+        Element::Stream(StreamId(id)) => format!("stream {id}"),
+    }
 }
 
 /// A stream became ready, or was held back.

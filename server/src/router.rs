@@ -55,6 +55,9 @@ pub struct Transmit {
 /// Our connection IDs have this many bytes.
 const ID_BYTES: usize = 16;
 
+/// The ID that a client makes up for the server has at least this many bytes.
+const MIN_FIRST_ID_BYTES: usize = 8;
+
 /// Datagrams in one [`Transmit`]: few enough that the last choice of the batch is not stale.
 const BATCH: usize = 16;
 
@@ -93,9 +96,15 @@ impl Server {
         let Some(serial) = known.or_else(|| self.accept(&header, datagram.len(), from)) else {
             return;
         };
+        let is_new = known.is_none();
         let info = quiche::RecvInfo { from, to: self.local };
         let Some(entry) = self.connections.get_mut(&serial) else { return };
         entry.connection.receive(datagram, info, now, &mut self.scratch);
+        if is_new && entry.connection.quic().path_stats().all(|it| it.recv == 0) {
+            // Only looked like a first datagram: without this it would stay, for no timer runs.
+            self.remove(serial);
+            return;
+        }
         self.update_routes(serial);
         self.enqueue(serial);
     }
@@ -148,24 +157,21 @@ impl Server {
     }
 
     /// Whether a draining server has nothing left to do.
-    pub fn is_drained(&mut self, now: Instant) -> bool {
-        let Some(deadline) = self.draining else { return false };
-        let serials: Vec<u64> = self.connections.keys().copied().collect();
-        let mut ended = true;
-        for serial in serials {
-            let Some(entry) = self.connections.get_mut(&serial) else { continue };
-            let was_open = !entry.connection.quic().is_draining();
-            ended &= entry.connection.finish();
-            if was_open {
-                self.enqueue(serial);
-            }
-        }
-        (ended && self.sendable.is_empty()) || now >= deadline
+    pub fn is_drained(&self, now: Instant) -> bool {
+        let ended = || {
+            self.sendable.is_empty() && self.connections.values().all(|it| it.connection.is_over())
+        };
+        self.draining.is_some_and(|deadline| now >= deadline || ended())
     }
 
     /// Connections that are open.
     pub fn connections(&self) -> usize {
         self.connections.len()
+    }
+
+    /// Connection IDs that lead to them; 0 when there are none.
+    pub fn routes(&self) -> usize {
+        self.routes.len()
     }
 
     fn accept(
@@ -189,7 +195,10 @@ impl Server {
             return None;
         }
         let full = self.connections.len() >= self.options.limits.connections;
-        if !initial || full || self.draining.is_some() {
+        // RFC 9000, 14.1 and 7.2: smaller ones are not a client's.
+        let small = datagram_bytes < quiche::MIN_CLIENT_INITIAL_LEN
+            || header.dcid.len() < MIN_FIRST_ID_BYTES;
+        if !initial || small || full || self.draining.is_some() {
             return None;
         }
         let id = self.new_id()?;
@@ -299,14 +308,22 @@ impl Server {
             self.wakeups.remove(&(old, serial));
         }
         if entry.connection.quic().is_closed() {
-            for id in self.connections.remove(&serial).into_iter().flat_map(|it| it.ids) {
-                self.routes.remove(&id);
-            }
+            self.remove(serial);
             return;
         }
         if let Some(at) = entry.connection.next_wakeup(now) {
             entry.wakeup = Some(at);
             self.wakeups.insert((at, serial));
+        }
+    }
+
+    fn remove(&mut self, serial: u64) {
+        let Some(entry) = self.connections.remove(&serial) else { return };
+        for id in &entry.ids {
+            self.routes.remove(id);
+        }
+        if let Some(at) = entry.wakeup {
+            self.wakeups.remove(&(at, serial));
         }
     }
 }

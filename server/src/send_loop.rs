@@ -21,13 +21,19 @@ use crate::{Options, Pace};
 use schedulers::{Resource, Scheduler, Signal, StreamId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use window::{Staged, Window};
 
 mod window;
 
 /// A datagram that was made: its size and where it goes.
 pub(crate) type Datagram = (usize, SocketAddr);
+
+/// A server's control stream and its two QPACK streams.
+const OWN_STREAMS: usize = 3;
+
+/// How long a client may wait before it acknowledges (RFC 9000, 18.2).
+const ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// The sending half of a connection.
 pub(crate) struct SendLoop {
@@ -42,6 +48,10 @@ pub(crate) struct SendLoop {
     /// A timer of the transport has fired: its probes may ignore the window.
     timer_fired: bool,
     release: Option<Instant>,
+    /// What is staged is held back no longer than this.
+    held_until: Option<Instant>,
+    /// Responses that were dropped, not yet asked for.
+    unwanted: u64,
     scratch: Vec<u8>,
 }
 
@@ -57,6 +67,8 @@ impl SendLoop {
             pace: options.pace.map(|pace| (pace, Ticks::new(pace.interval))),
             timer_fired: false,
             release: None,
+            held_until: None,
+            unwanted: 0,
             scratch: Vec::new(),
         }
     }
@@ -86,8 +98,14 @@ impl SendLoop {
             self.queue.remove(stream);
             self.buffer.remove(stream);
             self.held.remove(&stream);
+            self.unwanted += 1;
             self.close(quic, stream);
         }
+    }
+
+    /// How many responses have been dropped since this was last asked.
+    pub(crate) fn take_unwanted(&mut self) -> u64 {
+        std::mem::take(&mut self.unwanted)
     }
 
     /// Whether `stream` still has something to send.
@@ -126,7 +144,9 @@ impl SendLoop {
             .as_ref()
             .filter(|_| self.scheduler.pick().is_some() || self.buffer.bytes() > 0);
         let tick = tick.and_then(|(_, ticks)| ticks.next()).filter(|at| *at > now);
-        [self.queue.next_release(), self.release, tick].into_iter().flatten().min()
+        // What is overdue waits for the pacing's release.
+        let held = self.held_until.filter(|at| *at > now);
+        [self.queue.next_release(), self.release, held, tick].into_iter().flatten().min()
     }
 
     /// The next datagram, if one may go now: its size in `out`.
@@ -142,10 +162,10 @@ impl SendLoop {
         let size = quic.max_send_udp_payload_size().min(out.len());
         let out = &mut out[..size];
         if !quic.is_established() {
-            return plain(quic, out);
+            return self.plain(quic, out);
         }
         if self.timer_fired {
-            let sent = plain(quic, out)?;
+            let sent = self.plain(quic, out)?;
             self.window.sent_unasked(sent.map_or(0, |it| it.0));
             self.timer_fired = sent.is_some();
             if sent.is_some() {
@@ -167,31 +187,52 @@ impl SendLoop {
     ) -> Result<Option<Datagram>, quiche::Error> {
         loop {
             if self.window.is_clear() {
+                self.held_until = None;
                 if self.may_tick(now) {
                     self.stage(quic, out.len());
                     self.idle_tick();
                 }
                 if self.window.is_clear() {
-                    let sent = plain(quic, out)?;
+                    let sent = self.plain(quic, out)?;
                     self.window.sent_unasked(sent.map_or(0, |it| it.0));
                     return Ok(sent);
                 }
             }
             self.window.measure(quic);
-            if !self.window.fits(quic, out.len()) {
+            if !self.window.fits(quic, out.len()) && !self.held_too_long(quic, now) {
                 return poke(quic, out);
             }
             self.top_up(quic, out.len());
-            match quic.send(out) {
+            match self.send(quic, out) {
                 Ok((sent, info)) => {
+                    self.held_until = None;
                     self.window.sent(sent, quic);
                     return Ok(Some((sent, info.to)));
                 }
                 Err(quiche::Error::Done) if self.window.proves_empty() => self.window.flushed(),
-                Err(quiche::Error::Done) => return Ok(None),
+                Err(quiche::Error::Done) => {
+                    // Nothing of it went: it is held back from now on.
+                    self.held_until = None;
+                    self.held_too_long(quic, now);
+                    return Ok(None);
+                }
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Whether what is staged has been held back for as long as a probe timeout lasts (RFC 9002, 6.2.1).
+    /// A window that is full because packets are in flight opens sooner. What seemed a full window was
+    /// then the end of the connection's flow control credit, of which the transport does not tell, and
+    /// which the client may not extend before it has the bytes that are held back.
+    fn held_too_long(&mut self, quic: &quiche::Connection, now: Instant) -> bool {
+        if self.held_until.is_some_and(|it| it <= now) {
+            self.held_until = None;
+            return true;
+        }
+        let patience = || quic.path_stats().find(|it| it.active).map(|it| it.rtt + 4 * it.rttvar);
+        self.held_until = self.held_until.or_else(|| Some(now + patience()? + ACK_DELAY));
+        false
     }
 
     fn may_tick(&mut self, now: Instant) -> bool {
@@ -348,6 +389,41 @@ impl SendLoop {
         self.pace.as_ref().map_or(room_bytes, |(pace, _)| pace.packet_bytes.min(room_bytes)) as u64
     }
 
+    /// Whatever the transport has to say beside staged data.
+    fn plain(
+        &self,
+        quic: &mut quiche::Connection,
+        out: &mut [u8],
+    ) -> Result<Option<Datagram>, quiche::Error> {
+        match self.send(quic, out) {
+            Ok((sent, info)) => Ok(Some((sent, info.to))),
+            Err(quiche::Error::Done) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Asks the transport for a packet, as often as it takes to be sure that it has none.
+    ///
+    /// quiche keeps a stream in its queue whose lost bytes were acknowledged before they were sent again.
+    /// When it comes to such a stream it makes no packet, says that it is done, and puts the stream
+    /// behind the others, to which it comes only when asked again. Only streams with an open end can be
+    /// in that state: our own three, and those of responses under way.
+    fn send(
+        &self,
+        quic: &mut quiche::Connection,
+        out: &mut [u8],
+    ) -> Result<(usize, quiche::SendInfo), quiche::Error> {
+        let repairs = quic.path_stats().any(|it| it.lost > 0 || it.total_pto_count > 0);
+        let others = if repairs { OWN_STREAMS + self.queue.len() } else { 0 };
+        for _ in 0..others {
+            match quic.send(out) {
+                Err(quiche::Error::Done) => {}
+                other => return other,
+            }
+        }
+        quic.send(out)
+    }
+
     fn set_ready(&mut self, quic: &mut quiche::Connection, stream: StreamId, ready: bool) {
         qlog_events::ready(quic, stream, ready);
         self.scheduler.set_ready(stream, ready);
@@ -359,17 +435,12 @@ impl SendLoop {
     }
 }
 
-/// Whatever the transport has to say beside staged data.
-fn plain(quic: &mut quiche::Connection, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
-    match quic.send(out) {
+/// Asks for a packet in a buffer that holds its header but nothing more.
+fn poke(quic: &mut quiche::Connection, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
+    let size = (1 + quic.destination_id().len() + 8).min(out.len());
+    match quic.send(&mut out[..size]) {
         Ok((sent, info)) => Ok(Some((sent, info.to))),
         Err(quiche::Error::Done) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// Asks for a packet in a buffer that holds its header but nothing more.
-fn poke(quic: &mut quiche::Connection, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
-    let size = (1 + quic.destination_id().len() + 8).min(out.len());
-    plain(quic, &mut out[..size])
 }

@@ -28,15 +28,22 @@ pub(crate) struct Arguments {
     /// How pages are loaded
     #[arg(long, value_enum, default_value = "ideal")]
     engine: EngineName,
-    /// The network: paper, 2g, 3g, cable, or a TOML file
+    /// The network: paper, 2g, 3g, lte, cable, satellite, ..., or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "paper")]
     network: String,
     /// Send buffers, separated by commas
     #[arg(long, value_name = "LIST", default_value = "0", value_delimiter = ',', value_parser = values::size)]
     send_buffer: Vec<u64>,
-    /// Congestion control, on the wire
+    /// Congestion control, where there is a transport
     #[arg(long, value_enum, default_value = "bbr2")]
     cc: values::Cc,
+    /// Initial congestion window [default: 10; where the server paces, as large as needed]
+    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    initial_window: Option<u32>,
+    /// Loads of each page under each scheme, each with its own chance: 0 to N - 1. With the same seed
+    /// every scheme meets the same link
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    seeds: u64,
     /// Loads at a time [default: the number of cores; on the wire, where loads mostly wait, 16]
     #[arg(long)]
     jobs: Option<NonZeroUsize>,
@@ -55,6 +62,8 @@ pub(crate) struct Arguments {
 enum EngineName {
     /// No transport, one packet a tick: exact, and done in no time
     Ideal,
+    /// The real server and client through the lab's links, in virtual time
+    Stack,
     /// The real server and client over UDP on loopback, in real time
     Wire,
 }
@@ -63,11 +72,14 @@ const WIRE_JOBS: usize = 16;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = plan(arguments)?;
+    if let Some(folder) = &arguments.out {
+        values::directory(folder, "--out")?;
+    }
     let bar = output::progress(plan.loads(), "page loads");
     let study =
         lab::study::run(&plan, output::provenance(), &|| bar.inc(1)).map_err(
             |error| match error {
-                StudyError::NotOnTheWire(_) => Failure::bad_input(error),
+                StudyError::NotOnTheWire(_) | StudyError::Network(_) => Failure::bad_input(error),
                 _ => Failure::elsewhere(error),
             },
         )?;
@@ -89,8 +101,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     match study.runs.iter().find(|it| !it.completed) {
         Some(run) => Err(Failure::Elsewhere(format!(
-            "page {} under {} did not complete",
-            run.page, run.scheme
+            "page {} under {} with seed {} did not complete",
+            run.page, run.scheme, run.seed
         ))),
         None => Ok(()),
     }
@@ -102,10 +114,10 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         pages.push(Arc::new(values::page(argument)?));
     }
     let network = Network::find(&arguments.network).map_err(Failure::bad_input)?;
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let (engine, default_jobs) = match arguments.engine {
-        EngineName::Ideal => {
-            (Engine::Ideal, std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
-        }
+        EngineName::Ideal => (Engine::Ideal, cores),
+        EngineName::Stack => (Engine::Stack, cores),
         EngineName::Wire => (Engine::Wire, WIRE_JOBS),
     };
     let kept = arguments.out.as_ref().filter(|_| arguments.keep_qlogs).map(|it| it.join("qlogs"));
@@ -115,7 +127,9 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         engine,
         network,
         send_buffers_bytes: arguments.send_buffer.clone(),
+        seeds: (0..arguments.seeds).collect(),
         congestion_control: arguments.cc.into(),
+        initial_window_packets: arguments.initial_window.map(|it| it as usize),
         jobs: arguments.jobs.map_or(default_jobs, NonZeroUsize::get),
         qlog_dir: kept,
     })

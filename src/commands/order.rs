@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     /// Schemes by name, separated by commas; `paper` and `all` stand for several
     #[arg(long, value_name = "NAMES")]
     scheme: String,
-    /// Print JSON: runs of [first_slot, stream, packets, bytes of the last packet]
+    /// Print JSON: runs of `[first_slot, stream, packets, last_bytes]`
     #[arg(long)]
     json: bool,
 }

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::output::number;
 use crate::{output, values};
 use ::client::event_loop::{PlayError, play};
+use ::client::profile::Profile;
 use ::client::{Options, Outcome, Verify};
 use ::corpus::Page;
 use ::server::Options as ServerOptions;
@@ -37,6 +38,12 @@ pub(crate) struct Arguments {
     /// The scheme whose client half decides what is signalled
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
+    /// Signal what a browser would: chrome-2023, firefox-2023, firefox-132, safari-2023
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// Say with each request what its resource is for, so that any server scheme can place it
+    #[arg(long, requires = "server")]
+    metadata: bool,
     /// Keep the qlog in this directory
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
@@ -49,14 +56,19 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let page = Arc::new(values::page(&arguments.page)?);
-    let scheme =
-        arguments.scheme.as_deref().map(find_scheme).transpose().map_err(Failure::bad_input)?;
+    let profile =
+        arguments.profile.as_deref().map(Profile::find).transpose().map_err(Failure::bad_input)?;
+    let page = values::page(&arguments.page)?;
+    let page = Arc::new(match &profile {
+        Some(profile) => profile.applied_to(page),
+        None => page,
+    });
+    // Browsers signal in RFC 9218's terms.
+    let scheme = arguments.scheme.as_deref().or(profile.as_ref().map(|_| "rfc9218"));
+    let scheme = scheme.map(find_scheme).transpose().map_err(Failure::bad_input)?;
     let scratch = tempfile::tempdir().map_err(Failure::elsewhere)?;
     let logs = arguments.qlog.clone().unwrap_or_else(|| scratch.path().to_owned());
-    std::fs::create_dir_all(&logs).map_err(|error| {
-        Failure::BadInput(format!("{}: {error}; --qlog takes a directory", logs.display()))
-    })?;
+    values::directory(&logs, "--qlog")?;
     let (load, problems) = match arguments.server {
         Some(server) => from_server(arguments, &page, server, scheme.clone(), &logs)?,
         None => (from_own_server(&page, scheme.clone(), &logs)?, Vec::new()),
@@ -101,6 +113,7 @@ fn from_server(
         verify,
         qlog_file: Some(log.clone()),
         keep_bodies: arguments.bodies.is_some(),
+        metadata: arguments.metadata,
         ..Options::default()
     };
     let outcome = play(Arc::clone(page), server, &options).map_err(|error| match error {

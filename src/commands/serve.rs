@@ -67,19 +67,14 @@ struct Served {
     signals: SignalUse,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
-    let served = served(&arguments)?;
-    let mut options = options(&arguments, &served)?;
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let what = served(arguments)?;
+    let mut options = options(arguments, &what)?;
     let identity = match (&arguments.cert, &arguments.key) {
         (Some(certificate), Some(key)) => {
             Identity::load(certificate, key).map_err(Failure::bad_input)?
         }
-        _ => {
-            eprintln!(
-                "no --cert: using a self-signed certificate for localhost, valid for 30 days"
-            );
-            Identity::self_signed().map_err(Failure::elsewhere)?
-        }
+        _ => Identity::self_signed().map_err(Failure::elsewhere)?,
     };
     let mut event_loop = EventLoop::bind(arguments.listen).map_err(|error| {
         Failure::Elsewhere(format!("{}: {error}; choose another --listen", arguments.listen))
@@ -88,7 +83,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let address = event_loop.local_addr().map_err(Failure::elsewhere)?;
     options.alt_svc_port = Some(address.port());
     let mut server =
-        Server::new(address, &identity, served.site, options).map_err(Failure::elsewhere)?;
+        Server::new(address, &identity, what.site, options).map_err(Failure::elsewhere)?;
+    if arguments.cert.is_none() {
+        eprintln!("no --cert: using a self-signed certificate for localhost, valid for 30 days");
+    }
     output::line(&format!("listening on {address}"))?;
     event_loop.run(&mut server).map_err(Failure::elsewhere)
 }
@@ -96,15 +94,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
 fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let from_config =
         arguments.config.as_deref().map(Config::load).transpose().map_err(Failure::bad_input)?;
-    let (content, scheme, signals) = match from_config {
-        Some(config) => (config.site, config.scheme, config.signals),
-        None => {
-            let root = arguments.root.clone().map(ConfigSite::Root);
-            let content = root.or_else(|| arguments.page.clone().map(ConfigSite::Page));
-            let content = content
-                .ok_or_else(|| Failure::BadInput("one of --root, --page, --config".to_owned()))?;
-            (content, arguments.scheme.clone(), arguments.signals.map(SignalUse::from))
-        }
+    let (content, scheme, signals) = if let Some(config) = from_config {
+        (config.site, config.scheme, config.signals)
+    } else {
+        let root = arguments.root.clone().map(ConfigSite::Root);
+        let content = root.or_else(|| arguments.page.clone().map(ConfigSite::Page));
+        let content = content
+            .ok_or_else(|| Failure::BadInput("one of --root, --page, --config".to_owned()))?;
+        (content, arguments.scheme.clone(), arguments.signals.map(SignalUse::from))
     };
     let (site, default_scheme, default_signals): (Arc<dyn Site>, _, _) = match content {
         ConfigSite::Root(root) => (
@@ -123,9 +120,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
 fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
     let scheme = schedulers::find_scheme(&served.scheme).map_err(Failure::bad_input)?;
     if let Some(folder) = &arguments.qlog {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Failure::BadInput(format!("{}: {error}; --qlog takes a directory", folder.display()))
-        })?;
+        values::directory(folder, "--qlog")?;
     }
     let mut options = Options {
         signals: served.signals,

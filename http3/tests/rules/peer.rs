@@ -1,6 +1,7 @@
 //! A peer that can say anything.
 
 use http3::{Code, Error, Event, Header, Limits, Role, Session, Settings, StreamId};
+use schedulers::Element;
 
 pub(crate) const DATA: u64 = 0x00;
 pub(crate) const HEADERS: u64 = 0x01;
@@ -88,6 +89,10 @@ pub(crate) fn events(session: &mut Session) -> String {
         Event::Reset { stream, code } => format!("reset {} {code:#x}", stream.0),
         Event::Priority(signal) => priority(signal),
         Event::GoAway { id } => format!("goaway {id}"),
+        Event::PushPriority { push, urgency, incremental } => {
+            format!("push {} u={urgency} i={incremental}", push.0)
+        }
+        Event::PreferredScheme(name) => format!("scheme {name}"),
     });
     lines.collect::<Vec<_>>().join(", ")
 }
@@ -97,8 +102,19 @@ fn priority(signal: http3::Signal) -> String {
         http3::Signal::Extensible { stream, urgency, incremental } => {
             format!("priority {} u={urgency} i={incremental}", stream.0)
         }
-        #[allow(unreachable_patterns, reason = "true whether or not `Signal` has other variants")]
-        _ => "another signal".to_owned(),
+        http3::Signal::Bucket { stream, byte } => format!("bucket {} {byte}", stream.0),
+        http3::Signal::Depend { element, parent, weight, exclusive } => {
+            let mark = if exclusive { "!" } else { "" };
+            format!("{} below {} {weight}{mark}", node(element), node(parent))
+        }
+    }
+}
+
+fn node(element: Element) -> String {
+    match element {
+        Element::Root => "root".to_owned(),
+        Element::Placeholder(id) => format!("p{id}"),
+        Element::Stream(StreamId(id)) => id.to_string(),
     }
 }
 

@@ -1,16 +1,20 @@
-//! `PRIORITY_UPDATE`: RFC 9218, 7.
+//! RFC 9218: the rules for what servers and clients read and write, by section. How a field is parsed is
+//! tested where it is (4 to 5), the order of sending (10) with the schemes.
 
 use crate::peer::*;
-use http3::{Code, Limits, Role, Session, StreamId, priority_update};
+use http3::{
+    Code, Error, Limits, Priority, PushId, Role, Session, Signal, StreamId, merge, parse_priority,
+    priority_field, priority_update,
+};
 
 /// What a server says to an update of `stream`.
-fn update(session: &mut Session, stream: u64, field: &str) -> Result<(), http3::Error> {
+fn update(session: &mut Session, stream: u64, field: &str) -> Result<(), Error> {
     let payload = [varint(stream), field.as_bytes().to_vec()].concat();
     session.receive(CLIENT_CONTROL, &frame(PRIORITY_UPDATE, &payload), false)
 }
 
 #[test]
-fn an_update_of_an_open_request_is_reported_at_once_even_after_its_end() {
+fn an_update_of_an_open_request_is_reported_at_once_even_after_its_end_9218_7() {
     let mut session = ready(Role::Server);
     session.receive(REQUEST, &get(""), true).unwrap();
     session.receive(CLIENT_CONTROL, &priority_update(REQUEST, 1, true), false).unwrap();
@@ -31,7 +35,7 @@ fn an_update_is_a_complete_set_9218_7() {
 }
 
 #[test]
-fn the_latest_update_that_overtook_its_request_follows_its_headers_9218_7_2() {
+fn the_latest_update_that_overtook_its_request_follows_its_headers_9218_7() {
     let mut session = ready(Role::Server);
     update(&mut session, 4, "u=6").unwrap();
     update(&mut session, 4, "u=1, i").unwrap();
@@ -45,7 +49,7 @@ fn the_latest_update_that_overtook_its_request_follows_its_headers_9218_7_2() {
 }
 
 #[test]
-fn an_update_of_a_closed_request_is_ignored() {
+fn an_update_of_a_closed_request_is_ignored_9218_7_2() {
     let mut session = ready(Role::Server);
     session.receive(StreamId(8), &get(""), true).unwrap();
     session.forget(StreamId(8));
@@ -57,7 +61,7 @@ fn an_update_of_a_closed_request_is_ignored() {
 }
 
 #[test]
-fn an_update_of_a_request_below_others_waits_for_it() {
+fn an_update_of_a_request_below_others_waits_for_it_9218_7() {
     let mut session = ready(Role::Server);
     session.receive(StreamId(8), &get(""), true).unwrap();
     session.forget(StreamId(8));
@@ -110,15 +114,104 @@ fn an_update_without_an_id_is_a_frame_error_9114_7_1() {
 }
 
 #[test]
-fn an_update_from_a_server_is_unexpected_9218_7_2() {
+fn an_update_from_a_server_is_unexpected_on_any_stream_9218_7_2() {
     for frame_type in [PRIORITY_UPDATE, PRIORITY_UPDATE_PUSH] {
-        let outcome = ready(Role::Client).receive(SERVER_CONTROL, &frame(frame_type, &[0]), false);
-        assert_connection_error(outcome, Code::FrameUnexpected);
+        for stream in [SERVER_CONTROL, REQUEST] {
+            let outcome = ready(Role::Client).receive(stream, &frame(frame_type, &[0]), false);
+            assert_connection_error(outcome, Code::FrameUnexpected);
+        }
     }
 }
 
 #[test]
-fn updates_wait_up_to_a_limit_and_further_ones_are_dropped() {
+fn an_update_on_another_stream_than_the_control_stream_is_unexpected_9218_7_2() {
+    for frame_type in [PRIORITY_UPDATE, PRIORITY_UPDATE_PUSH] {
+        for before in [vec![], get("")] {
+            let bytes = [before, frame(frame_type, &[0])].concat();
+            let outcome = ready(Role::Server).receive(REQUEST, &bytes, false);
+            assert_connection_error(outcome, Code::FrameUnexpected);
+        }
+    }
+}
+
+/// A server whose client takes pushes 0 and 1, and which promised `promises` of them.
+fn pushing(promises: u64) -> Session {
+    let mut session = ready(Role::Server);
+    session.receive(CLIENT_CONTROL, &frame(MAX_PUSH_ID, &[1]), false).unwrap();
+    (0..promises).for_each(|push| session.promised(PushId(push)));
+    session
+}
+
+fn update_push(session: &mut Session, push: u64, field: &[u8]) -> Result<(), Error> {
+    let payload = [varint(push), field.to_vec()].concat();
+    session.receive(CLIENT_CONTROL, &frame(PRIORITY_UPDATE_PUSH, &payload), false)
+}
+
+#[test]
+fn an_update_of_a_promised_push_is_a_complete_set_9218_7_and_7_2() {
+    let mut session = pushing(2);
+    update_push(&mut session, 1, b"u=0, i").unwrap();
+    update_push(&mut session, 1, b"").unwrap();
+    assert_eq!(events(&mut session), "push 1 u=0 i=true, push 1 u=3 i=false");
+}
+
+#[test]
+fn an_update_of_a_push_not_promised_or_beyond_max_push_id_is_an_id_error_9218_7_2() {
+    assert_connection_error(update_push(&mut pushing(0), 0, b"u=1"), Code::Id);
+    assert_connection_error(update_push(&mut pushing(1), 1, b"u=1"), Code::Id);
+    assert_connection_error(update_push(&mut pushing(3), 2, b"u=1"), Code::Id);
+    let mut unasked = ready(Role::Server);
+    unasked.promised(PushId(0));
+    assert_connection_error(update_push(&mut unasked, 0, b"u=1"), Code::Id);
+}
+
+#[test]
+fn an_update_of_a_push_is_parsed_like_one_of_a_request_9218_7() {
+    assert_connection_error(update_push(&mut pushing(1), 0, b"u=,"), Code::GeneralProtocol);
+    let outcome = pushing(1).receive(CLIENT_CONTROL, &frame(PRIORITY_UPDATE_PUSH, &[]), false);
+    assert_connection_error(outcome, Code::Frame);
+}
+
+#[test]
+fn a_client_sends_updates_on_its_control_stream_and_a_server_sends_none_9218_7_2() {
+    let signal = Signal::Extensible { stream: StreamId(8), urgency: 5, incremental: true };
+    let update = frame(PRIORITY_UPDATE, b"\x08u=5, i");
+    assert_eq!(ready(Role::Client).signal(&signal), Some((CLIENT_CONTROL, update)));
+    assert_eq!(ready(Role::Server).signal(&signal), None);
+}
+
+#[test]
+fn what_a_request_does_not_say_has_its_default_9218_4() {
+    let silent = parse_priority(b"").unwrap();
+    assert_eq!((silent.urgency_or_default(), silent.incremental_or_default()), (3, false));
+    let ignored = parse_priority(b"u=8, i=1, x").unwrap();
+    assert_eq!(ignored, silent);
+}
+
+#[test]
+fn an_urgency_that_is_sent_is_0_to_7_9218_4_1() {
+    let fields: Vec<String> = (0..=9).map(|urgency| priority_field(urgency, false)).collect();
+    assert_eq!(fields.join(" "), "u=0 u=1 u=2  u=4 u=5 u=6 u=7 u=7 u=7");
+}
+
+#[test]
+fn a_priority_field_of_a_response_is_not_an_answer_to_the_client_9218_5() {
+    let mut session = ready(Role::Client);
+    session.receive(REQUEST, &headers(":status=200 priority=u=1"), true).unwrap();
+    assert_eq!(events(&mut session), "headers 0, finished 0");
+}
+
+#[test]
+fn a_response_overrides_what_it_names_and_leaves_the_rest_9218_8() {
+    let request = Priority { urgency: Some(5), incremental: Some(true) };
+    let response = Priority { urgency: Some(1), incremental: None };
+    assert_eq!(merge(request, response), Priority { urgency: Some(1), incremental: Some(true) });
+    assert_eq!(merge(request, Priority::default()), request);
+    assert_eq!(merge(Priority::default(), response), response);
+}
+
+#[test]
+fn updates_wait_up_to_a_limit_and_further_ones_are_dropped_9218_7() {
     let limits = Limits { waiting_priority_updates: 1, ..Limits::default() };
     let mut session = Session::new(Role::Server, http3::Settings::default(), limits);
     session.receive(CLIENT_CONTROL, &[0x00, 0x04, 0x00], false).unwrap();

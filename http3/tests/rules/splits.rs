@@ -1,7 +1,7 @@
 //! Bytes may come in any pieces, and be any bytes.
 
 use crate::peer::*;
-use http3::{Error, Event, Limits, Role, Session, Settings, StreamId, priority_update};
+use http3::{Error, Event, Extension, Limits, Role, Session, Settings, StreamId, priority_update};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -11,7 +11,7 @@ type Stream = (StreamId, Vec<u8>, bool);
 /// The events of `streams`, one after another, each cut at `cuts`; the contents of one stream's
 /// neighbouring `Data` are joined. Stops at an error.
 fn run(role: Role, streams: &[Stream], cuts: &[Index]) -> (Vec<Event>, Vec<Error>) {
-    let mut session = fresh(role);
+    let mut session = open_to_all(role);
     let mut errors = Vec::new();
     for (stream, bytes, fin) in streams {
         let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
@@ -26,6 +26,27 @@ fn run(role: Role, streams: &[Stream], cuts: &[Index]) -> (Vec<Event>, Vec<Error
     }
     errors.dedup();
     (joined(&mut session), errors)
+}
+
+/// A session that offers every extension.
+fn open_to_all(role: Role) -> Session {
+    Session::new(role, every_extension(), Limits::default())
+}
+
+fn every_extension() -> Settings {
+    Settings { extensions: Extension::ALL.into(), placeholders: 2, ..Settings::default() }
+}
+
+/// A frame of one of our extensions, good and bad.
+fn extension_frame() -> impl Strategy<Value = Vec<u8>> {
+    let payload = prop_oneof![
+        6 => (0u8..4, 0u8..3, any::<u8>()).prop_map(|(element, parent, weight)| vec![element << 6 | 0x30, 4 * parent, weight]),
+        2 => (0u8..3, any::<u8>()).prop_map(|(index, byte)| vec![4 * index, byte]),
+        2 => (0u8..4, any::<u8>()).prop_map(|(types, weight)| vec![0xc0 | types << 4, weight]),
+        1 => proptest::collection::vec(any::<u8>(), 0..20),
+    ];
+    (proptest::sample::select(Extension::ALL.to_vec()), payload)
+        .prop_map(|(extension, payload)| frame(extension.codepoint(), &payload))
 }
 
 fn joined(session: &mut Session) -> Vec<Event> {
@@ -49,6 +70,8 @@ fn request_frame() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => Just(get("")),
         1 => Just(get("content-length=5")),
+        1 => extension_frame(),
+        1 => extension_frame().prop_map(|tree| [tree, get("")].concat()),
         1 => Just(headers("etag=x")),
         1 => Just(headers(":method=GET :path=/")),
         6 => proptest::collection::vec(any::<u8>(), 0..80).prop_map(|body| frame(DATA, &body)),
@@ -60,6 +83,7 @@ fn request_frame() -> impl Strategy<Value = Vec<u8>> {
 fn control_frame() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => (0u64..6, 0u8..8, any::<bool>()).prop_map(|(index, u, i)| priority_update(StreamId(4 * index), u, i)),
+        4 => extension_frame(),
         2 => proptest::collection::vec(any::<u8>(), 0..80).prop_map(|body| frame(GREASE, &body)),
         1 => (0u8..9).prop_map(|id| frame(GOAWAY, &[id])),
         1 => (0u8..9).prop_map(|id| frame(MAX_PUSH_ID, &[id])),
@@ -70,7 +94,8 @@ fn control_frame() -> impl Strategy<Value = Vec<u8>> {
 /// A client's streams: control, then requests.
 fn client_streams() -> impl Strategy<Value = Vec<Stream>> {
     let control = proptest::collection::vec(control_frame(), 0..5).prop_map(|frames| {
-        (CLIENT_CONTROL, [vec![0x00, 0x04, 0x02, 0x06, 0x3f], frames.concat()].concat(), false)
+        let opening = open_to_all(Role::Client).opening().swap_remove(0).1;
+        (CLIENT_CONTROL, [opening, frames.concat()].concat(), false)
     });
     let request = (proptest::collection::vec(request_frame(), 0..5), any::<bool>());
     (control, proptest::collection::vec(request, 0..4)).prop_map(|(control, requests)| {
@@ -97,6 +122,11 @@ fn any_call() -> impl Strategy<Value = Call> {
         request_frame(),
         control_frame(),
         control_frame().prop_map(|frame| [vec![0x00, 0x04, 0x00], frame].concat()),
+        control_frame().prop_map(|frame| [
+            open_to_all(Role::Client).opening().swap_remove(0).1,
+            frame
+        ]
+        .concat()),
     ];
     prop_oneof![
         8 => (id.clone(), bytes, any::<bool>()).prop_map(|(id, bytes, fin)| Call::Receive(id, bytes, fin)),
@@ -116,7 +146,7 @@ proptest! {
 
     #[test]
     fn byte_by_byte_is_the_same_as_whole(streams in client_streams()) {
-        let mut session = fresh(Role::Server);
+        let mut session = open_to_all(Role::Server);
         let mut errors = Vec::new();
         for (stream, bytes, fin) in &streams {
             for (index, byte) in bytes.iter().enumerate() {
@@ -136,7 +166,7 @@ proptest! {
         calls in proptest::collection::vec(any_call(), 0..40),
     ) {
         let role = if is_client { Role::Client } else { Role::Server };
-        let mut session = Session::new(role, Settings::default(), Limits::default());
+        let mut session = open_to_all(role);
         let (mut bytes_in, mut bytes_out, mut calls_made) = (0, 0, 0);
         for call in calls {
             calls_made += 1;

@@ -2,6 +2,7 @@
 //! `runs.csv` and `summary.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
 
 use super::{Plan, Study, file_name};
+use crate::network::queue_text;
 use crate::resource_url;
 use corpus::Page;
 use qlog_tools::figures::PageResource;
@@ -98,7 +99,9 @@ fn comparison(plan: &Plan, study: &Study) -> Comparison {
                 .iter()
                 .zip(&study.loads)
                 .filter(|(run, _)| {
-                    run.page == page.name && run.send_buffer_bytes == *send_buffer_bytes
+                    run.page == page.name
+                        && run.send_buffer_bytes == *send_buffer_bytes
+                        && run.seed == plan.seeds[0]
                 })
                 .map(|(run, load)| Run { scheme: &run.scheme, timeline: &load.timeline })
                 .collect();
@@ -118,11 +121,12 @@ fn comparison(plan: &Plan, study: &Study) -> Comparison {
     let title = format!("{pages_text} under {} schemes", plan.schemes.len());
     let buffers: Vec<String> = plan.send_buffers_bytes.iter().map(u64::to_string).collect();
     let what = format!(
-        "engine {}, network {} ({} bit/s, {} ms one way), send buffer {} bytes",
+        "engine {}, network {} ({} bit/s, {} ms one way, queue {}), send buffer {} bytes",
         plan.engine.name(),
         plan.network.name,
-        plan.network.rate,
-        plan.network.delay_ms,
+        plan.network.down.rate.mean(),
+        plan.network.down.delay_ms,
+        queue_text(plan.network.down.queue),
         buffers.join(", ")
     );
     Comparison {

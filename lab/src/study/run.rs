@@ -14,7 +14,7 @@ pub struct RunRecord {
     pub page: String,
     /// The scheme's name.
     pub scheme: String,
-    /// `ideal` or `wire`.
+    /// `ideal`, `stack` or `wire`.
     pub engine: &'static str,
     /// The network's name.
     pub network: String,
@@ -22,7 +22,7 @@ pub struct RunRecord {
     pub send_buffer_bytes: u64,
     /// Congestion control; none without a transport.
     pub cc: Option<&'static str>,
-    /// The seed; `ideal` on a network without chance has one.
+    /// What chance drew from.
     pub seed: u64,
     /// Every resource came.
     pub completed: bool,

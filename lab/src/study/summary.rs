@@ -3,7 +3,7 @@
 use super::run::{Indices, RunRecord};
 use qlog_tools::report;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One scheme with one send buffer.
 #[derive(Debug, Clone, Serialize)]
@@ -47,12 +47,15 @@ pub struct Regret {
 /// The scheme that all others are compared with.
 const BASELINE: &str = "rr";
 
+/// `rr`'s loads by page, send buffer and seed: a load is compared with the one that met the same link.
+type Baselines<'a> = BTreeMap<(&'a str, u64, u64), &'a RunRecord>;
+
 /// One row for each scheme and send buffer, in the order of first appearance.
 pub fn summarise(runs: &[RunRecord]) -> Vec<SummaryRow> {
-    let baselines: BTreeMap<(&str, u64), &RunRecord> = runs
+    let baselines: Baselines<'_> = runs
         .iter()
         .filter(|it| it.scheme == BASELINE && it.completed)
-        .map(|it| ((it.page.as_str(), it.send_buffer_bytes), it))
+        .map(|it| ((it.page.as_str(), it.send_buffer_bytes, it.seed), it))
         .collect();
     let mut order: Vec<(&str, u64)> = Vec::new();
     let mut groups: BTreeMap<(&str, u64), Vec<&RunRecord>> = BTreeMap::new();
@@ -66,14 +69,15 @@ pub fn summarise(runs: &[RunRecord]) -> Vec<SummaryRow> {
     order.iter().filter_map(|key| Some(row(groups.get(key)?, &baselines))).collect()
 }
 
-fn row(runs: &[&RunRecord], baselines: &BTreeMap<(&str, u64), &RunRecord>) -> SummaryRow {
+fn row(runs: &[&RunRecord], baselines: &Baselines<'_>) -> SummaryRow {
     let mut ratios: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
-    let mut pages = 0;
+    let mut pages: BTreeSet<&str> = BTreeSet::new();
     for run in runs.iter().filter(|it| it.completed) {
-        let Some(baseline) = baselines.get(&(run.page.as_str(), run.send_buffer_bytes)) else {
+        let Some(baseline) = baselines.get(&(run.page.as_str(), run.send_buffer_bytes, run.seed))
+        else {
             continue;
         };
-        pages += 1;
+        pages.insert(&run.page);
         let speedup = speedup(baseline.byte_index, run.byte_index);
         ratios[0].extend(speedup.all);
         ratios[1].extend(speedup.atf);
@@ -84,7 +88,7 @@ fn row(runs: &[&RunRecord], baselines: &BTreeMap<(&str, u64), &RunRecord>) -> Su
         scheme: runs[0].scheme.clone(),
         network: runs[0].network.clone(),
         send_buffer_bytes: runs[0].send_buffer_bytes,
-        pages,
+        pages: pages.len(),
         mean_speedup: each(|it| it.mean),
         median_speedup: each(|it| it.median),
         best_page_speedup: each(|it| it.best),

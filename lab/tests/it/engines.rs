@@ -32,7 +32,7 @@ fn page() -> Arc<Page> {
 
 fn load(page: &Arc<Page>, scheme: &str, send_buffer_bytes: u64) -> Load {
     let network = Network::find("paper").expect("built in");
-    ideal::load(page, &find_scheme(scheme).expect("a scheme"), &network, send_buffer_bytes)
+    ideal::load(page, &find_scheme(scheme).expect("a scheme"), &network, send_buffer_bytes, 0)
 }
 
 /// Who sent the packet of each tick: `0,0,1,...`, by resource.
@@ -111,8 +111,9 @@ fn an_empty_body_takes_a_packet_and_completes() {
 #[test]
 fn delay_counts_once_up_and_once_down() {
     let page = page();
-    let network = Network { delay_ms: 100.0, ..Network::find("paper").expect("built in") };
-    let load = ideal::load(&page, &find_scheme("fifo").expect("a scheme"), &network, 0);
+    let mut network = Network::find("paper").expect("built in");
+    (network.up.delay_ms, network.down.delay_ms) = (100.0, 100.0);
+    let load = ideal::load(&page, &find_scheme("fifo").expect("a scheme"), &network, 0, 0);
     // The document's first packet: request 100 ms, one tick, 100 ms back.
     assert_eq!(load.timeline.frames[0].time_us, 210_000);
     assert_eq!(completions_ms(&page, &load)[0], (0, 220.0));
@@ -125,6 +126,8 @@ fn plan(pages: Vec<Arc<Page>>, engine: Engine) -> Plan {
         engine,
         network: Network::find("paper").expect("built in"),
         send_buffers_bytes: vec![0],
+        seeds: vec![0],
+        initial_window_packets: None,
         congestion_control: CongestionControl::Bbr2,
         jobs: 16,
         qlog_dir: None,

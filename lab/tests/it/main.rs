@@ -2,5 +2,8 @@
 
 mod bounds;
 mod engines;
+mod link;
 mod scenario_schema;
+mod signals;
+mod stack;
 mod vectors;

@@ -8,28 +8,24 @@
 
 use super::{Arrivals, PAPER};
 use crate::{
-    Args, ClientHalf, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, Signal,
-    StreamId, Tree,
+    ClientHalf, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId,
+    Tree,
 };
 
 pub(super) fn scheme() -> Scheme {
-    Scheme {
-        name: "bucket".to_owned(),
-        about: "Strict priority buckets with three kinds of concurrency (Meenan)",
-        source: PAPER,
-        parameters: "",
-        placeholders: 0,
-        revision: 1,
-        build: |_| Ok(Halves::new(BucketByte { html: NORMAL }, Buckets::new(NORMAL))),
-        args: Args::default(),
-    }
+    Scheme::new(
+        "bucket",
+        "Strict priority buckets with three kinds of concurrency (Meenan)",
+        PAPER,
+        |_, _| Ok(Halves::new(BucketByte { html: NORMAL }, Buckets::new(NORMAL))),
+    )
 }
 
 pub(super) fn html_scheme() -> Scheme {
     Scheme {
         name: "bucket-html".to_owned(),
         about: "As bucket, with HTML in the critical bucket",
-        build: |_| Ok(Halves::new(BucketByte { html: CRITICAL }, Buckets::new(CRITICAL))),
+        build: |_, _| Ok(Halves::new(BucketByte { html: CRITICAL }, Buckets::new(CRITICAL))),
         ..scheme()
     }
 }

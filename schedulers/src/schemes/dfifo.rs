@@ -4,20 +4,17 @@
 //! pull later ones of its class up into a higher class; here the class always decides. Order: `hhhccffiiiIIIss`.
 
 use super::{Arrivals, PAPER, Silent};
-use crate::{
-    Args, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree,
-};
+use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
-        name: "dfifo".to_owned(),
-        about: "Dynamic first in, first out: whole responses, a higher class interrupts (Chrome)",
-        source: PAPER,
-        parameters: "",
         placeholders: 5,
-        revision: 1,
-        build: |_| Ok(Halves::new(Silent, DynamicFifo::default())),
-        args: Args::default(),
+        ..Scheme::new(
+            "dfifo",
+            "Dynamic first in, first out: whole responses, a higher class interrupts (Chrome)",
+            PAPER,
+            |_, _| Ok(Halves::new(Silent, DynamicFifo::default())),
+        )
     }
 }
 

@@ -6,21 +6,16 @@
 use super::{Arrivals, PAPER};
 use crate::scheme::obey;
 use crate::{
-    Args, ClientHalf, Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId,
-    Tree,
+    ClientHalf, Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
 };
 
 pub(super) fn scheme() -> Scheme {
-    Scheme {
-        name: "fifo".to_owned(),
-        about: "First in, first out: whole responses in the order of their requests",
-        source: PAPER,
-        parameters: "",
-        placeholders: 0,
-        revision: 1,
-        build: |_| Ok(Halves::new(Chain::default(), Fifo::default())),
-        args: Args::default(),
-    }
+    Scheme::new(
+        "fifo",
+        "First in, first out: whole responses in the order of their requests",
+        PAPER,
+        |_, _| Ok(Halves::new(Chain::default(), Fifo::default())),
+    )
 }
 
 /// Each request depends on the one before it.

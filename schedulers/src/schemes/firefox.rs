@@ -17,20 +17,15 @@
 use super::PAPER;
 use crate::scheme::obey;
 use crate::{
-    Args, ClientHalf, Element, Halves, Kind, Place, Resource, Scheme, ServerHalf, Signal, StreamId,
-    Tree,
+    ClientHalf, Element, Halves, Kind, Place, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
 };
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
-        name: "firefox".to_owned(),
-        about: "A tree of six weighted groups (Firefox)",
-        source: PAPER,
-        parameters: "",
         placeholders: 6,
-        revision: 1,
-        build: |_| Ok(Halves::new(Firefox, Firefox)),
-        args: Args::default(),
+        ..Scheme::new("firefox", "A tree of six weighted groups (Firefox)", PAPER, |_, _| {
+            Ok(Halves::new(Firefox, Firefox))
+        })
     }
 }
 

@@ -6,21 +6,18 @@
 //! half a second late; here it has it at once. Order: `hhhccffiIsiIsiI`.
 
 use super::{Arrivals, Silent, WIJNANTS};
-use crate::{
-    Args, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree,
-};
+use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
 use std::collections::BTreeSet;
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
-        name: "p+".to_owned(),
-        about: "Parallel+: high priority in sequence, medium and low share",
-        source: WIJNANTS,
-        parameters: "",
         placeholders: 3,
-        revision: 1,
-        build: |_| Ok(Halves::new(Silent, ParallelPlus::default())),
-        args: Args::default(),
+        ..Scheme::new(
+            "p+",
+            "Parallel+: high priority in sequence, medium and low share",
+            WIJNANTS,
+            |_, _| Ok(Halves::new(Silent, ParallelPlus::default())),
+        )
     }
 }
 

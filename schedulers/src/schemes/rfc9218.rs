@@ -7,21 +7,17 @@
 //! captures); without knowledge by the RFC's default, urgency 3, not incremental. Order: `ccffhhhssiIiIiI`.
 
 use crate::{
-    Args, ClientHalf, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, Signal,
-    StreamId, Tree,
+    ClientHalf, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId,
+    Tree,
 };
 
 pub(super) fn scheme() -> Scheme {
-    Scheme {
-        name: "rfc9218".to_owned(),
-        about: "Extensible Priorities: eight strict urgencies, incremental responses share",
-        source: "RFC 9218, Extensible Prioritization Scheme for HTTP, 2022",
-        parameters: "",
-        placeholders: 0,
-        revision: 1,
-        build: |_| Ok(Halves::new(Extensible, Extensible)),
-        args: Args::default(),
-    }
+    Scheme::new(
+        "rfc9218",
+        "Extensible Priorities: eight strict urgencies, incremental responses share",
+        "RFC 9218, Extensible Prioritization Scheme for HTTP, 2022",
+        |_, _| Ok(Halves::new(Extensible, Extensible)),
+    )
 }
 
 /// The lowest urgency.

@@ -3,19 +3,15 @@
 //! Source: the paper, Table 1. Order: `hicIsfhicIsfhiI`.
 
 use super::{PAPER, Silent};
-use crate::{Args, Element, Halves, Place, Resource, Scheme, ServerHalf, StreamId, Tree};
+use crate::{Element, Halves, Place, Resource, Scheme, ServerHalf, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
-    Scheme {
-        name: "rr".to_owned(),
-        about: "Fair round robin: every response gets an equal share (Edge)",
-        source: PAPER,
-        parameters: "",
-        placeholders: 0,
-        revision: 1,
-        build: |_| Ok(Halves::new(Silent, RoundRobin)),
-        args: Args::default(),
-    }
+    Scheme::new(
+        "rr",
+        "Fair round robin: every response gets an equal share (Edge)",
+        PAPER,
+        |_, _| Ok(Halves::new(Silent, RoundRobin)),
+    )
 }
 
 struct RoundRobin;

@@ -8,20 +8,17 @@
 
 use super::parallel_plus::Foreground;
 use super::{Arrivals, Silent, WIJNANTS, firefox};
-use crate::{
-    Args, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree,
-};
+use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
-        name: "s+".to_owned(),
-        about: "Serial+: high and medium priority in sequence, low as in firefox",
-        source: WIJNANTS,
-        parameters: "",
         placeholders: 8,
-        revision: 1,
-        build: |_| Ok(Halves::new(Silent, SerialPlus::default())),
-        args: Args::default(),
+        ..Scheme::new(
+            "s+",
+            "Serial+: high and medium priority in sequence, low as in firefox",
+            WIJNANTS,
+            |_, _| Ok(Halves::new(Silent, SerialPlus::default())),
+        )
     }
 }
 

@@ -5,20 +5,18 @@
 
 use super::{PAPER, dfifo};
 use crate::{
-    Args, ClientHalf, Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId,
-    Tree,
+    ClientHalf, Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
 };
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
-        name: "spdyrr".to_owned(),
-        about: "Five strict levels, round robin within each (SPDY)",
-        source: PAPER,
-        parameters: "",
         placeholders: 5,
-        revision: 1,
-        build: |_| Ok(Halves::new(Levels, Levels)),
-        args: Args::default(),
+        ..Scheme::new(
+            "spdyrr",
+            "Five strict levels, round robin within each (SPDY)",
+            PAPER,
+            |_, _| Ok(Halves::new(Levels, Levels)),
+        )
     }
 }
 

@@ -5,21 +5,16 @@
 use super::PAPER;
 use crate::scheme::obey;
 use crate::{
-    Args, ClientHalf, Element, Halves, Kind, Place, Resource, Scheme, ServerHalf, Signal, StreamId,
-    Tree,
+    ClientHalf, Element, Halves, Kind, Place, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
 };
 
 pub(super) fn scheme() -> Scheme {
-    Scheme {
-        name: "wrr".to_owned(),
-        about: "Weighted round robin: shares by kind, HTML and CSS the largest (Safari)",
-        source: PAPER,
-        parameters: "",
-        placeholders: 0,
-        revision: 1,
-        build: |_| Ok(Halves::new(Weighted, Weighted)),
-        args: Args::default(),
-    }
+    Scheme::new(
+        "wrr",
+        "Weighted round robin: shares by kind, HTML and CSS the largest (Safari)",
+        PAPER,
+        |_, _| Ok(Halves::new(Weighted, Weighted)),
+    )
 }
 
 struct Weighted;

@@ -7,21 +7,17 @@
 
 use super::PAPER;
 use crate::{
-    Args, ClientHalf, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, Signal,
-    StreamId, Tree,
+    ClientHalf, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId,
+    Tree,
 };
 
 pub(super) fn scheme() -> Scheme {
-    Scheme {
-        name: "zeroweight".to_owned(),
-        about: "Weights 0 to 255: 255 first in sequence, 254 to 1 share, 0 last in sequence",
-        source: PAPER,
-        parameters: "",
-        placeholders: 0,
-        revision: 1,
-        build: |_| Ok(Halves::new(ZeroWeight, ZeroWeight)),
-        args: Args::default(),
-    }
+    Scheme::new(
+        "zeroweight",
+        "Weights 0 to 255: 255 first in sequence, 254 to 1 share, 0 last in sequence",
+        PAPER,
+        |_, _| Ok(Halves::new(ZeroWeight, ZeroWeight)),
+    )
 }
 
 const FIRST: u16 = 255;

@@ -137,10 +137,12 @@ impl Window {
         }
     }
 
-    /// A datagram went that no staged bytes asked for: an acknowledgement, a probe.
+    /// A datagram went that no staged bytes asked for: an acknowledgement, a probe, which may have taken
+    /// the staged bytes along.
     pub(crate) fn sent_unasked(&mut self, sent: usize) {
         self.sent_bytes += sent as u64;
         self.doubtful |= sent > 0;
+        self.sent_since_staged |= sent > 0;
     }
 
     /// Packet bytes to leave free: after a datagram came, the next packet may carry an acknowledgement.

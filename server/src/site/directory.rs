@@ -98,6 +98,7 @@ mod tests {
             authority: String::new(),
             path: path.into(),
             priority: None,
+            metadata: None,
         };
         site.respond(&request).status
     }

@@ -28,6 +28,8 @@ pub struct Request {
     pub path: String,
     /// The `priority` field, when there is one.
     pub priority: Option<Vec<u8>>,
+    /// The field that says what the resource is for, when there is one.
+    pub metadata: Option<Vec<u8>>,
 }
 
 impl Request {
@@ -41,6 +43,7 @@ impl Request {
             authority: text(b":authority"),
             path: text(b":path"),
             priority: field(b"priority"),
+            metadata: field(http3::METADATA_FIELD.as_bytes()),
         }
     }
 }

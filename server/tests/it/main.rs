@@ -2,6 +2,7 @@
 
 mod bad_clients;
 mod order;
+mod peers;
 mod simulation;
 mod waiting;
 mod window;

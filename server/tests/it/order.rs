@@ -150,8 +150,9 @@ fn resource(logged: &Value) -> Resource {
         Kind::Other,
     ];
     let kind = kinds.into_iter().find(|it| logged["kind"] == format!("{it:?}").to_lowercase());
-    let urgency = logged["signal"]["urgency"].as_u64().and_then(|it| u8::try_from(it).ok());
+    let urgency = logged["urgency"].as_u64().and_then(|it| u8::try_from(it).ok());
     Resource {
+        id: logged["id"].as_u64().and_then(|it| usize::try_from(it).ok()),
         kind: kind.expect("a kind"),
         main: flag("main"),
         in_head: flag("in_head"),
@@ -161,7 +162,7 @@ fn resource(logged: &Value) -> Resource {
         asynchronous: flag("async"),
         deferred: flag("defer"),
         preload: flag("preload"),
-        browser: urgency.map(|it| (it, logged["signal"]["incremental"].as_bool().expect("a flag"))),
+        browser: urgency.map(|it| (it, logged["incremental"].as_bool().expect("a flag"))),
         body_bytes: logged["body_bytes"].as_u64(),
     }
 }

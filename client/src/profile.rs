@@ -1,0 +1,186 @@
+//! What a browser signals for each kind of resource, and which requests it holds back: as data, with its
+//! date and source, because browsers change.
+
+use corpus::Page;
+use corpus::page::{BrowserPriority, FetchPriority, PageKind, PageResource, Script};
+use serde::Deserialize;
+
+/// A browser of some date.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Its name, as in `--profile`.
+    #[serde(skip)]
+    pub name: String,
+    /// What is particular to it.
+    pub about: String,
+    /// When it was seen, `YYYY-MM`.
+    pub date: String,
+    /// Where.
+    pub source: String,
+    /// Which requests it holds back.
+    pub hold_back: Option<HoldBack>,
+    #[serde(rename = "rule")]
+    rules: Vec<Rule>,
+}
+
+/// Requests that wait although their resources are discovered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HoldBack {
+    /// Those of this urgency and later ones.
+    pub urgency_from: u8,
+    /// As long as this lasts.
+    #[serde(rename = "while")]
+    pub reason: HoldBackReason,
+}
+
+/// What holds requests back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HoldBackReason {
+    /// A synchronous script of the head is asked for and has not come.
+    HeadScript,
+}
+
+/// The first rule whose conditions all hold decides.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    urgency: u8,
+    #[serde(default)]
+    incremental: bool,
+    #[serde(default)]
+    when: Conditions,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Conditions {
+    kind: Option<PageKind>,
+    script: Option<Script>,
+    main: Option<bool>,
+    in_head: Option<bool>,
+    preload: Option<bool>,
+    after_first_image: Option<bool>,
+    fetchpriority: Option<FetchPriority>,
+}
+
+/// A profile that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProfileError {
+    /// No such name.
+    #[error("no profile named `{name}`; there are {known}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The text is no profile.
+    #[error("profile {name}: {cause}")]
+    Malformed {
+        /// The profile.
+        name: String,
+        /// What is wrong.
+        cause: String,
+    },
+}
+
+const BUNDLED: [(&str, &str); 4] = [
+    ("chrome-2023", include_str!("../profiles/chrome-2023.toml")),
+    ("firefox-2023", include_str!("../profiles/firefox-2023.toml")),
+    ("firefox-132", include_str!("../profiles/firefox-132.toml")),
+    ("safari-2023", include_str!("../profiles/safari-2023.toml")),
+];
+
+impl Profile {
+    /// A bundled profile by its name.
+    pub fn find(name: &str) -> Result<Self, ProfileError> {
+        let found = BUNDLED.iter().find(|(known, _)| *known == name);
+        let (_, text) = found.ok_or_else(|| ProfileError::Unknown {
+            name: name.to_owned(),
+            known: BUNDLED.map(|(known, _)| known).join(", "),
+        })?;
+        Self::parse(name, text)
+    }
+
+    /// Reads a profile.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ProfileError> {
+        let malformed = |cause: String| ProfileError::Malformed { name: name.to_owned(), cause };
+        let profile: Self = toml::from_str(text)
+            .map_err(|error| malformed(error.to_string().trim().replace('\n', " ")))?;
+        if let Some(rule) = profile.rules.iter().find(|it| it.urgency > 7) {
+            return Err(malformed(format!("urgency {}: from 0 to 7", rule.urgency)));
+        }
+        Ok(Self { name: name.to_owned(), ..profile })
+    }
+
+    /// What this browser signals for a resource: RFC 9218's default where no rule says otherwise.
+    pub fn signal(&self, resource: &PageResource) -> BrowserPriority {
+        let rule = self.rules.iter().find(|it| it.when.hold_for(resource));
+        rule.map_or(BrowserPriority { urgency: 3, incremental: false }, |it| BrowserPriority {
+            urgency: it.urgency,
+            incremental: it.incremental,
+        })
+    }
+
+    /// The page as this browser would signal it.
+    #[must_use]
+    pub fn applied_to(&self, mut page: Page) -> Page {
+        for resource in &mut page.resources {
+            resource.browser = Some(self.signal(resource));
+        }
+        page
+    }
+}
+
+impl Conditions {
+    fn hold_for(&self, resource: &PageResource) -> bool {
+        // A script without an attribute is synchronous.
+        let script = resource.script.or((resource.kind == PageKind::Js).then_some(Script::Sync));
+        let fits = |wanted: Option<bool>, is: bool| wanted.is_none_or(|it| it == is);
+        self.kind.is_none_or(|it| it == resource.kind)
+            && self.script.is_none_or(|it| Some(it) == script)
+            && self.fetchpriority.is_none_or(|it| Some(it) == resource.fetchpriority)
+            && fits(self.main, resource.main)
+            && fits(self.in_head, resource.in_head)
+            && fits(self.preload, resource.preload)
+            && fits(self.after_first_image, resource.after_first_image)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a profile signals for the resources of the Davies/Meenan page, in order.
+    fn signals(name: &str) -> String {
+        let page = corpus::bundled("davies-meenan").expect("bundled").clone();
+        let page = Profile::find(name).expect("bundled").applied_to(page);
+        let text = |it: BrowserPriority| {
+            format!("{}{}", it.urgency, if it.incremental { "i" } else { "" })
+        };
+        page.resources.iter().filter_map(|it| it.browser.map(text)).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn each_browser_signals_the_same_page_in_its_own_way() {
+        // index.html, top.js, three hidden images, background, font, hero, bottom.js.
+        assert_eq!(signals("chrome-2023"), "0i 1 3i 3i 3i 3i 0 3i 2");
+        assert_eq!(signals("firefox-2023"), "1 2 4 4 4 4 4 4 3");
+        assert_eq!(signals("firefox-132"), "0i 2 5i 5i 5i 5i 3 5i 2");
+        assert_eq!(signals("safari-2023"), "0i 1i 3i 3i 3i 3i 3i 3i 1i");
+    }
+
+    #[test]
+    fn an_unknown_profile_names_the_known_ones_and_a_bad_one_its_cause() {
+        let unknown = Profile::find("lynx").expect_err("unknown").to_string();
+        assert_eq!(
+            unknown,
+            "no profile named `lynx`; there are chrome-2023, firefox-2023, firefox-132, safari-2023"
+        );
+        let text = "about = \"\"\ndate = \"\"\nsource = \"\"\n[[rule]]\nurgency = 9";
+        assert!(Profile::parse("x", text).expect_err("bad").to_string().contains("urgency 9"));
+    }
+}

@@ -1,0 +1,113 @@
+//! Priority signals that overtook their requests, which requests may still come, and how many signals a
+//! client may send.
+
+use crate::error::{Code, Error};
+use crate::{Event, Limits, StreamId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a server remembers of requests and of signals about them.
+#[derive(Debug, Default)]
+pub(crate) struct WaitingSignals {
+    /// The latest of each stream, in whatever language it was said.
+    waiting: BTreeMap<StreamId, Event>,
+    /// The first stream ID above every request seen.
+    next_request: u64,
+    /// Requests below it that were not seen: QUIC opens them with the higher one (RFC 9000, 3.2).
+    unseen: BTreeSet<u64>,
+    requests_seen: u64,
+    signals_seen: u64,
+}
+
+/// Whether a stream can still come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MayBeOpened {
+    Yes,
+    /// It is over.
+    NoMore,
+    /// It is beyond the stream limit.
+    Never,
+}
+
+impl WaitingSignals {
+    /// A request stream is there for the first time. Of a gap below it no more is kept than can be open.
+    pub(crate) fn saw_request(&mut self, StreamId(id): StreamId, concurrent_requests: u64) {
+        self.requests_seen += 1;
+        self.unseen.remove(&id);
+        if id < self.next_request {
+            return;
+        }
+        let gap_start =
+            self.next_request.max(id.saturating_sub(concurrent_requests.saturating_mul(4)));
+        self.unseen.extend((gap_start..id).step_by(4));
+        while self.unseen.len() as u64 > concurrent_requests {
+            self.unseen.pop_first();
+        }
+        self.next_request = id.saturating_add(4);
+    }
+
+    pub(crate) fn may_be_opened(
+        &self,
+        StreamId(id): StreamId,
+        concurrent_requests: u64,
+    ) -> MayBeOpened {
+        match id {
+            _ if id >= self.streams_end(concurrent_requests) => MayBeOpened::Never,
+            _ if id >= self.next_request || self.unseen.contains(&id) => MayBeOpened::Yes,
+            _ => MayBeOpened::NoMore,
+        }
+    }
+
+    /// The first stream ID beyond the limit.
+    pub(crate) fn streams_end(&self, concurrent_requests: u64) -> u64 {
+        self.next_request.saturating_add(concurrent_requests.saturating_mul(4))
+    }
+
+    /// Keeps the latest signal of each stream, within the limit.
+    pub(crate) fn keep(&mut self, stream: StreamId, event: Event, limits: &Limits) {
+        if self.waiting.contains_key(&stream)
+            || self.waiting.len() < limits.waiting_priority_updates
+        {
+            self.waiting.insert(stream, event);
+        }
+    }
+
+    /// Keeps the signal of a request that is open, of which the transport allows only so many.
+    pub(crate) fn put_back(&mut self, stream: StreamId, event: Event) {
+        self.waiting.insert(stream, event);
+    }
+
+    /// What waits for a stream.
+    pub(crate) fn take(&mut self, stream: StreamId) -> Option<Event> {
+        self.waiting.remove(&stream)
+    }
+
+    /// Counts one signal against what the client's requests entitle it to.
+    pub(crate) fn spend(&mut self, limits: &Limits) -> Result<(), Error> {
+        self.signals_seen += 1;
+        let earned = limits.signals_per_request.saturating_mul(self.requests_seen);
+        if self.signals_seen <= limits.signals.saturating_add(earned) {
+            return Ok(());
+        }
+        Err(Error::connection(
+            Code::ExcessiveLoad,
+            "more priority signals than the requests explain (utmost)",
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_are_allowed_in_a_burst_and_with_every_request() {
+        let limits = Limits { signals: 2, signals_per_request: 1, ..Limits::default() };
+        let mut waiting = WaitingSignals::default();
+        assert!(waiting.spend(&limits).is_ok() && waiting.spend(&limits).is_ok());
+        assert_eq!(waiting.spend(&limits).unwrap_err().kind(), Code::ExcessiveLoad);
+        let mut waiting = WaitingSignals::default();
+        waiting.saw_request(StreamId(0), 10);
+        let taken = (0..9).take_while(|_| waiting.spend(&limits).is_ok()).count();
+        assert_eq!(taken, 3);
+    }
+}

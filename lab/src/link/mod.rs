@@ -1,0 +1,228 @@
+//! A link: one direction of a network, as a function of its seed and of what is offered to it when.
+//!
+//! It has no clock and no socket: the engine `stack` calls it in virtual time.
+//! A datagram's way: it waits in a drop-tail queue, leaves at the link's rate, may then be lost (it has
+//! taken its time on the link), held back, delayed, changed or doubled, and arrives a delay later. Times
+//! are nanoseconds from the link's start and never go backwards.
+
+mod bottleneck;
+mod chance;
+mod log;
+mod profile;
+mod trace;
+
+pub use log::{Cause, Entry, Verdict, log_line};
+pub use profile::{
+    Blackhole, CappedLoss, EcnMark, GilbertElliott, Impossible, Jitter, Loss, Profile, Queue, Rate,
+    Reorder,
+};
+pub use trace::{OPPORTUNITY_BYTES, Trace, TraceError};
+
+use bottleneck::{Bottleneck, nanoseconds};
+use chance::{Chance, Fate};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Which direction: each has chances of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// Server to client.
+    Down,
+    /// Client to server.
+    Up,
+}
+
+/// Bytes that one link holds at most, whatever its queue: beyond it datagrams are dropped.
+const HELD_BYTES_MAX: u64 = 256 << 20;
+
+/// One direction of a network.
+#[derive(Debug)]
+pub struct Link {
+    profile: Profile,
+    bottleneck: Bottleneck,
+    chance: Chance,
+    delay_ns: u64,
+    /// On their way, by time of arrival and, at the same time, in order of leaving.
+    line: BTreeMap<(u64, u64), Travelling>,
+    line_bytes: u64,
+    /// Held back: how many later ones must leave first, and where in `line`.
+    held: Vec<(u32, (u64, u64))>,
+    offered: u64,
+    order: u64,
+    log: Option<Vec<Entry>>,
+}
+
+#[derive(Debug, Clone)]
+struct Travelling {
+    number: u64,
+    offered_ns: u64,
+    datagram: Vec<u8>,
+    overtaken: bool,
+    duplicate: bool,
+    corrupted: bool,
+    marked: bool,
+}
+
+impl Link {
+    /// A link at rest. The same seed gives the same link.
+    pub fn new(profile: &Profile, way: Way, seed: u64) -> Self {
+        Self {
+            bottleneck: Bottleneck::new(profile.rate.clone(), profile.queue),
+            chance: Chance::new(seed, way),
+            delay_ns: nanoseconds(profile.delay_ms * 1e6),
+            profile: profile.clone(),
+            line: BTreeMap::new(),
+            line_bytes: 0,
+            held: Vec::new(),
+            offered: 0,
+            order: 0,
+            log: None,
+        }
+    }
+
+    /// The same, with a log: [`Link::take_log`] must be called now and then, or it grows.
+    #[must_use]
+    pub fn logged(self) -> Self {
+        Self { log: Some(Vec::new()), ..self }
+    }
+
+    /// A datagram is to go.
+    pub fn offer(&mut self, now_ns: u64, datagram: Vec<u8>) {
+        self.offered += 1;
+        let number = self.offered;
+        let fate = self.chance.fate(&self.profile);
+        let bytes = datagram.len() as u64;
+        let backlog_bytes = self.bottleneck.backlog_bytes(now_ns);
+        let marked = self.profile.ecn.is_some_and(|it| backlog_bytes > it.above_bytes);
+        let departs_ns = self.admit(now_ns, bytes);
+        let dropped = departs_ns.and_then(|it| self.lost_after(it, &fate));
+        match dropped {
+            Ok(departs_ns) => {
+                let travelling = Travelling {
+                    number,
+                    offered_ns: now_ns,
+                    datagram,
+                    overtaken: fate.held_for.is_some() || fate.late_ns > 0,
+                    duplicate: false,
+                    corrupted: fate.corrupted.is_some(),
+                    marked,
+                };
+                self.travel(departs_ns, &fate, travelling);
+            }
+            Err(cause) => {
+                let verdict = Verdict::Dropped { cause };
+                self.note(Entry { number, offered_ns: now_ns, bytes, verdict });
+            }
+        }
+        // What is lost on the link has left all the same.
+        if let Ok(departs_ns) = departs_ns {
+            self.let_go(departs_ns, number);
+        }
+    }
+
+    /// When [`Link::arrival`] will have something.
+    pub fn next_ns(&self) -> Option<u64> {
+        self.line.first_key_value().map(|((at_ns, _), _)| *at_ns)
+    }
+
+    /// The next datagram that has arrived by `now_ns`.
+    pub fn arrival(&mut self, now_ns: u64) -> Option<Vec<u8>> {
+        let entry = self.line.first_entry().filter(|it| it.key().0 <= now_ns)?;
+        let (key, travelling) = entry.remove_entry();
+        self.held.retain(|(_, held)| *held != key);
+        let bytes = travelling.datagram.len() as u64;
+        self.line_bytes -= bytes;
+        self.note(Entry {
+            number: travelling.number,
+            offered_ns: travelling.offered_ns,
+            bytes,
+            verdict: Verdict::Delivered {
+                at_ns: key.0,
+                overtaken: travelling.overtaken,
+                duplicate: travelling.duplicate,
+                corrupted: travelling.corrupted,
+                marked: travelling.marked,
+            },
+        });
+        Some(travelling.datagram)
+    }
+
+    /// What became of datagrams since the last call, in the order in which it was decided. What is still
+    /// on its way is not part of it.
+    pub fn take_log(&mut self) -> Vec<Entry> {
+        self.log.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// When the datagram has left.
+    fn admit(&mut self, now_ns: u64, bytes: u64) -> Result<u64, Cause> {
+        if self.line_bytes + bytes > HELD_BYTES_MAX {
+            return Err(Cause::Memory);
+        }
+        self.bottleneck.admit(now_ns, bytes).ok_or(Cause::Queue)
+    }
+
+    fn lost_after(&self, departs_ns: u64, fate: &Fate) -> Result<u64, Cause> {
+        if self.profile.blackhole.as_ref().is_some_and(|it| it.swallows(departs_ns)) {
+            return Err(Cause::Blackhole);
+        }
+        fate.lost.map_or(Ok(departs_ns), Err)
+    }
+
+    /// A datagram has left at `departs_ns` and will arrive.
+    fn travel(&mut self, departs_ns: u64, fate: &Fate, mut travelling: Travelling) {
+        if let Some((position, change)) = fate.corrupted
+            && !travelling.datagram.is_empty()
+        {
+            let length = travelling.datagram.len() as u64;
+            let place = usize::try_from(position % length).unwrap_or(0);
+            travelling.datagram[place] ^= change;
+        }
+        let hold = self.profile.jitter.zip(fate.held_for);
+        let hold_ns = hold.map_or(0, |(jitter, _)| nanoseconds(jitter.at_most_ms * 1e6));
+        let arrives_ns = departs_ns + self.delay_ns + fate.late_ns + hold_ns;
+        let copy = fate.duplicated.then(|| Travelling { duplicate: true, ..travelling.clone() });
+        let key = self.put(arrives_ns, travelling);
+        if let Some((_, later)) = hold {
+            self.held.push((later, key));
+        }
+        if let Some(copy) = copy {
+            self.put(arrives_ns, copy);
+        }
+    }
+
+    fn put(&mut self, arrives_ns: u64, travelling: Travelling) -> (u64, u64) {
+        self.order += 1;
+        self.line_bytes += travelling.datagram.len() as u64;
+        let key = (arrives_ns, self.order);
+        self.line.insert(key, travelling);
+        key
+    }
+
+    /// Datagram `number` has left: those that were held for it follow.
+    fn let_go(&mut self, departs_ns: u64, number: u64) {
+        let arrives_ns = departs_ns + self.delay_ns;
+        let mut due = Vec::new();
+        for (later, key) in &mut self.held {
+            if self.line.get(key).is_some_and(|it| it.number != number) {
+                *later -= 1;
+                if *later == 0 {
+                    due.push(*key);
+                }
+            }
+        }
+        self.held.retain(|(later, _)| *later > 0);
+        for key in due.into_iter().filter(|(at_ns, _)| *at_ns > arrives_ns) {
+            if let Some(travelling) = self.line.remove(&key) {
+                self.line_bytes -= travelling.datagram.len() as u64;
+                self.put(arrives_ns, travelling);
+            }
+        }
+    }
+
+    fn note(&mut self, entry: Entry) {
+        if let Some(log) = &mut self.log {
+            log.push(entry);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! What one direction of a network does to datagrams.
+
+use super::trace::Trace;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// One direction of a network. Rates and queues count UDP payload bytes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Profile {
+    /// How fast datagrams leave.
+    pub rate: Rate,
+    /// From leaving to arriving, in milliseconds.
+    pub delay_ms: f64,
+    /// What may wait to leave, the datagram that is just leaving included; what finds no room is dropped.
+    pub queue: Queue,
+    /// Datagrams that have left and never arrive.
+    pub loss: Option<Loss>,
+    /// Datagrams that others overtake, as in the paper.
+    pub jitter: Option<Jitter>,
+    /// Datagrams that arrive late by a fixed time.
+    pub reorder: Option<Reorder>,
+    /// The share of datagrams that arrive twice.
+    pub duplicate: f64,
+    /// The share of datagrams of which one byte changes.
+    pub corrupt: f64,
+    /// Times at which nothing arrives.
+    pub blackhole: Option<Blackhole>,
+    /// Marks datagrams that find a long queue.
+    pub ecn: Option<EcnMark>,
+    /// Datagrams that are dropped by number; the first that is offered is 1.
+    pub drops: Vec<u64>,
+}
+
+impl Profile {
+    /// A link that only has a rate (bits a second) and a delay.
+    pub fn plain(rate: f64, delay_ms: f64) -> Self {
+        Self {
+            rate: Rate::Constant(rate),
+            delay_ms,
+            queue: Queue::Unlimited,
+            loss: None,
+            jitter: None,
+            reorder: None,
+            duplicate: 0.0,
+            corrupt: 0.0,
+            blackhole: None,
+            ecn: None,
+            drops: Vec::new(),
+        }
+    }
+}
+
+/// How fast datagrams leave.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Rate {
+    /// Bits a second; infinity where something else sets the pace.
+    Constant(f64),
+    /// Opportunities to leave.
+    Trace(#[serde(serialize_with = "super::trace::serialize")] Arc<Trace>),
+}
+
+impl Rate {
+    /// Bits a second, on average.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Self::Constant(rate) => *rate,
+            Self::Trace(trace) => trace.mean_rate(),
+        }
+    }
+}
+
+/// What may wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Queue {
+    /// Anything.
+    Unlimited,
+    /// So many bytes.
+    Bytes(u64),
+    /// So many datagrams.
+    Packets(u64),
+}
+
+/// Loss by chance.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "loss: a share as 0.01, { share, burst_max }, or { good, bad, to_bad, to_good }"
+)]
+pub enum Loss {
+    /// Each datagram by itself, with this probability.
+    Independent(f64),
+    /// The same, but never more than so many one after another.
+    Capped(CappedLoss),
+    /// Gilbert and Elliott's two states.
+    GilbertElliott(GilbertElliott),
+}
+
+/// Independent loss with a limit, as the QUIC interop runner's `drop-rate` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CappedLoss {
+    /// Probability.
+    pub share: f64,
+    /// The most that are lost one after another.
+    pub burst_max: u32,
+}
+
+/// Gilbert and Elliott's model: a good and a bad state, each with its own loss. It starts in the good one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliott {
+    /// Probability of loss in the good state.
+    pub good: f64,
+    /// Probability of loss in the bad state.
+    pub bad: f64,
+    /// Probability of going from good to bad, at each datagram.
+    pub to_bad: f64,
+    /// Probability of going back.
+    pub to_good: f64,
+}
+
+impl Loss {
+    /// The share that is lost in the long run, without the limit on bursts.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Self::Independent(share) => *share,
+            Self::Capped(it) => it.share,
+            Self::GilbertElliott(it) if it.to_bad + it.to_good > 0.0 => {
+                (it.good * it.to_good + it.bad * it.to_bad) / (it.to_bad + it.to_good)
+            }
+            Self::GilbertElliott(it) => it.good,
+        }
+    }
+}
+
+/// The paper's jitter (section 5.2): some datagrams are held until a few later ones have left.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Jitter {
+    /// The share that is held.
+    pub share: f64,
+    /// How many later ones leave first: at least, at most, each as likely.
+    pub later: [u32; 2],
+    /// A held datagram leaves after this time in any case.
+    #[serde(default = "Jitter::at_most_ms")]
+    pub at_most_ms: f64,
+}
+
+impl Jitter {
+    fn at_most_ms() -> f64 {
+        50.0
+    }
+}
+
+/// Lateness by a fixed time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reorder {
+    /// The share that is late.
+    pub share: f64,
+    /// By how much.
+    pub by_ms: f64,
+}
+
+/// Times at which datagrams that leave never arrive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Blackhole {
+    /// From when to when, in milliseconds from the link's start.
+    pub windows_ms: Vec<[f64; 2]>,
+    /// The windows come again after this time.
+    pub every_ms: Option<f64>,
+}
+
+impl Blackhole {
+    /// Whether a datagram that leaves at `at_ns` is swallowed.
+    pub(super) fn swallows(&self, at_ns: u64) -> bool {
+        let at_ms = at_ns as f64 / 1e6;
+        let at_ms = self.every_ms.map_or(at_ms, |every_ms| at_ms % every_ms);
+        self.windows_ms.iter().any(|[from, to]| (*from..*to).contains(&at_ms))
+    }
+}
+
+/// Congestion marks (RFC 3168): recorded with the verdict; our transport does not read them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EcnMark {
+    /// A datagram that finds more bytes than this before it is marked.
+    pub above_bytes: u64,
+}
+
+/// A profile that no link can have.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{key} = {value}: {remedy}")]
+pub struct Impossible {
+    key: &'static str,
+    value: String,
+    remedy: &'static str,
+}
+
+impl Profile {
+    /// Refuses what no link can have, by its key.
+    pub fn check(&self) -> Result<(), Impossible> {
+        if let Rate::Constant(rate) = self.rate {
+            within("rate", rate, 1e3..=1e11, "bits a second, from 1e3 to 1e11")?;
+        }
+        within("delay_ms", self.delay_ms, 0.0..=60_000.0, "from 0 to 60000")?;
+        match self.queue {
+            Queue::Bytes(bytes) if bytes < DATAGRAM_BYTES => {
+                return Err(Impossible {
+                    key: "queue.bytes",
+                    value: bytes.to_string(),
+                    remedy: "room for one datagram at least, 2000 bytes",
+                });
+            }
+            Queue::Packets(0) => {
+                return Err(Impossible {
+                    key: "queue.packets",
+                    value: "0".into(),
+                    remedy: "1 or more",
+                });
+            }
+            _ => {}
+        }
+        share("duplicate", self.duplicate)?;
+        share("corrupt", self.corrupt)?;
+        self.check_loss()?;
+        if let Some(it) = self.jitter {
+            share("jitter.share", it.share)?;
+            within("jitter.at_most_ms", it.at_most_ms, 0.0..=60_000.0, "from 0 to 60000")?;
+            let [least, most] = it.later;
+            if least == 0 || least > most || most > 1000 {
+                return Err(Impossible {
+                    key: "jitter.later",
+                    value: format!("[{least}, {most}]"),
+                    remedy: "the least and the most, from 1 to 1000",
+                });
+            }
+        }
+        if let Some(it) = self.reorder {
+            share("reorder.share", it.share)?;
+            within("reorder.by_ms", it.by_ms, 0.0..=60_000.0, "from 0 to 60000")?;
+        }
+        self.blackhole.as_ref().map_or(Ok(()), Blackhole::check)
+    }
+
+    fn check_loss(&self) -> Result<(), Impossible> {
+        match self.loss {
+            None => Ok(()),
+            Some(Loss::Independent(it)) => share("loss", it),
+            Some(Loss::Capped(it)) if it.burst_max == 0 => Err(Impossible {
+                key: "loss.burst_max",
+                value: "0".into(),
+                remedy: "1 or more; for no loss leave `loss` out",
+            }),
+            Some(Loss::Capped(it)) => share("loss.share", it.share),
+            Some(Loss::GilbertElliott(it)) => {
+                share("loss.good", it.good)?;
+                share("loss.bad", it.bad)?;
+                share("loss.to_bad", it.to_bad)?;
+                share("loss.to_good", it.to_good)
+            }
+        }
+    }
+}
+
+impl Blackhole {
+    fn check(&self) -> Result<(), Impossible> {
+        let end_ms = self.every_ms.unwrap_or(f64::MAX);
+        if !(end_ms > 0.0) {
+            return Err(Impossible {
+                key: "blackhole.every_ms",
+                value: end_ms.to_string(),
+                remedy: "more than 0",
+            });
+        }
+        match self
+            .windows_ms
+            .iter()
+            .find(|[from, to]| !(0.0 <= *from && from < to && *to <= end_ms))
+        {
+            None => Ok(()),
+            Some([from, to]) => Err(Impossible {
+                key: "blackhole.windows_ms",
+                value: format!("[{from}, {to}]"),
+                remedy: "[from, to] with 0 <= from < to, and to not beyond every_ms",
+            }),
+        }
+    }
+}
+
+/// The least room that a queue in bytes needs.
+const DATAGRAM_BYTES: u64 = 2000;
+
+fn share(key: &'static str, value: f64) -> Result<(), Impossible> {
+    within(key, value, 0.0..=1.0, "a share, from 0 to 1")
+}
+
+fn within(
+    key: &'static str,
+    value: f64,
+    allowed: std::ops::RangeInclusive<f64>,
+    remedy: &'static str,
+) -> Result<(), Impossible> {
+    if allowed.contains(&value) {
+        return Ok(());
+    }
+    Err(Impossible { key, value: value.to_string(), remedy })
+}

@@ -1,0 +1,221 @@
+//! Rates that change: mahimahi's traces, read and written.
+//!
+//! A trace is a text file with a time in milliseconds a line, never decreasing. At each of them the link lets
+//! 1500 bytes leave; several small datagrams share them, a large one takes several. What nobody uses is
+//! lost. After the last line the trace begins again, its last time later. A file that holds only `1` is a link of 12 Mbit/s.
+
+use serde::Serializer;
+use std::sync::Arc;
+
+/// Bytes that leave at one time of a trace.
+pub const OPPORTUNITY_BYTES: u64 = 1500;
+
+/// Lines that are read of a trace: four hours at 12 Mbit/s.
+const LINES_MAX: usize = 16_000_000;
+
+/// Opportunities to leave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    times_ms: Vec<u64>,
+}
+
+/// A text that is no trace.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TraceError {
+    /// No line, or only the time 0, after which the trace would begin again at once.
+    #[error("an empty trace: it needs a time in milliseconds a line, the last of them more than 0")]
+    Empty,
+    /// Something else than a time.
+    #[error("line {line}: `{text}`: a time in milliseconds, not before the one above")]
+    Line {
+        /// Which, from 1.
+        line: usize,
+        /// What it says.
+        text: String,
+    },
+    /// More than is read.
+    #[error("more than {LINES_MAX} lines")]
+    Long,
+}
+
+impl Trace {
+    /// Reads a trace.
+    pub fn parse(text: &str) -> Result<Self, TraceError> {
+        let mut times_ms = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            let wrong =
+                || TraceError::Line { line: index + 1, text: line.chars().take(40).collect() };
+            if line.trim().is_empty() {
+                continue;
+            }
+            let time_ms: u64 = line.trim().parse().map_err(|_| wrong())?;
+            if times_ms.last().is_some_and(|last| time_ms < *last) || time_ms > TIME_MAX_MS {
+                return Err(wrong());
+            }
+            if times_ms.len() == LINES_MAX {
+                return Err(TraceError::Long);
+            }
+            times_ms.push(time_ms);
+        }
+        match times_ms.last() {
+            None | Some(0) => Err(TraceError::Empty),
+            Some(_) => Ok(Self { times_ms }),
+        }
+    }
+
+    /// A trace of a steady rate (bits a second), as long as it takes for whole milliseconds: at most `length_ms`.
+    pub fn steady(rate: f64, length_ms: u64) -> Result<Self, TraceError> {
+        let each_ms = OPPORTUNITY_BYTES as f64 * 8000.0 / rate;
+        let mut times_ms = Vec::new();
+        for count in 1..=LINES_MAX {
+            let time_ms = rounded(count as f64 * each_ms);
+            if time_ms > length_ms {
+                break;
+            }
+            times_ms.push(time_ms);
+        }
+        match times_ms.last() {
+            None | Some(0) => Err(TraceError::Empty),
+            Some(_) => Ok(Self { times_ms }),
+        }
+    }
+
+    /// The trace as text, which [`Trace::parse`] reads.
+    pub fn to_text(&self) -> String {
+        self.times_ms.iter().map(|it| format!("{it}\n")).collect()
+    }
+
+    /// Bits a second, on average.
+    pub fn mean_rate(&self) -> f64 {
+        let bits = self.times_ms.len() as f64 * OPPORTUNITY_BYTES as f64 * 8.0;
+        bits * 1000.0 / self.length_ms() as f64
+    }
+
+    fn length_ms(&self) -> u64 {
+        self.times_ms.last().copied().unwrap_or(1)
+    }
+
+    /// The time of an opportunity, counted over all repetitions.
+    fn time_ns(&self, index: u64) -> u64 {
+        let count = self.times_ms.len() as u64;
+        let place = usize::try_from(index % count).unwrap_or(0);
+        (index / count * self.length_ms() + self.times_ms[place]) * 1_000_000
+    }
+
+    /// The first opportunity at `now_ns` or later.
+    fn first_from(&self, now_ns: u64) -> u64 {
+        let now_ms = now_ns.div_ceil(1_000_000);
+        let (rounds, rest_ms) = (now_ms / self.length_ms(), now_ms % self.length_ms());
+        // The last line of a round and time 0 of the next are the same moment.
+        if rest_ms == 0 && rounds > 0 {
+            let last = self.times_ms.partition_point(|it| *it < self.length_ms());
+            return (rounds - 1) * self.times_ms.len() as u64 + last as u64;
+        }
+        let place = self.times_ms.partition_point(|it| *it < rest_ms);
+        rounds * self.times_ms.len() as u64 + place as u64
+    }
+}
+
+/// The longest trace: a year.
+const TIME_MAX_MS: u64 = 366 * 24 * 3600 * 1000;
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "clamped to be positive"
+)]
+fn rounded(ms: f64) -> u64 {
+    ms.round().clamp(0.0, 1e15) as u64
+}
+
+/// Provenance holds what a trace is like, not each of its lines.
+pub(super) fn serialize<S: Serializer>(
+    trace: &Arc<Trace>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let text = trace.to_text();
+    serializer.collect_str(&format_args!(
+        "trace of {} opportunities in {} ms, SHA-256 {}",
+        trace.times_ms.len(),
+        trace.length_ms(),
+        corpus::sha256_hex(text.as_bytes())
+    ))
+}
+
+/// Where a link is in a trace.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Cursor {
+    next: u64,
+    left_bytes: u64,
+}
+
+impl Cursor {
+    /// When `bytes` that are there from `from_ns` on have left; calls come in order of time.
+    pub(super) fn depart(&mut self, trace: &Trace, from_ns: u64, bytes: u64) -> u64 {
+        // What is left of an opportunity is of use to what was there at its moment only.
+        let gone = self.next == 0 || trace.time_ns(self.next - 1) < from_ns;
+        if gone {
+            self.left_bytes = 0;
+            self.next = self.next.max(trace.first_from(from_ns));
+        }
+        let mut need = bytes;
+        while need > self.left_bytes {
+            need -= self.left_bytes;
+            self.left_bytes = OPPORTUNITY_BYTES;
+            self.next += 1;
+        }
+        self.left_bytes -= need;
+        trace.time_ns(self.next.saturating_sub(1)).max(from_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn departs_ms(text: &str, offers: &[(u64, u64)]) -> Vec<u64> {
+        let trace = Trace::parse(text).expect("a trace");
+        let mut cursor = Cursor::default();
+        let mut last_ns = 0;
+        offers
+            .iter()
+            .map(|(at_ms, bytes)| {
+                last_ns = cursor.depart(&trace, (at_ms * 1_000_000).max(last_ns), *bytes);
+                last_ns / 1_000_000
+            })
+            .collect()
+    }
+
+    #[test]
+    fn small_datagrams_share_an_opportunity_and_a_large_one_takes_several() {
+        assert_eq!(departs_ms("2\n5\n9\n", &[(0, 500), (0, 1000), (0, 1500)]), [2, 2, 5]);
+        assert_eq!(departs_ms("2\n5\n9\n", &[(0, 3100), (0, 1400), (0, 1)]), [9, 9, 11]);
+    }
+
+    #[test]
+    fn what_nobody_uses_is_lost_and_the_trace_begins_again() {
+        assert_eq!(departs_ms("2\n5\n9\n", &[(3, 100), (6, 100), (10, 100)]), [5, 9, 11]);
+        assert_eq!(departs_ms("1\n", &[(0, 1500), (0, 1500), (7, 1500), (7, 1500)]), [1, 2, 7, 8]);
+        // Two opportunities at one moment, which is also the moment at which the trace begins again.
+        assert_eq!(departs_ms("4\n4\n", &[(4, 1500), (4, 1500), (4, 1500)]), [4, 4, 8]);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again_and_has_its_rate() {
+        let trace = Trace::steady(12e6, 1000).expect("a trace");
+        assert_eq!(Trace::parse(&trace.to_text()), Ok(trace.clone()));
+        assert!((trace.mean_rate() - 12e6).abs() < 1.0);
+        let odd = Trace::steady(1.12e6, 60_000).expect("a trace");
+        assert!((odd.mean_rate() / 1.12e6 - 1.0).abs() < 0.001, "{}", odd.mean_rate());
+    }
+
+    #[test]
+    fn what_is_no_trace_is_refused_by_line() {
+        assert_eq!(Trace::parse(""), Err(TraceError::Empty));
+        assert_eq!(Trace::parse("0\n0\n"), Err(TraceError::Empty));
+        for (text, line) in [("5\n4\n", 2), ("1\nx\n", 2), ("-1\n", 1), ("1.5", 1)] {
+            let error = Trace::parse(text).expect_err(text);
+            assert!(matches!(error, TraceError::Line { line: it, .. } if it == line), "{error}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A network file.
+
+use super::{Network, NetworkError};
+use crate::link::{Blackhole, EcnMark, Jitter, Loss, Profile, Queue, Rate, Reorder, Trace};
+use serde::Deserialize;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The keys of a file, and of `[down]` and `[up]` in it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keys {
+    about: Option<String>,
+    server_pace: Option<bool>,
+    rate: Option<RateKey>,
+    delay_ms: Option<f64>,
+    queue: Option<Queue>,
+    loss: Option<Loss>,
+    jitter: Option<Jitter>,
+    reorder: Option<Reorder>,
+    duplicate: Option<f64>,
+    corrupt: Option<f64>,
+    blackhole: Option<Blackhole>,
+    ecn: Option<EcnMark>,
+    drops: Option<Vec<u64>>,
+    down: Option<Box<Keys>>,
+    up: Option<Box<Keys>>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged, expecting = "rate: bits a second, or the name of a mahimahi trace in quotes")]
+enum RateKey {
+    Constant(f64),
+    Trace(String),
+}
+
+/// Reads the file `name`; a trace is looked for beside it.
+pub(super) fn parse(name: &str, text: &str) -> Result<Network, NetworkError> {
+    let malformed = |cause: String| NetworkError::Malformed { file: name.to_owned(), cause };
+    let mut keys: Keys = toml::from_str(text).map_err(|error| {
+        let line = server::line_of(&error, text);
+        malformed(format!("line {line}: {}", error.message()))
+    })?;
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let (down, up) = (keys.down.take(), keys.up.take());
+    let profile = |direction: &str, own: Option<Box<Keys>>| {
+        let own = own.unwrap_or_default();
+        if own.down.is_some()
+            || own.up.is_some()
+            || own.about.is_some()
+            || own.server_pace.is_some()
+        {
+            return Err(format!(
+                "[{direction}] holds `about`, `server_pace`, `down` or `up`: these belong above it"
+            ));
+        }
+        profile(direction, &own, &keys, folder)
+    };
+    Ok(Network {
+        name: name.to_owned(),
+        server_pace: keys.server_pace.unwrap_or(false),
+        down: profile("down", down).map_err(malformed)?,
+        up: profile("up", up).map_err(malformed)?,
+    })
+}
+
+/// A direction: its own keys, and for the others those of both.
+fn profile(direction: &str, own: &Keys, both: &Keys, folder: &Path) -> Result<Profile, String> {
+    let missing = |key: &str| format!("{direction}: no `{key}`");
+    let rate = own.rate.as_ref().or(both.rate.as_ref()).ok_or_else(|| missing("rate"))?;
+    let queue = own.queue.or(both.queue).ok_or_else(|| {
+        format!("{}: \"unlimited\", {{ bytes = N }} or {{ packets = N }}", missing("queue"))
+    })?;
+    let profile = Profile {
+        rate: match rate {
+            RateKey::Constant(rate) => Rate::Constant(*rate),
+            RateKey::Trace(file) => Rate::Trace(Arc::new(read_trace(&folder.join(file))?)),
+        },
+        delay_ms: own.delay_ms.or(both.delay_ms).unwrap_or(0.0),
+        queue,
+        loss: own.loss.or(both.loss),
+        jitter: own.jitter.or(both.jitter),
+        reorder: own.reorder.or(both.reorder),
+        duplicate: own.duplicate.or(both.duplicate).unwrap_or(0.0),
+        corrupt: own.corrupt.or(both.corrupt).unwrap_or(0.0),
+        blackhole: own.blackhole.clone().or_else(|| both.blackhole.clone()),
+        ecn: own.ecn.or(both.ecn),
+        drops: own.drops.clone().or_else(|| both.drops.clone()).unwrap_or_default(),
+    };
+    profile.check().map_err(|error| format!("{direction}: {error}"))?;
+    Ok(profile)
+}
+
+fn read_trace(path: &Path) -> Result<Trace, String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("rate: {}: {error}", path.display()))?;
+    Trace::parse(&text).map_err(|error| format!("rate: {}: {error}", path.display()))
+}

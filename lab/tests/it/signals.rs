@@ -1,0 +1,114 @@
+//! What clients say over the wire, and what servers make of it, from the servers' logs.
+
+use corpus::Page;
+use lab::wire;
+use qlog_tools::reader::{SchedulerCall, SchedulerOp, read_file};
+use schedulers::{SCHEMES, Scheme, find_scheme};
+use serde_json::Value;
+use server::{Options, Pace, SignalUse};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+fn page() -> Arc<Page> {
+    let page = corpus::bundled("gentelella-index").expect("bundled").clone();
+    Arc::new(page)
+}
+
+fn scheme(name: &str) -> Scheme {
+    find_scheme(name).expect("a scheme")
+}
+
+/// A server fast enough for a test, and slow enough that the client knows its settings before it asks for the
+/// second resource.
+fn options(scheme: Scheme, signals: SignalUse) -> Options {
+    let pace = Pace { packet_bytes: 14_000, interval: std::time::Duration::from_millis(2) };
+    Options { signals, ..Options::new(scheme).paced(pace) }
+}
+
+/// The calls of the server's scheduler in a load.
+fn calls(options: Options, client: client::Options) -> Vec<SchedulerCall> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let logs = folder.path();
+    let load = wire::load_with(
+        &page(),
+        Options { qlog_dir: Some(logs.to_owned()), ..options },
+        client,
+        logs,
+    )
+    .expect("a load");
+    assert!(load.completed);
+    read_file(&server_log(logs)).expect("a log").scheduler_calls
+}
+
+fn server_log(folder: &Path) -> std::path::PathBuf {
+    let files = std::fs::read_dir(folder).expect("a folder").map(|it| it.expect("readable").path());
+    files
+        .into_iter()
+        .find(|it| it.to_string_lossy().ends_with("_server.sqlog"))
+        .expect("a server's log")
+}
+
+fn signals(calls: &[SchedulerCall]) -> Vec<Value> {
+    let signalled = calls.iter().filter(|it| it.op == SchedulerOp::Signalled);
+    signalled
+        .map(|it| serde_json::from_str(it.signal.as_deref().expect("a signal")).expect("JSON"))
+        .collect()
+}
+
+#[test]
+fn what_every_schemes_client_says_reaches_an_obedient_server() {
+    for scheme in SCHEMES.iter() {
+        let mut half = scheme.client_half();
+        let mut said = half.setup().len();
+        for (place, resource) in page().resources.iter().enumerate() {
+            said += half
+                .request(schedulers::StreamId(place as u64 * 4), &resource.for_scheduler())
+                .len();
+        }
+        let client = client::Options { scheme: Some(scheme.clone()), ..client::Options::default() };
+        let heard = signals(&calls(options(scheme.clone(), SignalUse::Obey), client)).len();
+        // A priority field that says RFC 9218's defaults is left out.
+        let left_out = if scheme.name == "rfc9218" { said } else { 0 };
+        assert!(
+            heard <= said && heard + left_out >= said,
+            "{}: {heard} of {said} signals",
+            scheme.name
+        );
+    }
+}
+
+#[test]
+fn a_server_that_ignores_signals_hears_none() {
+    let client = client::Options { scheme: Some(scheme("firefox")), ..client::Options::default() };
+    assert!(signals(&calls(options(scheme("firefox"), SignalUse::Ignore), client)).is_empty());
+}
+
+#[test]
+fn a_client_without_a_scheme_adopts_the_servers() {
+    let heard =
+        signals(&calls(options(scheme("zeroweight"), SignalUse::Obey), client::Options::default()));
+    let weights: BTreeSet<u64> = heard.iter().filter_map(|it| it["weight"].as_u64()).collect();
+    // Stylesheets, scripts, fonts, images.
+    assert!(weights.is_superset(&BTreeSet::from([24, 254])), "{weights:?}");
+}
+
+#[test]
+fn metadata_of_the_client_lets_an_ignorant_server_run_any_scheme() {
+    let client = client::Options {
+        scheme: Some(scheme("rr")),
+        metadata: true,
+        ..client::Options::default()
+    };
+    let calls = calls(options(scheme("bucket-html"), SignalUse::Obey), client);
+    let opened: Vec<Value> = calls
+        .iter()
+        .filter(|it| it.op == SchedulerOp::Opened)
+        .map(|it| serde_json::from_str(it.resource.as_deref().expect("a resource")).expect("JSON"))
+        .collect();
+    let count = |kind: &str| opened.iter().filter(|it| it["kind"] == kind).count();
+    // As the page says: 1 document, 8 stylesheets, 25 scripts, 6 fonts, 2 images.
+    let kinds = [count("html"), count("css"), count("js"), count("font"), count("image")];
+    assert_eq!(kinds, [1, 8, 25, 6, 2]);
+    assert!(opened.iter().any(|it| it["critical"] == true && it["in_head"] == true));
+}

@@ -1,0 +1,95 @@
+//! The guard against starvation: a trickle for whoever has waited longest (RFC 9218, section 10).
+
+use crate::StreamId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+
+/// Every so many packets one goes to the ready stream that sent nothing for longest.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    every: u64,
+    /// Packets sent so far.
+    packets: u64,
+    /// The packet with which the last trickle went.
+    last_trickle: u64,
+    /// The ready streams, and the packet since which each waits.
+    since: BTreeMap<StreamId, u64>,
+    /// The same, the longest wait first.
+    waits: BTreeSet<(u64, StreamId)>,
+}
+
+impl Guard {
+    pub(crate) fn every(packets: NonZeroU32) -> Self {
+        let every = u64::from(packets.get());
+        Self { every, packets: 0, last_trickle: 0, since: BTreeMap::new(), waits: BTreeSet::new() }
+    }
+
+    pub(crate) fn set_ready(&mut self, stream: StreamId, ready: bool) {
+        let waits_already = self.since.contains_key(&stream);
+        if ready && !waits_already {
+            self.wait(stream);
+        } else if let (false, Some(since)) = (ready, self.since.remove(&stream)) {
+            self.waits.remove(&(since, stream));
+        }
+    }
+
+    /// Who goes out of turn now, if it is time and somebody has waited so long.
+    pub(crate) fn starved(&self) -> Option<StreamId> {
+        let is_starved = |since: u64| self.packets - since.max(self.last_trickle) >= self.every - 1;
+        self.waits.first().filter(|(since, _)| is_starved(*since)).map(|(_, stream)| *stream)
+    }
+
+    pub(crate) fn sent(&mut self, stream: StreamId) {
+        let was_trickle = self.starved() == Some(stream);
+        self.packets += 1;
+        if was_trickle {
+            self.last_trickle = self.packets;
+        }
+        if let Some(since) = self.since.remove(&stream) {
+            self.waits.remove(&(since, stream));
+            self.wait(stream);
+        }
+    }
+
+    fn wait(&mut self, stream: StreamId) {
+        self.since.insert(stream, self.packets);
+        self.waits.insert((self.packets, stream));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Kind, Resource, Scheduler, StreamId, find_scheme};
+
+    /// A long script (0), then an image (4) and a video (8) that are ready all the time: 25 packets.
+    fn order(scheme: &str) -> String {
+        let mut scheduler = Scheduler::new(&find_scheme(scheme).unwrap());
+        for (id, kind) in [(0, Kind::Js), (4, Kind::Image), (8, Kind::Media)] {
+            scheduler.open(StreamId(id), &Resource { kind, ..Resource::default() });
+            scheduler.set_ready(StreamId(id), true);
+        }
+        let packet = |_| {
+            let picked = scheduler.pick().unwrap();
+            scheduler.sent(picked, 1400);
+            picked.0.to_string()
+        };
+        (0..25).map(packet).collect()
+    }
+
+    #[test]
+    fn without_a_guard_a_long_response_starves_those_behind_it() {
+        assert_eq!(order("rfc9218"), "0".repeat(25));
+        assert_eq!(order("bucket"), "0".repeat(25));
+    }
+
+    #[test]
+    fn with_a_guard_every_fifth_packet_goes_to_who_waited_longest() {
+        assert_eq!(order("rfc9218@guard:5"), "0000400008000040000800004");
+        assert_eq!(order("bucket@guard:5"), "0000400008000040000800004");
+    }
+
+    #[test]
+    fn a_guard_leaves_those_alone_who_share_anyway() {
+        assert_eq!(order("rr@guard:20"), order("rr"));
+    }
+}

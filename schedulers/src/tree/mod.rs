@@ -1,0 +1,169 @@
+//! The ranked, weighted dependency tree that every scheme places its streams in.
+//!
+//! It is HTTP/2's tree (RFC 7540, section 5.3) with one addition, the [`Rank`]. Three rules give the order:
+//! 1. a node goes before its children;
+//! 2. among siblings the lowest rank goes first, strictly;
+//! 3. siblings of equal rank share by weight: next is the one whose packet would *finish* first in
+//!    virtual time, and of two that tie the one with the lower ID.
+//!
+//! Virtual time passes with real bytes: a byte of a node of weight `w` takes `1/w`. It is an integer, so
+//! two machines give the same order. A node that joins its siblings late starts at their present time,
+//! without credit for the time before. A node without anything to send is transparent: its turn is its
+//! children's.
+//!
+//! Every operation costs O(depth x log siblings), where a chain of only children counts as one node
+//! (`chains.rs`); `put` with `exclusive` and `remove` also pay for each node that they move.
+
+mod chains;
+mod links;
+mod node;
+mod place;
+mod snapshot;
+
+use crate::{Element, StreamId};
+use chains::Chain;
+use node::{Key, Node, ROOT};
+use place::MAX_WEIGHT;
+pub use place::{Place, Rank};
+pub use snapshot::{Snapshot, SnapshotNode};
+use std::collections::HashMap;
+
+/// The tree of one connection. Total: any call in any order has a meaning.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    /// The root first, then the others where there was room.
+    nodes: Vec<Node>,
+    /// Only looked into, never walked through, so that no order depends on hashes.
+    keys: HashMap<Element, Key>,
+    placeholders: usize,
+    free: Vec<Key>,
+    chains: Vec<Chain>,
+    free_chains: Vec<usize>,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tree {
+    /// A tree of nothing but its root.
+    pub fn new() -> Self {
+        Self {
+            nodes: vec![Node::new(Element::Root, 0)],
+            keys: HashMap::from([(Element::Root, ROOT)]),
+            placeholders: 0,
+            free: Vec::new(),
+            chains: vec![Chain::of_one(ROOT)],
+            free_chains: Vec::new(),
+        }
+    }
+
+    /// Whether `element` is in the tree.
+    pub fn contains(&self, element: Element) -> bool {
+        self.keys.contains_key(&element)
+    }
+
+    /// The placeholders that the tree has.
+    pub fn placeholders(&self) -> usize {
+        self.placeholders
+    }
+
+    /// Puts `element` in its place, or moves it there with all that is below it.
+    ///
+    /// A parent that is not in the tree, or that is the element itself, stands for the root. A parent below
+    /// the element first takes the element's present place (RFC 7540, section 5.3.3). In a new place the
+    /// element starts level with its siblings; with only a new weight it keeps its turn.
+    pub fn put(&mut self, element: Element, place: Place) {
+        if element == Element::Root {
+            return;
+        }
+        let parent = match self.keys.get(&place.parent) {
+            Some(parent) if place.parent != element => *parent,
+            _ => ROOT,
+        };
+        let key = match self.keys.get(&element) {
+            None => {
+                let key = self.insert(element);
+                self.attach(key, parent, place.rank, place.weight);
+                key
+            }
+            Some(&key) => {
+                self.move_to(key, parent, place);
+                key
+            }
+        };
+        if place.exclusive {
+            self.adopt_siblings(key, parent);
+        }
+    }
+
+    /// Gives all children of `element` one virtual time, whatever their ranks.
+    ///
+    /// Without it each rank has its own, which rests while lower ranks send. With it the present is that of
+    /// whoever sent last, so that of two who wait behind lower ranks the one who came first is ahead. To be
+    /// called before the element has children.
+    pub fn keep_common_time(&mut self, element: Element) {
+        if let Some(&key) = self.keys.get(&element) {
+            self.nodes[key].common_now = Some(0);
+        }
+    }
+
+    /// Takes `element` out. Its children take its rank and share its weight in proportion to their own
+    /// (RFC 7540, section 5.3.4).
+    pub fn remove(&mut self, element: Element) {
+        if element == Element::Root || !self.contains(element) {
+            return;
+        }
+        self.set_ready(element, false);
+        let key = self.keys[&element];
+        let Node { parent, rank, weight, .. } = self.nodes[key];
+        let children: Vec<Key> = self.nodes[key].children.iter().copied().collect();
+        let weights: u32 = children.iter().map(|child| u32::from(self.nodes[*child].weight)).sum();
+        for child in children {
+            let share = u32::from(self.nodes[child].weight) * u32::from(weight) / weights;
+            self.detach(child);
+            self.attach(child, parent, rank, u16::try_from(share.max(1)).unwrap_or(MAX_WEIGHT));
+        }
+        self.detach(key);
+        self.free_chain(self.nodes[key].chain);
+        self.keys.remove(&element);
+        self.placeholders -= usize::from(matches!(element, Element::Placeholder(_)));
+        // Drops what the node held.
+        self.nodes[key] = Node::new(Element::Root, 0);
+        self.free.push(key);
+    }
+
+    /// Whether `element` has bytes that may go. An element that is not in the tree stays out of it.
+    pub fn set_ready(&mut self, element: Element, ready: bool) {
+        let Some(&key) = self.keys.get(&element) else { return };
+        self.mark(key, ready && matches!(element, Element::Stream(_)));
+        self.refresh(self.nodes[key].chain);
+    }
+
+    /// The stream whose turn it is; changes nothing.
+    pub fn pick(&self) -> Option<StreamId> {
+        let mut key = ROOT;
+        loop {
+            let node = &self.nodes[key];
+            let group = node.groups.get(node.busy.first()?)?;
+            let chain = self.chain_of(*group.waiting.first_key_value()?.1);
+            if let Some(ready) = self.first_ready(chain) {
+                return self.nodes[ready].element.stream();
+            }
+            key = chain.bottom;
+        }
+    }
+
+    /// Charges `bytes` to `element` and to every node above it.
+    pub fn charge(&mut self, element: Element, bytes: u64) {
+        let Some(&(mut key)) = self.keys.get(&element) else { return };
+        while key != ROOT {
+            self.settle(key, bytes);
+            let top = self.chain_of(key).top;
+            self.charge_sibling(top, bytes);
+            key = self.nodes[top].parent;
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! A node of the tree, and the virtual time of its children.
+
+use super::place::Rank;
+use crate::Element;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes by which one looks ahead to tell whose packet would finish first: a packet of the paper.
+const PACKET_BYTES: u64 = 1400;
+
+/// Virtual time of one byte at weight 1. It makes the rounding of `1/w` less than a millionth.
+const BYTE_AT_WEIGHT_ONE: u128 = 1 << 28;
+
+/// Index of a node in [`Tree::nodes`].
+pub(super) type Key = usize;
+
+pub(super) const ROOT: Key = 0;
+
+/// A node and its children.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) element: Element,
+    pub(super) parent: Key,
+    pub(super) rank: Rank,
+    pub(super) weight: u16,
+    /// It has bytes and they may go. Only a stream ever is.
+    pub(super) ready: bool,
+    /// It waits among its siblings, since it or a node below it is ready. Only the top of a chain ever does.
+    pub(super) waiting: bool,
+    /// Virtual time at which its next packet starts.
+    pub(super) start: u128,
+    pub(super) children: BTreeSet<Key>,
+    /// The children by rank.
+    pub(super) groups: BTreeMap<Rank, Group>,
+    /// The ranks at which a child waits.
+    pub(super) busy: BTreeSet<Rank>,
+    /// The present of all its children, where each starts at that of whoever sent last.
+    pub(super) common_now: Option<u128>,
+    /// The chain that it is a link of.
+    pub(super) chain: usize,
+    /// Its place in the chain: one more than that of its parent.
+    pub(super) position: i64,
+}
+
+/// Siblings of one rank.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Group {
+    /// Children that wait, by the virtual time at which their next packet would finish.
+    pub(super) waiting: BTreeMap<(u128, Element), Key>,
+    /// All children of this rank, waiting or not. The group, and with it its clock, goes with the last.
+    pub(super) members: usize,
+    /// Present virtual time. It never goes back.
+    pub(super) now: u128,
+}
+
+impl Node {
+    pub(super) fn new(element: Element, chain: usize) -> Self {
+        Self {
+            element,
+            parent: ROOT,
+            rank: Rank::EQUAL,
+            weight: 16,
+            ready: false,
+            waiting: false,
+            start: 0,
+            children: BTreeSet::new(),
+            groups: BTreeMap::new(),
+            busy: BTreeSet::new(),
+            common_now: None,
+            chain,
+            position: 0,
+        }
+    }
+
+    /// The node's turn: the virtual time at which its next packet would finish, and its name for ties.
+    pub(super) fn turn(&self) -> (u128, Element) {
+        (self.start.saturating_add(duration(PACKET_BYTES, self.weight)), self.element)
+    }
+}
+
+/// Virtual time that `bytes` take at `weight`.
+pub(super) fn duration(bytes: u64, weight: u16) -> u128 {
+    u128::from(bytes) * BYTE_AT_WEIGHT_ONE / u128::from(weight)
+}

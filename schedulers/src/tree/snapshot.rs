@@ -1,0 +1,123 @@
+//! The tree at an instant, to be looked at.
+
+use super::Tree;
+use super::node::{Key, ROOT};
+use crate::Element;
+use std::fmt;
+
+/// A tree at an instant: plain data, to be drawn or written by the caller.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    /// All nodes, the root first, each before its children; children by rank, then by name.
+    pub nodes: Vec<SnapshotNode>,
+}
+
+/// A node of a [`Snapshot`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct SnapshotNode {
+    /// Its name.
+    pub element: Element,
+    /// The node that it is a child of; the root is its own.
+    pub parent: Element,
+    /// Steps from the root.
+    pub depth: usize,
+    /// The level of its rank: lower goes first, strictly.
+    pub level: u16,
+    /// The order within the level: lower goes first, strictly.
+    pub order: u64,
+    /// 1 to 256.
+    pub weight: u16,
+    /// It has bytes that may go.
+    pub ready: bool,
+    /// It or a node below it is ready.
+    pub active: bool,
+    /// The part of the connection, 0 to 1, that it and all below it get if everything stays as it is.
+    pub share: f64,
+    /// The part of the connection, 0 to 1, that its own bytes get.
+    pub own_share: f64,
+}
+
+impl Tree {
+    /// The tree at this instant. Costs O(nodes).
+    pub fn snapshot(&self) -> Snapshot {
+        let active = self.active_nodes();
+        let mut nodes = Vec::with_capacity(self.nodes.len());
+        let mut stack = vec![(ROOT, 0, 1.0)];
+        while let Some((key, depth, share)) = stack.pop() {
+            let node = &self.nodes[key];
+            let share = if active[key] { share } else { 0.0 };
+            nodes.push(SnapshotNode {
+                element: node.element,
+                parent: self.nodes[node.parent].element,
+                depth,
+                level: node.rank.level,
+                order: node.rank.order,
+                weight: node.weight,
+                ready: node.ready,
+                active: active[key],
+                share,
+                own_share: if node.ready { share } else { 0.0 },
+            });
+            let below = if node.ready { 0.0 } else { share };
+            let children = self.ordered_children(key);
+            let first =
+                children.iter().find(|child| active[**child]).map(|it| self.nodes[*it].rank);
+            let is_served = |child: Key| active[child] && Some(self.nodes[child].rank) == first;
+            let weight = |child: Key| f64::from(self.nodes[child].weight);
+            let sum: f64 =
+                children.iter().filter(|child| is_served(**child)).map(|it| weight(*it)).sum();
+            for child in children.into_iter().rev() {
+                let part = if is_served(child) { below * weight(child) / sum } else { 0.0 };
+                stack.push((child, depth + 1, part));
+            }
+        }
+        Snapshot { nodes }
+    }
+
+    /// The children of a node by rank, then by name.
+    fn ordered_children(&self, key: Key) -> Vec<Key> {
+        let mut children: Vec<Key> = self.nodes[key].children.iter().copied().collect();
+        children.sort_by_key(|child| (self.nodes[*child].rank, self.nodes[*child].element));
+        children
+    }
+
+    /// For each node whether it or one below it is ready.
+    fn active_nodes(&self) -> Vec<bool> {
+        let mut active = vec![false; self.nodes.len()];
+        for (mut key, node) in self.nodes.iter().enumerate() {
+            while node.ready && !active[key] {
+                active[key] = true;
+                key = self.nodes[key].parent;
+            }
+        }
+        active
+    }
+}
+
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => f.write_str("root"),
+            Self::Placeholder(u64::MAX) => f.write_str("orphans"),
+            Self::Placeholder(id) => write!(f, "placeholder {id}"),
+            Self::Stream(stream) => write!(f, "stream {}", stream.0),
+        }
+    }
+}
+
+/// One line a node, indented by its depth: name, weight, what share of the connection it gets.
+impl fmt::Display for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for node in &self.nodes {
+            write!(f, "{:indent$}{}", "", node.element, indent = 2 * node.depth)?;
+            if node.element != Element::Root {
+                write!(f, " ({})", node.weight)?;
+            }
+            if node.active {
+                write!(f, " {:.0}%", 100.0 * node.share)?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}

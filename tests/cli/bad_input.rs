@@ -1,0 +1,246 @@
+//! What is wrong with the input or with the world is one line, which names file, place and cause.
+
+use crate::{data, only_line, utmost};
+use std::fs;
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+const PAGE: &str = include_str!("../../examples/page-minimal.json");
+const SCENARIO: &str = include_str!("../../examples/late-stylesheet.json");
+
+/// A folder with `file`, which is `text` with `from` replaced by `to`.
+fn damaged(file: &str, text: &str, from: &str, to: &str) -> (TempDir, PathBuf) {
+    assert!(text.contains(from), "{from}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(file);
+    fs::write(&path, text.replacen(from, to, 1)).expect("a file");
+    (folder, path)
+}
+
+/// The line after `utmost: `, of a command that ends with `code`; it must begin with the expected text.
+#[track_caller]
+fn assert_refused(arguments: &[&str], code: i32, expected: &str) {
+    let output = utmost(arguments).output().expect("the program runs");
+    let line = only_line(&output, code);
+    let message = line.strip_prefix("utmost: ").expect("the program's name");
+    assert!(message.starts_with(expected), "{arguments:?}: {message}");
+}
+
+/// As [`assert_refused`] with code 2, of a file that the message must begin with.
+#[track_caller]
+fn assert_file_refused(arguments: &[&str], file: &Path, expected: &str) {
+    let file = file.to_str().expect("UTF-8");
+    let arguments: Vec<&str> =
+        arguments.iter().map(|it| if *it == "FILE" { file } else { it }).collect();
+    assert_refused(&arguments, 2, &format!("{file}{expected}"));
+}
+
+#[test]
+fn an_unknown_page_is_answered_with_the_pages_there_are() {
+    let expected =
+        "no bundled page is named \"gentelela\"; there are: agency-index, davies-meenan, ";
+    for command in ["compare", "play"] {
+        assert_refused(&[command, "gentelela"], 2, expected);
+    }
+    assert_refused(&["serve", "--page", "gentelela"], 2, expected);
+    assert_refused(&["play", "./no-such-page.json"], 2, "./no-such-page.json: No such file");
+}
+
+#[test]
+fn an_invalid_page_is_named_with_place_and_cause() {
+    for (from, to, expected) in [
+        ("\"viewport\"", "viewport", ":5:3: key must be a string"),
+        ("\"hero\":true", "\"heroic\":true", ":10:105: unknown field `heroic`"),
+        ("\"on\":\"nav\"", "\"on\":\"naw\"", ":8:135: unknown variant `naw`"),
+        ("\"of\":0,\"byte\":300", "\"of\":9,\"byte\":300", ": resources[1].trigger.of: "),
+        (
+            "\"bytes\":30000",
+            "\"bytes\":10000000000000",
+            ": resources: hold 10000000014000 body bytes together, more than fits in memory",
+        ),
+        ("\"bytes\":30000", "\"bytes\":-1", ":10:"),
+    ] {
+        let (_folder, page) = damaged("page.json", PAGE, from, to);
+        for arguments in [&["play", "FILE"][..], &["compare", "FILE"], &["serve", "--page", "FILE"]]
+        {
+            assert_file_refused(arguments, &page, expected);
+        }
+    }
+}
+
+#[test]
+fn an_invalid_scenario_is_named_with_place_and_cause() {
+    for (from, to, expected) in [
+        ("\"bytes\": 4200", "\"bytes\": 4200,", ": not a scenario: "),
+        ("\"critical\"", "\"urgent\"", ": not a scenario: unknown field `urgent`"),
+        (
+            "\"stream\": 4,",
+            "\"stream\": 0,",
+            ": requests[1].stream: 0 is also the stream of requests[0]",
+        ),
+        (
+            "\"packet_bytes\": 1400",
+            "\"packet_bytes\": 0",
+            ": packet_bytes: a packet needs at least 1 byte",
+        ),
+    ] {
+        let (_folder, scenario) = damaged("scenario.json", SCENARIO, from, to);
+        assert_file_refused(&["order", "FILE", "--scheme", "rr"], &scenario, expected);
+    }
+    assert_refused(&["order", "no-such.json", "--scheme", "rr"], 2, "no-such.json: No such file");
+}
+
+#[test]
+fn an_unknown_scheme_is_answered_with_those_near_it() {
+    let scenario = "examples/late-stylesheet.json";
+    assert_refused(
+        &["order", scenario, "--scheme", "rr,dfif"],
+        2,
+        "no scheme is named `dfif`; near it: dfifo, fifo",
+    );
+    for arguments in [
+        &["compare", "davies-meenan", "--schemes", "dfif"][..],
+        &["play", "davies-meenan", "--scheme", "dfif"],
+        &["serve", "--page", "davies-meenan", "--scheme", "dfif"],
+    ] {
+        assert_refused(arguments, 2, "no scheme is named `dfif`; near it: ");
+    }
+}
+
+#[test]
+fn a_network_that_is_not_there_or_not_valid_is_named() {
+    let compare = ["compare", "davies-meenan", "--network"];
+    let with = |network| [&compare[..], &[network]].concat();
+    assert_refused(
+        &with("4g"),
+        2,
+        "no network named `4g`; there are paper, 2g, 3g, cable, or a file",
+    );
+    assert_refused(&with("./4g.toml"), 2, "./4g.toml: No such file");
+    let (_folder, network) = damaged("net.toml", "rate = 1000000\n", "rate", "speed");
+    assert_file_refused(&with("FILE"), &network, ": ");
+}
+
+#[test]
+fn a_value_that_is_none_is_named_with_its_flag() {
+    let page = "davies-meenan";
+    for (arguments, expected) in [
+        (
+            &["serve", "--page", page, "--pace", "1400"][..],
+            "invalid value '1400' for '--pace <BYTES/MS>'",
+        ),
+        (
+            &["serve", "--page", page, "--send-buffer", "5x"],
+            "invalid value '5x' for '--send-buffer <SIZE>'",
+        ),
+        (
+            &["serve", "--page", page, "--listen", "nowhere"],
+            "invalid value 'nowhere' for '--listen <ADDR:PORT>'",
+        ),
+        (
+            &["serve", "--page", page, "--initial-window", "0"],
+            "invalid value '0' for '--initial-window <PACKETS>'",
+        ),
+        (
+            &["serve", "--page", page, "--cert", "c.pem"],
+            "the following required arguments were not provided: --key",
+        ),
+        (
+            &["serve"],
+            "the following required arguments were not provided: <--root <DIR>|--page <PAGE>|--config <FILE>>",
+        ),
+        (
+            &["compare", page, "--send-buffer", "0,5x"],
+            "invalid value '5x' for '--send-buffer <LIST>'",
+        ),
+        (&["compare", page, "--engine", "steam"], "invalid value 'steam' for '--engine <ENGINE>'"),
+        (&["compare", page, "--jobs", "0"], "invalid value '0' for '--jobs <JOBS>'"),
+        (&["compare", page, "--scheme", "rr"], "unexpected argument '--scheme' found"),
+        (
+            &["play", page, "--server", "localhost"],
+            "invalid value 'localhost' for '--server <ADDR:PORT>'",
+        ),
+        (&["ordre"], "unrecognized subcommand 'ordre'"),
+    ] {
+        assert_refused(arguments, 2, expected);
+    }
+}
+
+#[test]
+fn a_certificate_that_is_missing_or_broken_is_named() {
+    let serve = |certificate: &str, key: &str, expected: &str| {
+        let arguments = ["serve", "--page", "davies-meenan", "--cert", certificate, "--key", key];
+        let file = if expected.starts_with("key") { key } else { certificate };
+        let expected = expected.trim_start_matches("key").trim_start_matches("certificate");
+        assert_refused(&arguments, 2, &format!("{file}{expected}"));
+    };
+    let path = |name: &str| data(name).to_str().expect("UTF-8").to_owned();
+    let (certificate, key, other) =
+        (path("server.pem"), path("server-key.pem"), path("other-key.pem"));
+    serve("no-such.pem", &key, "certificate: No such file");
+    serve(&certificate, "no-such.pem", "key: No such file");
+    serve(&key, &key, "certificate: holds no ");
+    serve(&certificate, &certificate, "key: holds no ");
+    serve(&certificate, &other, "key: not the key of the certificate in ");
+}
+
+#[test]
+fn a_port_in_use_is_somebody_elses_fault() {
+    let taken = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("bound").to_string();
+    let serve = ["serve", "--page", "davies-meenan", "--listen", &address];
+    let line = only_line(&utmost(&serve).output().expect("the program runs"), 3);
+    assert!(line.starts_with(&format!("utmost: {address}: Address already in use")), "{line}");
+    assert!(line.ends_with("; choose another --listen"), "{line}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_reported_at_once() {
+    let free = UdpSocket::bind("127.0.0.1:0")
+        .expect("a free port")
+        .local_addr()
+        .expect("bound")
+        .to_string();
+    let expected = format!("{free}: connection refused; is a server listening there?");
+    assert_refused(&["play", "davies-meenan", "--server", &free, "--insecure"], 3, &expected);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    fs::write(&file, "").expect("a file");
+    for arguments in [
+        &["serve", "--page", "davies-meenan", "--qlog", "FILE"][..],
+        &["play", "davies-meenan", "--qlog", "FILE"],
+        &["compare", "davies-meenan", "--out", "FILE"],
+    ] {
+        assert_file_refused(arguments, &file, ": File exists");
+        let below = file.join("below");
+        let arguments: Vec<&str> = arguments
+            .iter()
+            .map(|it| if *it == "FILE" { below.to_str().expect("UTF-8") } else { it })
+            .collect();
+        assert_refused(&arguments, 2, &format!("{}: Not a directory", below.display()));
+    }
+}
+
+#[test]
+fn a_page_that_is_not_valid_fails_its_check() {
+    let (_folder, page) = damaged("page.json", PAGE, "\"id\":2", "\"id\":7");
+    let output = utmost(&["corpus", "check", page.to_str().expect("UTF-8"), "davies-meenan"])
+        .output()
+        .expect("runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "davies-meenan: valid\n");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        stderr.starts_with(&format!(
+            "{}: resources[2].id: is 7; it must be the index, 2",
+            page.display()
+        )),
+        "{stderr}"
+    );
+    assert!(stderr.ends_with("utmost: 1 of 2 pages not valid\n"), "{stderr}");
+}

@@ -1,0 +1,109 @@
+//! What `--json` prints is what `schemas/` says, and `ideal` prints the same twice.
+
+use crate::stdout_of;
+use serde_json::Value;
+use std::path::Path;
+
+fn assert_valid(schema: &str, document: &Value) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(schema);
+    let text = std::fs::read_to_string(path).expect(schema);
+    let schema: Value = serde_json::from_str(&text).expect(schema.as_ref());
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let errors: Vec<String> =
+        validator.iter_errors(document).map(|it| format!("{}: {it}", it.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+fn document(arguments: &[&str]) -> Value {
+    serde_json::from_str(&stdout_of(arguments)).expect("one JSON document and nothing else")
+}
+
+#[test]
+fn schemes_is_as_its_schema_says() {
+    let document = document(&["schemes", "--json"]);
+    assert_valid("schemes.json", &document);
+    let names = document["schemes"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|it| it["name"].as_str().expect("a name"));
+    assert_eq!(
+        names.collect::<Vec<_>>().join(" "),
+        "rr wrr fifo dfifo firefox p+ s+ spdyrr bucket bucket-html zeroweight rfc9218"
+    );
+}
+
+#[test]
+fn order_is_as_its_schema_says() {
+    assert_valid(
+        "order.json",
+        &document(&["order", "examples/late-stylesheet.json", "--scheme", "paper", "--json"]),
+    );
+}
+
+#[test]
+fn compare_is_as_its_schema_says() {
+    let document = document(&[
+        "compare",
+        "davies-meenan",
+        "--schemes",
+        "fifo,dfifo",
+        "--send-buffer",
+        "0,280k",
+        "--json",
+    ]);
+    assert_valid("study.json", &document);
+    let runs = document["runs"].as_array().expect("runs");
+    let cells: Vec<String> =
+        runs.iter().map(|it| format!("{} {}", it["scheme"], it["send_buffer_bytes"])).collect();
+    assert_eq!(
+        cells.join(", ").replace('"', ""),
+        "rr 0, fifo 0, dfifo 0, rr 280000, fifo 280000, dfifo 280000"
+    );
+}
+
+#[test]
+fn play_is_as_its_schema_says() {
+    let document = document(&["play", "examples/page-minimal.json", "--scheme", "dfifo", "--json"]);
+    assert_valid("study.json", &document);
+    let run = &document["runs"][0];
+    assert_eq!(run["completed"], true);
+    let bytes =
+        run["resources"].as_array().expect("resources").iter().map(|it| it["bytes"].to_string());
+    assert_eq!(bytes.collect::<Vec<_>>().join(" "), "8000 6000 30000");
+}
+
+#[test]
+fn corpus_stats_is_as_its_schema_says() {
+    assert_valid("corpus-stats.json", &document(&["corpus", "stats", "--json"]));
+}
+
+#[test]
+fn the_examples_and_the_bundled_pages_are_as_their_schemas_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |file: &str| -> Value {
+        serde_json::from_str(&std::fs::read_to_string(root.join(file)).expect(file)).expect(file)
+    };
+    assert_valid("scenario.json", &read("examples/late-stylesheet.json"));
+    assert_valid("page.json", &read("examples/page-minimal.json"));
+    assert_valid("page.json", &read("corpus/pages/gentelella-index.json"));
+}
+
+#[test]
+fn the_ideal_engine_prints_the_same_twice_outside_provenance() {
+    let results = || {
+        let text = stdout_of(&[
+            "compare",
+            "davies-meenan",
+            "gentelella-index",
+            "--schemes",
+            "all",
+            "--json",
+        ]);
+        let (_, results) = text.split_once("\n  \"runs\": [").expect("runs follow the provenance");
+        results.to_owned()
+    };
+    let first = results();
+    assert!(first.contains("\"summary\": ["), "the summary is among them");
+    assert_eq!(first, results());
+}

@@ -1,0 +1,56 @@
+//! `utmost order` on the scenario that its help names.
+
+use crate::stdout_of;
+
+const SCENARIO: &str = "examples/late-stylesheet.json";
+
+/// Scheme and order, a line each, without the table's spaces.
+fn orders(schemes: &str) -> Vec<String> {
+    let text = stdout_of(&["order", SCENARIO, "--scheme", schemes]);
+    let lines = text.lines().map(|it| it.split_whitespace().collect::<Vec<_>>().join(" "));
+    lines.collect()
+}
+
+#[test]
+fn a_late_stylesheet_waits_shares_or_goes_first_as_the_scheme_says() {
+    assert_eq!(
+        orders("rr,fifo,dfifo,wrr,bucket"),
+        [
+            "who sends when: stream, or stream x packets in a row",
+            "scheme order",
+            "rr 0 4 8 0 4 8 0 4 8 12 0 4 12x2",
+            "fifo 0x4 4x4 8x3 12x3",
+            "dfifo 0x4 12x3 4x4 8x3",
+            "wrr 0 4 8 0 4 8 12x3 0 4 8 0 4",
+            "bucket 0x4 12x3 4 8 4 8 4 8 4",
+        ]
+    );
+}
+
+#[test]
+fn all_schemes_send_every_byte_of_every_stream() {
+    let document: serde_json::Value =
+        serde_json::from_str(&stdout_of(&["order", SCENARIO, "--scheme", "all", "--json"]))
+            .expect("JSON");
+    let orders = document["orders"].as_object().expect("an object");
+    assert_eq!(orders.len(), 12);
+    for (scheme, runs) in orders {
+        for (stream, packets) in [(0, 4), (4, 4), (8, 3), (12, 3)] {
+            let runs = runs.as_array().expect("an array");
+            let of_stream =
+                runs.iter().filter(|it| it[1] == stream).map(|it| it[2].as_u64().expect("a count"));
+            assert_eq!(of_stream.sum::<u64>(), packets, "stream {stream} under {scheme}");
+        }
+    }
+}
+
+#[test]
+fn the_json_counts_slots_packets_and_the_last_packets_bytes() {
+    let text = stdout_of(&["order", SCENARIO, "--scheme", "dfifo", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(document["scenario"], "late-stylesheet");
+    assert_eq!(
+        document["orders"].to_string(),
+        r#"{"dfifo":[[0,0,4,1400],[4,12,3,200],[7,4,4,1400],[11,8,3,1400]]}"#
+    );
+}

@@ -1,0 +1,125 @@
+//! Two processes: `utmost serve`, and `utmost play` against it.
+
+use crate::{data, stdout_of, utmost};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+
+/// A server that is ended with the test.
+struct Serving {
+    process: Child,
+    address: String,
+}
+
+impl Serving {
+    /// Starts a server on a free port and waits until it is ready.
+    fn start(arguments: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_utmost"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .arg("serve")
+            .args(arguments)
+            .args(["--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        let mut line = String::new();
+        let stdout = process.stdout.take().expect("piped");
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        let address = line.trim_end().strip_prefix("listening on ").unwrap_or_default().to_owned();
+        assert!(address.starts_with("127.0.0.1:"), "{line:?}");
+        Self { process, address }
+    }
+
+    /// Sends SIGTERM; the exit code and what was on stderr.
+    fn stop(mut self) -> (Option<i32>, String) {
+        let id = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kill runs").success());
+        let mut stderr = String::new();
+        self.process.stderr.take().expect("piped").read_to_string(&mut stderr).expect("UTF-8");
+        (self.process.wait().expect("it ends").code(), stderr)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It has ended already, unless the test failed.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn a_page_is_served_played_and_the_server_ends_on_sigterm() {
+    let server = Serving::start(&["--page", "davies-meenan", "--scheme", "dfifo"]);
+    let text =
+        stdout_of(&["play", "davies-meenan", "--server", &server.address, "--insecure", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let run = &document["runs"][0];
+    assert_eq!(run["completed"], true);
+    let bytes = run["resources"]
+        .as_array()
+        .expect("resources")
+        .iter()
+        .map(|it| it["bytes"].as_u64().expect("bytes"));
+    assert_eq!(bytes.sum::<u64>(), 1_580_000);
+    let (code, stderr) = server.stop();
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(
+        stderr,
+        "no --cert: using a self-signed certificate for localhost, valid for 30 days\n"
+    );
+}
+
+#[test]
+fn the_example_configuration_is_served() {
+    let server = Serving::start(&["--config", "examples/serve.toml"]);
+    let text = stdout_of(&["play", "davies-meenan", "--server", &server.address, "--insecure"]);
+    assert!(text.contains("https://davies-meenan.test/bottom.js"), "{text}");
+    assert_eq!(server.stop().0, Some(0));
+}
+
+#[test]
+fn a_directory_is_served_byte_for_byte() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bodies = folder.path().join("bodies");
+    let root = folder.path().join("root");
+    std::fs::create_dir(&root).expect("a folder");
+    for (name, bytes) in [("index.html", 8000_usize), ("style.css", 6000), ("hero.jpg", 30_000)] {
+        let body: Vec<u8> = (0..bytes).map(|it| u8::try_from(it % 251).expect("small")).collect();
+        std::fs::write(root.join(name), body).expect("a file");
+    }
+    let server = Serving::start(&["--root", root.to_str().expect("UTF-8")]);
+    let bodies_argument = bodies.to_str().expect("UTF-8");
+    stdout_of(&[
+        "play",
+        "examples/page-minimal.json",
+        "--server",
+        &server.address,
+        "--insecure",
+        "--bodies",
+        bodies_argument,
+    ]);
+    for name in ["index.html", "style.css", "hero.jpg"] {
+        let (sent, came) = (std::fs::read(root.join(name)), std::fs::read(bodies.join(name)));
+        assert_eq!(sent.expect(name), came.expect(name), "{name}");
+    }
+    assert_eq!(server.stop().0, Some(0));
+}
+
+#[test]
+fn a_certificate_of_nobody_is_refused_unless_told_otherwise() {
+    let path = |name: &str| data(name).to_str().expect("UTF-8").to_owned();
+    let server = Serving::start(&[
+        "--page",
+        "examples/page-minimal.json",
+        "--cert",
+        &path("server.pem"),
+        "--key",
+        &path("server-key.pem"),
+    ]);
+    let play = ["play", "examples/page-minimal.json", "--server", &server.address];
+    let output = utmost(&play).output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    stdout_of(&[&play[..], &["--insecure"]].concat());
+    assert_eq!(server.stop(), (Some(0), String::new()));
+}
