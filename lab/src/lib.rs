@@ -5,6 +5,7 @@
 //! under every scheme; [`scenario`] is pure scheduling without a page.
 
 pub mod bounds;
+mod contender;
 pub mod ideal;
 pub mod link;
 pub mod network;
@@ -13,6 +14,8 @@ pub mod scenario;
 pub mod stack;
 pub mod study;
 pub mod wire;
+
+pub use contender::Contender;
 
 use corpus::Page;
 use qlog_tools::timeline::Timeline;

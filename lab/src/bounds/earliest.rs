@@ -50,7 +50,7 @@ impl<'a> Earliest<'a> {
     /// When the server has the request: it looks when a slot begins.
     fn opened_us(&self, id: usize) -> u64 {
         let clock = self.task.clock;
-        let at_us = || clock.time_us(clock.first_slot(self.discovered_us[id] + clock.delay_us));
+        let at_us = || clock.time_us(clock.first_slot(self.discovered_us[id] + clock.up_us));
         self.load.opened_us[id].unwrap_or_else(at_us)
     }
 

@@ -112,13 +112,13 @@ fn most_cost(task: &Task, load: &Simulation<'_>) -> f64 {
     let mut weights = Vec::new();
     let mut known = 0.0;
     for (id, resource) in task.page.resources.iter().enumerate() {
-        idle_us += task.clock.delay_us + task.execution_us(id);
+        idle_us += task.clock.down_us + task.execution_us(id);
         if let Some(complete_us) = load.complete_us[id] {
             known += task.weights[id] as f64 * complete_us as f64;
             continue;
         }
         let last_chunk_us = resource.chunks.last().map_or(0, |it| micros(it.at_ms));
-        idle_us += task.clock.delay_us + micros(resource.trigger.delay_ms);
+        idle_us += task.clock.up_us + micros(resource.trigger.delay_ms);
         idle_us += micros(resource.wait_ms) + last_chunk_us;
         let chunks = resource.chunks.len() as u64;
         // Rounding up to slots, and packets that are not full.

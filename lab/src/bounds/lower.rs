@@ -24,6 +24,6 @@ pub(super) fn least_cost(task: &Task, load: &Simulation<'_>) -> f64 {
     }
     let exact = task.clock.tick_us.fract() == 0.0;
     let rounding_us = if exact { 0.0 } else { ROUNDING_US };
-    let after_us = task.clock.delay_us as f64 - rounding_us;
+    let after_us = task.clock.down_us as f64 - rounding_us;
     known + task.clock.tick_us * least_cost_slots(&mut jobs) + weight_left * after_us
 }

@@ -22,6 +22,9 @@ use simulation::Simulation;
 use std::sync::Arc;
 use task::Task;
 
+/// Bumped when the searches find other orders.
+pub const REVISION: u32 = 1;
+
 /// Who sends each packet, by resource: runs of (resource, packets).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Schedule(Vec<(usize, u64)>);
@@ -149,7 +152,7 @@ fn bracket(page: &Arc<Page>, network: &Network, side: Side, effort: Effort) -> O
 fn start(task: &Task, network: &Network, side: Side) -> Option<(u128, Vec<usize>)> {
     let mut best: Option<(u128, Vec<usize>)> = None;
     for scheme in SCHEMES.iter() {
-        let load = ideal::load(&task.page, scheme, network, 0);
+        let load = ideal::load(&task.page, scheme, network, 0, 0);
         let order = packets_of(&task.page, &load);
         let Some(cost) = follow(task, &order).cost() else { continue };
         if best.as_ref().is_none_or(|it| side.prefers(cost, it.0)) {

@@ -172,7 +172,7 @@ impl<'a> Simulation<'a> {
             for resource in self.playback.due(next_us) {
                 self.requested_us[resource] = Some(next_us);
                 self.requests.push(resource);
-                self.up.push_back((next_us + self.task.clock.delay_us, resource));
+                self.up.push_back((next_us + self.task.clock.up_us, resource));
             }
         }
     }

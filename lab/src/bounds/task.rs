@@ -33,7 +33,8 @@ pub(super) struct Task {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
     pub(super) tick_us: f64,
-    pub(super) delay_us: u64,
+    pub(super) up_us: u64,
+    pub(super) down_us: u64,
 }
 
 /// One condition of a discovery.
@@ -49,7 +50,11 @@ pub(super) enum Wait {
 
 impl Clock {
     fn new(network: &Network) -> Self {
-        Self { tick_us: network.tick_us(), delay_us: micros(network.delay_ms) }
+        Self {
+            tick_us: network.tick_us(),
+            up_us: micros(network.up.delay_ms),
+            down_us: micros(network.down.delay_ms),
+        }
     }
 
     /// When a slot begins.
@@ -64,7 +69,7 @@ impl Clock {
 
     /// When the packet of a slot arrives.
     pub(super) fn arrival_us(self, slot: u64) -> u64 {
-        self.time_us(slot + 1) + self.delay_us
+        self.time_us(slot + 1) + self.down_us
     }
 
     /// The first slot that begins at `time_us` or later.

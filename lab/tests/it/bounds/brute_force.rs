@@ -21,7 +21,8 @@ pub(super) fn brute_force(page: &Arc<Page>, network: &Network, empty_slots: u32)
     let load = PartialLoad {
         page,
         tick_us: network.tick_us(),
-        delay_us: us(network.delay_ms),
+        up_us: us(network.up.delay_ms),
+        down_us: us(network.down.delay_ms),
         playback,
         slot: 0,
         requested_us: vec![None; count],
@@ -39,7 +40,8 @@ pub(super) fn brute_force(page: &Arc<Page>, network: &Network, empty_slots: u32)
 struct PartialLoad<'a> {
     page: &'a Arc<Page>,
     tick_us: f64,
-    delay_us: u64,
+    up_us: u64,
+    down_us: u64,
     playback: Playback,
     slot: u64,
     requested_us: Vec<Option<u64>>,
@@ -113,7 +115,7 @@ impl PartialLoad<'_> {
     fn ready(&mut self) -> Vec<usize> {
         let now_us = self.time_us(self.slot);
         for id in 0..self.sent.len() {
-            if self.requested_us[id].is_some_and(|it| it + self.delay_us <= now_us) {
+            if self.requested_us[id].is_some_and(|it| it + self.up_us <= now_us) {
                 self.opened_us[id].get_or_insert(now_us);
             }
         }
@@ -135,7 +137,7 @@ impl PartialLoad<'_> {
 
     fn send(&mut self, id: usize) {
         self.sent[id] = self.there(id).min(self.sent[id] + 1400);
-        let arrival_us = self.time_us(self.slot + 1) + self.delay_us;
+        let arrival_us = self.time_us(self.slot + 1) + self.down_us;
         self.on_their_way.push((arrival_us, id, self.sent[id]));
     }
 

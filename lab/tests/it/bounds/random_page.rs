@@ -1,6 +1,7 @@
 //! Random small pages, with all that the page format can say of discovery.
 
 use corpus::Page;
+use lab::link::Profile;
 use lab::network::Network;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -24,7 +25,15 @@ pub(super) fn page(seed: u64) -> (Arc<Page>, Network) {
         {
             let rate = *pick(&mut random, &[1_120_000.0, 1_120_000.0, 3_333_333.0]);
             let delay_ms = *pick(&mut random, &[0.0, 0.0, 7.5, 20.0]);
-            return (Arc::new(page), Network { name: "random".to_owned(), rate, delay_ms });
+            return (
+                Arc::new(page),
+                Network {
+                    name: "random".to_owned(),
+                    server_pace: false,
+                    down: Profile::plain(rate, delay_ms),
+                    up: Profile::plain(rate, delay_ms),
+                },
+            );
         }
     }
 }
