@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use ::corpus::Page;
 use clap::ValueEnum;
+use lab::Contender;
 use schedulers::{SCHEMES, Scheme, find_scheme, paper_schemes};
 use server::{CongestionControl, Pace, SignalUse};
 use std::path::Path;
@@ -52,6 +53,23 @@ pub(crate) fn schemes(list: &str) -> Result<Vec<Scheme>, Failure> {
         }
     }
     Ok(schemes)
+}
+
+/// As [`schemes`], and the brackets `oracle` and `anti-oracle`.
+pub(crate) fn contenders(list: &str) -> Result<Vec<Contender>, Failure> {
+    let mut contenders: Vec<Contender> = Vec::new();
+    for name in list.split(',').map(str::trim) {
+        let found = match name {
+            "oracle" | "anti-oracle" => vec![Contender::find(name).map_err(Failure::bad_input)?],
+            name => schemes(name)?.into_iter().map(Contender::from).collect(),
+        };
+        for contender in found {
+            if !contenders.iter().any(|it| it.name() == contender.name()) {
+                contenders.push(contender);
+            }
+        }
+    }
+    Ok(contenders)
 }
 
 /// A page by its bundled name or its file.

@@ -251,6 +251,6 @@ fn sendable_bytes(page: &Page, response: &Response, now_us: u64) -> u64 {
     clippy::cast_sign_loss,
     reason = "checked to be positive and finite"
 )]
-fn micros(ms: f64) -> u64 {
+pub(crate) fn micros(ms: f64) -> u64 {
     (ms * 1000.0).round() as u64
 }

@@ -4,6 +4,8 @@
 //! [`link`]s in virtual time, [`wire`] with the real programs over UDP sockets. All give a [`Load`], whose timeline is all that metrics are computed from. A [`study`] is every page
 //! under every scheme; [`scenario`] is pure scheduling without a page.
 
+pub mod bounds;
+mod contender;
 pub mod ideal;
 pub mod link;
 pub mod network;
@@ -12,6 +14,8 @@ pub mod scenario;
 pub mod stack;
 pub mod study;
 pub mod wire;
+
+pub use contender::Contender;
 
 use corpus::Page;
 use qlog_tools::timeline::Timeline;

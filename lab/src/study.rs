@@ -4,19 +4,20 @@ pub mod folder;
 mod run;
 mod summary;
 
-pub use run::{Indices, ResourceTimes, RunRecord};
-pub use summary::{Speedups, SummaryRow, summarise};
+pub use run::{Indices, LowerBound, ResourceTimes, RunRecord};
+pub use summary::{Regret, Speedups, SummaryRow, summarise};
 
 use crate::network::{Network, NetworkError};
 use crate::stack::StackError;
 use crate::wire::WireError;
-use crate::{Load, ideal, stack, wire};
+use crate::{Contender, Load, bounds, ideal, stack, wire};
 use corpus::Page;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::Scheme;
 use serde::Serialize;
 use serde_json::{Value, json};
 use server::{CongestionControl, Identity, Options, TlsError};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -50,8 +51,8 @@ impl Engine {
 pub struct Plan {
     /// The pages.
     pub pages: Vec<Arc<Page>>,
-    /// The schemes; `rr` is among them.
-    pub schemes: Vec<Scheme>,
+    /// The schemes and brackets; `rr` is among them.
+    pub schemes: Vec<Contender>,
     /// How pages are loaded.
     pub engine: Engine,
     /// On which network.
@@ -104,6 +105,14 @@ pub enum StudyError {
     /// The wire has no link for this network yet.
     #[error("network `{0}`: engine wire runs on network `paper` only; use --engine stack")]
     NotOnTheWire(String),
+    /// The brackets know nothing of what the study asks for.
+    #[error("`{name}` {problem}")]
+    NoBracket {
+        /// The bracket.
+        name: String,
+        /// What it cannot do, and the remedy.
+        problem: String,
+    },
     /// The folder for logs cannot be had.
     #[error("{path}: {source}")]
     Folder {
@@ -120,7 +129,7 @@ pub enum StudyError {
 /// One load of the plan.
 struct Cell<'a> {
     page: &'a Arc<Page>,
-    scheme: &'a Scheme,
+    scheme: &'a Contender,
     send_buffer_bytes: u64,
     seed: u64,
 }
@@ -133,6 +142,7 @@ pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<
     if plan.engine == Engine::Ideal {
         plan.network.check_ideal()?;
     }
+    plan.check_brackets()?;
     let identity = Identity::self_signed()?;
     let cells = plan.cells();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(plan.jobs.max(1)).build()?;
@@ -146,8 +156,12 @@ pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<
             })
             .collect::<Result<_, _>>()
     })?;
-    let runs: Vec<RunRecord> =
-        cells.iter().zip(&loads).map(|(cell, load)| plan.record(cell, load)).collect();
+    let bounds = plan.lower_bounds();
+    let runs: Vec<RunRecord> = cells
+        .iter()
+        .zip(&loads)
+        .map(|(cell, load)| plan.record(cell, load, bounds.get(&cell.page.name).copied()))
+        .collect();
     let summary = summarise(&runs);
     Ok(Study { format: FORMAT, provenance: plan.provenance(program), runs, summary, loads })
 }
@@ -178,23 +192,68 @@ impl Plan {
     }
 
     fn load(&self, cell: &Cell<'_>, identity: &Identity) -> Result<Load, StudyError> {
+        let Some(scheme) = cell.scheme.scheme() else { return self.load_bracket(cell) };
         match self.engine {
-            Engine::Ideal => Ok(ideal::load(
-                cell.page,
-                cell.scheme,
-                &self.network,
-                cell.send_buffer_bytes,
-                cell.seed,
-            )),
-            Engine::Stack => self.load_on_stack(cell, identity),
-            Engine::Wire => self.load_on_wire(cell),
+            Engine::Ideal => {
+                Ok(ideal::load(cell.page, scheme, &self.network, cell.send_buffer_bytes, cell.seed))
+            }
+            Engine::Stack => self.load_on_stack(cell, scheme, identity),
+            Engine::Wire => self.load_on_wire(cell, scheme),
         }
     }
 
-    fn load_on_stack(&self, cell: &Cell<'_>, identity: &Identity) -> Result<Load, StudyError> {
+    /// Brackets are searched for on `ideal`, without a send buffer and chance.
+    fn check_brackets(&self) -> Result<(), StudyError> {
+        let Some(bracket) = self.schemes.iter().find(|it| it.scheme().is_none()) else {
+            return Ok(());
+        };
+        let buffered = self.send_buffers_bytes.iter().any(|it| *it > 0);
+        let problem = if self.engine != Engine::Ideal {
+            let engine = self.engine.name();
+            format!(
+                "is an order of packets, which engine {engine} cannot promise: use --engine ideal"
+            )
+        } else if buffered {
+            "is searched for without a send buffer: use --send-buffer 0".to_owned()
+        } else if self.network.down.jitter.is_some() || self.network.up.jitter.is_some() {
+            let network = &self.network.name;
+            format!("is searched for without jitter, which network `{network}` has: use another")
+        } else {
+            return Ok(());
+        };
+        Err(StudyError::NoBracket { name: bracket.name().to_owned(), problem })
+    }
+
+    fn load_bracket(&self, cell: &Cell<'_>) -> Result<Load, StudyError> {
+        let search = match cell.scheme {
+            Contender::AntiOracle => bounds::anti_oracle,
+            _ => bounds::oracle,
+        };
+        let name = cell.scheme.name();
+        let bracket = search(cell.page, &self.network, bounds::Effort::default());
+        let bracket = bracket.ok_or_else(|| StudyError::NoBracket {
+            name: name.to_owned(),
+            problem: format!("has nothing above the fold to order on page {}", cell.page.name),
+        })?;
+        Ok(bounds::replay(cell.page, &self.network, &bracket.schedule, name))
+    }
+
+    /// By page; only `ideal` sends what the bound is proven for.
+    fn lower_bounds(&self) -> BTreeMap<String, f64> {
+        let pages = self.pages.iter().filter(|_| self.engine == Engine::Ideal);
+        let bound = |page: &Arc<Page>| bounds::lower_bound_ms(page, &self.network);
+        pages.filter_map(|it| Some((it.name.clone(), bound(it)?))).collect()
+    }
+
+    fn load_on_stack(
+        &self,
+        cell: &Cell<'_>,
+        scheme: &Scheme,
+        identity: &Identity,
+    ) -> Result<Load, StudyError> {
         let kept = self.kept_logs(cell)?;
         let setup = stack::Setup {
-            options: self.options(cell.scheme, cell.send_buffer_bytes),
+            options: self.options(scheme, cell.send_buffer_bytes),
             network: &self.network,
             seed: cell.seed,
             identity,
@@ -203,13 +262,13 @@ impl Plan {
         Ok(stack::load(cell.page, setup)?.load)
     }
 
-    fn load_on_wire(&self, cell: &Cell<'_>) -> Result<Load, StudyError> {
+    fn load_on_wire(&self, cell: &Cell<'_>, scheme: &Scheme) -> Result<Load, StudyError> {
         let scratch = tempfile::tempdir()
             .map_err(|source| StudyError::Folder { path: std::env::temp_dir(), source })?;
         let kept = self.kept_logs(cell)?;
         let logs = kept.as_deref().unwrap_or(scratch.path());
         let options =
-            Options { qlog_dir: kept.clone(), ..self.options(cell.scheme, cell.send_buffer_bytes) };
+            Options { qlog_dir: kept.clone(), ..self.options(scheme, cell.send_buffer_bytes) };
         Ok(wire::load(cell.page, options, logs)?)
     }
 
@@ -232,7 +291,7 @@ impl Plan {
     /// The folder of a load's logs, made, if they are to be kept.
     fn kept_logs(&self, cell: &Cell<'_>) -> Result<Option<PathBuf>, StudyError> {
         let Some(kept) = &self.qlog_dir else { return Ok(None) };
-        let mut name = format!("{}-{}", file_name(&cell.scheme.name), cell.send_buffer_bytes);
+        let mut name = format!("{}-{}", file_name(cell.scheme.name()), cell.send_buffer_bytes);
         if self.seeds.len() > 1 {
             name += &format!("-{}", cell.seed);
         }
@@ -242,15 +301,16 @@ impl Plan {
         Ok(Some(path))
     }
 
-    fn record(&self, cell: &Cell<'_>, load: &Load) -> RunRecord {
+    fn record(&self, cell: &Cell<'_>, load: &Load, lower_bound_ms: Option<f64>) -> RunRecord {
         RunRecord {
             page: cell.page.name.clone(),
-            scheme: cell.scheme.name.clone(),
+            scheme: cell.scheme.name().to_owned(),
             engine: self.engine.name(),
             network: self.network.name.clone(),
             send_buffer_bytes: cell.send_buffer_bytes,
             cc: (self.engine != Engine::Ideal).then(|| self.congestion_control.name()),
             seed: cell.seed,
+            lower_bound: LowerBound { atf: lower_bound_ms },
             ..RunRecord::of_load(cell.page, load)
         }
     }
@@ -261,7 +321,7 @@ impl Plan {
             .iter()
             .map(|page| json!({"name": page.name, "sha256": run::page_sha256(page)}));
         let schemes =
-            self.schemes.iter().map(|it| json!({"name": it.name, "revision": it.revision}));
+            self.schemes.iter().map(|it| json!({"name": it.name(), "revision": it.revision()}));
         program["engine"] = json!(self.engine.name());
         program["network"] = json!(self.network);
         program["pages"] = pages.collect();
@@ -271,8 +331,12 @@ impl Plan {
         if self.engine != Engine::Ideal {
             let client = client::Options::default();
             program["congestion_control"] = json!(self.congestion_control.name());
-            program["initial_window_packets"] =
-                json!(self.schemes.first().map(|it| self.options(it, 0).initial_window_packets));
+            program["initial_window_packets"] = json!(
+                self.schemes
+                    .iter()
+                    .find_map(Contender::scheme)
+                    .map(|it| self.options(it, 0).initial_window_packets)
+            );
             program["client_receive_bytes"] =
                 json!({"connection": client.receive_bytes, "stream": client.stream_receive_bytes});
         }

@@ -4,9 +4,9 @@ use crate::failure::Failure;
 use crate::output::number;
 use crate::{output, values};
 use clap::ValueEnum;
+use lab::Contender;
 use lab::network::Network;
 use lab::study::{Engine, Plan, Study, StudyError};
-use schedulers::{Scheme, find_scheme};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ pub(crate) struct Arguments {
     /// Pages: bundled names, or files
     #[arg(required = true, value_name = "PAGE")]
     pages: Vec<String>,
-    /// Schemes, separated by commas; `paper` and `all` stand for several
+    /// Schemes, separated by commas; `paper` and `all` stand for several. On engine ideal also
+    /// `oracle` and `anti-oracle`, the best and the worst order found
     #[arg(long, value_name = "LIST", default_value = "paper")]
     schemes: String,
     /// How pages are loaded
@@ -79,7 +80,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let study =
         lab::study::run(&plan, output::provenance(), &|| bar.inc(1)).map_err(
             |error| match error {
-                StudyError::NotOnTheWire(_) | StudyError::Network(_) => Failure::bad_input(error),
+                StudyError::NotOnTheWire(_)
+                | StudyError::Network(_)
+                | StudyError::NoBracket { .. } => Failure::bad_input(error),
                 _ => Failure::elsewhere(error),
             },
         )?;
@@ -123,7 +126,7 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     let kept = arguments.out.as_ref().filter(|_| arguments.keep_qlogs).map(|it| it.join("qlogs"));
     Ok(Plan {
         pages,
-        schemes: with_baseline(values::schemes(&arguments.schemes)?)?,
+        schemes: with_baseline(values::contenders(&arguments.schemes)?)?,
         engine,
         network,
         send_buffers_bytes: arguments.send_buffer.clone(),
@@ -135,11 +138,11 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     })
 }
 
-fn with_baseline(schemes: Vec<Scheme>) -> Result<Vec<Scheme>, Failure> {
-    if schemes.iter().any(|it| it.name == "rr") {
+fn with_baseline(schemes: Vec<Contender>) -> Result<Vec<Contender>, Failure> {
+    if schemes.iter().any(|it| it.name() == "rr") {
         return Ok(schemes);
     }
-    let mut all = vec![find_scheme("rr").map_err(Failure::bad_input)?];
+    let mut all = vec![Contender::find("rr").map_err(Failure::bad_input)?];
     all.extend(schemes);
     Ok(all)
 }
@@ -170,6 +173,7 @@ fn show(study: &Study) -> Result<(), Failure> {
             number(row.mean_speedup.atf, 2),
             number(row.best_page_speedup.atf, 2),
             number(row.worst_page_speedup.atf, 2),
+            number(row.mean_regret.atf, 2),
         ]
     });
     let header = [
@@ -181,6 +185,7 @@ fn show(study: &Study) -> Result<(), Failure> {
         "speedup ATF",
         "best ATF",
         "worst ATF",
+        "regret ATF",
     ];
     output::line(&output::table(&header, &[], rows).to_string())
 }

@@ -21,7 +21,7 @@ pub(super) enum Happening {
 }
 
 /// Counts down, for each resource, the conditions of its discovery.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Conditions {
     unmet: Vec<usize>,
     by_resource: Vec<Waiters>,
@@ -48,7 +48,7 @@ struct Waiters {
     applied: Vec<usize>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Sheet {
     id: usize,
     applied: bool,
@@ -189,7 +189,7 @@ impl Conditions {
 }
 
 /// How many bytes on the wire hold the first `decoded` bytes of a body, at least one.
-fn wire_bytes(of: &PageResource, decoded: u64) -> u64 {
+pub fn wire_bytes(of: &PageResource, decoded: u64) -> u64 {
     let whole = u128::from(of.decoded_len().max(1));
     let wire = (u128::from(decoded) * u128::from(of.bytes)).div_ceil(whole);
     u64::try_from(wire).unwrap_or(u64::MAX).clamp(1, of.bytes.max(1))

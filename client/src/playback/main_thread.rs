@@ -5,7 +5,7 @@ use corpus::Page;
 use std::collections::BTreeSet;
 
 /// Who runs, and who waits to.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct MainThread {
     duration_us: Vec<u64>,
     /// Place in the order of evaluation, for those that have one.

@@ -26,6 +26,7 @@ mod main_thread;
 #[cfg(test)]
 mod tests;
 
+pub use conditions::wire_bytes;
 use conditions::{Conditions, Happening};
 use corpus::Page;
 use main_thread::MainThread;
@@ -34,7 +35,7 @@ use std::sync::Arc;
 
 /// One page load. The page must be checked ([`corpus::check`]); of an unchecked one, resources may
 /// stay undiscovered.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Playback {
     page: Arc<Page>,
     states: Vec<State>,

@@ -187,6 +187,8 @@ fn write_runs(study: &Study, path: &Path) -> Result<(), FolderError> {
             "byte_index_sampled_atf_ms",
             "byte_index_progressive_all_ms",
             "byte_index_progressive_atf_ms",
+            "lower_bound_atf_ms",
+            "regret_atf",
         ])?;
         for run in &study.runs {
             let indices = [run.byte_index, run.byte_index_sampled, run.byte_index_progressive];
@@ -202,6 +204,7 @@ fn write_runs(study: &Study, path: &Path) -> Result<(), FolderError> {
                 run.duration_ms.to_string(),
             ];
             record.extend(indices.iter().flat_map(|it| [cell(it.all), cell(it.atf)]));
+            record.extend([cell(run.lower_bound.atf), cell(run.regret())]);
             writer.write_record(record)?;
         }
         Ok(())
@@ -223,6 +226,7 @@ fn write_summary(study: &Study, path: &Path) -> Result<(), FolderError> {
             "best_page_speedup_atf",
             "worst_page_speedup_all",
             "worst_page_speedup_atf",
+            "mean_regret_atf",
         ])?;
         for row in &study.summary {
             let speedups = [
@@ -238,6 +242,7 @@ fn write_summary(study: &Study, path: &Path) -> Result<(), FolderError> {
                 row.pages.to_string(),
             ];
             record.extend(speedups.iter().flat_map(|it| [cell(it.all), cell(it.atf)]));
+            record.push(cell(row.mean_regret.atf));
             writer.write_record(record)?;
         }
         Ok(())

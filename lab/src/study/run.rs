@@ -34,7 +34,7 @@ pub struct RunRecord {
     pub byte_index_sampled: Indices,
     /// Bytes count as they come.
     pub byte_index_progressive: Indices,
-    /// Not computed yet: null.
+    /// On `ideal`; null on the engines whose packets it is not proven for.
     pub lower_bound: LowerBound,
     /// The resources, in the order of their requests.
     pub resources: Vec<ResourceTimes>,
@@ -101,6 +101,12 @@ impl RunRecord {
             resources,
             ..Self::default()
         }
+    }
+
+    /// Index divided by its lower bound, above the fold; 1 is as good as can be.
+    pub fn regret(&self) -> Option<f64> {
+        let (index, bound) = self.byte_index.atf.zip(self.lower_bound.atf)?;
+        (bound > 0.0).then(|| index / bound)
     }
 }
 

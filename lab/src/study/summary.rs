@@ -24,7 +24,7 @@ pub struct SummaryRow {
     pub best_page_speedup: Speedups,
     /// The page that gains least.
     pub worst_page_speedup: Speedups,
-    /// Not computed yet: null.
+    /// Mean over completed loads; null where there is no lower bound.
     pub mean_regret: Regret,
 }
 
@@ -93,8 +93,14 @@ fn row(runs: &[&RunRecord], baselines: &Baselines<'_>) -> SummaryRow {
         median_speedup: each(|it| it.median),
         best_page_speedup: each(|it| it.best),
         worst_page_speedup: each(|it| it.worst),
-        mean_regret: Regret::default(),
+        mean_regret: Regret { atf: mean_regret(runs) },
     }
+}
+
+fn mean_regret(runs: &[&RunRecord]) -> Option<f64> {
+    let completed = runs.iter().filter(|it| it.completed);
+    let regrets: Vec<f64> = completed.filter_map(|it| it.regret()).collect();
+    (!regrets.is_empty()).then(|| regrets.iter().sum::<f64>() / regrets.len() as f64)
 }
 
 /// The speedup of one load over its baseline.
@@ -106,6 +112,7 @@ pub(super) fn speedup(baseline: Indices, run: Indices) -> Speedups {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::study::LowerBound;
 
     fn run(page: &str, scheme: &str, atf: f64) -> RunRecord {
         RunRecord {
@@ -131,6 +138,18 @@ mod tests {
         assert_eq!(rows[1].worst_page_speedup.atf, Some(1.0));
         assert_eq!(rows[1].best_page_speedup.atf, Some(2.0));
         assert_eq!(rows[1].median_speedup.atf, Some(1.5));
+    }
+
+    #[test]
+    fn regret_is_the_mean_of_index_over_lower_bound_where_there_is_one() {
+        let bounded = |atf| LowerBound { atf: Some(atf) };
+        let runs = [
+            RunRecord { lower_bound: bounded(100.0), ..run("a", "rr", 150.0) },
+            RunRecord { lower_bound: bounded(200.0), ..run("b", "rr", 500.0) },
+            run("c", "rr", 1000.0),
+        ];
+        assert_eq!(summarise(&runs)[0].mean_regret.atf, Some(2.0));
+        assert_eq!(summarise(&runs[2..])[0].mean_regret.atf, None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use corpus::Page;
 use lab::network::Network;
 use lab::study::{Engine, Plan, RunRecord, run};
-use lab::{Load, ideal, wire};
+use lab::{Contender, Load, ideal, wire};
 use schedulers::{find_scheme, paper_schemes};
 use server::{CongestionControl, Options};
 use std::sync::Arc;
@@ -122,7 +122,7 @@ fn delay_counts_once_up_and_once_down() {
 fn plan(pages: Vec<Arc<Page>>, engine: Engine) -> Plan {
     Plan {
         pages,
-        schemes: paper_schemes().to_vec(),
+        schemes: paper_schemes().iter().cloned().map(Contender::from).collect(),
         engine,
         network: Network::find("paper").expect("built in"),
         send_buffers_bytes: vec![0],

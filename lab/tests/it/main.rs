@@ -1,5 +1,6 @@
 //! Tests of the lab from outside, in one binary.
 
+mod bounds;
 mod engines;
 mod link;
 mod scenario_schema;

@@ -1,0 +1,182 @@
+//! How good or bad an order can be: bounds on the ATF `ByteIndex` of a page on the engine `ideal`, without a
+//! send buffer. See `docs/bounds.md` for what is proven.
+//!
+//! - [`lower_bound_ms`]: no order has a lower index, whatever it does; fast.
+//! - [`oracle`], [`anti_oracle`]: the best and the worst order found, and whether they are the best and the
+//!   worst there are.
+
+mod busy_time;
+mod earliest;
+mod exact;
+mod local;
+mod lower;
+mod segments;
+mod simulation;
+mod task;
+
+use crate::network::Network;
+use crate::{Load, ideal};
+use corpus::Page;
+use schedulers::SCHEMES;
+use simulation::Simulation;
+use std::sync::Arc;
+use task::Task;
+
+/// Bumped when the searches find other orders.
+pub const REVISION: u32 = 1;
+
+/// Who sends each packet, by resource: runs of (resource, packets).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Schedule(Vec<(usize, u64)>);
+
+/// The best or the worst order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bracket {
+    /// The order.
+    pub schedule: Schedule,
+    /// Its ATF `ByteIndex` in milliseconds.
+    pub index_ms: f64,
+    /// No work-conserving order is better (worse). Otherwise it is the best (worst) found.
+    pub proven: bool,
+}
+
+/// How hard to search; counted in loads looked at, not in time, so that results can be repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Partial loads that branch and bound looks at.
+    pub nodes: u64,
+    /// Whole loads that local search looks at, when branch and bound does not come to an end.
+    pub steps: u64,
+}
+
+impl Default for Effort {
+    /// Some seconds for a page of fifty resources.
+    fn default() -> Self {
+        Self { nodes: 20_000, steps: 4000 }
+    }
+}
+
+/// Which end of all orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Best,
+    Worst,
+}
+
+impl Side {
+    fn prefers(self, cost: u128, to: u128) -> bool {
+        match self {
+            Self::Best => cost < to,
+            Self::Worst => cost > to,
+        }
+    }
+}
+
+impl Schedule {
+    /// One resource a packet.
+    pub fn of_packets(packets: impl IntoIterator<Item = usize>) -> Self {
+        let mut runs: Vec<(usize, u64)> = Vec::new();
+        for id in packets {
+            match runs.last_mut() {
+                Some((last, count)) if *last == id => *count += 1,
+                _ => runs.push((id, 1)),
+            }
+        }
+        Self(runs)
+    }
+
+    /// One resource a packet.
+    pub fn packets(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().flat_map(|(id, count)| (0..*count).map(move |_| *id))
+    }
+}
+
+/// An ATF `ByteIndex` in milliseconds that no order of `page` on `network` is below; none when the page has
+/// no bytes above the fold. The page must be checked.
+pub fn lower_bound_ms(page: &Arc<Page>, network: &Network) -> Option<f64> {
+    let task = Task::new(page, network);
+    let cost = lower::least_cost(&task, &Simulation::new(&task));
+    // Sums of positive terms: the error of floating point is far below this share.
+    task.index_ms(cost * (1.0 - 1e-12))
+}
+
+/// The order with the lowest ATF index; none when the page has no bytes above the fold.
+pub fn oracle(page: &Arc<Page>, network: &Network, effort: Effort) -> Option<Bracket> {
+    bracket(page, network, Side::Best, effort)
+}
+
+/// The work-conserving order with the highest ATF index; none when the page has no bytes above the fold.
+pub fn anti_oracle(page: &Arc<Page>, network: &Network, effort: Effort) -> Option<Bracket> {
+    bracket(page, network, Side::Worst, effort)
+}
+
+/// Loads `page` in the order of `schedule`, as the engine `ideal` without a send buffer does. Where the
+/// schedule names nobody who is ready, who was asked for first goes.
+pub fn replay(page: &Arc<Page>, network: &Network, schedule: &Schedule, name: &str) -> Load {
+    let task = Task::new(page, network);
+    let order: Vec<usize> = schedule.packets().collect();
+    follow(&task, &order).into_load(name)
+}
+
+fn follow<'a>(task: &'a Task, order: &[usize]) -> Simulation<'a> {
+    let mut next = order.iter();
+    Simulation::new(task)
+        .finish(|_, ready| next.next().copied().filter(|it| ready.contains(it)).unwrap_or(ready[0]))
+}
+
+fn bracket(page: &Arc<Page>, network: &Network, side: Side, effort: Effort) -> Option<Bracket> {
+    let task = Task::new(page, network);
+    task.index_ms(0.0)?;
+    let (mut cost, mut order) = start(&task, network, side)?;
+    let least = lower::least_cost(&task, &Simulation::new(&task));
+    let mut proven = side == Side::Best && cost as f64 <= least;
+    let mut keep = |found: Option<(u128, Vec<usize>)>| {
+        if let Some(found) = found {
+            (cost, order) = found;
+        }
+        (cost, order.clone())
+    };
+    if !proven {
+        let (cost, order) = keep(None);
+        keep(local::search(&task, side, &order, cost, effort.steps));
+        let (cost, _) = keep(None);
+        let (found, all) = exact::search(&task, side, cost, effort.nodes);
+        keep(found);
+        proven = all;
+    }
+    let index_ms = task.index_ms(cost as f64)?;
+    Some(Bracket { schedule: Schedule::of_packets(order), index_ms, proven })
+}
+
+/// The scheme that is best for `side`, as an order.
+fn start(task: &Task, network: &Network, side: Side) -> Option<(u128, Vec<usize>)> {
+    let mut best: Option<(u128, Vec<usize>)> = None;
+    for scheme in SCHEMES.iter() {
+        let load = ideal::load(&task.page, scheme, network, 0, 0);
+        let order = packets_of(&task.page, &load);
+        let Some(cost) = follow(task, &order).cost() else { continue };
+        if best.as_ref().is_none_or(|it| side.prefers(cost, it.0)) {
+            best = Some((cost, order));
+        }
+    }
+    best
+}
+
+/// Who sent each packet of a load, by resource.
+pub fn packets_of(page: &Page, load: &Load) -> Vec<usize> {
+    use std::collections::BTreeMap;
+    let ids: BTreeMap<String, usize> =
+        page.resources.iter().map(|it| (crate::resource_url(page, it.id), it.id)).collect();
+    let transfers = &load.timeline.transfers;
+    let streams: BTreeMap<u64, usize> =
+        transfers.iter().filter_map(|it| Some((it.stream, *ids.get(&it.url)?))).collect();
+    load.timeline.frames.iter().filter_map(|it| streams.get(&it.stream).copied()).collect()
+}
+
+impl Task {
+    /// A cost in byte-microseconds as an index; none without bytes above the fold.
+    fn index_ms(&self, cost: f64) -> Option<f64> {
+        let bytes: u64 = self.weights.iter().sum();
+        (bytes > 0).then(|| cost / bytes as f64 / 1000.0)
+    }
+}

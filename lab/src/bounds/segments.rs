@@ -1,0 +1,89 @@
+//! Segments: the parts of a response between the bytes that something waits for. An order of segments is a
+//! list of priorities: the first in the list that is ready always goes.
+
+use super::Side;
+use super::simulation::Simulation;
+use super::task::{Task, Wait};
+use crate::network::PACKET_BYTES;
+
+/// Where the segments of each response end, in bytes, at the ends of packets.
+///
+/// To hold things up, the last packet of each segment is a segment of its own.
+pub(super) fn ends(task: &Task, side: Side) -> Vec<Vec<u64>> {
+    let mut ends: Vec<Vec<u64>> = task.bytes.iter().map(|it| vec![*it]).collect();
+    for wait in task.waits.iter().flatten() {
+        if let Wait::Bytes(of, bytes) = *wait {
+            ends[of].push(bytes.min(task.bytes[of]));
+        }
+    }
+    for (ends, whole) in ends.iter_mut().zip(&task.bytes) {
+        for end in ends.iter_mut() {
+            *end = end.div_ceil(PACKET_BYTES).saturating_mul(PACKET_BYTES).min(*whole);
+        }
+        if side == Side::Worst {
+            let before = |it: &u64| (it.div_ceil(PACKET_BYTES) - 1) * PACKET_BYTES;
+            let befores: Vec<u64> = ends.iter().map(before).filter(|it| *it > 0).collect();
+            ends.extend(befores);
+        }
+        ends.sort_unstable();
+        ends.dedup();
+    }
+    ends
+}
+
+/// Numbers for the segments of all responses.
+pub(super) struct Segments {
+    ends: Vec<Vec<u64>>,
+    first: Vec<usize>,
+    pub(super) count: usize,
+}
+
+impl Segments {
+    pub(super) fn new(task: &Task, side: Side) -> Self {
+        let ends = ends(task, side);
+        let mut count = 0;
+        let first = ends
+            .iter()
+            .map(|it| {
+                count += it.len();
+                count - it.len()
+            })
+            .collect();
+        Self { ends, first, count }
+    }
+
+    /// The segment of `id` that the byte after `sent` belongs to.
+    fn at(&self, id: usize, sent: u64) -> usize {
+        let within = self.ends[id].partition_point(|it| *it <= sent);
+        self.first[id] + within.min(self.ends[id].len() - 1)
+    }
+
+    /// The segments in the order in which `order`, one resource a packet, completes them.
+    pub(super) fn completed_by(&self, task: &Task, order: &[usize]) -> Vec<usize> {
+        let mut sent = vec![0; task.len()];
+        let mut list = Vec::with_capacity(self.count);
+        for &id in order {
+            let before = self.at(id, sent[id]);
+            sent[id] = (sent[id] + PACKET_BYTES).min(task.bytes[id]);
+            if sent[id] == task.bytes[id] || self.at(id, sent[id]) != before {
+                list.push(before);
+            }
+        }
+        let mut listed = vec![false; self.count];
+        list.retain(|it| !std::mem::replace(&mut listed[*it], true));
+        list.extend((0..self.count).filter(|it| !listed[*it]));
+        list
+    }
+
+    /// Who sends each packet under a list.
+    pub(super) fn run<'a>(&self, task: &'a Task, list: &[usize]) -> Simulation<'a> {
+        let mut rank = vec![0; self.count];
+        for (place, segment) in list.iter().enumerate() {
+            rank[*segment] = place;
+        }
+        Simulation::new(task).finish(|load, ready| {
+            let rank_of = |id: &&usize| rank[self.at(**id, load.sent[**id])];
+            ready.iter().min_by_key(rank_of).copied().unwrap_or(ready[0])
+        })
+    }
+}

@@ -1,0 +1,265 @@
+//! What the searches know of a page and a network: sizes, slots, and who waits for whom.
+
+use crate::ideal::micros;
+use crate::network::{Network, PACKET_BYTES};
+use client::playback::wire_bytes;
+use corpus::Page;
+use corpus::page::{Event, PageResource};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Above this many resources the bytes that a discovery needs are not added up: a table of all pairs.
+const PAIRS_MAX: usize = 1000;
+
+/// A page on a network.
+pub(super) struct Task {
+    pub(super) page: Arc<Page>,
+    pub(super) clock: Clock,
+    /// Bytes that count in the index: those of bodies above the fold.
+    pub(super) weights: Vec<u64>,
+    /// Bytes that the link carries: an empty body takes one, as its packet does.
+    pub(super) bytes: Vec<u64>,
+    /// What the discovery of each resource waits for, all of it.
+    pub(super) waits: Vec<Vec<Wait>>,
+    /// The resources of each turn on the main thread, in the order of turns.
+    pub(super) turns: Vec<Vec<usize>>,
+    /// For each resource, (ancestor, bytes of it) that arrive before it is discovered.
+    pub(super) needs: Vec<Vec<(usize, u64)>>,
+    /// So many bytes of each resource, from its start, are above the fold or lead there.
+    pub(super) useful_bytes: Vec<u64>,
+}
+
+/// The slots of the engine `ideal`: packet `n` leaves in slot `n` and arrives when the slot ends, plus the delay.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    pub(super) tick_us: f64,
+    pub(super) up_us: u64,
+    pub(super) down_us: u64,
+}
+
+/// One condition of a discovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// So many bytes of a body have arrived.
+    Bytes(usize, u64),
+    /// A script begins to execute.
+    Begun(usize),
+    /// A resource is complete and executed.
+    Applied(usize),
+}
+
+impl Clock {
+    fn new(network: &Network) -> Self {
+        Self {
+            tick_us: network.tick_us(),
+            up_us: micros(network.up.delay_ms),
+            down_us: micros(network.down.delay_ms),
+        }
+    }
+
+    /// When a slot begins.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "slots are positive and bounded"
+    )]
+    pub(super) fn time_us(self, slot: u64) -> u64 {
+        (slot as f64 * self.tick_us).round() as u64
+    }
+
+    /// When the packet of a slot arrives.
+    pub(super) fn arrival_us(self, slot: u64) -> u64 {
+        self.time_us(slot + 1) + self.down_us
+    }
+
+    /// The first slot that begins at `time_us` or later.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "times are positive and bounded"
+    )]
+    pub(super) fn first_slot(self, time_us: u64) -> u64 {
+        let mut slot = (time_us as f64 / self.tick_us) as u64;
+        while slot > 0 && self.time_us(slot - 1) >= time_us {
+            slot -= 1;
+        }
+        while self.time_us(slot) < time_us {
+            slot += 1;
+        }
+        slot
+    }
+}
+
+impl Task {
+    pub(super) fn new(page: &Arc<Page>, network: &Network) -> Self {
+        let waits: Vec<Vec<Wait>> = page.resources.iter().map(|it| waits_of(page, it)).collect();
+        let mut turns: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for resource in &page.resources {
+            if let Some(turn) = resource.turn() {
+                turns.entry(turn).or_default().push(resource.id);
+            }
+        }
+        let mut task = Self {
+            page: Arc::clone(page),
+            clock: Clock::new(network),
+            weights: page
+                .resources
+                .iter()
+                .map(|it| if it.above_fold { it.bytes } else { 0 })
+                .collect(),
+            bytes: page.resources.iter().map(|it| it.bytes.max(1)).collect(),
+            waits,
+            turns: turns.into_values().collect(),
+            needs: Vec::new(),
+            useful_bytes: Vec::new(),
+        };
+        task.needs = task.all_needs();
+        task.useful_bytes = task.all_useful_bytes();
+        task
+    }
+
+    /// Resources.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Microseconds of main-thread time.
+    pub(super) fn execution_us(&self, id: usize) -> u64 {
+        let resource = &self.page.resources[id];
+        if resource.is_executed() { micros(resource.exec_ms) } else { 0 }
+    }
+
+    /// (resource, bytes of it) that must have arrived before `wait` can be met, besides what those
+    /// resources themselves wait for.
+    fn direct_needs(&self, wait: Wait) -> Vec<(usize, u64)> {
+        let whole = |id: usize| (id, self.bytes[id]);
+        match wait {
+            Wait::Bytes(id, bytes) => vec![(id, bytes.min(self.bytes[id]))],
+            Wait::Begun(id) | Wait::Applied(id) => {
+                let mut needs = vec![whole(id)];
+                if self.page.resources[id].is_executed()
+                    && let Some(turn) = self.page.resources[id].turn()
+                {
+                    let earlier = |it: &&usize| self.page.resources[**it].turn() < Some(turn);
+                    needs.extend(self.turns.iter().flatten().filter(earlier).map(|it| whole(*it)));
+                }
+                needs
+            }
+        }
+    }
+
+    /// Pass after pass until nothing is added; what is found at any time is needed indeed.
+    fn all_needs(&self) -> Vec<Vec<(usize, u64)>> {
+        let count = self.len();
+        if count > PAIRS_MAX {
+            return vec![Vec::new(); count];
+        }
+        let direct: Vec<Vec<(usize, u64)>> = self
+            .waits
+            .iter()
+            .map(|waits| waits.iter().flat_map(|it| self.direct_needs(*it)).collect())
+            .collect();
+        let mut table = vec![vec![0_u64; count]; count];
+        for _ in 0..count {
+            let mut changed = false;
+            for id in 0..count {
+                let mut row = std::mem::take(&mut table[id]);
+                for &(ancestor, bytes) in &direct[id] {
+                    for (mine, theirs) in row.iter_mut().zip(&table[ancestor]) {
+                        changed |= *mine < *theirs;
+                        *mine = (*mine).max(*theirs);
+                    }
+                    changed |= row[ancestor] < bytes;
+                    row[ancestor] = row[ancestor].max(bytes);
+                }
+                table[id] = row;
+            }
+            if !changed {
+                break;
+            }
+        }
+        let row = |row: Vec<u64>| row.into_iter().enumerate().filter(|it| it.1 > 0).collect();
+        table.into_iter().map(row).collect()
+    }
+
+    fn all_useful_bytes(&self) -> Vec<u64> {
+        if self.len() > PAIRS_MAX {
+            return self.bytes.clone();
+        }
+        let mut useful = vec![0; self.len()];
+        for id in (0..self.len()).filter(|it| self.weights[*it] > 0) {
+            useful[id] = self.bytes[id];
+            for &(ancestor, bytes) in &self.needs[id] {
+                useful[ancestor] = useful[ancestor].max(bytes);
+            }
+        }
+        useful
+    }
+
+    /// Whether an earlier arrival can never make anything happen later.
+    ///
+    /// It can when scripts compete for the main thread without a fixed order, when the load event waits
+    /// for what happens to be discovered before it, and when a body comes in pieces that do not fill
+    /// packets: sent early, it takes more of them.
+    pub(super) fn is_monotone(&self) -> bool {
+        let resources = &self.page.resources;
+        let on_load = resources.iter().any(|it| it.trigger.on == Event::Load);
+        let ragged = resources.iter().any(|it| {
+            let mut end = 0;
+            let (_, inner) = it.chunks.split_last().unwrap_or((&EMPTY, &[]));
+            inner.iter().any(|chunk| {
+                end += chunk.bytes;
+                end % PACKET_BYTES != 0
+            })
+        });
+        !on_load && !ragged && self.main_thread_is_ordered()
+    }
+
+    fn main_thread_is_ordered(&self) -> bool {
+        let executed = || self.page.resources.iter().filter(|it| it.is_executed());
+        if executed().all(|it| micros(it.exec_ms) == 0) {
+            return true;
+        }
+        let awaits = |id: usize| {
+            let on = |wait: &Wait| matches!(*wait, Wait::Begun(it) | Wait::Applied(it) if it == id);
+            self.waits.iter().flatten().any(on)
+        };
+        self.turns.iter().all(|it| it.len() == 1)
+            && executed()
+                .all(|it| it.turn().is_some() || (micros(it.exec_ms) == 0 && !awaits(it.id)))
+    }
+}
+
+const EMPTY: corpus::page::Chunk = corpus::page::Chunk { at_ms: 0.0, bytes: 0 };
+
+fn waits_of(page: &Page, resource: &PageResource) -> Vec<Wait> {
+    let trigger = &resource.trigger;
+    let of = trigger.of;
+    let sheets = || page.resources.iter().filter(|it| it.blocks_rendering()).map(|it| it.id);
+    let mut waits: Vec<Wait> = trigger.needs.iter().map(|it| Wait::Applied(*it)).collect();
+    match trigger.on {
+        Event::Nav => {}
+        Event::Bytes => {
+            waits.push(Wait::Bytes(of, wire_bytes(&page.resources[of], trigger.byte.unwrap_or(0))));
+        }
+        Event::Complete | Event::CssImport => waits.push(Wait::Bytes(of, u64::MAX)),
+        Event::Exec => waits.push(Wait::Begun(of)),
+        Event::Timer => waits.push(Wait::Applied(of)),
+        Event::CssApplied => {
+            waits.push(Wait::Applied(of));
+            waits.extend(sheets().filter(|it| *it < of).map(Wait::Applied));
+        }
+        Event::StyleApplied => {
+            waits.extend(sheets().map(Wait::Applied));
+            if waits.len() == trigger.needs.len() {
+                waits.push(Wait::Applied(0));
+            }
+        }
+        // The load event comes after `DOMContentLoaded`; what else it waits for depends on the order.
+        Event::Dcl | Event::Load => {
+            let holding = page.resources.iter().filter(|it| it.id == 0 || it.holds_dom_ready());
+            waits.extend(holding.map(|it| Wait::Applied(it.id)));
+        }
+    }
+    waits
+}

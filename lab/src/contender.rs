@@ -1,0 +1,56 @@
+//! What a study compares: schemes, and the brackets between which all of them lie.
+
+use schedulers::{Scheme, SchemeError, find_scheme};
+
+/// A scheme, or a bracket: the best or the worst order of a page, whoever would have to know what.
+#[derive(Debug, Clone)]
+pub enum Contender {
+    /// A scheme.
+    Scheme(Scheme),
+    /// The order with the lowest ATF index ([`crate::bounds::oracle`]).
+    Oracle,
+    /// The work-conserving order with the highest ATF index ([`crate::bounds::anti_oracle`]).
+    AntiOracle,
+}
+
+impl Contender {
+    /// A scheme or a bracket by its name.
+    pub fn find(name: &str) -> Result<Self, SchemeError> {
+        match name {
+            "oracle" => Ok(Self::Oracle),
+            "anti-oracle" => Ok(Self::AntiOracle),
+            name => Ok(Self::Scheme(find_scheme(name)?)),
+        }
+    }
+
+    /// As on the command line and in results.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Scheme(scheme) => &scheme.name,
+            Self::Oracle => "oracle",
+            Self::AntiOracle => "anti-oracle",
+        }
+    }
+
+    /// Bumped when its behaviour changes.
+    pub fn revision(&self) -> u32 {
+        match self {
+            Self::Scheme(scheme) => scheme.revision,
+            Self::Oracle | Self::AntiOracle => crate::bounds::REVISION,
+        }
+    }
+
+    /// The scheme, unless it is a bracket.
+    pub fn scheme(&self) -> Option<&Scheme> {
+        match self {
+            Self::Scheme(scheme) => Some(scheme),
+            Self::Oracle | Self::AntiOracle => None,
+        }
+    }
+}
+
+impl From<Scheme> for Contender {
+    fn from(scheme: Scheme) -> Self {
+        Self::Scheme(scheme)
+    }
+}
