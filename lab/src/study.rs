@@ -101,9 +101,6 @@ pub enum StudyError {
     /// The network asks for more than the engine has.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// The wire has no link for this network yet.
-    #[error("network `{0}`: engine wire runs on network `paper` only; use --engine stack")]
-    NotOnTheWire(String),
     /// The folder for logs cannot be had.
     #[error("{path}: {source}")]
     Folder {
@@ -127,9 +124,6 @@ struct Cell<'a> {
 
 /// Carries out `plan`; `progress` is called after each load, from any thread.
 pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<Study, StudyError> {
-    if plan.engine == Engine::Wire && plan.network.name != "paper" {
-        return Err(StudyError::NotOnTheWire(plan.network.name.clone()));
-    }
     if plan.engine == Engine::Ideal {
         plan.network.check_ideal()?;
     }

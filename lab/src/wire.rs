@@ -1,6 +1,9 @@
-//! The engine `wire`: the real server and the real client over UDP on loopback, in real time.
+//! The engine `wire`: the real server and the real client over UDP on loopback, in real time; on a network
+//! other than `paper` through the lab's links as a relay.
 
 use crate::Load;
+use crate::link::event_loop::{Relay, Stop};
+use crate::network::Network;
 use client::Verify;
 use client::event_loop::PlayError;
 use corpus::Page;
@@ -13,6 +16,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A page load on the wire that could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -29,8 +33,8 @@ pub enum WireError {
     /// The log cannot be read.
     #[error(transparent)]
     Log(#[from] ReadError),
-    /// The server's thread died.
-    #[error("the server's thread panicked")]
+    /// A thread died.
+    #[error("a thread of the server or of the link panicked")]
     Panicked,
     /// The load failed.
     #[error("page `{page}` under {scheme}: {problem}")]
@@ -46,15 +50,38 @@ pub enum WireError {
 
 /// Loads `page` once from a server of its own with `options`; logs go to `log_dir`, which must exist.
 pub fn load(page: &Arc<Page>, options: Options, log_dir: &Path) -> Result<Load, WireError> {
+    load_through(page, options, None, log_dir)
+}
+
+/// The same through the links of a network, which draw from a seed. The server is to keep the network's
+/// pace where it has one.
+pub fn load_through(
+    page: &Arc<Page>,
+    options: Options,
+    network: Option<(&Network, u64)>,
+    log_dir: &Path,
+) -> Result<Load, WireError> {
     let scheme = options.scheme.clone();
-    let mut event_loop = EventLoop::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let mut event_loop = EventLoop::bind(any)?;
     let address = event_loop.local_addr()?;
     let stop = event_loop.stopper();
     let site = Arc::new(PageSite::new(Page::clone(page)));
     let mut server = Server::new(address, &Identity::self_signed()?, site, options)?;
+    let relaying = match network {
+        Some((network, seed)) => {
+            Some(relay(Relay::bind(any, address, network.clone(), seed)?.behind_paced_server())?)
+        }
+        None => None,
+    };
+    let entrance = relaying.as_ref().map_or(address, |it| it.address);
     let serving = std::thread::spawn(move || event_loop.run(&mut server));
     let log = log_dir.join("client.sqlog");
-    let played = play(page, address, &scheme, &log);
+    let played = play(page, entrance, &scheme, &log);
+    if let Some(relaying) = relaying {
+        relaying.stop.stop();
+        relaying.thread.join().map_err(|_| WireError::Panicked)??;
+    }
     stop.stop();
     serving.join().map_err(|_| WireError::Panicked)??;
     let outcome = played?;
@@ -67,6 +94,22 @@ pub fn load(page: &Arc<Page>, options: Options, log_dir: &Path) -> Result<Load, 
     Ok(Load { completed: outcome.completed, timeline })
 }
 
+/// A relay at work.
+struct Relaying {
+    address: SocketAddr,
+    stop: Stop,
+    thread: std::thread::JoinHandle<io::Result<()>>,
+}
+
+fn relay(mut relay: Relay) -> io::Result<Relaying> {
+    let (address, stop) = (relay.local_addr()?, relay.stopper());
+    let thread = std::thread::spawn(move || relay.run(&mut |_| ()));
+    Ok(Relaying { address, stop, thread })
+}
+
+/// How long a handshake may take, and a connection be silent: networks are slow and lose.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 fn play(
     page: &Arc<Page>,
     address: SocketAddr,
@@ -77,6 +120,8 @@ fn play(
         scheme: Some(scheme.clone()),
         verify: Verify::Nobody,
         qlog_file: Some(log.to_owned()),
+        connect_within: PATIENCE,
+        idle: PATIENCE,
         ..client::Options::default()
     };
     client::event_loop::play(Arc::clone(page), address, &options)
