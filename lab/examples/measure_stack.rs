@@ -85,7 +85,7 @@ fn spread(network: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The eleven schemes on each engine: ratios of ByteIndex.
+/// The eleven schemes on each engine: ratios of the `ByteIndex`.
 fn agreement(network: &str, names: &[String]) -> Result<(), Box<dyn Error>> {
     let network = Network::find(network)?;
     let mut studies = Vec::new();

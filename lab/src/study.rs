@@ -204,7 +204,9 @@ impl Plan {
         let logs = kept.as_deref().unwrap_or(scratch.path());
         let options =
             Options { qlog_dir: kept.clone(), ..self.options(cell.scheme, cell.send_buffer_bytes) };
-        Ok(wire::load(cell.page, options, logs)?)
+        // On the paper's network the server does all that is to be done.
+        let links = (self.network.name != "paper").then_some((&self.network, cell.seed));
+        Ok(wire::load_through(cell.page, options, links, logs)?)
     }
 
     /// The server's options, but for its logs.
@@ -226,10 +228,12 @@ impl Plan {
     /// The folder of a load's logs, made, if they are to be kept.
     fn kept_logs(&self, cell: &Cell<'_>) -> Result<Option<PathBuf>, StudyError> {
         let Some(kept) = &self.qlog_dir else { return Ok(None) };
-        let mut name = format!("{}-{}", file_name(&cell.scheme.name), cell.send_buffer_bytes);
-        if self.seeds.len() > 1 {
-            name += &format!("-{}", cell.seed);
-        }
+        let scheme = file_name(&cell.scheme.name);
+        let name = if self.seeds.len() > 1 {
+            format!("{scheme}-{}-{}", cell.send_buffer_bytes, cell.seed)
+        } else {
+            format!("{scheme}-{}", cell.send_buffer_bytes)
+        };
         let path = kept.join(&cell.page.name).join(name);
         std::fs::create_dir_all(&path)
             .map_err(|source| StudyError::Folder { path: path.clone(), source })?;

@@ -152,7 +152,8 @@ impl Relay {
     fn wait(&self) -> Option<Duration> {
         let due = self.clients.values().filter_map(Path::next).min()?;
         let wait = due.saturating_duration_since(now());
-        if wait < 2 * TIMER { Some(Duration::ZERO) } else { Some(wait - TIMER) }
+        let sleep = wait.saturating_sub(TIMER);
+        Some(if sleep < TIMER { Duration::ZERO } else { sleep })
     }
 
     /// Reads what clients sent; true: there may be more.

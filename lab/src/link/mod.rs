@@ -54,6 +54,10 @@ pub struct Link {
     log: Option<Vec<Entry>>,
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a thing that may happen to any datagram"
+)]
 #[derive(Debug, Clone)]
 struct Travelling {
     number: u64,
