@@ -1,10 +1,13 @@
 //! The engine `ideal`: playback, scheduler and send buffer, one packet a tick, no transport, virtual time.
-//! It is exact, and the same from run to run.
+//! It is exact, and the same from run to run. Of what links do it knows rate, delay and jitter.
+
+mod jitter;
 
 use crate::network::{Network, PACKET_BYTES};
 use crate::{Load, resource_url};
 use client::playback::Playback;
 use corpus::Page;
+use jitter::Jittered;
 use qlog_tools::timeline::{StreamFrame, Timeline, Transfer};
 use schedulers::{Scheduler, Scheme, StreamId};
 use server::SendBuffer;
@@ -20,9 +23,9 @@ pub fn load(
     scheme: &Scheme,
     network: &Network,
     send_buffer_bytes: u64,
-    _seed: u64,
+    seed: u64,
 ) -> Load {
-    let mut ideal = Ideal::new(page, scheme, network, send_buffer_bytes);
+    let mut ideal = Ideal::new(page, scheme, network, send_buffer_bytes, seed);
     for tick in 0..TICKS_MAX {
         let now_us = ideal.tick_at_us(tick);
         ideal.client_until(now_us);
@@ -45,6 +48,8 @@ struct Ideal<'a> {
     up: VecDeque<(u64, usize)>,
     /// Packets on their way: when they arrive.
     down: VecDeque<StreamFrame>,
+    /// The same, where some overtake others.
+    jittered: Option<Jittered>,
     scheduler: Scheduler,
     buffer: SendBuffer,
     buffer_limit_bytes: u64,
@@ -59,8 +64,23 @@ struct Response {
     opened_us: u64,
     committed: u64,
     sent: u64,
+    /// Bytes that have arrived without a hole before them.
     received: u64,
+    /// What has arrived behind a hole: from where to where.
+    behind: BTreeMap<u64, u64>,
     ready: bool,
+}
+
+impl Response {
+    fn receive(&mut self, offset: u64, bytes: u64) {
+        self.behind.insert(offset, offset + bytes);
+        while let Some(end) = self.behind.remove(&self.received) {
+            if end == self.received {
+                return;
+            }
+            self.received = end;
+        }
+    }
 }
 
 impl<'a> Ideal<'a> {
@@ -69,6 +89,7 @@ impl<'a> Ideal<'a> {
         scheme: &Scheme,
         network: &Network,
         buffer_limit_bytes: u64,
+        seed: u64,
     ) -> Self {
         let mut playback = Playback::new(Arc::clone(page));
         playback.start(0);
@@ -80,6 +101,7 @@ impl<'a> Ideal<'a> {
             playback,
             up: VecDeque::new(),
             down: VecDeque::new(),
+            jittered: network.down.jitter.map(|_| Jittered::new(&network.down, seed)),
             scheduler: Scheduler::new(scheme),
             buffer: SendBuffer::default(),
             buffer_limit_bytes,
@@ -101,20 +123,30 @@ impl<'a> Ideal<'a> {
     /// Lets the client live until `now_us`: packets arrive, timers fire, requests leave, in order of time.
     fn client_until(&mut self, now_us: u64) {
         loop {
-            let arrival = self.down.front().map(|it| it.time_us);
+            let arrival = match &self.jittered {
+                Some(it) => it.next_us(),
+                None => self.down.front().map(|it| it.time_us),
+            };
             let timer = self.playback.next_timeout_us();
             let Some(next) = arrival.into_iter().chain(timer).min().filter(|it| *it <= now_us)
             else {
                 return;
             };
             if arrival == Some(next)
-                && let Some(frame) = self.down.pop_front()
+                && let Some(frame) = self.arrival(next)
             {
                 self.arrive(frame);
             }
             for resource in self.playback.due(next) {
                 self.request(resource, next);
             }
+        }
+    }
+
+    fn arrival(&mut self, now_us: u64) -> Option<StreamFrame> {
+        match &mut self.jittered {
+            Some(it) => it.arrival(now_us),
+            None => self.down.pop_front(),
         }
     }
 
@@ -134,7 +166,7 @@ impl<'a> Ideal<'a> {
 
     fn arrive(&mut self, frame: StreamFrame) {
         let Some(response) = self.responses.get_mut(&StreamId(frame.stream)) else { return };
-        response.received += frame.bytes;
+        response.receive(frame.offset, frame.bytes);
         let (resource, received) = (response.resource, response.received);
         self.playback.arrived(resource, received, frame.time_us);
         if received == self.page.resources[resource].bytes {
@@ -155,6 +187,7 @@ impl<'a> Ideal<'a> {
                 committed: 0,
                 sent: 0,
                 received: 0,
+                behind: BTreeMap::new(),
                 ready: false,
             };
             self.responses.insert(stream, response);
@@ -164,16 +197,20 @@ impl<'a> Ideal<'a> {
         let Some((stream, run)) = self.buffer.front(|_| false) else { return };
         let bytes = run.min(PACKET_BYTES);
         self.buffer.pop(stream, bytes);
-        let time_us = self.tick_at_us(tick + 1) + self.down_us;
+        let departs_us = self.tick_at_us(tick + 1);
         let Some(response) = self.responses.get_mut(&stream) else { return };
-        // An empty body takes a packet too: on the wire its header does.
-        self.down.push_back(StreamFrame {
-            time_us,
+        let frame = StreamFrame {
+            time_us: departs_us + self.down_us,
             stream: stream.0,
             offset: response.sent,
+            // An empty body takes a packet too: on the wire its header does.
             bytes: bytes - empty(self.page, response),
-        });
+        };
         response.sent += bytes;
+        match &mut self.jittered {
+            Some(it) => it.depart(departs_us, frame),
+            None => self.down.push_back(frame),
+        }
     }
 
     /// Streams whose server has got more bytes since.
@@ -211,7 +248,9 @@ impl<'a> Ideal<'a> {
     }
 
     fn is_over(&self) -> bool {
-        let idle = self.up.is_empty() && self.down.is_empty() && self.buffer.bytes() == 0;
+        let arrived =
+            self.down.is_empty() && self.jittered.as_ref().is_none_or(|it| it.next_us().is_none());
+        let idle = self.up.is_empty() && arrived && self.buffer.bytes() == 0;
         let unsent =
             |it: &Response| it.sent < self.page.resources[it.resource].bytes + empty(self.page, it);
         let waiting = self.responses.values().any(unsent);

@@ -258,7 +258,7 @@ mod tests {
     fn a_trace_is_read_from_beside_the_network() {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |name: &str, text: &str| {
-            std::fs::write(folder.path().join(name), text).expect("written")
+            std::fs::write(folder.path().join(name), text).expect("written");
         };
         write("steady.trace", "1\n");
         write("empty.trace", "");

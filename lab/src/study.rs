@@ -102,9 +102,6 @@ pub enum StudyError {
     /// The network asks for more than the engine has.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// The wire has no link for this network yet.
-    #[error("network `{0}`: engine wire runs on network `paper` only; use --engine stack")]
-    NotOnTheWire(String),
     /// The brackets know nothing of what the study asks for.
     #[error("`{name}` {problem}")]
     NoBracket {
@@ -136,9 +133,6 @@ struct Cell<'a> {
 
 /// Carries out `plan`; `progress` is called after each load, from any thread.
 pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<Study, StudyError> {
-    if plan.engine == Engine::Wire && plan.network.name != "paper" {
-        return Err(StudyError::NotOnTheWire(plan.network.name.clone()));
-    }
     if plan.engine == Engine::Ideal {
         plan.network.check_ideal()?;
     }
@@ -269,7 +263,10 @@ impl Plan {
         let logs = kept.as_deref().unwrap_or(scratch.path());
         let options =
             Options { qlog_dir: kept.clone(), ..self.options(scheme, cell.send_buffer_bytes) };
-        Ok(wire::load(cell.page, options, logs)?)
+        // On the paper's network the server does all that is to be done.
+        let links = (self.network.name != "paper").then_some((&self.network, cell.seed));
+        let client = client::Options { scheme: Some(scheme.clone()), ..client::Options::default() };
+        Ok(wire::load_through(cell.page, options, client, links, logs)?)
     }
 
     /// The server's options, but for its logs.
@@ -291,10 +288,12 @@ impl Plan {
     /// The folder of a load's logs, made, if they are to be kept.
     fn kept_logs(&self, cell: &Cell<'_>) -> Result<Option<PathBuf>, StudyError> {
         let Some(kept) = &self.qlog_dir else { return Ok(None) };
-        let mut name = format!("{}-{}", file_name(cell.scheme.name()), cell.send_buffer_bytes);
-        if self.seeds.len() > 1 {
-            name += &format!("-{}", cell.seed);
-        }
+        let scheme = file_name(cell.scheme.name());
+        let name = if self.seeds.len() > 1 {
+            format!("{scheme}-{}-{}", cell.send_buffer_bytes, cell.seed)
+        } else {
+            format!("{scheme}-{}", cell.send_buffer_bytes)
+        };
         let path = kept.join(&cell.page.name).join(name);
         std::fs::create_dir_all(&path)
             .map_err(|source| StudyError::Folder { path: path.clone(), source })?;

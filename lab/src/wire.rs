@@ -1,6 +1,9 @@
-//! The engine `wire`: the real server and the real client over UDP on loopback, in real time.
+//! The engine `wire`: the real server and the real client over UDP on loopback, in real time; on a network
+//! other than `paper` through the lab's links as a relay.
 
 use crate::Load;
+use crate::link::event_loop::{Relay, Stop};
+use crate::network::Network;
 use client::Verify;
 use client::event_loop::PlayError;
 use corpus::Page;
@@ -12,6 +15,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A page load on the wire that could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -28,8 +32,8 @@ pub enum WireError {
     /// The log cannot be read.
     #[error(transparent)]
     Log(#[from] ReadError),
-    /// The server's thread died.
-    #[error("the server's thread panicked")]
+    /// A thread died.
+    #[error("a thread of the server or of the link panicked")]
     Panicked,
     /// The load failed.
     #[error("page `{page}` under {scheme}: {problem}")]
@@ -48,27 +52,46 @@ pub enum WireError {
 pub fn load(page: &Arc<Page>, options: Options, log_dir: &Path) -> Result<Load, WireError> {
     let client =
         client::Options { scheme: Some(options.scheme.clone()), ..client::Options::default() };
-    load_with(page, options, client, log_dir)
+    load_through(page, options, client, None, log_dir)
 }
 
-/// The same with a client of `client_options`, whose trust and log are set here.
-pub fn load_with(
+/// The same with a client of `client_options`, whose trust, log and patience are set here, through the links
+/// of a network, which draw from a seed. The server is to keep the network's pace where it has one.
+pub fn load_through(
     page: &Arc<Page>,
     options: Options,
     client_options: client::Options,
+    network: Option<(&Network, u64)>,
     log_dir: &Path,
 ) -> Result<Load, WireError> {
     let scheme = options.scheme.clone();
-    let mut event_loop = EventLoop::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let mut event_loop = EventLoop::bind(any)?;
     let address = event_loop.local_addr()?;
     let stop = event_loop.stopper();
     let site = Arc::new(PageSite::new(Page::clone(page)));
     let mut server = Server::new(address, &Identity::self_signed()?, site, options)?;
+    let relaying = match network {
+        Some((network, seed)) => {
+            Some(relay(Relay::bind(any, address, network.clone(), seed)?.behind_paced_server())?)
+        }
+        None => None,
+    };
+    let entrance = relaying.as_ref().map_or(address, |it| it.address);
     let serving = std::thread::spawn(move || event_loop.run(&mut server));
     let log = log_dir.join("client.sqlog");
-    let client_options =
-        client::Options { verify: Verify::Nobody, qlog_file: Some(log.clone()), ..client_options };
-    let played = client::event_loop::play(Arc::clone(page), address, &client_options);
+    let client_options = client::Options {
+        verify: Verify::Nobody,
+        qlog_file: Some(log.clone()),
+        connect_within: PATIENCE,
+        idle: PATIENCE,
+        ..client_options
+    };
+    let played = client::event_loop::play(Arc::clone(page), entrance, &client_options);
+    if let Some(relaying) = relaying {
+        relaying.stop.stop();
+        relaying.thread.join().map_err(|_| WireError::Panicked)??;
+    }
     stop.stop();
     serving.join().map_err(|_| WireError::Panicked)??;
     let outcome = played?;
@@ -80,3 +103,19 @@ pub fn load_with(
     timeline.name = scheme.name;
     Ok(Load { completed: outcome.completed, timeline })
 }
+
+/// A relay at work.
+struct Relaying {
+    address: SocketAddr,
+    stop: Stop,
+    thread: std::thread::JoinHandle<io::Result<()>>,
+}
+
+fn relay(mut relay: Relay) -> io::Result<Relaying> {
+    let (address, stop) = (relay.local_addr()?, relay.stopper());
+    let thread = std::thread::spawn(move || relay.run(&mut |_| ()));
+    Ok(Relaying { address, stop, thread })
+}
+
+/// How long a handshake may take, and a connection be silent: networks are slow and lose.
+const PATIENCE: Duration = Duration::from_secs(120);

@@ -65,7 +65,7 @@ enum EngineName {
     Ideal,
     /// The real server and client through the lab's links, in virtual time
     Stack,
-    /// The real server and client over UDP on loopback, in real time
+    /// The real server and client over UDP on loopback, through the lab's links, in real time
     Wire,
 }
 
@@ -80,9 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let study =
         lab::study::run(&plan, output::provenance(), &|| bar.inc(1)).map_err(
             |error| match error {
-                StudyError::NotOnTheWire(_)
-                | StudyError::Network(_)
-                | StudyError::NoBracket { .. } => Failure::bad_input(error),
+                StudyError::Network(_) | StudyError::NoBracket { .. } => Failure::bad_input(error),
                 _ => Failure::elsewhere(error),
             },
         )?;

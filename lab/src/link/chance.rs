@@ -77,15 +77,15 @@ impl Chance {
     }
 
     fn loses(&mut self, loss: Loss) -> bool {
-        let lost = match loss {
+        let gone = match loss {
             Loss::Independent(share) => happens(&mut self.loss, share),
             Loss::Capped(it) => {
                 happens(&mut self.loss, it.share) && self.lost_in_a_row < it.burst_max
             }
             Loss::GilbertElliott(it) => self.loses_by_state(it),
         };
-        self.lost_in_a_row = if lost { self.lost_in_a_row + 1 } else { 0 };
-        lost
+        self.lost_in_a_row = if gone { self.lost_in_a_row + 1 } else { 0 };
+        gone
     }
 
     fn loses_by_state(&mut self, it: GilbertElliott) -> bool {

@@ -1,12 +1,13 @@
 //! A link: one direction of a network, as a function of its seed and of what is offered to it when.
 //!
-//! It has no clock and no socket: the engine `stack` calls it in virtual time.
+//! It has no clock and no socket: the engine `stack` calls it in virtual time, [`event_loop`] in real time.
 //! A datagram's way: it waits in a drop-tail queue, leaves at the link's rate, may then be lost (it has
 //! taken its time on the link), held back, delayed, changed or doubled, and arrives a delay later. Times
 //! are nanoseconds from the link's start and never go backwards.
 
 mod bottleneck;
 mod chance;
+pub mod event_loop;
 mod log;
 mod profile;
 mod trace;
@@ -53,6 +54,10 @@ pub struct Link {
     log: Option<Vec<Entry>>,
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a thing that may happen to any datagram"
+)]
 #[derive(Debug, Clone)]
 struct Travelling {
     number: u64,

@@ -175,11 +175,11 @@ pub struct Blackhole {
 }
 
 impl Blackhole {
-    /// Whether a datagram that leaves at `at_ns` is swallowed.
-    pub(super) fn swallows(&self, at_ns: u64) -> bool {
-        let at_ms = at_ns as f64 / 1e6;
-        let at_ms = self.every_ms.map_or(at_ms, |every_ms| at_ms % every_ms);
-        self.windows_ms.iter().any(|[from, to]| (*from..*to).contains(&at_ms))
+    /// Whether a datagram that leaves at `departs_ns` is swallowed.
+    pub(super) fn swallows(&self, departs_ns: u64) -> bool {
+        let elapsed_ms = departs_ns as f64 / 1e6;
+        let phase_ms = self.every_ms.map_or(elapsed_ms, |every_ms| elapsed_ms % every_ms);
+        self.windows_ms.iter().any(|[from, to]| (*from..*to).contains(&phase_ms))
     }
 }
 
@@ -269,7 +269,7 @@ impl Profile {
 impl Blackhole {
     fn check(&self) -> Result<(), Impossible> {
         let end_ms = self.every_ms.unwrap_or(f64::MAX);
-        if !(end_ms > 0.0) {
+        if end_ms.is_nan() || end_ms <= 0.0 {
             return Err(Impossible {
                 key: "blackhole.every_ms",
                 value: end_ms.to_string(),

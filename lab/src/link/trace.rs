@@ -16,7 +16,7 @@ const LINES_MAX: usize = 16_000_000;
 /// Opportunities to leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
-    times_ms: Vec<u64>,
+    opportunities_ms: Vec<u64>,
 }
 
 /// A text that is no trace.
@@ -41,7 +41,7 @@ pub enum TraceError {
 impl Trace {
     /// Reads a trace.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
-        let mut times_ms = Vec::new();
+        let mut opportunities_ms = Vec::new();
         for (index, line) in text.lines().enumerate() {
             let wrong =
                 || TraceError::Line { line: index + 1, text: line.chars().take(40).collect() };
@@ -49,70 +49,72 @@ impl Trace {
                 continue;
             }
             let time_ms: u64 = line.trim().parse().map_err(|_| wrong())?;
-            if times_ms.last().is_some_and(|last| time_ms < *last) || time_ms > TIME_MAX_MS {
+            if opportunities_ms.last().is_some_and(|last| time_ms < *last) || time_ms > TIME_MAX_MS
+            {
                 return Err(wrong());
             }
-            if times_ms.len() == LINES_MAX {
+            if opportunities_ms.len() == LINES_MAX {
                 return Err(TraceError::Long);
             }
-            times_ms.push(time_ms);
+            opportunities_ms.push(time_ms);
         }
-        match times_ms.last() {
+        match opportunities_ms.last() {
             None | Some(0) => Err(TraceError::Empty),
-            Some(_) => Ok(Self { times_ms }),
+            Some(_) => Ok(Self { opportunities_ms }),
         }
     }
 
     /// A trace of a steady rate (bits a second), as long as it takes for whole milliseconds: at most `length_ms`.
     pub fn steady(rate: f64, length_ms: u64) -> Result<Self, TraceError> {
         let each_ms = OPPORTUNITY_BYTES as f64 * 8000.0 / rate;
-        let mut times_ms = Vec::new();
+        let mut opportunities_ms = Vec::new();
         for count in 1..=LINES_MAX {
             let time_ms = rounded(count as f64 * each_ms);
             if time_ms > length_ms {
                 break;
             }
-            times_ms.push(time_ms);
+            opportunities_ms.push(time_ms);
         }
-        match times_ms.last() {
+        match opportunities_ms.last() {
             None | Some(0) => Err(TraceError::Empty),
-            Some(_) => Ok(Self { times_ms }),
+            Some(_) => Ok(Self { opportunities_ms }),
         }
     }
 
     /// The trace as text, which [`Trace::parse`] reads.
     pub fn to_text(&self) -> String {
-        self.times_ms.iter().map(|it| format!("{it}\n")).collect()
+        let lines: Vec<String> = self.opportunities_ms.iter().map(u64::to_string).collect();
+        lines.join("\n") + "\n"
     }
 
     /// Bits a second, on average.
     pub fn mean_rate(&self) -> f64 {
-        let bits = self.times_ms.len() as f64 * OPPORTUNITY_BYTES as f64 * 8.0;
+        let bits = self.opportunities_ms.len() as f64 * OPPORTUNITY_BYTES as f64 * 8.0;
         bits * 1000.0 / self.length_ms() as f64
     }
 
     fn length_ms(&self) -> u64 {
-        self.times_ms.last().copied().unwrap_or(1)
+        self.opportunities_ms.last().copied().unwrap_or(1)
     }
 
     /// The time of an opportunity, counted over all repetitions.
     fn time_ns(&self, index: u64) -> u64 {
-        let count = self.times_ms.len() as u64;
+        let count = self.opportunities_ms.len() as u64;
         let place = usize::try_from(index % count).unwrap_or(0);
-        (index / count * self.length_ms() + self.times_ms[place]) * 1_000_000
+        (index / count * self.length_ms() + self.opportunities_ms[place]) * 1_000_000
     }
 
-    /// The first opportunity at `now_ns` or later.
-    fn first_from(&self, now_ns: u64) -> u64 {
-        let now_ms = now_ns.div_ceil(1_000_000);
-        let (rounds, rest_ms) = (now_ms / self.length_ms(), now_ms % self.length_ms());
+    /// The first opportunity at `from_ns` or later.
+    fn first_from(&self, from_ns: u64) -> u64 {
+        let whole_ms = from_ns.div_ceil(1_000_000);
+        let (rounds, rest_ms) = (whole_ms / self.length_ms(), whole_ms % self.length_ms());
         // The last line of a round and time 0 of the next are the same moment.
         if rest_ms == 0 && rounds > 0 {
-            let last = self.times_ms.partition_point(|it| *it < self.length_ms());
-            return (rounds - 1) * self.times_ms.len() as u64 + last as u64;
+            let last = self.opportunities_ms.partition_point(|it| *it < self.length_ms());
+            return (rounds - 1) * self.opportunities_ms.len() as u64 + last as u64;
         }
-        let place = self.times_ms.partition_point(|it| *it < rest_ms);
-        rounds * self.times_ms.len() as u64 + place as u64
+        let place = self.opportunities_ms.partition_point(|it| *it < rest_ms);
+        rounds * self.opportunities_ms.len() as u64 + place as u64
     }
 }
 
@@ -136,7 +138,7 @@ pub(super) fn serialize<S: Serializer>(
     let text = trace.to_text();
     serializer.collect_str(&format_args!(
         "trace of {} opportunities in {} ms, SHA-256 {}",
-        trace.times_ms.len(),
+        trace.opportunities_ms.len(),
         trace.length_ms(),
         corpus::sha256_hex(text.as_bytes())
     ))

@@ -119,6 +119,54 @@ fn delay_counts_once_up_and_once_down() {
     assert_eq!(completions_ms(&page, &load)[0], (0, 220.0));
 }
 
+#[test]
+fn jitter_is_seeded_and_holds_bytes_back_without_losing_any() {
+    let page = page();
+    let network = Network::find("paper-jitter").expect("built in");
+    let fifo = find_scheme("fifo").expect("a scheme");
+    let load = |seed| ideal::load(&page, &fifo, &network, 0, seed);
+    let offsets = |seed| {
+        load(seed).timeline.frames.iter().map(|it| (it.stream, it.offset)).collect::<Vec<_>>()
+    };
+    let in_order = offsets_of_paper(&page);
+    let disturbed = (0..20).filter(|seed| offsets(*seed) != in_order).count();
+    // Each of nine packets is held with a probability of one in four, but the last has none to follow.
+    assert!((10..=20).contains(&disturbed), "{disturbed} of 20");
+    for seed in 0..20 {
+        assert!(load(seed).completed);
+        assert_eq!(load(seed).timeline, load(seed).timeline);
+        let mut sorted = offsets(seed);
+        sorted.sort_unstable();
+        let mut expected = in_order.clone();
+        expected.sort_unstable();
+        assert_eq!(sorted, expected);
+    }
+}
+
+fn offsets_of_paper(page: &Arc<Page>) -> Vec<(u64, u64)> {
+    load(page, "fifo", 0).timeline.frames.iter().map(|it| (it.stream, it.offset)).collect()
+}
+
+#[test]
+fn ideal_refuses_a_network_that_loses() {
+    let network = Network::find("cable-lossy").expect("built in");
+    let plan = Plan { network, ..plan(vec![page()], Engine::Ideal) };
+    let error = run(&plan, serde_json::json!({}), &|| ()).expect_err("loss");
+    assert!(error.to_string().contains("loss; engine ideal knows only"), "{error}");
+}
+
+#[test]
+fn a_study_on_stack_pairs_its_seeds() {
+    let network = Network::find("cable-lossy").expect("built in");
+    let all = plan(vec![page()], Engine::Stack);
+    let plan = Plan { network, seeds: vec![0, 1, 2], jobs: 2, ..all };
+    let study = run(&plan, serde_json::json!({}), &|| ()).expect("a study");
+    assert_eq!(study.runs.len(), 33);
+    assert!(study.runs.iter().all(|it| it.completed && it.engine == "stack"));
+    assert_eq!(study.summary[0].mean_speedup.all, Some(1.0), "rr against itself");
+    assert!(study.summary.iter().all(|it| it.pages == 1));
+}
+
 fn plan(pages: Vec<Arc<Page>>, engine: Engine) -> Plan {
     Plan {
         pages,

@@ -1,4 +1,9 @@
 //! A link against theory, and against itself.
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times here are small and positive"
+)]
 
 use lab::link::{
     Blackhole, CappedLoss, Cause, EcnMark, GilbertElliott, Jitter, Link, Loss, Profile, Queue,
@@ -168,9 +173,9 @@ fn loss_lies_within_its_binomial_interval() {
 fn bursts_are_as_long_as_the_bad_state_and_capped_ones_no_longer_than_their_cap() {
     let bursty = GilbertElliott { good: 0.0, bad: 1.0, to_bad: 0.01, to_good: 0.25 };
     let text = losses(Loss::GilbertElliott(bursty), 1, 50_000);
-    let bursts: Vec<usize> = text.split('.').map(str::len).filter(|it| *it > 0).collect();
-    let mean = bursts.iter().sum::<usize>() as f64 / bursts.len() as f64;
-    assert!((3.5..4.5).contains(&mean), "{mean} over {} bursts", bursts.len());
+    let runs: Vec<usize> = text.split('.').map(str::len).filter(|it| *it > 0).collect();
+    let mean = runs.iter().sum::<usize>() as f64 / runs.len() as f64;
+    assert!((3.5..4.5).contains(&mean), "{mean} over {} runs", runs.len());
     let capped = losses(Loss::Capped(CappedLoss { share: 0.8, burst_max: 3 }), 1, 10_000);
     assert!(capped.contains("xxx") && !capped.contains("xxxx"));
 }
@@ -186,14 +191,14 @@ fn one_thing_that_chance_does_leaves_the_others_as_they_were() {
         reorder: Some(Reorder { share: 0.3, by_ms: 9.0 }),
         ..megabyte()
     };
-    let lost = |profile: &Profile| {
+    let dropped = |profile: &Profile| {
         let mut link = Link::new(profile, Way::Down, 9).logged();
         (0..2000).for_each(|_| link.offer(0, vec![0; 50]));
         let log = link.take_log();
         log.iter().map(|it| it.number).collect::<Vec<_>>()
     };
-    assert_eq!(lost(&lossy), lost(&lossy_and_more));
-    assert!(lost(&lossy).len() > 100);
+    assert_eq!(dropped(&lossy), dropped(&lossy_and_more));
+    assert!(dropped(&lossy).len() > 100);
 }
 
 #[test]
@@ -220,7 +225,7 @@ fn any_profile() -> impl Strategy<Value = Profile> {
         (1e5..1e8).prop_map(Rate::Constant),
         proptest::collection::vec(1_u64..30, 1..20).prop_map(|mut it| {
             it.sort_unstable();
-            let text: String = it.iter().map(|ms| format!("{ms}\n")).collect();
+            let text: String = it.iter().map(u64::to_string).collect::<Vec<_>>().join("\n");
             Rate::Trace(Arc::new(Trace::parse(&text).expect("a trace")))
         }),
     ];
@@ -264,17 +269,17 @@ fn played(
     offers: &[(u64, usize)],
 ) -> (Vec<(u64, Vec<u8>)>, Vec<lab::link::Entry>) {
     let mut link = Link::new(profile, Way::Down, seed).logged();
-    let mut seen = Vec::new();
+    let mut arrived = Vec::new();
     let mut now_ns = 0;
     for (index, (gap_us, bytes)) in offers.iter().enumerate() {
         now_ns += gap_us * 1000;
         while let Some(at_ns) = link.next_ns().filter(|it| *it <= now_ns) {
-            seen.push((at_ns, link.arrival(now_ns).expect("announced")));
+            arrived.push((at_ns, link.arrival(now_ns).expect("announced")));
         }
         link.offer(now_ns, vec![u8::try_from(index % 251).expect("small"); *bytes]);
     }
-    seen.extend(drain(&mut link));
-    (seen, link.take_log())
+    arrived.extend(drain(&mut link));
+    (arrived, link.take_log())
 }
 
 proptest! {

@@ -30,10 +30,11 @@ fn options(scheme: Scheme, signals: SignalUse) -> Options {
 fn calls(options: Options, client: client::Options) -> Vec<SchedulerCall> {
     let folder = tempfile::tempdir().expect("a folder");
     let logs = folder.path();
-    let load = wire::load_with(
+    let load = wire::load_through(
         &page(),
         Options { qlog_dir: Some(logs.to_owned()), ..options },
         client,
+        None,
         logs,
     )
     .expect("a load");

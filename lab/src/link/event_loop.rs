@@ -1,0 +1,291 @@
+//! A network's links as a UDP relay in real time: the lab's only socket, and its clock.
+//!
+//! Each client has links of its own, as if it were alone on its access network, with the same seed; they
+//! start when its first datagram comes. A datagram may leave later than the link says, never earlier: by
+//! what the machine is late, which for waits below a millisecond is the time of a system call, since the
+//! relay does not sleep then.
+
+use super::{Link, Way, log_line};
+use crate::network::Network;
+use mio::net::UdpSocket;
+use mio::{Events, Interest, Poll, Token, Waker};
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A relay that is bound.
+pub struct Relay {
+    poll: Poll,
+    socket: UdpSocket,
+    to: SocketAddr,
+    network: Network,
+    server_paces: bool,
+    seed: u64,
+    clients: BTreeMap<SocketAddr, Path>,
+    next_token: usize,
+    buffer: Vec<u8>,
+    log: Option<Box<dyn Write + Send>>,
+    stop: Stop,
+}
+
+/// One client's way to the server and back.
+struct Path {
+    socket: UdpSocket,
+    start: Instant,
+    down: Link,
+    up: Link,
+    heard: Instant,
+    refused: bool,
+}
+
+/// Stops a relay from another thread.
+#[derive(Clone)]
+pub struct Stop {
+    waker: Arc<Waker>,
+    requested: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// Ends the relay's loop; what is on its way is lost.
+    pub fn stop(&self) {
+        self.requested.store(true, Ordering::SeqCst);
+        // A loop that is gone needs no waking.
+        self.waker.wake().ok();
+    }
+}
+
+/// Something that a user of a relay may want to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// A client's first datagram came.
+    Client(SocketAddr),
+    /// Nobody listens at the server's address; said once for each client.
+    Refused(SocketAddr),
+}
+
+const SOCKET: Token = Token(0);
+const STOP: Token = Token(1);
+
+/// Clients at a time; beyond it the one that was silent longest is forgotten.
+const CLIENTS_MAX: usize = 256;
+
+/// Datagrams read from one socket before others get their turn.
+const READ_BURST: usize = 256;
+
+/// The system's timers are this coarse: shorter waits are spent asking.
+const TIMER: Duration = Duration::from_millis(1);
+
+impl Relay {
+    /// Binds `listen` (port 0 takes a free one); datagrams go to `to` and back as `network` lets them.
+    pub fn bind(
+        listen: SocketAddr,
+        to: SocketAddr,
+        network: Network,
+        seed: u64,
+    ) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let mut socket = UdpSocket::bind(listen)?;
+        poll.registry().register(&mut socket, SOCKET, Interest::READABLE)?;
+        let waker = Arc::new(Waker::new(poll.registry(), STOP)?);
+        Ok(Self {
+            poll,
+            socket,
+            to,
+            network,
+            server_paces: false,
+            seed,
+            clients: BTreeMap::new(),
+            next_token: 2,
+            buffer: vec![0; 65_536],
+            log: None,
+            stop: Stop { waker, requested: Arc::default() },
+        })
+    }
+
+    /// The server keeps the network's pace itself: the links do not.
+    #[must_use]
+    pub fn behind_paced_server(self) -> Self {
+        Self { server_paces: true, ..self }
+    }
+
+    /// Writes each verdict to `log`, as a line of JSON.
+    #[must_use]
+    pub fn logged(self, log: Box<dyn Write + Send>) -> Self {
+        Self { log: Some(log), ..self }
+    }
+
+    /// The address that was bound.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// What stops this relay.
+    pub fn stopper(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Relays until stopped.
+    pub fn run(&mut self, notice: &mut dyn FnMut(Notice)) -> io::Result<()> {
+        let mut events = Events::with_capacity(64);
+        loop {
+            match self.poll.poll(&mut events, self.wait()) {
+                Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+            if self.stop.requested.load(Ordering::SeqCst) {
+                return Ok(());
+            }
+            let mut more = self.read_clients(notice)?;
+            more |= self.read_servers(notice)?;
+            self.deliver();
+            self.write_log()?;
+            if more {
+                self.stop.waker.wake()?;
+            }
+        }
+    }
+
+    /// How long to sleep.
+    fn wait(&self) -> Option<Duration> {
+        let due = self.clients.values().filter_map(Path::next).min()?;
+        let wait = due.saturating_duration_since(now());
+        let sleep = wait.saturating_sub(TIMER);
+        Some(if sleep < TIMER { Duration::ZERO } else { sleep })
+    }
+
+    /// Reads what clients sent; true: there may be more.
+    fn read_clients(&mut self, notice: &mut dyn FnMut(Notice)) -> io::Result<bool> {
+        for _ in 0..READ_BURST {
+            let (bytes, from) = match self.socket.recv_from(&mut self.buffer) {
+                Ok(it) => it,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                // What a client's host answers (ICMP) says nothing about this relay.
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => continue,
+                Err(error) => return Err(error),
+            };
+            if !self.clients.contains_key(&from) {
+                self.add_client(from)?;
+                notice(Notice::Client(from));
+            }
+            if let Some(path) = self.clients.get_mut(&from) {
+                path.heard = now();
+                let now_ns = path.now_ns();
+                path.up.offer(now_ns, self.buffer[..bytes].to_vec());
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads what the server answered; true: there may be more.
+    fn read_servers(&mut self, notice: &mut dyn FnMut(Notice)) -> io::Result<bool> {
+        let mut more = false;
+        for path in self.clients.values_mut() {
+            let mut read = 0;
+            while read < READ_BURST {
+                match path.socket.recv(&mut self.buffer) {
+                    Ok(bytes) => {
+                        let now_ns = path.now_ns();
+                        path.down.offer(now_ns, self.buffer[..bytes].to_vec());
+                        read += 1;
+                    }
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                    Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                        path.refuse(self.to, notice);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            more |= read == READ_BURST;
+        }
+        Ok(more)
+    }
+
+    /// Sends what is due. A full socket is as good as loss: the end points send again.
+    fn deliver(&mut self) {
+        for (client, path) in &mut self.clients {
+            let now_ns = path.now_ns();
+            while let Some(datagram) = path.up.arrival(now_ns) {
+                path.socket.send(&datagram).ok();
+            }
+            while let Some(datagram) = path.down.arrival(now_ns) {
+                self.socket.send_to(&datagram, *client).ok();
+            }
+        }
+    }
+
+    fn add_client(&mut self, client: SocketAddr) -> io::Result<()> {
+        if self.clients.len() >= CLIENTS_MAX {
+            self.forget_the_most_silent();
+        }
+        let any: IpAddr = if self.to.is_ipv4() {
+            Ipv4Addr::UNSPECIFIED.into()
+        } else {
+            Ipv6Addr::UNSPECIFIED.into()
+        };
+        let mut socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
+        socket.connect(self.to)?;
+        let token = Token(self.next_token);
+        self.next_token += 1;
+        self.poll.registry().register(&mut socket, token, Interest::READABLE)?;
+        let (down, up) = if self.server_paces {
+            self.network.profiles()
+        } else {
+            (self.network.down.clone(), self.network.up.clone())
+        };
+        let link = |profile, way| {
+            let link = Link::new(profile, way, self.seed);
+            if self.log.is_some() { link.logged() } else { link }
+        };
+        let (down, up) = (link(&down, Way::Down), link(&up, Way::Up));
+        let start = now();
+        self.clients.insert(client, Path { socket, start, down, up, heard: start, refused: false });
+        Ok(())
+    }
+
+    fn forget_the_most_silent(&mut self) {
+        let silent = self.clients.iter().min_by_key(|(_, path)| path.heard).map(|(it, _)| *it);
+        if let Some(mut path) = silent.and_then(|it| self.clients.remove(&it)) {
+            // A socket that was not registered cannot be forgotten twice.
+            self.poll.registry().deregister(&mut path.socket).ok();
+        }
+    }
+
+    fn write_log(&mut self) -> io::Result<()> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        for path in self.clients.values_mut() {
+            for (way, link) in [(Way::Down, &mut path.down), (Way::Up, &mut path.up)] {
+                for entry in link.take_log() {
+                    log.write_all(log_line(way, &entry).as_bytes())?;
+                }
+            }
+        }
+        log.flush()
+    }
+}
+
+impl Path {
+    fn now_ns(&self) -> u64 {
+        let since = now().saturating_duration_since(self.start);
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// When a link has something.
+    fn next(&self) -> Option<Instant> {
+        let next_ns = [self.down.next_ns(), self.up.next_ns()].into_iter().flatten().min()?;
+        Some(self.start + Duration::from_nanos(next_ns))
+    }
+
+    fn refuse(&mut self, server: SocketAddr, notice: &mut dyn FnMut(Notice)) {
+        if !std::mem::replace(&mut self.refused, true) {
+            notice(Notice::Refused(server));
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is where the relay reads the clock")]
+fn now() -> Instant {
+    Instant::now()
+}

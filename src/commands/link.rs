@@ -1,0 +1,73 @@
+//! `utmost link`: the lab's links as a UDP relay.
+
+use crate::failure::Failure;
+use crate::output;
+use lab::link::event_loop::{Notice, Relay};
+use lab::network::Network;
+use std::fs::File;
+use std::io::BufWriter;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Put a network between a client and a server: a UDP relay that delays, queues and loses
+///
+/// Prints one line `listening on ADDR:PORT` when ready. Any UDP client and server will do; each client has
+/// links of its own.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  utmost serve --page davies-meenan --listen 127.0.0.1:4433 &\n  \
+utmost link --network cable-lossy --listen 127.0.0.1:4434 --to 127.0.0.1:4433 &\n  \
+utmost play davies-meenan --server 127.0.0.1:4434 --insecure"
+)]
+pub(crate) struct Arguments {
+    /// The network: paper, 2g, 3g, lte, cable, satellite, ..., or a TOML file
+    #[arg(long, value_name = "NAME|FILE")]
+    network: String,
+    /// Where clients send to; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4434")]
+    listen: SocketAddr,
+    /// Where the server listens
+    #[arg(long, value_name = "ADDR:PORT")]
+    to: SocketAddr,
+    /// What chance draws from: the same seed, the same link
+    #[arg(long, value_name = "N", default_value = "0")]
+    seed: u64,
+    /// Write what became of each datagram into this file, a line of JSON each
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let network = Network::find(&arguments.network).map_err(Failure::bad_input)?;
+    let Arguments { listen, to, seed, .. } = *arguments;
+    if listen.is_ipv4() != to.is_ipv4() {
+        return Err(Failure::BadInput(format!(
+            "--listen {listen}, --to {to}: both IPv4, or both IPv6"
+        )));
+    }
+    if listen == to {
+        return Err(Failure::BadInput(format!(
+            "--listen and --to are both {to}: a relay needs an address of its own"
+        )));
+    }
+    let mut relay = Relay::bind(listen, to, network, seed).map_err(|error| {
+        Failure::Elsewhere(format!("{listen}: {error}; choose another --listen"))
+    })?;
+    if let Some(path) = &arguments.log {
+        let file = File::create(path)
+            .map_err(|error| Failure::BadInput(format!("{}: {error}", path.display())))?;
+        relay = relay.logged(Box::new(BufWriter::new(file)));
+    }
+    let address = relay.local_addr().map_err(Failure::elsewhere)?;
+    output::line(&format!("listening on {address}"))?;
+    relay.run(&mut |notice| say(notice)).map_err(Failure::elsewhere)
+}
+
+fn say(notice: Notice) {
+    match notice {
+        Notice::Client(client) => eprintln!("client {client}"),
+        Notice::Refused(server) => {
+            eprintln!("{server}: connection refused; is a server listening there?");
+        }
+    }
+}
