@@ -92,7 +92,7 @@ fn agreement(network: &str, names: &[String]) -> Result<(), Box<dyn Error>> {
     for engine in [Engine::Stack, Engine::Ideal, Engine::Wire] {
         let plan = Plan {
             pages: pages(names)?,
-            schemes: paper_schemes().to_vec(),
+            schemes: paper_schemes().iter().cloned().map(Into::into).collect(),
             engine,
             network: network.clone(),
             send_buffers_bytes: vec![0],
