@@ -94,7 +94,8 @@ mod tests {
         let examples = examples(&command);
         assert!(examples.len() > command.get_subcommands().count(), "{examples:?}");
         for example in examples {
-            let parsed = Arguments::try_parse_from(example.split_whitespace());
+            let parsed =
+                Arguments::try_parse_from(example.trim_end_matches('&').split_whitespace());
             assert!(parsed.is_ok(), "{example}: {parsed:?}");
         }
     }

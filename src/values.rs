@@ -4,8 +4,9 @@ use crate::failure::Failure;
 use ::corpus::Page;
 use clap::ValueEnum;
 use lab::Contender;
-use schedulers::{SCHEMES, Scheme, find_scheme, paper_schemes};
+use schedulers::{SCHEMES, Scheme, SchemeError, find_page_scheme, find_scheme, paper_schemes};
 use server::{CongestionControl, Pace, SignalUse};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 
@@ -31,20 +32,28 @@ pub(crate) fn pace(text: &str) -> Result<Pace, String> {
     let (bytes, ms) = text.split_once('/').ok_or_else(wrong)?;
     let packet_bytes: usize = bytes.parse().map_err(|_| wrong())?;
     let ms: f64 = ms.parse().map_err(|_| wrong())?;
-    if !(100..=60_000).contains(&packet_bytes) || !(0.01..=60_000.0).contains(&ms) {
-        return Err(format!("`{text}`: from 100 to 60000 bytes, each 0.01 to 60000 ms"));
+    // quiche makes no larger datagrams than 16 383 bytes.
+    if !(100..=16_000).contains(&packet_bytes) || !(0.01..=60_000.0).contains(&ms) {
+        return Err(format!("`{text}`: from 100 to 16000 bytes, each 0.01 to 60000 ms"));
     }
     Ok(Pace { packet_bytes, interval: Duration::from_secs_f64(ms / 1000.0) })
 }
 
 /// `paper`, `all`, or names separated by commas; each once, in the order given.
 pub(crate) fn schemes(list: &str) -> Result<Vec<Scheme>, Failure> {
+    schemes_by(list, find_scheme)
+}
+
+fn schemes_by(
+    list: &str,
+    find: fn(&str) -> Result<Scheme, SchemeError>,
+) -> Result<Vec<Scheme>, Failure> {
     let mut schemes: Vec<Scheme> = Vec::new();
     for name in list.split(',').map(str::trim) {
         let found = match name {
             "paper" => paper_schemes().to_vec(),
             "all" => SCHEMES.to_vec(),
-            name => vec![find_scheme(name).map_err(Failure::bad_input)?],
+            name => vec![find(name).map_err(Failure::bad_input)?],
         };
         for scheme in found {
             if !schemes.iter().any(|it| it.name == scheme.name) {
@@ -61,7 +70,7 @@ pub(crate) fn contenders(list: &str) -> Result<Vec<Contender>, Failure> {
     for name in list.split(',').map(str::trim) {
         let found = match name {
             "oracle" | "anti-oracle" => vec![Contender::find(name).map_err(Failure::bad_input)?],
-            name => schemes(name)?.into_iter().map(Contender::from).collect(),
+            name => schemes_by(name, find_page_scheme)?.into_iter().map(Contender::from).collect(),
         };
         for contender in found {
             if !contenders.iter().any(|it| it.name() == contender.name()) {
@@ -70,6 +79,17 @@ pub(crate) fn contenders(list: &str) -> Result<Vec<Contender>, Failure> {
         }
     }
     Ok(contenders)
+}
+
+/// `ADDR:PORT` or `HOST:PORT`.
+pub(crate) fn server_address(text: &str) -> Result<SocketAddr, String> {
+    let addresses = text.to_socket_addrs();
+    let found =
+        addresses.map_err(|error| format!("`{text}`: {error}; use for example 127.0.0.1:4433"))?;
+    // A server that listens on IPv4 only is the common case for a name with both.
+    let mut found: Vec<SocketAddr> = found.collect();
+    found.sort_by_key(SocketAddr::is_ipv6);
+    found.first().copied().ok_or_else(|| format!("`{text}`: no address"))
 }
 
 /// A page by its bundled name or its file.
@@ -156,6 +176,7 @@ mod tests {
     #[test]
     fn a_pace_is_bytes_and_milliseconds() {
         assert_eq!(pace("1400/10"), Ok(Pace::PAPER));
+        assert!(pace("60000/50").is_err());
         assert!(pace("1400").is_err() && pace("0/10").is_err() && pace("1400/0").is_err());
     }
 }

@@ -227,6 +227,11 @@ impl Client {
             return;
         }
         let reason = match (self.quic.peer_error(), self.quic.local_error()) {
+            // A TLS alert about a certificate (RFC 9001, 4.8; RFC 8446, 6): unknown issuer, or bad in itself.
+            (_, Some(it)) if matches!(it.error_code, 0x12a..=0x130) && !it.is_app => {
+                "the server's certificate is not trusted; name its authority with --ca, or use --insecure"
+                    .to_owned()
+            }
             (Some(it), _) => format!(
                 "closed by the server, code {:#x} {}",
                 it.error_code,

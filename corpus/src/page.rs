@@ -1,7 +1,8 @@
 //! The page format `utmost-page/1`.
 
-use schedulers::Kind;
+use schedulers::{GraphResource, Kind, PageGraph};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// A page: its resources and how each of them is discovered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -284,6 +285,25 @@ pub enum Event {
     Dcl,
     /// The load event.
     Load,
+}
+
+impl Page {
+    /// The page as far as a scheme may look ahead: who must be complete before whom is requested.
+    pub fn graph(&self) -> PageGraph {
+        let resource = |it: &PageResource| {
+            let of = (it.trigger.on != Event::Nav).then_some(it.trigger.of);
+            GraphResource {
+                bytes: it.bytes,
+                exec_us: Duration::from_secs_f64(it.exec_ms / 1000.0)
+                    .as_micros()
+                    .try_into()
+                    .unwrap_or(u64::MAX),
+                parents: of.into_iter().chain(it.trigger.needs.iter().copied()).collect(),
+                above_fold: it.above_fold,
+            }
+        };
+        PageGraph { resources: self.resources.iter().map(resource).collect() }
+    }
 }
 
 impl PageResource {

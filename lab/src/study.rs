@@ -187,6 +187,7 @@ impl Plan {
 
     fn load(&self, cell: &Cell<'_>, identity: &Identity) -> Result<Load, StudyError> {
         let Some(scheme) = cell.scheme.scheme() else { return self.load_bracket(cell) };
+        let scheme = &scheme.clone().for_page(&cell.page.graph());
         match self.engine {
             Engine::Ideal => {
                 Ok(ideal::load(cell.page, scheme, &self.network, cell.send_buffer_bytes, cell.seed))

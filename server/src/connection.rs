@@ -122,6 +122,11 @@ impl Connection {
         [self.quic.timeout_instant(), self.sender.next_wakeup(now)].into_iter().flatten().min()
     }
 
+    /// Ends the connection with responses under way.
+    pub(crate) fn cut(&mut self) {
+        self.quic.close(true, NO_ERROR, b"server is going away").ok();
+    }
+
     /// Announces that no further request will be answered; the connection ends after those that came.
     pub(crate) fn go_away(&mut self) {
         self.refused_from = Some(self.next_request);

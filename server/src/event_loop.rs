@@ -75,8 +75,9 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Serves until stopped and drained.
-    pub fn run(&mut self, server: &mut Server) -> io::Result<()> {
+    /// Serves until stopped and drained. Says how many connections had to be cut because their responses
+    /// took longer than [`crate::Limits::drain`].
+    pub fn run(&mut self, server: &mut Server) -> io::Result<usize> {
         let mut events = Events::with_capacity(64);
         let mut buffer = vec![0; 65_536];
         let mut pending = None;
@@ -93,7 +94,9 @@ impl EventLoop {
                 server.drain(now());
             }
             if server.is_drained(now()) {
-                return Ok(());
+                let cut = server.cut();
+                self.write(server, &mut buffer, &mut pending);
+                return Ok(cut);
             }
             if more {
                 self.stop.waker.wake()?;

@@ -164,6 +164,22 @@ impl Server {
         self.draining.is_some_and(|deadline| now >= deadline || ended())
     }
 
+    /// Closes what is left, with a word to the clients; says how many connections that were.
+    pub fn cut(&mut self) -> usize {
+        let left: Vec<u64> = self.connections.keys().copied().collect();
+        let mut cut = 0;
+        for serial in left {
+            if let Some(entry) = self.connections.get_mut(&serial)
+                && !entry.connection.is_over()
+            {
+                entry.connection.cut();
+                cut += 1;
+                self.enqueue(serial);
+            }
+        }
+        cut
+    }
+
     /// Connections that are open.
     pub fn connections(&self) -> usize {
         self.connections.len()

@@ -177,7 +177,9 @@ impl SendLoop {
                 return Ok(sent);
             }
         }
-        self.release = quic.get_next_release_time().and_then(|it| it.time(now));
+        // A fixed pace alone decides; the transport's own would shift packets off the ticks.
+        let paced = self.pace.is_some();
+        self.release = quic.get_next_release_time().filter(|_| !paced).and_then(|it| it.time(now));
         if self.release.is_some() {
             return Ok(None);
         }

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::output::number;
 use crate::{output, values};
+use ::corpus::Page;
 use clap::ValueEnum;
 use lab::Contender;
 use lab::network::Network;
@@ -36,8 +37,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", default_value = "0", value_delimiter = ',', value_parser = values::size)]
     send_buffer: Vec<u64>,
     /// Congestion control, where there is a transport
-    #[arg(long, value_enum, default_value = "bbr2")]
-    cc: values::Cc,
+    /// [default: bbr2]
+    #[arg(long, value_enum)]
+    cc: Option<values::Cc>,
     /// Initial congestion window [default: 10; where the server paces, as large as needed]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     initial_window: Option<u32>,
@@ -110,9 +112,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
-    let mut pages = Vec::new();
+    let mut pages: Vec<Arc<Page>> = Vec::new();
     for argument in &arguments.pages {
-        pages.push(Arc::new(values::page(argument)?));
+        let page = values::page(argument)?;
+        if pages.iter().any(|it| it.name == page.name) {
+            let name = &page.name;
+            return Err(Failure::BadInput(format!(
+                "{argument}: a second page named `{name}`; name each once"
+            )));
+        }
+        pages.push(Arc::new(page));
+    }
+    let mut send_buffers_bytes = arguments.send_buffer.clone();
+    send_buffers_bytes.sort_unstable();
+    send_buffers_bytes.dedup();
+    if arguments.cc.is_some() && matches!(arguments.engine, EngineName::Ideal) {
+        let cause = "--cc: engine ideal has no congestion control; use --engine stack or wire";
+        return Err(Failure::BadInput(cause.to_owned()));
     }
     let network = Network::find(&arguments.network).map_err(Failure::bad_input)?;
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -127,9 +143,9 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         schemes: with_baseline(values::contenders(&arguments.schemes)?)?,
         engine,
         network,
-        send_buffers_bytes: arguments.send_buffer.clone(),
+        send_buffers_bytes,
         seeds: (0..arguments.seeds).collect(),
-        congestion_control: arguments.cc.into(),
+        congestion_control: arguments.cc.unwrap_or(values::Cc::Bbr2).into(),
         initial_window_packets: arguments.initial_window.map(|it| it as usize),
         jobs: arguments.jobs.map_or(default_jobs, NonZeroUsize::get),
         qlog_dir: kept,

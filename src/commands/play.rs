@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Play a page back once, and show when each resource came
 ///
 /// Without --server the page is loaded from a server of its own, in this process, which sends in the
-/// order of the same scheme.
+/// order of the same scheme (`rr` if none is given).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost play gentelella-index --scheme bucket-html\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --qlog logs --json")]
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// A page: a bundled name, or a file
     page: String,
     /// The server to load from
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = values::server_address)]
     server: Option<SocketAddr>,
     /// Trust the certificate authorities in this file (PEM)
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
@@ -69,22 +69,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scratch = tempfile::tempdir().map_err(Failure::elsewhere)?;
     let logs = arguments.qlog.clone().unwrap_or_else(|| scratch.path().to_owned());
     values::directory(&logs, "--qlog")?;
+    let own = arguments.server.is_none();
     let (load, problems) = match arguments.server {
         Some(server) => from_server(arguments, &page, server, scheme.clone(), &logs)?,
         None => (from_own_server(&page, scheme.clone(), &logs)?, Vec::new()),
     };
     let run = RunRecord {
         page: page.name.clone(),
-        scheme: scheme.map_or_else(String::new, |it| it.name),
+        // The server in this process runs `rr` where nothing is said; another server's order is its own.
+        scheme: scheme.map_or_else(|| if own { "rr" } else { "" }.to_owned(), |it| it.name),
         engine: "wire",
         network: "loopback".to_owned(),
+        cc: own.then_some("bbr2"),
         ..RunRecord::of_load(&page, &load)
     };
-    show(arguments, run, load)?;
-    match problems.first() {
-        None => Ok(()),
-        Some(first) => {
-            Err(Failure::Elsewhere(format!("{first} ({} such problems)", problems.len())))
+    show(arguments, run, load, page.resources.len())?;
+    match &problems[..] {
+        [] => Ok(()),
+        [only] => Err(Failure::Elsewhere(only.clone())),
+        [first, more @ ..] => {
+            Err(Failure::Elsewhere(format!("{first} (and {} more problems)", more.len())))
         }
     }
 }
@@ -148,7 +152,12 @@ fn write_bodies(page: &Page, outcome: &Outcome, folder: &Path) -> Result<(), Fai
     Ok(())
 }
 
-fn show(arguments: &Arguments, run: RunRecord, load: Load) -> Result<(), Failure> {
+fn show(
+    arguments: &Arguments,
+    run: RunRecord,
+    load: Load,
+    resources: usize,
+) -> Result<(), Failure> {
     if arguments.json {
         let provenance = output::provenance();
         return output::json(&Study {
@@ -173,10 +182,15 @@ fn show(arguments: &Arguments, run: RunRecord, load: Load) -> Result<(), Failure
     let header = ["id", "url", "requested ms", "first byte ms", "complete ms", "bytes"];
     output::line(&output::table(&header, &[1], rows).to_string())?;
     let index = run.byte_index;
+    let end = if run.completed {
+        format!("all there after {:.1} ms", run.duration_ms)
+    } else {
+        let there = run.resources.iter().filter(|it| it.complete_ms.is_some()).count();
+        format!("not complete: {there} of {pages} resources came", pages = resources)
+    };
     output::line(&format!(
-        "ByteIndex {} ms, above the fold {} ms; all there after {:.1} ms",
+        "ByteIndex {} ms, above the fold {} ms; {end}",
         number(index.all, 1),
         number(index.atf, 1),
-        run.duration_ms
     ))
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output;
-use schedulers::SCHEMES;
+use schedulers::REGISTRY;
 use serde_json::json;
 
 /// List all schemes: name, what it does, source, parameters, placeholders
@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
-        let rows = SCHEMES.iter().map(|it| {
+        let rows = REGISTRY.iter().map(|it| {
             json!({
                 "name": it.name,
                 "about": it.about,
@@ -28,16 +28,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         });
         return output::json(&json!({"schemes": rows.collect::<Vec<_>>()}));
     }
-    let rows = SCHEMES.iter().map(|it| {
+    let rows = REGISTRY.iter().map(|it| {
         vec![
             it.name.clone(),
             it.placeholders.to_string(),
+            short(it.parameters).to_owned(),
             it.about.to_owned(),
-            it.source.to_owned(),
         ]
     });
     output::line(
-        &output::table(&["scheme", "placeholders", "what it does", "source"], &[2, 3], rows)
+        &output::table(&["scheme", "placeholders", "parameters", "what it does"], &[2, 3], rows)
             .to_string(),
-    )
+    )?;
+    output::line("Sources: --json. Any name may be followed by @guard:PACKETS, against starvation.")
+}
+
+/// What a parameter is called; what it does, the JSON says.
+fn short(parameters: &str) -> &str {
+    parameters.split([',', ':']).next().unwrap_or_default()
 }

@@ -5,9 +5,11 @@ use crate::{output, values};
 use ::server::event_loop::EventLoop;
 use ::server::site::{DirectorySite, PageSite, Site};
 use ::server::{Config, ConfigSite, Identity, Options, Pace, Server, SignalUse};
+use schedulers::{Scheme, find_page_scheme, find_scheme};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Serve a directory or a page over HTTP/3, in the order of a scheme
 ///
@@ -55,6 +57,9 @@ pub(crate) struct Arguments {
     /// Send one packet of BYTES stream bytes each MS milliseconds, as the paper does with 1400/10
     #[arg(long, value_name = "BYTES/MS", value_parser = values::pace)]
     pace: Option<Pace>,
+    /// Seconds that responses under way have to finish after SIGTERM
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    drain_within: u32,
     /// Write one qlog a connection into this directory
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
@@ -63,7 +68,7 @@ pub(crate) struct Arguments {
 /// What is served, with the defaults that go with it.
 struct Served {
     site: Arc<dyn Site>,
-    scheme: String,
+    scheme: Scheme,
     signals: SignalUse,
 }
 
@@ -88,7 +93,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         eprintln!("no --cert: using a self-signed certificate for localhost, valid for 30 days");
     }
     output::line(&format!("listening on {address}"))?;
-    event_loop.run(&mut server).map_err(Failure::elsewhere)
+    match event_loop.run(&mut server).map_err(Failure::elsewhere)? {
+        0 => {}
+        cut => eprintln!(
+            "{cut} connections cut after {} s: see --drain-within",
+            arguments.drain_within
+        ),
+    }
+    Ok(())
 }
 
 fn served(arguments: &Arguments) -> Result<Served, Failure> {
@@ -103,6 +115,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
             .ok_or_else(|| Failure::BadInput("one of --root, --page, --config".to_owned()))?;
         (content, arguments.scheme.clone(), arguments.signals.map(SignalUse::from))
     };
+    let mut graph = None;
     let (site, default_scheme, default_signals): (Arc<dyn Site>, _, _) = match content {
         ConfigSite::Root(root) => (
             Arc::new(DirectorySite::open(&root).map_err(Failure::bad_input)?),
@@ -110,15 +123,21 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
             SignalUse::Obey,
         ),
         ConfigSite::Page(page) => {
-            (Arc::new(PageSite::new(values::page(&page)?)), "bucket-html", SignalUse::Ignore)
+            let page = values::page(&page)?;
+            graph = Some(page.graph());
+            (Arc::new(PageSite::new(page)), "bucket-html", SignalUse::Ignore)
         }
     };
-    let scheme = scheme.unwrap_or_else(|| default_scheme.to_owned());
+    let name = scheme.as_deref().unwrap_or(default_scheme);
+    let scheme = match graph {
+        Some(graph) => find_page_scheme(name).map(|it| it.for_page(&graph)),
+        None => find_scheme(name),
+    };
+    let scheme = scheme.map_err(Failure::bad_input)?;
     Ok(Served { site, scheme, signals: signals.unwrap_or(default_signals) })
 }
 
 fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
-    let scheme = schedulers::find_scheme(&served.scheme).map_err(Failure::bad_input)?;
     if let Some(folder) = &arguments.qlog {
         values::directory(folder, "--qlog")?;
     }
@@ -127,8 +146,9 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         send_buffer_bytes: arguments.send_buffer,
         congestion_control: arguments.cc.into(),
         qlog_dir: arguments.qlog.clone(),
-        ..Options::new(scheme)
+        ..Options::new(served.scheme.clone())
     };
+    options.limits.drain = Duration::from_secs(arguments.drain_within.into());
     if let Some(pace) = arguments.pace {
         options = options.paced(pace);
     }

@@ -33,7 +33,7 @@ fn all_schemes_send_every_byte_of_every_stream() {
         serde_json::from_str(&stdout_of(&["order", SCENARIO, "--scheme", "all", "--json"]))
             .expect("JSON");
     let orders = document["orders"].as_object().expect("an object");
-    assert_eq!(orders.len(), 12);
+    assert_eq!(orders.len(), 20);
     for (scheme, runs) in orders {
         for (stream, packets) in [(0, 4), (4, 4), (8, 3), (12, 3)] {
             let runs = runs.as_array().expect("an array");

@@ -51,6 +51,7 @@ pub struct Written {
 pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, FolderError> {
     let figures = folder.join("figures");
     std::fs::create_dir_all(&figures)
+        .and_then(|()| remove_old_figures(&figures))
         .map_err(|source| FolderError::File { path: figures.clone(), source })?;
     write_file(
         &folder.join("manifest.json"),
@@ -90,28 +91,25 @@ const PNG_SCALE: f32 = 2.0;
 
 fn comparison(plan: &Plan, study: &Study) -> Comparison {
     let several_buffers = plan.send_buffers_bytes.len() > 1;
-    let mut pages = Vec::new();
-    for page in &plan.pages {
-        let resources = resources(page);
-        for send_buffer_bytes in &plan.send_buffers_bytes {
-            let runs: Vec<Run<'_>> = study
-                .runs
-                .iter()
-                .zip(&study.loads)
-                .filter(|(run, _)| {
-                    run.page == page.name
-                        && run.send_buffer_bytes == *send_buffer_bytes
-                        && run.seed == plan.seeds[0]
-                })
-                .map(|(run, load)| Run { scheme: &run.scheme, timeline: &load.timeline })
-                .collect();
-            let name = if several_buffers {
-                format!("{}, send buffer {send_buffer_bytes} bytes", page.name)
-            } else {
-                page.name.clone()
-            };
-            pages.push(PageComparison::from_runs(&name, &resources, &runs, "rr"));
-        }
+    let (mut pages, mut summary) = (Vec::new(), Vec::new());
+    for send_buffer_bytes in &plan.send_buffers_bytes {
+        let suffix = if several_buffers {
+            format!(", send buffer {send_buffer_bytes} bytes")
+        } else {
+            String::new()
+        };
+        let compared: Vec<PageComparison> = plan
+            .pages
+            .iter()
+            .map(|it| compared(plan, study, it, (*send_buffer_bytes, &suffix)))
+            .collect();
+        // Loads with different buffers are no more of the same: each buffer has its own means.
+        let of_buffer = Comparison::new("", "rr", compared);
+        summary.extend(of_buffer.summary.into_iter().map(|mut row| {
+            row.scheme += &suffix;
+            row
+        }));
+        pages.extend(of_buffer.pages);
     }
     let pages_text = if plan.pages.len() == 1 {
         "One page".to_owned()
@@ -129,11 +127,42 @@ fn comparison(plan: &Plan, study: &Study) -> Comparison {
         queue_text(plan.network.down.queue),
         buffers.join(", ")
     );
-    Comparison {
-        what,
-        provenance: study.provenance.clone(),
-        ..Comparison::new(&title, "rr", pages)
+    let (baseline, provenance) = ("rr".to_owned(), study.provenance.clone());
+    Comparison { title, what, baseline, provenance, summary, pages }
+}
+
+/// One page with one send buffer. Figures show the first seed.
+fn compared(
+    plan: &Plan,
+    study: &Study,
+    page: &Page,
+    (send_buffer_bytes, suffix): (u64, &str),
+) -> PageComparison {
+    let runs: Vec<Run<'_>> = study
+        .runs
+        .iter()
+        .zip(&study.loads)
+        .filter(|(run, _)| {
+            run.page == page.name
+                && run.send_buffer_bytes == send_buffer_bytes
+                && run.seed == plan.seeds[0]
+        })
+        .map(|(run, load)| Run { scheme: &run.scheme, timeline: &load.timeline })
+        .collect();
+    PageComparison::from_runs(&format!("{}{suffix}", page.name), &resources(page), &runs, "rr")
+}
+
+/// Figures of an earlier study in the same folder, which the manifest would not know of.
+fn remove_old_figures(figures: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(figures)? {
+        let path = entry?.path();
+        let stem = path.file_stem().and_then(|it| it.to_str()).unwrap_or_default();
+        let drawn = path.extension().is_some_and(|it| it == "svg" || it == "png");
+        if drawn && (stem.ends_with("-ribbons") || stem.ends_with("-curve")) {
+            std::fs::remove_file(path)?;
+        }
     }
+    Ok(())
 }
 
 fn resources(page: &Page) -> Vec<PageResource> {
