@@ -3,7 +3,7 @@
 //! ```sh
 //! cargo run --example measure_stack -- speed
 //! cargo run --example measure_stack -- spread cable
-//! cargo run --example measure_stack -- agreement paper PAGE...
+//! cargo run --example measure_stack -- agreement paper bbr2 PAGE...
 //! ```
 
 use corpus::Page;
@@ -22,8 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     match arguments.first().map(String::as_str) {
         Some("speed") => speed(),
         Some("spread") => spread(rest.first().map_or("cable", |it| it)),
-        Some("agreement") if rest.len() > 1 => agreement(&rest[0], &rest[1..]),
-        _ => Err("speed, spread NETWORK, or agreement NETWORK PAGE...".into()),
+        Some("agreement") if rest.len() > 2 => agreement(&rest[0], &rest[1], &rest[2..]),
+        _ => Err("speed, spread NETWORK, or agreement NETWORK CC PAGE...".into()),
     }
 }
 
@@ -86,8 +86,11 @@ fn spread(network: &str) -> Result<(), Box<dyn Error>> {
 }
 
 /// The eleven schemes on each engine: ratios of the `ByteIndex`.
-fn agreement(network: &str, names: &[String]) -> Result<(), Box<dyn Error>> {
+fn agreement(network: &str, cc: &str, names: &[String]) -> Result<(), Box<dyn Error>> {
     let network = Network::find(network)?;
+    let all = [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
+    let congestion_control =
+        all.into_iter().find(|it| it.name() == cc).ok_or("CC: bbr2, cubic or reno")?;
     let mut studies = Vec::new();
     for engine in [Engine::Stack, Engine::Ideal, Engine::Wire] {
         let plan = Plan {
@@ -97,9 +100,13 @@ fn agreement(network: &str, names: &[String]) -> Result<(), Box<dyn Error>> {
             network: network.clone(),
             send_buffers_bytes: vec![0],
             seeds: vec![0],
-            congestion_control: CongestionControl::Bbr2,
+            congestion_control,
             initial_window_packets: None,
-            jobs: if engine == Engine::Wire && network.server_pace { 8 } else { 2 },
+            jobs: match engine {
+                Engine::Wire if network.server_pace => 8,
+                Engine::Wire => 1,
+                _ => 2,
+            },
             qlog_dir: None,
         };
         match run(&plan, serde_json::json!({}), &|| ()) {

@@ -47,7 +47,8 @@ pub(crate) struct Arguments {
     /// every scheme meets the same link
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: u64,
-    /// Loads at a time [default: the number of cores; on the wire, where loads mostly wait, 16]
+    /// Loads at a time [default: the number of cores; on the wire half of it, or, where the server
+    /// paces and loads mostly wait, 16]
     #[arg(long)]
     jobs: Option<NonZeroUsize>,
     /// Write tables, figures and the report into this directory
@@ -135,7 +136,9 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     let (engine, default_jobs) = match arguments.engine {
         EngineName::Ideal => (Engine::Ideal, cores),
         EngineName::Stack => (Engine::Stack, cores),
-        EngineName::Wire => (Engine::Wire, WIRE_JOBS),
+        EngineName::Wire if network.server_pace => (Engine::Wire, WIRE_JOBS),
+        // A link in real time must be in time: it has a core to itself.
+        EngineName::Wire => (Engine::Wire, (cores / 2).max(1)),
     };
     let kept = arguments.out.as_ref().filter(|_| arguments.keep_qlogs).map(|it| it.join("qlogs"));
     Ok(Plan {
