@@ -156,7 +156,7 @@ impl<'a> Simulation<'a> {
             bytes: it.bytes,
         };
         let frames = self.packets.iter().map(frame).collect();
-        let timeline = Timeline { name: name.to_owned(), transfers, frames, ..Timeline::default() };
+        let timeline = Timeline { name: name.to_owned(), transfers, frames };
         Load { completed: self.playback.is_done(), timeline }
     }
 

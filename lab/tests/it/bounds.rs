@@ -11,7 +11,7 @@ use lab::bounds::{
 use lab::network::Network;
 use lab::study::RunRecord;
 use lab::{Load, ideal};
-use schedulers::{SCHEMES, find_scheme};
+use schedulers::SCHEMES;
 use std::sync::Arc;
 
 /// Pages that are compared with brute force.
@@ -201,5 +201,4 @@ fn a_page_with_nothing_above_the_fold_has_no_bounds() {
     let page = Arc::new(Page::parse(&below, "PAGE").expect("a valid page"));
     assert_eq!(lower_bound_ms(&page, &network("paper")), None);
     assert_eq!(oracle(&page, &network("paper"), EFFORT), None);
-    assert!(find_scheme("fifo").is_ok());
 }
