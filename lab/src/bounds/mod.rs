@@ -112,6 +112,12 @@ pub fn anti_oracle(page: &Arc<Page>, network: &Network, effort: Effort) -> Optio
     bracket(page, network, Side::Worst, effort)
 }
 
+/// Whether an earlier arrival can never make anything of `page` happen later. Then leaving a slot empty
+/// never helps, and a proven [`oracle`] is the best of all orders.
+pub fn is_monotone(page: &Arc<Page>, network: &Network) -> bool {
+    Task::new(page, network).is_monotone()
+}
+
 /// Loads `page` in the order of `schedule`, as the engine `ideal` without a send buffer does. Where the
 /// schedule names nobody who is ready, who was asked for first goes.
 pub fn replay(page: &Arc<Page>, network: &Network, schedule: &Schedule, name: &str) -> Load {
