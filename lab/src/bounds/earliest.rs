@@ -6,6 +6,9 @@ use super::task::{Task, Wait};
 use crate::ideal::micros;
 use crate::network::PACKET_BYTES;
 
+/// Passes over all resources, at most: a page that needs more lists each resource before its ancestors.
+const PASSES_MAX: usize = 100;
+
 /// Earliest times, given what has happened in a load so far.
 pub(super) struct Earliest<'a> {
     task: &'a Task,
@@ -27,7 +30,7 @@ impl<'a> Earliest<'a> {
         let discovered_us = load.requested_us.iter().map(|it| it.unwrap_or(now_us)).collect();
         let (applied_us, begun_us) = (vec![0; count], vec![0; count]);
         let mut earliest = Self { task, load, now_us, discovered_us, applied_us, begun_us };
-        for _ in 0..=count {
+        for _ in 0..=count.min(PASSES_MAX) {
             earliest.execute();
             if !earliest.discover() {
                 break;

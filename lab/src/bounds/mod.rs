@@ -15,10 +15,11 @@ mod simulation;
 mod task;
 
 use crate::network::Network;
-use crate::{Load, ideal};
+use crate::{Load, ideal, resource_url};
 use corpus::Page;
 use schedulers::SCHEMES;
 use simulation::Simulation;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use task::Task;
 
@@ -36,7 +37,8 @@ pub struct Bracket {
     pub schedule: Schedule,
     /// Its ATF `ByteIndex` in milliseconds.
     pub index_ms: f64,
-    /// No work-conserving order is better (worse). Otherwise it is the best (worst) found.
+    /// No work-conserving order is better (worse); `docs/bounds.md` says when idling cannot help
+    /// either. Otherwise it is the best (worst) found.
     pub proven: bool,
 }
 
@@ -45,7 +47,7 @@ pub struct Bracket {
 pub struct Effort {
     /// Partial loads that branch and bound looks at.
     pub nodes: u64,
-    /// Whole loads that local search looks at, when branch and bound does not come to an end.
+    /// Whole loads that local search looks at before.
     pub steps: u64,
 }
 
@@ -110,6 +112,12 @@ pub fn anti_oracle(page: &Arc<Page>, network: &Network, effort: Effort) -> Optio
     bracket(page, network, Side::Worst, effort)
 }
 
+/// Whether an earlier arrival can never make anything of `page` happen later. Then leaving a slot empty
+/// never helps, and a proven [`oracle`] is the best of all orders.
+pub fn is_monotone(page: &Arc<Page>, network: &Network) -> bool {
+    Task::new(page, network).is_monotone()
+}
+
 /// Loads `page` in the order of `schedule`, as the engine `ideal` without a send buffer does. Where the
 /// schedule names nobody who is ready, who was asked for first goes.
 pub fn replay(page: &Arc<Page>, network: &Network, schedule: &Schedule, name: &str) -> Load {
@@ -130,19 +138,15 @@ fn bracket(page: &Arc<Page>, network: &Network, side: Side, effort: Effort) -> O
     let (mut cost, mut order) = start(&task, network, side)?;
     let least = lower::least_cost(&task, &Simulation::new(&task));
     let mut proven = side == Side::Best && cost as f64 <= least;
-    let mut keep = |found: Option<(u128, Vec<usize>)>| {
-        if let Some(found) = found {
-            (cost, order) = found;
-        }
-        (cost, order.clone())
-    };
     if !proven {
-        let (cost, order) = keep(None);
-        keep(local::search(&task, side, &order, cost, effort.steps));
-        let (cost, _) = keep(None);
-        let (found, all) = exact::search(&task, side, cost, effort.nodes);
-        keep(found);
-        proven = all;
+        if let Some(better) = local::search(&task, side, &order, cost, effort.steps) {
+            (cost, order) = better;
+        }
+        let (better, is_all) = exact::search(&task, side, cost, effort.nodes);
+        if let Some(better) = better {
+            (cost, order) = better;
+        }
+        proven = is_all;
     }
     let index_ms = task.index_ms(cost as f64)?;
     Some(Bracket { schedule: Schedule::of_packets(order), index_ms, proven })
@@ -164,9 +168,8 @@ fn start(task: &Task, network: &Network, side: Side) -> Option<(u128, Vec<usize>
 
 /// Who sent each packet of a load, by resource.
 pub fn packets_of(page: &Page, load: &Load) -> Vec<usize> {
-    use std::collections::BTreeMap;
     let ids: BTreeMap<String, usize> =
-        page.resources.iter().map(|it| (crate::resource_url(page, it.id), it.id)).collect();
+        page.resources.iter().map(|it| (resource_url(page, it.id), it.id)).collect();
     let transfers = &load.timeline.transfers;
     let streams: BTreeMap<u64, usize> =
         transfers.iter().filter_map(|it| Some((it.stream, *ids.get(&it.url)?))).collect();

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Above this many resources the bytes that a discovery needs are not added up: a table of all pairs.
-const PAIRS_MAX: usize = 1000;
+const PAIRS_MAX: usize = 300;
 
 /// A page on a network.
 pub(super) struct Task {
@@ -31,6 +31,7 @@ pub(super) struct Task {
 
 /// The slots of the engine `ideal`: packet `n` leaves in slot `n` and arrives when the slot ends, plus the delay.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "all are times, and units come last")]
 pub(super) struct Clock {
     pub(super) tick_us: f64,
     pub(super) up_us: u64,

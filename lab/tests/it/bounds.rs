@@ -6,12 +6,15 @@ mod random_page;
 use brute_force::{Range, brute_force};
 use corpus::Page;
 use lab::bounds::{
-    Bracket, Effort, Schedule, anti_oracle, lower_bound_ms, oracle, packets_of, replay,
+    Bracket, Effort, Schedule, anti_oracle, is_monotone, lower_bound_ms, oracle, packets_of, replay,
 };
 use lab::network::Network;
-use lab::study::RunRecord;
-use lab::{Load, ideal};
-use schedulers::{SCHEMES, find_scheme};
+use lab::study::{Engine, Plan, RunRecord, run};
+use lab::{Contender, Load, ideal};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use schedulers::SCHEMES;
+use server::CongestionControl;
 use std::sync::Arc;
 
 /// Pages that are compared with brute force.
@@ -92,16 +95,20 @@ fn on_small_pages_the_brackets_are_those_of_brute_force_and_hold_every_scheme() 
 }
 
 #[test]
-fn an_order_that_leaves_slots_empty_is_not_below_the_lower_bound() {
-    let mut gained = 0;
+fn an_empty_slot_never_leads_below_the_lower_bound_and_never_helps_on_a_monotone_page() {
+    let (mut gained, mut monotone) = (0, 0);
     for seed in 0..100 {
         let (page, network) = random_page::page(seed);
         let bound_ms = lower_bound_ms(&page, &network).expect("a bound");
         let (idle, busy) = (brute_force(&page, &network, 1), brute_force(&page, &network, 0));
         assert!(bound_ms <= idle.least_ms + TOLERANCE_MS, "page {seed}");
-        gained += usize::from(idle.least_ms < busy.least_ms - TOLERANCE_MS);
+        let helps = idle.least_ms < busy.least_ms - TOLERANCE_MS;
+        assert!(!helps || !is_monotone(&page, &network), "page {seed}: {}", page.to_text());
+        gained += usize::from(helps);
+        monotone += usize::from(is_monotone(&page, &network));
     }
-    println!("on {gained} of 100 pages an empty slot helps");
+    println!("of 100 pages {monotone} are monotone; on {gained} an empty slot helps");
+    assert!(monotone > 20);
 }
 
 #[test]
@@ -156,6 +163,62 @@ fn on_bundled_pages_bound_oracle_schemes_and_anti_oracle_come_in_this_order() {
 }
 
 #[test]
+fn no_random_order_of_a_bundled_page_is_below_its_lower_bound() {
+    for (page, seed) in bundled().iter().flat_map(|it| (0..20).map(move |seed| (it, seed))) {
+        let network = network("3g");
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let packets = page.resources.iter().map(|it| it.bytes / 1400 + 1).sum::<u64>();
+        let order: Vec<usize> =
+            (0..packets).map(|_| random.random_range(0..page.resources.len())).collect();
+        let load = replay(page, &network, &Schedule::of_packets(order), "random");
+        assert!(load.completed);
+        let bound_ms = lower_bound_ms(page, &network).expect("a bound");
+        assert!(bound_ms <= atf_ms(page, &load) + TOLERANCE_MS, "{} {seed}", page.name);
+    }
+}
+
+fn plan(contenders: &[&str], engine: Engine, send_buffer_bytes: u64) -> Plan {
+    let found = contenders.iter().map(|it| Contender::find(it).expect("known"));
+    Plan {
+        pages: vec![bundled().remove(1)],
+        schemes: found.collect(),
+        engine,
+        network: network("paper"),
+        send_buffers_bytes: vec![send_buffer_bytes],
+        seeds: vec![0],
+        congestion_control: CongestionControl::Bbr2,
+        initial_window_packets: None,
+        jobs: 2,
+        qlog_dir: None,
+    }
+}
+
+#[test]
+fn a_study_on_ideal_has_brackets_bounds_and_regret() {
+    let plan = plan(&["rr", "oracle", "anti-oracle"], Engine::Ideal, 0);
+    let study = run(&plan, serde_json::json!({}), &|| ()).expect("a study");
+    let atf = |place: usize| study.runs[place].byte_index.atf.expect("above the fold");
+    assert!(atf(1) < atf(0) && atf(0) < atf(2));
+    assert!(study.runs.iter().all(|it| it.completed && it.lower_bound.atf <= Some(atf(1))));
+    let regret = |place: usize| study.summary[place].mean_regret.atf.expect("a bound");
+    assert!(1.0 <= regret(1) && regret(1) < regret(0) && regret(0) < regret(2));
+}
+
+#[test]
+fn brackets_refuse_what_they_are_not_searched_for() {
+    let problem =
+        |plan: &Plan| run(plan, serde_json::json!({}), &|| ()).expect_err("refused").to_string();
+    assert_eq!(
+        problem(&plan(&["rr", "oracle"], Engine::Wire, 0)),
+        "`oracle` is an order of packets, which engine wire cannot promise: use --engine ideal"
+    );
+    assert_eq!(
+        problem(&plan(&["rr", "anti-oracle"], Engine::Ideal, 14_000)),
+        "`anti-oracle` is searched for without a send buffer: use --send-buffer 0"
+    );
+}
+
+#[test]
 fn brackets_are_the_same_from_run_to_run() {
     let page = bundled().remove(0);
     let effort = Effort { nodes: 100, steps: 50 };
@@ -201,5 +264,4 @@ fn a_page_with_nothing_above_the_fold_has_no_bounds() {
     let page = Arc::new(Page::parse(&below, "PAGE").expect("a valid page"));
     assert_eq!(lower_bound_ms(&page, &network("paper")), None);
     assert_eq!(oracle(&page, &network("paper"), EFFORT), None);
-    assert!(find_scheme("fifo").is_ok());
 }

@@ -1,5 +1,11 @@
 //! Every order of a small page: the engine written once more, slot after slot, as plainly as can be.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times are positive and small"
+)]
+
 use client::playback::Playback;
 use corpus::Page;
 use lab::network::Network;
