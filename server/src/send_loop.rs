@@ -26,6 +26,10 @@ use window::{Staged, Window};
 
 mod window;
 
+/// Event loops sleep in steps of this. A release nearer than that counts as now, or a fast link would stand idle
+/// between two packets.
+const TIMER_STEP: Duration = Duration::from_millis(1);
+
 /// A datagram that was made: its size and where it goes.
 pub(crate) type Datagram = (usize, SocketAddr);
 
@@ -178,8 +182,9 @@ impl SendLoop {
             }
         }
         // A fixed pace alone decides; the transport's own would shift packets off the ticks.
-        let paced = self.pace.is_some();
-        self.release = quic.get_next_release_time().filter(|_| !paced).and_then(|it| it.time(now));
+        let release = quic.get_next_release_time().filter(|_| self.pace.is_none());
+        let soon = now + TIMER_STEP;
+        self.release = release.and_then(|it| it.time(now)).filter(|at| *at > soon);
         if self.release.is_some() {
             return Ok(None);
         }
