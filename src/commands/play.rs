@@ -186,7 +186,7 @@ fn show(
         format!("all there after {:.1} ms", run.duration_ms)
     } else {
         let there = run.resources.iter().filter(|it| it.complete_ms.is_some()).count();
-        format!("not complete: {there} of {pages} resources came", pages = resources)
+        format!("not complete: {there} of {resources} resources came")
     };
     output::line(&format!(
         "ByteIndex {} ms, above the fold {} ms; {end}",
