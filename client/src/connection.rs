@@ -1,6 +1,7 @@
 //! One page load: quiche below, HTTP/3 in the middle, the playback above.
 
 use crate::playback::Playback;
+use crate::requests::Requests;
 use crate::signalling::{Signalling, Writing};
 use crate::{Options, Verify};
 use corpus::Page;
@@ -29,7 +30,7 @@ pub struct Client {
     /// Bytes that the transport had no room for, and whether they are their stream's last.
     control: VecDeque<(StreamId, Vec<u8>, bool)>,
     /// Discovered, and waiting for a stream.
-    waiting: VecDeque<usize>,
+    requests: Requests,
     responses: BTreeMap<StreamId, Receiving>,
     outcome: Outcome,
     next_stream: u64,
@@ -151,7 +152,7 @@ impl Client {
             connect_until: Some(now + options.connect_within),
             established: false,
             control: VecDeque::new(),
-            waiting: VecDeque::new(),
+            requests: Requests::new(options.hold_back),
             responses: BTreeMap::new(),
             outcome: Outcome::default(),
             next_stream: 0,
@@ -288,12 +289,14 @@ impl Client {
     /// Asks for what has been discovered by now, in order of discovery.
     fn request_due(&mut self, now: Instant) {
         let now_us = self.micros(now);
-        self.waiting.extend(self.playback.due(now_us));
-        while let Some(resource) = self.waiting.front().copied() {
+        for resource in self.playback.due(now_us) {
+            self.requests.discovered(&self.page.resources[resource]);
+        }
+        while let Some(resource) = self.requests.next(&self.page.resources) {
             if !self.request(resource) {
                 return;
             }
-            self.waiting.pop_front();
+            self.requests.asked(resource);
         }
     }
 
@@ -437,8 +440,9 @@ impl Client {
         if self.keep_bodies {
             self.outcome.bodies.entry(receiving.resource).or_default();
         }
+        self.requests.came(receiving.resource);
         self.playback.completed(receiving.resource, now_us);
-        if self.playback.is_done() && self.waiting.is_empty() && self.responses.is_empty() {
+        if self.playback.is_done() && self.requests.is_empty() && self.responses.is_empty() {
             self.outcome.completed = true;
             self.quic.close(true, NO_ERROR, b"done").ok();
         }

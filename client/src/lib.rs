@@ -9,6 +9,7 @@ pub mod event_loop;
 mod options;
 pub mod playback;
 pub mod profile;
+mod requests;
 mod signalling;
 
 pub use connection::{Client, ConnectError, Outcome, Problem};

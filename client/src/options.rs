@@ -1,5 +1,6 @@
 //! What a client is told when it starts.
 
+use crate::profile::HoldBack;
 use schedulers::Scheme;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +11,8 @@ pub struct Options {
     /// The scheme whose client half decides what is signalled; none: the one that the server prefers, if it
     /// says so.
     pub scheme: Option<Scheme>,
+    /// Which requests wait although their resources are discovered.
+    pub hold_back: Option<HoldBack>,
     /// Whether each request says what its resource is for (`utmost-metadata`).
     pub metadata: bool,
     /// Whom to trust.
@@ -46,6 +49,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             scheme: None,
+            hold_back: None,
             metadata: false,
             verify: Verify::System,
             qlog_file: None,

@@ -11,7 +11,7 @@ use ::server::Options as ServerOptions;
 use lab::study::{FORMAT, RunRecord, Study};
 use lab::{Load, wire};
 use qlog_tools::reader::read_file;
-use schedulers::{Scheme, find_scheme};
+use schedulers::find_scheme;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -69,10 +69,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scratch = tempfile::tempdir().map_err(Failure::elsewhere)?;
     let logs = arguments.qlog.clone().unwrap_or_else(|| scratch.path().to_owned());
     values::directory(&logs, "--qlog")?;
+    let client = Options {
+        scheme: scheme.clone(),
+        hold_back: profile.and_then(|it| it.hold_back),
+        ..Options::default()
+    };
     let own = arguments.server.is_none();
     let (load, problems) = match arguments.server {
-        Some(server) => from_server(arguments, &page, server, scheme.clone(), &logs)?,
-        None => (from_own_server(&page, scheme.clone(), &logs)?, Vec::new()),
+        Some(server) => from_server(arguments, &page, server, client, &logs)?,
+        None => (from_own_server(&page, client, &logs)?, Vec::new()),
     };
     let run = RunRecord {
         page: page.name.clone(),
@@ -93,17 +98,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn from_own_server(page: &Arc<Page>, scheme: Option<Scheme>, logs: &Path) -> Result<Load, Failure> {
-    let scheme = scheme.map_or_else(|| find_scheme("rr"), Ok).map_err(Failure::bad_input)?;
+fn from_own_server(page: &Arc<Page>, client: Options, logs: &Path) -> Result<Load, Failure> {
+    let scheme = client.scheme.clone().map_or_else(|| find_scheme("rr"), Ok);
+    let scheme = scheme.map_err(Failure::bad_input)?;
     let options = ServerOptions { qlog_dir: Some(logs.to_owned()), ..ServerOptions::new(scheme) };
-    wire::load(page, options, logs).map_err(Failure::elsewhere)
+    wire::load_through(page, options, client, None, logs).map_err(Failure::elsewhere)
 }
 
 fn from_server(
     arguments: &Arguments,
     page: &Arc<Page>,
     server: SocketAddr,
-    scheme: Option<Scheme>,
+    client: Options,
     logs: &Path,
 ) -> Result<(Load, Vec<String>), Failure> {
     let log = logs.join("client.sqlog");
@@ -113,12 +119,11 @@ fn from_server(
         None => Verify::System,
     };
     let options = Options {
-        scheme,
         verify,
         qlog_file: Some(log.clone()),
         keep_bodies: arguments.bodies.is_some(),
         metadata: arguments.metadata,
-        ..Options::default()
+        ..client
     };
     let outcome = play(Arc::clone(page), server, &options).map_err(|error| match error {
         PlayError::Connect(::client::ConnectError::Authorities(_)) => Failure::bad_input(error),
