@@ -49,7 +49,8 @@ impl Requests {
     }
 
     fn is_held(&self, resource: &PageResource) -> bool {
-        let Some(HoldBack { urgency_from, reason: HoldBackReason::HeadScript }) = self.hold_back else {
+        let Some(HoldBack { urgency_from, reason: HoldBackReason::HeadScript }) = self.hold_back
+        else {
             return false;
         };
         let urgency = resource.browser.map_or(3, |it| it.urgency);

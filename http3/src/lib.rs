@@ -57,7 +57,7 @@ pub use frame::data_frame_header;
 pub use limits::Limits;
 pub use metadata::{METADATA_FIELD, Metadata, metadata_field, parse_metadata};
 pub use priority::{
-    Priority, PriorityError, merge, parse_priority, priority_field, priority_update,
+    Priority, PriorityError, merge, parse_priority, priority_delta, priority_field, priority_update,
 };
 pub use quiche::h3::{Header, NameValue};
 pub use schedulers::{Signal, StreamId};

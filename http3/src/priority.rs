@@ -46,6 +46,13 @@ pub fn merge(request: Priority, response: Priority) -> Priority {
 #[error("not a Priority field: {0} (RFC 8941, 4.2): ignore the field")]
 pub struct PriorityError(&'static str);
 
+/// A response's `Priority` field: only what it has an opinion on, defaults included (RFC 9218, 8).
+pub fn priority_delta(response: Priority) -> String {
+    let urgency = response.urgency.map(|it| format!("u={it}"));
+    let incremental = response.incremental.map(|it| if it { "i" } else { "i=?0" }.to_owned());
+    urgency.into_iter().chain(incremental).collect::<Vec<_>>().join(", ")
+}
+
 /// Reads a `Priority` field value. Unknown keys, values out of range and of a wrong type are ignored
 /// (RFC 9218, 4). The lines of a field that comes as several are to be joined with `, ` first.
 pub fn parse_priority(field: &[u8]) -> Result<Priority, PriorityError> {

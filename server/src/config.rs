@@ -1,7 +1,9 @@
 //! The server's configuration file.
 
 use crate::SignalUse;
+use http3::Priority;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What a configuration file says.
@@ -13,6 +15,8 @@ pub struct Config {
     pub scheme: Option<String>,
     /// What is made of clients' signals.
     pub signals: Option<SignalUse>,
+    /// Directives for single resources, by path.
+    pub directives: BTreeMap<String, Priority>,
 }
 
 /// What is served.
@@ -51,6 +55,25 @@ pub enum ConfigError {
 #[serde(deny_unknown_fields)]
 struct File {
     site: FileSite,
+    #[serde(default)]
+    route: Vec<FileRoute>,
+}
+
+/// The resources of one page.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileRoute {
+    #[serde(rename = "path")]
+    _path: String,
+    #[serde(default)]
+    resource: BTreeMap<String, FileDirective>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileDirective {
+    urgency: Option<u8>,
+    incremental: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -96,7 +119,16 @@ impl Config {
             FileSignals::Ignore => SignalUse::Ignore,
             FileSignals::Override => SignalUse::Override,
         });
-        Ok(Self { site, scheme: file.site.scheme, signals })
+        let mut directives = BTreeMap::new();
+        for (path, FileDirective { urgency, incremental }) in
+            file.route.into_iter().flat_map(|it| it.resource)
+        {
+            if urgency.is_some_and(|it| it > 7) {
+                return Err(malformed(1, format!("resource \"{path}\": urgency goes from 0 to 7")));
+            }
+            directives.insert(path, Priority { urgency, incremental });
+        }
+        Ok(Self { site, scheme: file.site.scheme, signals, directives })
     }
 }
 
@@ -112,11 +144,14 @@ mod tests {
 
     #[test]
     fn a_site_with_its_scheme_is_read() {
-        let text = "[site]\npage = \"davies-meenan\"\nscheme = \"dfifo\"\nsignals = \"override\"\n";
+        let text = "[site]\npage = \"davies-meenan\"\nscheme = \"dfifo\"\nsignals = \"override\"\n[[route]]\npath = \"/\"\n\
+                    [route.resource.\"/hero.jpg\"]\nurgency = 1\n";
         let expected = Config {
             site: ConfigSite::Page("davies-meenan".into()),
             scheme: Some("dfifo".into()),
             signals: Some(SignalUse::Override),
+            directives: [("/hero.jpg".into(), Priority { urgency: Some(1), incremental: None })]
+                .into(),
         };
         assert_eq!(Config::parse(text, Path::new("x.toml")).expect("good"), expected);
     }

@@ -4,9 +4,9 @@ use crate::limits::{Budget, CONTROL_BYTES};
 use crate::send_loop::{Datagram, SendLoop};
 use crate::site::{Availability, Body, Request, Response, Site};
 use crate::{Options, SignalUse};
-use http3::{Event, Extension, Header, Role, Session, Settings, Signal, StreamId};
+use http3::{Event, Extension, Header, Priority, Role, Session, Settings, Signal, StreamId};
 use schedulers::Resource;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -25,6 +25,8 @@ pub(crate) struct Connection {
     scheme: String,
     /// Request streams of which something is kept, here, in the session or in the send loop.
     requests: BTreeSet<StreamId>,
+    /// Directives for responses under way.
+    directives: BTreeMap<StreamId, Priority>,
     /// Datagrams and requests since those that are over were looked for.
     since_forgotten: usize,
     /// The first stream ID above every request.
@@ -53,6 +55,7 @@ impl Connection {
             alt_svc_port: options.alt_svc_port,
             scheme: options.scheme.name.clone(),
             requests: BTreeSet::new(),
+            directives: BTreeMap::new(),
             since_forgotten: 0,
             next_request: 0,
             refused_from: None,
@@ -259,9 +262,7 @@ impl Connection {
             }
             Event::Priority(signal) => {
                 self.nuisances += 1;
-                if self.signals.uses_signals() {
-                    self.sender.signal(&mut self.quic, signal);
-                }
+                self.obey(signal);
             }
             // The rest of an upload is of no use when its response has gone (RFC 9114, 4.1).
             Event::Data { stream, .. } if !self.sender.contains(stream) => {
@@ -289,7 +290,16 @@ impl Connection {
         http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers, frame_bytes);
         let mut response = self.site.respond(&request);
         let resource = self.known_of(&response, &request);
-        let fields = response_headers(&response, self.alt_svc_port);
+        let mut fields = response_headers(&response, self.alt_svc_port);
+        if let Some(directive) = response.directive.filter(|_| self.signals == SignalUse::Override)
+        {
+            let value = http3::priority_delta(directive);
+            fields.push(Header::new(b"priority", value.as_bytes()));
+            self.directives.insert(stream, directive);
+        }
+        if response.resource.main && self.session.in_use(Extension::SchemeAnnouncement) {
+            fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), self.scheme.as_bytes()));
+        }
         if request.method == "HEAD" {
             response.body = Body::Empty;
             response.ready.clear();
@@ -322,20 +332,32 @@ impl Connection {
     }
 
     /// The `priority` field of a request. A `PRIORITY_UPDATE` that overtook it follows as its own event
-    /// and overrides it (RFC 9218, 7).
+    /// and overrides it (RFC 9218, 7). A client that says nothing leaves a directive to stand alone.
     fn obey_header(&mut self, stream: StreamId, request: &Request) {
+        let said = request.priority.as_deref().and_then(|it| http3::parse_priority(it).ok());
+        let directed = self.directives.contains_key(&stream);
+        if let Some(priority) = said.or(directed.then(Priority::default)) {
+            let urgency = priority.urgency_or_default();
+            let incremental = priority.incremental_or_default();
+            self.obey(Signal::Extensible { stream, urgency, incremental });
+        }
+    }
+
+    /// A client's signal, changed by the directive for its resource: what the directive leaves open is the
+    /// client's (RFC 9218, 8).
+    fn obey(&mut self, signal: Signal) {
         if !self.signals.uses_signals() {
             return;
         }
-        let Some(priority) =
-            request.priority.as_deref().and_then(|it| http3::parse_priority(it).ok())
-        else {
-            return;
-        };
-        let signal = Signal::Extensible {
-            stream,
-            urgency: priority.urgency.unwrap_or(3),
-            incremental: priority.incremental.unwrap_or(false),
+        let signal = match signal {
+            Signal::Extensible { stream, urgency, incremental } => {
+                let said = Priority { urgency: Some(urgency), incremental: Some(incremental) };
+                let directive = self.directives.get(&stream).copied().unwrap_or_default();
+                let merged = http3::merge(said, directive);
+                let urgency = merged.urgency_or_default();
+                Signal::Extensible { stream, urgency, incremental: merged.incremental_or_default() }
+            }
+            other => other,
         };
         self.sender.signal(&mut self.quic, signal);
     }
@@ -349,7 +371,7 @@ impl Connection {
             return;
         }
         self.since_forgotten = 0;
-        let Self { quic, session, sender, requests, .. } = self;
+        let Self { quic, session, sender, requests, directives, .. } = self;
         requests.retain(|stream| {
             let unwanted = quic.stream_capacity(stream.0).is_err();
             if unwanted && sender.contains(*stream) {
@@ -358,6 +380,7 @@ impl Connection {
             let over = !sender.contains(*stream) && quic.stream_closed(stream.0);
             if over {
                 session.forget(*stream);
+                directives.remove(stream);
             }
             !over
         });

@@ -3,9 +3,10 @@
 use crate::failure::Failure;
 use crate::{output, values};
 use ::server::event_loop::EventLoop;
-use ::server::site::{DirectorySite, PageSite, Site};
+use ::server::site::{DirectedSite, DirectorySite, PageSite, Site};
 use ::server::{Config, ConfigSite, Identity, Options, Pace, Server, SignalUse};
 use schedulers::{Scheme, find_page_scheme, find_scheme};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -106,14 +107,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let from_config =
         arguments.config.as_deref().map(Config::load).transpose().map_err(Failure::bad_input)?;
-    let (content, scheme, signals) = if let Some(config) = from_config {
-        (config.site, config.scheme, config.signals)
+    let (content, scheme, signals, directives) = if let Some(config) = from_config {
+        (config.site, config.scheme, config.signals, config.directives)
     } else {
         let root = arguments.root.clone().map(ConfigSite::Root);
         let content = root.or_else(|| arguments.page.clone().map(ConfigSite::Page));
         let content = content
             .ok_or_else(|| Failure::BadInput("one of --root, --page, --config".to_owned()))?;
-        (content, arguments.scheme.clone(), arguments.signals.map(SignalUse::from))
+        (content, arguments.scheme.clone(), arguments.signals.map(SignalUse::from), BTreeMap::new())
     };
     let mut graph = None;
     let (site, default_scheme, default_signals): (Arc<dyn Site>, _, _) = match content {
@@ -134,6 +135,14 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
         None => find_scheme(name),
     };
     let scheme = scheme.map_err(Failure::bad_input)?;
+    let directed = !directives.is_empty();
+    let site = if directed {
+        Arc::new(DirectedSite::new(site, directives)) as Arc<dyn Site>
+    } else {
+        site
+    };
+    // Directives say nothing to a server that does not use them.
+    let default_signals = if directed { SignalUse::Override } else { default_signals };
     Ok(Served { site, scheme, signals: signals.unwrap_or(default_signals) })
 }
 

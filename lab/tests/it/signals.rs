@@ -28,10 +28,14 @@ fn options(scheme: Scheme, signals: SignalUse) -> Options {
 
 /// The calls of the server's scheduler in a load.
 fn calls(options: Options, client: client::Options) -> Vec<SchedulerCall> {
+    calls_of(&page(), options, client)
+}
+
+fn calls_of(page: &Arc<Page>, options: Options, client: client::Options) -> Vec<SchedulerCall> {
     let folder = tempfile::tempdir().expect("a folder");
     let logs = folder.path();
     let load = wire::load_through(
-        &page(),
+        page,
         Options { qlog_dir: Some(logs.to_owned()), ..options },
         client,
         None,
@@ -112,4 +116,27 @@ fn metadata_of_the_client_lets_an_ignorant_server_run_any_scheme() {
     let kinds = [count("html"), count("css"), count("js"), count("font"), count("image")];
     assert_eq!(kinds, [1, 8, 25, 6, 2]);
     assert!(opened.iter().any(|it| it["critical"] == true && it["in_head"] == true));
+}
+
+/// What the scheduler was last told of each stream, as `stream:urgency` with `i` for incremental.
+fn urgencies(signals: SignalUse) -> String {
+    let profile = client::profile::Profile::find("chrome-2023").expect("bundled");
+    let page = profile.applied_to(corpus::bundled("davies-meenan").expect("bundled").clone());
+    let client = client::Options { scheme: Some(scheme("rfc9218")), ..client::Options::default() };
+    let calls = calls_of(&Arc::new(page), options(scheme("rfc9218"), signals), client);
+    let mut last = std::collections::BTreeMap::new();
+    for call in calls.iter().filter(|it| it.op == SchedulerOp::Signalled) {
+        let signal: Value =
+            serde_json::from_str(call.signal.as_deref().expect("a signal")).expect("JSON");
+        let incremental = if signal["incremental"] == true { "i" } else { "" };
+        last.insert(call.stream, format!("{}{incremental}", signal["urgency"]));
+    }
+    last.into_values().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_server_that_knows_the_hero_overrides_the_browsers_urgency_and_nothing_else() {
+    // index.html, top.js, three hidden images, background, font, hero, bottom.js.
+    assert_eq!(urgencies(SignalUse::Obey), "0i 1 3i 3i 3i 3i 0 3i 2");
+    assert_eq!(urgencies(SignalUse::Override), "0i 1 3i 3i 3i 3i 0 1i 2");
 }

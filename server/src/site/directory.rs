@@ -84,6 +84,7 @@ impl Site for DirectorySite {
             body: Body::File(Arc::new(file), metadata.len()),
             resource,
             ready: Vec::new(),
+            directive: None,
         }
     }
 }

@@ -1,10 +1,12 @@
 //! What a server serves: a page of the corpus, or a directory.
 
 mod body;
+mod directed;
 mod directory;
 mod page;
 
 pub use body::Body;
+pub use directed::DirectedSite;
 pub use directory::{DirectorySite, OpenError};
 pub use page::PageSite;
 
@@ -62,6 +64,8 @@ pub struct Response {
     /// When its bytes are there: time from the request, and body bytes from then on, both rising. The
     /// header goes with the first step; empty: all at once.
     pub ready: Vec<(Duration, u64)>,
+    /// What the site's operator says about its order; what it leaves open is the client's.
+    pub directive: Option<http3::Priority>,
 }
 
 impl Response {
@@ -73,6 +77,7 @@ impl Response {
             body: Body::Empty,
             resource: schedulers::Resource::default(),
             ready: Vec::new(),
+            directive: None,
         }
     }
 }

@@ -55,6 +55,10 @@ impl Site for PageSite {
             body: Body::Synthetic { bytes: resource.bytes, seed: resource.id as u64 },
             resource: resource.for_scheduler(),
             ready: ready(resource),
+            // Browsers do not know which image is the hero.
+            directive: resource
+                .hero
+                .then_some(http3::Priority { urgency: Some(1), incremental: None }),
         }
     }
 }
