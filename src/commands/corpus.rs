@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::{output, values};
 use ::corpus::import::{self, Imported};
-use ::corpus::{Page, bundled_names, stats};
+use ::corpus::{Page, PageError, bundled_names, stats};
 use clap::Subcommand;
 use std::path::PathBuf;
 
@@ -84,6 +84,10 @@ fn check(pages: &[String]) -> Result<(), Failure> {
     for page in pages {
         match ::corpus::page(page) {
             Ok(_) => output::line(&format!("{page}: valid"))?,
+            Err(PageError::Wrong { file, problems }) => {
+                wrong += 1;
+                problems.iter().for_each(|problem| eprintln!("{file}: {problem}"));
+            }
             Err(error) => {
                 wrong += 1;
                 eprintln!("{error}");
