@@ -21,6 +21,8 @@ class Result:
     case: str
     outcome: str
     detail: str = ""
+    # The order that the server's log shows, where that is what the case is about.
+    order: str = ""
 
     @property
     def good(self):

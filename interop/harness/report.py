@@ -1,6 +1,6 @@
 """The results as tables: for a terminal and for docs/interop.md."""
 
-from . import pairs
+from . import pairs, priorities
 from . import site as sites
 
 CASE_NAMES = [case.name for case in sites.CASES]
@@ -12,6 +12,12 @@ Every cell is one connection over loopback. It passes when the client exits with
 SHA-256 of the file that was served. *stops* means that the server exits after SIGTERM; ours must finish with exit code 0.
 *one connection* means that a server that counts them saw one connection for each case. *known* cells fail for a reason
 that is given below and is not ours.
+
+*Priorities*: the client asks on one connection for files of 72 packets each, in the order and with the `priority` headers
+that the list of orders names; `utmost serve --scheme rfc9218 --signals obey` sends a packet each 2 ms. A cell passes when
+the server's qlog shows that these requests came with these headers, and each byte's first transmission in the order of
+RFC 9218, section 10: the lowest urgency number that waits goes first; within an urgency, one response after the other in
+the order of stream IDs, or, if they are incremental, all that wait in turn. *-*: the client cannot be told to do this.
 """
 
 
@@ -22,6 +28,28 @@ def by_case(results, side):
     names = list(dict.fromkeys(getattr(it, side) for it in results))
     rows = [[name, *(outcomes.get((name, check), "-") for check in checks)] for name in names]
     return [[side, *checks], *rows]
+
+
+def by_plan(results):
+    """A table with a row for each client and a column for each plan of priorities."""
+    plans = [plan.name for plan in priorities.PLANS]
+    outcomes = {(it.client, it.case): it.outcome for it in results}
+    names = dict.fromkeys(it.client for it in results)
+    return [["client", *plans], *([name, *(outcomes.get((name, plan), "-") for plan in plans)] for name in names)]
+
+
+def orders(results, quote=""):
+    """One line for each order that was seen: `low*2 high*72` is two packets of low, then 72 of high."""
+    return [f"{it.client}, {it.case}: {quote}{it.order}{quote}" for it in results if it.order]
+
+
+def order_section(results):
+    asked = [f"- {plan.name}: {plan.asked}" for plan in priorities.PLANS]
+    seen = [f"- {line}" for line in orders(results, quote="`")]
+    if not seen:
+        return []
+    legend = "Sent (`low*2 high*72`: two packets of low, then 72 of high):\n"
+    return ["## Orders seen\n", "Asked for:\n", "\n".join(asked) + "\n", legend, "\n".join(seen) + "\n"]
 
 
 def by_pair(results):
@@ -66,6 +94,7 @@ def document(sections, versions, results):
     parts = [HEAD]
     for title, table in sections:
         parts += [f"## {title}\n", markdown(table) + "\n"]
+    parts += order_section(results)
     parts += ["## Versions\n", markdown([["stack", "version"], *versions.items()]) + "\n"]
     if lines := problems(results):
         parts += ["## What does not pass\n", "\n".join(f"- {line}" for line in lines) + "\n"]

@@ -17,6 +17,12 @@ class Case:
 
 SIZES = {"empty.bin": 0, "byte.bin": 1, "20k.bin": 20_000, "1m.bin": 1_000_000, "5m.bin": 5_000_000}
 SMALL_FILES = {f"small-{number:02}.bin": 500 + 97 * number for number in range(20)}
+# Of one size, so that only priorities can tell them apart: 72 packets each.
+PRIORITY_NAMES = (
+    *("first", "second", "third", "low", "low1", "low2", "lowest", "middle", "normal", "high"),
+    *("before", "left", "right", "after"),
+)
+PRIORITY_FILES = dict.fromkeys(PRIORITY_NAMES, 100_000)
 DOCUMENT = "index.html"
 DOCUMENT_BYTES = 3_000
 
@@ -47,7 +53,7 @@ def build(work):
     site.root.mkdir()
     site.pages.mkdir()
     noise = random.Random(9218)
-    for name, size in {DOCUMENT: DOCUMENT_BYTES, **SIZES, **SMALL_FILES}.items():
+    for name, size in {DOCUMENT: DOCUMENT_BYTES, **SIZES, **SMALL_FILES, **PRIORITY_FILES}.items():
         (site.root / name).write_bytes(noise.randbytes(size))
     for case in CASES:
         page_of(site, case).write_text(json.dumps(page(case), indent=1))

@@ -17,6 +17,9 @@ REPOSITORY = INTEROP.parent
 INSTALLED = Path(os.environ.get("UTMOST_INTEROP_DIR", REPOSITORY / "target" / "interop")).resolve()
 UTMOST = (REPOSITORY / os.environ.get("UTMOST_BIN", "target/debug/utmost")).resolve()
 
+# What of priorities a client can say: a `priority` header, a request once others are under way, PRIORITY_UPDATE.
+HEADER, LATE, UPDATE = "header", "late", "update"
+
 
 @dataclass(frozen=True)
 class Client:
@@ -24,6 +27,9 @@ class Client:
 
     name: str
     command: Callable
+    # Fetches the files of a plan of harness/priorities.py: `by_priority(site, plan, port, out)`.
+    by_priority: Callable | None = None
+    signals: frozenset = frozenset()
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,29 @@ def peer(*program):
     return command
 
 
+def peer_by_priority(*program):
+    """A client of this folder that can say priorities: a URL's fragment is the request's `priority` header."""
+
+    def command(site, plan, port, out):
+        def url(name, priority):
+            return f"https://localhost:{port}/{name}" + (f"#{priority}" if priority else "")
+
+        options = ["--connect", f"127.0.0.1:{port}", "--ca", site.ca, "--out", out]
+        for name, priority in plan.late.items():
+            options += ["--then", url(name, priority)]
+        for option, updates in (("--update", plan.updates), ("--then-update", plan.late_updates)):
+            for name, priority in updates.items():
+                # The streams of requests are 0, 4, 8, ...
+                options += [option, f"{4 * list(plan.requests).index(name)}#{priority}"]
+        return [*program, "fetch", *options, *(url(*request) for request in plan.requests.items())]
+
+    return command
+
+
+def priority_client(name, *program, signals):
+    return Client(name, peer(*program), peer_by_priority(*program), frozenset(signals))
+
+
 def peer_server(*program):
     """A server of this folder: they all take the same options."""
 
@@ -66,6 +95,14 @@ def gtlsclient(_site, case, port, out):
     quiet = ["--quiet", "--no-quic-dump", "--no-http-dump"]
     options = ["--exit-on-all-streams-close", "--sni=localhost", "--download", out]
     return ["gtlsclient", *quiet, *options, "127.0.0.1", port, *urls(case, port)]
+
+
+def gtlsclient_by_priority(site, plan, port, out):
+    """gtlsclient has no option for headers: a small library adds them where it hands its requests to nghttp3."""
+    headers = [f"/{name} {priority}" for name, priority in plan.requests.items() if priority]
+    library = INSTALLED / "gtlsclient-priority.so"
+    variables = [f"LD_PRELOAD={library}", f"PRIORITY_HEADERS={';'.join(headers)}"]
+    return ["env", *variables, *gtlsclient(site, plan, port, out)]
 
 
 def gtlsserver(site, port):
@@ -89,16 +126,22 @@ def utmost_serve(site, port):
     return [UTMOST, "serve", "--root", site.root, "--listen", f"127.0.0.1:{port}", *tls]
 
 
+def utmost_serve_by_priority(site, port, logs):
+    """Paced at 1400 bytes each 2 ms, so that requests come while others wait."""
+    order = ["--scheme", "rfc9218", "--signals", "obey", "--pace", "1400/2", "--qlog", logs]
+    return [*utmost_serve(site, port), *order]
+
+
 def python(script):
     return [INSTALLED / "venv/bin/python", INTEROP / "python" / script]
 
 
 CLIENTS = [
-    Client("quic-go", peer(INSTALLED / "quic-go")),
-    Client("ngtcp2", gtlsclient),
-    Client("aioquic", peer(*python("aioquic_peer.py"))),
-    Client("curl_cffi", peer(*python("curl_cffi_peer.py"))),
-    Client("niquests", peer(*python("niquests_peer.py"))),
+    priority_client("quic-go", INSTALLED / "quic-go", signals={HEADER, LATE}),
+    Client("ngtcp2", gtlsclient, gtlsclient_by_priority, frozenset({HEADER})),
+    priority_client("aioquic", *python("aioquic_peer.py"), signals={HEADER, LATE, UPDATE}),
+    priority_client("curl_cffi", *python("curl_cffi_peer.py"), signals={HEADER, LATE}),
+    priority_client("niquests", *python("niquests_peer.py"), signals={HEADER, LATE}),
     Client("h3-quinn", peer(INSTALLED / "h3-quinn-peer")),
     Client("tquic", tquic_client),
 ]

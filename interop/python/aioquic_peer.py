@@ -6,7 +6,8 @@ import ssl
 from urllib.parse import urlsplit
 
 from aioquic.asyncio import QuicConnectionProtocol, connect, serve
-from aioquic.h3.connection import H3_ALPN, H3Connection
+from aioquic.buffer import encode_uint_var
+from aioquic.h3.connection import H3_ALPN, H3Connection, encode_frame
 from aioquic.h3.events import DataReceived, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import ConnectionTerminated, ProtocolNegotiated, StreamReset
@@ -15,10 +16,12 @@ import command_line
 
 # More than the largest file: a window that is never the limit.
 WINDOW_BYTES = 8 * 1024 * 1024
+# PRIORITY_UPDATE for a request stream (RFC 9218, section 7.2).
+PRIORITY_UPDATE = 0xF0700
 
 
 def main():
-    arguments = command_line.parse(__doc__, serves=True)
+    arguments = command_line.parse(__doc__, serves=True, updates=True)
     asyncio.run(run_server(arguments) if arguments.subcommand == "serve" else run_client(arguments))
 
 
@@ -33,9 +36,19 @@ async def run_client(arguments):
     )
     host, port = arguments.connect
     async with connect(host, port, configuration=configuration, create_protocol=Client) as client:
-        bodies = await asyncio.gather(*(client.get(url) for url in arguments.urls))
-    for url, body in zip(arguments.urls, bodies):
-        (arguments.out / command_line.file_of(url)).write_bytes(body)
+        for update in arguments.update:
+            client.update_priority(*update.split("#"))
+        gets = [asyncio.ensure_future(save(client, url, arguments.out)) for url in arguments.urls]
+        await asyncio.wait(gets, return_when=asyncio.FIRST_COMPLETED)
+        for update in arguments.then_update:
+            client.update_priority(*update.split("#"))
+            client.transmit()
+        late = [save(client, url, arguments.out) for url in arguments.then]
+        await asyncio.gather(*gets, *late)
+
+
+async def save(client, url, out):
+    (out / command_line.file_of(url)).write_bytes(await client.get(url))
 
 
 class Client(QuicConnectionProtocol):
@@ -53,11 +66,18 @@ class Client(QuicConnectionProtocol):
         self.bodies[stream] = bytearray()
         self.ends[stream] = asyncio.get_running_loop().create_future()
         headers = {":method": "GET", ":scheme": "https", ":authority": parts.netloc, ":path": parts.path}
+        headers |= command_line.headers_of(url)
         pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
         self.http.send_headers(stream, pairs, end_stream=True)
         self.transmit()
         await self.ends[stream]
         return bytes(self.bodies[stream])
+
+    def update_priority(self, stream, value):
+        """aioquic has no call for this frame, so it is written on the control stream that aioquic has opened."""
+        payload = encode_uint_var(int(stream)) + value.encode()
+        control = self.http._local_control_stream_id
+        self._quic.send_stream_data(control, encode_frame(PRIORITY_UPDATE, payload))
 
     def quic_event_received(self, event):
         if isinstance(event, (ConnectionTerminated, StreamReset)):

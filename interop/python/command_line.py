@@ -5,14 +5,19 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 
-def parse(description, serves=False):
+def parse(description, serves=False, updates=False):
     parser = argparse.ArgumentParser(description=description)
     subcommands = parser.add_subparsers(dest="subcommand", required=True)
     fetch = subcommands.add_parser("fetch", help="fetch all URLs at once, each body into a file")
     fetch.add_argument("--connect", required=True, metavar="ADDR:PORT", type=address)
     fetch.add_argument("--ca", required=True, metavar="FILE")
     fetch.add_argument("--out", required=True, metavar="DIR", type=Path)
-    fetch.add_argument("urls", nargs="+", metavar="URL")
+    fetch.add_argument("--then", action="append", default=[], metavar="URL", help="asked for after the first body")
+    if updates:
+        for option, when in (("--update", "before all requests"), ("--then-update", "after the first body")):
+            about = f"send PRIORITY_UPDATE for this stream {when}"
+            fetch.add_argument(option, action="append", default=[], metavar="STREAM#VALUE", help=about)
+    fetch.add_argument("urls", nargs="+", metavar="URL", help="a fragment is the request's priority header")
     if serves:
         serve = subcommands.add_parser("serve", help="serve the files of one directory")
         serve.add_argument("--listen", required=True, metavar="ADDR:PORT", type=address)
@@ -30,3 +35,9 @@ def address(text):
 def file_of(url):
     """A body's file is named by its URL's last segment."""
     return Path(urlsplit(url).path).name
+
+
+def headers_of(url):
+    """A URL's fragment is never sent as such: here it is the request's `priority` header (`https://host/a#u=0`)."""
+    priority = urlsplit(url).fragment
+    return {"priority": priority} if priority else {}

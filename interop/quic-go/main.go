@@ -1,7 +1,7 @@
 // An HTTP/3 client and server on quic-go, as small as interoperation needs them.
 //
 //	quic-go serve --listen ADDR --root DIR --cert FILE --key FILE
-//	quic-go fetch --connect ADDR --ca FILE --out DIR URL...
+//	quic-go fetch --connect ADDR --ca FILE --out DIR [--then URL]... URL...
 package main
 
 import (
@@ -101,26 +101,30 @@ func sendFile(w http.ResponseWriter, r *http.Request, root string) {
 	http.ServeContent(w, r, r.URL.Path, time.Time{}, file)
 }
 
-// Fetches all URLs at once over one connection; each body goes to a file named by its URL's last segment.
+// URLs that may be given more than once.
+type urlList []string
+
+func (list *urlList) String() string { return fmt.Sprint(*list) }
+
+func (list *urlList) Set(url string) error {
+	*list = append(*list, url)
+	return nil
+}
+
+// Fetches all URLs at once over one connection, asked for in their order, and those of --then as soon as one body is
+// complete. Each body goes to a file named by its URL's last segment.
 func fetch(arguments []string) error {
 	flags := flag.NewFlagSet("fetch", flag.ExitOnError)
 	connect := flags.String("connect", "", "address of the server")
 	caFile := flags.String("ca", "", "certificate authority, PEM")
 	out := flags.String("out", ".", "directory for the bodies")
+	var late urlList
+	flags.Var(&late, "then", "URL to ask for after the first body")
 	_ = flags.Parse(arguments)
 
-	pem, err := os.ReadFile(*caFile)
-	if err != nil {
-		return err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("%s holds no certificate", *caFile)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	tlsConfig := &tls.Config{RootCAs: roots, ServerName: "localhost", NextProtos: []string{http3.NextProtoH3}}
-	connection, err := quic.DialAddr(ctx, *connect, tlsConfig, nil)
+	connection, err := dial(ctx, *connect, *caFile)
 	if err != nil {
 		return err
 	}
@@ -128,23 +132,65 @@ func fetch(arguments []string) error {
 	client := transport.NewClientConn(connection)
 
 	results := make(chan error)
-	for _, url := range flags.Args() {
-		go func() { results <- fetchOne(ctx, client, url, *out) }()
+	ask := func(urls []string) {
+		for _, url := range urls {
+			read, err := fetchOne(ctx, client, url, *out)
+			go func() {
+				if err == nil {
+					err = read()
+				}
+				results <- err
+			}()
+		}
 	}
-	var failures error
-	for range flags.Args() {
+	ask(flags.Args())
+	failures := <-results
+	ask(late)
+	for range flags.NArg() + len(late) - 1 {
 		failures = errors.Join(failures, <-results)
 	}
 	_ = connection.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
 	return failures
 }
 
-func fetchOne(ctx context.Context, client http.RoundTripper, url, out string) error {
+func dial(ctx context.Context, address, caFile string) (*quic.Conn, error) {
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate", caFile)
+	}
+	tlsConfig := &tls.Config{RootCAs: roots, ServerName: "localhost", NextProtos: []string{http3.NextProtoH3}}
+	return quic.DialAddr(ctx, address, tlsConfig, nil)
+}
+
+// Sends the request now; what is returned reads the response. RoundTrip would send requests in any order. A URL's
+// fragment, which is never sent as such, is the request's priority header.
+func fetchOne(ctx context.Context, client *http3.ClientConn, url, out string) (func() error, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	response, err := client.RoundTrip(request)
+	if priority := request.URL.Fragment; priority != "" {
+		request.Header.Set("Priority", priority)
+	}
+	stream, err := client.OpenRequestStream(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", url, err)
+	}
+	if err := stream.SendRequestHeader(request); err != nil {
+		return nil, fmt.Errorf("%s: %w", url, err)
+	}
+	if err := stream.Close(); err != nil {
+		return nil, fmt.Errorf("%s: %w", url, err)
+	}
+	return func() error { return save(stream, url, filepath.Join(out, path.Base(request.URL.Path))) }, nil
+}
+
+func save(stream *http3.RequestStream, url, target string) error {
+	response, err := stream.ReadResponse()
 	if err != nil {
 		return fmt.Errorf("%s: %w", url, err)
 	}
@@ -152,7 +198,7 @@ func fetchOne(ctx context.Context, client http.RoundTripper, url, out string) er
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: status %d", url, response.StatusCode)
 	}
-	file, err := os.Create(filepath.Join(out, path.Base(request.URL.Path)))
+	file, err := os.Create(target)
 	if err != nil {
 		return err
 	}
