@@ -54,3 +54,24 @@ fn the_json_counts_slots_packets_and_the_last_packets_bytes() {
         r#"{"dfifo":[[0,0,4,1400],[4,12,3,200],[7,4,4,1400],[11,8,3,1400]]}"#
     );
 }
+
+#[test]
+fn a_trace_shows_the_tree_at_each_moment() {
+    let text = stdout_of(&["order", SCENARIO, "--scheme", "rr,dfifo", "--trace"]);
+    let (_, trace) = text.split_once("\nthe tree under dfifo: ").expect("the tree");
+    let (_, moments) = trace.split_once('\n').expect("a heading");
+    let (_, late) = moments.split_once("slot 4: stream 12 opened\n").expect("the stylesheet");
+    assert_eq!(
+        late.split_once("slot 6").expect("the next moment").0,
+        "  root 100%
+    stream 12 (16)
+    stream 4 (16) 100%
+    stream 8 (16) 0%
+slot 4: stream 12 ready
+  root 100%
+    stream 12 (16) 100%
+    stream 4 (16) 0%
+    stream 8 (16) 0%
+"
+    );
+}
