@@ -4,9 +4,11 @@
 //! The requests of a slot arrive in the order of the file before its decision; a response is wholly
 //! available `wait_slots` after its request; a response that is sent whole is closed.
 
+mod figure;
 mod playing;
 mod trace;
 
+pub use figure::figure;
 pub use playing::What;
 pub use trace::{MAX_MOMENTS, Moment, TraceError, trace};
 

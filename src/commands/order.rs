@@ -2,10 +2,12 @@
 
 use crate::failure::Failure;
 use crate::{output, values};
-use lab::scenario::{Moment, Run, Scenario, run as schedule, trace};
+use lab::scenario::{Moment, Run, Scenario, figure, run as schedule, trace};
+use lab::study::file_name;
+use qlog_tools::figures::png::Rasterizer;
 use schedulers::Scheme;
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Show who gets each packet of a scenario
 ///
@@ -27,7 +29,13 @@ pub(crate) struct Arguments {
     /// Also show the scheduler's tree whenever a stream is opened, ready or closed, or the order changes
     #[arg(long)]
     trace: bool,
+    /// Draw the first different trees of each scheme into this directory, as SVG and PNG
+    #[arg(long, value_name = "DIR", requires = "trace")]
+    figures: Option<PathBuf>,
 }
+
+/// Pixels for each unit of a figure.
+const PNG_SCALE: f32 = 2.0;
 
 /// The moments of a scheme.
 type Trace<'a> = (&'a Scheme, Vec<Moment>);
@@ -37,6 +45,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scenario = Scenario::read(&arguments.scenario).map_err(Failure::bad_input)?;
     let orders = schemes.iter().map(|scheme| (scheme.name.clone(), schedule(&scenario, scheme)));
     let traces = arguments.trace.then(|| traces(&scenario, &schemes)).transpose()?;
+    if let (Some(folder), Some(traces)) = (&arguments.figures, &traces) {
+        draw(&scenario, traces, folder)?;
+    }
     if arguments.json {
         let orders: Map<String, Value> = orders.map(|(name, runs)| (name, json!(runs))).collect();
         let mut document = json!({"scenario": scenario.name, "orders": orders});
@@ -50,7 +61,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map(|(name, runs)| vec![name, runs.iter().map(written).collect::<Vec<_>>().join(" ")]);
     output::line("who sends when: stream, or stream x packets in a row")?;
     output::line(&output::table(&["scheme", "order"], &[1], rows).to_string())?;
-    traces.iter().flatten().try_for_each(print_trace)
+    traces.iter().flatten().try_for_each(print_trace)?;
+    arguments.figures.iter().try_for_each(|it| output::line(&format!("figures: {}", it.display())))
 }
 
 fn traces<'a>(scenario: &Scenario, schemes: &'a [Scheme]) -> Result<Vec<Trace<'a>>, Failure> {
@@ -67,6 +79,27 @@ fn print_trace((scheme, moments): &Trace<'_>) -> Result<(), Failure> {
         output::line(&format!("slot {slot}: {what}"))?;
         for line in tree.to_string().lines() {
             output::line(&format!("  {line}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// One figure a scheme. Without a font on the machine there are no PNG files; the SVG files are there all the same.
+fn draw(scenario: &Scenario, traces: &[Trace<'_>], folder: &Path) -> Result<(), Failure> {
+    let failure = |path: &Path, error| Failure::elsewhere(format!("{}: {error}", path.display()));
+    std::fs::create_dir_all(folder).map_err(|error| failure(folder, error))?;
+    let rasterizer = Rasterizer::new();
+    if let Err(error) = &rasterizer {
+        eprintln!("utmost: no PNG files: {error}");
+    }
+    for (scheme, moments) in traces {
+        let svg = figure(scenario, &scheme.name, moments).svg();
+        let path = folder.join(format!("{}-tree.svg", file_name(&scheme.name)));
+        std::fs::write(&path, &svg).map_err(|error| failure(&path, error))?;
+        if let Ok(rasterizer) = &rasterizer {
+            let png = rasterizer.png(&svg, PNG_SCALE).map_err(Failure::elsewhere)?;
+            let path = path.with_extension("png");
+            std::fs::write(&path, png).map_err(|error| failure(&path, error))?;
         }
     }
     Ok(())

@@ -74,7 +74,7 @@ pub fn trace(scenario: &Scenario, scheme: &Scheme) -> Result<Vec<Moment>, TraceE
 }
 
 /// Whether two trees have the same nodes in the same order with the same shares; ranks may have other numbers.
-fn looks_the_same(one: &Snapshot, other: &Snapshot) -> bool {
+pub(super) fn looks_the_same(one: &Snapshot, other: &Snapshot) -> bool {
     fn looks(node: &SnapshotNode) -> (Element, Element, u16, bool, u64) {
         (node.element, node.parent, node.weight, node.ready, node.share.to_bits())
     }
