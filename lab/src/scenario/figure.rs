@@ -9,7 +9,7 @@ use schedulers::{Element, StreamId};
 const MAX_PANELS: usize = 6;
 
 /// Streams that a panel names for each thing that happened.
-const MAX_NAMED: usize = 6;
+const MAX_NAMED: usize = 4;
 
 /// The first trees that decided packets of `scenario` under the scheme that its trace is of.
 pub fn figure(scenario: &Scenario, scheme: &str, moments: &[Moment]) -> Trees {
@@ -51,8 +51,8 @@ fn decided_slot(moment: &Moment) -> u64 {
     if moment.what.is_before_packet() { moment.slot } else { moment.slot + 1 }
 }
 
-/// `closed 0; opened and ready 4, 8`.
-fn in_words(happened: &[What]) -> String {
+/// `closed: 0`, `opened, ready: 4, 8`.
+fn in_words(happened: &[What]) -> Vec<String> {
     let streams = |of: fn(&What) -> Option<u64>| happened.iter().filter_map(of).collect();
     let opened: Vec<u64> = streams(|it| match it {
         What::Opened(stream) => Some(*stream),
@@ -81,11 +81,8 @@ fn in_words(happened: &[What]) -> String {
         ("opened", only(&opened, &ready)),
         ("ready", only(&ready, &opened)),
     ];
-    let words = parts
-        .into_iter()
-        .filter(|(_, streams)| !streams.is_empty())
-        .map(|(verb, streams)| format!("{verb}: {}", named(&streams)));
-    words.collect::<Vec<_>>().join("; ")
+    let said = parts.into_iter().filter(|(_, streams)| !streams.is_empty());
+    said.map(|(verb, streams)| format!("{verb}: {}", named(&streams))).collect()
 }
 
 fn named(streams: &[u64]) -> String {
@@ -93,4 +90,48 @@ fn named(streams: &[u64]) -> String {
         return format!("{} streams", streams.len());
     }
     streams.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::trace;
+    use schedulers::find_scheme;
+
+    const LATE: &str = include_str!("../../../examples/late-stylesheet.json");
+
+    fn panels(json: &str, scheme: &str) -> Trees {
+        let scenario = Scenario::parse(json, "a.json").unwrap();
+        let moments = trace(&scenario, &find_scheme(scheme).unwrap()).unwrap();
+        figure(&scenario, scheme, &moments)
+    }
+
+    #[test]
+    fn a_panel_is_a_tree_that_decides_a_packet() {
+        let figure = panels(LATE, "zeroweight");
+        let panels = figure.panels.iter().map(|it| format!("{}: {}", it.when, it.what.join("; ")));
+        assert_eq!(
+            panels.collect::<Vec<_>>(),
+            [
+                "slot 0: opened, ready: 0, 4, 8",
+                "slot 4: closed: 0; opened, ready: 12",
+                "slot 7: closed: 12",
+                "slot 13: closed: 8",
+            ]
+        );
+        assert_eq!(figure.note, "Each tree is that before the packet of its slot.");
+        assert_eq!(figure.title, "late-stylesheet: the tree under zeroweight");
+    }
+
+    #[test]
+    fn a_long_scenario_shows_its_first_trees_and_says_so() {
+        let requests: Vec<String> = (0..20)
+            .map(|n| format!(r#"{{"stream": {}, "bytes": 1, "resource": {{"mime": ""}}}}"#, 4 * n))
+            .collect();
+        let json = format!(r#"{{"name": "many", "requests": [{}]}}"#, requests.join(","));
+        let figure = panels(&json, "fifo");
+        assert_eq!(figure.panels.len(), 6);
+        assert_eq!(figure.panels[0].what, ["opened, ready: 20 streams"]);
+        assert_eq!(figure.note, "The first 6 of 20 trees, each before the packet of its slot.");
+    }
 }

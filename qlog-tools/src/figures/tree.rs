@@ -30,17 +30,19 @@ pub struct Trees {
 pub struct TreePanel {
     /// When: `slot 4`.
     pub when: String,
-    /// What happened since the panel before: `opened 12`.
-    pub what: String,
+    /// What happened since the panel before, a line each where they do not fit in one: `closed: 0`.
+    pub what: Vec<String>,
     /// The tree.
     pub tree: Snapshot,
 }
 
 const MARGIN: f64 = 18.0;
 const TITLE_HEIGHT: f64 = 34.0;
-const PANEL_TITLE_HEIGHT: f64 = 46.0;
+/// Without what happened, of which each line takes more.
+const PANEL_TITLE_HEIGHT: f64 = 33.0;
+const WHAT_LINE: f64 = 13.5;
 const PANEL_GAP: f64 = 30.0;
-const PANEL_WIDTH_MIN: f64 = 170.0;
+const PANEL_WIDTH_MIN: f64 = 190.0;
 /// Panels that would make the strip wider go below.
 const STRIP_WIDTH: f64 = 1680.0;
 const LEGEND_WIDTH: f64 = 900.0;
@@ -59,16 +61,21 @@ impl Trees {
             self.panels.iter().filter_map(|it| Some((it, laid_out(&it.tree)?))).collect();
         let mut svg = Svg::new();
         svg.text(MARGIN, 24.0, Style::PLAIN.size(15.0).bold(), &shorten(&self.title, 120));
+        let lines =
+            |(panel, laid): &(&TreePanel, Laid<'_>)| what_lines(panel, panel_width(laid)).len();
+        let lines = panels.iter().map(lines).max().unwrap_or_default();
+        let title_height = PANEL_TITLE_HEIGHT + WHAT_LINE * lines as f64;
         let (mut left, mut top) = (MARGIN, TITLE_HEIGHT);
         let (mut row_height, mut right) = (0.0_f64, MARGIN + LEGEND_WIDTH);
         for (panel, laid) in &panels {
-            let width = laid.width.max(PANEL_WIDTH_MIN);
+            let width = panel_width(laid);
             if left > MARGIN && left + width > STRIP_WIDTH {
                 (left, top) = (MARGIN, top + row_height + PANEL_GAP);
                 row_height = 0.0;
             }
-            self.draw_panel(&mut svg, left, top, width, panel, laid);
-            row_height = row_height.max(laid.height + PANEL_TITLE_HEIGHT);
+            draw_panel_title(&mut svg, left, top, width, panel);
+            self.draw_node(&mut svg, left, top + title_height, laid);
+            row_height = row_height.max(laid.height + title_height);
             right = right.max(left + width);
             left += width + PANEL_GAP;
         }
@@ -99,38 +106,6 @@ impl Trees {
                 })
                 .collect(),
         }
-    }
-
-    fn draw_panel(
-        &self,
-        svg: &mut Svg,
-        left: f64,
-        top: f64,
-        width: f64,
-        panel: &TreePanel,
-        laid: &Laid<'_>,
-    ) {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a small positive number"
-        )]
-        let characters = (width / 6.2) as usize;
-        let line = format!("M{} {}h{}", number(left), number(top + 4.0), number(width));
-        svg.path(&line, r##"class="grid" stroke="#bdbdbd" stroke-width="1" fill="none""##, "");
-        svg.text(
-            left,
-            top + 20.0,
-            Style::PLAIN.size(12.5).bold(),
-            &shorten(&panel.when, characters),
-        );
-        svg.text(
-            left,
-            top + 35.0,
-            Style::PLAIN.size(11.0).muted(),
-            &shorten(&panel.what, characters),
-        );
-        self.draw_node(svg, left, top + PANEL_TITLE_HEIGHT, laid);
     }
 
     fn draw_node(&self, svg: &mut Svg, left: f64, top: f64, laid: &Laid<'_>) {
@@ -241,6 +216,42 @@ impl Trees {
         let note = Style::PLAIN.size(11.0).muted();
         svg.text(MARGIN, top + 36.0, note, &self.note);
     }
+}
+
+fn panel_width(laid: &Laid<'_>) -> f64 {
+    laid.width.max(PANEL_WIDTH_MIN)
+}
+
+fn draw_panel_title(svg: &mut Svg, left: f64, top: f64, width: f64, panel: &TreePanel) {
+    let line = format!("M{} {}h{}", number(left), number(top + 4.0), number(width));
+    svg.path(&line, r##"class="grid" stroke="#bdbdbd" stroke-width="1" fill="none""##, "");
+    let when = shorten(&panel.when, characters(width));
+    svg.text(left, top + 20.0, Style::PLAIN.size(12.5).bold(), &when);
+    for (place, line) in what_lines(panel, width).iter().enumerate() {
+        let baseline = top + 35.0 + WHAT_LINE * place as f64;
+        svg.text(left, baseline, Style::PLAIN.size(11.0).muted(), line);
+    }
+}
+
+/// What happened, in one line if that fits.
+fn what_lines(panel: &TreePanel, width: f64) -> Vec<String> {
+    let characters = characters(width);
+    let one = panel.what.join("; ");
+    if one.chars().count() <= characters {
+        return vec![one];
+    }
+    panel.what.iter().map(|it| shorten(it, characters)).collect()
+}
+
+/// How many characters of small text fit.
+fn characters(width: f64) -> usize {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a small positive number"
+    )]
+    let characters = (width / 6.0) as usize;
+    characters
 }
 
 /// Name and weight, the share, and what it carries.
@@ -357,5 +368,97 @@ fn share_text(share: f64) -> String {
         percent if percent > 0.0 && percent < 0.5 => "<1 %".to_owned(),
         percent if percent > 99.5 && percent < 100.0 => ">99 %".to_owned(),
         percent => format!("{percent:.0} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedulers::{Resource, Scheduler, StreamId, find_scheme};
+
+    /// So many images under a scheme, all ready but the last.
+    fn figure(scheme: &str, streams: u64) -> Trees {
+        let mut scheduler = Scheduler::new(&find_scheme(scheme).unwrap());
+        let image = Resource { kind: Kind::Image, ..Resource::default() };
+        for stream in 0..streams {
+            scheduler.open(StreamId(4 * stream), &image);
+            scheduler.set_ready(StreamId(4 * stream), stream + 1 < streams);
+        }
+        Trees {
+            title: "<b>\"&".to_owned(),
+            kinds: BTreeMap::from([(Element::Stream(StreamId(0)), Kind::Image)]),
+            panels: vec![TreePanel {
+                when: "<script>".to_owned(),
+                what: vec!["a & b".to_owned()],
+                tree: scheduler.tree(),
+            }],
+            note: "</svg>".to_owned(),
+        }
+    }
+
+    /// The texts of a figure between its title and its legend.
+    fn texts(figure: &Trees) -> String {
+        let svg = figure.svg();
+        let document = resvg::usvg::roxmltree::Document::parse(&svg).unwrap();
+        let texts = document.descendants().filter(|it| it.has_tag_name("text"));
+        let texts: Vec<&str> = texts.filter_map(|it| it.text()).collect();
+        let end = texts.iter().position(|it| *it == "ready to send").unwrap();
+        texts[1..end].join("|")
+    }
+
+    #[test]
+    fn the_figure_is_well_formed_whatever_the_words() {
+        let svg = figure("firefox", 3).svg();
+        assert!(svg.contains("<title>&lt;b&gt;&quot;&amp;</title>"), "{svg}");
+        assert!(svg.contains(">&lt;/svg&gt;</text>") && !svg.contains("<script>"));
+        assert_eq!(svg.matches("</svg>").count(), 1);
+        assert!(texts(&figure("firefox", 3)).starts_with("<script>|a & b|"));
+    }
+
+    #[test]
+    fn those_of_one_rank_share_and_those_of_several_are_numbered() {
+        assert_eq!(
+            texts(&figure("rr", 3)),
+            "<script>|a & b|stream 0|w 16|50 %|image|stream 4|w 16|50 %|ready|stream 8|w 16|waiting|root|100 %"
+        );
+        assert_eq!(
+            texts(&figure("fifo", 3)),
+            "<script>|a & b|stream 0|w 16|100 %|image|1|stream 4|w 16|0 %|ready|2|stream 8|w 16|waiting|3|root|100 %"
+        );
+    }
+
+    #[test]
+    fn of_very_many_streams_the_first_are_drawn_and_the_others_counted() {
+        for scheme in ["rr", "fifo", "lifo", "firefox"] {
+            let svg = figure(scheme, 3000).svg();
+            assert!(svg.contains(">and 2976 more</text>"), "{scheme}");
+            assert!(svg.len() < 40_000, "{scheme}: {}", svg.len());
+        }
+    }
+
+    #[test]
+    fn a_small_share_is_not_written_as_none() {
+        assert_eq!(
+            [0.0, 0.001, 0.334, 0.999, 1.0].map(share_text).join(" "),
+            "0 % <1 % 33 % >99 % 100 %"
+        );
+    }
+
+    #[test]
+    fn the_table_has_the_shares_and_a_dash_for_who_is_not_there() {
+        let mut figure = figure("rr", 1);
+        figure.panels[0].tree = Scheduler::new(&find_scheme("rr").unwrap()).tree();
+        figure.panels.push(super::tests::figure("rr", 3).panels.remove(0));
+        let table = figure.table();
+        assert_eq!(table.headings, ["element", "<script>", "<script>"]);
+        assert_eq!(table.rows[0], ["root", "0 %", "100 %"]);
+        assert_eq!(table.rows[1], ["stream 0", "\u{2013}", "50 %"]);
+    }
+
+    #[test]
+    fn a_tree_without_a_root_is_no_panel() {
+        let mut figure = figure("rr", 1);
+        figure.panels[0].tree.nodes.clear();
+        assert_eq!(texts(&figure), "");
     }
 }
