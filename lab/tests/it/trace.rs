@@ -4,7 +4,8 @@ use lab::scenario::{Moment, Request, Scenario, run, trace};
 use schedulers::{Element, SCHEMES, StreamId, find_scheme};
 
 fn late_stylesheet() -> Scenario {
-    Scenario::parse(include_str!("../../../examples/late-stylesheet.json"), "late.json").unwrap()
+    Scenario::parse(include_str!("../../../examples/late-stylesheet.json"), "late.json")
+        .expect("it is there")
 }
 
 fn small() -> Scenario {
@@ -12,12 +13,13 @@ fn small() -> Scenario {
         {"stream": 0, "bytes": 2000, "resource": {"mime": "image/png"}},
         {"stream": 4, "bytes": 0, "resource": {"mime": "image/png"}},
         {"stream": 8, "arrival_slot": 1, "wait_slots": 1, "bytes": 1000, "resource": {"mime": "text/css"}}]}"#;
-    Scenario::parse(json, "small.json").unwrap()
+    Scenario::parse(json, "small.json").expect("it is there")
 }
 
 fn written(scenario: &Scenario, scheme: &str) -> String {
-    let moments = trace(scenario, &find_scheme(scheme).unwrap()).unwrap();
-    moments.iter().map(|it| format!("{}: {}\n{}", it.slot, it.what, it.tree)).collect()
+    let moments = trace(scenario, &find_scheme(scheme).expect("it is there")).expect("it is there");
+    let written = moments.iter().map(|it| format!("{}: {}\n{}", it.slot, it.what, it.tree));
+    written.collect::<Vec<_>>().concat()
 }
 
 #[test]
@@ -53,9 +55,9 @@ root
 #[test]
 fn followers_of_firefox_get_one_part_in_33_beside_a_stylesheet() {
     let trace = written(&late_stylesheet(), "firefox");
-    let (_, from) = trace.split_once("4: stream 12 ready\n").unwrap();
+    let (_, from) = trace.split_once("4: stream 12 ready\n").expect("it is there");
     assert_eq!(
-        from.split_once("6: ").unwrap().0,
+        from.split_once("6: ").expect("it is there").0,
         "\
 root 100%
   placeholder 0 (201) 100%
@@ -78,9 +80,10 @@ fn a_packet_that_changes_the_order_is_a_moment() {
         {"stream": 0, "bytes": 1000, "resource": {"mime": "text/css", "in_head": true, "critical": true}},
         {"stream": 4, "bytes": 60000, "resource": {"mime": "image/png"}},
         {"stream": 8, "bytes": 60000, "resource": {"mime": "font/woff2"}}]}"#;
-    let scenario = Scenario::parse(json, "a.json").unwrap();
+    let scenario = Scenario::parse(json, "a.json").expect("it is there");
     let packets = |scheme: &str| -> Vec<String> {
-        let moments = trace(&scenario, &find_scheme(scheme).unwrap()).unwrap();
+        let moments =
+            trace(&scenario, &find_scheme(scheme).expect("it is there")).expect("it is there");
         let written = moments.iter().map(|it| format!("{}: {}", it.slot, it.what));
         written.filter(|it| it.contains("sent")).collect()
     };
@@ -93,7 +96,7 @@ fn a_packet_that_changes_the_order_is_a_moment() {
 fn every_scheme_sends_in_each_slot_one_who_had_a_share() {
     let scenario = late_stylesheet();
     for scheme in SCHEMES.iter() {
-        let moments = trace(&scenario, scheme).unwrap();
+        let moments = trace(&scenario, scheme).expect("it is there");
         for run in run(&scenario, scheme) {
             for slot in run.first_slot..run.first_slot + run.packets {
                 let node = tree_at(&moments, slot, run.stream);
@@ -107,9 +110,9 @@ fn every_scheme_sends_in_each_slot_one_who_had_a_share() {
 fn tree_at(moments: &[Moment], slot: u64, stream: u64) -> f64 {
     let is_before =
         |it: &&Moment| it.slot < slot || (it.slot == slot && it.what.is_before_packet());
-    let tree = &moments.iter().rfind(is_before).unwrap().tree;
+    let tree = &moments.iter().rfind(is_before).expect("it is there").tree;
     let element = Element::Stream(StreamId(stream));
-    tree.nodes.iter().find(|it| it.element == element).unwrap().own_share
+    tree.nodes.iter().find(|it| it.element == element).expect("it is there").own_share
 }
 
 #[test]
@@ -117,19 +120,22 @@ fn a_trace_that_nobody_could_read_is_refused() {
     let mut scenario = small();
     let image = scenario.requests[0].clone();
     scenario.requests = (0..2000).map(|n| Request { stream: 4 * n, ..image.clone() }).collect();
-    let error = trace(&scenario, &find_scheme("fifo").unwrap()).unwrap_err().to_string();
+    let error =
+        trace(&scenario, &find_scheme("fifo").expect("it is there")).unwrap_err().to_string();
     assert_eq!(
         error,
         "scenario `small` under fifo: at slot 0 its trace has more than 400000 nodes in its trees: trace a scenario with fewer requests or bytes"
     );
     scenario.requests.truncate(1);
     scenario.requests[0].bytes = 100_001_000;
-    let error = trace(&scenario, &find_scheme("fifo").unwrap()).unwrap_err().to_string();
+    let error =
+        trace(&scenario, &find_scheme("fifo").expect("it is there")).unwrap_err().to_string();
     assert!(error.contains("at slot 100000 its trace has more than 100000 packets"), "{error}");
     scenario.requests[0].bytes = 1;
     let one = scenario.requests[0].clone();
     let apart = |n: u64| Request { stream: 4 * n, arrival_slot: 10 * n, ..one.clone() };
     scenario.requests = (0..1334).map(apart).collect();
-    let error = trace(&scenario, &find_scheme("fifo").unwrap()).unwrap_err().to_string();
+    let error =
+        trace(&scenario, &find_scheme("fifo").expect("it is there")).unwrap_err().to_string();
     assert!(error.contains("at slot 13330 its trace has more than 4000 moments"), "{error}");
 }

@@ -322,7 +322,7 @@ fn stroke(child: &Laid<'_>) -> String {
         let width = number(1.6 + 2.4 * share);
         format!(r#"fill="none" stroke="{SERVED}" stroke-width="{width}""#)
     } else {
-        format!(r##"fill="none" stroke="#a6a6a6" stroke-width="1.2""##)
+        r##"fill="none" stroke="#a6a6a6" stroke-width="1.2""##.to_owned()
     }
 }
 
