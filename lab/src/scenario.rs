@@ -4,9 +4,18 @@
 //! The requests of a slot arrive in the order of the file before its decision; a response is wholly
 //! available `wait_slots` after its request; a response that is sent whole is closed.
 
-use schedulers::{Kind, Resource, Scheduler, Scheme, StreamId};
+mod figure;
+mod playing;
+mod trace;
+
+pub use figure::figure;
+pub use playing::What;
+pub use trace::{MAX_MOMENTS, Moment, TraceError, trace};
+
+use schedulers::{Kind, Resource, Scheme};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::path::Path;
 use thiserror::Error;
 
@@ -246,91 +255,14 @@ pub fn orders(scenario: &Scenario, schemes: &[Scheme]) -> Orders {
 
 /// Schedules a scenario under `scheme`: the runs in the order of their slots.
 pub fn run(scenario: &Scenario, scheme: &Scheme) -> Vec<Run> {
-    let mut playing = Playing::new(scenario, scheme);
     let mut runs: Vec<Run> = Vec::new();
-    let mut slot = 0;
-    loop {
-        playing.arrive(slot);
-        if let Some((stream, bytes)) = playing.send() {
+    let Ok(()) = playing::play(scenario, scheme, |slot, what, _| {
+        if let What::Sent(stream, bytes) = what {
             append(&mut runs, slot, stream, bytes);
-            slot += 1;
-        } else if let Some(next) = playing.next_event() {
-            slot = next;
-        } else {
-            return runs;
         }
-    }
-}
-
-/// A scenario at some slot.
-struct Playing<'a> {
-    scheduler: Scheduler,
-    packet_bytes: u64,
-    /// Requests by slot of arrival, then by their place in the file; the next is the last.
-    to_arrive: Vec<&'a Request>,
-    /// Streams by the slot at which their responses are available.
-    to_be_ready: BTreeMap<u64, Vec<u64>>,
-    /// Bytes left of each open stream.
-    left: BTreeMap<u64, u64>,
-}
-
-impl<'a> Playing<'a> {
-    fn new(scenario: &'a Scenario, scheme: &Scheme) -> Self {
-        let mut to_arrive: Vec<&Request> = scenario.requests.iter().collect();
-        to_arrive.sort_by_key(|request| request.arrival_slot);
-        to_arrive.reverse();
-        Self {
-            scheduler: Scheduler::new(scheme),
-            packet_bytes: scenario.packet_bytes,
-            to_arrive,
-            to_be_ready: BTreeMap::new(),
-            left: BTreeMap::new(),
-        }
-    }
-
-    /// What arrives, and what becomes available, up to `slot`.
-    fn arrive(&mut self, slot: u64) {
-        while let Some(request) = self.to_arrive.pop_if(|request| request.arrival_slot <= slot) {
-            let stream = StreamId(request.stream);
-            self.scheduler.open(stream, &request.resource.for_scheduler());
-            if request.bytes == 0 {
-                self.scheduler.close(stream);
-                continue;
-            }
-            self.left.insert(request.stream, request.bytes);
-            let available = request.arrival_slot + request.wait_slots;
-            self.to_be_ready.entry(available).or_default().push(request.stream);
-        }
-        while let Some(entry) = self.to_be_ready.first_entry()
-            && *entry.key() <= slot
-        {
-            for stream in entry.remove() {
-                self.scheduler.set_ready(StreamId(stream), true);
-            }
-        }
-    }
-
-    /// Sends the slot's packet: its stream and bytes.
-    fn send(&mut self) -> Option<(u64, u64)> {
-        let stream = self.scheduler.pick()?;
-        let left = self.left.get_mut(&stream.0)?;
-        let bytes = self.packet_bytes.min(*left);
-        *left -= bytes;
-        let is_whole = *left == 0;
-        self.scheduler.sent(stream, bytes);
-        if is_whole {
-            self.left.remove(&stream.0);
-            self.scheduler.close(stream);
-        }
-        Some((stream.0, bytes))
-    }
-
-    /// The next slot in which something arrives or becomes available.
-    fn next_event(&self) -> Option<u64> {
-        let arrival = self.to_arrive.last().map(|request| request.arrival_slot);
-        let ready = self.to_be_ready.first_key_value().map(|(slot, _)| *slot);
-        arrival.into_iter().chain(ready).min()
-    }
+        Ok::<(), Infallible>(())
+    });
+    runs
 }
 
 fn append(runs: &mut Vec<Run>, slot: u64, stream: u64, bytes: u64) {

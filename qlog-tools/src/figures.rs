@@ -11,11 +11,13 @@ pub mod png;
 pub mod ribbon;
 mod svg;
 pub mod table;
+pub mod tree;
 
 pub use byte_index_curve::{Curve, Curves};
 pub use ribbon::{RibbonRow, Ribbons};
 use schedulers::Kind;
 pub use table::Table;
+pub use tree::{TreePanel, Trees};
 
 /// One resource of a page, as figures name and colour it. The figures' order is request order.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,16 +2,20 @@
 
 use crate::failure::Failure;
 use crate::{output, values};
-use lab::scenario::{Run, Scenario, run as schedule};
+use lab::scenario::{Moment, Run, Scenario, figure, run as schedule, trace};
+use lab::study::file_name;
+use qlog_tools::figures::png::Rasterizer;
+use schedulers::Scheme;
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Show who gets each packet of a scenario
 ///
 /// A scenario is a list of requests, each with the slot in which it arrives, its size and its resource.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  utmost order examples/late-stylesheet.json --scheme rr,fifo,dfifo"
+    after_help = "Examples:\n  utmost order examples/late-stylesheet.json --scheme rr,fifo,dfifo
+  utmost order examples/late-stylesheet.json --scheme firefox --trace"
 )]
 pub(crate) struct Arguments {
     /// A file of format utmost-scenario/1
@@ -22,20 +26,83 @@ pub(crate) struct Arguments {
     /// Print JSON: runs of `[first_slot, stream, packets, last_bytes]`
     #[arg(long)]
     json: bool,
+    /// Also show the scheduler's tree whenever a stream is opened, ready or closed, or the order changes
+    #[arg(long)]
+    trace: bool,
+    /// Draw the first different trees of each scheme into this directory, as SVG and PNG
+    #[arg(long, value_name = "DIR", requires = "trace")]
+    figures: Option<PathBuf>,
 }
+
+/// Pixels for each unit of a figure.
+const PNG_SCALE: f32 = 2.0;
+
+/// The moments of a scheme.
+type Trace<'a> = (&'a Scheme, Vec<Moment>);
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let schemes = values::schemes(&arguments.scheme)?;
     let scenario = Scenario::read(&arguments.scenario).map_err(Failure::bad_input)?;
     let orders = schemes.iter().map(|scheme| (scheme.name.clone(), schedule(&scenario, scheme)));
+    let traces = arguments.trace.then(|| traces(&scenario, &schemes)).transpose()?;
+    if let (Some(folder), Some(traces)) = (&arguments.figures, &traces) {
+        draw(&scenario, traces, folder)?;
+    }
     if arguments.json {
         let orders: Map<String, Value> = orders.map(|(name, runs)| (name, json!(runs))).collect();
-        return output::json(&json!({"scenario": scenario.name, "orders": orders}));
+        let mut document = json!({"scenario": scenario.name, "orders": orders});
+        if let Some(traces) = traces {
+            let traces = traces.into_iter().map(|(it, moments)| (it.name.clone(), json!(moments)));
+            document["trace"] = traces.collect::<Map<String, Value>>().into();
+        }
+        return output::json(&document);
     }
     let rows = orders
         .map(|(name, runs)| vec![name, runs.iter().map(written).collect::<Vec<_>>().join(" ")]);
     output::line("who sends when: stream, or stream x packets in a row")?;
-    output::line(&output::table(&["scheme", "order"], &[1], rows).to_string())
+    output::line(&output::table(&["scheme", "order"], &[1], rows).to_string())?;
+    traces.iter().flatten().try_for_each(print_trace)?;
+    arguments.figures.iter().try_for_each(|it| output::line(&format!("figures: {}", it.display())))
+}
+
+fn traces<'a>(scenario: &Scenario, schemes: &'a [Scheme]) -> Result<Vec<Trace<'a>>, Failure> {
+    let traced = |scheme| Ok((scheme, trace(scenario, scheme).map_err(Failure::bad_input)?));
+    schemes.iter().map(traced).collect()
+}
+
+fn print_trace((scheme, moments): &Trace<'_>) -> Result<(), Failure> {
+    output::line(&format!(
+        "\nthe tree under {}: element (weight), the share that it and all below it get",
+        scheme.name
+    ))?;
+    for Moment { slot, what, tree } in moments {
+        output::line(&format!("slot {slot}: {what}"))?;
+        for line in tree.to_string().lines() {
+            output::line(&format!("  {line}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// One figure a scheme. Without a font on the machine there are no PNG files; the SVG files are there all the same.
+fn draw(scenario: &Scenario, traces: &[Trace<'_>], folder: &Path) -> Result<(), Failure> {
+    let failure = |path: &Path, error| Failure::elsewhere(format!("{}: {error}", path.display()));
+    std::fs::create_dir_all(folder).map_err(|error| failure(folder, error))?;
+    let rasterizer = Rasterizer::new();
+    if let Err(error) = &rasterizer {
+        eprintln!("utmost: no PNG files: {error}");
+    }
+    for (scheme, moments) in traces {
+        let svg = figure(scenario, &scheme.name, moments).svg();
+        let path = folder.join(format!("{}-tree.svg", file_name(&scheme.name)));
+        std::fs::write(&path, &svg).map_err(|error| failure(&path, error))?;
+        if let Ok(rasterizer) = &rasterizer {
+            let png = rasterizer.png(&svg, PNG_SCALE).map_err(Failure::elsewhere)?;
+            let path = path.with_extension("png");
+            std::fs::write(&path, png).map_err(|error| failure(&path, error))?;
+        }
+    }
+    Ok(())
 }
 
 fn written(run: &Run) -> String {

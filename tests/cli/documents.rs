@@ -42,6 +42,29 @@ fn order_is_as_its_schema_says() {
 }
 
 #[test]
+fn order_with_trace_is_as_its_schema_says() {
+    let document = document(&[
+        "order",
+        "examples/late-stylesheet.json",
+        "--scheme",
+        "all",
+        "--trace",
+        "--json",
+    ]);
+    assert_valid("order.json", &document);
+    assert_eq!(document["trace"].as_object().expect("schemes").len(), 20);
+    let first = &document["trace"]["firefox"][0];
+    assert_eq!(first["what"], "stream 0 opened");
+    assert_eq!(
+        first["nodes"][3],
+        serde_json::json!({
+            "element": "stream 0", "parent": "placeholder 1", "depth": 3, "level": 0, "order": 0,
+            "weight": 22, "ready": false, "active": false, "share": 0.0, "own_share": 0.0
+        })
+    );
+}
+
+#[test]
 fn compare_is_as_its_schema_says() {
     let document = document(&[
         "compare",

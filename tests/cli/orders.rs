@@ -1,6 +1,6 @@
 //! `utmost order` on the scenario that its help names.
 
-use crate::stdout_of;
+use crate::{only_line, stdout_of, utmost};
 
 const SCENARIO: &str = "examples/late-stylesheet.json";
 
@@ -52,5 +52,63 @@ fn the_json_counts_slots_packets_and_the_last_packets_bytes() {
     assert_eq!(
         document["orders"].to_string(),
         r#"{"dfifo":[[0,0,4,1400],[4,12,3,200],[7,4,4,1400],[11,8,3,1400]]}"#
+    );
+}
+
+#[test]
+fn a_trace_shows_the_tree_at_each_moment() {
+    let text = stdout_of(&["order", SCENARIO, "--scheme", "rr,dfifo", "--trace"]);
+    let (_, trace) = text.split_once("\nthe tree under dfifo: ").expect("the tree");
+    let (_, moments) = trace.split_once('\n').expect("a heading");
+    let (_, late) = moments.split_once("slot 4: stream 12 opened\n").expect("the stylesheet");
+    assert_eq!(
+        late.split_once("slot 6").expect("the next moment").0,
+        "  root 100%
+    stream 12 (16)
+    stream 4 (16) 100%
+    stream 8 (16) 0%
+slot 4: stream 12 ready
+  root 100%
+    stream 12 (16) 100%
+    stream 4 (16) 0%
+    stream 8 (16) 0%
+"
+    );
+}
+
+#[test]
+fn figures_are_a_drawing_a_scheme_under_names_that_every_system_takes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let figures = folder.path().join("trees");
+    let path = figures.to_str().expect("UTF-8");
+    let text =
+        stdout_of(&["order", SCENARIO, "--scheme", "p+,firefox", "--trace", "--figures", path]);
+    assert!(text.ends_with(&format!("figures: {path}\n")), "{text}");
+    for name in ["p%2B-tree.svg", "firefox-tree.svg"] {
+        let svg = std::fs::read_to_string(figures.join(name)).expect(name);
+        assert!(svg.starts_with("<svg ") && svg.contains(">stream 12</text>"), "{svg}");
+    }
+}
+
+#[test]
+fn figures_without_a_trace_are_bad_usage() {
+    let output = utmost(&["order", SCENARIO, "--scheme", "rr", "--figures", "trees"]).output();
+    assert_eq!(output.expect("the program runs").status.code(), Some(2));
+}
+
+#[test]
+fn a_scenario_that_is_too_large_to_trace_is_bad_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("large.json");
+    let json = r#"{"name": "large", "requests": [{"stream": 0, "bytes": 200000000, "resource": {"mime": ""}}]}"#;
+    std::fs::write(&file, json).expect("written");
+    let file = file.to_str().expect("UTF-8");
+    let output = utmost(&["order", file, "--scheme", "rr", "--trace"]).output();
+    let line = only_line(&output.expect("the program runs"), 2);
+    assert!(
+        line.contains(
+            "scenario `large` under rr: at slot 100000 its trace has more than 100000 packets"
+        ),
+        "{line}"
     );
 }

@@ -6,4 +6,5 @@ mod link;
 mod scenario_schema;
 mod signals;
 mod stack;
+mod trace;
 mod vectors;

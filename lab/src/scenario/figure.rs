@@ -1,0 +1,137 @@
+//! The trees of a trace as a figure: one for each decision that had another tree than the one before.
+
+use super::trace::looks_the_same;
+use super::{Moment, Scenario, What};
+use qlog_tools::figures::{TreePanel, Trees};
+use schedulers::{Element, StreamId};
+
+/// Trees that a figure shows.
+const MAX_PANELS: usize = 6;
+
+/// Streams that a panel names for each thing that happened.
+const MAX_NAMED: usize = 4;
+
+/// The first trees that decided packets of `scenario` under the scheme that its trace is of.
+pub fn figure(scenario: &Scenario, scheme: &str, moments: &[Moment]) -> Trees {
+    let mut panels: Vec<TreePanel> = Vec::new();
+    let mut happened: Vec<What> = Vec::new();
+    let decisions = moments.chunk_by(|one, other| decided_slot(one) == decided_slot(other));
+    for moments in decisions {
+        happened.extend(moments.iter().map(|it| it.what));
+        let Some(last) = moments.last() else { continue };
+        let sends = last.tree.nodes.first().is_some_and(|root| root.active);
+        let is_known = panels.last().is_some_and(|it| looks_the_same(&it.tree, &last.tree));
+        if !sends || is_known {
+            continue;
+        }
+        let (when, what) = (format!("slot {}", decided_slot(last)), in_words(&happened));
+        panels.push(TreePanel { when, what, tree: last.tree.clone() });
+        happened.clear();
+    }
+    let count = panels.len();
+    panels.truncate(MAX_PANELS);
+    let kind = |it: &super::Request| {
+        (Element::Stream(StreamId(it.stream)), it.resource.for_scheduler().kind)
+    };
+    let note = if count > MAX_PANELS {
+        format!("The first {MAX_PANELS} of {count} trees, each before the packet of its slot.")
+    } else {
+        "Each tree is that before the packet of its slot.".to_owned()
+    };
+    Trees {
+        title: format!("{}: the tree under {scheme}", scenario.name),
+        kinds: scenario.requests.iter().map(kind).collect(),
+        panels,
+        note,
+    }
+}
+
+/// The slot whose packet is the first that the moment's tree decides.
+fn decided_slot(moment: &Moment) -> u64 {
+    if moment.what.is_before_packet() { moment.slot } else { moment.slot + 1 }
+}
+
+/// `closed: 0`, `opened, ready: 4, 8`.
+fn in_words(happened: &[What]) -> Vec<String> {
+    let streams = |of: fn(&What) -> Option<u64>| happened.iter().filter_map(of).collect();
+    let opened: Vec<u64> = streams(|it| match it {
+        What::Opened(stream) => Some(*stream),
+        _ => None,
+    });
+    let ready: Vec<u64> = streams(|it| match it {
+        What::Ready(stream) => Some(*stream),
+        _ => None,
+    });
+    let sent = streams(|it| match it {
+        What::Sent(stream, _) => Some(*stream),
+        _ => None,
+    });
+    let closed = streams(|it| match it {
+        What::Closed(stream) | What::Empty(stream) => Some(*stream),
+        _ => None,
+    });
+    let both = opened.iter().filter(|it| ready.contains(it)).copied().collect();
+    let only = |these: &[u64], others: &[u64]| {
+        these.iter().filter(|it| !others.contains(it)).copied().collect::<Vec<u64>>()
+    };
+    let parts = [
+        ("sent", sent),
+        ("closed", closed),
+        ("opened, ready", both),
+        ("opened", only(&opened, &ready)),
+        ("ready", only(&ready, &opened)),
+    ];
+    let said = parts.into_iter().filter(|(_, streams)| !streams.is_empty());
+    said.map(|(verb, streams)| format!("{verb}: {}", named(&streams))).collect()
+}
+
+fn named(streams: &[u64]) -> String {
+    if streams.len() > MAX_NAMED {
+        return format!("{} streams", streams.len());
+    }
+    streams.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::trace;
+    use schedulers::find_scheme;
+
+    const LATE: &str = include_str!("../../../examples/late-stylesheet.json");
+
+    fn panels(json: &str, scheme: &str) -> Trees {
+        let scenario = Scenario::parse(json, "a.json").unwrap();
+        let moments = trace(&scenario, &find_scheme(scheme).unwrap()).unwrap();
+        figure(&scenario, scheme, &moments)
+    }
+
+    #[test]
+    fn a_panel_is_a_tree_that_decides_a_packet() {
+        let figure = panels(LATE, "zeroweight");
+        let panels = figure.panels.iter().map(|it| format!("{}: {}", it.when, it.what.join("; ")));
+        assert_eq!(
+            panels.collect::<Vec<_>>(),
+            [
+                "slot 0: opened, ready: 0, 4, 8",
+                "slot 4: closed: 0; opened, ready: 12",
+                "slot 7: closed: 12",
+                "slot 13: closed: 8",
+            ]
+        );
+        assert_eq!(figure.note, "Each tree is that before the packet of its slot.");
+        assert_eq!(figure.title, "late-stylesheet: the tree under zeroweight");
+    }
+
+    #[test]
+    fn a_long_scenario_shows_its_first_trees_and_says_so() {
+        let requests: Vec<String> = (0..20)
+            .map(|n| format!(r#"{{"stream": {}, "bytes": 1, "resource": {{"mime": ""}}}}"#, 4 * n))
+            .collect();
+        let json = format!(r#"{{"name": "many", "requests": [{}]}}"#, requests.join(","));
+        let figure = panels(&json, "fifo");
+        assert_eq!(figure.panels.len(), 6);
+        assert_eq!(figure.panels[0].what, ["opened, ready: 20 streams"]);
+        assert_eq!(figure.note, "The first 6 of 20 trees, each before the packet of its slot.");
+    }
+}

@@ -1,0 +1,116 @@
+//! Seeing the tree: what the scheduler's tree is at each moment of a scenario.
+
+use super::Scenario;
+use super::playing::{What, play};
+use schedulers::{Element, Scheme, Snapshot, SnapshotNode};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use thiserror::Error;
+
+/// Moments that a trace may have.
+pub const MAX_MOMENTS: usize = 4000;
+
+/// Nodes that the trees of a trace may have together: about 40 MB of them.
+const MAX_NODES: usize = 400_000;
+
+/// Packets that a traced scenario may have: the tree is looked at after each.
+const MAX_PACKETS: usize = 100_000;
+
+/// The tree after something happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moment {
+    /// The slot in which it happened.
+    pub slot: u64,
+    /// What happened.
+    pub what: What,
+    /// The tree after it.
+    pub tree: Snapshot,
+}
+
+/// Why a scenario is not traced: it is too large to be looked at.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error(
+    "scenario `{scenario}` under {scheme}: at slot {slot} its trace has more than {limit}: trace a scenario with fewer requests or bytes"
+)]
+pub struct TraceError {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The scheme's name.
+    pub scheme: String,
+    /// The slot at which it is too much.
+    pub slot: u64,
+    /// How much of what is allowed.
+    pub limit: String,
+}
+
+/// The tree of `scheme` after each arrival, each response that becomes ready, each that is sent whole, and each
+/// packet that changed the order or the shares.
+pub fn trace(scenario: &Scenario, scheme: &Scheme) -> Result<Vec<Moment>, TraceError> {
+    let mut moments: Vec<Moment> = Vec::new();
+    let (mut nodes, mut packets) = (0, 0);
+    play(scenario, scheme, |slot, what, scheduler| {
+        let tree = scheduler.tree();
+        let is_packet = matches!(what, What::Sent(..));
+        packets += usize::from(is_packet);
+        if !is_packet || moments.last().is_none_or(|last| !looks_the_same(&last.tree, &tree)) {
+            nodes += tree.nodes.len();
+            moments.push(Moment { slot, what, tree });
+        }
+        let limits = [
+            (packets, MAX_PACKETS, "packets"),
+            (moments.len(), MAX_MOMENTS, "moments"),
+            (nodes, MAX_NODES, "nodes in its trees"),
+        ];
+        match limits.into_iter().find(|(count, most, _)| count > most) {
+            None => Ok(()),
+            Some((_, most, of_what)) => Err(TraceError {
+                scenario: scenario.name.clone(),
+                scheme: scheme.name.clone(),
+                slot,
+                limit: format!("{most} {of_what}"),
+            }),
+        }
+    })?;
+    Ok(moments)
+}
+
+/// Whether two trees have the same nodes in the same order with the same shares; ranks may have other numbers.
+pub(super) fn looks_the_same(one: &Snapshot, other: &Snapshot) -> bool {
+    fn looks(node: &SnapshotNode) -> (Element, Element, u16, bool, u64) {
+        (node.element, node.parent, node.weight, node.ready, node.share.to_bits())
+    }
+    one.nodes.iter().map(looks).eq(other.nodes.iter().map(looks))
+}
+
+/// `{slot, what, nodes: [{element, parent, depth, level, order, weight, ready, active, share, own_share}]}`; the root's
+/// parent is null.
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let nodes: Vec<Node<'_>> = self.tree.nodes.iter().map(Node).collect();
+        let mut written = serializer.serialize_struct("Moment", 3)?;
+        written.serialize_field("slot", &self.slot)?;
+        written.serialize_field("what", &self.what.to_string())?;
+        written.serialize_field("nodes", &nodes)?;
+        written.end()
+    }
+}
+
+struct Node<'a>(&'a SnapshotNode);
+
+impl Serialize for Node<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(node) = self;
+        let parent = (node.element != Element::Root).then(|| node.parent.to_string());
+        let mut written = serializer.serialize_struct("Node", 10)?;
+        written.serialize_field("element", &node.element.to_string())?;
+        written.serialize_field("parent", &parent)?;
+        written.serialize_field("depth", &node.depth)?;
+        written.serialize_field("level", &node.level)?;
+        written.serialize_field("order", &node.order)?;
+        written.serialize_field("weight", &node.weight)?;
+        written.serialize_field("ready", &node.ready)?;
+        written.serialize_field("active", &node.active)?;
+        written.serialize_field("share", &node.share)?;
+        written.serialize_field("own_share", &node.own_share)?;
+        written.end()
+    }
+}
