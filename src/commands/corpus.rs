@@ -86,7 +86,9 @@ fn check(pages: &[String]) -> Result<(), Failure> {
             Ok(_) => output::line(&format!("{page}: valid"))?,
             Err(PageError::Wrong { file, problems }) => {
                 wrong += 1;
-                problems.iter().for_each(|problem| eprintln!("{file}: {problem}"));
+                for problem in problems {
+                    eprintln!("{file}: {problem}");
+                }
             }
             Err(error) => {
                 wrong += 1;
