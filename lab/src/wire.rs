@@ -2,13 +2,13 @@
 //! other than `paper` through the lab's links as a relay.
 
 use crate::Load;
-use crate::link::event_loop::{Relay, Stop};
+use crate::link::event_loop::Relay;
 use crate::network::Network;
 use client::Verify;
 use client::event_loop::PlayError;
 use corpus::Page;
 use qlog_tools::reader::{ReadError, read_file};
-use server::event_loop::EventLoop;
+use server::event_loop::{EventLoop, Stop};
 use server::site::PageSite;
 use server::{Identity, Options, Server, TlsError};
 use std::io;

@@ -2,7 +2,7 @@
 
 use crate::{Server, Transmit};
 use mio::net::UdpSocket;
-use mio::{Events, Interest, Poll, Token, Waker};
+use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook_mio::v1_0::Signals;
@@ -30,7 +30,7 @@ pub struct EventLoop {
     segmentation: bool,
 }
 
-/// Stops an event loop from another thread.
+/// Stops an event loop from another thread. A server drains before its loop ends.
 #[derive(Clone)]
 pub struct Stop {
     waker: Arc<Waker>,
@@ -38,11 +38,26 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Lets the server drain, then ends its loop.
+    /// What stops the loop that polls with `registry`, by waking it with `token`.
+    pub fn new(registry: &Registry, token: Token) -> io::Result<Self> {
+        Ok(Self { waker: Arc::new(Waker::new(registry, token)?), requested: Arc::default() })
+    }
+
+    /// Asks the loop to end.
     pub fn stop(&self) {
         self.requested.store(true, Ordering::SeqCst);
         // A loop that is gone needs no waking.
         self.waker.wake().ok();
+    }
+
+    /// Whether the loop was asked to end.
+    pub fn is_requested(&self) -> bool {
+        self.requested.load(Ordering::SeqCst)
+    }
+
+    /// Lets the loop go round once more without waiting.
+    pub fn wake(&self) -> io::Result<()> {
+        self.waker.wake()
     }
 }
 
@@ -52,8 +67,7 @@ impl EventLoop {
         let poll = Poll::new()?;
         let mut socket = UdpSocket::bind(listen)?;
         poll.registry().register(&mut socket, SOCKET, Interest::READABLE | Interest::WRITABLE)?;
-        let waker = Arc::new(Waker::new(poll.registry(), STOP)?);
-        let stop = Stop { waker, requested: Arc::default() };
+        let stop = Stop::new(poll.registry(), STOP)?;
         Ok(Self { poll, socket, stop, signals: None, segmentation: true })
     }
 
@@ -99,7 +113,7 @@ impl EventLoop {
                 return Ok(cut);
             }
             if more {
-                self.stop.waker.wake()?;
+                self.stop.wake()?;
             }
         }
     }
@@ -171,7 +185,7 @@ impl EventLoop {
 
     fn stop_requested(&mut self) -> bool {
         let signalled = self.signals.as_mut().is_some_and(|it| it.pending().next().is_some());
-        signalled || self.stop.requested.load(Ordering::SeqCst)
+        signalled || self.stop.is_requested()
     }
 }
 

@@ -8,12 +8,11 @@
 use super::{Link, Way, log_line};
 use crate::network::Network;
 use mio::net::UdpSocket;
-use mio::{Events, Interest, Poll, Token, Waker};
+use mio::{Events, Interest, Poll, Token};
+use server::event_loop::Stop;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A relay that is bound.
@@ -39,22 +38,6 @@ struct Path {
     up: Link,
     heard: Instant,
     refused: bool,
-}
-
-/// Stops a relay from another thread.
-#[derive(Clone)]
-pub struct Stop {
-    waker: Arc<Waker>,
-    requested: Arc<AtomicBool>,
-}
-
-impl Stop {
-    /// Ends the relay's loop; what is on its way is lost.
-    pub fn stop(&self) {
-        self.requested.store(true, Ordering::SeqCst);
-        // A loop that is gone needs no waking.
-        self.waker.wake().ok();
-    }
 }
 
 /// Something that a user of a relay may want to know.
@@ -89,7 +72,7 @@ impl Relay {
         let poll = Poll::new()?;
         let mut socket = UdpSocket::bind(listen)?;
         poll.registry().register(&mut socket, SOCKET, Interest::READABLE)?;
-        let waker = Arc::new(Waker::new(poll.registry(), STOP)?);
+        let stop = Stop::new(poll.registry(), STOP)?;
         Ok(Self {
             poll,
             socket,
@@ -101,7 +84,7 @@ impl Relay {
             next_token: 2,
             buffer: vec![0; 65_536],
             log: None,
-            stop: Stop { waker, requested: Arc::default() },
+            stop,
         })
     }
 
@@ -135,7 +118,7 @@ impl Relay {
                 Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
                 _ => {}
             }
-            if self.stop.requested.load(Ordering::SeqCst) {
+            if self.stop.is_requested() {
                 return Ok(());
             }
             let mut more = self.read_clients(notice)?;
@@ -143,7 +126,7 @@ impl Relay {
             self.deliver();
             self.write_log()?;
             if more {
-                self.stop.waker.wake()?;
+                self.stop.wake()?;
             }
         }
     }
