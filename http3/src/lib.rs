@@ -41,6 +41,7 @@ mod limits;
 pub mod log;
 mod metadata;
 mod priority;
+mod pushes;
 mod qpack;
 mod scheme_name;
 mod session;
