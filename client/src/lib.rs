@@ -9,6 +9,7 @@ pub mod event_loop;
 mod options;
 pub mod playback;
 pub mod profile;
+mod pushed;
 mod requests;
 mod signalling;
 

@@ -2,6 +2,7 @@
 
 use crate::profile::HoldBack;
 use schedulers::Scheme;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,6 +16,10 @@ pub struct Options {
     pub hold_back: Option<HoldBack>,
     /// Whether each request says what its resource is for (`utmost-metadata`).
     pub metadata: bool,
+    /// How many pushes the server may have promised beyond those that came; 0: none at all.
+    pub pushes: u64,
+    /// Resources of the page, by ID, that the HTTP cache has.
+    pub cached: BTreeSet<usize>,
     /// Whom to trust.
     pub verify: Verify,
     /// Where to write the connection's qlog.
@@ -51,6 +56,8 @@ impl Default for Options {
             scheme: None,
             hold_back: None,
             metadata: false,
+            pushes: 0,
+            cached: BTreeSet::new(),
             verify: Verify::System,
             qlog_file: None,
             keep_bodies: false,

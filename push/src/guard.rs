@@ -7,7 +7,7 @@ use cookie::Cookie;
 use std::time::Duration;
 
 /// The fields whose values a client repeats on every request of a connection.
-const REPEATED: [&str; 3] = ["accept-encoding", "accept-language", "user-agent"];
+pub const REPEATED: [&str; 3] = ["accept-encoding", "accept-language", "user-agent"];
 
 /// Why a resource is not pushed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -12,6 +12,7 @@ pub mod event_loop;
 mod limits;
 mod options;
 mod pace;
+mod pushes;
 mod qlog_events;
 mod router;
 mod send_buffer;

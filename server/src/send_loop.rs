@@ -15,15 +15,18 @@
 use crate::pace::Ticks;
 use crate::qlog_events;
 use crate::send_buffer::SendBuffer;
-use crate::send_queue::{Left, SendQueue};
+use crate::send_queue::{Head, Left, SendQueue};
 use crate::site::{Availability, Body};
 use crate::{Options, Pace};
+use gated::Gated;
+use push::Gate;
 use schedulers::{Resource, Scheduler, Signal, StreamId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use window::{Staged, Window};
 
+mod gated;
 mod window;
 
 /// Event loops sleep in steps of this. A release nearer than that counts as now, or a fast link would stand idle
@@ -47,6 +50,7 @@ pub(crate) struct SendLoop {
     buffer_limit_bytes: u64,
     /// Streams that flow control holds back.
     held: BTreeSet<StreamId>,
+    gated: Gated,
     window: Window,
     pace: Option<(Pace, Ticks)>,
     /// A timer of the transport has fired: its probes may ignore the window.
@@ -67,6 +71,7 @@ impl SendLoop {
             buffer: SendBuffer::default(),
             buffer_limit_bytes: options.send_buffer_bytes,
             held: BTreeSet::new(),
+            gated: Gated::default(),
             window: Window::default(),
             pace: options.pace.map(|pace| (pace, Ticks::new(pace.interval))),
             timer_fired: false,
@@ -83,11 +88,20 @@ impl SendLoop {
         quic: &mut quiche::Connection,
         stream: StreamId,
         resource: &Resource,
-        (head, body, availability): (Vec<u8>, Body, Availability),
+        (head, body): (Head, Body),
+        when: (Availability, Instant),
     ) {
         qlog_events::opened(quic, stream, resource);
         self.scheduler.open(stream, resource);
-        self.queue.insert(stream, head, body, availability);
+        self.queue.insert(stream, head, body, when);
+    }
+
+    /// The response on `stream` is a push that belongs to the response on `main`.
+    pub(crate) fn gate(&mut self, stream: StreamId, main: StreamId, gate: Gate) {
+        if let Gate::EagerFifo(bytes) = gate {
+            self.buffer_limit_bytes = self.buffer_limit_bytes.max(bytes);
+        }
+        self.gated.insert(stream, main, gate);
     }
 
     /// The client said something about order.
@@ -130,7 +144,7 @@ impl SendLoop {
                 Ok(0) => {
                     self.held.insert(stream);
                 }
-                Ok(_) => self.set_ready(quic, stream, self.queue.pending(stream) > 0),
+                Ok(_) => self.set_ready_if_open(quic, stream),
                 Err(_) => self.drop_response(quic, stream),
             }
         }
@@ -166,8 +180,9 @@ impl SendLoop {
         out: &mut [u8],
     ) -> Result<Option<Datagram>, quiche::Error> {
         for stream in self.queue.release(now) {
-            self.set_ready(quic, stream, !self.held.contains(&stream));
+            self.set_ready_if_open(quic, stream);
         }
+        self.update_gates(quic);
         let size = quic.max_send_udp_payload_size().min(out.len());
         let out = &mut out[..size];
         if !quic.is_established() {
@@ -436,6 +451,25 @@ impl SendLoop {
         quic.send(out)
     }
 
+    /// Opens and closes the gates of pushes.
+    fn update_gates(&mut self, quic: &mut quiche::Connection) {
+        if self.gated.is_empty() {
+            return;
+        }
+        for stream in self.gated.update(&self.queue, window::in_flight_bytes(quic)) {
+            self.set_ready_if_open(quic, stream);
+        }
+    }
+
+    /// Ready if there is something to send that neither flow control nor a gate holds back.
+    fn set_ready_if_open(&mut self, quic: &mut quiche::Connection, stream: StreamId) {
+        if !self.queue.contains(stream) {
+            return;
+        }
+        let held = self.held.contains(&stream) || self.gated.holds(stream);
+        self.set_ready(quic, stream, !held && self.queue.pending(stream) > 0);
+    }
+
     fn set_ready(&mut self, quic: &mut quiche::Connection, stream: StreamId, ready: bool) {
         qlog_events::ready(quic, stream, ready);
         self.scheduler.set_ready(stream, ready);
@@ -444,6 +478,7 @@ impl SendLoop {
     fn close(&mut self, quic: &mut quiche::Connection, stream: StreamId) {
         qlog_events::closed(quic, stream);
         self.scheduler.close(stream);
+        self.gated.remove(stream);
     }
 }
 

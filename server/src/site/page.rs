@@ -59,6 +59,7 @@ impl Site for PageSite {
             directive: resource
                 .hero
                 .then_some(http3::Priority { urgency: Some(1), incremental: None }),
+            ahead: super::Ahead::default(),
         }
     }
 }
