@@ -1,6 +1,7 @@
 //! What a client is told when it starts.
 
 use crate::profile::HoldBack;
+use http3::SendOrder;
 use schedulers::Scheme;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +16,8 @@ pub struct Options {
     pub hold_back: Option<HoldBack>,
     /// Whether each request says what its resource is for (`utmost-metadata`).
     pub metadata: bool,
+    /// Data is handed up in this order; none: in each stream's own, as it arrives.
+    pub delivery_order: Option<SendOrder>,
     /// Whom to trust.
     pub verify: Verify,
     /// Where to write the connection's qlog.
@@ -51,6 +54,7 @@ impl Default for Options {
             scheme: None,
             hold_back: None,
             metadata: false,
+            delivery_order: None,
             verify: Verify::System,
             qlog_file: None,
             keep_bodies: false,
