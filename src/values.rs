@@ -125,6 +125,16 @@ impl From<Signals> for SignalUse {
     }
 }
 
+/// `--delivery-order`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DeliveryOrderName {
+    /// Each stream's bytes in their order, as QUIC says
+    Stream,
+    /// All bytes in the order in which the server first sent them, as over TCP: one that is late holds back all
+    /// that were sent after it, on any stream
+    Connection,
+}
+
 /// `--cc`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Cc {

@@ -1,5 +1,6 @@
 //! One page load: quiche below, HTTP/3 in the middle, the playback above.
 
+use crate::ordered_delivery::OrderedDelivery;
 use crate::playback::Playback;
 use crate::pushed::{Promised, PushCache, Verdict};
 use crate::requests::Requests;
@@ -37,6 +38,8 @@ pub struct Client {
     pushes: u64,
     pushed: PushCache,
     cached: BTreeSet<usize>,
+    /// Where data waits that is not to be handed up as it arrives.
+    ordered: Option<OrderedDelivery>,
     outcome: Outcome,
     next_stream: u64,
     scratch: Vec<u8>,
@@ -175,6 +178,7 @@ impl Client {
             pushes: options.pushes,
             pushed: PushCache::default(),
             cached: options.cached.clone(),
+            ordered: options.delivery_order.clone().map(OrderedDelivery::new),
             outcome: Outcome::default(),
             next_stream: 0,
             scratch: vec![0; 65_536],
@@ -397,29 +401,56 @@ impl Client {
     fn read_streams(&mut self, now: Instant) {
         for stream in self.quic.readable().map(StreamId) {
             loop {
-                let read = match self.quic.stream_recv(stream.0, &mut self.scratch) {
-                    Ok((bytes, fin)) => {
-                        self.session.receive(stream, &self.scratch[..bytes], fin).map(|()| fin)
-                    }
-                    Err(quiche::Error::StreamReset(code)) => {
-                        self.session.stream_reset(stream, code).map(|()| true)
-                    }
-                    Err(_) => break,
-                };
-                while let Some(event) = self.session.poll() {
-                    self.on_event(event, now);
-                }
-                match read {
-                    Ok(false) => {}
-                    Ok(true) => break,
-                    Err(error) => {
-                        self.lose(format!("{error} on stream {}", stream.0));
-                        self.quic.close(true, error.code(), error.to_string().as_bytes()).ok();
-                        return;
-                    }
+                let read =
+                    match (self.quic.stream_recv(stream.0, &mut self.scratch), &mut self.ordered) {
+                        (Ok((bytes, fin)), Some(ordered)) if stream.0.is_multiple_of(4) => {
+                            ordered.arrived(stream, &self.scratch[..bytes], fin);
+                            Ok(fin)
+                        }
+                        (Ok((bytes, fin)), _) => {
+                            self.session.receive(stream, &self.scratch[..bytes], fin).map(|()| fin)
+                        }
+                        (Err(quiche::Error::StreamReset(code)), ordered) => {
+                            if let Some(ordered) = ordered {
+                                ordered.was_reset(stream);
+                            }
+                            self.session.stream_reset(stream, code).map(|()| true)
+                        }
+                        (Err(_), _) => break,
+                    };
+                match self.handle(stream, read, now) {
+                    Some(false) => {}
+                    Some(true) => break,
+                    None => return,
                 }
             }
         }
+        while let Some((stream, bytes, fin)) =
+            self.ordered.as_mut().and_then(OrderedDelivery::release)
+        {
+            let read = self.session.receive(stream, &bytes, fin).map(|()| fin);
+            if self.handle(stream, read, now).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// What the session made of bytes that were read: whether they were the stream's last; none: the
+    /// connection is over.
+    fn handle(
+        &mut self,
+        stream: StreamId,
+        read: Result<bool, http3::Error>,
+        now: Instant,
+    ) -> Option<bool> {
+        while let Some(event) = self.session.poll() {
+            self.on_event(event, now);
+        }
+        read.map_err(|error| {
+            self.lose(format!("{error} on stream {}", stream.0));
+            self.quic.close(true, error.code(), error.to_string().as_bytes()).ok();
+        })
+        .ok()
     }
 
     fn on_event(&mut self, event: Event, now: Instant) {

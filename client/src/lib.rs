@@ -7,6 +7,7 @@
 mod connection;
 pub mod event_loop;
 mod options;
+mod ordered_delivery;
 pub mod playback;
 pub mod profile;
 mod pushed;

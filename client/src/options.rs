@@ -1,6 +1,7 @@
 //! What a client is told when it starts.
 
 use crate::profile::HoldBack;
+use http3::SendOrder;
 use schedulers::Scheme;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -20,6 +21,8 @@ pub struct Options {
     pub pushes: u64,
     /// Resources of the page, by ID, that the HTTP cache has.
     pub cached: BTreeSet<usize>,
+    /// Data is handed up in this order; none: in each stream's own, as it arrives.
+    pub delivery_order: Option<SendOrder>,
     /// Whom to trust.
     pub verify: Verify,
     /// Where to write the connection's qlog.
@@ -58,6 +61,7 @@ impl Default for Options {
             metadata: false,
             pushes: 0,
             cached: BTreeSet::new(),
+            delivery_order: None,
             verify: Verify::System,
             qlog_file: None,
             keep_bodies: false,

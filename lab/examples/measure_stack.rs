@@ -40,8 +40,7 @@ fn speed() -> Result<(), Box<dyn Error>> {
                 Some(pace) => options.paced(pace),
                 None => options,
             };
-            let setup =
-                Setup { options, network: &network, seed: 0, identity: &identity, log_dir: None };
+            let setup = Setup::new(options, &network, &identity);
             let loaded = load(&page, setup)?;
             RunRecord::of_load(&page, &loaded.load);
             simulated_s += loaded.simulated.as_secs_f64();
@@ -67,8 +66,7 @@ fn spread(network: &str) -> Result<(), Box<dyn Error>> {
         let mut indices = Vec::new();
         for _ in 0..20 {
             let options = Options::new(find_scheme("dfifo")?);
-            let setup =
-                Setup { options, network: &network, seed: 0, identity: &identity, log_dir: None };
+            let setup = Setup::new(options, &network, &identity);
             let loaded = load(&page, setup)?;
             indices.extend(RunRecord::of_load(&page, &loaded.load).byte_index.all);
         }
@@ -93,21 +91,15 @@ fn agreement(network: &str, cc: &str, names: &[String]) -> Result<(), Box<dyn Er
         all.into_iter().find(|it| it.name() == cc).ok_or("CC: bbr2, cubic or reno")?;
     let mut studies = Vec::new();
     for engine in [Engine::Stack, Engine::Ideal, Engine::Wire] {
+        let schemes = paper_schemes().iter().cloned().map(Into::into).collect();
         let plan = Plan {
-            pages: pages(names)?,
-            schemes: paper_schemes().iter().cloned().map(Into::into).collect(),
-            engine,
-            network: network.clone(),
-            send_buffers_bytes: vec![0],
-            seeds: vec![0],
             congestion_control,
-            initial_window_packets: None,
             jobs: match engine {
                 Engine::Wire if network.server_pace => 8,
                 Engine::Wire => 1,
                 _ => 2,
             },
-            qlog_dir: None,
+            ..Plan::new(pages(names)?, schemes, engine, network.clone())
         };
         match run(&plan, serde_json::json!({}), &|| ()) {
             Ok(study) => studies.push((engine, study)),

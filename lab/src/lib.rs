@@ -6,8 +6,10 @@
 
 pub mod bounds;
 mod contender;
+mod delivery_order;
 pub mod ideal;
 pub mod link;
+mod metadata;
 pub mod network;
 pub mod provenance;
 pub mod scenario;
@@ -16,6 +18,8 @@ pub mod study;
 pub mod wire;
 
 pub use contender::Contender;
+pub use delivery_order::DeliveryOrder;
+pub use metadata::Metadata;
 
 use corpus::Page;
 use qlog_tools::timeline::Timeline;

@@ -1,6 +1,7 @@
 //! What a server is told when it starts.
 
 use crate::{Limits, Pace};
+use http3::SendOrder;
 use schedulers::Scheme;
 use std::path::PathBuf;
 
@@ -22,6 +23,8 @@ pub struct Options {
     pub pace: Option<Pace>,
     /// Largest UDP payload sent, in bytes.
     pub udp_payload_bytes: usize,
+    /// Where to note in which order the bytes of responses first go to the transport, of one connection.
+    pub send_order: Option<SendOrder>,
     /// Where to write one qlog a connection.
     pub qlog_dir: Option<PathBuf>,
     /// The port to announce by `alt-svc`, without which Chromium sends few requests at a time.
@@ -41,6 +44,7 @@ impl Options {
             initial_window_packets: 10,
             pace: None,
             udp_payload_bytes: 1350,
+            send_order: None,
             qlog_dir: None,
             alt_svc_port: None,
             limits: Limits::default(),

@@ -20,6 +20,7 @@ use crate::site::{Availability, Body};
 use crate::{Options, Pace};
 use gated::Gated;
 use push::Gate;
+use http3::SendOrder;
 use schedulers::{Resource, Scheduler, Signal, StreamId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -48,6 +49,7 @@ pub(crate) struct SendLoop {
     queue: SendQueue,
     buffer: SendBuffer,
     buffer_limit_bytes: u64,
+    send_order: Option<SendOrder>,
     /// Streams that flow control holds back.
     held: BTreeSet<StreamId>,
     gated: Gated,
@@ -70,6 +72,7 @@ impl SendLoop {
             queue: SendQueue::default(),
             buffer: SendBuffer::default(),
             buffer_limit_bytes: options.send_buffer_bytes,
+            send_order: options.send_order.clone(),
             held: BTreeSet::new(),
             gated: Gated::default(),
             window: Window::default(),
@@ -374,6 +377,9 @@ impl SendLoop {
                 debug_assert_eq!(taken as u64, bytes, "the credit was asked for before");
                 self.buffer.pop(stream, taken as u64);
                 self.queue.offered(stream, taken as u64);
+                if let Some(order) = &self.send_order {
+                    order.sent(stream, taken as u64);
+                }
                 true
             }
             Err(_) => false,

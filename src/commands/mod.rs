@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod corpus;
 pub(crate) mod link;
+pub(crate) mod merge;
 pub(crate) mod order;
 pub(crate) mod play;
 pub(crate) mod schemes;

@@ -8,7 +8,7 @@ use ::client::profile::Profile;
 use ::client::{Options, Outcome, Verify};
 use ::corpus::Page;
 use ::server::Options as ServerOptions;
-use lab::study::{FORMAT, RunRecord, Study};
+use lab::study::{Engine, FORMAT, RunRecord, Study};
 use lab::{Load, wire};
 use qlog_tools::reader::read_file;
 use schedulers::find_scheme;
@@ -83,9 +83,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         page: page.name.clone(),
         // The server in this process runs `rr` where nothing is said; another server's order is its own.
         scheme: scheme.map_or_else(|| if own { "rr" } else { "" }.to_owned(), |it| it.name),
-        engine: "wire",
+        engine: Engine::Wire,
         network: "loopback".to_owned(),
-        cc: own.then_some("bbr2"),
+        cc: own.then(|| "bbr2".to_owned()),
         ..RunRecord::of_load(&page, &load)
     };
     show(arguments, run, load, page.resources.len())?;
@@ -170,7 +170,9 @@ fn show(
             provenance,
             runs: vec![run],
             summary: Vec::new(),
-            loads: vec![load],
+            page_summary: Vec::new(),
+            rank_correlations: Vec::new(),
+            loads: vec![Some(load)],
         });
     }
     let rows = run.resources.iter().map(|it| {

@@ -55,13 +55,9 @@ impl Case {
             site: Arc::new(PushingSite::new(site, vec![self.route.clone()])),
             client: self.client.clone(),
         };
-        let setup = Setup {
-            options: Options::new(find_scheme("rfc9218").expect("a scheme")),
-            network: &network,
-            seed,
-            identity: &Identity::self_signed().expect("a certificate"),
-            log_dir: None,
-        };
+        let identity = Identity::self_signed().expect("a certificate");
+        let options = Options::new(find_scheme("rfc9218").expect("a scheme"));
+        let setup = Setup { seed, ..Setup::new(options, &network, &identity) };
         load_between(&self.page, &ends, setup).expect("a load")
     }
 }
