@@ -8,6 +8,7 @@ mod connection;
 pub mod event_loop;
 mod options;
 pub mod playback;
+pub mod probe;
 pub mod profile;
 mod requests;
 mod signalling;

@@ -9,6 +9,7 @@ mod contender;
 pub mod ideal;
 pub mod link;
 pub mod network;
+pub mod probe;
 pub mod provenance;
 pub mod scenario;
 pub mod stack;
