@@ -1,5 +1,6 @@
 //! One page load: quiche below, HTTP/3 in the middle, the playback above.
 
+use crate::event_loop::Endpoint;
 use crate::ordered_delivery::OrderedDelivery;
 use crate::playback::Playback;
 use crate::pushed::{Promised, PushCache, Verdict};
@@ -627,6 +628,28 @@ impl Client {
         self.requests.came(resource);
         self.playback.completed(resource, now_us);
         self.end_if_loaded();
+    }
+}
+
+impl Endpoint for Client {
+    fn receive(&mut self, datagram: &mut [u8], info: quiche::RecvInfo, now: Instant) {
+        Client::receive(self, datagram, info, now);
+    }
+
+    fn transmit(&mut self, out: &mut [u8]) -> Option<usize> {
+        Client::transmit(self, out)
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        Client::on_timeout(self, now);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        Client::next_timeout(self)
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.outcome().is_some()
     }
 }
 

@@ -11,6 +11,7 @@ pub mod ideal;
 pub mod link;
 mod metadata;
 pub mod network;
+pub mod probe;
 pub mod provenance;
 pub mod scenario;
 pub mod stack;

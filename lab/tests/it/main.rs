@@ -3,6 +3,7 @@
 mod bounds;
 mod engines;
 mod link;
+mod probe;
 mod push;
 mod scenario_schema;
 mod signals;
