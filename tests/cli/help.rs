@@ -2,7 +2,7 @@
 
 use crate::{stdout_of, utmost};
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "schemes",
     "order",
     "serve",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 10] = [
     "corpus stats",
     "corpus check",
     "corpus import",
+    "corpus generate",
 ];
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tests of the lab from outside, in one binary.
 
 mod bounds;
+mod corpus_pages;
 mod engines;
 mod link;
 mod probe;
