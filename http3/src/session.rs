@@ -10,9 +10,7 @@ use crate::stream::{Context, RequestStream};
 use crate::tree_frame::{Form, Reach, TreeFrame};
 use crate::unidirectional::{Purpose, UnidirectionalStreams, control_stream, opening};
 use crate::waiting::{MayBeOpened, WaitingSignals};
-use crate::{
-    Event, Extension, Header, Limits, Prioritized, PushId, Settings, Signal, StreamId,
-};
+use crate::{Event, Extension, Header, Limits, Prioritized, PushId, Settings, Signal, StreamId};
 use crate::{bucket_frame, priority_update};
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,7 +1,9 @@
 //! Our extensions: the tree of the drafts, the bucket byte, the announced scheme.
 
 use crate::peer::*;
-use http3::{Code, Error, Event, Extension, Limits, PushId, Role, Session, Settings, Signal, StreamId};
+use http3::{
+    Code, Error, Event, Extension, Limits, PushId, Role, Session, Settings, Signal, StreamId,
+};
 use proptest::prelude::*;
 use schedulers::{Element, Resource, Scheduler, find_scheme};
 
@@ -363,7 +365,8 @@ fn exclusive_insertions_that_overtake_their_requests_make_the_tree_of_their_fram
         exclusive(stream(4), Element::Root),
         exclusive(stream(12), stream(4)),
     ];
-    let chain_of_four = "root 100%\n  4 (16) 100%\n    12 (16) 0%\n      0 (16) 0%\n        8 (16) 0%";
+    let chain_of_four =
+        "root 100%\n  4 (16) 100%\n    12 (16) 0%\n      0 (16) 0%\n        8 (16) 0%";
     for early in [true, false] {
         assert_eq!(tree_after(&chain, early), format!("{chain_of_four}\n  orphans (16)\n"));
     }
@@ -503,9 +506,10 @@ fn tree_signal() -> impl Strategy<Value = Signal> {
             weight,
             exclusive,
         })
-        .prop_filter("an element is not below itself", |it| {
-            !matches!(it, Signal::Depend { element, parent, .. } if element == parent)
-        })
+        .prop_filter(
+            "an element is not below itself",
+            |it| !matches!(it, Signal::Depend { element, parent, .. } if element == parent),
+        )
 }
 
 proptest! {

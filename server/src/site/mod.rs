@@ -44,10 +44,17 @@ impl Request {
             method: text(b":method"),
             authority: text(b":authority"),
             path: text(b":path"),
-            priority: field(b"priority"),
+            priority: joined(headers, b"priority"),
             metadata: field(http3::METADATA_FIELD.as_bytes()),
         }
     }
+}
+
+/// The lines of a list field, joined (RFC 9110, 5.3).
+fn joined(headers: &[Header], name: &[u8]) -> Option<Vec<u8>> {
+    let lines: Vec<&[u8]> =
+        headers.iter().filter(|it| it.name() == name).map(NameValue::value).collect();
+    (!lines.is_empty()).then(|| lines.join(&b", "[..]))
 }
 
 /// A response.
