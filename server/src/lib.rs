@@ -9,8 +9,10 @@
 mod config;
 mod connection;
 pub mod event_loop;
+mod group;
 mod limits;
 mod options;
+mod order;
 mod pace;
 mod pushes;
 mod qlog_events;

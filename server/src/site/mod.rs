@@ -54,7 +54,7 @@ impl Request {
             method: text(b":method"),
             authority: text(b":authority"),
             path: text(b":path"),
-            priority: field(b"priority"),
+            priority: joined(headers, b"priority"),
             metadata: field(http3::METADATA_FIELD.as_bytes()),
             fields: regular(headers),
             pushed: false,
@@ -79,6 +79,13 @@ fn regular(headers: &[Header]) -> Vec<(String, String)> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let regular = headers.iter().filter(|it| !it.name().starts_with(b":"));
     regular.map(|it| (text(it.name()), text(it.value()))).collect()
+}
+
+/// The lines of a list field, joined (RFC 9110, 5.3).
+fn joined(headers: &[Header], name: &[u8]) -> Option<Vec<u8>> {
+    let lines: Vec<&[u8]> =
+        headers.iter().filter(|it| it.name() == name).map(NameValue::value).collect();
+    (!lines.is_empty()).then(|| lines.join(&b", "[..]))
 }
 
 /// A response.
