@@ -1,5 +1,7 @@
 //! `utmost corpus`: the pages there are, and new ones.
 
+mod record;
+
 use crate::failure::Failure;
 use crate::{output, values};
 use ::corpus::import::{self, Imported};
@@ -7,7 +9,7 @@ use ::corpus::{Page, PageError, bundled_names, stats};
 use clap::Subcommand;
 use std::path::PathBuf;
 
-/// List, check and import pages
+/// List, check, import and record pages
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  utmost corpus list\n  utmost corpus import recording.har -o page.json"
@@ -47,6 +49,7 @@ enum Command {
         #[arg(short, value_name = "PAGE")]
         output: PathBuf,
     },
+    Record(record::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -55,6 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Stats { pages, json } => show_stats(pages, *json),
         Command::Check { pages } => check(pages),
         Command::Import { file, output } => import_page(file, output),
+        Command::Record(arguments) => record::run(arguments),
     }
 }
 

@@ -168,7 +168,13 @@ fn name_of(path: &Path) -> String {
 
 impl Label {
     fn into_source(self, kind: SourceKind) -> (String, Source) {
-        let source = Source { kind, from: self.from, licence: self.licence, sha256: self.sha256 };
+        let source = Source {
+            kind,
+            from: self.from,
+            licence: self.licence,
+            sha256: self.sha256,
+            recording: None,
+        };
         (self.name, source)
     }
 }
