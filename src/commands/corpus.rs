@@ -1,6 +1,7 @@
 //! `utmost corpus`: the pages there are, and new ones.
 
 mod record;
+mod visit;
 
 use crate::failure::Failure;
 use crate::{output, values};
@@ -39,6 +40,21 @@ enum Command {
         /// Pages: bundled names, or files
         #[arg(required = true)]
         pages: Vec<String>,
+        /// Also load each page in Chromium from our server, and see whether it asks for what the page says
+        #[arg(long)]
+        browser: bool,
+        /// With real bodies, fetched from the page's package
+        #[arg(long, requires = "browser")]
+        real: bool,
+    },
+    /// Fetch the real bodies of a page from its package, to serve them with `serve --root`
+    #[command(after_help = "Example:\n  utmost corpus bodies agency-home --out site")]
+    Bodies {
+        /// A page: a bundled name, or a file
+        page: String,
+        /// Where to put them
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
     },
     /// Make a page from a HAR file, a DevTools network log, or a package-page recording
     #[command(after_help = "Example:\n  utmost corpus import recording.har.gz -o page.json")]
@@ -56,7 +72,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::List => show_stats(&[], false),
         Command::Stats { pages, json } => show_stats(pages, *json),
-        Command::Check { pages } => check(pages),
+        Command::Check { pages, browser: false, .. } => check(pages),
+        Command::Check { pages, browser: true, real } => visit::run(pages, *real),
+        Command::Bodies { page, out } => visit::bodies(page, out),
         Command::Import { file, output } => import_page(file, output),
         Command::Record(arguments) => record::run(arguments),
     }

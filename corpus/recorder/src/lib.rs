@@ -4,6 +4,7 @@
 //! is a [`Capture`]; what caused what is derived from all of them together ([`derive::derive`]), and judged by
 //! how well it predicts when each resource was discovered ([`derive::judge`]).
 
+pub mod bodies;
 pub mod browser;
 pub mod capture;
 pub mod derive;
@@ -14,6 +15,7 @@ pub mod recording;
 pub mod session;
 pub mod setting;
 pub mod site;
+pub mod visit;
 
 pub use capture::Capture;
 pub use error::RecordError;

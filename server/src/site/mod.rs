@@ -3,6 +3,7 @@
 mod body;
 mod directed;
 mod directory;
+mod markup;
 mod page;
 
 pub use body::Body;

@@ -1,9 +1,9 @@
 //! `utmost corpus record`: a real page, loaded in Chromium, as a page.
 
+use super::visit::failure;
 use crate::failure::Failure;
 use crate::output;
 use ::corpus::page::Spread;
-use recorder::RecordError;
 use recorder::recording::{self, Captures, Judged, Request};
 use recorder::setting::{SETTINGS_MAX, SETTINGS_MIN};
 use std::path::{Path, PathBuf};
@@ -141,8 +141,4 @@ fn read(file: &Path) -> Result<Captures, Failure> {
 fn write(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
     std::fs::write(file, bytes)
         .map_err(|error| Failure::BadInput(format!("{}: {error}", file.display())))
-}
-
-fn failure(error: RecordError) -> Failure {
-    if error.is_bad_input() { Failure::bad_input(error) } else { Failure::elsewhere(error) }
 }

@@ -14,6 +14,7 @@ use corpus::{PageResource, check};
 use replay::{Moments, replay};
 use std::sync::Arc;
 use table::Table;
+pub(crate) use table::without_numbers;
 
 /// What a page is called and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]

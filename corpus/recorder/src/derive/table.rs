@@ -52,7 +52,7 @@ pub(crate) fn keys(capture: &Capture) -> Vec<Key> {
 }
 
 /// A query's long numbers are times of day, there to get past caches.
-fn without_numbers(path: &str) -> String {
+pub(crate) fn without_numbers(path: &str) -> String {
     let Some((plain, query)) = path.split_once('?') else { return path.to_owned() };
     let mut kept = format!("{plain}?");
     let mut digits = String::new();
