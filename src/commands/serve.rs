@@ -91,7 +91,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut server =
         Server::new(address, &identity, what.site, options).map_err(Failure::elsewhere)?;
     if arguments.cert.is_none() {
-        eprintln!("no --cert: using a self-signed certificate for localhost, valid for 30 days");
+        let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
+        eprintln!(
+            "no --cert: using a self-signed certificate for localhost, valid for 30 days; Chromium \
+             takes it with --ignore-certificate-errors-spki-list={pin}"
+        );
     }
     output::line(&format!("listening on {address}"))?;
     match event_loop.run(&mut server).map_err(Failure::elsewhere)? {
@@ -126,7 +130,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
         ConfigSite::Page(page) => {
             let page = values::page(&page)?;
             graph = Some(page.graph());
-            (Arc::new(PageSite::new(page)), "bucket-html", SignalUse::Ignore)
+            (Arc::new(PageSite::for_browsers(page)), "bucket-html", SignalUse::Ignore)
         }
     };
     let name = scheme.as_deref().unwrap_or(default_scheme);

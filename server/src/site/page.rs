@@ -1,8 +1,10 @@
 //! A page of the corpus as a site: the right sizes at the right times, with synthetic bodies.
 
+use super::markup::{self, Encoding, Made};
 use super::{Body, Request, Response, Site};
 use corpus::{Page, PageResource};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Serves one page, under all the host names that the page knows.
@@ -10,10 +12,19 @@ pub struct PageSite {
     page: Page,
     by_host_and_path: BTreeMap<(String, String), usize>,
     by_path: BTreeMap<String, usize>,
+    /// Bodies by resource; empty: letters.
+    made: Vec<Made>,
 }
 
 impl PageSite {
-    /// A site of one page.
+    /// A site of one page whose bodies make a browser ask for what the page asks for, for the same
+    /// reasons: HTML, CSS and scripts with references.
+    pub fn for_browsers(page: Page) -> Self {
+        let made = (0..page.resources.len()).map(|id| markup::body(&page, id)).collect();
+        Self { made, ..Self::new(page) }
+    }
+
+    /// A site of one page for clients that know the page: bodies are letters.
     pub fn new(page: Page) -> Self {
         let mut by_host_and_path = BTreeMap::new();
         let mut by_path = BTreeMap::new();
@@ -22,7 +33,19 @@ impl PageSite {
             by_host_and_path.insert((host.to_owned(), resource.url.clone()), resource.id);
             by_path.insert(resource.url.clone(), resource.id);
         }
-        Self { page, by_host_and_path, by_path }
+        Self { page, by_host_and_path, by_path, made: Vec::new() }
+    }
+
+    /// The body of a resource, and whether it is compressed.
+    fn body(&self, resource: &PageResource) -> (Body, bool) {
+        let (seed, bytes) = (resource.id as u64, resource.bytes);
+        match self.made.get(resource.id) {
+            Some(Made::Text(text, encoding)) => {
+                (Body::Bytes(Arc::clone(text)), *encoding == Encoding::Gzip)
+            }
+            Some(Made::Begun(begin)) => (Body::Begun { begin, bytes, seed }, false),
+            Some(Made::Letters) | None => (Body::Synthetic { bytes, seed }, false),
+        }
     }
 
     /// Clients that reach the server by its address name no host of the page: then the path decides.
@@ -48,13 +71,15 @@ impl Site for PageSite {
         let Some(resource) = self.find(request) else { return Response::error(404) };
         let mut headers = vec![("content-type", resource.mime.clone())];
         headers.extend(resource.etag.clone().map(|it| ("etag", it)));
+        let (body, compressed) = self.body(resource);
+        headers.extend(compressed.then(|| ("content-encoding", "gzip".to_owned())));
         headers.extend(resource.vary.clone().map(|it| ("vary", it)));
         Response {
             status: resource.status,
             headers,
-            body: Body::Synthetic { bytes: resource.bytes, seed: resource.id as u64 },
+            ready: ready(resource, body.bytes()),
+            body,
             resource: resource.for_scheduler(),
-            ready: ready(resource),
             // Browsers do not know which image is the hero.
             directive: resource
                 .hero
@@ -64,11 +89,11 @@ impl Site for PageSite {
     }
 }
 
-fn ready(resource: &PageResource) -> Vec<(Duration, u64)> {
+fn ready(resource: &PageResource, body_bytes: u64) -> Vec<(Duration, u64)> {
     let after = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1000.0);
     let wait = after(resource.wait_ms);
     if resource.chunks.is_empty() {
-        return vec![(wait, resource.bytes)];
+        return vec![(wait, body_bytes)];
     }
     let mut bytes = 0;
     let mut steps = vec![(wait, 0)];
@@ -76,5 +101,7 @@ fn ready(resource: &PageResource) -> Vec<(Duration, u64)> {
         bytes += chunk.bytes;
         steps.push((wait.max(after(chunk.at_ms)), bytes));
     }
+    // The last piece has all there is: a text that had to be larger than the page says.
+    steps.extend(steps.last().map(|&(at, _)| (at, body_bytes)));
     steps
 }
