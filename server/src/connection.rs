@@ -5,7 +5,7 @@ use crate::send_loop::{Datagram, SendLoop};
 use crate::site::{Availability, Body, Request, Response, Site};
 use crate::{Options, SignalUse};
 use http3::{Event, Extension, Header, Priority, Role, Session, Settings, Signal, StreamId};
-use schedulers::Resource;
+use schedulers::{Resource, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,8 +21,8 @@ pub(crate) struct Connection {
     site: Arc<dyn Site>,
     signals: SignalUse,
     alt_svc_port: Option<u16>,
-    /// The scheme's name, announced to clients that take it.
-    scheme: String,
+    /// The scheme of pages that have none of their own; its name is announced to clients that take it.
+    scheme: Scheme,
     /// Request streams of which something is kept, here, in the session or in the send loop.
     requests: BTreeSet<StreamId>,
     /// Directives for responses under way.
@@ -53,7 +53,7 @@ impl Connection {
             site,
             signals: options.signals,
             alt_svc_port: options.alt_svc_port,
-            scheme: options.scheme.name.clone(),
+            scheme: options.scheme.clone(),
             requests: BTreeSet::new(),
             directives: BTreeMap::new(),
             since_forgotten: 0,
@@ -257,7 +257,7 @@ impl Connection {
         match event {
             Event::Headers { stream, headers, .. } => self.on_request(stream, &headers, now),
             Event::Settings(_) => {
-                self.control.extend(self.session.announce_scheme(&self.scheme));
+                self.control.extend(self.session.announce_scheme(&self.scheme.name));
                 self.write_control();
             }
             Event::Priority(signal) => {
@@ -297,8 +297,12 @@ impl Connection {
             fields.push(Header::new(b"priority", value.as_bytes()));
             self.directives.insert(stream, directive);
         }
-        if response.resource.main && self.session.in_use(Extension::SchemeAnnouncement) {
-            fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), self.scheme.as_bytes()));
+        if response.resource.main {
+            self.begin_page(response.scheme.take());
+            if self.session.in_use(Extension::SchemeAnnouncement) {
+                let name = self.sender.scheme().as_bytes();
+                fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
+            }
         }
         if request.method == "HEAD" {
             response.body = Body::Empty;
@@ -318,6 +322,15 @@ impl Connection {
         let availability = Availability::new(&response, now);
         self.sender.respond(&mut self.quic, stream, &resource, (head, response.body, availability));
         self.obey_header(stream, &request);
+    }
+
+    /// A page has a scheme of its own, or the server's. What is under way of the page before it stays in its
+    /// order, and the new page joins it.
+    fn begin_page(&mut self, scheme: Option<Scheme>) {
+        let scheme = scheme.unwrap_or_else(|| self.scheme.clone());
+        if self.sender.scheme() != scheme.name {
+            self.sender.adopt(&scheme);
+        }
     }
 
     /// What the scheduler is told of a resource: the site's knowledge, what the client says it is for, or both.

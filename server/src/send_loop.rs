@@ -19,7 +19,7 @@ use crate::send_queue::{Left, SendQueue};
 use crate::site::{Availability, Body};
 use crate::{Options, Pace};
 use http3::SendOrder;
-use schedulers::{Resource, Scheduler, Signal, StreamId};
+use schedulers::{Resource, Scheduler, Scheme, Signal, StreamId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -42,6 +42,7 @@ const ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// The sending half of a connection.
 pub(crate) struct SendLoop {
+    scheme: String,
     scheduler: Scheduler,
     queue: SendQueue,
     buffer: SendBuffer,
@@ -64,6 +65,7 @@ pub(crate) struct SendLoop {
 impl SendLoop {
     pub(crate) fn new(options: &Options) -> Self {
         Self {
+            scheme: options.scheme.name.clone(),
             scheduler: Scheduler::new(&options.scheme),
             queue: SendQueue::default(),
             buffer: SendBuffer::default(),
@@ -91,6 +93,19 @@ impl SendLoop {
         qlog_events::opened(quic, stream, resource);
         self.scheduler.open(stream, resource);
         self.queue.insert(stream, head, body, availability);
+    }
+
+    /// The name of the scheme in whose order it sends.
+    pub(crate) fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    /// Sends in the order of `scheme` from now on, unless responses are under way.
+    pub(crate) fn adopt(&mut self, scheme: &Scheme) {
+        if self.queue.is_empty() && self.buffer.bytes() == 0 {
+            self.scheduler = Scheduler::new(scheme);
+            self.scheme.clone_from(&scheme.name);
+        }
     }
 
     /// The client said something about order.

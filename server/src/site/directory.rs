@@ -85,6 +85,7 @@ impl Site for DirectorySite {
             resource,
             ready: Vec::new(),
             directive: None,
+            scheme: None,
         }
     }
 }

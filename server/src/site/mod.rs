@@ -4,11 +4,13 @@ mod body;
 mod directed;
 mod directory;
 mod page;
+mod routed;
 
 pub use body::Body;
 pub use directed::DirectedSite;
 pub use directory::{DirectorySite, OpenError};
 pub use page::PageSite;
+pub use routed::{Route, RoutedSite};
 
 use http3::{Header, NameValue};
 use std::time::{Duration, Instant};
@@ -50,6 +52,13 @@ impl Request {
     }
 }
 
+impl Request {
+    /// The host that was asked for, without the port.
+    pub fn host(&self) -> &str {
+        self.authority.rsplit_once(':').map_or(self.authority.as_str(), |(host, _)| host)
+    }
+}
+
 /// A response.
 #[derive(Debug)]
 pub struct Response {
@@ -66,6 +75,8 @@ pub struct Response {
     pub ready: Vec<(Duration, u64)>,
     /// What the site's operator says about its order; what it leaves open is the client's.
     pub directive: Option<http3::Priority>,
+    /// The scheme in which the page is to be sent whose document this is; none: the server's.
+    pub scheme: Option<schedulers::Scheme>,
 }
 
 impl Response {
@@ -78,6 +89,7 @@ impl Response {
             resource: schedulers::Resource::default(),
             ready: Vec::new(),
             directive: None,
+            scheme: None,
         }
     }
 }

@@ -1,39 +1,47 @@
-//! A page of the corpus as a site: the right sizes at the right times, with synthetic bodies.
+//! Pages of the corpus as a site: the right sizes at the right times, with synthetic bodies.
 
 use super::{Body, Request, Response, Site};
 use corpus::{Page, PageResource};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Serves one page, under all the host names that the page knows.
+/// Serves pages, under all the host names that they know.
 pub struct PageSite {
-    page: Page,
-    by_host_and_path: BTreeMap<(String, String), usize>,
-    by_path: BTreeMap<String, usize>,
+    pages: Vec<Page>,
+    by_host_and_path: BTreeMap<(String, String), Place>,
+    by_path: BTreeMap<String, Place>,
 }
+
+/// A page, and a resource of it.
+type Place = (usize, usize);
 
 impl PageSite {
     /// A site of one page.
     pub fn new(page: Page) -> Self {
-        let mut by_host_and_path = BTreeMap::new();
-        let mut by_path = BTreeMap::new();
-        for resource in page.resources.iter().rev() {
-            let host = page.origins.get(resource.origin).map_or("", |it| it.host.as_str());
-            by_host_and_path.insert((host.to_owned(), resource.url.clone()), resource.id);
-            by_path.insert(resource.url.clone(), resource.id);
-        }
-        Self { page, by_host_and_path, by_path }
+        Self::of(vec![page])
     }
 
-    /// Clients that reach the server by its address name no host of the page: then the path decides.
+    /// A site of several pages; what two of them have at the same place is the first's.
+    pub fn of(pages: Vec<Page>) -> Self {
+        let mut by_host_and_path = BTreeMap::new();
+        let mut by_path = BTreeMap::new();
+        for (page, known) in pages.iter().enumerate().rev() {
+            for resource in known.resources.iter().rev() {
+                let host = known.origins.get(resource.origin).map_or("", |it| it.host.as_str());
+                let place = (page, resource.id);
+                by_host_and_path.insert((host.to_owned(), resource.url.clone()), place);
+                by_path.insert(resource.url.clone(), place);
+            }
+        }
+        Self { pages, by_host_and_path, by_path }
+    }
+
+    /// Clients that reach the server by its address name no host of a page: then the path decides.
     fn find(&self, request: &Request) -> Option<&PageResource> {
-        let host =
-            request.authority.rsplit_once(':').map_or(request.authority.as_str(), |(host, _)| host);
-        let id = self
-            .by_host_and_path
-            .get(&(host.to_owned(), request.path.clone()))
-            .or_else(|| self.by_path.get(&request.path))?;
-        self.page.resources.get(*id)
+        let key = (request.host().to_owned(), request.path.clone());
+        let place = self.by_host_and_path.get(&key).or_else(|| self.by_path.get(&request.path));
+        let (page, id) = *place?;
+        self.pages.get(page)?.resources.get(id)
     }
 }
 
@@ -59,6 +67,7 @@ impl Site for PageSite {
             directive: resource
                 .hero
                 .then_some(http3::Priority { urgency: Some(1), incremental: None }),
+            scheme: None,
         }
     }
 }

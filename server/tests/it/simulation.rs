@@ -35,7 +35,15 @@ impl Site for Bodies {
         let resource =
             Resource { kind: Kind::of_mime(mime), body_bytes: Some(bytes), ..Resource::default() };
         let body = Body::Synthetic { bytes, seed: 1 };
-        Response { status: 200, headers: Vec::new(), body, resource, ready, directive: None }
+        Response {
+            status: 200,
+            headers: Vec::new(),
+            body,
+            resource,
+            ready,
+            directive: None,
+            scheme: None,
+        }
     }
 }
 
