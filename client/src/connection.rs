@@ -64,6 +64,8 @@ struct Receiving {
 pub struct Outcome {
     /// Every resource of the page was asked for and answered.
     pub completed: bool,
+    /// The scheme that the server said it sends in: for the page, or else for the connection.
+    pub announced: Option<String>,
     /// What went otherwise than the page says.
     pub problems: Vec<Problem>,
     /// The bodies by resource, if they were to be kept.
@@ -462,6 +464,7 @@ impl Client {
                 self.write(writings);
             }
             Event::PreferredScheme(name) => {
+                self.outcome.announced.get_or_insert_with(|| name.clone());
                 let writings = self.signalling.preferred(&name, &self.session);
                 self.write(writings);
             }
@@ -584,6 +587,7 @@ impl Client {
         if let Some(name) = field.and_then(|it| http3::parse_scheme_field(it.value())) {
             let writings = self.signalling.preferred(&name, &self.session);
             self.write(writings);
+            self.outcome.announced = Some(name);
         }
     }
 

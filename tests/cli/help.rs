@@ -8,6 +8,7 @@ const COMMANDS: [&str; 11] = [
     "serve",
     "play",
     "compare",
+    "merge",
     "corpus",
     "corpus list",
     "corpus stats",
