@@ -9,7 +9,7 @@ mod values;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use commands::{compare, corpus, link, merge, order, play, probe, schemes, serve};
+use commands::{compare, corpus, link, merge, order, play, probe, qlog, schemes, serve};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -38,6 +38,7 @@ enum Command {
     Link(link::Arguments),
     Corpus(corpus::Arguments),
     Probe(probe::Arguments),
+    Qlog(qlog::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -76,6 +77,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Link(arguments) => link::run(&arguments),
         Command::Corpus(arguments) => corpus::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
+        Command::Qlog(arguments) => qlog::run(&arguments),
     }
 }
 

@@ -427,7 +427,7 @@ impl Connection {
         (ahead, now): (Vec<u8>, Instant),
     ) {
         let resource = self.known_of(&response, request);
-        let fields = self.response_fields(stream, &response);
+        let fields = self.response_fields(stream, &mut response);
         if request.method == "HEAD" {
             response.body = Body::Empty;
             response.ready.clear();
@@ -447,7 +447,7 @@ impl Connection {
         self.sender.respond(&mut self.quic, stream, &resource, (head, response.body), when);
     }
 
-    fn response_fields(&mut self, stream: StreamId, response: &Response) -> Vec<Header> {
+    fn response_fields(&mut self, stream: StreamId, response: &mut Response) -> Vec<Header> {
         let mut fields = response_headers(response, self.alt_svc_port);
         if let Some(directive) = response.directive.filter(|_| self.signals == SignalUse::Override)
         {

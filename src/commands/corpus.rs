@@ -6,7 +6,7 @@ mod stats;
 mod visit;
 
 use crate::failure::Failure;
-use crate::{output, values};
+use crate::output;
 use ::corpus::import::{self, Imported};
 use ::corpus::{Page, PageError, bundled_names};
 use clap::Subcommand;

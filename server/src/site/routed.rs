@@ -77,13 +77,9 @@ mod tests {
             ("b.test", "/shop?x=1", Some("fifo")),
             ("b.test", "/shop/", None),
         ] {
-            let request = Request {
-                method: "GET".into(),
-                authority: authority.into(),
-                path: path.into(),
-                priority: None,
-                metadata: None,
-            };
+            let headers = [(":method", "GET"), (":authority", authority), (":path", path)]
+                .map(|(name, value)| http3::Header::new(name.as_bytes(), value.as_bytes()));
+            let request = Request::from_headers(&headers);
             let response = site.respond(&request);
             let name = response.scheme.map(|it| it.name);
             assert_eq!(name.as_deref(), expected, "{authority} {path}");
