@@ -2,7 +2,7 @@
 
 use crate::{stdout_of, utmost};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "schemes",
     "order",
     "serve",
