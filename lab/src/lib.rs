@@ -11,6 +11,7 @@ pub mod link;
 pub mod network;
 pub mod provenance;
 pub mod scenario;
+pub mod several;
 pub mod stack;
 pub mod study;
 pub mod wire;
