@@ -66,10 +66,15 @@ pub(crate) struct Arguments {
     qlog: Option<PathBuf>,
 }
 
+/// What clients that negotiate a scheme get where the operator chose none.
+const NEGOTIATED: &str = "bucket-html";
+
 /// What is served, with the defaults that go with it.
 struct Served {
     site: Arc<dyn Site>,
     scheme: Scheme,
+    /// The scheme for clients that negotiate one, where the operator chose none.
+    negotiated: Option<Scheme>,
     signals: SignalUse,
 }
 
@@ -129,6 +134,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
             (Arc::new(PageSite::new(page)), "bucket-html", SignalUse::Ignore)
         }
     };
+    let chosen = scheme.is_some();
     let name = scheme.as_deref().unwrap_or(default_scheme);
     let scheme = match graph {
         Some(graph) => find_page_scheme(name).map(|it| it.for_page(&graph)),
@@ -143,7 +149,8 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     };
     // Directives say nothing to a server that does not use them.
     let default_signals = if directed { SignalUse::Override } else { default_signals };
-    Ok(Served { site, scheme, signals: signals.unwrap_or(default_signals) })
+    let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
+    Ok(Served { site, scheme, negotiated, signals: signals.unwrap_or(default_signals) })
 }
 
 fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
@@ -151,6 +158,7 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         values::directory(folder, "--qlog")?;
     }
     let mut options = Options {
+        negotiated: served.negotiated.clone(),
         signals: served.signals,
         send_buffer_bytes: arguments.send_buffer,
         congestion_control: arguments.cc.into(),

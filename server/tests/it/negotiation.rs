@@ -91,6 +91,13 @@ fn what_nobody_signalled_goes_in_order_of_request_at_urgency_3() {
     assert_eq!(peer.order, [12, 4, 8, 16, 0]);
 }
 
+#[test]
+fn several_lines_of_a_priority_field_are_one_9218_5() {
+    let header = |value: &str| http3::Header::new(b"priority", value.as_bytes());
+    let request = server::site::Request::from_headers(&[header("u=1"), header("i")]);
+    assert_eq!(request.priority.as_deref(), Some(&b"u=1, i"[..]));
+}
+
 fn logged(folder: &Path, options: Options, settings: Settings) -> Vec<serde_json::Value> {
     let mut world = World::new(Options { qlog_dir: Some(folder.to_owned()), ..options });
     let mut peer = Peer::with_settings(&world, 1, settings);
