@@ -8,7 +8,7 @@ use crate::requests::Requests;
 use crate::signalling::{Signalling, Writing};
 use crate::{Options, Verify};
 use corpus::Page;
-use http3::{Event, Header, NameValue, PushId, Role, Session, StreamId};
+use http3::{Event, Header, NameValue, Prioritized, PushId, Role, Session, Signal, StreamId};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
@@ -319,7 +319,15 @@ impl Client {
     }
 
     fn write(&mut self, writings: Vec<Writing>) {
-        self.control.extend(writings.into_iter().map(|(stream, bytes)| (stream, bytes, false)));
+        for Writing { signal, stream, bytes } in writings {
+            if let Signal::Extensible { stream: request, urgency, incremental } = signal {
+                let field = http3::priority_field(urgency, incremental);
+                let prioritized = Prioritized::Request(request);
+                let log = self.quic.qlog_streamer();
+                http3::log::priority_update_created(log, stream, prioritized, &field, bytes.len());
+            }
+            self.control.push_back((stream, bytes, false));
+        }
         self.write_control();
     }
 

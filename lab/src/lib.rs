@@ -15,6 +15,7 @@ pub mod network;
 pub mod probe;
 pub mod provenance;
 pub mod scenario;
+pub mod several;
 pub mod stack;
 pub mod study;
 pub mod wire;

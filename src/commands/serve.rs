@@ -67,10 +67,15 @@ pub(crate) struct Arguments {
     qlog: Option<PathBuf>,
 }
 
+/// What clients that negotiate a scheme get where the operator chose none.
+const NEGOTIATED: &str = "bucket-html";
+
 /// What is served, with the defaults that go with it.
 struct Served {
     site: Arc<dyn Site>,
     scheme: Scheme,
+    /// The scheme for clients that negotiate one, where the operator chose none.
+    negotiated: Option<Scheme>,
     signals: SignalUse,
 }
 
@@ -124,6 +129,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
             (Arc::new(site), pages, "bucket-html", SignalUse::Ignore)
         }
     };
+    let chosen = config.scheme.is_some();
     let name = config.scheme.as_deref().unwrap_or(default_scheme);
     let scheme = match &pages[..] {
         [page] => find_page_scheme(name).map(|it| it.for_page(&page.graph())),
@@ -142,7 +148,8 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let site = if routes.is_empty() { site } else { Arc::new(RoutedSite::new(site, routes)) };
     // Directives say nothing to a server that does not use them.
     let default_signals = if directed { SignalUse::Override } else { default_signals };
-    Ok(Served { site, scheme, signals: config.signals.unwrap_or(default_signals) })
+    let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
+    Ok(Served { site, scheme, negotiated, signals: config.signals.unwrap_or(default_signals) })
 }
 
 /// What is to be served, from a file or from flags.
@@ -210,6 +217,7 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         values::directory(folder, "--qlog")?;
     }
     let mut options = Options {
+        negotiated: served.negotiated.clone(),
         signals: served.signals,
         send_buffer_bytes: arguments.send_buffer,
         congestion_control: arguments.cc.into(),
