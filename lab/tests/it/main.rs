@@ -6,5 +6,6 @@ mod link;
 mod scenario_schema;
 mod signals;
 mod stack;
+mod study;
 mod trace;
 mod vectors;
