@@ -9,7 +9,7 @@ mod values;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use commands::{compare, corpus, link, merge, order, play, schemes, serve};
+use commands::{compare, corpus, link, merge, order, play, probe, schemes, serve};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -37,6 +37,7 @@ enum Command {
     Merge(merge::Arguments),
     Link(link::Arguments),
     Corpus(corpus::Arguments),
+    Probe(probe::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -74,6 +75,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
         Command::Corpus(arguments) => corpus::run(&arguments),
+        Command::Probe(arguments) => probe::run(&arguments),
     }
 }
 

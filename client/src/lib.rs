@@ -9,7 +9,9 @@ pub mod event_loop;
 mod options;
 mod ordered_delivery;
 pub mod playback;
+pub mod probe;
 pub mod profile;
+mod pushed;
 mod requests;
 mod signalling;
 

@@ -4,6 +4,7 @@
 //! [`link`]s in virtual time, [`wire`] with the real programs over UDP sockets. All give a [`Load`], whose timeline is all that metrics are computed from. A [`study`] is every page
 //! under every scheme; [`scenario`] is pure scheduling without a page.
 
+pub mod adversary;
 pub mod bounds;
 mod contender;
 mod delivery_order;
@@ -11,6 +12,7 @@ pub mod ideal;
 pub mod link;
 mod metadata;
 pub mod network;
+pub mod probe;
 pub mod provenance;
 pub mod scenario;
 pub mod stack;

@@ -8,3 +8,4 @@ pub mod figures;
 pub mod reader;
 pub mod report;
 pub mod timeline;
+pub mod viewer;

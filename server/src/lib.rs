@@ -9,9 +9,12 @@
 mod config;
 mod connection;
 pub mod event_loop;
+mod group;
 mod limits;
 mod options;
+mod order;
 mod pace;
+mod pushes;
 mod qlog_events;
 mod router;
 mod send_buffer;

@@ -92,7 +92,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut server =
         Server::new(address, &identity, what.site, options).map_err(Failure::elsewhere)?;
     if arguments.cert.is_none() {
-        eprintln!("no --cert: using a self-signed certificate for localhost, valid for 30 days");
+        let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
+        eprintln!(
+            "no --cert: using a self-signed certificate for localhost, valid for 30 days; Chromium \
+             takes it with --ignore-certificate-errors-spki-list={pin}"
+        );
     }
     output::line(&format!("listening on {address}"))?;
     match event_loop.run(&mut server).map_err(Failure::elsewhere)? {
@@ -116,7 +120,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
         }
         ConfigSite::Pages(names) => {
             let pages = pages(&names)?;
-            let site = PageSite::of(pages.clone());
+            let site = PageSite::of(pages.clone()).for_browsers();
             (Arc::new(site), pages, "bucket-html", SignalUse::Ignore)
         }
     };

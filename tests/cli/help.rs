@@ -14,6 +14,7 @@ const COMMANDS: [&str; 11] = [
     "corpus stats",
     "corpus check",
     "corpus import",
+    "corpus generate",
 ];
 
 #[test]

@@ -1,8 +1,10 @@
 //! Pages of the corpus as a site: the right sizes at the right times, with synthetic bodies.
 
+use super::markup::{self, Encoding, Made};
 use super::{Body, Request, Response, Site};
 use corpus::{Page, PageResource};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Serves pages, under all the host names that they know.
@@ -10,13 +12,15 @@ pub struct PageSite {
     pages: Vec<Page>,
     by_host_and_path: BTreeMap<(String, String), Place>,
     by_path: BTreeMap<String, Place>,
+    /// Bodies by page and resource; empty: letters.
+    made: Vec<Vec<Made>>,
 }
 
 /// A page, and a resource of it.
 type Place = (usize, usize);
 
 impl PageSite {
-    /// A site of one page.
+    /// A site of one page for clients that know the page: bodies are letters.
     pub fn new(page: Page) -> Self {
         Self::of(vec![page])
     }
@@ -33,15 +37,37 @@ impl PageSite {
                 by_path.insert(resource.url.clone(), place);
             }
         }
-        Self { pages, by_host_and_path, by_path }
+        Self { pages, by_host_and_path, by_path, made: Vec::new() }
+    }
+
+    /// The same with bodies that make a browser ask for what the page asks for, for the same reasons: HTML,
+    /// CSS and scripts with references.
+    #[must_use]
+    pub fn for_browsers(self) -> Self {
+        let bodies =
+            |page: &Page| (0..page.resources.len()).map(|id| markup::body(page, id)).collect();
+        let made = self.pages.iter().map(bodies).collect();
+        Self { made, ..self }
+    }
+
+    /// The body of a resource, and whether it is compressed.
+    fn body(&self, (page, id): Place, resource: &PageResource) -> (Body, bool) {
+        let (seed, bytes) = (resource.id as u64, resource.bytes);
+        match self.made.get(page).and_then(|it| it.get(id)) {
+            Some(Made::Text(text, encoding)) => {
+                (Body::Bytes(Arc::clone(text)), *encoding == Encoding::Gzip)
+            }
+            Some(Made::Begun(begin)) => (Body::Begun { begin, bytes, seed }, false),
+            Some(Made::Letters) | None => (Body::Synthetic { bytes, seed }, false),
+        }
     }
 
     /// Clients that reach the server by its address name no host of a page: then the path decides.
-    fn find(&self, request: &Request) -> Option<&PageResource> {
+    fn find(&self, request: &Request) -> Option<(Place, &PageResource)> {
         let key = (request.host().to_owned(), request.path.clone());
         let place = self.by_host_and_path.get(&key).or_else(|| self.by_path.get(&request.path));
         let (page, id) = *place?;
-        self.pages.get(page)?.resources.get(id)
+        Some(((page, id), self.pages.get(page)?.resources.get(id)?))
     }
 }
 
@@ -53,30 +79,33 @@ impl Site for PageSite {
                 ..Response::error(405)
             };
         }
-        let Some(resource) = self.find(request) else { return Response::error(404) };
+        let Some((place, resource)) = self.find(request) else { return Response::error(404) };
         let mut headers = vec![("content-type", resource.mime.clone())];
         headers.extend(resource.etag.clone().map(|it| ("etag", it)));
+        let (body, compressed) = self.body(place, resource);
+        headers.extend(compressed.then(|| ("content-encoding", "gzip".to_owned())));
         headers.extend(resource.vary.clone().map(|it| ("vary", it)));
         Response {
             status: resource.status,
             headers,
-            body: Body::Synthetic { bytes: resource.bytes, seed: resource.id as u64 },
+            ready: ready(resource, body.bytes()),
+            body,
             resource: resource.for_scheduler(),
-            ready: ready(resource),
             // Browsers do not know which image is the hero.
             directive: resource
                 .hero
                 .then_some(http3::Priority { urgency: Some(1), incremental: None }),
+            ahead: super::Ahead::default(),
             scheme: None,
         }
     }
 }
 
-fn ready(resource: &PageResource) -> Vec<(Duration, u64)> {
+fn ready(resource: &PageResource, body_bytes: u64) -> Vec<(Duration, u64)> {
     let after = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1000.0);
     let wait = after(resource.wait_ms);
     if resource.chunks.is_empty() {
-        return vec![(wait, resource.bytes)];
+        return vec![(wait, body_bytes)];
     }
     let mut bytes = 0;
     let mut steps = vec![(wait, 0)];
@@ -84,5 +113,7 @@ fn ready(resource: &PageResource) -> Vec<(Duration, u64)> {
         bytes += chunk.bytes;
         steps.push((wait.max(after(chunk.at_ms)), bytes));
     }
+    // The last piece has all there is: a text that had to be larger than the page says.
+    steps.extend(steps.last().map(|&(at, _)| (at, body_bytes)));
     steps
 }

@@ -2,7 +2,7 @@
 
 use http3::{Event, Header, Role, Session, Settings, StreamId};
 use schedulers::{Kind, Resource, find_scheme};
-use server::site::{Body, Request, Response, Site};
+use server::site::{Ahead, Body, Request, Response, Site};
 use server::{Identity, Limits, Options, Server};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -42,6 +42,7 @@ impl Site for Bodies {
             resource,
             ready,
             directive: None,
+            ahead: Ahead::default(),
             scheme: None,
         }
     }
