@@ -167,7 +167,7 @@ fn a_site_owner_imports_a_page_finds_its_scheme_and_serves_it() {
     assert!(shown.contains("policy: "), "{shown}");
     let found: toml_of::Policy = toml_of::read(&policy);
     assert_eq!(found.default, "rr");
-    let (_, best) = found.routes.iter().find(|it| it.0 == "shop.example/sale").expect("a route");
+    let (_, best) = found.routes.iter().find(|it| it.0 == "host-0.test/").expect("a route");
     assert_ne!(best, "rr");
 
     let server = Serving::start(&["--config", &policy]);
