@@ -1,7 +1,7 @@
 //! What refers to what: the document's text, and the late discoveries behind it.
 
 use super::Shape;
-use super::draw::Draw;
+use super::draw::{Draw, whole};
 use crate::import::derive::typical_exec_ms;
 use crate::page::{Event, PageKind, PageResource, Script, Trigger};
 
@@ -41,7 +41,7 @@ fn levels(resources: &[PageResource], shape: &Shape, draw: &mut Draw) -> Vec<usi
     let mut levels = vec![1; resources.len()];
     levels[0] = 0;
     let others = resources.len() - 1;
-    let late = (others as f64 * shape.late_share).round() as usize;
+    let late = whole(others as f64 * shape.late_share);
     // One stylesheet stays in the text, to refer to the rest.
     let stylesheet = resources.iter().position(|it| it.kind == PageKind::Css);
     let mut chosen: Vec<usize> =
@@ -105,7 +105,7 @@ fn place_in_text(placed: &mut [(usize, PageResource)], draw: &mut Draw) {
         it.trigger = Trigger {
             on: Event::Bytes,
             of: 0,
-            byte: Some((byte.max(1.0) as u64).min(decoded)),
+            byte: Some((whole(byte) as u64).clamp(1, decoded)),
             needs: Vec::new(),
             delay_ms: 0.0,
         };
