@@ -304,7 +304,7 @@ fn tree_signals_about_more_requests_to_come_than_the_limit_are_dropped() {
     let mut server = Session::new(Role::Server, offering(&TREES), limits);
     server.receive(CLIENT_CONTROL, &client.opening()[0].1, false).unwrap();
     server.poll();
-    let mut heard = |server: &mut Session, id| {
+    let heard = |server: &mut Session, id| {
         say(&client, server, below(stream(id), Element::Root, 7)).unwrap()
     };
     assert_eq!(heard(&mut server, 4), "4 below root 7");
@@ -336,7 +336,9 @@ fn tree_after(signals: &[Signal], early: bool) -> String {
         let (control, bytes) = client.signal(signal).unwrap();
         server.receive(control, &bytes, false).unwrap();
     }
-    signals.iter().for_each(|signal| ask(&mut server, signal));
+    for signal in signals {
+        ask(&mut server, signal);
+    }
     while let Some(event) = server.poll() {
         match event {
             Event::Headers { stream, .. } => {
