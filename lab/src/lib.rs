@@ -14,6 +14,7 @@ mod metadata;
 pub mod network;
 pub mod probe;
 pub mod provenance;
+pub mod reproduce;
 pub mod scenario;
 pub mod several;
 pub mod stack;
