@@ -9,7 +9,7 @@ mod values;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use commands::{compare, corpus, link, order, play, probe, schemes, serve};
+use commands::{compare, corpus, link, order, play, probe, qlog, schemes, serve};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -36,6 +36,7 @@ enum Command {
     Compare(compare::Arguments),
     Link(link::Arguments),
     Corpus(corpus::Arguments),
+    Qlog(qlog::Arguments),
     Probe(probe::Arguments),
 }
 
@@ -73,6 +74,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
         Command::Corpus(arguments) => corpus::run(&arguments),
+        Command::Qlog(arguments) => qlog::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
     }
 }

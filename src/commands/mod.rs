@@ -6,5 +6,6 @@ pub(crate) mod link;
 pub(crate) mod order;
 pub(crate) mod play;
 pub(crate) mod probe;
+pub(crate) mod qlog;
 pub(crate) mod schemes;
 pub(crate) mod serve;
