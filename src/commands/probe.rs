@@ -7,8 +7,8 @@ use ::client::event_loop::PlayError;
 use ::client::probe::Patience;
 use ::client::{ConnectError, Verify};
 use lab::probe::{
-    BODY_BYTES_MIN, Choice, Effort, Finding, Interval, ProbeError, Run, Target, Verdict, choose, judge,
-    reading, run_all,
+    BODY_BYTES_MIN, Choice, Effort, Finding, Interval, ProbeError, Run, Target, Verdict, choose,
+    judge, reading, run_all,
 };
 use serde_json::json;
 use std::path::PathBuf;
@@ -23,10 +23,8 @@ const FORMAT: &str = "utmost-probe/1";
 /// the client reads slowly with a small window, so that the server must choose. Exit code 0: it prioritizes; 1: it
 /// does not, or only weakly; 3: it cannot be reached, or the runs do not tell.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  utmost probe https://www.example.com/\n  \
-utmost probe https://localhost:4433/ --insecure --path /big.jpg --repeats 10 --json"
-)]
+#[command(after_help = "Examples:\n  utmost probe https://www.example.com/\n  \
+utmost probe https://localhost:4433/ --insecure --path /big.jpg --repeats 10 --json")]
 pub(crate) struct Arguments {
     /// The server: https://HOST[:PORT]/PATH. Without --path the largest of the page and what it links to is used
     url: String,
@@ -106,7 +104,9 @@ fn failure(error: ProbeError) -> Failure {
 
 fn target(arguments: &Arguments, url: &Url) -> Result<Target, Failure> {
     if let Some(wrong) = arguments.paths.iter().find(|path| !is_path(path)) {
-        return Err(Failure::BadInput(format!("--path {wrong}: begins with /, ASCII, without spaces")));
+        return Err(Failure::BadInput(format!(
+            "--path {wrong}: begins with /, ASCII, without spaces"
+        )));
     }
     let address = match arguments.server {
         Some(address) => address,
@@ -160,7 +160,12 @@ fn show(
     }
     output::line(&format!(
         "{} at {}, {} of {} bytes, {} others under way, round trip {rtt_ms:.2} ms, window {} bytes",
-        arguments.url, target.address, choice.path, choice.body_bytes, effort.others, reading.window_bytes
+        arguments.url,
+        target.address,
+        choice.path,
+        choice.body_bytes,
+        effort.others,
+        reading.window_bytes
     ))?;
     let row = |name: &str, urgencies: &str, interval: Interval| {
         let range = format!("{:.2} to {:.2}", interval.low, interval.high);
@@ -192,7 +197,8 @@ struct Url {
 
 impl Url {
     fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no URL of an HTTP/3 server: use https://HOST[:PORT]/PATH");
+        let wrong =
+            || format!("`{text}` is no URL of an HTTP/3 server: use https://HOST[:PORT]/PATH");
         let rest = text.strip_prefix("https://").ok_or_else(wrong)?;
         let rest = rest.split('#').next().unwrap_or_default();
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -231,7 +237,9 @@ mod tests {
         assert_eq!(url("https://a.test:4433/x?y=1#z"), parts("a.test:4433", "/x?y=1"));
         assert_eq!(url("https://[::1]:4433?q"), parts("[::1]:4433", "/?q"));
         assert_eq!(url("https://[::1]/"), parts("[::1]:443", "/"));
-        for wrong in ["http://a.test/", "a.test", "https://", "https://a:b/", "https://u@a/", "https://a/ b"] {
+        for wrong in
+            ["http://a.test/", "a.test", "https://", "https://a:b/", "https://u@a/", "https://a/ b"]
+        {
             assert_eq!(url(wrong), None, "{wrong}");
         }
     }

@@ -218,7 +218,8 @@ impl Fetch {
                 let bytes = self.session.headers_frame_bytes(stream);
                 http3::log::headers_parsed(self.quic.qlog_streamer(), stream, &headers, bytes);
                 let status = headers.iter().find(|it| it.name() == b":status");
-                let status = status.and_then(|it| std::str::from_utf8(it.value()).ok()?.parse().ok());
+                let status =
+                    status.and_then(|it| std::str::from_utf8(it.value()).ok()?.parse().ok());
                 if let Some(answer) = self.answer(stream) {
                     answer.status = status.unwrap_or_default();
                 }
@@ -335,7 +336,12 @@ impl Pace {
 
     fn new(reading: Reading) -> Self {
         let most_bytes = reading.window_bytes as f64;
-        Self { bytes_per_ms: reading.bytes_per_ms, most_bytes, room_bytes: 0.0, refilled: Duration::ZERO }
+        Self {
+            bytes_per_ms: reading.bytes_per_ms,
+            most_bytes,
+            room_bytes: 0.0,
+            refilled: Duration::ZERO,
+        }
     }
 
     fn refill(&mut self, since_start: Duration) {

@@ -24,7 +24,8 @@ pub struct Choice {
 pub fn choose(target: &Target, path: &str, may_follow: bool) -> Result<Choice, ProbeError> {
     let (answer, rtt) = fetch_one(target, path)?;
     expect_success(target, path, &answer)?;
-    let links = if may_follow { links(&String::from_utf8_lossy(&answer.body), path) } else { Vec::new() };
+    let links =
+        if may_follow { links(&String::from_utf8_lossy(&answer.body), path) } else { Vec::new() };
     let mut best = Choice { path: path.to_owned(), body_bytes: answer.body_bytes, rtt };
     if links.is_empty() {
         return Ok(best);
@@ -75,7 +76,11 @@ fn quoted(text: &str) -> Option<&str> {
 fn resolved(value: &str, base: &str) -> Option<String> {
     let value = value.split('#').next().unwrap_or_default().trim();
     let is_elsewhere = value.starts_with("//") || value.split(['/', '?']).next()?.contains(':');
-    if value.is_empty() || is_elsewhere || !value.is_ascii() || value.contains([' ', '\r', '\n', '&']) {
+    if value.is_empty()
+        || is_elsewhere
+        || !value.is_ascii()
+        || value.contains([' ', '\r', '\n', '&'])
+    {
         return None;
     }
     if value.starts_with('/') {

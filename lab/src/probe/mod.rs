@@ -182,7 +182,8 @@ fn measure(kind: Kind, timeline: &Timeline, late: u64, body_bytes: u64) -> Optio
     let requested_us = timeline.transfers[place].requested_us;
     let complete_us = timeline.deliveries()[place].complete_us?;
     let late_bytes = timeline.transfers[place].stream_bytes?;
-    let is_other = |stream: u64| stream != late && timeline.transfers.iter().any(|it| it.stream == stream);
+    let is_other =
+        |stream: u64| stream != late && timeline.transfers.iter().any(|it| it.stream == stream);
     let (mut before, mut between) = (0_u64, 0_u64);
     for frame in timeline.frames.iter().filter(|it| is_other(it.stream)) {
         if frame.time_us <= requested_us {
@@ -259,7 +260,11 @@ mod tests {
         };
         let frame = |time_us, stream, offset| StreamFrame { time_us, stream, offset, bytes: 100 };
         let timeline = Timeline {
-            transfers: vec![transfer(0, 0, Some(300)), transfer(4, 0, None), transfer(8, 15, Some(200))],
+            transfers: vec![
+                transfer(0, 0, Some(300)),
+                transfer(4, 0, None),
+                transfer(8, 15, Some(200)),
+            ],
             frames: vec![
                 frame(10, 0, 0),
                 frame(20, 0, 100),

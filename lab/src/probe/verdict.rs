@@ -137,7 +137,11 @@ mod tests {
             .flat_map(|&(kind, first)| [0.0, 0.02, -0.02].map(|noise| (kind, first + noise)))
             .map(|(kind, first)| Run {
                 kind,
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "small"
+                )]
                 others_bytes: ((first.max(0.02)) * 1000.0) as u64,
                 left_bytes: 7500,
                 late_bytes: 1000,

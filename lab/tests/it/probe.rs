@@ -22,7 +22,8 @@ const PAGE: &str = r#"{
 
 /// What the probe finds out about a server of ours.
 fn finding(scheme: &str, signals: SignalUse) -> Finding {
-    let mut event_loop = EventLoop::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("a socket");
+    let mut event_loop =
+        EventLoop::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("a socket");
     let address = event_loop.local_addr().expect("an address");
     let stop = event_loop.stopper();
     let site = Arc::new(PageSite::new(Page::parse(PAGE, "PAGE").expect("a valid page")));
