@@ -50,7 +50,8 @@ fn recording(count: u64) -> Recording {
             losses.push(time_us);
             stream.retransmitted_bytes += FRAME_BYTES;
         }
-        let released_bytes = if mark.is_some() { FRAME_BYTES * random.below(40) } else { FRAME_BYTES };
+        let released_bytes =
+            if mark.is_some() { FRAME_BYTES * random.below(40) } else { FRAME_BYTES };
         frames.push(Frame {
             time_us,
             stream: place.min(STREAMS - 1),
@@ -83,7 +84,11 @@ fn recording(count: u64) -> Recording {
         duration_us: time_us,
         facts: vec!["made up".to_owned(), format!("{count} STREAM frames")],
         series: vec![
-            Series { name: "congestion window", unit: Unit::Bytes, points: points(90_000, 120_000) },
+            Series {
+                name: "congestion window",
+                unit: Unit::Bytes,
+                points: points(90_000, 120_000),
+            },
             Series { name: "bytes in flight", unit: Unit::Bytes, points: points(20_000, 90_000) },
             Series { name: "smoothed RTT", unit: Unit::Us, points: points(20_000, 24_000) },
         ],
@@ -117,10 +122,7 @@ fn stream(place: usize) -> Stream {
         retransmitted_bytes: 0,
         duplicate_bytes: 0,
         reordered_bytes: 0,
-        look: Look {
-            colour: OKABE_ITO[place % 8].to_owned(),
-            pattern: patterns[place / 8 % 3],
-        },
+        look: Look { colour: OKABE_ITO[place % 8].to_owned(), pattern: patterns[place / 8 % 3] },
     }
 }
 
@@ -129,7 +131,8 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 }

@@ -9,6 +9,7 @@ mod legend;
 pub mod palette;
 pub mod png;
 pub mod ribbon;
+pub mod still;
 mod svg;
 pub mod table;
 pub mod tree;

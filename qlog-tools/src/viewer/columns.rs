@@ -67,7 +67,8 @@ mod tests {
 
     #[test]
     fn base64_is_that_of_rfc_4648() {
-        let texts: Vec<String> = ["", "f", "fo", "foo", "foobar"].map(|it| base64(it.as_bytes())).into();
+        let texts: Vec<String> =
+            ["", "f", "fo", "foo", "foobar"].map(|it| base64(it.as_bytes())).into();
         assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYmFy"]);
     }
 
