@@ -9,7 +9,7 @@ mod values;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use commands::{compare, corpus, link, order, play, probe, qlog, schemes, serve};
+use commands::{compare, corpus, link, order, play, probe, qlog, schemes, serve, view};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -37,6 +37,7 @@ enum Command {
     Link(link::Arguments),
     Corpus(corpus::Arguments),
     Qlog(qlog::Arguments),
+    View(view::Arguments),
     Probe(probe::Arguments),
 }
 
@@ -75,6 +76,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Link(arguments) => link::run(&arguments),
         Command::Corpus(arguments) => corpus::run(&arguments),
         Command::Qlog(arguments) => qlog::run(&arguments),
+        Command::View(arguments) => view::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
     }
 }

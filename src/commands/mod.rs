@@ -9,3 +9,4 @@ pub(crate) mod probe;
 pub(crate) mod qlog;
 pub(crate) mod schemes;
 pub(crate) mod serve;
+pub(crate) mod view;

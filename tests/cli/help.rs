@@ -2,7 +2,7 @@
 
 use crate::{stdout_of, utmost};
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 14] = [
     "schemes",
     "order",
     "serve",
@@ -13,6 +13,10 @@ const COMMANDS: [&str; 10] = [
     "corpus stats",
     "corpus check",
     "corpus import",
+    "qlog report",
+    "qlog lint",
+    "view",
+    "probe",
 ];
 
 #[test]
