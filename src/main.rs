@@ -9,7 +9,7 @@ mod values;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use commands::{compare, corpus, link, merge, order, play, probe, schemes, serve};
+use commands::{compare, corpus, link, merge, order, play, probe, qlog, reproduce, schemes, serve};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -36,8 +36,10 @@ enum Command {
     Compare(Box<compare::Arguments>),
     Merge(merge::Arguments),
     Link(link::Arguments),
+    Reproduce(reproduce::Arguments),
     Corpus(corpus::Arguments),
     Probe(probe::Arguments),
+    Qlog(qlog::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -74,8 +76,10 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
+        Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Corpus(arguments) => corpus::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
+        Command::Qlog(arguments) => qlog::run(&arguments),
     }
 }
 

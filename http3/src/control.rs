@@ -6,7 +6,7 @@ use crate::frame::{FrameKind, FrameReader, Piece, Treatment, only_varint};
 use crate::priority::{Priority, parse_update};
 use crate::scheme_name::parse_announcement;
 use crate::tree_frame::{Form, TreeFrame};
-use crate::{Extension, Limits, Role, Settings, StreamId, bucket_frame};
+use crate::{Extension, Limits, PushId, Role, Settings, StreamId, bucket_frame};
 use std::collections::BTreeSet;
 
 /// Bytes of the longest varint: no frame of one ID is longer.
@@ -41,13 +41,15 @@ pub(crate) enum Message {
     CancelPush(u64),
     PreferredScheme(String),
     Said(Said),
+    /// What a `PRIORITY_UPDATE` says, and its field value as it came.
+    Update(Said, String),
 }
 
 /// A priority signal, whether or not what it is about can exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Said {
     Priority(StreamId, Priority),
-    PushPriority(u64, Priority),
+    PushPriority(PushId, Priority),
     Tree(TreeFrame),
     Bucket(StreamId, u8),
 }
@@ -120,12 +122,12 @@ impl Control {
             FrameKind::MaxPushId => self.take_max_push_id(only_varint(payload)?).map(|()| None),
             FrameKind::CancelPush => Ok(Some(Message::CancelPush(only_varint(payload)?))),
             FrameKind::PriorityUpdateRequest => {
-                let (id, priority) = parse_update(payload)?;
-                Ok(Some(Message::Said(Said::Priority(request(id)?, priority))))
+                let (id, priority, field) = parse_update(payload)?;
+                Ok(Some(Message::Update(Said::Priority(request(id)?, priority), field)))
             }
             FrameKind::PriorityUpdatePush => {
-                let (id, priority) = parse_update(payload)?;
-                Ok(Some(Message::Said(Said::PushPriority(id, priority))))
+                let (id, priority, field) = parse_update(payload)?;
+                Ok(Some(Message::Update(Said::PushPriority(PushId(id), priority), field)))
             }
             FrameKind::Extension(extension) => take_extension(extension, payload).map(Some),
             _ => Ok(None),

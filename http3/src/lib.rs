@@ -53,7 +53,7 @@ mod unidirectional;
 mod waiting;
 
 pub use error::{Code, Error};
-pub use event::{Event, PushId};
+pub use event::{Event, Prioritized, PushId};
 pub use extensions::Extension;
 pub use frame::data_frame_header;
 pub use limits::Limits;

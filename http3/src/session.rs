@@ -11,7 +11,7 @@ use crate::stream::{Context, RequestStream};
 use crate::tree_frame::{Form, Reach, TreeFrame};
 use crate::unidirectional::{Purpose, UnidirectionalStreams, control_stream, opening, take_varint};
 use crate::waiting::{MayBeOpened, WaitingSignals};
-use crate::{Event, Extension, Header, Limits, PushId, Settings, Signal, StreamId};
+use crate::{Event, Extension, Header, Limits, Prioritized, PushId, Settings, Signal, StreamId};
 use crate::{bucket_frame, priority_update};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -118,6 +118,7 @@ impl Session {
     pub fn forget(&mut self, stream: StreamId) {
         self.requests.remove(&stream);
         self.signals.take(stream);
+        self.signals.forget_node(stream);
     }
 
     /// A whole HEADERS frame, for a request, a response or trailers. Names become lowercase. An error means
@@ -274,6 +275,7 @@ impl Session {
         self.saw_request(stream);
         let field_section_bytes = self.field_section_bytes();
         let mut overtaking = self.signals.take(stream);
+        let node_named = self.signals.is_node_named(stream);
         let reach = self.reach();
         let mut context = Context {
             limits: &self.limits,
@@ -283,11 +285,15 @@ impl Session {
             reach,
             pushes: &mut self.pushes,
             overtaking: &mut overtaking,
+            node_named,
         };
         let role = self.role;
         let request =
             self.requests.entry(stream).or_insert_with(|| RequestStream::new(stream, role));
         let outcome = request.receive(bytes, fin, &mut context);
+        if !request.awaits_header() {
+            self.signals.forget_node(stream);
+        }
         if let Some(event) = overtaking.filter(|_| request.awaits_header()) {
             self.signals.put_back(stream, event);
         }
@@ -297,6 +303,7 @@ impl Session {
     fn reset_request(&mut self, stream: StreamId, code: u64) {
         self.saw_request(stream);
         self.signals.take(stream);
+        self.signals.forget_node(stream);
         let role = self.role;
         let request =
             self.requests.entry(stream).or_insert_with(|| RequestStream::new(stream, role));
@@ -326,7 +333,7 @@ impl Session {
     ) -> Result<(), Error> {
         let limit = self.limits.unidirectional_streams;
         match self.unidirectional.purpose(self.role, stream, &mut bytes, limit)? {
-            Purpose::Control => self.receive_control(bytes)?,
+            Purpose::Control => self.receive_control(stream, bytes)?,
             Purpose::QpackEncoder => check_encoder_stream(bytes)?,
             Purpose::QpackDecoder(decoder) => decoder.receive(bytes)?,
             Purpose::PushUnsaid(start) => {
@@ -371,7 +378,7 @@ impl Session {
         Ok(())
     }
 
-    fn receive_control(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+    fn receive_control(&mut self, control: StreamId, mut bytes: &[u8]) -> Result<(), Error> {
         while let Some(message) = self.control.next(&mut bytes, &self.limits)? {
             match message {
                 Message::Settings(settings) => self.events.push_back(Event::Settings(settings)),
@@ -381,9 +388,22 @@ impl Session {
                     self.events.push_back(Event::PreferredScheme(name));
                 }
                 Message::Said(said) => self.take_signal(said)?,
+                Message::Update(said, field) => self.take_update(control, said, field)?,
             }
         }
         Ok(())
+    }
+
+    fn take_update(&mut self, control: StreamId, said: Said, field: String) -> Result<(), Error> {
+        let prioritized = match said {
+            Said::Priority(stream, _) => Some(Prioritized::Request(stream)),
+            Said::PushPriority(push, _) => Some(Prioritized::Push(push)),
+            Said::Tree(_) | Said::Bucket(..) => None,
+        };
+        let update =
+            prioritized.map(|prioritized| Event::PriorityUpdate { control, prioritized, field });
+        self.events.extend(update);
+        self.take_signal(said)
     }
 
     fn take_signal(&mut self, said: Said) -> Result<(), Error> {
@@ -402,15 +422,15 @@ impl Session {
         }
     }
 
-    fn place_push(&mut self, push: u64, priority: Priority) -> Result<(), Error> {
-        if push >= self.reach().pushes {
+    fn place_push(&mut self, push: PushId, priority: Priority) -> Result<(), Error> {
+        if push.0 >= self.reach().pushes {
             return Err(Error::connection(
                 Code::Id,
                 "PRIORITY_UPDATE of a push that was never promised (RFC 9218, 7.2)",
             ));
         }
         self.events.push_back(Event::PushPriority {
-            push: PushId(push),
+            push,
             urgency: priority.urgency_or_default(),
             incremental: priority.incremental_or_default(),
         });
@@ -418,7 +438,7 @@ impl Session {
     }
 
     /// The rules for a server (RFC 9218, 7.2), for every kind of signal: what can never be opened is an error,
-    /// what is not opened yet waits, what is closed is ignored.
+    /// what is not opened yet waits (of the tree: is named), what is closed is ignored.
     fn place(&mut self, signal: Signal) -> Result<(), Error> {
         let event = Event::Priority(signal);
         let Some(stream) = signal.stream() else {
@@ -428,12 +448,10 @@ impl Session {
         let may_be_opened = self.signals.may_be_opened(stream, self.limits.concurrent_requests);
         match self.requests.get(&stream) {
             Some(request) if request.header_seen() => self.events.push_back(event),
-            Some(request) if request.awaits_header() => {
-                self.signals.keep(stream, event, &self.limits);
-            }
+            Some(request) if request.awaits_header() => self.place_early(stream, signal),
             Some(_) => {}
             None => match may_be_opened {
-                MayBeOpened::Yes => self.signals.keep(stream, event, &self.limits),
+                MayBeOpened::Yes => self.place_early(stream, signal),
                 MayBeOpened::NoMore => {}
                 MayBeOpened::Never => {
                     return Err(Error::connection(
@@ -444,6 +462,16 @@ impl Session {
             },
         }
         Ok(())
+    }
+
+    /// A signal that overtakes its request.
+    fn place_early(&mut self, stream: StreamId, signal: Signal) {
+        let event = Event::Priority(signal);
+        if !matches!(signal, Signal::Depend { .. }) {
+            self.signals.keep(stream, event, &self.limits);
+        } else if self.signals.name_node(stream, &self.limits) {
+            self.events.push_back(event);
+        }
     }
 
     /// What a client may name in a signal.

@@ -22,6 +22,8 @@ pub(crate) struct Context<'a> {
     pub(crate) pushes: &'a mut Pushes,
     /// A priority signal that overtook this request: follows its `Headers` event.
     pub(crate) overtaking: &'a mut Option<Event>,
+    /// A frame of the tree was about this request before it came.
+    pub(crate) node_named: bool,
 }
 
 /// The receiving half of a request stream.
@@ -247,7 +249,7 @@ impl Incoming {
         let Some(form) = Form::of(extension) else { return Ok(()) };
         let frame = TreeFrame::parse(form, payload)?;
         let signal = frame.on_request(self.stream, context.reach)?;
-        if context.overtaking.is_none() {
+        if context.overtaking.is_none() && !context.node_named {
             *context.overtaking = signal.map(Event::Priority);
         }
         Ok(())

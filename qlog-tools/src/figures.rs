@@ -3,8 +3,10 @@
 //! `track` and `paper`). [`png`] turns them into pictures.
 
 pub mod axis;
+pub mod beside;
 pub mod blocks;
 pub mod byte_index_curve;
+pub mod delivery_stacks;
 pub mod heat_map;
 pub mod interleaving;
 mod legend;

@@ -1,13 +1,15 @@
 //! One connection: quiche below, HTTP/3 in the middle, the site above, and the send loop beside them.
 
+use crate::group::Member;
 use crate::limits::{Budget, CONTROL_BYTES};
+use crate::order::Order;
 use crate::pushes::{Pushed, Pushes};
 use crate::send_loop::{Datagram, SendLoop};
 use crate::send_queue::Head;
 use crate::site::{Availability, Body, Request, Response, Site};
 use crate::{Options, SignalUse};
 use http3::{Event, Extension, Header, Priority, Role, Session, Settings, Signal, StreamId};
-use schedulers::Resource;
+use schedulers::{Resource, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,14 +19,17 @@ pub(crate) struct Connection {
     quic: quiche::Connection,
     session: Session,
     opened: bool,
+    order_settled: bool,
     /// Bytes for our own unidirectional streams that the transport had no room for.
     control: Vec<(StreamId, Vec<u8>)>,
     sender: SendLoop,
     site: Arc<dyn Site>,
     signals: SignalUse,
     alt_svc_port: Option<u16>,
-    /// The scheme's name, announced to clients that take it.
-    scheme: String,
+    /// The scheme of pages that have none of their own; its name is announced to clients that take it.
+    scheme: Scheme,
+    /// The scheme for clients that negotiate.
+    negotiated: Option<Scheme>,
     /// Request streams of which something is kept, here, in the session or in the send loop.
     requests: BTreeSet<StreamId>,
     /// Directives for responses under way.
@@ -42,6 +47,9 @@ pub(crate) struct Connection {
     control_bytes: u64,
 }
 
+/// What a client must be able to say to negotiate, where the server uses signals.
+const BUCKET: Extension = Extension::BucketJanuary2019;
+
 /// What was put ahead of a response.
 struct SentAhead {
     frames: Vec<u8>,
@@ -58,12 +66,14 @@ impl Connection {
             quic,
             session: Session::new(Role::Server, settings(options), http3_limits(options)),
             opened: false,
+            order_settled: false,
             control: Vec::new(),
             sender: SendLoop::new(options),
             site,
             signals: options.signals,
             alt_svc_port: options.alt_svc_port,
-            scheme: options.scheme.name.clone(),
+            scheme: options.scheme.clone(),
+            negotiated: options.negotiated.clone(),
             requests: BTreeSet::new(),
             directives: BTreeMap::new(),
             pushes: Pushes::default(),
@@ -103,12 +113,46 @@ impl Connection {
             self.spend_budget(now);
         }
         self.sender.received(&mut self.quic);
+        if self.is_closing() {
+            self.rest();
+        }
+    }
+
+    /// In a group: others go first from now on.
+    pub(crate) fn rest(&self) {
+        self.sender.rest();
+    }
+
+    /// The group of connections that the client wants this one to be in, and what orders them; once, when its
+    /// settings have come. [`Self::settle_order`] is to follow.
+    pub(crate) fn wanted_group(&self) -> Option<(u64, &Scheme)> {
+        let group = self.session.peer_settings()?.connection_group?;
+        Some((group, &self.scheme)).filter(|_| !self.order_settled)
+    }
+
+    /// The client's settings have come, and with them all that decides who orders the streams: the member of a
+    /// group, or who did it so far.
+    pub(crate) fn settle_order(&mut self, member: Option<Member>) {
+        if self.session.peer_settings().is_none()
+            || std::mem::replace(&mut self.order_settled, true)
+        {
+            return;
+        }
+        if let Some(member) = member {
+            self.sender.reorder(&mut self.quic, &self.scheme, Order::Shared(member));
+        }
+        self.sender.settle_order();
+    }
+
+    /// In a group: the connection whose turn it is, as the router numbers it.
+    pub(crate) fn turn(&self) -> Option<u64> {
+        self.sender.turn()
     }
 
     /// A timer of the transport has fired.
     pub(crate) fn timer_fired(&mut self) {
         self.quic.on_timeout();
-        self.sender.timer_fired();
+        self.sender.timer_fired(&mut self.quic);
     }
 
     /// The next datagram, if one may go now.
@@ -268,8 +312,13 @@ impl Connection {
         match event {
             Event::Headers { stream, headers, .. } => self.on_request(stream, &headers, now),
             Event::Settings(_) => {
-                self.control.extend(self.session.announce_scheme(&self.scheme));
+                self.negotiate();
+                self.control.extend(self.session.announce_scheme(&self.scheme.name));
                 self.write_control();
+            }
+            Event::PriorityUpdate { control, prioritized, field } => {
+                let log = self.quic.qlog_streamer();
+                http3::log::priority_update_parsed(log, control, prioritized, &field);
             }
             Event::Priority(signal) => {
                 self.nuisances += 1;
@@ -300,6 +349,17 @@ impl Connection {
                 self.sender.drop_response(&mut self.quic, stream);
             }
             _ => {}
+        }
+    }
+
+    /// A client that negotiates gets the scheme that is meant for such clients, also for what it has asked for
+    /// already.
+    fn negotiate(&mut self) {
+        let can_say = !self.signals.uses_signals() || self.session.in_use(BUCKET);
+        let negotiates = self.session.in_use(Extension::SchemeAnnouncement) && can_say;
+        if let Some(scheme) = self.negotiated.take().filter(|_| negotiates) {
+            self.sender.reorder(&mut self.quic, &scheme, Order::alone(&scheme));
+            self.scheme = scheme;
         }
     }
 
@@ -367,7 +427,7 @@ impl Connection {
         (ahead, now): (Vec<u8>, Instant),
     ) {
         let resource = self.known_of(&response, request);
-        let fields = self.response_fields(stream, &response);
+        let fields = self.response_fields(stream, &mut response);
         if request.method == "HEAD" {
             response.body = Body::Empty;
             response.ready.clear();
@@ -387,7 +447,7 @@ impl Connection {
         self.sender.respond(&mut self.quic, stream, &resource, (head, response.body), when);
     }
 
-    fn response_fields(&mut self, stream: StreamId, response: &Response) -> Vec<Header> {
+    fn response_fields(&mut self, stream: StreamId, response: &mut Response) -> Vec<Header> {
         let mut fields = response_headers(response, self.alt_svc_port);
         if let Some(directive) = response.directive.filter(|_| self.signals == SignalUse::Override)
         {
@@ -395,10 +455,23 @@ impl Connection {
             fields.push(Header::new(b"priority", value.as_bytes()));
             self.directives.insert(stream, directive);
         }
-        if response.resource.main && self.session.in_use(Extension::SchemeAnnouncement) {
-            fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), self.scheme.as_bytes()));
+        if response.resource.main {
+            self.begin_page(response.scheme.take());
+            if self.session.in_use(Extension::SchemeAnnouncement) {
+                let name = self.sender.scheme().as_bytes();
+                fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
+            }
         }
         fields
+    }
+
+    /// A page has a scheme of its own, or the server's. What is under way of the page before it stays in its
+    /// order, and the new page joins it.
+    fn begin_page(&mut self, scheme: Option<Scheme>) {
+        let scheme = scheme.unwrap_or_else(|| self.scheme.clone());
+        if self.sender.scheme() != scheme.name {
+            self.sender.adopt(&mut self.quic, &scheme);
+        }
     }
 
     /// What the scheduler is told of a resource: the site's knowledge, what the client says it is for, or both.
@@ -462,6 +535,7 @@ impl Connection {
             if over {
                 pushes.forget(*stream);
                 session.forget(*stream);
+                sender.forget(*stream);
                 directives.remove(stream);
             }
             !over

@@ -87,6 +87,11 @@ impl SendQueue {
         self.responses.contains_key(&stream)
     }
 
+    /// The streams of all responses that are here.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = StreamId> + '_ {
+        self.responses.keys().copied()
+    }
+
     /// How many responses there are.
     pub(crate) fn len(&self) -> usize {
         self.responses.len()

@@ -144,10 +144,10 @@ fn settings(plan: &Plan) -> Vec<Setting<'_>> {
         for &send_buffer_bytes in &plan.send_buffers_bytes {
             let mut suffix = String::new();
             if plan.networks.len() > 1 {
-                suffix += &format!(", network {}", network.name);
+                suffix = format!(", network {}", network.name);
             }
             if plan.send_buffers_bytes.len() > 1 {
-                suffix += &format!(", send buffer {send_buffer_bytes} bytes");
+                suffix = format!("{suffix}, send buffer {send_buffer_bytes} bytes");
             }
             settings.push(Setting { network: &network.name, send_buffer_bytes, suffix });
         }
