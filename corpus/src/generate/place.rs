@@ -9,21 +9,20 @@ use crate::page::{Event, PageKind, PageResource, Script, Trigger};
 const HEAD_SHARE: f64 = 0.1;
 /// The resources with levels, causes and roles, causes before what they cause.
 pub(super) fn discoveries(
-    resources: Vec<PageResource>,
+    resources: &[PageResource],
     shape: &Shape,
     draw: &mut Draw,
 ) -> Vec<PageResource> {
-    let levels = levels(&resources, shape, draw);
+    let levels = levels(resources, shape, draw);
     let mut order: Vec<usize> = (0..resources.len()).collect();
     let in_text = |id: usize| (levels[id], text_order(&resources[id], id, draw_key(shape, id)));
     order.sort_by_key(|&id| in_text(id));
     let mut placed: Vec<(usize, PageResource)> =
         order.iter().map(|&id| (levels[id], resources[id].clone())).collect();
-    for id in 0..placed.len() {
-        placed[id].1.id = id;
-        let kind = placed[id].1.kind;
-        placed[id].1.url = super::url(id, kind);
-        placed[id].1.exec_ms = typical_exec_ms(&placed[id].1);
+    for (id, (_, it)) in placed.iter_mut().enumerate() {
+        it.id = id;
+        it.url = super::url(id, it.kind);
+        it.exec_ms = typical_exec_ms(it);
     }
     place_in_text(&mut placed, draw);
     for id in 0..placed.len() {
