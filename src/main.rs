@@ -9,7 +9,7 @@ mod values;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use commands::{compare, corpus, link, order, play, schemes, serve};
+use commands::{compare, corpus, link, merge, order, play, probe, qlog, schemes, serve};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -33,9 +33,12 @@ enum Command {
     Order(order::Arguments),
     Serve(serve::Arguments),
     Play(play::Arguments),
-    Compare(compare::Arguments),
+    Compare(Box<compare::Arguments>),
+    Merge(merge::Arguments),
     Link(link::Arguments),
     Corpus(corpus::Arguments),
+    Probe(probe::Arguments),
+    Qlog(qlog::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -70,8 +73,11 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Play(arguments) => play::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Merge(arguments) => merge::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
         Command::Corpus(arguments) => corpus::run(&arguments),
+        Command::Probe(arguments) => probe::run(&arguments),
+        Command::Qlog(arguments) => qlog::run(&arguments),
     }
 }
 

@@ -38,6 +38,7 @@ struct Rules {
 pub(crate) enum Message {
     Settings(Settings),
     GoAway(u64),
+    CancelPush(u64),
     PreferredScheme(String),
     Said(Said),
     /// What a `PRIORITY_UPDATE` says, and its field value as it came.
@@ -81,6 +82,11 @@ impl Control {
         &self.rules.in_use
     }
 
+    /// The ID of the peer's last GOAWAY.
+    pub(crate) fn goaway_id(&self) -> Option<u64> {
+        self.goaway_id
+    }
+
     /// The push IDs that the client allows (to a server): those below.
     pub(crate) fn push_ids_end(&self) -> u64 {
         self.max_push_id.map_or(0, |id| id + 1)
@@ -114,13 +120,7 @@ impl Control {
             }
             FrameKind::GoAway => self.take_goaway(only_varint(payload)?).map(Some),
             FrameKind::MaxPushId => self.take_max_push_id(only_varint(payload)?).map(|()| None),
-            FrameKind::CancelPush => {
-                only_varint(payload)?;
-                Err(Error::connection(
-                    Code::Id,
-                    "CANCEL_PUSH of a push that was never promised (RFC 9114, 7.2.3)",
-                ))
-            }
+            FrameKind::CancelPush => Ok(Some(Message::CancelPush(only_varint(payload)?))),
             FrameKind::PriorityUpdateRequest => {
                 let (id, priority, field) = parse_update(payload)?;
                 Ok(Some(Message::Update(Said::Priority(request(id)?, priority), field)))

@@ -81,6 +81,29 @@ pub enum Event {
         /// Whether the response is useful in parts.
         incremental: bool,
     },
+    /// The server promises to answer a request that we have not made (client only). What may follow on the push's
+    /// own stream can come before this. The request is well-formed; whether it is safe, cacheable and for a host that
+    /// the server speaks for is the client's to check (RFC 9114, 4.6).
+    PushPromise {
+        /// The request stream on which it was promised; a push may be promised on several.
+        stream: StreamId,
+        /// The push.
+        push: PushId,
+        /// The request.
+        headers: Vec<Header>,
+    },
+    /// The stream of a push opens (client only): its `Headers`, `Data` and so on follow under this stream's ID.
+    PushStream {
+        /// The stream.
+        stream: StreamId,
+        /// The push.
+        push: PushId,
+    },
+    /// The peer wants no more of a push (a client), or will not send it (a server).
+    PushCancelled {
+        /// The push.
+        push: PushId,
+    },
     /// The scheme that the server prefers for this connection, which we need not know (client only, at most
     /// once). Of a page it says so in [`crate::SCHEME_FIELD`].
     PreferredScheme(String),

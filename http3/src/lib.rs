@@ -41,8 +41,10 @@ mod limits;
 pub mod log;
 mod metadata;
 mod priority;
+mod pushes;
 mod qpack;
 mod scheme_name;
+mod send_order;
 mod session;
 mod settings;
 mod stream;
@@ -62,5 +64,6 @@ pub use priority::{
 pub use quiche::h3::{Header, NameValue};
 pub use schedulers::{Signal, StreamId};
 pub use scheme_name::{SCHEME_FIELD, parse_scheme_field};
+pub use send_order::SendOrder;
 pub use session::{Role, Session};
 pub use settings::Settings;

@@ -1,7 +1,7 @@
 //! The HTTP/3 events of a connection's qlog (`http3:frame_created`, `http3:frame_parsed`): quiche logs
 //! those of its own HTTP/3 layer only.
 
-use crate::{Header, NameValue, Prioritized, StreamId};
+use crate::{Header, NameValue, Prioritized, PushId, StreamId};
 use qlog::events::EventData;
 use qlog::events::http3::{FrameCreated, FrameParsed, Http3Frame, HttpHeader};
 use qlog::streamer::QlogStreamer;
@@ -32,6 +32,37 @@ pub fn headers_parsed(
         EventData::Http3FrameParsed(FrameParsed {
             stream_id: stream.0,
             length: frame_bytes,
+            frame,
+            raw: None,
+        })
+    });
+}
+
+/// We made a `PUSH_PROMISE` frame of `frame_bytes` for `push` on the stream of its request.
+pub fn promise_created(
+    streamer: Option<&mut QlogStreamer>,
+    (stream, PushId(push)): (StreamId, PushId),
+    headers: &[Header],
+    frame_bytes: usize,
+) {
+    log(streamer, || {
+        let frame = Http3Frame::PushPromise { push_id: push, headers: logged(headers), raw: None };
+        let length = Some(frame_bytes as u64);
+        EventData::Http3FrameCreated(FrameCreated { stream_id: stream.0, length, frame, raw: None })
+    });
+}
+
+/// The peer's `PUSH_PROMISE` frame was read.
+pub fn promise_parsed(
+    streamer: Option<&mut QlogStreamer>,
+    (stream, PushId(push)): (StreamId, PushId),
+    headers: &[Header],
+) {
+    log(streamer, || {
+        let frame = Http3Frame::PushPromise { push_id: push, headers: logged(headers), raw: None };
+        EventData::Http3FrameParsed(FrameParsed {
+            stream_id: stream.0,
+            length: None,
             frame,
             raw: None,
         })

@@ -1,6 +1,7 @@
 //! What a server is told when it starts.
 
 use crate::{Limits, Pace};
+use http3::SendOrder;
 use schedulers::Scheme;
 use std::path::PathBuf;
 
@@ -29,6 +30,8 @@ pub struct Options {
     pub pace: Option<Pace>,
     /// Largest UDP payload sent, in bytes.
     pub udp_payload_bytes: usize,
+    /// Where to note in which order the bytes of responses first go to the transport, of one connection.
+    pub send_order: Option<SendOrder>,
     /// Where to write one qlog a connection.
     pub qlog_dir: Option<PathBuf>,
     /// The port to announce by `alt-svc`, without which Chromium sends few requests at a time.
@@ -50,6 +53,7 @@ impl Options {
             retransmit_in_order: false,
             pace: None,
             udp_payload_bytes: 1350,
+            send_order: None,
             qlog_dir: None,
             alt_svc_port: None,
             limits: Limits::default(),

@@ -16,17 +16,21 @@ use crate::order::Order;
 use crate::pace::Ticks;
 use crate::qlog_events;
 use crate::send_buffer::SendBuffer;
-use crate::send_queue::{Left, SendQueue};
+use crate::send_queue::{Head, Left, SendQueue};
 use crate::site::{Availability, Body};
 use crate::{Options, Pace};
+use gated::Gated;
+use http3::SendOrder;
+use push::Gate;
 use reorder::Told;
 use repairs::Repairs;
-use schedulers::{Resource, Signal, StreamId};
+use schedulers::{Resource, Scheme, Signal, StreamId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use window::{Staged, Window};
 
+mod gated;
 mod reorder;
 mod repairs;
 mod window;
@@ -50,11 +54,14 @@ pub(crate) struct SendLoop {
     /// What the scheduler was told, until it is settled which one it is.
     history: Option<Vec<Told>>,
     repairs: Repairs,
+    scheme: String,
     queue: SendQueue,
     buffer: SendBuffer,
     buffer_limit_bytes: u64,
+    send_order: Option<SendOrder>,
     /// Streams that flow control holds back.
     held: BTreeSet<StreamId>,
+    gated: Gated,
     window: Window,
     pace: Option<(Pace, Ticks)>,
     /// A timer of the transport has fired: its probes may ignore the window.
@@ -73,10 +80,13 @@ impl SendLoop {
             order: Order::alone(&options.scheme),
             history: Some(Vec::new()),
             repairs: Repairs::new(options.retransmit_in_order),
+            scheme: options.scheme.name.clone(),
             queue: SendQueue::default(),
             buffer: SendBuffer::default(),
             buffer_limit_bytes: options.send_buffer_bytes,
+            send_order: options.send_order.clone(),
             held: BTreeSet::new(),
+            gated: Gated::default(),
             window: Window::default(),
             pace: options.pace.map(|pace| (pace, Ticks::new(pace.interval))),
             timer_fired: false,
@@ -93,14 +103,23 @@ impl SendLoop {
         quic: &mut quiche::Connection,
         stream: StreamId,
         resource: &Resource,
-        (head, body, availability): (Vec<u8>, Body, Availability),
+        (head, body): (Head, Body),
+        when: (Availability, Instant),
     ) {
         qlog_events::opened(quic, stream, resource);
         self.order.open(stream, resource);
         if let Some(history) = &mut self.history {
             history.push(Told::Opened(stream, *resource));
         }
-        self.queue.insert(stream, head, body, availability);
+        self.queue.insert(stream, head, body, when);
+    }
+
+    /// The response on `stream` is a push that belongs to the response on `main`.
+    pub(crate) fn gate(&mut self, stream: StreamId, main: StreamId, gate: Gate) {
+        if let Gate::EagerFifo(bytes) = gate {
+            self.buffer_limit_bytes = self.buffer_limit_bytes.max(bytes);
+        }
+        self.gated.insert(stream, main, gate);
     }
 
     /// In a group: the connection whose turn it is, as the router numbers it.
@@ -116,6 +135,19 @@ impl SendLoop {
     /// The stream is over on both sides.
     pub(crate) fn forget(&mut self, stream: StreamId) {
         self.repairs.forget(stream);
+    }
+
+    /// The name of the scheme in whose order it sends.
+    pub(crate) fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    /// Sends in the order of `scheme` from now on, unless responses are under way or others share the order.
+    pub(crate) fn adopt(&mut self, quic: &mut quiche::Connection, scheme: &Scheme) {
+        let alone = matches!(self.order, Order::Alone(_));
+        if alone && self.queue.is_empty() && self.buffer.bytes() == 0 {
+            self.reorder(quic, scheme, Order::alone(scheme));
+        }
     }
 
     /// The client said something about order.
@@ -163,7 +195,7 @@ impl SendLoop {
                 Ok(0) => {
                     self.held.insert(stream);
                 }
-                Ok(_) => self.set_ready(quic, stream, self.queue.pending(stream) > 0),
+                Ok(_) => self.set_ready_if_open(quic, stream),
                 Err(_) => self.drop_response(quic, stream),
             }
         }
@@ -199,8 +231,9 @@ impl SendLoop {
         out: &mut [u8],
     ) -> Result<Option<Datagram>, quiche::Error> {
         for stream in self.queue.release(now) {
-            self.set_ready(quic, stream, !self.held.contains(&stream));
+            self.set_ready_if_open(quic, stream);
         }
+        self.update_gates(quic);
         let size = quic.max_send_udp_payload_size().min(out.len());
         let out = &mut out[..size];
         if !quic.is_established() {
@@ -395,6 +428,9 @@ impl SendLoop {
                 debug_assert_eq!(taken as u64, bytes, "the credit was asked for before");
                 self.buffer.pop(stream, taken as u64);
                 self.queue.offered(stream, taken as u64);
+                if let Some(order) = &self.send_order {
+                    order.sent(stream, taken as u64);
+                }
                 true
             }
             Err(_) => false,
@@ -473,6 +509,25 @@ impl SendLoop {
         quic.send(out)
     }
 
+    /// Opens and closes the gates of pushes.
+    fn update_gates(&mut self, quic: &mut quiche::Connection) {
+        if self.gated.is_empty() {
+            return;
+        }
+        for stream in self.gated.update(&self.queue, window::in_flight_bytes(quic)) {
+            self.set_ready_if_open(quic, stream);
+        }
+    }
+
+    /// Ready if there is something to send that neither flow control nor a gate holds back.
+    fn set_ready_if_open(&mut self, quic: &mut quiche::Connection, stream: StreamId) {
+        if !self.queue.contains(stream) {
+            return;
+        }
+        let held = self.held.contains(&stream) || self.gated.holds(stream);
+        self.set_ready(quic, stream, !held && self.queue.pending(stream) > 0);
+    }
+
     fn set_ready(&mut self, quic: &mut quiche::Connection, stream: StreamId, ready: bool) {
         qlog_events::ready(quic, stream, ready);
         self.order.set_ready(stream, ready);
@@ -480,6 +535,7 @@ impl SendLoop {
 
     fn close(&mut self, quic: &mut quiche::Connection, stream: StreamId) {
         qlog_events::closed(quic, stream);
+        self.gated.remove(stream);
         self.order.close(stream);
         if let Some(history) = &mut self.history {
             history.retain(|told| told.stream() != Some(stream));

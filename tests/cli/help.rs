@@ -2,17 +2,19 @@
 
 use crate::{stdout_of, utmost};
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 12] = [
     "schemes",
     "order",
     "serve",
     "play",
     "compare",
+    "merge",
     "corpus",
     "corpus list",
     "corpus stats",
     "corpus check",
     "corpus import",
+    "corpus generate",
 ];
 
 #[test]

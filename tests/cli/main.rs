@@ -6,6 +6,7 @@ mod documents;
 mod help;
 mod orders;
 mod serving;
+mod studies;
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,7 @@
 //! Our extensions: the tree of the drafts, the bucket byte, the announced scheme.
 
 use crate::peer::*;
-use http3::{
-    Code, Error, Event, Extension, Limits, PushId, Role, Session, Settings, Signal, StreamId,
-};
+use http3::{Code, Error, Event, Extension, Limits, Role, Session, Settings, Signal, StreamId};
 use proptest::prelude::*;
 use schedulers::{Element, Resource, Scheduler, find_scheme};
 
@@ -464,7 +462,7 @@ const REQUEST_NODE: Element = Element::Stream(REQUEST);
 fn a_tree_signal_about_a_push_is_checked_and_not_reported() {
     let mut server = server(&TREES);
     server.receive(CLIENT_CONTROL, &frame(MAX_PUSH_ID, &[3]), false).unwrap();
-    server.promised(PushId(0));
+    server.promise(&fields(PROMISED)).unwrap();
     on_control(&mut server, Extension::TreeDraft22, &[0x70, 0, 15]).unwrap();
     assert_eq!(events(&mut server), "");
     let outcome = on_control(&mut server, Extension::TreeDraft22, &[0x70, 1, 15]);

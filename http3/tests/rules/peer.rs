@@ -71,6 +71,9 @@ pub(crate) fn headers(text: &str) -> Vec<u8> {
     fresh(Role::Client).encode_headers(&fields(text)).unwrap()
 }
 
+/// A request that a server may promise.
+pub(crate) const PROMISED: &str = ":method=GET :scheme=https :authority=a.example :path=/a.css";
+
 /// A HEADERS frame of a GET, with more fields.
 pub(crate) fn get(more: &str) -> Vec<u8> {
     headers(&format!(":method=GET :scheme=https :authority=a.example :path=/ {more}"))
@@ -99,6 +102,9 @@ fn line(event: Event) -> Option<String> {
         Event::PushPriority { push, urgency, incremental } => {
             format!("push {} u={urgency} i={incremental}", push.0)
         }
+        Event::PushPromise { stream, push, .. } => format!("promise {} of {}", stream.0, push.0),
+        Event::PushStream { stream, push } => format!("stream {} of {}", stream.0, push.0),
+        Event::PushCancelled { push } => format!("cancelled {}", push.0),
         Event::PreferredScheme(name) => format!("scheme {name}"),
     })
 }

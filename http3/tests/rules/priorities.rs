@@ -23,8 +23,8 @@
 
 use crate::peer::*;
 use http3::{
-    Code, Error, Event, Limits, Prioritized, Priority, PushId, Role, Session, Signal, StreamId,
-    merge, parse_priority, priority_field, priority_update,
+    Code, Error, Event, Limits, Prioritized, Priority, Role, Session, Signal, StreamId, merge,
+    parse_priority, priority_field, priority_update,
 };
 
 /// What a server says to an update of `stream`.
@@ -197,7 +197,9 @@ fn an_update_on_another_stream_than_the_control_stream_is_unexpected_9218_7_2() 
 fn pushing(promises: u64) -> Session {
     let mut session = ready(Role::Server);
     session.receive(CLIENT_CONTROL, &frame(MAX_PUSH_ID, &[1]), false).unwrap();
-    (0..promises).for_each(|push| session.promised(PushId(push)));
+    for _ in 0..promises {
+        session.promise(&fields(PROMISED)).unwrap();
+    }
     session
 }
 
@@ -220,7 +222,7 @@ fn an_update_of_a_push_not_promised_or_beyond_max_push_id_is_an_id_error_9218_7_
     assert_connection_error(update_push(&mut pushing(1), 1, b"u=1"), Code::Id);
     assert_connection_error(update_push(&mut pushing(3), 2, b"u=1"), Code::Id);
     let mut unasked = ready(Role::Server);
-    unasked.promised(PushId(0));
+    assert_eq!(unasked.promise(&fields(PROMISED)), Ok(None));
     assert_connection_error(update_push(&mut unasked, 0, b"u=1"), Code::Id);
 }
 

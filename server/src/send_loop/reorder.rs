@@ -26,8 +26,9 @@ impl SendLoop {
     pub(crate) fn reorder(&mut self, quic: &mut quiche::Connection, scheme: &Scheme, order: Order) {
         qlog_events::scheme(quic, &scheme.name, matches!(order, Order::Shared(_)));
         self.order = order;
-        let history = self.history.get_or_insert_default();
-        for told in history.iter() {
+        self.scheme.clone_from(&scheme.name);
+        let history = self.history.take();
+        for told in history.iter().flatten() {
             match told {
                 Told::Opened(stream, resource) => {
                     qlog_events::opened(quic, *stream, resource);
@@ -39,7 +40,9 @@ impl SendLoop {
                 }
             }
         }
-        let is_ready = |it: &StreamId| self.queue.pending(*it) > 0 && !self.held.contains(it);
+        self.history = history;
+        let is_held = |it: &StreamId| self.held.contains(it) || self.gated.holds(*it);
+        let is_ready = |it: &StreamId| self.queue.pending(*it) > 0 && !is_held(it);
         let ready: Vec<StreamId> = self.queue.streams().filter(is_ready).collect();
         for stream in ready {
             self.set_ready(quic, stream, true);
