@@ -254,11 +254,10 @@ fn element(it: &PageResource) -> Option<String> {
         Event::CssApplied => Some(format!("<i class=\"u{id}\">a</i>")),
         Event::StyleApplied => Some(format!("<style>{}</style><i class=\"u{id}\">a</i>", rule(it))),
         Event::Dcl => waits("DOMContentLoaded"),
-        Event::Load => waits("load"),
         // Scripts ask for their own, stylesheets import their own.
         Event::Exec | Event::Timer | Event::CssImport => None,
         Event::Complete if it.trigger.of == 0 => waits("DOMContentLoaded"),
-        Event::Complete | Event::Bytes | Event::Nav => waits("load"),
+        Event::Load | Event::Complete | Event::Bytes | Event::Nav => waits("load"),
     }
 }
 
