@@ -138,8 +138,9 @@ impl Search<'_> {
                 it if Some(it) == current => 1.0,
                 _ => 4.0,
             };
-            candidates.push(Candidate::new(Event::Exec, script, handicap_ms));
-            candidates.push(Candidate::new(Event::Timer, script, handicap_ms + 0.5));
+            // What comes later than the script's end comes after it, even if both fit as well.
+            candidates.push(Candidate::new(Event::Exec, script, handicap_ms + 0.5));
+            candidates.push(Candidate::new(Event::Timer, script, handicap_ms));
         }
         for cause in self.earlier(id, |it| !it.is_executed() && it.id != 0) {
             let alike = reference(&self.fetches[cause], self.first).is_none();
