@@ -327,9 +327,8 @@ fn a_name_is_a_bundled_page_and_a_path_is_a_file() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/small.json");
     assert_eq!(page(path).unwrap().name, "small");
     let unknown = page("davies").unwrap_err().to_string();
-    assert!(unknown.starts_with(
-        "no bundled page is named \"davies\"; there are: agency-index, davies-meenan"
-    ));
+    assert!(unknown.starts_with("no bundled page is named \"davies\"; there are: "));
+    assert!(unknown.contains(", davies-meenan, "));
     let absent = page("absent.json").unwrap_err().to_string();
     assert!(absent.starts_with("absent.json: "), "{absent}");
 }
