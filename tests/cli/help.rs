@@ -2,17 +2,23 @@
 
 use crate::{stdout_of, utmost};
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: &[&str] = &[
     "schemes",
     "order",
     "serve",
     "play",
     "compare",
+    "merge",
     "corpus",
     "corpus list",
     "corpus stats",
     "corpus check",
     "corpus import",
+    "corpus generate",
+    "qlog report",
+    "qlog lint",
+    "view",
+    "probe",
 ];
 
 #[test]

@@ -4,8 +4,10 @@ mod bad_input;
 mod bootstrap;
 mod documents;
 mod help;
+mod logs;
 mod orders;
 mod serving;
+mod studies;
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};

@@ -116,13 +116,14 @@ mod tests {
     use super::*;
 
     fn request(path: &str) -> Request {
-        Request {
-            method: "GET".into(),
-            authority: "page.test".into(),
-            path: path.into(),
-            priority: Some(b"u=1, i".to_vec()),
-            metadata: None,
-        }
+        let headers = [
+            (":method", "GET"),
+            (":authority", "page.test"),
+            (":path", path),
+            ("priority", "u=1, i"),
+        ]
+        .map(|(name, value)| http3::Header::new(name.as_bytes(), value.as_bytes()));
+        Request::from_headers(&headers)
     }
 
     #[test]

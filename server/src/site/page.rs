@@ -1,4 +1,4 @@
-//! A page of the corpus as a site: the right sizes at the right times, with synthetic bodies.
+//! Pages of the corpus as a site: the right sizes at the right times, with synthetic bodies.
 
 use super::markup::{self, Encoding, Made};
 use super::{Body, Request, Response, Site};
@@ -7,39 +7,53 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Serves one page, under all the host names that the page knows.
+/// Serves pages, under all the host names that they know.
 pub struct PageSite {
-    page: Page,
-    by_host_and_path: BTreeMap<(String, String), usize>,
-    by_path: BTreeMap<String, usize>,
-    /// Bodies by resource; empty: letters.
-    made: Vec<Made>,
+    pages: Vec<Page>,
+    by_host_and_path: BTreeMap<(String, String), Place>,
+    by_path: BTreeMap<String, Place>,
+    /// Bodies by page and resource; empty: letters.
+    made: Vec<Vec<Made>>,
 }
 
-impl PageSite {
-    /// A site of one page whose bodies make a browser ask for what the page asks for, for the same
-    /// reasons: HTML, CSS and scripts with references.
-    pub fn for_browsers(page: Page) -> Self {
-        let made = (0..page.resources.len()).map(|id| markup::body(&page, id)).collect();
-        Self { made, ..Self::new(page) }
-    }
+/// A page, and a resource of it.
+type Place = (usize, usize);
 
+impl PageSite {
     /// A site of one page for clients that know the page: bodies are letters.
     pub fn new(page: Page) -> Self {
+        Self::of(vec![page])
+    }
+
+    /// A site of several pages; what two of them have at the same place is the first's.
+    pub fn of(pages: Vec<Page>) -> Self {
         let mut by_host_and_path = BTreeMap::new();
         let mut by_path = BTreeMap::new();
-        for resource in page.resources.iter().rev() {
-            let host = page.origins.get(resource.origin).map_or("", |it| it.host.as_str());
-            by_host_and_path.insert((host.to_owned(), resource.url.clone()), resource.id);
-            by_path.insert(resource.url.clone(), resource.id);
+        for (page, known) in pages.iter().enumerate().rev() {
+            for resource in known.resources.iter().rev() {
+                let host = known.origins.get(resource.origin).map_or("", |it| it.host.as_str());
+                let place = (page, resource.id);
+                by_host_and_path.insert((host.to_owned(), resource.url.clone()), place);
+                by_path.insert(resource.url.clone(), place);
+            }
         }
-        Self { page, by_host_and_path, by_path, made: Vec::new() }
+        Self { pages, by_host_and_path, by_path, made: Vec::new() }
+    }
+
+    /// The same with bodies that make a browser ask for what the page asks for, for the same reasons: HTML,
+    /// CSS and scripts with references.
+    #[must_use]
+    pub fn for_browsers(self) -> Self {
+        let bodies =
+            |page: &Page| (0..page.resources.len()).map(|id| markup::body(page, id)).collect();
+        let made = self.pages.iter().map(bodies).collect();
+        Self { made, ..self }
     }
 
     /// The body of a resource, and whether it is compressed.
-    fn body(&self, resource: &PageResource) -> (Body, bool) {
+    fn body(&self, (page, id): Place, resource: &PageResource) -> (Body, bool) {
         let (seed, bytes) = (resource.id as u64, resource.bytes);
-        match self.made.get(resource.id) {
+        match self.made.get(page).and_then(|it| it.get(id)) {
             Some(Made::Text(text, encoding)) => {
                 (Body::Bytes(Arc::clone(text)), *encoding == Encoding::Gzip)
             }
@@ -48,15 +62,12 @@ impl PageSite {
         }
     }
 
-    /// Clients that reach the server by its address name no host of the page: then the path decides.
-    fn find(&self, request: &Request) -> Option<&PageResource> {
-        let host =
-            request.authority.rsplit_once(':').map_or(request.authority.as_str(), |(host, _)| host);
-        let id = self
-            .by_host_and_path
-            .get(&(host.to_owned(), request.path.clone()))
-            .or_else(|| self.by_path.get(&request.path))?;
-        self.page.resources.get(*id)
+    /// Clients that reach the server by its address name no host of a page: then the path decides.
+    fn find(&self, request: &Request) -> Option<(Place, &PageResource)> {
+        let key = (request.host().to_owned(), request.path.clone());
+        let place = self.by_host_and_path.get(&key).or_else(|| self.by_path.get(&request.path));
+        let (page, id) = *place?;
+        Some(((page, id), self.pages.get(page)?.resources.get(id)?))
     }
 }
 
@@ -68,10 +79,10 @@ impl Site for PageSite {
                 ..Response::error(405)
             };
         }
-        let Some(resource) = self.find(request) else { return Response::error(404) };
+        let Some((place, resource)) = self.find(request) else { return Response::error(404) };
         let mut headers = vec![("content-type", resource.mime.clone())];
         headers.extend(resource.etag.clone().map(|it| ("etag", it)));
-        let (body, compressed) = self.body(resource);
+        let (body, compressed) = self.body(place, resource);
         headers.extend(compressed.then(|| ("content-encoding", "gzip".to_owned())));
         headers.extend(resource.vary.clone().map(|it| ("vary", it)));
         Response {
@@ -84,6 +95,8 @@ impl Site for PageSite {
             directive: resource
                 .hero
                 .then_some(http3::Priority { urgency: Some(1), incremental: None }),
+            ahead: super::Ahead::default(),
+            scheme: None,
         }
     }
 }

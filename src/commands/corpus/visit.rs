@@ -46,7 +46,7 @@ pub(super) fn run(names: &[String], real: bool) -> Result<(), Failure> {
 
 fn site(page: &Page, real: bool) -> Result<Arc<dyn Site>, Failure> {
     if !real {
-        return Ok(Arc::new(PageSite::for_browsers(page.clone())));
+        return Ok(Arc::new(PageSite::new(page.clone()).for_browsers()));
     }
     let fetched = bodies::package(page, &package::cache()).map_err(failure)?;
     Ok(Arc::new(DirectorySite::open(&fetched.root).map_err(Failure::bad_input)?))

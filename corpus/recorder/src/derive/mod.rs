@@ -148,6 +148,7 @@ fn fitted(captures: &[Capture], table: &Table, label: &Label) -> Page {
             from: label.from.clone(),
             licence: label.licence.clone(),
             sha256: label.sha256.clone(),
+            assumptions: Vec::new(),
             recording: None,
         },
         viewport: first.viewport,
