@@ -83,9 +83,10 @@ fn our_server_passes_lint_under_every_scheme() {
     for scheme in ["rr", "fifo", "p+", "bucket", "rfc9218", "zeroweight"] {
         let logs = format!("{logs}/{scheme}");
         stdout_of(&["play", "davies-meenan", "--scheme", scheme, "--qlog", &logs]);
-        let document: Value =
-            serde_json::from_str(&stdout_of(&["qlog", "lint", &logs, "--scheme", scheme, "--json"]))
-                .expect("JSON");
+        let document: Value = serde_json::from_str(&stdout_of(&[
+            "qlog", "lint", &logs, "--scheme", scheme, "--json",
+        ]))
+        .expect("JSON");
         assert_valid("qlog-lint.json", &document);
         assert!(document["packets_checked"].as_u64() > Some(100), "{scheme}: {document}");
         assert_eq!(document["basis"], "the server's own log of its scheduler");
@@ -116,7 +117,10 @@ fn the_local_page_lists_and_opens_logs_and_nothing_else() {
         assert!(answer.starts_with("HTTP/1.1 422"), "{outside}: {answer}");
     }
     assert!(view.http("GET /", "evil.test", "").starts_with("HTTP/1.1 403"));
-    assert!(view.http("GET /", &format!("evil.test:{}", host.rsplit(':').next().expect("a port")), "").starts_with("HTTP/1.1 403"));
+    assert!(
+        view.http("GET /", &format!("evil.test:{}", host.rsplit(':').next().expect("a port")), "")
+            .starts_with("HTTP/1.1 403")
+    );
     let log = std::fs::read_to_string(data("first-come.qlog")).expect("read");
     assert!(view.http("POST /upload?name=..%2Fx.qlog", &host, &log).contains("dropped: x.qlog"));
     assert!(view.http("GET /report?file=dropped%3A+x.qlog", &host, "").contains("id=\"data\""));
@@ -130,14 +134,38 @@ fn probe_tells_a_server_that_prioritizes_from_one_that_does_not() {
     std::fs::write(folder.path().join("index.html"), "<img src=\"big.bin\">").expect("written");
     let root = folder.path().to_str().expect("UTF-8");
     for (signals, code, verdict) in [("obey", 0, "prioritizes"), ("ignore", 1, "does-not")] {
-        let server = Running::start(&["serve", "--root", root, "--listen", "127.0.0.1:0", "--scheme", "rfc9218", "--signals", signals]);
+        let server = Running::start(&[
+            "serve",
+            "--root",
+            root,
+            "--listen",
+            "127.0.0.1:0",
+            "--scheme",
+            "rfc9218",
+            "--signals",
+            signals,
+        ]);
         let url = format!("https://{}/", server.address);
-        let arguments = ["probe", &url, "--insecure", "--repeats", "3", "--others", "4", "--response-ms", "20", "--json"];
+        let arguments = [
+            "probe",
+            &url,
+            "--insecure",
+            "--repeats",
+            "3",
+            "--others",
+            "4",
+            "--response-ms",
+            "20",
+            "--json",
+        ];
         let output = utmost(&arguments).output().expect("it runs");
         let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_valid("probe.json", &document);
         assert_eq!(document["finding"]["verdict"], verdict, "{document}");
-        assert_eq!((output.status.code(), document["path"].as_str()), (Some(code), Some("/big.bin")));
+        assert_eq!(
+            (output.status.code(), document["path"].as_str()),
+            (Some(code), Some("/big.bin"))
+        );
     }
 }
 
@@ -146,6 +174,7 @@ fn probe_names_what_is_wrong_with_its_target() {
     let output = utmost(&["probe", "http://a.test/"]).output().expect("it runs");
     assert!(only_line(&output, 2).contains("https://HOST[:PORT]/PATH"));
     // A port that nobody can listen on.
-    let output = utmost(&["probe", "https://127.0.0.1:1/", "--insecure"]).output().expect("it runs");
+    let output =
+        utmost(&["probe", "https://127.0.0.1:1/", "--insecure"]).output().expect("it runs");
     only_line(&output, 3);
 }

@@ -28,7 +28,10 @@ pub(super) fn exchanges(events: &[Value]) -> Vec<Exchange> {
             "Network.responseReceived" => note_response(exchange, &params["response"]),
             "Network.dataReceived" => {
                 let encoded = params["encodedDataLength"].as_u64().filter(|bytes| *bytes > 0);
-                let bytes = encoded.or(params["dataLength"].as_u64()).unwrap_or_default().min(RESPONSE_BYTES_MAX);
+                let bytes = encoded
+                    .or(params["dataLength"].as_u64())
+                    .unwrap_or_default()
+                    .min(RESPONSE_BYTES_MAX);
                 if bytes > 0 {
                     exchange.arrivals.push((time_us, bytes));
                 }

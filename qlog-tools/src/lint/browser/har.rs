@@ -28,7 +28,8 @@ fn exchange(entry: &Value) -> Option<Exchange> {
     let receive_us = us(timing("receive"));
     let bytes = ["_transferSize", "bodySize", "_bytesIn"]
         .iter()
-        .find_map(|it| entry["response"][it].as_u64())?.min(RESPONSE_BYTES_MAX);
+        .find_map(|it| entry["response"][it].as_u64())?
+        .min(RESPONSE_BYTES_MAX);
     let parts = PARTS.min(bytes / 1000 + 1);
     let part =
         |n: u64| (first_us + receive_us * n / parts, bytes * (n + 1) / parts - bytes * n / parts);
