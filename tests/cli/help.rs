@@ -2,17 +2,19 @@
 
 use crate::{stdout_of, utmost};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: &[&str] = &[
     "schemes",
     "order",
     "serve",
     "play",
     "compare",
+    "merge",
     "corpus",
     "corpus list",
     "corpus stats",
     "corpus check",
     "corpus import",
+    "corpus generate",
     "qlog report",
     "qlog lint",
     "view",

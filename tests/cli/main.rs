@@ -7,6 +7,7 @@ mod help;
 mod logs;
 mod orders;
 mod serving;
+mod studies;
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};
