@@ -49,7 +49,7 @@ pub(super) fn story(
         let asked_us = transfer.requested_us.min(sent.first_us());
         events.push((0, Event { time_us: asked_us, what: What::Opened(stream, resource) }));
         let idle_us = last_idle_us(&idle, asked_us, sent.first_us(), gap_us).unwrap_or_default();
-        let ready_us = (asked_us + grace_us).max(idle_us).min(sent.first_us());
+        let ready_us = asked_us.saturating_add(grace_us).max(idle_us).min(sent.first_us());
         events.extend(sent.events(stream, ready_us, rtt_us.max(grace_us)));
     }
     events.extend(header_signals(trace, client).into_iter().map(|event| (0, event)));

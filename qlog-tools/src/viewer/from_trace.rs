@@ -300,6 +300,8 @@ fn completed(trace: &Trace, start_us: u64) -> Vec<(u64, f64)> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a log")]
     completed_share(&trace.timeline, |_| true)
         .into_iter()
-        .map(|point| (shift_us + (point.time_ms * 1000.0).max(0.0) as u64, point.share))
+        .map(|point| {
+            (shift_us.saturating_add((point.time_ms * 1000.0).max(0.0) as u64), point.share)
+        })
         .collect()
 }
