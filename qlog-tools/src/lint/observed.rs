@@ -160,11 +160,12 @@ fn idle(sendings: &BTreeMap<u64, Sending>, gap_us: u64) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// When the server was last idle though this response had been asked for and not begun.
+/// When the server was last idle though this response had been asked for and not begun: just after the packet that
+/// ended it, for that was not this response's.
 fn last_idle_us(idle: &[(u64, u64)], asked_us: u64, first_us: u64, gap_us: u64) -> Option<u64> {
     let ends_before = idle.partition_point(|gap| gap.1 <= first_us);
     let gap = idle[..ends_before].last()?;
-    (gap.1.saturating_sub(gap.0.max(asked_us)) > gap_us).then_some(gap.1)
+    (gap.1.saturating_sub(gap.0.max(asked_us)) > gap_us).then_some(gap.1.saturating_add(1))
 }
 
 /// The longest round trip that the log measured: what may be under way, queues included.
