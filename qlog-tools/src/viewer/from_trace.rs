@@ -289,7 +289,9 @@ fn events(trace: &Trace, start_us: u64) -> Vec<Events> {
         ),
         of("response with priority", signals(|how| how == SignalKind::Response)),
     ];
-    all.iter_mut().for_each(|events| events.times_us.sort_unstable());
+    for events in &mut all {
+        events.times_us.sort_unstable();
+    }
     all.retain(|events| !events.times_us.is_empty());
     all
 }

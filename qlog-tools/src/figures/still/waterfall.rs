@@ -22,7 +22,9 @@ pub(super) fn draw(recording: &Recording) -> String {
         }
     }
     // A log's clock can step back.
-    columns.iter_mut().for_each(|columns| columns.sort_unstable());
+    for columns in &mut columns {
+        columns.sort_unstable();
+    }
     for (row, stream) in recording.streams.iter().take(shown).enumerate() {
         let top = TOP + 2.0 + ROW * row as f64;
         let middle = top + ROW / 2.0;
