@@ -9,6 +9,7 @@ mod legend;
 pub mod palette;
 pub mod png;
 pub mod ribbon;
+pub mod stacks;
 mod svg;
 pub mod table;
 pub mod tree;
@@ -16,6 +17,7 @@ pub mod tree;
 pub use byte_index_curve::{Curve, Curves};
 pub use ribbon::{RibbonRow, Ribbons};
 use schedulers::Kind;
+pub use stacks::Stacks;
 pub use table::Table;
 pub use tree::{TreePanel, Trees};
 

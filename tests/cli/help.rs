@@ -2,7 +2,7 @@
 
 use crate::{stdout_of, utmost};
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 18] = [
     "schemes",
     "order",
     "serve",
@@ -13,6 +13,14 @@ const COMMANDS: [&str; 10] = [
     "corpus stats",
     "corpus check",
     "corpus import",
+    "qlog",
+    "qlog check",
+    "qlog streams",
+    "qlog index",
+    "qlog ribbon",
+    "qlog hol",
+    "qlog compare",
+    "qlog convert",
 ];
 
 #[test]
