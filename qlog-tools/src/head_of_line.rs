@@ -243,4 +243,5 @@ impl Delays {
 
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "the expected values are exact")]
+#[expect(clippy::cast_possible_truncation, reason = "the streams of tests are short")]
 mod tests;

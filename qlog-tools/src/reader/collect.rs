@@ -109,9 +109,10 @@ impl Collector {
                 Direction::Received => PacketEvent::Received,
             },
         );
+        let place = self.packets.len().saturating_sub(1);
         for frame in packet.frames.iter() {
             if let Some(stream) = frame.stream() {
-                self.frame(time_us, stream, packet.number(), direction);
+                self.frame(time_us, stream, (place, packet.number()), direction);
             } else if direction == Direction::Received && self.detail == Detail::Full {
                 self.acknowledge(time_us, packet.space(), frame.acknowledged());
             }
@@ -145,15 +146,24 @@ impl Collector {
         }
     }
 
-    fn frame(&mut self, time_us: u64, frame: Stream, packet: Option<u64>, direction: Direction) {
+    /// `packet` is its place in the packets, if they are kept, and its number.
+    fn frame(
+        &mut self,
+        time_us: u64,
+        frame: Stream,
+        packet: (usize, Option<u64>),
+        direction: Direction,
+    ) {
         self.stream_frames += 1;
-        let place = u32::try_from(self.packets.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let (place, packet) = packet;
+        let place = u32::try_from(place).unwrap_or(u32::MAX);
         let detail = self.detail;
         let flow = self.flow(direction);
         flow.frame(time_us, frame, packet, direction == Direction::Sent);
         if detail >= Detail::Frames {
             let Stream { id: stream, offset, bytes, .. } = frame;
             flow.frames.push(StreamFrame { time_us, stream, offset, bytes });
+            flow.frame_numbers.push(packet);
         }
         if detail == Detail::Full {
             flow.frame_packets.push(place);
@@ -173,7 +183,8 @@ impl Collector {
             _ => Direction::Sent,
         };
         if let Some(stream) = event.stream() {
-            self.frame(time_us, stream, event.packet_nr.map(|number| number.0), direction);
+            let packet = (usize::MAX, event.packet_nr.map(|number| number.0));
+            self.frame(time_us, stream, packet, direction);
         }
         Ok(())
     }

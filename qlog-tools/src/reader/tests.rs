@@ -275,7 +275,7 @@ fn full_detail_has_packets_acknowledgements_and_recovery() {
 {"time":3,"name":"transport:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":1},"frames":[{"frame_type":"ack","acked_ranges":[[2]]}]}}
 {"time":4,"name":"recovery:packet_lost","data":{"header":{"packet_type":"1RTT","packet_number":1}}}
 {"time":4,"name":"recovery:metrics_updated","data":{"congestion_window":12000,"smoothed_rtt":20.5,"ssthresh":18446744073709551615}}
-{"time":5,"name":"transport:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":3},"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":60}]}}
+{"time":5,"name":"transport:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":3},"frames":[{"frame_type":"ping"},{"frame_type":"stream","stream_id":0,"offset":0,"length":60}]}}
 {"time":6,"name":"http3:frame_parsed","data":{"stream_id":2,"frame":{"frame_type":"priority_update","stream_id":0,"priority_field_value":"u=1"}}}
 "#;
     let options = ReadOptions { detail: Detail::Full, vantage: None };
@@ -288,6 +288,15 @@ fn full_detail_has_packets_acknowledgements_and_recovery() {
     assert_eq!(trace.recovery[0].congestion_window_bytes, Some(12_000));
     assert_eq!(trace.recovery[0].slow_start_threshold_bytes, None);
     assert_eq!((trace.signals[0].element, &*trace.signals[0].value), (0, "u=1"));
+}
+
+#[test]
+fn a_frame_behind_an_acknowledgement_belongs_to_its_own_packet() {
+    let log = r#"{"time":1,"name":"quic:packet_received","data":{"header":{"packet_number":9},"frames":[{"frame_type":"ack","acked_ranges":[[1,3]]},{"frame_type":"stream","stream_id":0,"length":9}]}}"#;
+    let options = ReadOptions { detail: Detail::Full, vantage: Some(Vantage::Client) };
+    let trace = read_traces("t", log.as_bytes(), options).unwrap().remove(0);
+    let place = usize::try_from(trace.frame_packets[0]).unwrap();
+    assert_eq!((trace.packets.len(), trace.packets[place].number), (4, Some(9)));
 }
 
 proptest! {
@@ -325,7 +334,7 @@ fn deep_nesting_is_left_out_and_what_follows_is_read() {
     );
     let good = r#"{"time":2,"name":"quic:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":0,"length":9}]}}"#;
     for log in
-        [format!("{deep}\n{good}\n"), format!("{{\"traces\":[{{\"events\":[{deep},{good}]}}]}}")]
+        [format!("{good}\n{deep}\n"), format!("{{\"traces\":[{{\"events\":[{deep},{good}]}}]}}")]
     {
         let trace = read_ok(log.as_bytes());
         assert_eq!((trace.counts.bad_records, trace.unique_stream_bytes()), (1, 9));

@@ -30,6 +30,18 @@ pub(crate) fn resources(traces: &[&Trace], set: Option<&AtfSet>) -> Vec<PageReso
     resources
 }
 
+/// Gives further requests for the same URL names of their own, so that each has its own look.
+pub(crate) fn name_apart(trace: &mut Trace) {
+    let mut seen: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
+    for transfer in &mut trace.timeline.transfers {
+        let times = seen.entry(transfer.url.clone()).or_default();
+        *times += 1;
+        if *times > 1 {
+            transfer.url = format!("{} #{times}", transfer.url);
+        }
+    }
+}
+
 /// By the media type, or else by the ending of the path.
 fn kind(content_type: Option<&str>, url: &str) -> Kind {
     let path = url.split(['?', '#']).next().unwrap_or_default();

@@ -35,17 +35,14 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (client, server) = logs(arguments)?;
+    let (mut client, server) = logs(arguments)?;
+    figure::name_apart(&mut client);
     let frames = &client.timeline.frames;
-    let numbers = |trace: &Trace| -> Vec<Option<u64>> {
-        let packet = |place: &u32| trace.packets.get(*place as usize).and_then(|it| it.number);
-        trace.frame_packets.iter().map(packet).collect()
-    };
-    let packets = if server.is_some() { Vec::new() } else { numbers(&client) };
     let sent = server.as_ref().map(|server| &server.timeline.frames[..]);
-    let hol = HeadOfLine::new(Arrivals { frames, packets: &packets, sent });
+    let hol = HeadOfLine::new(Arrivals { frames, packets: &client.frame_numbers, sent });
     if let Some(out) = &arguments.out {
-        let name = shown(&client.timeline.name, 60);
+        let file = arguments.client.file_name().unwrap_or_default().to_string_lossy();
+        let name = format!("What was delivered together: {}", shown(&file, 60));
         let resources = figure::resources(&[&client], None);
         let drawing = Stacks { title: name, resources, timeline: &client.timeline, hol: &hol };
         figure::write(out, &drawing.svg())?;
@@ -55,10 +52,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// The client's log and the server's, whichever way round they came, or both from one file.
 fn logs(arguments: &Arguments) -> Result<(Trace, Option<Trace>), Failure> {
-    let detail = if arguments.server.is_some() { Detail::Frames } else { Detail::Full };
-    let mut traces = read(&arguments.client, detail, arguments.vantage)?;
+    let mut traces = read(&arguments.client, Detail::Frames, arguments.vantage)?;
     if let Some(server) = &arguments.server {
-        traces.extend(read(server, detail, None)?);
+        traces.extend(read(server, Detail::Frames, None)?);
     }
     traces.sort_by_key(|trace| std::cmp::Reverse(trace.unique_stream_bytes()));
     if let Some(reason) = traces.first().and_then(unusable) {

@@ -51,9 +51,7 @@ impl Files {
                 let of_file = read(&path, detail, self.vantage)?;
                 let several = of_file.len() > 1;
                 for (place, mut trace) in of_file.into_iter().enumerate() {
-                    if let Some(name) = &name {
-                        trace.timeline.name.clone_from(name);
-                    }
+                    trace.timeline.name = name.clone().unwrap_or_else(|| short_name(&trace.file));
                     if several {
                         trace.timeline.name += &format!(" #{}", place + 1);
                     }
@@ -63,6 +61,12 @@ impl Files {
         }
         Ok(traces)
     }
+}
+
+/// The file without its folders.
+fn short_name(file: &str) -> String {
+    let name = Path::new(file).file_name();
+    name.map_or_else(|| file.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// `NAME=FILE`, unless there is a file of that whole name.

@@ -79,6 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         eprintln!("left out: {reason}");
         traces.retain(|trace| unusable(trace).is_none());
     }
+    traces.iter_mut().for_each(figure::name_apart);
     if let Some(out) = &arguments.out {
         let rows = traces.iter().map(|trace| RibbonRow {
             label: shown(&trace.timeline.name, 60),
