@@ -98,6 +98,10 @@ pub fn convert(
     if let Some(error) = failure {
         return Err(error.into());
     }
+    if writer.done.traces == 0 {
+        let (file, records) = (file.to_owned(), writer.done.bad_records);
+        return Err(ReadError::NotQlog { file, records }.into());
+    }
     if !writer.has_header {
         let (wanted, traces) = (conversion.trace + 1, writer.done.traces);
         return Err(ConvertError::NoTrace { file: file.to_owned(), wanted, traces });
