@@ -5,6 +5,11 @@ use qlog::events::{EventImportance, JsonEvent};
 use schedulers::{Element, Resource, Signal, StreamId};
 use serde_json::{Value, json};
 
+/// From now on another scheme, or a group's scheduler, orders the streams: those under way are opened there again.
+pub(crate) fn scheme(quic: &mut quiche::Connection, name: &str, in_group: bool) {
+    log_as(quic, "utmost:scheme", || json!({"name": name, "in_group": in_group}));
+}
+
 /// A response was opened.
 pub(crate) fn opened(quic: &mut quiche::Connection, stream: StreamId, resource: &Resource) {
     let Resource { kind, browser, .. } = resource;
@@ -73,11 +78,15 @@ pub(crate) fn closed(quic: &mut quiche::Connection, stream: StreamId) {
 }
 
 fn log(quic: &mut quiche::Connection, data: impl FnOnce() -> Value) {
+    log_as(quic, "utmost:scheduler", data);
+}
+
+fn log_as(quic: &mut quiche::Connection, name: &str, data: impl FnOnce() -> Value) {
     if let Some(streamer) = quic.qlog_streamer() {
         let event = JsonEvent {
             time: 0.0,
             importance: EventImportance::Core,
-            name: "utmost:scheduler".to_owned(),
+            name: name.to_owned(),
             data: data(),
         };
         // A log that cannot be written (a full disk) must not stop the connection.

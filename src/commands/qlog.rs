@@ -7,6 +7,9 @@ mod figure;
 mod hol;
 mod index;
 mod input;
+mod lint;
+mod logs;
+pub(crate) mod report;
 mod ribbon;
 mod set;
 mod streams;
@@ -35,6 +38,8 @@ enum Command {
     Hol(hol::Arguments),
     Compare(compare::Arguments),
     Convert(convert::Arguments),
+    Report(report::Arguments),
+    Lint(lint::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -46,5 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Hol(arguments) => hol::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Convert(arguments) => convert::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
+        Command::Lint(arguments) => lint::run(arguments),
     }
 }

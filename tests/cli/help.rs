@@ -2,12 +2,13 @@
 
 use crate::{stdout_of, utmost};
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: &[&str] = &[
     "schemes",
     "order",
     "serve",
     "play",
     "compare",
+    "merge",
     "corpus",
     "corpus list",
     "corpus stats",
@@ -21,6 +22,11 @@ const COMMANDS: [&str; 18] = [
     "qlog hol",
     "qlog compare",
     "qlog convert",
+    "corpus generate",
+    "qlog report",
+    "qlog lint",
+    "view",
+    "probe",
 ];
 
 #[test]
