@@ -127,7 +127,7 @@ fn comparison(plan: &Plan, study: &Study) -> Comparison {
         buffers.join(", ")
     );
     let (baseline, provenance) = (BASELINE.to_owned(), study.provenance.clone());
-    Comparison { title, what, baseline, provenance, summary, pages }
+    Comparison { title, what, baseline, provenance, summary, pages, ..Comparison::default() }
 }
 
 /// A network with a send buffer.

@@ -167,6 +167,7 @@ impl Collector {
         if detail >= Detail::Frames {
             let Stream { id: stream, offset, bytes, .. } = frame;
             flow.frames.push(StreamFrame { time_us, stream, offset, bytes });
+            flow.frame_numbers.push(packet);
         }
         if detail == Detail::Full {
             flow.frame_packets.push(place);
