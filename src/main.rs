@@ -9,7 +9,7 @@ mod values;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use commands::{compare, corpus, link, merge, order, play, probe, reproduce, schemes, serve};
+use commands::{compare, corpus, link, merge, order, play, probe, qlog, reproduce, schemes, serve};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -39,6 +39,7 @@ enum Command {
     Reproduce(reproduce::Arguments),
     Corpus(corpus::Arguments),
     Probe(probe::Arguments),
+    Qlog(qlog::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -78,6 +79,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Corpus(arguments) => corpus::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
+        Command::Qlog(arguments) => qlog::run(&arguments),
     }
 }
 

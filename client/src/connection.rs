@@ -8,7 +8,7 @@ use crate::requests::Requests;
 use crate::signalling::{Signalling, Writing};
 use crate::{Options, Verify};
 use corpus::Page;
-use http3::{Event, Header, NameValue, PushId, Role, Session, StreamId};
+use http3::{Event, Header, NameValue, Prioritized, PushId, Role, Session, Signal, StreamId};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
@@ -64,6 +64,8 @@ struct Receiving {
 pub struct Outcome {
     /// Every resource of the page was asked for and answered.
     pub completed: bool,
+    /// The scheme that the server said it sends in: for the page, or else for the connection.
+    pub announced: Option<String>,
     /// What went otherwise than the page says.
     pub problems: Vec<Problem>,
     /// The bodies by resource, if they were to be kept.
@@ -317,7 +319,15 @@ impl Client {
     }
 
     fn write(&mut self, writings: Vec<Writing>) {
-        self.control.extend(writings.into_iter().map(|(stream, bytes)| (stream, bytes, false)));
+        for Writing { signal, stream, bytes } in writings {
+            if let Signal::Extensible { stream: request, urgency, incremental } = signal {
+                let field = http3::priority_field(urgency, incremental);
+                let prioritized = Prioritized::Request(request);
+                let log = self.quic.qlog_streamer();
+                http3::log::priority_update_created(log, stream, prioritized, &field, bytes.len());
+            }
+            self.control.push_back((stream, bytes, false));
+        }
         self.write_control();
     }
 
@@ -462,6 +472,7 @@ impl Client {
                 self.write(writings);
             }
             Event::PreferredScheme(name) => {
+                self.outcome.announced.get_or_insert_with(|| name.clone());
                 let writings = self.signalling.preferred(&name, &self.session);
                 self.write(writings);
             }
@@ -584,6 +595,7 @@ impl Client {
         if let Some(name) = field.and_then(|it| http3::parse_scheme_field(it.value())) {
             let writings = self.signalling.preferred(&name, &self.session);
             self.write(writings);
+            self.outcome.announced = Some(name);
         }
     }
 

@@ -81,7 +81,7 @@ mod tests {
         let mut text = String::new();
         while let Some((stream, bytes, fin)) = delivery.release() {
             let end = if fin { "." } else { "" };
-            text += &format!("{}:{}{end} ", stream.0, String::from_utf8_lossy(&bytes));
+            text = format!("{text}{}:{}{end} ", stream.0, String::from_utf8_lossy(&bytes));
         }
         text.trim_end().to_owned()
     }

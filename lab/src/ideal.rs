@@ -3,6 +3,8 @@
 
 mod jitter;
 mod ordered;
+#[cfg(test)]
+mod tests;
 
 use crate::network::{Network, PACKET_BYTES};
 use crate::study::SendBufferModel;

@@ -16,6 +16,7 @@ pub mod probe;
 pub mod provenance;
 pub mod reproduce;
 pub mod scenario;
+pub mod several;
 pub mod stack;
 pub mod study;
 pub mod wire;

@@ -26,7 +26,7 @@ pub(crate) struct Connection {
     site: Arc<dyn Site>,
     signals: SignalUse,
     alt_svc_port: Option<u16>,
-    /// The scheme, announced to clients that take it.
+    /// The scheme of pages that have none of their own; its name is announced to clients that take it.
     scheme: Scheme,
     /// The scheme for clients that negotiate.
     negotiated: Option<Scheme>,
@@ -427,7 +427,7 @@ impl Connection {
         (ahead, now): (Vec<u8>, Instant),
     ) {
         let resource = self.known_of(&response, request);
-        let fields = self.response_fields(stream, &response);
+        let fields = self.response_fields(stream, &mut response);
         if request.method == "HEAD" {
             response.body = Body::Empty;
             response.ready.clear();
@@ -447,7 +447,7 @@ impl Connection {
         self.sender.respond(&mut self.quic, stream, &resource, (head, response.body), when);
     }
 
-    fn response_fields(&mut self, stream: StreamId, response: &Response) -> Vec<Header> {
+    fn response_fields(&mut self, stream: StreamId, response: &mut Response) -> Vec<Header> {
         let mut fields = response_headers(response, self.alt_svc_port);
         if let Some(directive) = response.directive.filter(|_| self.signals == SignalUse::Override)
         {
@@ -455,10 +455,23 @@ impl Connection {
             fields.push(Header::new(b"priority", value.as_bytes()));
             self.directives.insert(stream, directive);
         }
-        if response.resource.main && self.session.in_use(Extension::SchemeAnnouncement) {
-            fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), self.scheme.name.as_bytes()));
+        if response.resource.main {
+            self.begin_page(response.scheme.take());
+            if self.session.in_use(Extension::SchemeAnnouncement) {
+                let name = self.sender.scheme().as_bytes();
+                fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
+            }
         }
         fields
+    }
+
+    /// A page has a scheme of its own, or the server's. What is under way of the page before it stays in its
+    /// order, and the new page joins it.
+    fn begin_page(&mut self, scheme: Option<Scheme>) {
+        let scheme = scheme.unwrap_or_else(|| self.scheme.clone());
+        if self.sender.scheme() != scheme.name {
+            self.sender.adopt(&mut self.quic, &scheme);
+        }
     }
 
     /// What the scheduler is told of a resource: the site's knowledge, what the client says it is for, or both.

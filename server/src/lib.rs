@@ -23,7 +23,7 @@ mod send_queue;
 pub mod site;
 mod tls;
 
-pub use config::{Config, ConfigError, ConfigSite, line_of};
+pub use config::{Config, ConfigError, ConfigRoute, ConfigSite, line_of};
 pub use limits::Limits;
 pub use options::{CongestionControl, Options, SignalUse};
 pub use pace::Pace;

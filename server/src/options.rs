@@ -50,7 +50,7 @@ impl Options {
             send_buffer_bytes: 0,
             congestion_control: CongestionControl::Bbr2,
             initial_window_packets: 10,
-            retransmit_in_order: true,
+            retransmit_in_order: false,
             pace: None,
             udp_payload_bytes: 1350,
             send_order: None,

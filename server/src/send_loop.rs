@@ -52,6 +52,7 @@ pub(crate) struct SendLoop {
     /// What the scheduler was told, until it is settled which one it is.
     history: Option<Vec<Told>>,
     repairs: Repairs,
+    scheme: String,
     queue: SendQueue,
     buffer: SendBuffer,
     buffer_limit_bytes: u64,
@@ -77,6 +78,7 @@ impl SendLoop {
             order: Order::alone(&options.scheme),
             history: Some(Vec::new()),
             repairs: Repairs::new(options.retransmit_in_order),
+            scheme: options.scheme.name.clone(),
             queue: SendQueue::default(),
             buffer: SendBuffer::default(),
             buffer_limit_bytes: options.send_buffer_bytes,
@@ -123,6 +125,7 @@ impl SendLoop {
     pub(crate) fn reorder(&mut self, quic: &mut quiche::Connection, scheme: &Scheme, order: Order) {
         qlog_events::scheme(quic, &scheme.name, matches!(order, Order::Shared(_)));
         self.order = order;
+        self.scheme.clone_from(&scheme.name);
         let history = self.history.get_or_insert_default();
         for told in history.iter() {
             match told {
@@ -161,6 +164,19 @@ impl SendLoop {
     /// The stream is over on both sides.
     pub(crate) fn forget(&mut self, stream: StreamId) {
         self.repairs.forget(stream);
+    }
+
+    /// The name of the scheme in whose order it sends.
+    pub(crate) fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    /// Sends in the order of `scheme` from now on, unless responses are under way or others share the order.
+    pub(crate) fn adopt(&mut self, quic: &mut quiche::Connection, scheme: &Scheme) {
+        let alone = matches!(self.order, Order::Alone(_));
+        if alone && self.queue.is_empty() && self.buffer.bytes() == 0 {
+            self.reorder(quic, scheme, Order::alone(scheme));
+        }
     }
 
     /// The client said something about order.

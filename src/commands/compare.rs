@@ -7,10 +7,10 @@ mod show;
 use crate::failure::Failure;
 use crate::{output, values};
 use clap::ValueEnum;
+use lab::Metadata;
 use lab::study::folder::Written;
 use lab::study::record::{RecordError, run_into};
 use lab::study::{Engine, Plan, SendBufferModel, Shard, Study};
-use lab::{DeliveryOrder, Metadata};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -148,15 +148,6 @@ impl From<MetadataName> for Metadata {
             MetadataName::None => Self::None,
             MetadataName::Browser => Self::Browser,
             MetadataName::Full => Self::Full,
-        }
-    }
-}
-
-impl From<values::DeliveryOrderName> for DeliveryOrder {
-    fn from(name: values::DeliveryOrderName) -> Self {
-        match name {
-            values::DeliveryOrderName::Stream => Self::Stream,
-            values::DeliveryOrderName::Connection => Self::Connection,
         }
     }
 }

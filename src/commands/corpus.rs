@@ -1,7 +1,9 @@
 //! `utmost corpus`: the pages there are, and new ones.
 
 mod generate;
+mod record;
 mod stats;
+mod visit;
 
 use crate::failure::Failure;
 use crate::output;
@@ -10,7 +12,7 @@ use ::corpus::{Page, PageError, bundled_names};
 use clap::Subcommand;
 use std::path::{Path, PathBuf};
 
-/// List, check, import and generate pages
+/// List, check, import, record and generate pages
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  utmost corpus list\n  utmost corpus import recording.har -o page.json"
@@ -39,6 +41,21 @@ enum Command {
     Check {
         /// Pages: bundled names, or files; all bundled ones when none is named
         pages: Vec<String>,
+        /// Also load each page in Chromium from our server, and see whether it asks for what the page says
+        #[arg(long)]
+        browser: bool,
+        /// With real bodies, fetched from the page's package
+        #[arg(long, requires = "browser")]
+        real: bool,
+    },
+    /// Fetch the real bodies of a page from its package, to serve them with `serve --root`
+    #[command(after_help = "Example:\n  utmost corpus bodies agency-home --out site")]
+    Bodies {
+        /// A page: a bundled name, or a file
+        page: String,
+        /// Where to put them
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
     },
     /// Make a page from a recording: HAR, a DevTools log, WProfX, or a resource list of the paper's
     /// implementation
@@ -58,18 +75,22 @@ enum Command {
         after_help = "Examples:\n  utmost corpus generate --seed 7 -o page.json\n  utmost corpus generate --seed 7 --resources 60 --depth 4 --late-share 0.4 -o page.json\n  utmost corpus generate --seed 7 --adversary fifo -o page.json"
     )]
     Generate(generate::Arguments),
+    Record(record::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::List => stats::list(),
         Command::Stats { pages, json } => stats::show(pages, *json),
-        Command::Check { pages } if pages.is_empty() => {
-            check(&bundled_names().into_iter().map(str::to_owned).collect::<Vec<_>>())
+        Command::Check { pages, browser, real } => {
+            let all: Vec<String> = bundled_names().into_iter().map(str::to_owned).collect();
+            let pages = if pages.is_empty() { &all } else { pages };
+            if *browser { visit::run(pages, *real) } else { check(pages) }
         }
-        Command::Check { pages } => check(pages),
+        Command::Bodies { page, out } => visit::bodies(page, out),
         Command::Generate(arguments) => generate::run(arguments),
         Command::Import { file, output } => import_page(file, output),
+        Command::Record(arguments) => record::run(arguments),
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod merge;
 pub(crate) mod order;
 pub(crate) mod play;
 pub(crate) mod probe;
+pub(crate) mod qlog;
 pub(crate) mod reproduce;
 pub(crate) mod schemes;
 pub(crate) mod serve;

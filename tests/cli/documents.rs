@@ -4,7 +4,7 @@ use crate::stdout_of;
 use serde_json::Value;
 use std::path::Path;
 
-fn assert_valid(schema: &str, document: &Value) {
+pub(crate) fn assert_valid(schema: &str, document: &Value) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(schema);
     let text = std::fs::read_to_string(path).expect(schema);
     let schema: Value = serde_json::from_str(&text).expect(schema.as_ref());

@@ -2,12 +2,13 @@
 
 use crate::{stdout_of, utmost};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "schemes",
     "order",
     "serve",
     "play",
     "compare",
+    "merge",
     "corpus",
     "corpus list",
     "corpus stats",

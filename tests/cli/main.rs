@@ -5,7 +5,9 @@ mod bootstrap;
 mod documents;
 mod help;
 mod orders;
+mod results;
 mod serving;
+mod studies;
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};

@@ -167,6 +167,7 @@ fn source(shape: &Shape) -> Source {
         licence: "MIT OR Apache-2.0".to_owned(),
         sha256: None,
         assumptions: quantiles::ASSUMPTIONS.iter().map(|&it| it.to_owned()).collect(),
+        recording: None,
     }
 }
 

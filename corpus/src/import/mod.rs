@@ -166,6 +166,7 @@ impl Label {
             licence: self.licence,
             sha256: self.sha256,
             assumptions: Vec::new(),
+            recording: None,
         };
         (self.name, source)
     }

@@ -363,8 +363,8 @@ fn exclusive_insertions_that_overtake_their_requests_make_the_tree_of_their_fram
         exclusive(stream(4), Element::Root),
         exclusive(stream(12), stream(4)),
     ];
-    let chain_of_four =
-        "root 100%\n  4 (16) 100%\n    12 (16) 0%\n      0 (16) 0%\n        8 (16) 0%";
+    let chain_of_four = "root 100%\n  stream 4 (16) 100%\n    stream 12 (16) 0%\n      \
+                         stream 0 (16) 0%\n        stream 8 (16) 0%";
     for early in [true, false] {
         assert_eq!(tree_after(&chain, early), format!("{chain_of_four}\n  orphans (16)\n"));
     }

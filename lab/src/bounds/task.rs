@@ -31,7 +31,6 @@ pub(super) struct Task {
 
 /// The slots of the engine `ideal`: packet `n` leaves in slot `n` and arrives when the slot ends, plus the delay.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "all are times, and units come last")]
 pub(super) struct Clock {
     pub(super) tick_us: f64,
     /// Bytes of one slot.

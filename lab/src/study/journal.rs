@@ -29,11 +29,13 @@ pub(super) struct Entry {
 pub(super) struct StoredLoad {
     completed: bool,
     name: String,
-    /// Stream, URL, time of the request, offset and bytes of the body, bytes of the stream.
-    transfers: Vec<(u64, String, u64, u64, Option<u64>, Option<u64>)>,
+    transfers: Vec<StoredTransfer>,
     /// Time, stream, offset, bytes.
     frames: Vec<(u64, u64, u64, u64)>,
 }
+
+/// Stream, URL, time of the request, offset and bytes of the body, bytes of the stream.
+type StoredTransfer = (u64, String, u64, u64, Option<u64>, Option<u64>);
 
 impl From<&Load> for StoredLoad {
     fn from(load: &Load) -> Self {

@@ -71,27 +71,13 @@ impl<'a> Loader<'a> {
     }
 
     fn load(&self, cell: &Cell<'_>, logs: Option<&Path>) -> Result<Loaded, StudyError> {
-        let Some(scheme) = cell.scheme.scheme() else { return self.load_bracket(cell) };
+        let Some(scheme) = cell.scheme.scheme() else { return load_bracket(cell) };
         let scheme = &scheme.clone().for_page(&cell.page.graph());
         match self.plan.engine {
             Engine::Ideal => Ok(self.load_on_ideal(cell, scheme).into()),
             Engine::Stack => self.load_on_stack(cell, scheme, logs),
             Engine::Wire => self.load_on_wire(cell, scheme, logs),
         }
-    }
-
-    fn load_bracket(&self, cell: &Cell<'_>) -> Result<Loaded, StudyError> {
-        let search = match cell.scheme {
-            Contender::AntiOracle => bounds::anti_oracle,
-            _ => bounds::oracle,
-        };
-        let name = cell.scheme.name();
-        let bracket = search(cell.page, cell.network, bounds::Effort::default());
-        let bracket = bracket.ok_or_else(|| StudyError::NoBracket {
-            name: name.to_owned(),
-            problem: format!("has nothing above the fold to order on page {}", cell.page.name),
-        })?;
-        Ok(bounds::replay(cell.page, cell.network, &bracket.schedule, name).into())
     }
 
     fn load_on_ideal(&self, cell: &Cell<'_>, scheme: &Scheme) -> Load {
@@ -111,13 +97,8 @@ impl<'a> Loader<'a> {
         scheme: &Scheme,
         logs: Option<&Path>,
     ) -> Result<Loaded, StudyError> {
-        let own;
-        let identity = match &self.identity {
-            Some(identity) => identity,
-            None => {
-                own = Identity::self_signed()?;
-                &own
-            }
+        let Some(identity) = &self.identity else {
+            return Err(StudyError::Impossible("a study on stack has a certificate".to_owned()));
         };
         let setup = stack::Setup {
             options: self.plan.options(scheme, cell.network, cell.send_buffer_bytes),
@@ -171,6 +152,20 @@ impl<'a> Loader<'a> {
             ..RunRecord::of_load(cell.page, load)
         }
     }
+}
+
+fn load_bracket(cell: &Cell<'_>) -> Result<Loaded, StudyError> {
+    let search = match cell.scheme {
+        Contender::AntiOracle => bounds::anti_oracle,
+        _ => bounds::oracle,
+    };
+    let name = cell.scheme.name();
+    let bracket = search(cell.page, cell.network, bounds::Effort::default());
+    let bracket = bracket.ok_or_else(|| StudyError::NoBracket {
+        name: name.to_owned(),
+        problem: format!("has nothing above the fold to order on page {}", cell.page.name),
+    })?;
+    Ok(bounds::replay(cell.page, cell.network, &bracket.schedule, name).into())
 }
 
 impl Plan {
@@ -262,10 +257,10 @@ fn made(path: PathBuf) -> Result<PathBuf, StudyError> {
 fn place_of(plan: &Plan, cell: &Cell<'_>) -> PathBuf {
     let mut name = format!("{}-{}", file_name(cell.scheme.name()), cell.send_buffer_bytes);
     if plan.networks.len() > 1 {
-        name += &format!("-{}", file_name(&cell.network.name));
+        name = format!("{name}-{}", file_name(&cell.network.name));
     }
     if plan.seeds.len() > 1 {
-        name += &format!("-{}", cell.seed);
+        name = format!("{name}-{}", cell.seed);
     }
     Path::new(&cell.page.name).join(name)
 }

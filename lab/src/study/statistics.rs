@@ -33,13 +33,12 @@ pub fn bootstrap_mean(groups: &[Vec<f64>]) -> Option<Interval> {
         return None;
     }
     let mut random = ChaCha8Rng::seed_from_u64(BOOTSTRAP_SEED);
-    let mut group_mean = |group: &[f64]| match group {
-        [only] => *only,
-        _ => {
-            let sum: f64 =
-                (0..group.len()).map(|_| group[random.random_range(0..group.len())]).sum();
-            sum / group.len() as f64
+    let mut group_mean = |group: &[f64]| {
+        if let [only] = group {
+            return *only;
         }
+        let sum: f64 = (0..group.len()).map(|_| group[random.random_range(0..group.len())]).sum();
+        sum / group.len() as f64
     };
     let mut places = ChaCha8Rng::seed_from_u64(BOOTSTRAP_SEED + 1);
     let means: Vec<f64> = (0..RESAMPLES)
@@ -124,7 +123,7 @@ pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
 fn mean_rank(value: f64, values: &[f64]) -> f64 {
     let less = values.iter().filter(|it| **it < value).count() as f64;
     let equal = values.iter().filter(|it| it.total_cmp(&value).is_eq()).count() as f64;
-    less + (equal + 1.0) / 2.0
+    less + f64::midpoint(equal, 1.0)
 }
 
 #[cfg(test)]

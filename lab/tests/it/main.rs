@@ -9,5 +9,6 @@ mod push;
 mod scenario_schema;
 mod signals;
 mod stack;
+mod study;
 mod trace;
 mod vectors;

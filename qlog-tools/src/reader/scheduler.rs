@@ -55,8 +55,8 @@ struct Body<'a> {
 }
 
 impl SchedulerCall {
-    pub(super) fn read(time_us: u64, data: &str) -> serde_json::Result<Self> {
-        let body: Body<'_> = serde_json::from_str(data)?;
+    pub(super) fn read(time_us: u64, data: &[u8]) -> serde_json::Result<Self> {
+        let body: Body<'_> = serde_json::from_slice(data)?;
         let text = |raw: &RawValue| raw.get().to_owned();
         Ok(Self {
             time_us,

@@ -123,9 +123,7 @@ fn ribbons(name: &str, resources: &[PageResource], runs: &[Run<'_>], rows: &[Row
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "\u{2013}".to_owned());
         let mut notes =
             vec![or_dash(of(row.byte_index).map(milliseconds_text)), ratio_text(of(row.speedup))];
-        notes.extend(
-            has_regret.then(|| or_dash(row.regret.map(|regret| format!("{regret:.2}")))),
-        );
+        notes.extend(has_regret.then(|| or_dash(row.regret.map(|regret| format!("{regret:.2}")))));
         notes
     };
     let set = if has_atf { "ATF" } else { "all" };

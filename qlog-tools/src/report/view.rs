@@ -69,7 +69,11 @@ const FOLDED_FROM: usize = 6;
 
 const SUMMARY: [Column<SummaryRow>; 10] = [
     Column { group: "above the fold", heading: "mean", number: |it| times(it.atf.mean) },
-    Column { group: "above the fold", heading: "95 % interval", number: |it| range(it.atf_interval, ratio) },
+    Column {
+        group: "above the fold",
+        heading: "95 % interval",
+        number: |it| range(it.atf_interval, ratio),
+    },
     Column { group: "above the fold", heading: "median", number: |it| times(it.atf.median) },
     Column { group: "above the fold", heading: "best page", number: |it| times(it.atf.best) },
     Column { group: "above the fold", heading: "worst page", number: |it| times(it.atf.worst) },
@@ -82,7 +86,11 @@ const SUMMARY: [Column<SummaryRow>; 10] = [
 
 const PAGE: [Column<Row>; 11] = [
     Column { group: "above the fold", heading: "ByteIndex", number: |it| ms(it.byte_index.atf) },
-    Column { group: "above the fold", heading: "middle half", number: |it| range(it.atf_spread, milliseconds_text) },
+    Column {
+        group: "above the fold",
+        heading: "middle half",
+        number: |it| range(it.atf_spread, milliseconds_text),
+    },
     Column { group: "above the fold", heading: "speedup", number: |it| times(it.speedup.atf) },
     Column { group: "above the fold", heading: "regret", number: |it| regret(it.regret) },
     Column { group: "all resources", heading: "ByteIndex", number: |it| ms(it.byte_index.all) },
@@ -149,7 +157,8 @@ fn page_line(page: &PageComparison) -> Value {
     let known: Vec<(&Row, f64)> =
         page.rows.iter().filter_map(|row| Some((row, speedup(&row)?))).collect();
     let best = known.iter().copied().reduce(|one, other| if other.1 > one.1 { other } else { one });
-    let worst = known.iter().copied().reduce(|one, other| if other.1 < one.1 { other } else { one });
+    let worst =
+        known.iter().copied().reduce(|one, other| if other.1 < one.1 { other } else { one });
     let cells = |it: Option<(&Row, f64)>| match it {
         Some((row, speedup)) => vec![row.scheme.clone(), ratio_text(Some(speedup))],
         None => vec!["\u{2013}".to_owned(); 2],
@@ -180,7 +189,8 @@ fn table<R>(rows: &[R], names: Vec<(String, Option<String>)>, columns: &[Column<
             !OPTIONAL.contains(&column.heading) || !is_empty()
         })
         .collect();
-    let numbers = rows.iter().map(|row| shown.iter().map(|it| (it.number)(row)).collect()).collect();
+    let numbers =
+        rows.iter().map(|row| shown.iter().map(|it| (it.number)(row)).collect()).collect();
     let firsts: Vec<bool> = (0..shown.len())
         .map(|place| place == 0 || shown[place - 1].group != shown[place].group)
         .collect();
@@ -199,8 +209,7 @@ fn table<R>(rows: &[R], names: Vec<(String, Option<String>)>, columns: &[Column<
 }
 
 fn values(lines: Vec<Line>) -> Vec<Value> {
-    let cell =
-        |cell: Cell| context! { text => cell.text, is_best => cell.is_best, is_first => cell.is_first };
+    let cell = |cell: Cell| context! { text => cell.text, is_best => cell.is_best, is_first => cell.is_first };
     let value = |line: Line| {
         let cells: Vec<Value> = line.cells.into_iter().map(cell).collect();
         context! { name => line.name, cells => cells, note => line.note }

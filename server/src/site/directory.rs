@@ -86,6 +86,7 @@ impl Site for DirectorySite {
             ready: Vec::new(),
             directive: None,
             ahead: super::Ahead::default(),
+            scheme: None,
         }
     }
 }

@@ -4,8 +4,10 @@ mod ahead;
 mod body;
 mod directed;
 mod directory;
+mod markup;
 mod page;
 mod pushing;
+mod routed;
 
 pub use ahead::{Ahead, Promise};
 pub use body::Body;
@@ -13,6 +15,7 @@ pub use directed::DirectedSite;
 pub use directory::{DirectorySite, OpenError};
 pub use page::PageSite;
 pub use pushing::{Knows, PushRoute, PushingSite};
+pub use routed::{Route, RoutedSite};
 
 use http3::{Header, NameValue};
 use std::time::{Duration, Instant};
@@ -88,6 +91,13 @@ fn joined(headers: &[Header], name: &[u8]) -> Option<Vec<u8>> {
     (!lines.is_empty()).then(|| lines.join(&b", "[..]))
 }
 
+impl Request {
+    /// The host that was asked for, without the port.
+    pub fn host(&self) -> &str {
+        self.authority.rsplit_once(':').map_or(self.authority.as_str(), |(host, _)| host)
+    }
+}
+
 /// A response.
 #[derive(Debug)]
 pub struct Response {
@@ -106,6 +116,8 @@ pub struct Response {
     pub directive: Option<http3::Priority>,
     /// What goes ahead of it.
     pub ahead: Ahead,
+    /// The scheme in which the page is to be sent whose document this is; none: the server's.
+    pub scheme: Option<schedulers::Scheme>,
 }
 
 impl Response {
@@ -119,6 +131,7 @@ impl Response {
             ready: Vec::new(),
             directive: None,
             ahead: Ahead::default(),
+            scheme: None,
         }
     }
 }

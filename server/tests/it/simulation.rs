@@ -43,6 +43,7 @@ impl Site for Bodies {
             ready,
             directive: None,
             ahead: Ahead::default(),
+            scheme: None,
         }
     }
 }

@@ -12,10 +12,10 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
     let cells = rows.iter().map(|row| {
         let mut name = row.scheme.clone();
         if several_networks {
-            name += &format!(" {}", row.network);
+            name = format!("{name} {}", row.network);
         }
         if several_buffers {
-            name += &format!(" {}", row.send_buffer_bytes);
+            name = format!("{name} {}", row.send_buffer_bytes);
         }
         let mut cells = vec![name];
         cells.extend(numbers(row));

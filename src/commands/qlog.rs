@@ -1,0 +1,33 @@
+//! `utmost qlog`: what the logs of any QUIC stack say. One file a subcommand.
+
+mod check;
+mod input;
+mod streams;
+
+use crate::failure::Failure;
+use clap::Subcommand;
+
+/// Look into the qlogs of any QUIC stack
+///
+/// All generations of qlog are read, whatever the file is called, also compressed (gzip, zstd); `-` is the
+/// standard input. A directory stands for the logs in it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost qlog check client.sqlog server.sqlog.gz\n  \
+utmost qlog streams client.sqlog --json")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::Arguments),
+    Streams(streams::Arguments),
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.command {
+        Command::Check(arguments) => check::run(arguments),
+        Command::Streams(arguments) => streams::run(arguments),
+    }
+}
