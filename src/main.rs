@@ -9,7 +9,9 @@ mod values;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use commands::{compare, corpus, link, merge, order, play, probe, qlog, reproduce, schemes, serve};
+use commands::{
+    compare, corpus, link, merge, order, play, probe, qlog, reproduce, schemes, serve, view,
+};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -40,6 +42,7 @@ enum Command {
     Corpus(corpus::Arguments),
     Probe(probe::Arguments),
     Qlog(qlog::Arguments),
+    View(view::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -80,6 +83,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Corpus(arguments) => corpus::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
         Command::Qlog(arguments) => qlog::run(&arguments),
+        Command::View(arguments) => view::run(&arguments),
     }
 }
 

@@ -163,8 +163,8 @@ mod tests {
         let page = corpus::bundled("davies-meenan").expect("bundled");
         let mut signalling = Signalling::new(None, false);
         signalling.settings_came(&session);
-        for id in 0..2 {
-            signalling.request(&session, StreamId(4 * id), &page.resources[id as usize]);
+        for (stream, resource) in [StreamId(0), StreamId(4)].into_iter().zip(&page.resources) {
+            signalling.request(&session, stream, resource);
         }
         signalling.closed(StreamId(4));
         let document = Signal::Bucket { stream: StreamId(0), byte: 63 << 2 | 2 };

@@ -1,6 +1,8 @@
-//! Makes the bundled pages that come from recordings:
+//! Makes the bundled pages that come from recordings or the generator:
 //! `cargo run --workspace --example convert -- RECORDINGS corpus/pages`.
 
+use corpus::Page;
+use corpus::generate::{Profile, Shape, generate};
 use corpus::import::{Label, import};
 use std::path::Path;
 use std::process::ExitCode;
@@ -61,6 +63,28 @@ const IMPORTED: [(&str, &str); 25] = [
     ("perfcascade-nghttp2", "perfcascade_chrome_h2_www.nghttp2.org.har.gz"),
 ];
 
+/// Generated pages at the ends of the paper's range.
+const GENERATED: [(&str, Shape); 2] = [
+    (
+        "generated-small",
+        Shape { resources: Some(10), bytes: Some(29_000), depth: 2, ..paper_shape(1) },
+    ),
+    (
+        "generated-large",
+        Shape {
+            resources: Some(214),
+            bytes: Some(7_400_000),
+            depth: 5,
+            late_share: 0.3,
+            ..paper_shape(2)
+        },
+    ),
+];
+
+const fn paper_shape(seed: u64) -> Shape {
+    Shape { profile: Profile::Paper2019, ..Shape::new(seed) }
+}
+
 /// The project that a recording is from, and its licence.
 fn project_of(file: &str) -> (&'static str, &'static str) {
     match file.split('_').next() {
@@ -114,6 +138,18 @@ fn main() -> ExitCode {
         for note in imported.notes {
             println!("  {note}");
         }
+    }
+    for (name, shape) in GENERATED {
+        let target = Path::new(pages).join(format!("{name}.json"));
+        let page = generate(&shape).map(|page| Page { name: name.to_owned(), ..page });
+        let written = page
+            .map_err(|error| error.to_string())
+            .and_then(|page| std::fs::write(&target, page.to_text()).map_err(|it| it.to_string()));
+        if let Err(error) = written {
+            eprintln!("{}: {error}", target.display());
+            return ExitCode::from(3);
+        }
+        println!("{}", target.display());
     }
     ExitCode::SUCCESS
 }

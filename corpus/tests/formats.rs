@@ -129,6 +129,7 @@ fn what_a_resource_list_cannot_mean_is_refused_by_name() {
     assert!(error("{\"resources\":{}}").contains("resources: is empty"));
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "a literal at each call")]
 fn har_entry(url: &str, more: Value) -> Value {
     let mut entry = json!({
         "startedDateTime": "2020-01-01T00:00:00.100Z", "time": 10.0,

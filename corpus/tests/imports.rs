@@ -239,7 +239,9 @@ proptest::proptest! {
     ) {
         let log = devtools_log().to_string();
         let page = corpus::bundled_text("davies-meenan").unwrap();
-        for text in [include_str!("data/package-page.json"), log.as_str(), page] {
+        let wprofx = include_str!("data/wprofx.json");
+        let list = include_str!("data/resource-list.json");
+        for text in [include_str!("data/package-page.json"), wprofx, list, log.as_str(), page] {
             let mut damaged = text.as_bytes().to_vec();
             let start = place % damaged.len();
             let end = (start + length).min(damaged.len());

@@ -15,6 +15,7 @@ pub mod png;
 mod ratio_axis;
 pub mod ribbon;
 pub mod speedup_dots;
+pub mod still;
 mod svg;
 pub mod table;
 pub mod tree;

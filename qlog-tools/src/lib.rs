@@ -7,6 +7,7 @@
 mod assembly;
 pub mod byte_index;
 pub mod figures;
+pub mod lint;
 pub mod reader;
 pub mod report;
 pub mod timeline;

@@ -99,6 +99,11 @@ pub fn read_file_traces(path: &Path, options: ReadOptions) -> Result<Vec<Trace>,
     }
 }
 
+/// The bytes of `input` without their compression (gzip, zstd), if they have one.
+pub fn plain<'a>(input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+    unpack::unpack(input)
+}
+
 /// Reads all connections in a log from any source of bytes. There is at least one.
 pub fn read_traces(
     file: &str,

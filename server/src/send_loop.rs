@@ -22,14 +22,16 @@ use crate::{Options, Pace};
 use gated::Gated;
 use http3::SendOrder;
 use push::Gate;
+use reorder::Told;
 use repairs::Repairs;
-use schedulers::{Resource, Scheme, Signal, StreamId};
+use schedulers::{Resource, Signal, StreamId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use window::{Staged, Window};
 
 mod gated;
+mod reorder;
 mod repairs;
 mod window;
 
@@ -120,37 +122,6 @@ impl SendLoop {
         self.gated.insert(stream, main, gate);
     }
 
-    /// From now on another scheduler orders what is under way and what comes: it is told what the one before
-    /// was told of responses that are still under way. Not after [`Self::settle_order`].
-    pub(crate) fn reorder(&mut self, quic: &mut quiche::Connection, scheme: &Scheme, order: Order) {
-        qlog_events::scheme(quic, &scheme.name, matches!(order, Order::Shared(_)));
-        self.order = order;
-        self.scheme.clone_from(&scheme.name);
-        let history = self.history.get_or_insert_default();
-        for told in history.iter() {
-            match told {
-                Told::Opened(stream, resource) => {
-                    qlog_events::opened(quic, *stream, resource);
-                    self.order.open(*stream, resource);
-                }
-                Told::Signalled(signal) => {
-                    qlog_events::signalled(quic, signal);
-                    self.order.signal(*signal);
-                }
-            }
-        }
-        let is_ready = |it: &StreamId| self.queue.pending(*it) > 0 && !self.held.contains(it);
-        let ready: Vec<StreamId> = self.queue.streams().filter(is_ready).collect();
-        for stream in ready {
-            self.set_ready(quic, stream, true);
-        }
-    }
-
-    /// The scheduler stays the one that it is.
-    pub(crate) fn settle_order(&mut self) {
-        self.history = None;
-    }
-
     /// In a group: the connection whose turn it is, as the router numbers it.
     pub(crate) fn turn(&self) -> Option<u64> {
         self.order.turn()
@@ -169,14 +140,6 @@ impl SendLoop {
     /// The name of the scheme in whose order it sends.
     pub(crate) fn scheme(&self) -> &str {
         &self.scheme
-    }
-
-    /// Sends in the order of `scheme` from now on, unless responses are under way or others share the order.
-    pub(crate) fn adopt(&mut self, quic: &mut quiche::Connection, scheme: &Scheme) {
-        let alone = matches!(self.order, Order::Alone(_));
-        if alone && self.queue.is_empty() && self.buffer.bytes() == 0 {
-            self.reorder(quic, scheme, Order::alone(scheme));
-        }
     }
 
     /// The client said something about order.
@@ -568,21 +531,6 @@ impl SendLoop {
         self.order.close(stream);
         if let Some(history) = &mut self.history {
             history.retain(|told| told.stream() != Some(stream));
-        }
-    }
-}
-
-/// What a scheduler was told that another one would have to know.
-enum Told {
-    Opened(StreamId, Resource),
-    Signalled(Signal),
-}
-
-impl Told {
-    fn stream(&self) -> Option<StreamId> {
-        match self {
-            Self::Opened(stream, _) => Some(*stream),
-            Self::Signalled(signal) => signal.stream(),
         }
     }
 }

@@ -11,3 +11,4 @@ pub(crate) mod qlog;
 pub(crate) mod reproduce;
 pub(crate) mod schemes;
 pub(crate) mod serve;
+pub(crate) mod view;

@@ -2,6 +2,9 @@
 
 mod check;
 mod input;
+mod lint;
+mod logs;
+pub(crate) mod report;
 mod streams;
 
 use crate::failure::Failure;
@@ -23,11 +26,15 @@ pub(crate) struct Arguments {
 enum Command {
     Check(check::Arguments),
     Streams(streams::Arguments),
+    Report(report::Arguments),
+    Lint(lint::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Check(arguments) => check::run(arguments),
         Command::Streams(arguments) => streams::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
+        Command::Lint(arguments) => lint::run(arguments),
     }
 }

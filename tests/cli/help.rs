@@ -2,7 +2,7 @@
 
 use crate::{stdout_of, utmost};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: &[&str] = &[
     "schemes",
     "order",
     "serve",
@@ -15,6 +15,10 @@ const COMMANDS: [&str; 12] = [
     "corpus check",
     "corpus import",
     "corpus generate",
+    "qlog report",
+    "qlog lint",
+    "view",
+    "probe",
 ];
 
 #[test]

@@ -4,6 +4,7 @@ mod bad_input;
 mod bootstrap;
 mod documents;
 mod help;
+mod logs;
 mod orders;
 mod results;
 mod serving;

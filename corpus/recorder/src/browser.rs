@@ -28,7 +28,13 @@ const TRACE_MAX: Duration = Duration::from_secs(30);
 const STEP: Duration = Duration::from_millis(50);
 /// Largest trace, in bytes of JSON.
 const TRACE_BYTES_MAX: usize = 512 << 20;
-const CATEGORIES: [&str; 4] = ["devtools.timeline", "loading", "blink.user_timing", "v8"];
+const CATEGORIES: [&str; 5] = [
+    "devtools.timeline",
+    "disabled-by-default-devtools.timeline.stack",
+    "loading",
+    "blink.user_timing",
+    "v8",
+];
 const REPORT: &str = include_str!("report.js");
 
 /// A running Chromium.

@@ -39,3 +39,9 @@ impl Draw {
         }
     }
 }
+
+/// The nearest whole number of a count or size.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and bounded")]
+pub(super) fn whole(value: f64) -> usize {
+    value.max(0.0).round() as usize
+}

@@ -104,7 +104,7 @@ pub fn generate(shape: &Shape) -> Result<Page, ShapeError> {
         it.decoded_bytes = Some(if text { bytes * TEXT_EXPANSION } else { bytes });
         resources.push(it);
     }
-    let resources = place::discoveries(resources, shape, &mut draw);
+    let resources = place::discoveries(&resources, shape, &mut draw);
     let resources = resources.into_iter().map(with_signals).collect();
     Ok(Page {
         format: FORMAT.to_owned(),
@@ -145,15 +145,18 @@ pub fn set_order(resources: &mut [PageResource]) {
 
 /// The command line that makes the page again.
 fn command(shape: &Shape) -> String {
-    let mut command =
-        format!("utmost corpus generate --seed {} --profile {}", shape.seed, shape.profile.name());
-    if let Some(count) = shape.resources {
-        command += &format!(" --resources {count}");
-    }
-    if let Some(bytes) = shape.bytes {
-        command += &format!(" --bytes {bytes}");
-    }
-    command + &format!(" --depth {} --late-share {}", shape.depth, shape.late_share)
+    let option = |name: &str, value: Option<String>| {
+        value.map(|it| format!(" --{name} {it}")).unwrap_or_default()
+    };
+    format!(
+        "utmost corpus generate --seed {} --profile {}{}{} --depth {} --late-share {}",
+        shape.seed,
+        shape.profile.name(),
+        option("resources", shape.resources.map(|it| it.to_string())),
+        option("bytes", shape.bytes.map(|it| it.to_string())),
+        shape.depth,
+        shape.late_share
+    )
 }
 
 fn name(shape: &Shape) -> String {

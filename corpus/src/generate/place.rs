@@ -1,7 +1,7 @@
 //! What refers to what: the document's text, and the late discoveries behind it.
 
 use super::Shape;
-use super::draw::Draw;
+use super::draw::{Draw, whole};
 use crate::import::derive::typical_exec_ms;
 use crate::page::{Event, PageKind, PageResource, Script, Trigger};
 
@@ -9,21 +9,20 @@ use crate::page::{Event, PageKind, PageResource, Script, Trigger};
 const HEAD_SHARE: f64 = 0.1;
 /// The resources with levels, causes and roles, causes before what they cause.
 pub(super) fn discoveries(
-    resources: Vec<PageResource>,
+    resources: &[PageResource],
     shape: &Shape,
     draw: &mut Draw,
 ) -> Vec<PageResource> {
-    let levels = levels(&resources, shape, draw);
+    let levels = levels(resources, shape, draw);
     let mut order: Vec<usize> = (0..resources.len()).collect();
     let in_text = |id: usize| (levels[id], text_order(&resources[id], id, draw_key(shape, id)));
     order.sort_by_key(|&id| in_text(id));
     let mut placed: Vec<(usize, PageResource)> =
         order.iter().map(|&id| (levels[id], resources[id].clone())).collect();
-    for id in 0..placed.len() {
-        placed[id].1.id = id;
-        let kind = placed[id].1.kind;
-        placed[id].1.url = super::url(id, kind);
-        placed[id].1.exec_ms = typical_exec_ms(&placed[id].1);
+    for (id, (_, it)) in placed.iter_mut().enumerate() {
+        it.id = id;
+        it.url = super::url(id, it.kind);
+        it.exec_ms = typical_exec_ms(it);
     }
     place_in_text(&mut placed, draw);
     for id in 0..placed.len() {
@@ -41,7 +40,7 @@ fn levels(resources: &[PageResource], shape: &Shape, draw: &mut Draw) -> Vec<usi
     let mut levels = vec![1; resources.len()];
     levels[0] = 0;
     let others = resources.len() - 1;
-    let late = (others as f64 * shape.late_share).round() as usize;
+    let late = whole(others as f64 * shape.late_share);
     // One stylesheet stays in the text, to refer to the rest.
     let stylesheet = resources.iter().position(|it| it.kind == PageKind::Css);
     let mut chosen: Vec<usize> =
@@ -105,7 +104,7 @@ fn place_in_text(placed: &mut [(usize, PageResource)], draw: &mut Draw) {
         it.trigger = Trigger {
             on: Event::Bytes,
             of: 0,
-            byte: Some((byte.max(1.0) as u64).min(decoded)),
+            byte: Some((whole(byte) as u64).clamp(1, decoded)),
             needs: Vec::new(),
             delay_ms: 0.0,
         };

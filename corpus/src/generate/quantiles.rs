@@ -3,7 +3,7 @@
 //! Sources: HTTP Archive, Web Almanac 2024, "Page Weight" (desktop): percentiles 10, 25, 50, 75, 90 of
 //! requests and of bytes; Mi et al. 2016 (`SMig`): sizes of single objects; Marx et al. 2019, section 4.2.
 
-use super::draw::Draw;
+use super::draw::{Draw, whole};
 use super::{Profile, Shape};
 use crate::page::PageKind;
 
@@ -77,7 +77,7 @@ pub(super) fn budget(shape: &Shape, draw: &mut Draw) -> Vec<(PageKind, u64)> {
         Some(count) => share_of(requests, count as f64),
         None => draw.share(),
     };
-    let count = shape.resources.unwrap_or_else(|| rounded(value_at(requests, level)));
+    let count = shape.resources.unwrap_or_else(|| whole(value_at(requests, level)));
     let kinds = counts(count, level);
     let mut budget = Vec::new();
     for (&(kind, _, bytes), count) in WEB_KINDS.iter().zip(kinds) {
@@ -104,15 +104,15 @@ fn counts(count: usize, level: f64) -> Vec<usize> {
     let mut counts: Vec<usize> = wanted
         .iter()
         .enumerate()
-        .map(|(kind, it)| (share(it) as i64).try_into().unwrap_or(0).max(least(kind)))
+        .map(|(kind, it)| whole(share(it).floor()).max(least(kind)))
         .collect();
     // What rounding left goes to the kinds in the order of what they lost.
-    let mut lost: Vec<(i64, usize)> = wanted
+    let mut lost: Vec<(f64, usize)> = wanted
         .iter()
         .enumerate()
-        .map(|(kind, it)| (((counts[kind] as f64 - share(it)) * 1e6) as i64, kind))
+        .map(|(kind, it)| (counts[kind] as f64 - share(it), kind))
         .collect();
-    lost.sort_unstable();
+    lost.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut next = 0;
     while counts.iter().sum::<usize>() < count {
         counts[lost[next % lost.len()].1] += 1;
@@ -129,16 +129,16 @@ fn counts(count: usize, level: f64) -> Vec<usize> {
 fn split(bytes: f64, count: usize, draw: &mut Draw) -> Vec<u64> {
     let parts: Vec<f64> = (0..count).map(|_| value_at(&OBJECT_BYTES, draw.share())).collect();
     let sum: f64 = parts.iter().sum();
-    parts.iter().map(|it| rounded(it * bytes / sum).max(40) as u64).collect()
+    parts.iter().map(|it| (whole(it * bytes / sum) as u64).max(40)).collect()
 }
 
 /// Makes the sizes sum to `total`, each at least one byte.
 fn scale(budget: &mut [(PageKind, u64)], total: f64) {
     let sum: u64 = budget.iter().map(|it| it.1).sum();
     for (_, bytes) in budget.iter_mut() {
-        *bytes = (rounded(*bytes as f64 * total / sum as f64) as u64).max(1);
+        *bytes = (whole(*bytes as f64 * total / sum as f64) as u64).max(1);
     }
-    let total = rounded(total) as u64;
+    let total = whole(total) as u64;
     let sum: u64 = budget.iter().map(|it| it.1).sum();
     if let Some((_, largest)) = budget.iter_mut().max_by_key(|it| it.1) {
         *largest = (*largest + total).saturating_sub(sum).max(1);
@@ -161,11 +161,6 @@ fn interpolate(from: &Quantiles, to: &Quantiles, value: f64) -> f64 {
     let (low, high) = (from[upper - 1], from[upper]);
     let part = if high > low { (value - low) / (high - low) } else { 0.0 };
     to[upper - 1] + part * (to[upper] - to[upper - 1])
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and bounded")]
-fn rounded(value: f64) -> usize {
-    value.max(0.0).round() as usize
 }
 
 #[cfg(test)]

@@ -94,7 +94,8 @@ pub(crate) fn set_eval_order(resources: &mut [PageResource]) {
 /// What the document refers to behind its first image, and what such resources refer to.
 pub(crate) fn set_after_first_image(resources: &mut [PageResource]) {
     let place = |it: &PageResource| it.trigger.byte.filter(|_| it.trigger.of == 0);
-    let images = resources.iter().filter(|it| it.kind == PageKind::Image);
+    // A preloaded image stands elsewhere than its hint.
+    let images = resources.iter().filter(|it| it.kind == PageKind::Image && !it.preload);
     let Some(first) = images.filter_map(place).min() else { return };
     for id in 1..resources.len() {
         let it = &resources[id];

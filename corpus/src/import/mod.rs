@@ -108,7 +108,7 @@ fn size_below(folder: &Path, path: &str) -> Option<u64> {
     let path = path.split(['?', '#']).next()?.trim_start_matches('/');
     let safe = !path.is_empty() && path.split('/').all(|part| part != "..");
     let file = std::fs::metadata(folder.join(path)).ok().filter(|_| safe)?;
-    file.is_file().then(|| file.len())
+    Some(file.len()).filter(|_| file.is_file())
 }
 
 fn bytes_of(path: &Path, file: &str) -> Result<Vec<u8>, ImportError> {

@@ -334,7 +334,9 @@ fn tree_after(signals: &[Signal], early: bool) -> String {
         let (control, bytes) = client.signal(signal).unwrap();
         server.receive(control, &bytes, false).unwrap();
     }
-    signals.iter().for_each(|signal| ask(&mut server, signal));
+    for signal in signals {
+        ask(&mut server, signal);
+    }
     while let Some(event) = server.poll() {
         match event {
             Event::Headers { stream, .. } => {

@@ -5,8 +5,15 @@
 //! in `templates/view/`, one thing each; they get the frames as compressed columns and draw only what is in view.
 
 mod columns;
+mod delivered;
+mod from_trace;
+mod listing;
 mod page;
 mod recording;
 
+pub use listing::{ListedFile, Listing, listing};
 pub use page::{Report, report};
 pub use recording::{Events, Exactness, Frame, Mark, Recording, Role, Series, Stream, Unit};
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,8 @@ pub struct Recording {
     pub facts: Vec<String>,
     /// What was wrong with the log, and what was done about it.
     pub remarks: Vec<String>,
+    /// Whether its frames are what was sent rather than what came.
+    pub is_server: bool,
     /// When the log ends.
     pub duration_us: u64,
     /// In the order in which they are shown.
@@ -155,6 +157,7 @@ impl Recording {
             name: name.to_owned(),
             facts: Vec::new(),
             remarks: Vec::new(),
+            is_server: false,
             duration_us: 0,
             streams: Vec::new(),
             frames: Vec::new(),
@@ -171,6 +174,7 @@ impl Recording {
     pub(super) fn json(&self) -> Value {
         json!({
             "name": self.name,
+            "is_server": self.is_server,
             "duration": self.duration_us.max(1),
             "streams": self.streams.iter().map(stream).collect::<Vec<_>>(),
             "frames": self.columns(),
@@ -217,9 +221,9 @@ impl Recording {
         let window_us = (last.time_us.saturating_sub(first.time_us) / 50).max(1);
         let (mut oldest, mut bytes, mut most_bytes) = (0, 0_u64, 1_u64);
         for frame in &self.frames {
-            bytes += frame.bytes;
-            while self.frames[oldest].time_us + window_us <= frame.time_us {
-                bytes -= self.frames[oldest].bytes;
+            bytes = frame.bytes.saturating_add(bytes);
+            while self.frames[oldest].time_us.saturating_add(window_us) <= frame.time_us {
+                bytes = bytes.saturating_sub(self.frames[oldest].bytes);
                 oldest += 1;
             }
             most_bytes = most_bytes.max(bytes);

@@ -11,7 +11,8 @@ class Curve {
     const value = index ? `${index.complete_ms.toFixed(1)} ms (bytes as they come: ${index.progressive_ms.toFixed(1)} ms)` : "";
     this.about =
       "Steps: the share of body bytes whose response is complete; the area above them is the ByteIndex" +
-      `${value ? `, ${value}` : ""}. Line: the share of bytes that were there.`;
+      `${value ? `, ${value}` : ""}. Line: the share of bytes that were there.` +
+      (recording.is_server ? " In a server's log these are bytes sent: they arrived later." : "");
   }
 
   missing() {

@@ -16,6 +16,10 @@ class Ribbon {
       "the streams. Below: what was retransmitted, came twice, or was overtaken on its way.";
   }
 
+  missing() {
+    return this.recording.count ? null : "the log holds no STREAM frames";
+  }
+
   height() {
     return RIBBON_TOP + RIBBON_HEIGHT + 4 + 3 * (MARKS_HEIGHT + 2) + 22;
   }

@@ -85,6 +85,9 @@ class Strip {
       column[3] = value;
       if (x >= scale.left + scale.width) break;
     }
+    // The last value holds until the log ends.
+    const end = Math.min(scale.left + scale.width, scale.x(recording.length(scale.axis)));
+    if (column && end > column[0]) points.push([end, column[3], column[3]]);
     return points;
   }
 

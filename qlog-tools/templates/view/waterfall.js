@@ -14,6 +14,10 @@ class Waterfall {
     this.scrolls = true;
   }
 
+  missing() {
+    return this.recording.streams.length ? null : "the log holds no streams";
+  }
+
   // The streams that are not hidden and have something in view, by place in `streams`.
   rows(scale) {
     const { recording } = this;

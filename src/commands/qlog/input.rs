@@ -65,7 +65,7 @@ pub(crate) fn read(
 }
 
 /// The logs in a directory, by name; a file is itself.
-fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }

@@ -5,9 +5,9 @@
 //! all of them. Coincidences of one recording fail under another.
 
 use super::replay::Moments;
-use super::roles::offset;
+use super::roles::{last_part, offset, reference};
 use super::table::{Table, median};
-use crate::capture::Fetch;
+use crate::capture::{Capture, Fetch};
 use corpus::PageResource;
 use corpus::page::{Event, PageKind, Trigger};
 
@@ -20,7 +20,7 @@ const CODE_GAIN_MS: f64 = 3.0;
 const OTHER_GAIN_MS: f64 = 12.0;
 /// Least part of the error that a prerequisite must take away.
 const GAIN_SHARE: f64 = 0.15;
-/// Resources on a stack, or without any initiator, that are tried as the cause.
+/// Resources that are tried as the cause of one whose initiator is not known.
 const TRIED_MAX: usize = 60;
 
 /// An event and how natural it is, in milliseconds of error that it must be better by.
@@ -32,6 +32,16 @@ struct Candidate {
     handicap_ms: f64,
 }
 
+impl Candidate {
+    fn new(on: Event, of: usize, handicap_ms: f64) -> Self {
+        Self { on, of, byte: None, handicap_ms }
+    }
+
+    fn bytes(byte: u64, handicap_ms: f64) -> Self {
+        Self { on: Event::Bytes, of: 0, byte: Some(byte), handicap_ms }
+    }
+}
+
 /// Where the causes are looked for.
 pub(crate) struct Search<'a> {
     /// The resources, their triggers not known.
@@ -40,7 +50,8 @@ pub(crate) struct Search<'a> {
     pub(crate) table: &'a Table,
     /// By column.
     pub(crate) moments: &'a [Moments],
-    pub(crate) document: &'a str,
+    /// For the document's text.
+    pub(crate) first: &'a Capture,
 }
 
 /// A hypothesis with what it comes to.
@@ -72,73 +83,99 @@ impl Search<'_> {
         Trigger {
             on: candidate.on,
             of: candidate.of,
-            byte: candidate.byte,
+            byte: candidate.byte.map(|it| it.min(self.resources[0].decoded_len())),
             needs: fit.needs,
             delay_ms: (fit.delay_ms * 10.0).round() / 10.0,
         }
     }
 
     fn candidates(&self, id: usize) -> Vec<Candidate> {
-        let fetch = &self.fetches[id];
-        let by = &fetch.initiator;
-        let mut candidates = Vec::new();
-        let mut add = |on, of, byte, handicap_ms| {
-            candidates.push(Candidate { on, of, byte, handicap_ms });
-        };
+        let by = &self.fetches[id].initiator;
         let parent = by.path.as_deref().and_then(|path| self.find(path));
-        let at = by.place.and_then(|it| offset(self.document, it)).map(|it| it as u64);
-        if parent == Some(0) {
-            let byte = at.or_else(|| self.mentioned(&fetch.path)).unwrap_or(0);
-            add(Event::Bytes, 0, Some(byte.min(self.resources[0].decoded_len())), 0.0);
-            add(Event::StyleApplied, 0, None, 4.0);
+        if let Some(end) = reference(&self.fetches[id], self.first) {
+            let lazy = self.resources[id].lazy;
+            let styled_ms = if lazy { 1.0 } else { 4.0 };
+            return vec![
+                Candidate::bytes(end as u64, 0.0),
+                Candidate::new(Event::StyleApplied, 0, styled_ms),
+            ];
         }
-        if let Some(sheet) = parent.filter(|&it| self.resources[it].kind == PageKind::Css) {
-            if self.resources[id].kind == PageKind::Css {
-                add(Event::CssImport, sheet, None, 0.0);
-            } else {
-                add(Event::CssApplied, sheet, None, 0.0);
-                add(Event::StyleApplied, 0, None, 2.0);
-                add(Event::Dcl, 0, None, 6.0);
+        match parent.filter(|&it| self.resources[it].kind == PageKind::Css) {
+            Some(sheet) if self.resources[id].kind == PageKind::Css => {
+                vec![Candidate::new(Event::CssImport, sheet, 0.0)]
             }
+            Some(sheet) => vec![
+                Candidate::new(Event::CssApplied, sheet, 0.0),
+                Candidate::new(Event::StyleApplied, 0, 2.0),
+                Candidate::new(Event::Dcl, 0, 6.0),
+            ],
+            None if by.fetched_by.as_deref() == Some("css") => self.in_style(id),
+            None => self.of_scripts(id),
         }
-        let known = parent.is_some() && by.kind == "parser";
-        for script in self.scripts(id, !known) {
-            let named =
-                by.stack.iter().any(|it| Some(script) == self.find(it)) || parent == Some(script);
-            let handicap_ms = if named { 0.0 } else { 5.0 };
-            add(Event::Exec, script, None, handicap_ms);
-            add(Event::Timer, script, None, handicap_ms + 0.5);
+    }
+
+    /// What a style in the document refers to.
+    fn in_style(&self, id: usize) -> Vec<Candidate> {
+        let mentioned = self.mentioned(&self.fetches[id].path);
+        let bytes = mentioned.map(|byte| Candidate::bytes(byte, 2.0));
+        let events = [(Event::StyleApplied, 0.0), (Event::Dcl, 4.0)];
+        let events = events.map(|(on, handicap_ms)| Candidate::new(on, 0, handicap_ms));
+        events.into_iter().chain(bytes).collect()
+    }
+
+    /// What a script asks for, or nobody knows who: the scripts of its stack, the one before which the
+    /// parser stands, others; what had arrived just before; the events of the page.
+    fn of_scripts(&self, id: usize) -> Vec<Candidate> {
+        let by = &self.fetches[id].initiator;
+        let events = [(Event::Dcl, 1.0), (Event::Load, 1.0), (Event::StyleApplied, 3.0)];
+        let mut candidates: Vec<Candidate> =
+            events.map(|(on, handicap_ms)| Candidate::new(on, 0, handicap_ms)).to_vec();
+        let stack: Vec<usize> = by.stack.iter().filter_map(|it| self.find(it)).collect();
+        let current = self.current_script(id);
+        for script in self.earlier(id, |it| it.kind == PageKind::Js) {
+            let handicap_ms = match script {
+                it if stack.contains(&it) => 0.0,
+                it if Some(it) == current => 1.0,
+                _ => 4.0,
+            };
+            candidates.push(Candidate::new(Event::Exec, script, handicap_ms));
+            candidates.push(Candidate::new(Event::Timer, script, handicap_ms + 0.5));
         }
-        if !known {
-            let of_document = by.stack.iter().any(|it| self.find(it) == Some(0));
-            let byte = at.filter(|_| of_document).or_else(|| self.mentioned(&fetch.path));
-            let whole = self.resources[0].decoded_len();
-            let handicap_ms = if of_document { 0.0 } else { 4.0 };
-            add(Event::Bytes, 0, Some(byte.unwrap_or(0).min(whole)), handicap_ms);
-            add(Event::StyleApplied, 0, None, 3.0);
-            add(Event::Dcl, 0, None, 1.0);
-            add(Event::Load, 0, None, 1.0);
+        for cause in self.earlier(id, |it| !it.is_executed() && it.id != 0) {
+            let alike = reference(&self.fetches[cause], self.first).is_none();
+            candidates.push(Candidate::new(Event::Complete, cause, if alike { 3.0 } else { 8.0 }));
         }
+        let inline = stack.contains(&0);
+        let byte = self.mentioned(&self.fetches[id].path);
+        candidates.push(Candidate::bytes(byte.unwrap_or(0), if inline { 0.0 } else { 4.0 }));
         candidates
     }
 
-    /// The scripts that may have asked for resource `id`: those of its stack; if `any`, the others too.
-    fn scripts(&self, id: usize, any: bool) -> Vec<usize> {
+    /// The last script of the document before the parser's place.
+    fn current_script(&self, id: usize) -> Option<usize> {
         let by = &self.fetches[id].initiator;
-        let is_script = |it: &usize| self.resources[*it].kind == PageKind::Js && *it != id;
-        let stack = by.stack.iter().rev().chain(&by.path).filter_map(|it| self.find(it));
-        let mut scripts: Vec<usize> = stack.filter(is_script).collect();
-        if any {
-            scripts.extend((1..self.resources.len()).filter(is_script));
-        }
-        let mut kept = Vec::new();
-        for script in scripts {
-            if !kept.contains(&script) {
-                kept.push(script);
-            }
-        }
-        kept.truncate(TRIED_MAX);
-        kept
+        let at = by.place.filter(|_| by.kind == "parser")?;
+        let at = offset(&self.first.document, at)?;
+        let scripts = self.resources.iter().filter(|it| it.kind == PageKind::Js);
+        scripts
+            .filter_map(|it| Some((reference(&self.fetches[it.id], self.first)?, it.id)))
+            .filter(|&(end, _)| end <= at)
+            .max()
+            .map(|(_, script)| script)
+    }
+
+    /// Resources of a sort that were discovered before `id` under every setting, the latest first.
+    fn earlier(&self, id: usize, sort: impl Fn(&PageResource) -> bool) -> Vec<usize> {
+        let before = |it: &usize| {
+            self.table.columns.iter().all(|column| {
+                column.times[id]
+                    .zip(column.times[*it])
+                    .is_none_or(|(own, other)| other.discovered_ms < own.discovered_ms)
+            })
+        };
+        let sorted =
+            (1..self.resources.len()).rev().filter(|&it| it != id && sort(&self.resources[it]));
+        sorted.filter(before).take(TRIED_MAX).collect()
     }
 
     fn find(&self, path: &str) -> Option<usize> {
@@ -147,8 +184,8 @@ impl Search<'_> {
 
     /// Where the document names the last part of a path.
     fn mentioned(&self, path: &str) -> Option<u64> {
-        let name = path.rsplit('/').next().filter(|it| !it.is_empty())?;
-        self.document.find(name).map(|it| (it + name.len()) as u64)
+        let name = Some(last_part(path)).filter(|it| !it.is_empty())?;
+        self.first.document.find(name).map(|it| (it + name.len()) as u64)
     }
 
     /// The best prerequisites and delay for an event; none: it does not happen before the discovery.

@@ -157,13 +157,8 @@ fn fitted(captures: &[Capture], table: &Table, label: &Label) -> Page {
     };
     let moments: Vec<Moments> =
         table.columns.iter().map(|column| Moments::new(&page, column)).collect();
-    let search = Search {
-        resources: &page.resources,
-        fetches: &fetches,
-        table,
-        moments: &moments,
-        document: &first.document,
-    };
+    let search =
+        Search { resources: &page.resources, fetches: &fetches, table, moments: &moments, first };
     let triggers: Vec<_> = (1..page.resources.len()).map(|id| search.trigger(id)).collect();
     for (resource, trigger) in page.resources.iter_mut().skip(1).zip(triggers) {
         resource.trigger = trigger;

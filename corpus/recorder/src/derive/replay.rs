@@ -97,7 +97,7 @@ impl Moments {
             begun_ms: all(|it| it.begun).collect(),
             css_applied_ms: all(|it| it.css_applied).collect(),
             style_applied_ms: found[found.len() - 2],
-            dom_ready_ms: column.dom_ready_ms.or(found[found.len() - 1]),
+            dom_ready_ms: found[found.len() - 1].or(column.dom_ready_ms),
             load_ms: column.load_ms,
             document: column.document.clone(),
             complete_ms,

@@ -28,7 +28,7 @@ pub(crate) fn resources(captures: &[Capture], table: &Table) -> (Vec<PageResourc
         .enumerate()
         .map(|(id, (key, fetch))| reader.resource(id, key, fetch))
         .collect();
-    set_turns(&mut resources, &fetches, &captures[0].document);
+    set_turns(&mut resources, &fetches, &captures[0]);
     (resources, fetches)
 }
 
@@ -46,7 +46,7 @@ impl Reader<'_> {
             fetch.render_blocking.as_deref(),
             Some("blocking" | "in_body_parser_blocking" | "potentially_blocking")
         );
-        let by_parser = fetch.initiator.kind == "parser";
+        let by_parser = reference(fetch, self.first).is_some();
         let code = matches!(kind, PageKind::Css | PageKind::Js);
         let script = (kind == PageKind::Js).then(|| script(element, by_parser, blocking));
         let critical = code && blocking && !matches!(script, Some(Script::Async));
@@ -91,17 +91,9 @@ impl Reader<'_> {
     }
 
     fn is_after_first_image(&self, fetch: &Fetch) -> bool {
-        let first = self.first.document.find("<img");
-        let place = fetch.initiator.place.filter(|_| fetch.initiator.path.is_some());
-        place.and_then(|it| offset(&self.first.document, it)).zip(first).is_some_and(
-            |(at, first)| {
-                self.is_of_document(fetch) && at > end_of_tag(&self.first.document, first)
-            },
-        )
-    }
-
-    fn is_of_document(&self, fetch: &Fetch) -> bool {
-        fetch.initiator.path.as_deref() == self.first.fetches.first().map(|it| it.path.as_str())
+        let document = &self.first.document;
+        let first = document.find("<img").map(|it| end_of_tag(document, it));
+        reference(fetch, self.first).zip(first).is_some_and(|(at, first)| at > first)
     }
 
     fn work_ms(&self, path: &str) -> f64 {
@@ -179,22 +171,48 @@ fn priority(field: &str) -> BrowserPriority {
 }
 
 /// Stylesheets that block, and scripts, are evaluated in the order of the document: first those that its
-/// parser waits for, then the deferred ones.
-fn set_turns(resources: &mut [PageResource], fetches: &[Fetch], document: &str) {
+/// parser waits for, then the deferred ones. What a stylesheet imports has the turn of the stylesheet.
+fn set_turns(resources: &mut [PageResource], fetches: &[Fetch], first: &Capture) {
     let mut turns: Vec<(bool, usize, usize)> = resources
         .iter()
-        .filter(|it| it.id != 0 && fetches[it.id].initiator.kind == "parser")
         .filter_map(|it| {
             let deferred = matches!(it.script, Some(Script::Defer | Script::Module));
             let ordered = deferred || it.blocks_rendering() || it.script == Some(Script::Sync);
-            let place = fetches[it.id].initiator.place.filter(|_| ordered)?;
-            Some((deferred, offset(document, place)?, it.id))
+            let at = reference(&fetches[it.id], first).filter(|_| ordered)?;
+            Some((deferred, at, it.id))
         })
         .collect();
     turns.sort_unstable();
     for (turn, (_, _, id)) in turns.into_iter().enumerate() {
         resources[id].eval_order = u32::try_from(turn).ok();
     }
+    for id in 1..resources.len() {
+        if resources[id].kind == PageKind::Css && resources[id].eval_order.is_none() {
+            let by = fetches[id].initiator.path.as_deref();
+            let parent = fetches.iter().position(|it| Some(it.path.as_str()) == by);
+            let parent = parent.filter(|&it| resources[it].kind == PageKind::Css);
+            resources[id].eval_order = parent.and_then(|it| resources[it].eval_order);
+        }
+    }
+}
+
+/// Where in the document the reference to a resource ends; none: it has another cause. While the
+/// document is parsed, browsers name the parser and its place for what scripts ask for as well.
+pub(crate) fn reference(fetch: &Fetch, first: &Capture) -> Option<usize> {
+    let by = &fetch.initiator;
+    let document = first.fetches.first().map(|it| it.path.as_str());
+    if by.kind != "parser" || by.path.as_deref() != document {
+        return None;
+    }
+    let end = offset(&first.document, by.place?)?;
+    let start = first.document[..end].rfind('<')?;
+    first.document[start..end].contains(last_part(&fetch.path)).then_some(end)
+}
+
+/// The last part of a path that is not empty, without its query.
+pub(crate) fn last_part(path: &str) -> &str {
+    let path = path.split('?').next().unwrap_or_default();
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
 }
 
 /// Byte offset of a line and column (from 0, in UTF-16 units) of a text; none: beyond its end.

@@ -28,8 +28,8 @@ pub(super) fn set_causes(
         shared_places: shared_places(requests),
     };
     let mut unexplained = 0;
-    for id in 1..resources.len() {
-        resources[id].trigger = causes.cause(id).unwrap_or_else(|| {
+    for (id, it) in resources.iter_mut().enumerate().skip(1) {
+        it.trigger = causes.cause(id).unwrap_or_else(|| {
             unexplained += 1;
             causes.after_all(id)
         });
@@ -59,7 +59,7 @@ impl Causes<'_> {
         match request.initiator {
             Initiator::Script => self.of_scripts(&named, id),
             Initiator::Parser => self.of_parser(*named.first()?, id),
-            Initiator::Browser if request.preload => Some(self.in_document(0, id)),
+            Initiator::Browser if request.preload => Some(in_document(0)),
             Initiator::Browser => None,
             Initiator::Unknown => Some(self.guess(named.first().copied(), id)),
         }
@@ -93,7 +93,7 @@ impl Causes<'_> {
         match self.kinds[of] {
             PageKind::Html => {
                 let delay_ms = delay_ms(self.arrived_ms(of), self.requests[id].requested_ms);
-                Some(Trigger { delay_ms, ..self.in_document(of, id) })
+                Some(Trigger { delay_ms, ..in_document(of) })
             }
             _ => self.of_parser(of, id),
         }
@@ -109,7 +109,7 @@ impl Causes<'_> {
             PageKind::Js => self.of_scripts(&[of], id),
             PageKind::Html if self.after_load_ms(id).is_some() => Some(self.after_all(id)),
             PageKind::Html if of == 0 && styled && outside => Some(plain(Event::StyleApplied, 0)),
-            PageKind::Html => Some(self.in_document(of, id)),
+            PageKind::Html => Some(in_document(of)),
             _ => None,
         }
     }
@@ -120,11 +120,6 @@ impl Causes<'_> {
             return Trigger { delay_ms, ..plain(Event::CssImport, of) };
         }
         plain(Event::CssApplied, of)
-    }
-
-    fn in_document(&self, of: usize, id: usize) -> Trigger {
-        debug_assert!(of < id, "causes come before what they cause");
-        Trigger { byte: Some(0), ..plain(Event::Bytes, of) }
     }
 
     /// The recording does not tell parser from script: the kind of the initiator does.
@@ -152,13 +147,11 @@ impl Causes<'_> {
 
     /// After the load event if it came then, otherwise after the document.
     fn after_all(&self, id: usize) -> Trigger {
-        match self.after_load_ms(id) {
-            Some(delay_ms) => Trigger { delay_ms, ..plain(Event::Load, 0) },
-            None => {
-                let delay_ms = delay_ms(self.arrived_ms(0), self.requests[id].requested_ms);
-                Trigger { delay_ms, ..plain(Event::Complete, 0) }
-            }
+        if let Some(delay_ms) = self.after_load_ms(id) {
+            return Trigger { delay_ms, ..plain(Event::Load, 0) };
         }
+        let delay_ms = delay_ms(self.arrived_ms(0), self.requests[id].requested_ms);
+        Trigger { delay_ms, ..plain(Event::Complete, 0) }
     }
 
     /// Milliseconds since the load event, for what was asked for after it.
@@ -190,6 +183,11 @@ impl Causes<'_> {
         }
         None
     }
+}
+
+/// In the text of a document; where, is found out later.
+fn in_document(of: usize) -> Trigger {
+    Trigger { byte: Some(0), ..plain(Event::Bytes, of) }
 }
 
 fn plain(on: Event, of: usize) -> Trigger {

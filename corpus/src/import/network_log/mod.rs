@@ -11,6 +11,7 @@ use super::derive::{Seen, finish, mime_for, plain_resource, set_delays, typical_
 use super::{ImportError, Imported, Label};
 use crate::check::FORMAT;
 use crate::page::{BrowserPriority, Origin, Page, PageKind, PageResource, Party, SourceKind};
+use schedulers::Kind;
 use std::collections::BTreeMap;
 
 /// The viewport of recordings that do not say theirs, in CSS pixels.
@@ -153,8 +154,7 @@ pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportEr
 fn compress_assumed_sizes(requests: &mut [Request]) {
     let is_text = |it: &Request| {
         let mime = mime_for(&it.mime, &it.used_as, &it.url);
-        use schedulers::Kind::{Css, Html, Js, Xhr};
-        matches!(schedulers::Kind::of_mime(&mime), Html | Css | Js | Xhr)
+        matches!(Kind::of_mime(&mime), Kind::Html | Kind::Css | Kind::Js | Kind::Xhr)
     };
     let known = requests.iter().filter(|it| !it.bytes_assumed && is_text(it));
     let (bytes, decoded) = known

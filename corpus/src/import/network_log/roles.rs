@@ -18,8 +18,9 @@ pub(super) fn notes(requests: &[Request]) -> Vec<String> {
          first image are in the head and block; later stylesheets do not block, later scripts are async"
     };
     let heroes = if has_priorities(requests) {
-        "heroes: images of at least 20 kB that the document or a script asks for and whose priority \
-         says that they are visible (high, or medium as Chrome gives to the first large ones)"
+        "heroes: images of at least 20 kB that the document or a script asks for before the load event \
+         and that are preloaded or whose priority says that they are visible (high, or medium as \
+         Chrome gives to the first large ones)"
     } else {
         "heroes: without priorities, the first image of at least 20 kB that the document asks for"
     };
@@ -77,10 +78,11 @@ fn choose_heroes(resources: &mut [PageResource], requests: &[Request]) {
     for it in resources.iter_mut() {
         let request = &requests[it.id];
         let in_document = it.trigger.on == Event::Bytes && it.trigger.of == 0;
-        let background = matches!(it.trigger.on, Event::CssApplied | Event::StyleApplied);
+        // Backgrounds, and what comes when the page is there.
+        let late = matches!(it.trigger.on, Event::CssApplied | Event::StyleApplied | Event::Load);
         let visible = if known {
-            let said = request.raised || request.priority >= Some(Priority::Medium);
-            said && !background && !request.in_subframe
+            let urgent = request.raised || request.priority >= Some(Priority::Medium);
+            (urgent || request.preload) && !late && !request.in_subframe
         } else {
             in_document && !found
         };
