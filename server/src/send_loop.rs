@@ -24,7 +24,7 @@ use http3::SendOrder;
 use push::Gate;
 use reorder::Told;
 use repairs::Repairs;
-use schedulers::{Resource, Scheme, Signal, StreamId};
+use schedulers::{Resource, Signal, StreamId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -5,7 +5,7 @@ use super::report::comparison;
 use super::statistics::Interval;
 use super::{Intervals, Plan, Study, file_name};
 use qlog_tools::figures::png::{PngError, Rasterizer};
-use qlog_tools::report::comparison_report;
+use qlog_tools::report::{Comparison, comparison_report};
 use std::path::{Path, PathBuf};
 
 /// A folder that cannot be written.
@@ -58,20 +58,13 @@ pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, Folde
     write_runs(study, &folder.join("runs.csv"))?;
     write_summary(study, &folder.join("summary.csv"))?;
     write_pages(study, &folder.join("pages.csv"))?;
-    let comparison = comparison(plan, study);
+    let comparison = super::report::comparison(plan, study);
     // Without a font on the machine there are no PNG files; the SVG files are there all the same.
     let (rasterizer, without_png) = match Rasterizer::new() {
         Ok(it) => (Some(it), None),
         Err(error) => (None, Some(error.to_string())),
     };
-    let pages = comparison.pages.iter().flat_map(|page| {
-        let name = |kind: &str| format!("{}-{kind}", file_name(&page.name));
-        let ribbons = page.ribbons.iter().map(|it| (name("ribbons"), &it.svg));
-        let curve = page.curve.iter().map(|it| (name("curve"), &it.svg));
-        ribbons.chain(curve).collect::<Vec<_>>()
-    });
-    let whole = comparison.figures.iter().map(|it| (it.name.clone(), &it.figure.svg));
-    for (name, svg) in whole.chain(pages) {
+    for (name, svg) in drawings(&comparison) {
         write_file(&figures.join(format!("{name}.svg")), svg.as_bytes())?;
         if let Some(rasterizer) = &rasterizer {
             write_file(&figures.join(format!("{name}.png")), &rasterizer.png(svg, PNG_SCALE)?)?;
@@ -85,11 +78,31 @@ pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, Folde
 /// Pixels for each unit of a figure.
 const PNG_SCALE: f32 = 2.0;
 
+/// The figures' file names and drawings.
+fn drawings(comparison: &Comparison) -> Vec<(String, &str)> {
+    let mut drawings: Vec<(String, &str)> = comparison
+        .figures
+        .iter()
+        .map(|it| (format!("{}{OVERALL}", it.name), &*it.figure.svg))
+        .collect();
+    for page in &comparison.pages {
+        let name = file_name(&page.name);
+        drawings.extend(page.ribbons.as_ref().map(|it| (format!("{name}-ribbons"), &*it.svg)));
+        drawings.extend(page.curve.as_ref().map(|it| (format!("{name}-curve"), &*it.svg)));
+    }
+    drawings
+}
+
+/// What the names of figures over all pages end with.
+const OVERALL: &str = "-overall";
+
 /// Figures of an earlier study in the same folder, which the manifest would not know of.
 fn remove_old_figures(figures: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(figures)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|it| it == "svg" || it == "png") {
+        let stem = path.file_stem().and_then(|it| it.to_str()).unwrap_or_default();
+        let drawn = path.extension().is_some_and(|it| it == "svg" || it == "png");
+        if drawn && ["-ribbons", "-curve", OVERALL].iter().any(|it| stem.ends_with(it)) {
             std::fs::remove_file(path)?;
         }
     }
