@@ -60,9 +60,9 @@ fn almost_all(matrix: &Matrix) -> Row {
             for (_, speedup) in matrix.speedups(row.scheme, buffer, set) {
                 dots += 1;
                 if speedup >= AS_FAST {
-                    fast += 1
+                    fast += 1;
                 } else {
-                    *slower.entry(row.scheme).or_default() += 1
+                    *slower.entry(row.scheme).or_default() += 1;
                 }
             }
         }

@@ -87,7 +87,7 @@ fn mode(
     let scheme =
         find_scheme(scheme).map_err(|error| ReproduceError::Unusable(error.to_string()))?;
     let load = |seed| {
-        let conditions = Conditions { seed, delivery_order, ..Conditions::default() };
+        let conditions = Conditions { delivery_order, seed, ..Conditions::default() };
         ideal::load_under(page, &scheme, network, conditions)
     };
     let loads = (0..SEEDS).map(|seed| measured(page, &load(seed))).collect();

@@ -235,9 +235,9 @@ mod tests {
     fn orders_differ_by_how_far_packets_move() {
         let (sequential, shared) = (order([0, 0, 4, 4]), order([0, 4, 0, 4]));
         assert_eq!((switches(&sequential), switches(&shared)), (1.0, 3.0));
-        assert_eq!(distance(&sequential, &sequential), 0.0);
+        assert!(distance(&sequential, &sequential).abs() < 1e-9);
         // Two of four packets move by one place of four.
-        assert_eq!(distance(&sequential, &shared), 0.125);
-        assert_eq!(distance(&sequential, &order([4, 4, 0, 0])), 0.5);
+        assert!((distance(&sequential, &shared) - 0.125).abs() < 1e-9);
+        assert!((distance(&sequential, &order([4, 4, 0, 0])) - 0.5).abs() < 1e-9);
     }
 }

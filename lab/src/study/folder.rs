@@ -1,7 +1,6 @@
 //! What a study leaves in its folder: `manifest.json` (how to make it again), `study.json` (everything),
 //! `runs.csv`, `summary.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
 
-use super::report::comparison;
 use super::statistics::Interval;
 use super::{Intervals, Plan, Study, file_name};
 use qlog_tools::figures::png::{PngError, Rasterizer};

@@ -94,7 +94,7 @@ impl<'a> View<'a> {
 
     /// The page's numbers under each scheme: medians of its loads.
     fn rows(&self, page: &Page, setting: &Setting<'_>) -> Vec<Row> {
-        let schemes = self.plan.schemes.iter().map(|it| it.name());
+        let schemes = self.plan.schemes.iter().map(super::super::contender::Contender::name);
         schemes.map(|scheme| row(scheme, &self.completed(&page.name, scheme, setting))).collect()
     }
 
@@ -197,7 +197,12 @@ impl<'a> View<'a> {
             };
             pages.filter_map(|it| Some(dot(it, of(&it.name)?))).collect::<Vec<Dot>>()
         };
-        let schemes = self.plan.schemes.iter().map(|it| it.name()).filter(|it| *it != BASELINE);
+        let schemes = self
+            .plan
+            .schemes
+            .iter()
+            .map(super::super::contender::Contender::name)
+            .filter(|it| *it != BASELINE);
         let mut groups: Vec<DotGroup> = schemes
             .map(|scheme| {
                 let pair = (BASELINE, scheme);
@@ -241,7 +246,7 @@ impl<'a> View<'a> {
             ratios: self.settings.iter().map(of).collect(),
             is_bound,
         };
-        let schemes = self.plan.schemes.iter().map(|it| it.name());
+        let schemes = self.plan.schemes.iter().map(super::super::contender::Contender::name);
         let mut rows: Vec<HeatRow> = schemes
             .map(|it| row(it, false, &|setting| self.mean_speedup((BASELINE, it), setting)))
             .collect();
@@ -377,10 +382,11 @@ fn settings(plan: &Plan) -> Vec<Setting<'_>> {
         for &send_buffer_bytes in &plan.send_buffers_bytes {
             let mut suffix = String::new();
             if plan.networks.len() > 1 {
-                suffix += &format!(", network {}", network.name);
+                suffix.push_str(", network ");
+                suffix.push_str(&network.name);
             }
             if plan.send_buffers_bytes.len() > 1 {
-                suffix += &format!(", send buffer {send_buffer_bytes} bytes");
+                suffix = format!("{suffix}, send buffer {send_buffer_bytes} bytes");
             }
             settings.push(Setting { network: &network.name, send_buffer_bytes, suffix });
         }

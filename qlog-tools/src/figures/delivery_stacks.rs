@@ -105,12 +105,17 @@ impl DeliveryStacks {
         let width = (self.x(self.slot_ms) - LEFT).max(0.6);
         // One path a resource: a load has thousands of packets.
         let mut paths = vec![String::new(); fills.len() + 1];
+        let (drawn, tall) = (number((width - 0.4).max(0.5)), number(BLOCK - 0.6));
+        let block = format!("h{drawn}v{tall}h-{drawn}z");
         for (time_ms, packets) in row.stacks.iter().filter(|it| it.0 <= self.end_ms) {
             for (height, packet) in packets.iter().enumerate() {
                 let path = &mut paths[packet.filter(|it| *it < fills.len()).unwrap_or(fills.len())];
                 let (x, y) = (self.x(*time_ms) - width, bottom - (height + 1) as f64 * BLOCK);
-                let (drawn, tall) = (number((width - 0.4).max(0.5)), number(BLOCK - 0.6));
-                path.push_str(&format!("M{} {}h{drawn}v{tall}h-{drawn}z", number(x), number(y)));
+                path.push('M');
+                path.push_str(&number(x));
+                path.push(' ');
+                path.push_str(&number(y));
+                path.push_str(&block);
             }
         }
         for (place, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {

@@ -41,7 +41,7 @@ impl RatioAxis {
     pub(super) fn draw(&self, svg: &mut Svg, left: f64, right: f64) {
         for (ratio, label) in self.ticks() {
             let y = self.y(ratio);
-            let width = if ratio == 1.0 { "1.8" } else { "1" };
+            let width = if is_one(ratio) { "1.8" } else { "1" };
             let grid =
                 format!(r##"class="grid" stroke="#d9d9d9" stroke-width="{width}" fill="none""##);
             svg.path(&format!("M{} {}H{}", number(left), number(y), number(right)), &grid, "");
@@ -56,12 +56,17 @@ impl RatioAxis {
         for (ratio, label) in slower.chain(faster) {
             let inside = (self.lowest..=self.highest).contains(&ratio);
             let clear = shown.last().is_none_or(|(last, _)| self.y(*last) - self.y(ratio) > 13.0);
-            if inside && (clear || ratio == 1.0) {
+            if inside && (clear || is_one(ratio)) {
                 shown.push((ratio, label));
             }
         }
         shown
     }
+}
+
+/// The line of no difference.
+fn is_one(ratio: f64) -> bool {
+    (ratio - 1.0).abs() < f64::EPSILON
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ fn chromium_asks_for_all_of_a_page_with_synthetic_bodies_over_http3() {
         return;
     }
     let page = corpus::bundled("agency-home").unwrap();
-    let visit = visit(page, Arc::new(PageSite::for_browsers(page.clone()))).unwrap();
+    let visit = visit(page, Arc::new(PageSite::new(page.clone()).for_browsers())).unwrap();
     assert!(visit.is_well(), "{visit:?}");
     assert_eq!(visit.over_http3, page.resources.len());
 }
