@@ -1,6 +1,8 @@
 //! Packets by the moment at which they were handed to HTTP/3: those handed up together stand on one another (the
 //! paper's Figure 13). An empty place is a moment at which nothing could be used.
 
+use std::fmt::Write as _;
+
 use super::axis::Axis;
 use super::palette::looks;
 use super::ribbon::{fill, patterns};
@@ -105,17 +107,13 @@ impl DeliveryStacks {
         let width = (self.x(self.slot_ms) - LEFT).max(0.6);
         // One path a resource: a load has thousands of packets.
         let mut paths = vec![String::new(); fills.len() + 1];
-        let (drawn, tall) = (number((width - 0.4).max(0.5)), number(BLOCK - 0.6));
-        let block = format!("h{drawn}v{tall}h-{drawn}z");
         for (time_ms, packets) in row.stacks.iter().filter(|it| it.0 <= self.end_ms) {
             for (height, packet) in packets.iter().enumerate() {
                 let path = &mut paths[packet.filter(|it| *it < fills.len()).unwrap_or(fills.len())];
                 let (x, y) = (self.x(*time_ms) - width, bottom - (height + 1) as f64 * BLOCK);
-                path.push('M');
-                path.push_str(&number(x));
-                path.push(' ');
-                path.push_str(&number(y));
-                path.push_str(&block);
+                let (drawn, tall) = (number((width - 0.4).max(0.5)), number(BLOCK - 0.6));
+                // Writing to a string cannot fail.
+                let _ = write!(path, "M{} {}h{drawn}v{tall}h-{drawn}z", number(x), number(y));
             }
         }
         for (place, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
