@@ -4,7 +4,7 @@ use crate::stdout_of;
 use serde_json::Value;
 use std::path::Path;
 
-fn assert_valid(schema: &str, document: &Value) {
+pub(crate) fn assert_valid(schema: &str, document: &Value) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(schema);
     let text = std::fs::read_to_string(path).expect(schema);
     let schema: Value = serde_json::from_str(&text).expect(schema.as_ref());
@@ -29,7 +29,7 @@ fn schemes_is_as_its_schema_says() {
         .map(|it| it["name"].as_str().expect("a name"));
     assert_eq!(
         names.collect::<Vec<_>>().join(" "),
-        "rr wrr fifo dfifo firefox p+ s+ spdyrr bucket bucket-html zeroweight rfc9218 strict spdy bucket7 weighted-incremental mixed kway srpt cpl lifo random tree"
+        "rr wrr fifo dfifo firefox p+ s+ spdyrr bucket bucket-html zeroweight rfc9218 strict spdy bucket7 weighted-incremental mixed kway srpt cpl lifo random tree oracle anti-oracle"
     );
 }
 
