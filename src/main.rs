@@ -9,7 +9,7 @@ mod values;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use commands::{compare, corpus, link, order, play, schemes, serve};
+use commands::{compare, corpus, link, order, play, qlog, schemes, serve};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -33,6 +33,7 @@ enum Command {
     Order(order::Arguments),
     Serve(serve::Arguments),
     Play(play::Arguments),
+    Qlog(qlog::Arguments),
     Compare(compare::Arguments),
     Link(link::Arguments),
     Corpus(corpus::Arguments),
@@ -69,6 +70,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Order(arguments) => order::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Play(arguments) => play::run(&arguments),
+        Command::Qlog(arguments) => qlog::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
         Command::Corpus(arguments) => corpus::run(&arguments),

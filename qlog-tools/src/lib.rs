@@ -6,5 +6,6 @@
 pub mod byte_index;
 pub mod figures;
 pub mod reader;
+pub mod replay;
 pub mod report;
 pub mod timeline;

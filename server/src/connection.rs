@@ -1,6 +1,7 @@
 //! One connection: quiche below, HTTP/3 in the middle, the site above, and the send loop beside them.
 
 use crate::limits::{Budget, CONTROL_BYTES};
+use crate::qlog_events;
 use crate::send_loop::{Datagram, SendLoop};
 use crate::site::{Availability, Body, Request, Response, Site};
 use crate::{Options, SignalUse};
@@ -43,7 +44,12 @@ pub(crate) struct Connection {
 const NO_ERROR: u64 = http3::Code::NoError as u64;
 
 impl Connection {
-    pub(crate) fn new(quic: quiche::Connection, site: Arc<dyn Site>, options: &Options) -> Self {
+    pub(crate) fn new(
+        mut quic: quiche::Connection,
+        site: Arc<dyn Site>,
+        options: &Options,
+    ) -> Self {
+        qlog_events::started(&mut quic, &options.scheme);
         Self {
             quic,
             session: Session::new(Role::Server, settings(options), http3_limits(options)),

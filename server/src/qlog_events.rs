@@ -2,8 +2,13 @@
 //! events, so that a log tells why each packet went when it did, and can be replayed.
 
 use qlog::events::{EventImportance, JsonEvent};
-use schedulers::{Element, Resource, Signal, StreamId};
+use schedulers::{Element, Resource, Scheme, Signal, StreamId};
 use serde_json::{Value, json};
+
+/// The connection's scheduler was made.
+pub(crate) fn started(quic: &mut quiche::Connection, scheme: &Scheme) {
+    log(quic, || json!({"op": "started", "scheme": scheme.name, "revision": scheme.revision}));
+}
 
 /// A response was opened.
 pub(crate) fn opened(quic: &mut quiche::Connection, stream: StreamId, resource: &Resource) {

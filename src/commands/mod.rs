@@ -5,5 +5,6 @@ pub(crate) mod corpus;
 pub(crate) mod link;
 pub(crate) mod order;
 pub(crate) mod play;
+pub(crate) mod qlog;
 pub(crate) mod schemes;
 pub(crate) mod serve;

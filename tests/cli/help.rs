@@ -2,11 +2,13 @@
 
 use crate::{stdout_of, utmost};
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 12] = [
     "schemes",
     "order",
     "serve",
     "play",
+    "qlog",
+    "qlog tree",
     "compare",
     "corpus",
     "corpus list",

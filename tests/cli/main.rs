@@ -5,6 +5,7 @@ mod bootstrap;
 mod documents;
 mod help;
 mod orders;
+mod qlog_tree;
 mod serving;
 
 use assert_cmd::Command;

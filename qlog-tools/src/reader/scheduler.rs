@@ -13,6 +13,8 @@ pub struct SchedulerCall {
     pub time_us: u64,
     /// Which call.
     pub op: SchedulerOp,
+    /// The name of the scheme that started.
+    pub scheme: Option<String>,
     /// Its stream; absent where the call is about none (a placeholder's signal, an idle pick).
     pub stream: Option<u64>,
     /// The bytes that were sent.
@@ -27,6 +29,8 @@ pub struct SchedulerCall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SchedulerOp {
+    /// The scheduler was made, for a scheme.
+    Started,
     /// A response came to be.
     Opened,
     /// A signal came.
@@ -46,6 +50,7 @@ pub enum SchedulerOp {
 #[derive(Deserialize)]
 struct Body<'a> {
     op: SchedulerOp,
+    scheme: Option<String>,
     stream: Option<Whole>,
     bytes: Option<Whole>,
     #[serde(borrow)]
@@ -61,6 +66,7 @@ impl SchedulerCall {
         Ok(Self {
             time_us,
             op: body.op,
+            scheme: body.scheme,
             stream: body.stream.map(|stream| stream.0),
             bytes: body.bytes.map(|bytes| bytes.0),
             resource: body.resource.map(text),
