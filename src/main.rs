@@ -9,7 +9,9 @@ mod values;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use commands::{compare, corpus, link, order, play, qlog, schemes, serve};
+use commands::{
+    compare, corpus, link, merge, order, play, probe, qlog, reproduce, schemes, serve, view,
+};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -33,10 +35,14 @@ enum Command {
     Order(order::Arguments),
     Serve(serve::Arguments),
     Play(play::Arguments),
-    Qlog(qlog::Arguments),
-    Compare(compare::Arguments),
+    Compare(Box<compare::Arguments>),
+    Merge(merge::Arguments),
     Link(link::Arguments),
+    Reproduce(reproduce::Arguments),
     Corpus(corpus::Arguments),
+    Probe(probe::Arguments),
+    Qlog(qlog::Arguments),
+    View(view::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -70,10 +76,14 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Order(arguments) => order::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Play(arguments) => play::run(&arguments),
-        Command::Qlog(arguments) => qlog::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Merge(arguments) => merge::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
+        Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Corpus(arguments) => corpus::run(&arguments),
+        Command::Probe(arguments) => probe::run(&arguments),
+        Command::Qlog(arguments) => qlog::run(&arguments),
+        Command::View(arguments) => view::run(&arguments),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use ::corpus::Page;
 use clap::ValueEnum;
-use lab::Contender;
+use lab::{Contender, DeliveryOrder};
 use schedulers::{SCHEMES, Scheme, SchemeError, find_page_scheme, find_scheme, paper_schemes};
 use server::{CongestionControl, Pace, SignalUse};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -121,6 +121,25 @@ impl From<Signals> for SignalUse {
             Signals::Obey => Self::Obey,
             Signals::Ignore => Self::Ignore,
             Signals::Override => Self::Override,
+        }
+    }
+}
+
+/// `--delivery-order`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DeliveryOrderName {
+    /// Each stream's bytes in their order, as QUIC says
+    Stream,
+    /// All bytes in the order in which the server first sent them, as over TCP: one that is late holds back all
+    /// that were sent after it, on any stream
+    Connection,
+}
+
+impl From<DeliveryOrderName> for DeliveryOrder {
+    fn from(name: DeliveryOrderName) -> Self {
+        match name {
+            DeliveryOrderName::Stream => Self::Stream,
+            DeliveryOrderName::Connection => Self::Connection,
         }
     }
 }

@@ -1,13 +1,16 @@
 //! One page load: quiche below, HTTP/3 in the middle, the playback above.
 
+use crate::event_loop::Endpoint;
+use crate::ordered_delivery::OrderedDelivery;
 use crate::playback::Playback;
+use crate::pushed::{Promised, PushCache, Verdict};
 use crate::requests::Requests;
 use crate::signalling::{Signalling, Writing};
 use crate::{Options, Verify};
 use corpus::Page;
-use http3::{Event, Header, NameValue, Role, Session, StreamId};
+use http3::{Event, Header, NameValue, Prioritized, PushId, Role, Session, Signal, StreamId};
 use ring::rand::{SecureRandom, SystemRandom};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
 use std::io::BufWriter;
 use std::net::SocketAddr;
@@ -32,16 +35,28 @@ pub struct Client {
     /// Discovered, and waiting for a stream.
     requests: Requests,
     responses: BTreeMap<StreamId, Receiving>,
+    /// How many promises may be open; 0: none are taken.
+    pushes: u64,
+    pushed: PushCache,
+    cached: BTreeSet<usize>,
+    /// Where data waits that is not to be handed up as it arrives.
+    ordered: Option<OrderedDelivery>,
     outcome: Outcome,
     next_stream: u64,
     scratch: Vec<u8>,
 }
 
 /// A response under way.
+#[derive(Debug, Default)]
 struct Receiving {
-    resource: usize,
+    /// None: a push whose promise is still to come.
+    resource: Option<usize>,
     body_bytes: u64,
     status: u16,
+    /// Kept until the promise comes.
+    body: Vec<u8>,
+    /// It ended before its promise came.
+    ended: bool,
 }
 
 /// How a page load ended.
@@ -49,10 +64,16 @@ struct Receiving {
 pub struct Outcome {
     /// Every resource of the page was asked for and answered.
     pub completed: bool,
+    /// The scheme that the server said it sends in: for the page, or else for the connection.
+    pub announced: Option<String>,
     /// What went otherwise than the page says.
     pub problems: Vec<Problem>,
     /// The bodies by resource, if they were to be kept.
     pub bodies: BTreeMap<usize, Vec<u8>>,
+    /// Resources that the server pushed, in the order of their IDs, and whether the page needed each.
+    pub pushed: Vec<(usize, bool)>,
+    /// Promises that were refused.
+    pub refused_pushes: usize,
 }
 
 /// Something that went otherwise than the page says.
@@ -115,6 +136,9 @@ pub enum ConnectError {
 
 const NO_ERROR: u64 = 0x100;
 
+/// What a server may open beside pushes.
+const UNIDIRECTIONAL_STREAMS: u64 = 16;
+
 impl Client {
     /// A client at `local` that will load `page` from `server`.
     pub fn connect(
@@ -142,7 +166,7 @@ impl Client {
             session: Session::new(
                 Role::Client,
                 Signalling::settings(options.scheme.as_ref()),
-                http3::Limits::default(),
+                http3_limits(options),
             ),
             playback: Playback::new(Arc::clone(&page)),
             signalling: Signalling::new(options.scheme.as_ref(), options.metadata),
@@ -154,6 +178,10 @@ impl Client {
             control: VecDeque::new(),
             requests: Requests::new(options.hold_back),
             responses: BTreeMap::new(),
+            pushes: options.pushes,
+            pushed: PushCache::default(),
+            cached: options.cached.clone(),
+            ordered: options.delivery_order.clone().map(OrderedDelivery::new),
             outcome: Outcome::default(),
             next_stream: 0,
             scratch: vec![0; 65_536],
@@ -266,6 +294,7 @@ impl Client {
             .into_iter()
             .map(|(stream, bytes)| (stream, bytes, false))
             .collect();
+        self.allow_pushes();
         self.write_control();
         self.playback.start(self.micros(now));
     }
@@ -281,27 +310,71 @@ impl Client {
         }
     }
 
+    /// Lets the server promise as many more as it may have open.
+    fn allow_pushes(&mut self) {
+        if self.pushes > 0 {
+            let (stream, bytes) = self.session.allow_pushes(self.pushed.end() + self.pushes);
+            self.control.push_back((stream, bytes, false));
+        }
+    }
+
     fn write(&mut self, writings: Vec<Writing>) {
-        self.control.extend(writings.into_iter().map(|(stream, bytes)| (stream, bytes, false)));
+        for Writing { signal, stream, bytes } in writings {
+            if let Signal::Extensible { stream: request, urgency, incremental } = signal {
+                let field = http3::priority_field(urgency, incremental);
+                let prioritized = Prioritized::Request(request);
+                let log = self.quic.qlog_streamer();
+                http3::log::priority_update_created(log, stream, prioritized, &field, bytes.len());
+            }
+            self.control.push_back((stream, bytes, false));
+        }
         self.write_control();
     }
 
     /// Asks for what has been discovered by now, in order of discovery.
     fn request_due(&mut self, now: Instant) {
         let now_us = self.micros(now);
-        for resource in self.playback.due(now_us) {
-            self.requests.discovered(&self.page.resources[resource]);
-        }
-        while let Some(resource) = self.requests.next(&self.page.resources) {
-            if !self.request(resource) {
-                return;
+        loop {
+            let due = self.playback.due(now_us);
+            if due.is_empty() && self.requests.next(&self.page.resources).is_none() {
+                return self.end_if_loaded();
             }
-            self.requests.asked(resource);
+            for resource in due {
+                self.requests.discovered(&self.page.resources[resource]);
+            }
+            while let Some(resource) = self.requests.next(&self.page.resources) {
+                if self.cached.contains(&resource) {
+                    self.come(resource, now_us);
+                } else if !self.request(resource) {
+                    return;
+                }
+                self.requests.asked(resource);
+            }
+        }
+    }
+
+    /// The whole of a resource is there.
+    fn come(&mut self, resource: usize, now_us: u64) {
+        self.requests.came(resource);
+        self.playback.arrived(resource, self.page.resources[resource].bytes, now_us);
+        self.playback.completed(resource, now_us);
+    }
+
+    fn end_if_loaded(&mut self) {
+        let open = self.responses.values().any(|it| it.resource.is_some());
+        if self.playback.is_done() && self.requests.is_empty() && !open && !self.outcome.completed {
+            self.outcome.completed = true;
+            self.outcome.pushed = self.pushed.resources().collect();
+            self.outcome.refused_pushes = self.pushed.refused();
+            self.quic.close(true, NO_ERROR, b"done").ok();
         }
     }
 
     /// Opens a request; false: the server allows no further stream now.
     fn request(&mut self, resource: usize) -> bool {
+        if self.pushed.take(resource) {
+            return true;
+        }
         let stream = StreamId(self.next_stream);
         let fields = self.request_headers(stream, resource);
         let Ok(frame) = self.session.encode_headers(&fields) else { return true };
@@ -313,7 +386,8 @@ impl Client {
         }
         self.next_stream += 4;
         http3::log::headers_created(self.quic.qlog_streamer(), stream, &fields, frame.len());
-        self.responses.insert(stream, Receiving { resource, body_bytes: 0, status: 0 });
+        self.responses
+            .insert(stream, Receiving { resource: Some(resource), ..Receiving::default() });
         true
     }
 
@@ -338,29 +412,56 @@ impl Client {
     fn read_streams(&mut self, now: Instant) {
         for stream in self.quic.readable().map(StreamId) {
             loop {
-                let read = match self.quic.stream_recv(stream.0, &mut self.scratch) {
-                    Ok((bytes, fin)) => {
-                        self.session.receive(stream, &self.scratch[..bytes], fin).map(|()| fin)
-                    }
-                    Err(quiche::Error::StreamReset(code)) => {
-                        self.session.stream_reset(stream, code).map(|()| true)
-                    }
-                    Err(_) => break,
-                };
-                while let Some(event) = self.session.poll() {
-                    self.on_event(event, now);
-                }
-                match read {
-                    Ok(false) => {}
-                    Ok(true) => break,
-                    Err(error) => {
-                        self.lose(format!("{error} on stream {}", stream.0));
-                        self.quic.close(true, error.code(), error.to_string().as_bytes()).ok();
-                        return;
-                    }
+                let read =
+                    match (self.quic.stream_recv(stream.0, &mut self.scratch), &mut self.ordered) {
+                        (Ok((bytes, fin)), Some(ordered)) if stream.0.is_multiple_of(4) => {
+                            ordered.arrived(stream, &self.scratch[..bytes], fin);
+                            Ok(fin)
+                        }
+                        (Ok((bytes, fin)), _) => {
+                            self.session.receive(stream, &self.scratch[..bytes], fin).map(|()| fin)
+                        }
+                        (Err(quiche::Error::StreamReset(code)), ordered) => {
+                            if let Some(ordered) = ordered {
+                                ordered.was_reset(stream);
+                            }
+                            self.session.stream_reset(stream, code).map(|()| true)
+                        }
+                        (Err(_), _) => break,
+                    };
+                match self.handle(stream, read, now) {
+                    Some(false) => {}
+                    Some(true) => break,
+                    None => return,
                 }
             }
         }
+        while let Some((stream, bytes, fin)) =
+            self.ordered.as_mut().and_then(OrderedDelivery::release)
+        {
+            let read = self.session.receive(stream, &bytes, fin).map(|()| fin);
+            if self.handle(stream, read, now).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// What the session made of bytes that were read: whether they were the stream's last; none: the
+    /// connection is over.
+    fn handle(
+        &mut self,
+        stream: StreamId,
+        read: Result<bool, http3::Error>,
+        now: Instant,
+    ) -> Option<bool> {
+        while let Some(event) = self.session.poll() {
+            self.on_event(event, now);
+        }
+        read.map_err(|error| {
+            self.lose(format!("{error} on stream {}", stream.0));
+            self.quic.close(true, error.code(), error.to_string().as_bytes()).ok();
+        })
+        .ok()
     }
 
     fn on_event(&mut self, event: Event, now: Instant) {
@@ -371,6 +472,7 @@ impl Client {
                 self.write(writings);
             }
             Event::PreferredScheme(name) => {
+                self.outcome.announced.get_or_insert_with(|| name.clone());
                 let writings = self.signalling.preferred(&name, &self.session);
                 self.write(writings);
             }
@@ -394,14 +496,96 @@ impl Client {
             Event::Data { stream, bytes } => {
                 let Some(receiving) = self.responses.get_mut(&stream) else { return };
                 receiving.body_bytes += bytes.len() as u64;
-                self.playback.arrived(receiving.resource, receiving.body_bytes, now_us);
+                let Some(resource) = receiving.resource else {
+                    if self.keep_bodies {
+                        receiving.body.extend(bytes);
+                    }
+                    return;
+                };
+                self.playback.arrived(resource, receiving.body_bytes, now_us);
                 if self.keep_bodies {
-                    self.outcome.bodies.entry(receiving.resource).or_default().extend(bytes);
+                    self.outcome.bodies.entry(resource).or_default().extend(bytes);
                 }
             }
+            Event::PushPromise { stream, push, headers } => {
+                http3::log::promise_parsed(self.quic.qlog_streamer(), (stream, push), &headers);
+                self.promised(push, &headers, now_us);
+            }
+            Event::PushStream { stream, push } => match self.pushed.stream(push, stream) {
+                Ok(resource) => {
+                    self.responses.insert(stream, Receiving { resource, ..Receiving::default() });
+                }
+                Err(_) => self.stop(stream),
+            },
+            Event::PushCancelled { push } => self.lose_push(push),
             Event::Finished { stream } => self.finish(stream, None, now_us),
             Event::Reset { stream, code } => self.finish(stream, Some(code), now_us),
             _ => {}
+        }
+    }
+
+    /// A promise: kept if the page needs it and has not got it.
+    fn promised(&mut self, push: PushId, headers: &[Header], now_us: u64) {
+        let promised = Promised::of(headers);
+        let resource = self.resource_of(&promised).filter(|it| self.is_wanted(*it));
+        match self.pushed.promise(push, resource) {
+            Verdict::Keep(None) | Verdict::Known => {}
+            Verdict::Keep(Some(stream)) => self.adopt_push(stream, resource, now_us),
+            Verdict::Refuse(stream) => {
+                let (control, bytes) = self.session.cancel_push(push);
+                self.control.push_back((control, bytes, false));
+                if let Some(stream) = stream {
+                    self.stop(stream);
+                }
+            }
+        }
+        self.allow_pushes();
+        self.write_control();
+    }
+
+    fn resource_of(&self, promised: &Promised) -> Option<usize> {
+        let host =
+            promised.authority.rsplit_once(':').map_or(promised.authority.as_str(), |it| it.0);
+        let names = |it: &&corpus::PageResource| {
+            let own = self.page.origins.get(it.origin).map_or("localhost", |it| it.host.as_str());
+            it.url == promised.path && own.eq_ignore_ascii_case(host)
+        };
+        let found = self.page.resources.iter().find(names).filter(|_| promised.is_safe);
+        found.map(|it| it.id)
+    }
+
+    /// Neither cached, nor asked for.
+    fn is_wanted(&self, resource: usize) -> bool {
+        let asked = self.responses.values().any(|it| it.resource == Some(resource));
+        !asked && !self.cached.contains(&resource) && !self.requests.has_asked(resource)
+    }
+
+    /// The promise of a push whose bytes came before it.
+    fn adopt_push(&mut self, stream: StreamId, resource: Option<usize>, now_us: u64) {
+        let (Some(receiving), Some(resource)) = (self.responses.get_mut(&stream), resource) else {
+            return;
+        };
+        receiving.resource = Some(resource);
+        if self.keep_bodies {
+            self.outcome.bodies.insert(resource, std::mem::take(&mut receiving.body));
+        }
+        self.playback.arrived(resource, receiving.body_bytes, now_us);
+        if receiving.ended {
+            self.finish(stream, None, now_us);
+        }
+    }
+
+    /// The bytes of a push are not wanted (RFC 9114, 4.6).
+    fn stop(&mut self, stream: StreamId) {
+        self.responses.remove(&stream);
+        let code = http3::Code::RequestCancelled as u64;
+        self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code).ok();
+    }
+
+    /// The server gave a push up: what the page waits for is asked for after all.
+    fn lose_push(&mut self, push: PushId) {
+        if let Some(resource) = self.pushed.lost(push) {
+            self.requests.again(resource);
         }
     }
 
@@ -411,16 +595,29 @@ impl Client {
         if let Some(name) = field.and_then(|it| http3::parse_scheme_field(it.value())) {
             let writings = self.signalling.preferred(&name, &self.session);
             self.write(writings);
+            self.outcome.announced = Some(name);
         }
     }
 
     /// A response is over; a page load goes on as a browser's does, whatever the response was.
     fn finish(&mut self, stream: StreamId, reset: Option<u64>, now_us: u64) {
+        let Some(receiving) = self.responses.get_mut(&stream) else { return };
+        let Some(resource) = receiving.resource else {
+            receiving.ended = reset.is_none();
+            if reset.is_some() {
+                self.responses.remove(&stream);
+            }
+            return;
+        };
         let Some(receiving) = self.responses.remove(&stream) else { return };
+        if let Some(push) = self.pushed.on_stream(stream).filter(|_| reset.is_some()) {
+            self.lose_push(push);
+            return;
+        }
         http3::log::data_parsed(self.quic.qlog_streamer(), stream, receiving.body_bytes);
         self.session.forget(stream);
         self.signalling.closed(stream);
-        let known = &self.page.resources[receiving.resource];
+        let known = &self.page.resources[resource];
         let url = known.url.clone();
         if let Some(code) = reset {
             self.outcome.problems.push(Problem::Reset { url, code });
@@ -438,14 +635,33 @@ impl Client {
             });
         }
         if self.keep_bodies {
-            self.outcome.bodies.entry(receiving.resource).or_default();
+            self.outcome.bodies.entry(resource).or_default();
         }
-        self.requests.came(receiving.resource);
-        self.playback.completed(receiving.resource, now_us);
-        if self.playback.is_done() && self.requests.is_empty() && self.responses.is_empty() {
-            self.outcome.completed = true;
-            self.quic.close(true, NO_ERROR, b"done").ok();
-        }
+        self.requests.came(resource);
+        self.playback.completed(resource, now_us);
+        self.end_if_loaded();
+    }
+}
+
+impl Endpoint for Client {
+    fn receive(&mut self, datagram: &mut [u8], info: quiche::RecvInfo, now: Instant) {
+        Client::receive(self, datagram, info, now);
+    }
+
+    fn transmit(&mut self, out: &mut [u8]) -> Option<usize> {
+        Client::transmit(self, out)
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        Client::on_timeout(self, now);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        Client::next_timeout(self)
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.outcome().is_some()
     }
 }
 
@@ -466,6 +682,14 @@ fn transport_config(options: &Options) -> Result<quiche::Config, ConnectError> {
     config.set_initial_max_stream_data_bidi_remote(options.stream_receive_bytes);
     config.set_initial_max_stream_data_uni(options.stream_receive_bytes);
     config.set_initial_max_streams_bidi(0);
-    config.set_initial_max_streams_uni(16);
+    config.set_initial_max_streams_uni(UNIDIRECTIONAL_STREAMS + options.pushes);
     Ok(config)
+}
+
+/// Every push has a stream of its own.
+fn http3_limits(options: &Options) -> http3::Limits {
+    let defaults = http3::Limits::default();
+    let pushes = usize::try_from(options.pushes).unwrap_or(usize::MAX);
+    let unidirectional_streams = defaults.unidirectional_streams.saturating_add(pushes);
+    http3::Limits { unidirectional_streams, ..defaults }
 }

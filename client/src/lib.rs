@@ -7,8 +7,11 @@
 mod connection;
 pub mod event_loop;
 mod options;
+mod ordered_delivery;
 pub mod playback;
+pub mod probe;
 pub mod profile;
+mod pushed;
 mod requests;
 mod signalling;
 

@@ -1,7 +1,9 @@
 //! What a client is told when it starts.
 
 use crate::profile::HoldBack;
+use http3::SendOrder;
 use schedulers::Scheme;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,6 +17,12 @@ pub struct Options {
     pub hold_back: Option<HoldBack>,
     /// Whether each request says what its resource is for (`utmost-metadata`).
     pub metadata: bool,
+    /// How many pushes the server may have promised beyond those that came; 0: none at all.
+    pub pushes: u64,
+    /// Resources of the page, by ID, that the HTTP cache has.
+    pub cached: BTreeSet<usize>,
+    /// Data is handed up in this order; none: in each stream's own, as it arrives.
+    pub delivery_order: Option<SendOrder>,
     /// Whom to trust.
     pub verify: Verify,
     /// Where to write the connection's qlog.
@@ -51,6 +59,9 @@ impl Default for Options {
             scheme: None,
             hold_back: None,
             metadata: false,
+            pushes: 0,
+            cached: BTreeSet::new(),
+            delivery_order: None,
             verify: Verify::System,
             qlog_file: None,
             keep_bodies: false,

@@ -10,6 +10,8 @@ use std::collections::{BTreeSet, VecDeque};
 pub(crate) struct Requests {
     hold_back: Option<HoldBack>,
     waiting: VecDeque<usize>,
+    /// Asked for, or brought by a push.
+    asked: BTreeSet<usize>,
     /// Synchronous scripts of the head that are discovered and have not come.
     head_scripts: BTreeSet<usize>,
 }
@@ -36,6 +38,18 @@ impl Requests {
     /// A resource was asked for.
     pub(crate) fn asked(&mut self, resource: usize) {
         self.waiting.retain(|it| *it != resource);
+        self.asked.insert(resource);
+    }
+
+    /// Whether a resource was asked for.
+    pub(crate) fn has_asked(&self, resource: usize) -> bool {
+        self.asked.contains(&resource)
+    }
+
+    /// What was asked for will not come: it is asked for again.
+    pub(crate) fn again(&mut self, resource: usize) {
+        self.asked.remove(&resource);
+        self.waiting.push_back(resource);
     }
 
     /// A resource has come.

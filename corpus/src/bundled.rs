@@ -3,13 +3,8 @@
 use crate::page::Page;
 use std::sync::OnceLock;
 
-const TEXTS: &[(&str, &str)] = &[
-    ("agency-index", include_str!("../pages/agency-index.json")),
-    ("davies-meenan", include_str!("../pages/davies-meenan.json")),
-    ("fomantic-homepage", include_str!("../pages/fomantic-homepage.json")),
-    ("gentelella-index", include_str!("../pages/gentelella-index.json")),
-    ("lighthouse-intercom", include_str!("../pages/lighthouse-intercom.json")),
-];
+/// (name, text), of all files of `pages/`, in alphabetical order.
+const TEXTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
 /// The names of the bundled pages, in alphabetical order.
 pub fn bundled_names() -> Vec<&'static str> {

@@ -92,6 +92,7 @@ fn check_top(page: &Page, problems: &mut Problems) {
     {
         problems.add("source.sha256", "is not 64 hexadecimal digits; correct it or leave it out");
     }
+    check_recording(page, problems);
     check_origins(page, problems);
     let count = page.resources.len();
     if count == 0 {
@@ -112,6 +113,22 @@ fn check_top(page: &Page, problems: &mut Problems) {
                  at most {BODY_BYTES_MAX} are allowed: make the largest smaller"
             ),
         );
+    }
+}
+
+fn check_recording(page: &Page, problems: &mut Problems) {
+    let Some(recording) = &page.source.recording else { return };
+    let unseen = recording.unseen_ms.iter().map(|it| ("unseen_ms", it));
+    for (key, it) in unseen.chain([("left_out_ms", &recording.left_out_ms)]) {
+        if ![it.p50, it.p90, it.max].iter().all(|ms| (0.0..=TIME_MS_MAX).contains(ms)) {
+            problems.add(
+                format!("source.recording.{key}"),
+                format!("is no error; use milliseconds from 0 to {TIME_MS_MAX}"),
+            );
+        }
+    }
+    if recording.loads == 0 {
+        problems.add("source.recording.loads", "is 0; a recording has at least one load");
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Page {
 }
 
 /// Where a page comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
     /// How it was made.
@@ -35,6 +35,45 @@ pub struct Source {
     /// SHA-256 of the file that it was made from, in hex, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
+    /// What is not in what it was made from and had to be assumed, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<String>,
+    /// Of a recorded page: how it was recorded, and how well it predicts its recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<Recording>,
+}
+
+/// How a page was recorded. Errors are those of discovery times, in milliseconds, when the page is
+/// played back with what arrived as it did in a recording.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recording {
+    /// The browser, with its version.
+    pub browser: String,
+    /// The delays under which it was loaded, one text a setting.
+    pub settings: Vec<String>,
+    /// Loads under all these settings together.
+    pub loads: usize,
+    /// Errors under each setting, predicted from the others alone.
+    pub left_out_ms: Spread,
+    /// Settings that took no part in the derivation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen_settings: Vec<String>,
+    /// Errors under those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseen_ms: Option<Spread>,
+}
+
+/// How errors are spread.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spread {
+    /// The median.
+    pub p50: f64,
+    /// The 90th percentile.
+    pub p90: f64,
+    /// The largest.
+    pub max: f64,
 }
 
 /// How a page was made.

@@ -49,7 +49,7 @@ pub enum PageError {
         problems: Vec<Problem>,
     },
     /// No bundled page has this name.
-    #[error("no bundled page is named {name:?}; there are: {}; a path needs a slash or ends in .json", .names.join(", "))]
+    #[error("no bundled page is named {name:?}{}; `utmost corpus list` names all; a path needs a slash or ends in .json", near(.name, .names))]
     Unknown {
         /// The name.
         name: String,
@@ -63,6 +63,15 @@ fn more(problems: &[Problem]) -> String {
         0 | 1 => String::new(),
         count => format!(" (and {} more; `utmost corpus check` lists them)", count - 1),
     }
+}
+
+/// The names that begin like `name`, at most three, as a remark.
+fn near(name: &str, names: &[&str]) -> String {
+    let common = |it: &str| name.bytes().zip(it.bytes()).take_while(|(a, b)| a == b).count();
+    let longest = names.iter().map(|it| common(it)).max().unwrap_or(0);
+    let near: Vec<&str> =
+        names.iter().copied().filter(|it| longest >= 3 && common(it) == longest).take(3).collect();
+    if near.is_empty() { String::new() } else { format!(", but {}", near.join(", ")) }
 }
 
 impl Page {

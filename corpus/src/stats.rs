@@ -15,8 +15,38 @@ pub struct Stats {
     pub resources: Spread,
     /// Body bytes of a page on the wire.
     pub bytes: Spread,
+    /// How the pages spread, all and by source.
+    pub distributions: Vec<Distribution>,
+    /// What others published, to compare with.
+    pub published: Vec<Distribution>,
     /// The pages, in the order given.
     pub rows: Vec<Row>,
+}
+
+/// How the pages of a set spread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Distribution {
+    /// `all`, a source, or who published it.
+    pub of: String,
+    /// How many pages, when that is known.
+    pub pages: Option<usize>,
+    /// Resources of a page.
+    pub resources: Percentiles,
+    /// Body bytes of a page on the wire.
+    pub bytes: Percentiles,
+}
+
+/// Values that so many in a hundred pages do not exceed; what nobody published is missing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Percentiles {
+    pub min: Option<u64>,
+    pub p10: Option<u64>,
+    pub p25: Option<u64>,
+    pub p50: Option<u64>,
+    pub p75: Option<u64>,
+    pub p90: Option<u64>,
+    pub max: Option<u64>,
 }
 
 /// How many pages of each source.
@@ -70,7 +100,78 @@ pub fn stats<'a>(pages: impl IntoIterator<Item = &'a Page>) -> Stats {
         },
         resources: spread(rows.iter().map(|it| it.resources as u64)),
         bytes: spread(rows.iter().map(|it| it.bytes)),
+        distributions: distributions(&rows),
+        published: published(),
         rows,
+    }
+}
+
+fn distributions(rows: &[Row]) -> Vec<Distribution> {
+    use SourceKind::{Generated, Hand, Imported, Recorded};
+    let of = |name: &str, source: Option<SourceKind>| {
+        let rows: Vec<&Row> =
+            rows.iter().filter(|it| source.is_none_or(|source| it.source == source)).collect();
+        (!rows.is_empty()).then(|| Distribution {
+            of: name.to_owned(),
+            pages: Some(rows.len()),
+            resources: percentiles(rows.iter().map(|it| it.resources as u64)),
+            bytes: percentiles(rows.iter().map(|it| it.bytes)),
+        })
+    };
+    let sources = [
+        ("all", None),
+        ("recorded", Some(Recorded)),
+        ("imported", Some(Imported)),
+        ("generated", Some(Generated)),
+        ("hand", Some(Hand)),
+    ];
+    sources.into_iter().filter_map(|(name, source)| of(name, source)).collect()
+}
+
+/// The corpus of the paper (section 4.2), and the web (HTTP Archive, Web Almanac 2024, "Page Weight",
+/// desktop).
+fn published() -> Vec<Distribution> {
+    let paper = |min, max| Percentiles { min: Some(min), max: Some(max), ..Percentiles::default() };
+    vec![
+        Distribution {
+            of: "Marx et al. 2019".to_owned(),
+            pages: Some(41),
+            resources: paper(10, 214),
+            bytes: paper(29_000, 7_400_000),
+        },
+        Distribution {
+            of: "HTTP Archive 2024".to_owned(),
+            pages: None,
+            resources: Percentiles {
+                min: None,
+                p10: Some(24),
+                p25: Some(42),
+                p50: Some(71),
+                p75: Some(115),
+                p90: Some(176),
+                max: None,
+            },
+            bytes: Percentiles { p50: Some(2_652_000), ..Percentiles::default() },
+        },
+    ]
+}
+
+/// Each percentile is a value of the set: the nearest rank.
+fn percentiles(values: impl Iterator<Item = u64>) -> Percentiles {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    let at = |percent: usize| {
+        let rank = (values.len() * percent).div_ceil(100).max(1);
+        values.get(rank - 1).copied()
+    };
+    Percentiles {
+        min: at(0),
+        p10: at(10),
+        p25: at(25),
+        p50: at(50),
+        p75: at(75),
+        p90: at(90),
+        max: at(100),
     }
 }
 
@@ -107,15 +208,24 @@ mod tests {
     }
 
     #[test]
+    fn percentiles_are_values_of_the_set() {
+        let ten = percentiles(1..=10);
+        assert_eq!((ten.min, ten.p10, ten.p25, ten.p50), (Some(1), Some(1), Some(3), Some(5)));
+        assert_eq!((ten.p75, ten.p90, ten.max), (Some(8), Some(9), Some(10)));
+        assert_eq!(percentiles(std::iter::empty()), Percentiles::default());
+    }
+
+    #[test]
     fn the_davies_meenan_page_is_counted() {
         let page = crate::bundled("davies-meenan").unwrap();
-        let text = serde_json::to_string(&stats([page])).unwrap();
+        let stats = Stats { distributions: Vec::new(), published: Vec::new(), ..stats([page]) };
+        let text = serde_json::to_string(&stats).unwrap();
         assert_eq!(
             text,
             "{\"pages\":1,\"by_source\":{\"recorded\":0,\"imported\":0,\"generated\":0,\"hand\":1},\
              \"resources\":{\"min\":9,\"median\":9.0,\"max\":9},\
              \"bytes\":{\"min\":1580000,\"median\":1580000.0,\"max\":1580000},\
-             \"rows\":[{\"name\":\"davies-meenan\",\"source\":\"hand\",\"resources\":9,\
+             \"distributions\":[],\"published\":[],\"rows\":[{\"name\":\"davies-meenan\",\"source\":\"hand\",\"resources\":9,\
              \"bytes\":1580000,\"atf_resources\":5,\"depth\":2}]}"
         );
     }

@@ -117,7 +117,7 @@ fn devtools_log() -> Value {
     log.extend(done("1", 1.2, "text/html", 500));
     log.extend(done("2", 1.22, "text/css", 100));
     log.extend(done("3", 1.3, "text/javascript", 200));
-    log.extend(done("4", 1.4, "image/png", 300));
+    log.extend(done("4", 1.4, "image/png", 30_000));
     log.extend(done("5", 1.5, "application/octet-stream", 400));
     log.extend(done("6", 1.6, "", 50));
     log.extend(done("7", 1.6, "image/png", 0));
@@ -174,7 +174,7 @@ fn a_har_without_initiators_takes_all_to_be_in_the_document() {
         entry("11.300", "https://example.com/a.png", "image/png", -1),
     ]}});
     let imported = import_text(&file.to_string(), label()).unwrap();
-    assert_eq!(roles(&imported.page), ["html CA", "css CA", "image "]);
+    assert_eq!(roles(&imported.page), ["html CA", "css HCA", "image "]);
     let bytes: Vec<_> = imported.page.resources.iter().map(|it| it.bytes).collect();
     assert_eq!(bytes, [300, 200, 900]);
     assert!(imported.notes.iter().any(|it| it.contains("names no initiators")));
@@ -186,7 +186,13 @@ fn what_is_no_recording_is_refused_in_one_line() {
     assert!(error("hello").starts_with("is not JSON"));
     assert!(error("{}").starts_with("is neither HAR (key `log`)"));
     assert!(error("{\"log\":{}}").starts_with("log.entries: is missing"));
-    assert!(error("[]").starts_with("holds no event Network.requestWillBeSent"));
+    assert!(error("[]").starts_with("is an empty list"));
+    assert!(error("[{}]").starts_with("holds no event Network.requestWillBeSent"));
+    assert!(error(" \n").starts_with("is empty"));
+    assert!(error("[{\"objs\":[]}]").starts_with("holds no object Networking_*"));
+    assert!(error("{\"resources\":[]}").starts_with("is not a resource list"));
+    assert!(error("{\"traceEvents\":[]}").starts_with("is a Chrome trace"));
+    assert!(error("{\"format\":\"utmost-page/1\"}").starts_with("has the key `format`"));
     assert!(error("{\"res\":7}").starts_with("is not a package page"));
 }
 
@@ -233,7 +239,9 @@ proptest::proptest! {
     ) {
         let log = devtools_log().to_string();
         let page = corpus::bundled_text("davies-meenan").unwrap();
-        for text in [include_str!("data/package-page.json"), log.as_str(), page] {
+        let wprofx = include_str!("data/wprofx.json");
+        let list = include_str!("data/resource-list.json");
+        for text in [include_str!("data/package-page.json"), wprofx, list, log.as_str(), page] {
             let mut damaged = text.as_bytes().to_vec();
             let start = place % damaged.len();
             let end = (start + length).min(damaged.len());

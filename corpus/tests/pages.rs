@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use corpus::page::SourceKind;
 use corpus::{Page, bundled, bundled_names, bundled_text, page};
 use serde_json::{Value, json};
 
@@ -304,7 +305,9 @@ fn a_page_is_written_as_it_is_read() {
 #[test]
 fn every_bundled_page_is_sound_and_fits_the_schema() {
     let schema = schema();
-    assert_eq!(bundled_names().len(), 5);
+    let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/pages")).unwrap();
+    assert_eq!(bundled_names().len(), files.count());
+    assert!(bundled_names().is_sorted());
     for name in bundled_names() {
         let text = bundled_text(name).unwrap();
         let parsed = Page::parse(text, name).unwrap();
@@ -320,14 +323,67 @@ fn every_bundled_page_is_sound_and_fits_the_schema() {
 }
 
 #[test]
+fn the_bundle_spans_what_the_papers_corpus_spans() {
+    let pages: Vec<&Page> = bundled_names().into_iter().filter_map(bundled).collect();
+    let stats = corpus::stats(pages.iter().copied());
+    assert!(stats.resources.min <= 10 && stats.resources.max >= 214, "{:?}", stats.resources);
+    assert!(stats.bytes.min <= 29_000 && stats.bytes.max >= 7_400_000, "{:?}", stats.bytes);
+    let by = stats.by_source;
+    assert!(by.imported >= 20 && by.hand >= 4 && by.recorded >= 3, "{by:?}");
+    assert_eq!(by.generated, 2);
+}
+
+#[test]
+fn imported_pages_name_their_recording_and_nobody_elses_resources() {
+    let imported = bundled_names().into_iter().filter_map(bundled);
+    let imported = imported.filter(|it| it.source.kind == SourceKind::Imported);
+    let mut recordings = std::collections::BTreeSet::new();
+    for page in imported {
+        assert!(recordings.insert(page.source.from.clone()), "{}", page.name);
+        assert!(["MIT", "Apache-2.0"].contains(&page.source.licence.as_str()));
+        assert!(page.source.sha256.is_some() && page.source.assumptions.len() >= 6);
+        assert!(page.resources.len() >= 10, "{}", page.name);
+        for (id, it) in page.resources.iter().enumerate().skip(1) {
+            assert!(it.url.starts_with(&format!("/r/{id}.")), "{}: {}", page.name, it.url);
+        }
+        for (id, it) in page.origins.iter().enumerate() {
+            assert_eq!(it.host, format!("host-{id}.test"));
+        }
+    }
+}
+
+#[test]
+fn generated_pages_are_what_their_command_makes() {
+    use corpus::generate::{Profile, Shape, generate};
+    let paper = Shape { profile: Profile::Paper2019, ..Shape::new(1) };
+    let small = Shape { resources: Some(10), bytes: Some(29_000), depth: 2, ..paper };
+    let large = Shape {
+        seed: 2,
+        resources: Some(214),
+        bytes: Some(7_400_000),
+        depth: 5,
+        late_share: 0.3,
+        ..paper
+    };
+    for (name, shape) in [("generated-small", small), ("generated-large", large)] {
+        let page = Page { name: name.to_owned(), ..generate(&shape).unwrap() };
+        assert_eq!(bundled_text(name), Some(page.to_text().as_str()));
+    }
+}
+
+#[test]
 fn a_name_is_a_bundled_page_and_a_path_is_a_file() {
     assert_eq!(page("davies-meenan").unwrap().resources.len(), 9);
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/small.json");
     assert_eq!(page(path).unwrap().name, "small");
     let unknown = page("davies").unwrap_err().to_string();
-    assert!(unknown.starts_with(
-        "no bundled page is named \"davies\"; there are: agency-index, davies-meenan"
-    ));
+    assert_eq!(
+        unknown,
+        "no bundled page is named \"davies\", but davies-meenan; `utmost corpus list` names all; \
+         a path needs a slash or ends in .json"
+    );
+    let far = page("x").unwrap_err().to_string();
+    assert!(far.starts_with("no bundled page is named \"x\"; `utmost corpus list`"), "{far}");
     let absent = page("absent.json").unwrap_err().to_string();
     assert!(absent.starts_with("absent.json: "), "{absent}");
 }

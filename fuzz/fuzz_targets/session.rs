@@ -1,14 +1,16 @@
-//! Any calls of a session are answered, and no more comes out than went in.
+//! Any calls of a session that offers every extension are answered, and no more comes out than went in.
 //! Input: the first byte is the role; then calls of three bytes (what, stream, length) and their bytes.
 #![no_main]
 
-use http3::{Event, Limits, Role, Session, Settings, StreamId};
+use http3::{Event, Extension, Limits, Role, Session, Settings, StreamId};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Some((role, mut calls)) = data.split_first() else { return };
     let role = if role % 2 == 0 { Role::Client } else { Role::Server };
-    let mut session = Session::new(role, Settings::default(), Limits::default());
+    let settings =
+        Settings { extensions: Extension::ALL.into(), placeholders: 16, ..Settings::default() };
+    let mut session = Session::new(role, settings, Limits::default());
     let (mut bytes_in, mut bytes_out) = (0, 0);
     while let [what, stream, length, rest @ ..] = calls {
         let (bytes, after) = rest.split_at(rest.len().min(usize::from(*length)));

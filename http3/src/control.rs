@@ -6,7 +6,7 @@ use crate::frame::{FrameKind, FrameReader, Piece, Treatment, only_varint};
 use crate::priority::{Priority, parse_update};
 use crate::scheme_name::parse_announcement;
 use crate::tree_frame::{Form, TreeFrame};
-use crate::{Extension, Limits, Role, Settings, StreamId, bucket_frame};
+use crate::{Extension, Limits, PushId, Role, Settings, StreamId, bucket_frame};
 use std::collections::BTreeSet;
 
 /// Bytes of the longest varint: no frame of one ID is longer.
@@ -38,15 +38,18 @@ struct Rules {
 pub(crate) enum Message {
     Settings(Settings),
     GoAway(u64),
+    CancelPush(u64),
     PreferredScheme(String),
     Said(Said),
+    /// What a `PRIORITY_UPDATE` says, and its field value as it came.
+    Update(Said, String),
 }
 
 /// A priority signal, whether or not what it is about can exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Said {
     Priority(StreamId, Priority),
-    PushPriority(u64, Priority),
+    PushPriority(PushId, Priority),
     Tree(TreeFrame),
     Bucket(StreamId, u8),
 }
@@ -77,6 +80,11 @@ impl Control {
     /// The extensions that both sides offered.
     pub(crate) fn in_use(&self) -> &BTreeSet<Extension> {
         &self.rules.in_use
+    }
+
+    /// The ID of the peer's last GOAWAY.
+    pub(crate) fn goaway_id(&self) -> Option<u64> {
+        self.goaway_id
     }
 
     /// The push IDs that the client allows (to a server): those below.
@@ -112,20 +120,14 @@ impl Control {
             }
             FrameKind::GoAway => self.take_goaway(only_varint(payload)?).map(Some),
             FrameKind::MaxPushId => self.take_max_push_id(only_varint(payload)?).map(|()| None),
-            FrameKind::CancelPush => {
-                only_varint(payload)?;
-                Err(Error::connection(
-                    Code::Id,
-                    "CANCEL_PUSH of a push that was never promised (RFC 9114, 7.2.3)",
-                ))
-            }
+            FrameKind::CancelPush => Ok(Some(Message::CancelPush(only_varint(payload)?))),
             FrameKind::PriorityUpdateRequest => {
-                let (id, priority) = parse_update(payload)?;
-                Ok(Some(Message::Said(Said::Priority(request(id)?, priority))))
+                let (id, priority, field) = parse_update(payload)?;
+                Ok(Some(Message::Update(Said::Priority(request(id)?, priority), field)))
             }
             FrameKind::PriorityUpdatePush => {
-                let (id, priority) = parse_update(payload)?;
-                Ok(Some(Message::Said(Said::PushPriority(id, priority))))
+                let (id, priority, field) = parse_update(payload)?;
+                Ok(Some(Message::Update(Said::PushPriority(PushId(id), priority), field)))
             }
             FrameKind::Extension(extension) => take_extension(extension, payload).map(Some),
             _ => Ok(None),

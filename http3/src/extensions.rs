@@ -9,6 +9,7 @@
 //! | `0x25396344` | `BucketJune2019` | stream ID, byte | client: control stream |
 //! | `0x25396345` | `SchemeAnnouncement` | a name, 1 to 64 bytes | server: control stream, once |
 //! | `0x25396346` | none: the setting `NUM_PLACEHOLDERS` | | server |
+//! | `0x25396347` | none: the setting `CONNECTION_GROUP` | | client |
 //!
 //! A setting with the value 1 says that its sender understands the frame of the same number. A frame is used
 //! only when both sides said so, and otherwise ignored as unknown (RFC 9114, 9); so is one on a request
@@ -27,6 +28,8 @@ use std::collections::BTreeSet;
 const FIRST: u64 = 0x2539_6340;
 /// How many placeholders a server allows (`SETTINGS_NUM_PLACEHOLDERS` of the drafts, which had 0x9).
 pub(crate) const NUM_PLACEHOLDERS: u64 = FIRST + 6;
+/// The group of connections that a client wants to be ordered as one.
+pub(crate) const CONNECTION_GROUP: u64 = FIRST + 7;
 /// The last codepoint that is kept for us.
 #[cfg(test)]
 const LAST: u64 = FIRST + 15;

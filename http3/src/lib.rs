@@ -41,8 +41,10 @@ mod limits;
 pub mod log;
 mod metadata;
 mod priority;
+mod pushes;
 mod qpack;
 mod scheme_name;
+mod send_order;
 mod session;
 mod settings;
 mod stream;
@@ -51,7 +53,7 @@ mod unidirectional;
 mod waiting;
 
 pub use error::{Code, Error};
-pub use event::{Event, PushId};
+pub use event::{Event, Prioritized, PushId};
 pub use extensions::Extension;
 pub use frame::data_frame_header;
 pub use limits::Limits;
@@ -62,5 +64,6 @@ pub use priority::{
 pub use quiche::h3::{Header, NameValue};
 pub use schedulers::{Signal, StreamId};
 pub use scheme_name::{SCHEME_FIELD, parse_scheme_field};
+pub use send_order::SendOrder;
 pub use session::{Role, Session};
 pub use settings::Settings;

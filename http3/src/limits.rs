@@ -18,8 +18,9 @@ pub struct Limits {
     pub settings_payload_bytes: u64,
     /// Bytes of one `PRIORITY_UPDATE` frame. The frames of our extensions have a fixed greatest length.
     pub priority_update_payload_bytes: u64,
-    /// Priority signals (`PRIORITY_UPDATE`, tree and bucket frames) that wait for their requests, the latest
-    /// of each stream; further ones are dropped, which is allowed (RFC 9218, 7).
+    /// Requests still to come whose `PRIORITY_UPDATE` or bucket byte waits, the latest of each; and requests
+    /// still to come that frames of the tree named, all of whose frames are told at once, in their order.
+    /// What is about further ones is dropped, which is allowed (RFC 9218, 7).
     pub waiting_priority_updates: usize,
     /// How many requests may be in flight: what the transport was told (`initial_max_streams_bidi`). A
     /// `PRIORITY_UPDATE` cannot be about a request beyond (RFC 9218, 7.2).

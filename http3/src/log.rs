@@ -1,7 +1,7 @@
 //! The HTTP/3 events of a connection's qlog (`http3:frame_created`, `http3:frame_parsed`): quiche logs
 //! those of its own HTTP/3 layer only.
 
-use crate::{Header, NameValue, StreamId};
+use crate::{Header, NameValue, Prioritized, PushId, StreamId};
 use qlog::events::EventData;
 use qlog::events::http3::{FrameCreated, FrameParsed, Http3Frame, HttpHeader};
 use qlog::streamer::QlogStreamer;
@@ -38,6 +38,37 @@ pub fn headers_parsed(
     });
 }
 
+/// We made a `PUSH_PROMISE` frame of `frame_bytes` for `push` on the stream of its request.
+pub fn promise_created(
+    streamer: Option<&mut QlogStreamer>,
+    (stream, PushId(push)): (StreamId, PushId),
+    headers: &[Header],
+    frame_bytes: usize,
+) {
+    log(streamer, || {
+        let frame = Http3Frame::PushPromise { push_id: push, headers: logged(headers), raw: None };
+        let length = Some(frame_bytes as u64);
+        EventData::Http3FrameCreated(FrameCreated { stream_id: stream.0, length, frame, raw: None })
+    });
+}
+
+/// The peer's `PUSH_PROMISE` frame was read.
+pub fn promise_parsed(
+    streamer: Option<&mut QlogStreamer>,
+    (stream, PushId(push)): (StreamId, PushId),
+    headers: &[Header],
+) {
+    log(streamer, || {
+        let frame = Http3Frame::PushPromise { push_id: push, headers: logged(headers), raw: None };
+        EventData::Http3FrameParsed(FrameParsed {
+            stream_id: stream.0,
+            length: None,
+            frame,
+            raw: None,
+        })
+    });
+}
+
 /// We announced a body of `body_bytes` in one DATA frame.
 pub fn data_created(streamer: Option<&mut QlogStreamer>, stream: StreamId, body_bytes: u64) {
     log(streamer, || {
@@ -54,6 +85,49 @@ pub fn data_parsed(streamer: Option<&mut QlogStreamer>, stream: StreamId, body_b
         let length = Some(body_bytes);
         EventData::Http3FrameParsed(FrameParsed { stream_id: stream.0, length, frame, raw: None })
     });
+}
+
+/// We made a `PRIORITY_UPDATE` frame of `frame_bytes` for our `control` stream.
+pub fn priority_update_created(
+    streamer: Option<&mut QlogStreamer>,
+    control: StreamId,
+    prioritized: Prioritized,
+    field: &str,
+    frame_bytes: usize,
+) {
+    let length = Some(frame_bytes as u64);
+    log(streamer, || {
+        let frame = update(prioritized, field);
+        let stream_id = control.0;
+        EventData::Http3FrameCreated(FrameCreated { stream_id, length, frame, raw: None })
+    });
+}
+
+/// A `PRIORITY_UPDATE` frame came on the peer's `control` stream.
+pub fn priority_update_parsed(
+    streamer: Option<&mut QlogStreamer>,
+    control: StreamId,
+    prioritized: Prioritized,
+    field: &str,
+) {
+    log(streamer, || {
+        let frame = update(prioritized, field);
+        let stream_id = control.0;
+        EventData::Http3FrameParsed(FrameParsed { stream_id, length: None, frame, raw: None })
+    });
+}
+
+fn update(prioritized: Prioritized, field: &str) -> Http3Frame {
+    let (stream_id, push_id) = match prioritized {
+        Prioritized::Request(stream) => (Some(stream.0), None),
+        Prioritized::Push(push) => (None, Some(push.0)),
+    };
+    Http3Frame::PriorityUpdate {
+        stream_id,
+        push_id,
+        priority_field_value: field.to_owned(),
+        raw: None,
+    }
 }
 
 fn logged(headers: &[Header]) -> Vec<HttpHeader> {

@@ -86,8 +86,9 @@ pub fn priority_update(stream: StreamId, urgency: u8, incremental: bool) -> Vec<
     frame::whole(frame::PRIORITY_UPDATE_REQUEST, &payload)
 }
 
-/// Reads the payload of a `PRIORITY_UPDATE` frame: the prioritized element's ID, and its priority.
-pub(crate) fn parse_update(payload: &[u8]) -> Result<(u64, Priority), Error> {
+/// Reads the payload of a `PRIORITY_UPDATE` frame: the prioritized element's ID, its priority, and the field
+/// value that says it.
+pub(crate) fn parse_update(payload: &[u8]) -> Result<(u64, Priority, String), Error> {
     let mut octets = Octets::with_slice(payload);
     let Ok(id) = octets.get_varint() else {
         return Err(Error::connection(
@@ -95,13 +96,14 @@ pub(crate) fn parse_update(payload: &[u8]) -> Result<(u64, Priority), Error> {
             "PRIORITY_UPDATE has no element ID (RFC 9114, 7.1)",
         ));
     };
-    let Ok(priority) = parse_priority(&payload[octets.off()..]) else {
+    let field = &payload[octets.off()..];
+    let Ok(priority) = parse_priority(field) else {
         return Err(Error::connection(
             Code::GeneralProtocol,
             "PRIORITY_UPDATE holds no structured field (RFC 9218, 7)",
         ));
     };
-    Ok((id, priority))
+    Ok((id, priority, String::from_utf8_lossy(field).into_owned()))
 }
 
 #[cfg(test)]
@@ -172,7 +174,8 @@ mod tests {
         #[test]
         fn a_priority_update_comes_back_as_sent(id in 0u64..1 << 62, urgency in 0u8..8, incremental: bool) {
             let frame = priority_update(StreamId(id), urgency, incremental);
-            let (read_id, priority) = parse_update(&frame[5..]).unwrap();
+            let (read_id, priority, field) = parse_update(&frame[5..]).unwrap();
+            prop_assert_eq!(field, priority_field(urgency, incremental));
             prop_assert_eq!(read_id, id);
             prop_assert_eq!(priority.urgency_or_default(), urgency);
             prop_assert_eq!(priority.incremental_or_default(), incremental);

@@ -4,13 +4,14 @@ use crate::control::{Control, Message, Said};
 use crate::error::{Code, Error};
 use crate::frame::{self, put_varint};
 use crate::priority::Priority;
+use crate::pushes::{Pushes, id_frame, promise_frame, stream_header};
 use crate::qpack::{check_encoder_stream, encode_section, section_bytes};
 use crate::scheme_name::is_name;
 use crate::stream::{Context, RequestStream};
 use crate::tree_frame::{Form, Reach, TreeFrame};
-use crate::unidirectional::{Purpose, UnidirectionalStreams, control_stream, opening};
+use crate::unidirectional::{Purpose, UnidirectionalStreams, control_stream, opening, take_varint};
 use crate::waiting::{MayBeOpened, WaitingSignals};
-use crate::{Event, Extension, Header, Limits, PushId, Settings, Signal, StreamId};
+use crate::{Event, Extension, Header, Limits, Prioritized, PushId, Settings, Signal, StreamId};
 use crate::{bucket_frame, priority_update};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -36,6 +37,8 @@ pub struct Session {
     signals: WaitingSignals,
     /// The first push ID that was not promised.
     pushes_end: u64,
+    /// Those that we allowed (a client).
+    pushes: Pushes,
     scheme_announced: bool,
     goaway_sent: Option<u64>,
     events: VecDeque<Event>,
@@ -55,6 +58,7 @@ impl Session {
             requests: BTreeMap::new(),
             signals: WaitingSignals::default(),
             pushes_end: 0,
+            pushes: Pushes::default(),
             scheme_announced: false,
             goaway_sent: None,
             events: VecDeque::new(),
@@ -95,7 +99,7 @@ impl Session {
                 self.reset_request(stream, code);
                 Ok(())
             }
-            Direction::Unidirectional => self.unidirectional.close(stream),
+            Direction::Unidirectional => self.reset_unidirectional(stream, code),
         });
         self.remember_failure(outcome)
     }
@@ -114,18 +118,13 @@ impl Session {
     pub fn forget(&mut self, stream: StreamId) {
         self.requests.remove(&stream);
         self.signals.take(stream);
+        self.signals.forget_node(stream);
     }
 
     /// A whole HEADERS frame, for a request, a response or trailers. Names become lowercase. An error means
     /// that this field section cannot be sent (to this peer); it is of one message, not of the connection.
     pub fn encode_headers(&mut self, headers: &[Header]) -> Result<Vec<u8>, Error> {
-        let limit = self.peer_settings().and_then(|settings| settings.max_field_section_size);
-        if limit.is_some_and(|limit_bytes| section_bytes(headers) > limit_bytes) {
-            return Err(Error::connection(
-                Code::Internal,
-                "the field section is larger than the peer takes (RFC 9114, 4.2.2)",
-            ));
-        }
+        self.check_section(headers)?;
         Ok(frame::whole(frame::HEADERS, &encode_section(headers)?))
     }
 
@@ -195,15 +194,59 @@ impl Session {
         self.control.in_use().contains(&extension)
     }
 
-    /// We promised a push (as a server): from now on the client may signal about it. Push IDs count up
-    /// from 0, so that those before it were promised too.
-    pub fn promised(&mut self, PushId(push): PushId) {
-        self.pushes_end = self.pushes_end.max(push.saturating_add(1));
+    /// A `PUSH_PROMISE` frame of a request (as a server), for the request stream whose response refers to it, before the
+    /// bytes that do. None: the client allows no more pushes now. The response goes on a unidirectional stream that
+    /// begins with [`Self::push_stream_header`]. From now on the client may signal about the push.
+    pub fn promise(&mut self, headers: &[Header]) -> Result<Option<(PushId, Vec<u8>)>, Error> {
+        if self.pushes_left() == 0 {
+            return Ok(None);
+        }
+        self.check_section(headers)?;
+        let push = PushId(self.pushes_end);
+        let promise = promise_frame(push, &encode_section(headers)?);
+        self.pushes_end += 1;
+        Ok(Some((push, promise)))
+    }
+
+    /// How many pushes the client still allows (at a server): its `MAX_PUSH_ID`, less what was promised; none after its
+    /// GOAWAY said so.
+    pub fn pushes_left(&self) -> u64 {
+        let refused_from = self.control.goaway_id().unwrap_or(u64::MAX);
+        let end = if self.role == Role::Server { self.control.push_ids_end() } else { 0 };
+        end.min(refused_from).saturating_sub(self.pushes_end)
+    }
+
+    /// The first bytes of the stream of a push.
+    pub fn push_stream_header(push: PushId) -> Vec<u8> {
+        stream_header(push)
+    }
+
+    /// A `MAX_PUSH_ID` frame for our control stream (as a client): pushes with the IDs below `end`, at least 1, may come.
+    /// What was allowed stays allowed.
+    pub fn allow_pushes(&mut self, end: u64) -> (StreamId, Vec<u8>) {
+        (control_stream(self.role), self.pushes.allow(end.max(1)))
+    }
+
+    /// A `CANCEL_PUSH` frame for our control stream: we do not want the push (a client), or will not send it (a server).
+    pub fn cancel_push(&self, PushId(push): PushId) -> (StreamId, Vec<u8>) {
+        (control_stream(self.role), id_frame(frame::CANCEL_PUSH, push))
     }
 
     /// The peer's settings, once they came.
     pub fn peer_settings(&self) -> Option<&Settings> {
         self.control.settings()
+    }
+
+    /// The peer takes this field section.
+    fn check_section(&self, headers: &[Header]) -> Result<(), Error> {
+        let limit = self.peer_settings().and_then(|settings| settings.max_field_section_size);
+        if limit.is_none_or(|limit_bytes| section_bytes(headers) <= limit_bytes) {
+            return Ok(());
+        }
+        Err(Error::connection(
+            Code::Internal,
+            "the field section is larger than the peer takes (RFC 9114, 4.2.2)",
+        ))
     }
 
     /// What a stream is by its ID (RFC 9000, 2.1).
@@ -232,6 +275,7 @@ impl Session {
         self.saw_request(stream);
         let field_section_bytes = self.field_section_bytes();
         let mut overtaking = self.signals.take(stream);
+        let node_named = self.signals.is_node_named(stream);
         let reach = self.reach();
         let mut context = Context {
             limits: &self.limits,
@@ -239,12 +283,17 @@ impl Session {
             events: &mut self.events,
             in_use: self.control.in_use(),
             reach,
+            pushes: &mut self.pushes,
             overtaking: &mut overtaking,
+            node_named,
         };
         let role = self.role;
         let request =
             self.requests.entry(stream).or_insert_with(|| RequestStream::new(stream, role));
         let outcome = request.receive(bytes, fin, &mut context);
+        if !request.awaits_header() {
+            self.signals.forget_node(stream);
+        }
         if let Some(event) = overtaking.filter(|_| request.awaits_header()) {
             self.signals.put_back(stream, event);
         }
@@ -254,6 +303,7 @@ impl Session {
     fn reset_request(&mut self, stream: StreamId, code: u64) {
         self.saw_request(stream);
         self.signals.take(stream);
+        self.signals.forget_node(stream);
         let role = self.role;
         let request =
             self.requests.entry(stream).or_insert_with(|| RequestStream::new(stream, role));
@@ -283,26 +333,77 @@ impl Session {
     ) -> Result<(), Error> {
         let limit = self.limits.unidirectional_streams;
         match self.unidirectional.purpose(self.role, stream, &mut bytes, limit)? {
-            Purpose::Control => self.receive_control(bytes)?,
+            Purpose::Control => self.receive_control(stream, bytes)?,
             Purpose::QpackEncoder => check_encoder_stream(bytes)?,
             Purpose::QpackDecoder(decoder) => decoder.receive(bytes)?,
+            Purpose::PushUnsaid(start) => {
+                if let Some(push) = take_varint(start, &mut bytes) {
+                    self.open_push(stream, push)?;
+                    self.receive_request(stream, bytes, fin)?;
+                }
+            }
+            Purpose::Push(_) => self.receive_request(stream, bytes, fin)?,
             Purpose::Unsaid(_) | Purpose::Ignored => {}
         }
         if fin { self.unidirectional.close(stream) } else { Ok(()) }
     }
 
-    fn receive_control(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+    fn open_push(&mut self, stream: StreamId, push: u64) -> Result<(), Error> {
+        let push = self.pushes.open(push)?;
+        self.unidirectional.is_push(stream, push);
+        self.events.push_back(Event::PushStream { stream, push });
+        Ok(())
+    }
+
+    fn reset_unidirectional(&mut self, stream: StreamId, code: u64) -> Result<(), Error> {
+        if self.requests.contains_key(&stream) {
+            self.reset_request(stream, code);
+        }
+        self.unidirectional.close(stream)
+    }
+
+    /// A server that cancels names what we allowed, a client what we promised (RFC 9114, 7.2.3).
+    fn take_cancel_push(&mut self, id: u64) -> Result<(), Error> {
+        let push = match self.role {
+            Role::Client => self.pushes.check_cancelled(id)?,
+            Role::Server if id < self.pushes_end => PushId(id),
+            Role::Server => {
+                return Err(Error::connection(
+                    Code::Id,
+                    "CANCEL_PUSH of a push that was never promised (RFC 9114, 7.2.3)",
+                ));
+            }
+        };
+        self.events.push_back(Event::PushCancelled { push });
+        Ok(())
+    }
+
+    fn receive_control(&mut self, control: StreamId, mut bytes: &[u8]) -> Result<(), Error> {
         while let Some(message) = self.control.next(&mut bytes, &self.limits)? {
             match message {
                 Message::Settings(settings) => self.events.push_back(Event::Settings(settings)),
                 Message::GoAway(id) => self.events.push_back(Event::GoAway { id }),
+                Message::CancelPush(id) => self.take_cancel_push(id)?,
                 Message::PreferredScheme(name) => {
                     self.events.push_back(Event::PreferredScheme(name));
                 }
                 Message::Said(said) => self.take_signal(said)?,
+                Message::Update(said, field) => self.take_update(control, said, field)?,
             }
         }
         Ok(())
+    }
+
+    fn take_update(&mut self, control: StreamId, said: Said, field: String) -> Result<(), Error> {
+        let prioritized = match said {
+            Said::Priority(stream, _) => Some(Prioritized::Request(stream)),
+            Said::PushPriority(push, _) => Some(Prioritized::Push(push)),
+            Said::Tree(_) | Said::Bucket(..) => None,
+        };
+        let update =
+            prioritized.map(|prioritized| Event::PriorityUpdate { control, prioritized, field });
+        self.events.extend(update);
+        self.take_signal(said)
     }
 
     fn take_signal(&mut self, said: Said) -> Result<(), Error> {
@@ -321,15 +422,15 @@ impl Session {
         }
     }
 
-    fn place_push(&mut self, push: u64, priority: Priority) -> Result<(), Error> {
-        if push >= self.reach().pushes {
+    fn place_push(&mut self, push: PushId, priority: Priority) -> Result<(), Error> {
+        if push.0 >= self.reach().pushes {
             return Err(Error::connection(
                 Code::Id,
                 "PRIORITY_UPDATE of a push that was never promised (RFC 9218, 7.2)",
             ));
         }
         self.events.push_back(Event::PushPriority {
-            push: PushId(push),
+            push,
             urgency: priority.urgency_or_default(),
             incremental: priority.incremental_or_default(),
         });
@@ -337,7 +438,7 @@ impl Session {
     }
 
     /// The rules for a server (RFC 9218, 7.2), for every kind of signal: what can never be opened is an error,
-    /// what is not opened yet waits, what is closed is ignored.
+    /// what is not opened yet waits (of the tree: is named), what is closed is ignored.
     fn place(&mut self, signal: Signal) -> Result<(), Error> {
         let event = Event::Priority(signal);
         let Some(stream) = signal.stream() else {
@@ -347,12 +448,10 @@ impl Session {
         let may_be_opened = self.signals.may_be_opened(stream, self.limits.concurrent_requests);
         match self.requests.get(&stream) {
             Some(request) if request.header_seen() => self.events.push_back(event),
-            Some(request) if request.awaits_header() => {
-                self.signals.keep(stream, event, &self.limits);
-            }
+            Some(request) if request.awaits_header() => self.place_early(stream, signal),
             Some(_) => {}
             None => match may_be_opened {
-                MayBeOpened::Yes => self.signals.keep(stream, event, &self.limits),
+                MayBeOpened::Yes => self.place_early(stream, signal),
                 MayBeOpened::NoMore => {}
                 MayBeOpened::Never => {
                     return Err(Error::connection(
@@ -363,6 +462,16 @@ impl Session {
             },
         }
         Ok(())
+    }
+
+    /// A signal that overtakes its request.
+    fn place_early(&mut self, stream: StreamId, signal: Signal) {
+        let event = Event::Priority(signal);
+        if !matches!(signal, Signal::Depend { .. }) {
+            self.signals.keep(stream, event, &self.limits);
+        } else if self.signals.name_node(stream, &self.limits) {
+            self.events.push_back(event);
+        }
     }
 
     /// What a client may name in a signal.

@@ -2,7 +2,7 @@
 
 use crate::Extension;
 use crate::error::{Code, Error};
-use crate::extensions::NUM_PLACEHOLDERS;
+use crate::extensions::{CONNECTION_GROUP, NUM_PLACEHOLDERS};
 use crate::frame::{self, put_varint};
 use octets::Octets;
 use std::collections::BTreeSet;
@@ -15,6 +15,9 @@ const RESERVED: [u64; 5] = [0x00, 0x02, 0x03, 0x04, 0x05];
 /// A setting without a meaning, which exercises the peer's duty to ignore it: 0x1f * N + 0x21
 /// (RFC 9114, 7.2.4.1).
 const GREASE: u64 = 0x1f * 1000 + 0x21;
+
+/// The least name of a group of connections.
+const GROUP_MIN: u64 = 1 << 30;
 
 /// The settings of one side.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +33,9 @@ pub struct Settings {
     /// From a server: placeholders of the dependency tree that a client may name, from 0 to one less. The
     /// schemes of the paper need at most 8.
     pub placeholders: u64,
+    /// From a client: the name of the group of its connections that it wants to be ordered as one. It is to be
+    /// drawn at random and told to one server only; one below 2^30 is too easily guessed, and says nothing.
+    pub connection_group: Option<u64>,
     /// Identifier and value of all others, as they came.
     pub unknown: Vec<(u64, u64)>,
 }
@@ -42,6 +48,7 @@ impl Default for Settings {
             max_field_section_size: Some(64 * 1024),
             extensions: BTreeSet::new(),
             placeholders: 0,
+            connection_group: None,
             unknown: Vec::new(),
         }
     }
@@ -59,6 +66,7 @@ impl Settings {
             .into_iter()
             .chain(extensions)
             .chain(placeholders)
+            .chain(self.connection_group.map(|it| (CONNECTION_GROUP, it)))
             .chain(self.unknown.iter().copied())
             .chain([(GREASE, 0)])
         {
@@ -98,6 +106,9 @@ impl Settings {
             QPACK_BLOCKED_STREAMS => self.qpack_blocked_streams = value,
             MAX_FIELD_SECTION_SIZE => self.max_field_section_size = Some(value),
             NUM_PLACEHOLDERS => self.placeholders = value,
+            CONNECTION_GROUP => {
+                self.connection_group = Some(value).filter(|it| *it >= GROUP_MIN);
+            }
             _ if RESERVED.contains(&identifier) => {
                 return Err(Error::connection(
                     Code::Settings,
@@ -180,6 +191,17 @@ mod tests {
     }
 
     #[test]
+    fn a_group_that_is_easily_guessed_is_none() {
+        let read = |group| {
+            let sent = Settings { connection_group: Some(group), ..Settings::default() };
+            let frame = sent.to_frame();
+            Settings::parse(&frame[payload_start(&frame)..]).unwrap().connection_group
+        };
+        assert_eq!(read(GROUP_MIN - 1), None);
+        assert_eq!(read(GROUP_MIN), Some(GROUP_MIN));
+    }
+
+    #[test]
     fn an_extension_is_offered_with_1_and_nothing_else() {
         let setting = |value| {
             let mut payload = Vec::new();
@@ -199,10 +221,11 @@ mod tests {
             size in proptest::option::of(0u64..1 << 62),
             extensions in proptest::sample::subsequence(Extension::ALL.to_vec(), 0..=6),
             placeholders in 0u64..1 << 62,
+            connection_group in proptest::option::of(GROUP_MIN..1 << 62),
             unknown in proptest::collection::btree_map(0x40u64..1 << 62, 0u64..1 << 62, 0..4),
         ) {
             let unknown: Vec<_> = unknown.into_iter().filter(|(identifier, _)| *identifier != GREASE).collect();
-            let sent = Settings { max_field_section_size: size, extensions: extensions.into_iter().collect(), placeholders, unknown, ..Settings::default() };
+            let sent = Settings { max_field_section_size: size, extensions: extensions.into_iter().collect(), placeholders, connection_group, unknown, ..Settings::default() };
             let mut read = Settings::parse(&sent.to_frame()[payload_start(&sent.to_frame())..]).unwrap();
             prop_assert_eq!(read.unknown.pop(), Some((GREASE, 0)));
             prop_assert_eq!(read, sent);

@@ -4,6 +4,7 @@
 use crate::error::{Code, Error};
 use crate::frame::{FrameKind, FrameReader, Piece, Treatment, frame_bytes};
 use crate::headers::{check_request, check_response, check_trailers, malformed};
+use crate::pushes::{Pushes, is_push_stream};
 use crate::qpack::decode_section;
 use crate::tree_frame::{Form, Reach, TreeFrame};
 use crate::{Event, Extension, Limits, Role, StreamId};
@@ -18,8 +19,11 @@ pub(crate) struct Context<'a> {
     /// The extensions that both sides offered.
     pub(crate) in_use: &'a BTreeSet<Extension>,
     pub(crate) reach: Reach,
+    pub(crate) pushes: &'a mut Pushes,
     /// A priority signal that overtook this request: follows its `Headers` event.
     pub(crate) overtaking: &'a mut Option<Event>,
+    /// A frame of the tree was about this request before it came.
+    pub(crate) node_named: bool,
 }
 
 /// The receiving half of a request stream.
@@ -132,6 +136,9 @@ impl RequestStream {
                 Some(Piece::Whole(FrameKind::Extension(extension), payload)) => {
                     message.take_tree_frame(extension, &payload, context)?;
                 }
+                Some(Piece::Whole(FrameKind::PushPromise, payload)) => {
+                    message.take_promise(&payload, context)?;
+                }
                 Some(Piece::Whole(_, section)) => message.take_section(&section, context)?,
                 Some(Piece::Part(bytes)) => {
                     context.events.push_back(Event::Data { stream: message.stream, bytes });
@@ -183,16 +190,32 @@ impl Incoming {
             (FrameKind::Data, Phase::Content) => self.admit_data(length),
             (FrameKind::Data, Phase::Header) => unexpected("DATA before HEADERS (RFC 9114, 4.1)"),
             (FrameKind::Data, _) => unexpected("DATA after the trailers (RFC 9114, 4.1)"),
-            (FrameKind::PushPromise, _) if self.role == Role::Client => Err(Error::connection(
-                Code::Id,
-                "PUSH_PROMISE, but we sent no MAX_PUSH_ID (RFC 9114, 7.2.5)",
-            )),
-            (FrameKind::PushPromise, _) => {
-                unexpected("PUSH_PROMISE from a client (RFC 9114, 7.2.5)")
-            }
+            (FrameKind::PushPromise, _) => self.admit_promise(length, context.limits),
             (FrameKind::ReservedHttp2, _) => unexpected("a frame of HTTP/2 (RFC 9114, 7.2.8)"),
             _ => unexpected("a frame of the control stream on a request stream (RFC 9114, 7.2)"),
         }
+    }
+
+    fn admit_promise(&self, length: u64, limits: &Limits) -> Result<Treatment, Error> {
+        if self.role == Role::Server {
+            return unexpected("PUSH_PROMISE from a client (RFC 9114, 7.2.5)");
+        }
+        if is_push_stream(self.stream) {
+            return unexpected("PUSH_PROMISE on a push stream (RFC 9114, 7.2.5)");
+        }
+        if length <= limits.headers_payload_bytes {
+            return Ok(Treatment::Keep);
+        }
+        Err(Error::connection(Code::ExcessiveLoad, "PUSH_PROMISE is larger than we take"))
+    }
+
+    fn take_promise(&mut self, payload: &[u8], context: &mut Context<'_>) -> Result<(), Error> {
+        let (push, section) = context.pushes.read_promise(payload)?;
+        let headers = decode_section(self.stream, section, context.field_section_bytes)?;
+        check_request(self.stream, &headers)?;
+        context.pushes.promise(push, &headers)?;
+        context.events.push_back(Event::PushPromise { stream: self.stream, push, headers });
+        Ok(())
     }
 
     /// Of our extensions only the tree of draft 20 is at home here, as a request's first frame.
@@ -226,7 +249,7 @@ impl Incoming {
         let Some(form) = Form::of(extension) else { return Ok(()) };
         let frame = TreeFrame::parse(form, payload)?;
         let signal = frame.on_request(self.stream, context.reach)?;
-        if context.overtaking.is_none() {
+        if context.overtaking.is_none() && !context.node_named {
             *context.overtaking = signal.map(Event::Priority);
         }
         Ok(())

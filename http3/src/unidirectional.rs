@@ -2,13 +2,13 @@
 
 use crate::error::{Code, Error};
 use crate::frame::put_varint;
+use crate::pushes::PUSH_STREAM;
 use crate::qpack::DecoderStream;
-use crate::{Role, Settings, StreamId};
+use crate::{PushId, Role, Settings, StreamId};
 use octets::Octets;
 use std::collections::BTreeMap;
 
 const CONTROL: u64 = 0x00;
-const PUSH: u64 = 0x01;
 const QPACK_ENCODER: u64 = 0x02;
 const QPACK_DECODER: u64 = 0x03;
 
@@ -20,6 +20,9 @@ pub(crate) enum Purpose {
     Control,
     QpackEncoder,
     QpackDecoder(DecoderStream),
+    /// A push whose ID is not complete: the bytes so far.
+    PushUnsaid(Vec<u8>),
+    Push(PushId),
     /// Of a type we do not know: dropped as it comes (RFC 9114, 9).
     Ignored,
 }
@@ -54,7 +57,7 @@ impl UnidirectionalStreams {
         }
         let purpose = self.open.entry(stream).or_insert_with(|| Purpose::Unsaid(Vec::new()));
         let Purpose::Unsaid(start) = purpose else { return self.known(stream) };
-        let Some(stream_type) = take_type(start, bytes) else { return self.known(stream) };
+        let Some(stream_type) = take_varint(start, bytes) else { return self.known(stream) };
         let said = purpose_of(role, stream_type)?;
         if said.is_critical() && self.open.values().any(|it| same_type(it, &said)) {
             return Err(Error::connection(
@@ -77,17 +80,23 @@ impl UnidirectionalStreams {
         }
     }
 
+    /// The stream is that of a push.
+    pub(crate) fn is_push(&mut self, stream: StreamId, push: PushId) {
+        self.open.insert(stream, Purpose::Push(push));
+    }
+
     fn known(&mut self, stream: StreamId) -> Result<&mut Purpose, Error> {
         self.open.get_mut(&stream).ok_or(Error::connection(Code::Internal, "a stream is not known"))
     }
 }
 
-fn take_type(start: &mut Vec<u8>, bytes: &mut &[u8]) -> Option<u64> {
+/// A varint that may come in pieces.
+pub(crate) fn take_varint(start: &mut Vec<u8>, bytes: &mut &[u8]) -> Option<u64> {
     while let Some((first, rest)) = bytes.split_first() {
         *bytes = rest;
         start.push(*first);
-        if let Ok(stream_type) = Octets::with_slice(start).get_varint() {
-            return Some(stream_type);
+        if let Ok(value) = Octets::with_slice(start).get_varint() {
+            return Some(value);
         }
     }
     None
@@ -98,14 +107,11 @@ fn purpose_of(role: Role, stream_type: u64) -> Result<Purpose, Error> {
         (CONTROL, _) => Ok(Purpose::Control),
         (QPACK_ENCODER, _) => Ok(Purpose::QpackEncoder),
         (QPACK_DECODER, _) => Ok(Purpose::QpackDecoder(DecoderStream::default())),
-        (PUSH, Role::Server) => Err(Error::connection(
+        (PUSH_STREAM, Role::Server) => Err(Error::connection(
             Code::StreamCreation,
             "a push stream from a client (RFC 9114, 6.2.2)",
         )),
-        (PUSH, Role::Client) => Err(Error::connection(
-            Code::Id,
-            "a push stream, but we sent no MAX_PUSH_ID (RFC 9114, 4.6)",
-        )),
+        (PUSH_STREAM, Role::Client) => Ok(Purpose::PushUnsaid(Vec::new())),
         _ => Ok(Purpose::Ignored),
     }
 }

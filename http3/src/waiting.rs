@@ -8,8 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a server remembers of requests and of signals about them.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingSignals {
-    /// The latest of each stream, in whatever language it was said.
+    /// The latest `PRIORITY_UPDATE` or bucket byte of each stream.
     waiting: BTreeMap<StreamId, Event>,
+    /// Streams still to come that a frame of the tree named: their signals do not wait, but their number
+    /// has the same limit.
+    nodes: BTreeSet<StreamId>,
     /// The first stream ID above every request seen.
     next_request: u64,
     /// Requests below it that were not seen: QUIC opens them with the higher one (RFC 9000, 3.2).
@@ -69,6 +72,24 @@ impl WaitingSignals {
         {
             self.waiting.insert(stream, event);
         }
+    }
+
+    /// A frame of the tree is about a stream that is still to come; false: there are too many such streams.
+    pub(crate) fn name_node(&mut self, stream: StreamId, limits: &Limits) -> bool {
+        if self.nodes.len() < limits.waiting_priority_updates {
+            self.nodes.insert(stream);
+        }
+        self.nodes.contains(&stream)
+    }
+
+    /// Whether a frame of the tree was about the stream before its request.
+    pub(crate) fn is_node_named(&self, stream: StreamId) -> bool {
+        self.nodes.contains(&stream)
+    }
+
+    /// The stream has come.
+    pub(crate) fn forget_node(&mut self, stream: StreamId) {
+        self.nodes.remove(&stream);
     }
 
     /// Keeps the signal of a request that is open, of which the transport allows only so many.

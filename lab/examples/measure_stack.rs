@@ -4,12 +4,15 @@
 //! cargo run --example measure_stack -- speed
 //! cargo run --example measure_stack -- spread cable
 //! cargo run --example measure_stack -- agreement paper bbr2 PAGE...
+//! cargo run --example measure_stack -- fidelity cable cubic 9 1 PAGE...
 //! ```
 
 use corpus::Page;
+use lab::Contender;
 use lab::network::Network;
 use lab::stack::{Setup, load};
-use lab::study::{Engine, Plan, RunRecord, Study, run};
+use lab::study::statistics::spearman;
+use lab::study::{Engine, PageRow, Plan, RunRecord, Study, run};
 use schedulers::{find_scheme, paper_schemes};
 use server::{CongestionControl, Identity, Options};
 use std::error::Error;
@@ -23,7 +26,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some("speed") => speed(),
         Some("spread") => spread(rest.first().map_or("cable", |it| it)),
         Some("agreement") if rest.len() > 2 => agreement(&rest[0], &rest[1], &rest[2..]),
-        _ => Err("speed, spread NETWORK, or agreement NETWORK CC PAGE...".into()),
+        Some("fidelity") if rest.len() > 4 => fidelity(rest),
+        _ => Err("speed, spread NETWORK, agreement NETWORK CC PAGE..., or fidelity NETWORK CC LOADS JOBS PAGE...".into()),
     }
 }
 
@@ -33,30 +37,37 @@ fn speed() -> Result<(), Box<dyn Error>> {
     for name in ["cable", "paper"] {
         let network = Network::find(name)?;
         let (mut simulated_s, mut datagrams, mut loads) = (0.0, 0, 0);
-        let start = now();
+        let (start, start_cpu_s) = (now(), cpu_s()?);
         for page in pages(&[])? {
             let options = Options::new(find_scheme("dfifo")?);
             let options = match network.pace() {
                 Some(pace) => options.paced(pace),
                 None => options,
             };
-            let setup =
-                Setup { options, network: &network, seed: 0, identity: &identity, log_dir: None };
+            let setup = Setup::new(options, &network, &identity);
             let loaded = load(&page, setup)?;
             RunRecord::of_load(&page, &loaded.load);
             simulated_s += loaded.simulated.as_secs_f64();
             datagrams += loaded.delivered_down + loaded.delivered_up;
             loads += 1;
         }
-        let wall_s = start.elapsed().as_secs_f64();
+        let (wall_s, cpu_s) = (start.elapsed().as_secs_f64(), cpu_s()? - start_cpu_s);
+        let datagrams = f64::from(u32::try_from(datagrams)?);
         println!(
-            "{name}: {loads} loads, {simulated_s:.1} s simulated in {wall_s:.2} s: {:.0} times real time, \
-             {:.0} delivered datagrams a second",
-            simulated_s / wall_s,
-            f64::from(u32::try_from(datagrams)?) / wall_s
+            "{name}: {loads} loads, {simulated_s:.1} s simulated in {wall_s:.2} s, {cpu_s:.2} s of a core: {:.0} times \
+             real time, {:.0} delivered datagrams a second of a core",
+            simulated_s / cpu_s,
+            datagrams / cpu_s
         );
     }
     Ok(())
+}
+
+/// Seconds that this thread has had a core: other work on the machine does not count.
+fn cpu_s() -> Result<f64, Box<dyn Error>> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+    let ns = text.split_whitespace().next().ok_or("/proc/thread-self/schedstat: empty")?;
+    Ok(ns.parse::<f64>()? / 1e9)
 }
 
 /// Twenty loads with one seed: how far apart what TLS and quiche draw puts them.
@@ -67,8 +78,7 @@ fn spread(network: &str) -> Result<(), Box<dyn Error>> {
         let mut indices = Vec::new();
         for _ in 0..20 {
             let options = Options::new(find_scheme("dfifo")?);
-            let setup =
-                Setup { options, network: &network, seed: 0, identity: &identity, log_dir: None };
+            let setup = Setup::new(options, &network, &identity);
             let loaded = load(&page, setup)?;
             indices.extend(RunRecord::of_load(&page, &loaded.load).byte_index.all);
         }
@@ -88,26 +98,18 @@ fn spread(network: &str) -> Result<(), Box<dyn Error>> {
 /// The eleven schemes on each engine: ratios of the `ByteIndex`.
 fn agreement(network: &str, cc: &str, names: &[String]) -> Result<(), Box<dyn Error>> {
     let network = Network::find(network)?;
-    let all = [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
-    let congestion_control =
-        all.into_iter().find(|it| it.name() == cc).ok_or("CC: bbr2, cubic or reno")?;
+    let congestion_control = control(cc)?;
     let mut studies = Vec::new();
     for engine in [Engine::Stack, Engine::Ideal, Engine::Wire] {
+        let schemes = paper_schemes().iter().cloned().map(Into::into).collect();
         let plan = Plan {
-            pages: pages(names)?,
-            schemes: paper_schemes().iter().cloned().map(Into::into).collect(),
-            engine,
-            network: network.clone(),
-            send_buffers_bytes: vec![0],
-            seeds: vec![0],
             congestion_control,
-            initial_window_packets: None,
             jobs: match engine {
                 Engine::Wire if network.server_pace => 8,
                 Engine::Wire => 1,
                 _ => 2,
             },
-            qlog_dir: None,
+            ..Plan::new(pages(names)?, schemes, engine, network.clone())
         };
         match run(&plan, serde_json::json!({}), &|| ()) {
             Ok(study) => studies.push((engine, study)),
@@ -118,6 +120,63 @@ fn agreement(network: &str, cc: &str, names: &[String]) -> Result<(), Box<dyn Er
     for (engine, other) in &studies[1..] {
         compare(engine.name(), stack, other);
     }
+    Ok(())
+}
+
+fn control(name: &str) -> Result<CongestionControl, Box<dyn Error>> {
+    let all = [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
+    Ok(all.into_iter().find(|it| it.name() == name).ok_or("CC: bbr2, cubic or reno")?)
+}
+
+/// The eleven schemes of the paper and `rfc9218`: medians of `LOADS` on `stack` and on `wire`.
+fn fidelity(arguments: &[String]) -> Result<(), Box<dyn Error>> {
+    let [network, cc, loads, jobs, names @ ..] = arguments else { return Err("arguments".into()) };
+    let loads: u64 = loads.parse()?;
+    let mut schemes: Vec<Contender> = paper_schemes().iter().cloned().map(Into::into).collect();
+    schemes.push(find_scheme("rfc9218")?.into());
+    let study = |engine, jobs| -> Result<Study, Box<dyn Error>> {
+        let plan = Plan {
+            seeds: (0..loads).collect(),
+            congestion_control: control(cc)?,
+            jobs,
+            ..Plan::new(pages(names)?, schemes.clone(), engine, Network::find(network)?)
+        };
+        Ok(run(&plan, serde_json::json!({}), &|| ())?)
+    };
+    let (stack, wire) = (study(Engine::Stack, 2)?, study(Engine::Wire, jobs.parse()?)?);
+    let atf = |row: &PageRow| row.median_byte_index.atf.or(row.median_byte_index.all);
+    let rows: Vec<(&PageRow, f64, f64)> = stack
+        .page_summary
+        .iter()
+        .zip(&wire.page_summary)
+        .filter_map(|(a, b)| Some((a, atf(a)?, atf(b)?)))
+        .collect();
+    for (row, stack, wire) in &rows {
+        let deviation = (stack / wire - 1.0) * 100.0;
+        println!(
+            "{} {}: stack {stack:.1} ms, wire {wire:.1} ms, {deviation:+.2} %",
+            row.page, row.scheme
+        );
+    }
+    for page in pages(names)? {
+        let of_page = rows.iter().filter(|it| it.0.page == page.name);
+        let pairs: Vec<(f64, f64)> = of_page.map(|it| (it.1, it.2)).collect();
+        println!("{}: rank correlation {:.3}", page.name, spearman(&pairs).unwrap_or(f64::NAN));
+    }
+    let mut deviations: Vec<f64> =
+        rows.iter().map(|it| (it.1 / it.2 - 1.0).abs() * 100.0).collect();
+    deviations.sort_by(f64::total_cmp);
+    let at =
+        |percent: usize| deviations[(deviations.len() * percent / 100).min(deviations.len() - 1)];
+    println!(
+        "{network}, {cc}, {} medians of {loads}: deviation of the ATF ByteIndex: median {:.2} %, p95 {:.2} %, worst {:.2} %",
+        deviations.len(),
+        at(50),
+        at(95),
+        at(100)
+    );
+    let unfinished = |it: &Study| it.runs.iter().filter(|it| !it.completed).count();
+    println!("unfinished: {} on stack, {} on wire", unfinished(&stack), unfinished(&wire));
     Ok(())
 }
 

@@ -2,12 +2,17 @@
 //! It is exact, and the same from run to run. Of what links do it knows rate, delay and jitter.
 
 mod jitter;
+mod ordered;
+#[cfg(test)]
+mod tests;
 
 use crate::network::{Network, PACKET_BYTES};
-use crate::{Load, resource_url};
+use crate::study::SendBufferModel;
+use crate::{DeliveryOrder, Load, Metadata, resource_url};
 use client::playback::Playback;
 use corpus::Page;
 use jitter::Jittered;
+use ordered::Ordered;
 use qlog_tools::timeline::{StreamFrame, Timeline, Transfer};
 use schedulers::{Scheduler, Scheme, StreamId};
 use server::SendBuffer;
@@ -17,6 +22,21 @@ use std::sync::Arc;
 /// Ticks after which a load is given up: a page of 14 GB.
 const TICKS_MAX: u64 = 10_000_000;
 
+/// How a page is loaded, besides its scheme and network.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Conditions {
+    /// Bytes taken from the scheduler before they leave.
+    pub send_buffer_bytes: u64,
+    /// What that means.
+    pub send_buffer_model: SendBufferModel,
+    /// What the scheme is told of resources.
+    pub metadata: Metadata,
+    /// In which order data is handed up.
+    pub delivery_order: DeliveryOrder,
+    /// Decides about jitter, where the network has it.
+    pub seed: u64,
+}
+
 /// Loads `page` once; `seed` decides about jitter, where the network has it.
 pub fn load(
     page: &Arc<Page>,
@@ -25,7 +45,22 @@ pub fn load(
     send_buffer_bytes: u64,
     seed: u64,
 ) -> Load {
-    let mut ideal = Ideal::new(page, scheme, network, send_buffer_bytes, seed);
+    load_under(
+        page,
+        scheme,
+        network,
+        Conditions { send_buffer_bytes, seed, ..Conditions::default() },
+    )
+}
+
+/// Loads `page` once.
+pub fn load_under(
+    page: &Arc<Page>,
+    scheme: &Scheme,
+    network: &Network,
+    conditions: Conditions,
+) -> Load {
+    let mut ideal = Ideal::new(page, scheme, network, conditions);
     for tick in 0..TICKS_MAX {
         let now_us = ideal.tick_at_us(tick);
         ideal.client_until(now_us);
@@ -43,6 +78,9 @@ struct Ideal<'a> {
     tick_us: f64,
     up_us: u64,
     down_us: u64,
+    /// How much later every request but the document's reaches the server.
+    hold_us: u64,
+    metadata: Metadata,
     playback: Playback,
     /// Requests on their way: when they arrive, and the resource.
     up: VecDeque<(u64, usize)>,
@@ -50,6 +88,8 @@ struct Ideal<'a> {
     down: VecDeque<StreamFrame>,
     /// The same, where some overtake others.
     jittered: Option<Jittered>,
+    /// What waits for packets that left before it, where data is handed up in that order.
+    ordered: Option<Ordered>,
     scheduler: Scheduler,
     buffer: SendBuffer,
     buffer_limit_bytes: u64,
@@ -88,20 +128,28 @@ impl<'a> Ideal<'a> {
         page: &'a Arc<Page>,
         scheme: &Scheme,
         network: &Network,
-        buffer_limit_bytes: u64,
-        seed: u64,
+        conditions: Conditions,
     ) -> Self {
         let mut playback = Playback::new(Arc::clone(page));
         playback.start(0);
+        let Conditions { send_buffer_bytes, send_buffer_model, metadata, delivery_order, seed } =
+            conditions;
+        let (buffer_limit_bytes, hold_us) = match send_buffer_model {
+            SendBufferModel::Fifo => (send_buffer_bytes, 0),
+            SendBufferModel::Delay => (0, drain_us(send_buffer_bytes, network)),
+        };
         Self {
             page,
             tick_us: network.tick_us(),
             up_us: micros(network.up.delay_ms),
             down_us: micros(network.down.delay_ms),
+            hold_us,
+            metadata,
             playback,
             up: VecDeque::new(),
             down: VecDeque::new(),
             jittered: network.down.jitter.map(|_| Jittered::new(&network.down, seed)),
+            ordered: (delivery_order == DeliveryOrder::Connection).then(Ordered::default),
             scheduler: Scheduler::new(scheme),
             buffer: SendBuffer::default(),
             buffer_limit_bytes,
@@ -135,7 +183,7 @@ impl<'a> Ideal<'a> {
             if arrival == Some(next)
                 && let Some(frame) = self.arrival(next)
             {
-                self.arrive(frame);
+                self.deliver(frame);
             }
             for resource in self.playback.due(next) {
                 self.request(resource, next);
@@ -150,6 +198,14 @@ impl<'a> Ideal<'a> {
         }
     }
 
+    /// Hands a packet up, or all that waited for it; or lets it wait.
+    fn deliver(&mut self, frame: StreamFrame) {
+        let Some(ordered) = &mut self.ordered else { return self.arrive(frame) };
+        for frame in ordered.arrived(frame) {
+            self.arrive(frame);
+        }
+    }
+
     fn request(&mut self, resource: usize, now_us: u64) {
         let known = &self.page.resources[resource];
         self.timeline.transfers.push(Transfer {
@@ -161,7 +217,8 @@ impl<'a> Ideal<'a> {
             stream_bytes: Some(known.bytes),
         });
         self.streams.push(resource);
-        self.up.push_back((now_us + self.up_us, self.streams.len() - 1));
+        let hold_us = if self.streams.len() > 1 { self.hold_us } else { 0 };
+        self.up.push_back((now_us + self.up_us + hold_us, self.streams.len() - 1));
     }
 
     fn arrive(&mut self, frame: StreamFrame) {
@@ -180,7 +237,8 @@ impl<'a> Ideal<'a> {
         while let Some((_, place)) = self.up.front().copied().filter(|(at, _)| *at <= now_us) {
             self.up.pop_front();
             let (stream, resource) = (StreamId(place as u64 * 4), self.streams[place]);
-            self.scheduler.open(stream, &self.page.resources[resource].for_scheduler());
+            let known = self.metadata.of(self.page.resources[resource].for_scheduler());
+            self.scheduler.open(stream, &known);
             let response = Response {
                 resource,
                 opened_us: now_us,
@@ -207,6 +265,9 @@ impl<'a> Ideal<'a> {
             bytes: bytes - empty(self.page, response),
         };
         response.sent += bytes;
+        if let Some(ordered) = &mut self.ordered {
+            ordered.left(frame);
+        }
         match &mut self.jittered {
             Some(it) => it.depart(departs_us, frame),
             None => self.down.push_back(frame),
@@ -265,6 +326,16 @@ impl<'a> Ideal<'a> {
         self.timeline.name.clone_from(&scheme.name);
         Load { completed: self.playback.is_done(), timeline: self.timeline }
     }
+}
+
+/// How long a full buffer takes to leave.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rates are positive; beyond u64 it saturates"
+)]
+fn drain_us(bytes: u64, network: &Network) -> u64 {
+    (bytes as f64 * 8e6 / network.down.rate.mean()).round() as u64
 }
 
 /// An empty body counts as one byte on its way out.

@@ -4,18 +4,26 @@
 //! [`link`]s in virtual time, [`wire`] with the real programs over UDP sockets. All give a [`Load`], whose timeline is all that metrics are computed from. A [`study`] is every page
 //! under every scheme; [`scenario`] is pure scheduling without a page.
 
+pub mod adversary;
 pub mod bounds;
 mod contender;
+mod delivery_order;
 pub mod ideal;
 pub mod link;
+mod metadata;
 pub mod network;
+pub mod probe;
 pub mod provenance;
+pub mod reproduce;
 pub mod scenario;
+pub mod several;
 pub mod stack;
 pub mod study;
 pub mod wire;
 
 pub use contender::Contender;
+pub use delivery_order::DeliveryOrder;
+pub use metadata::Metadata;
 
 use corpus::Page;
 use qlog_tools::timeline::Timeline;

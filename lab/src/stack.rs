@@ -12,14 +12,17 @@
 
 mod memory_log;
 
-use crate::Load;
+use crate::delivery_order::in_order_of_transmission;
 use crate::link::{Entry, Link, Way};
+use crate::metadata::LimitedSite;
 use crate::network::Network;
+use crate::{DeliveryOrder, Load, Metadata};
 use client::{Client, ConnectError, Verify};
 use corpus::Page;
+use http3::SendOrder;
 use memory_log::MemoryLog;
 use qlog_tools::reader::{ReadError, read};
-use server::site::PageSite;
+use server::site::{PageSite, Site};
 use server::{Identity, Options, Server, TlsError};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -56,6 +59,10 @@ pub struct StackLoad {
     pub load: Load,
     /// What went otherwise than the page says.
     pub problems: Vec<String>,
+    /// What the server pushed, by resource, and whether the page needed it.
+    pub pushed: Vec<(usize, bool)>,
+    /// Promises that the client refused.
+    pub refused_pushes: usize,
     /// Virtual time from the client's start to the end of the connection.
     pub simulated: Duration,
     /// Datagrams that arrived at the client.
@@ -73,20 +80,68 @@ pub struct Setup<'a> {
     pub options: Options,
     /// The links.
     pub network: &'a Network,
+    /// What the server tells its scheme of resources.
+    pub metadata: Metadata,
+    /// In which order the client hands data up.
+    pub delivery_order: DeliveryOrder,
     /// What the links draw.
     pub seed: u64,
     /// The server's certificate; one serves any number of loads.
     pub identity: &'a Identity,
     /// Keep both qlogs and `links.jsonl`, the links' verdicts, in this folder, which must exist.
     pub log_dir: Option<&'a Path>,
+    /// Keep what there is of the client's log in this folder when the load does not finish.
+    pub unfinished_log_dir: Option<&'a Path>,
+}
+
+impl<'a> Setup<'a> {
+    /// The first seed, everything known, nothing logged.
+    pub fn new(options: Options, network: &'a Network, identity: &'a Identity) -> Self {
+        Self {
+            options,
+            network,
+            metadata: Metadata::default(),
+            delivery_order: DeliveryOrder::default(),
+            seed: 0,
+            identity,
+            log_dir: None,
+            unfinished_log_dir: None,
+        }
+    }
+}
+
+/// The two ends of a load, where they are other than a [`PageSite`] and a client that takes no pushes.
+#[derive(Clone)]
+pub struct Ends {
+    /// What is served.
+    pub site: Arc<dyn Site>,
+    /// The client's options, but for patience and trust.
+    pub client: client::Options,
 }
 
 /// Loads `page` once.
 pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<StackLoad, StackError> {
+    let scheme = Some(setup.options.scheme.clone());
+    let inner = Arc::new(PageSite::new(Page::clone(page)));
+    let site = Arc::new(LimitedSite { inner, metadata: setup.metadata });
+    let client = client::Options { scheme, ..client::Options::default() };
+    load_between(page, &Ends { site, client }, setup)
+}
+
+/// Loads `page` once between other ends.
+pub fn load_between(
+    page: &Arc<Page>,
+    ends: &Ends,
+    mut setup: Setup<'_>,
+) -> Result<StackLoad, StackError> {
+    if setup.delivery_order == DeliveryOrder::Connection {
+        setup.options.send_order = Some(SendOrder::default());
+    }
+    let send_order = setup.options.send_order.clone();
     let scheme = setup.options.scheme.name.clone();
-    let log_dir = setup.log_dir;
+    let (log_dir, unfinished_log_dir) = (setup.log_dir, setup.unfinished_log_dir);
     let log = MemoryLog::new(log_dir.is_some());
-    let mut stack = Stack::new(page, setup, &log)?;
+    let mut stack = Stack::new(page, ends, setup, &log)?;
     let outcome = stack.run();
     let (simulated, [delivered_down, delivered_up]) = (stack.now, stack.delivered);
     let verdicts = stack.verdicts();
@@ -97,13 +152,29 @@ pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<StackLoad, StackError>
         keep(&folder.join("links.jsonl"), &verdict_lines(&verdicts))?;
     }
     let mut timeline = read("the client's log", bytes.as_slice())?.timeline;
+    if let Some(order) = send_order {
+        timeline = in_order_of_transmission(timeline, &order.runs());
+    }
     timeline.name = scheme;
     let mut problems: Vec<String> = outcome.problems.iter().map(ToString::to_string).collect();
     if !outcome.completed && problems.is_empty() {
         problems.push(format!("not over after {} s", LIMIT.as_secs()));
     }
     let load = Load { completed: outcome.completed && problems.is_empty(), timeline };
-    Ok(StackLoad { load, problems, simulated, delivered_down, delivered_up, verdicts })
+    if let Some(folder) = unfinished_log_dir.filter(|_| !load.completed && log_dir.is_none()) {
+        keep(&folder.join("client.sqlog"), &bytes)?;
+    }
+    let (pushed, refused_pushes) = (outcome.pushed, outcome.refused_pushes);
+    Ok(StackLoad {
+        load,
+        problems,
+        pushed,
+        refused_pushes,
+        simulated,
+        delivered_down,
+        delivered_up,
+        verdicts,
+    })
 }
 
 /// Virtual time after which a load is given up.
@@ -134,22 +205,26 @@ struct Stack {
 
 impl Stack {
     #[expect(clippy::disallowed_methods, reason = "the thread's clock is virtual")]
-    fn new(page: &Arc<Page>, setup: Setup<'_>, log: &MemoryLog) -> Result<Self, StackError> {
+    fn new(
+        page: &Arc<Page>,
+        ends: &Ends,
+        setup: Setup<'_>,
+        log: &MemoryLog,
+    ) -> Result<Self, StackError> {
         let virtual_time = VirtualTime::start(START_NS);
         let epoch = Instant::now();
-        let Setup { options, network, seed, identity, log_dir } = setup;
+        let Setup { options, network, seed, identity, log_dir, .. } = setup;
         let mut options = options;
         options.limits.idle = PATIENCE;
         options.qlog_dir = log_dir.map(Path::to_owned);
-        let scheme = options.scheme.clone();
-        let site = Arc::new(PageSite::new(Page::clone(page)));
-        let server = Server::new(SERVER.into(), identity, site, options)?;
+        let delivery_order = options.send_order.clone();
+        let server = Server::new(SERVER.into(), identity, Arc::clone(&ends.site), options)?;
         let client_options = client::Options {
-            scheme: Some(scheme),
+            delivery_order,
             verify: Verify::Nobody,
             connect_within: PATIENCE,
             idle: PATIENCE,
-            ..client::Options::default()
+            ..ends.client.clone()
         };
         let (local, remote) = (CLIENT.into(), SERVER.into());
         let mut client = Client::connect(Arc::clone(page), local, remote, &client_options, epoch)?;

@@ -1,12 +1,15 @@
 //! The engine `wire`: the real server and the real client over UDP on loopback, in real time; on a network
 //! other than `paper` through the lab's links as a relay.
 
-use crate::Load;
+use crate::delivery_order::in_order_of_transmission;
 use crate::link::event_loop::Relay;
+use crate::metadata::LimitedSite;
 use crate::network::Network;
+use crate::{DeliveryOrder, Load, Metadata};
 use client::Verify;
 use client::event_loop::PlayError;
 use corpus::Page;
+use http3::SendOrder;
 use qlog_tools::reader::{ReadError, read_file};
 use server::event_loop::{EventLoop, Stop};
 use server::site::PageSite;
@@ -47,6 +50,31 @@ pub enum WireError {
     },
 }
 
+/// What a load needs beside its page.
+pub struct Setup<'a> {
+    /// The server's, with the network's pace where it has one.
+    pub options: Options,
+    /// The client's, but for its trust, log and patience.
+    pub client: client::Options,
+    /// The network whose links are between them, and what these draw from; none: nothing is.
+    pub links: Option<(&'a Network, u64)>,
+    /// What the server tells its scheme of resources.
+    pub metadata: Metadata,
+    /// In which order the client hands data up.
+    pub delivery_order: DeliveryOrder,
+    /// Where the client's log goes; the folder must exist.
+    pub log_dir: &'a Path,
+}
+
+/// One load, and what went otherwise than the page says.
+#[derive(Debug, Clone)]
+pub struct WireLoad {
+    /// The load.
+    pub load: Load,
+    /// Empty when the load is complete.
+    pub problems: Vec<String>,
+}
+
 /// Loads `page` once from a server of its own with `options`; logs go to `log_dir`, which must exist. The client
 /// signals as the server's scheme does.
 pub fn load(page: &Arc<Page>, options: Options, log_dir: &Path) -> Result<Load, WireError> {
@@ -56,22 +84,67 @@ pub fn load(page: &Arc<Page>, options: Options, log_dir: &Path) -> Result<Load, 
 }
 
 /// The same with a client of `client_options`, whose trust, log and patience are set here, through the links
-/// of a network, which draw from a seed. The server is to keep the network's pace where it has one.
+/// of a network, which draw from a seed. The server is to keep the network's pace where it has one. A load
+/// that does not finish is an error.
 pub fn load_through(
     page: &Arc<Page>,
     options: Options,
-    client_options: client::Options,
-    network: Option<(&Network, u64)>,
+    client: client::Options,
+    links: Option<(&Network, u64)>,
     log_dir: &Path,
 ) -> Result<Load, WireError> {
-    let scheme = options.scheme.clone();
+    let scheme = options.scheme.name.clone();
+    let (metadata, delivery_order) = (Metadata::default(), DeliveryOrder::default());
+    let setup = Setup { options, client, links, metadata, delivery_order, log_dir };
+    let WireLoad { load, problems } = load_with(page, setup)?;
+    match problems.into_iter().next() {
+        Some(problem) => Err(WireError::Failed { page: page.name.clone(), scheme, problem }),
+        None => Ok(load),
+    }
+}
+
+/// Loads `page` once.
+pub fn load_with(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
+    let Setup { mut options, client, links, metadata, delivery_order, log_dir } = setup;
+    let send_order = (delivery_order == DeliveryOrder::Connection).then(SendOrder::default);
+    options.send_order.clone_from(&send_order);
+    let scheme = options.scheme.name.clone();
+    let log = log_dir.join("client.sqlog");
+    let client_options = client::Options {
+        verify: Verify::Nobody,
+        qlog_file: Some(log.clone()),
+        delivery_order: send_order.clone(),
+        connect_within: PATIENCE,
+        idle: PATIENCE,
+        ..client
+    };
+    let outcome = play(page, options, &client_options, links, metadata)?;
+    let mut timeline = read_file(&log)?.timeline;
+    if let Some(order) = send_order {
+        timeline = in_order_of_transmission(timeline, &order.runs());
+    }
+    timeline.name = scheme;
+    let problems: Vec<String> = outcome.problems.iter().map(ToString::to_string).collect();
+    let load = Load { completed: outcome.completed && problems.is_empty(), timeline };
+    Ok(WireLoad { load, problems })
+}
+
+/// Starts server and links, lets the client play, stops both.
+fn play(
+    page: &Arc<Page>,
+    options: Options,
+    client_options: &client::Options,
+    links: Option<(&Network, u64)>,
+    metadata: Metadata,
+) -> Result<client::Outcome, WireError> {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let mut event_loop = EventLoop::bind(any)?;
     let address = event_loop.local_addr()?;
     let stop = event_loop.stopper();
-    let site = Arc::new(PageSite::new(Page::clone(page)));
+    let inner = Arc::new(PageSite::new(Page::clone(page)));
+    let site = Arc::new(LimitedSite { inner, metadata });
     let mut server = Server::new(address, &Identity::self_signed()?, site, options)?;
-    let relaying = match network {
+    let relaying = match links {
         Some((network, seed)) => {
             Some(relay(Relay::bind(any, address, network.clone(), seed)?.behind_paced_server())?)
         }
@@ -79,29 +152,14 @@ pub fn load_through(
     };
     let entrance = relaying.as_ref().map_or(address, |it| it.address);
     let serving = std::thread::spawn(move || event_loop.run(&mut server));
-    let log = log_dir.join("client.sqlog");
-    let client_options = client::Options {
-        verify: Verify::Nobody,
-        qlog_file: Some(log.clone()),
-        connect_within: PATIENCE,
-        idle: PATIENCE,
-        ..client_options
-    };
-    let played = client::event_loop::play(Arc::clone(page), entrance, &client_options);
+    let played = client::event_loop::play(Arc::clone(page), entrance, client_options);
     if let Some(relaying) = relaying {
         relaying.stop.stop();
         relaying.thread.join().map_err(|_| WireError::Panicked)??;
     }
     stop.stop();
     serving.join().map_err(|_| WireError::Panicked)??;
-    let outcome = played?;
-    if let Some(problem) = outcome.problems.first() {
-        let (page, scheme) = (page.name.clone(), scheme.name);
-        return Err(WireError::Failed { page, scheme, problem: problem.to_string() });
-    }
-    let mut timeline = read_file(&log)?.timeline;
-    timeline.name = scheme.name;
-    Ok(Load { completed: outcome.completed, timeline })
+    Ok(played?)
 }
 
 /// A relay at work.

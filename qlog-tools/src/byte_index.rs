@@ -5,7 +5,11 @@
 //! there, and looks every 100 ms. All three forms here share t0, the first request, and the
 //! weights, body bytes as on the wire.
 
+mod progress;
+
 use crate::timeline::{Delivery, Timeline, Transfer};
+use crate::trace::{StreamSummary, Trace};
+pub(crate) use progress::Progress;
 
 /// How often the paper looks at the progress, in microseconds.
 pub const SAMPLE_US: u64 = 100_000;
@@ -61,6 +65,25 @@ pub fn byte_index(
             parts.push(Part::new(transfer, delivery, start_us)?);
         }
     }
+    combine(&parts)
+}
+
+/// The same from what was added up while a log was read, so that no frame need be kept.
+pub fn byte_index_of_trace(
+    trace: &Trace,
+    belongs: impl Fn(&Transfer) -> bool,
+) -> Result<ByteIndex, NoIndex> {
+    let start_us = trace.timeline.start_us().ok_or(NoIndex::EmptySet)?;
+    let mut parts = Vec::new();
+    for transfer in trace.timeline.transfers.iter().filter(|&transfer| belongs(transfer)) {
+        let place = trace.streams.binary_search_by_key(&transfer.stream, |stream| stream.stream);
+        let stream = place.ok().map(|place| &trace.streams[place]);
+        parts.push(Part::streamed(transfer, stream, start_us)?);
+    }
+    combine(&parts)
+}
+
+fn combine(parts: &[Part]) -> Result<ByteIndex, NoIndex> {
     if parts.is_empty() {
         return Err(NoIndex::EmptySet);
     }
@@ -160,12 +183,7 @@ impl Part {
     fn new(transfer: &Transfer, delivery: &Delivery, start_us: u64) -> Result<Self, NoIndex> {
         let complete = delivery.complete_us.zip(transfer.body_bytes_or_stream());
         let Some((complete_us, bytes)) = complete else {
-            return Err(NoIndex::Unfinished {
-                stream: transfer.stream,
-                url: transfer.url.clone(),
-                readable_bytes: delivery.readable_bytes(),
-                stream_bytes: transfer.stream_bytes,
-            });
+            return Err(unfinished(transfer, delivery.readable_bytes()));
         };
         let complete_us = complete_us.saturating_sub(start_us);
         let mut counted = 0;
@@ -179,6 +197,36 @@ impl Part {
         // A body that claims more bytes than its stream has is there when the stream is.
         progressive_byte_us += u128::from(bytes - counted) * u128::from(complete_us);
         Ok(Self { bytes, complete_us, progressive_byte_us })
+    }
+
+    fn streamed(
+        transfer: &Transfer,
+        stream: Option<&StreamSummary>,
+        start_us: u64,
+    ) -> Result<Self, NoIndex> {
+        let complete_us = match (stream, transfer.stream_bytes) {
+            // An empty stream that had no frame completes with its request.
+            (None, Some(0)) => Some(transfer.requested_us),
+            (stream, _) => stream.and_then(|stream| stream.complete_us),
+        };
+        let Some((complete_us, bytes)) = complete_us.zip(transfer.body_bytes_or_stream()) else {
+            let readable = stream.map_or(0, |stream| stream.progress.readable_bytes());
+            return Err(unfinished(transfer, readable));
+        };
+        let complete_us = complete_us.saturating_sub(start_us);
+        let body = transfer.body_offset..transfer.body_offset.saturating_add(bytes);
+        let progressive_byte_us =
+            stream.map_or(0, |stream| stream.progress.byte_us(&body, start_us, complete_us));
+        Ok(Self { bytes, complete_us, progressive_byte_us })
+    }
+}
+
+fn unfinished(transfer: &Transfer, readable_bytes: u64) -> NoIndex {
+    NoIndex::Unfinished {
+        stream: transfer.stream,
+        url: transfer.url.clone(),
+        readable_bytes,
+        stream_bytes: transfer.stream_bytes,
     }
 }
 

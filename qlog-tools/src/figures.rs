@@ -3,19 +3,29 @@
 //! `track` and `paper`). [`png`] turns them into pictures.
 
 pub mod axis;
+pub mod beside;
 pub mod blocks;
 pub mod byte_index_curve;
+pub mod delivery_stacks;
+pub mod heat_map;
+pub mod interleaving;
 mod legend;
 pub mod palette;
 pub mod png;
+mod ratio_axis;
 pub mod ribbon;
+pub mod speedup_dots;
+pub mod still;
 mod svg;
 pub mod table;
 pub mod tree;
 
 pub use byte_index_curve::{Curve, Curves};
+pub use heat_map::{HeatMap, HeatRow};
+pub use interleaving::{Interleaving, InterleavingLine};
 pub use ribbon::{RibbonRow, Ribbons};
 use schedulers::Kind;
+pub use speedup_dots::{Dot, DotGroup, SizeClass, SpeedupDots};
 pub use table::Table;
 pub use tree::{TreePanel, Trees};
 
@@ -66,6 +76,16 @@ pub(crate) fn milliseconds_text(value_ms: f64) -> String {
     format!("{sign}{grouped}")
 }
 
+/// A ratio as the paper writes it: `×2.00` faster, `/3.00` slower; a dash without one.
+pub fn ratio_text(ratio: Option<f64>) -> String {
+    match ratio {
+        // What would be printed as /1.00 is the same as ×1.00.
+        Some(ratio) if ratio > 0.0 && 1.0 / ratio >= 1.005 => format!("/{:.2}", 1.0 / ratio),
+        Some(ratio) => format!("\u{d7}{ratio:.2}"),
+        None => "\u{2013}".to_owned(),
+    }
+}
+
 /// A number of bytes with a decimal unit: `940 B`, `29.4 kB`, `7.40 MB`.
 pub(crate) fn bytes_text(bytes: u64) -> String {
     let value = bytes as f64;
@@ -100,6 +120,14 @@ mod tests {
             [7.25, 42.0, 1506.4, 21_589.0, -12_345_678.0].map(milliseconds_text).into();
         assert_eq!(texts, ["7.2", "42", "1506", "21,589", "-12,345,678"]);
         assert_eq!([940, 29_400, 7_400_000].map(bytes_text), ["940 B", "29.4 kB", "7.40 MB"]);
+    }
+
+    #[test]
+    fn a_ratio_below_one_is_a_slowdown() {
+        assert_eq!(
+            [Some(2.0), Some(1.0), Some(0.997), Some(0.25), None].map(ratio_text),
+            ["×2.00", "×1.00", "×1.00", "/4.00", "–"]
+        );
     }
 
     #[test]

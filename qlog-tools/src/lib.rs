@@ -1,11 +1,17 @@
 //! From the qlog of any QUIC stack, or a timeline in memory, to metrics, figures and reports.
 //!
 //! Everything is computed from one type, [`timeline::Timeline`]: what arrived when. It is read
-//! from a log by [`reader`], or filled in memory by whoever saw the frames.
+//! from a log by [`reader`], which also says what else the log holds ([`trace::Trace`]), or filled
+//! in memory by whoever saw the frames.
 
+mod assembly;
 pub mod byte_index;
 pub mod figures;
+pub mod lint;
 pub mod reader;
 pub mod replay;
 pub mod report;
 pub mod timeline;
+pub mod trace;
+pub mod viewer;
+pub mod views;

@@ -7,17 +7,19 @@
 use std::collections::BTreeMap;
 
 use schedulers::{
-    Element, Kind, Resource, Scheduler, Scheme, SchemeError, Signal, Snapshot, StreamId,
+    Element, Kind, PageGraph, Scheduler, Scheme, Snapshot, StreamId, find_page_scheme,
 };
-use serde::Deserialize;
 
-use crate::reader::{SchedulerCall, SchedulerOp, Trace};
+use crate::reader::{OrderingScheme, SchedulerCall, SchedulerOp};
+use crate::trace::Trace;
 
 /// A scheduler that is told what a log tells, in the order of time.
 #[derive(Debug)]
 pub struct Replay<'a> {
-    scheduler: Scheduler,
-    calls: &'a [SchedulerCall],
+    trace: &'a Trace,
+    page: Option<&'a PageGraph>,
+    /// Who orders, once that is known.
+    ordering: Option<(Scheme, Scheduler)>,
     /// The first call that has not been made.
     next: usize,
 }
@@ -33,9 +35,6 @@ pub enum ReplayError {
         /// The log.
         file: String,
     },
-    /// The scheme cannot run.
-    #[error("{0}")]
-    Scheme(#[from] SchemeError),
     /// A call that says something impossible.
     #[error("{file}: at {time_ms} ms: {cause}")]
     Call {
@@ -48,16 +47,12 @@ pub enum ReplayError {
     },
 }
 
-/// The scheme that the log names, with what followed its name.
-pub fn scheme_name(trace: &Trace) -> Option<&str> {
-    trace.scheduler_calls.iter().find_map(|it| it.scheme.as_deref())
-}
-
 /// What the log tells of a stream's resource.
 pub fn kinds(trace: &Trace) -> BTreeMap<Element, Kind> {
     let opened = trace.scheduler_calls.iter().filter(|it| it.op == SchedulerOp::Opened);
-    let kind =
-        |it: &SchedulerCall| Some((Element::Stream(StreamId(it.stream?)), resource(it).ok()?.kind));
+    let kind = |it: &SchedulerCall| {
+        Some((Element::Stream(StreamId(it.stream?)), it.read_resource().ok()?.kind))
+    };
     opened.filter_map(kind).collect()
 }
 
@@ -83,136 +78,104 @@ pub fn busiest_us(trace: &Trace) -> Option<u64> {
 }
 
 impl<'a> Replay<'a> {
-    /// The scheduler of `trace` before its first call; `scheme` is the one that ran.
-    pub fn new(trace: &'a Trace, scheme: &Scheme) -> Result<Self, ReplayError> {
+    /// Before the first call. `scheme`: who orders until the log says it; `page`: the page that was served, for the schemes
+    /// that look ahead in it.
+    pub fn new(
+        trace: &'a Trace,
+        scheme: Option<Scheme>,
+        page: Option<&'a PageGraph>,
+    ) -> Result<Self, ReplayError> {
         if trace.scheduler_calls.is_empty() {
             return Err(ReplayError::NoCalls { file: trace.file.clone() });
         }
-        let scheduler = Scheduler::build(scheme)?;
-        Ok(Self { scheduler, calls: &trace.scheduler_calls, next: 0 })
+        let mut replay = Self { trace, page, ordering: None, next: 0 };
+        if let Some(scheme) = scheme {
+            replay.start(scheme).map_err(|cause| replay.error(0, cause))?;
+        }
+        Ok(replay)
     }
 
-    /// The tree after all calls up to `time_us`. Earlier than the time before: the same tree again.
-    pub fn tree_at(&mut self, trace: &Trace, time_us: u64) -> Result<Snapshot, ReplayError> {
-        while let Some(call) = self.calls.get(self.next).filter(|it| it.time_us <= time_us) {
-            self.make(call).map_err(|cause| ReplayError::Call {
-                file: trace.file.clone(),
-                time_ms: call.time_us as f64 / 1000.0,
-                cause,
-            })?;
+    /// The scheme and its tree after all calls up to `time_us`; `None` before the first. Earlier than the time before: the
+    /// same again.
+    pub fn tree_at(&mut self, time_us: u64) -> Result<Option<(&Scheme, Snapshot)>, ReplayError> {
+        let trace = self.trace;
+        while let Some(call) = trace.scheduler_calls.get(self.next)
+            && call.time_us <= time_us
+        {
+            self.make(call).map_err(|cause| self.error(call.time_us, cause))?;
             self.next += 1;
         }
-        Ok(self.scheduler.tree())
+        Ok(self.ordering.as_ref().map(|(scheme, scheduler)| (scheme, scheduler.tree())))
+    }
+
+    fn error(&self, time_us: u64, cause: String) -> ReplayError {
+        let time_ms = time_us as f64 / 1000.0;
+        ReplayError::Call { file: self.trace.file.clone(), time_ms, cause }
+    }
+
+    fn start(&mut self, scheme: Scheme) -> Result<(), String> {
+        let scheme = match self.page {
+            Some(page) => scheme.for_page(page),
+            None => scheme,
+        };
+        let scheduler = Scheduler::build(&scheme).map_err(|error| error.to_string())?;
+        self.ordering = Some((scheme, scheduler));
+        Ok(())
     }
 
     fn make(&mut self, call: &SchedulerCall) -> Result<(), String> {
+        if let Some(ordering) = &call.scheme {
+            return self.take_over(ordering);
+        }
         let stream =
             || call.stream.map(StreamId).ok_or_else(|| format!("{:?} of no stream", call.op));
+        let Some((_, scheduler)) = &mut self.ordering else {
+            return Err("the log does not say which scheme orders: name it".to_owned());
+        };
         match call.op {
-            SchedulerOp::Started => {}
-            SchedulerOp::Opened => self.scheduler.open(stream()?, &resource(call)?),
-            SchedulerOp::Signalled => self.scheduler.signal(signal(call)?),
-            SchedulerOp::Ready => self.scheduler.set_ready(stream()?, true),
-            SchedulerOp::Blocked => self.scheduler.set_ready(stream()?, false),
-            SchedulerOp::Sent => self.scheduler.sent(stream()?, call.bytes.unwrap_or(0)),
-            SchedulerOp::Closed => self.scheduler.close(stream()?),
-            SchedulerOp::Picked => return self.check_pick(call.stream),
+            SchedulerOp::Opened => scheduler.open(stream()?, &call.read_resource()?),
+            SchedulerOp::Signalled => scheduler.signal(call.read_signal()?),
+            SchedulerOp::Ready => scheduler.set_ready(stream()?, true),
+            SchedulerOp::Blocked => scheduler.set_ready(stream()?, false),
+            SchedulerOp::Sent => scheduler.sent(stream()?, call.bytes.unwrap_or(0)),
+            SchedulerOp::Closed => scheduler.close(stream()?),
+            SchedulerOp::Picked => return check_pick(scheduler, call.stream),
+            SchedulerOp::Scheme => {}
         }
         Ok(())
     }
 
-    /// Another pick is the sign of another scheme, another revision of it, or of calls that are missing.
-    fn check_pick(&self, logged: Option<u64>) -> Result<(), String> {
-        let picked = self.scheduler.pick().map(|it| it.0);
-        if picked == logged {
-            return Ok(());
+    /// Another scheduler orders from now on; what is under way is told to it by the calls that follow.
+    fn take_over(&mut self, ordering: &OrderingScheme) -> Result<(), String> {
+        if ordering.in_group {
+            let cause = "from here on several connections are ordered as one, and their calls are in several logs";
+            return Err(cause.to_owned());
         }
-        let name = |it: Option<u64>| it.map_or("nobody".to_owned(), |it| format!("stream {it}"));
-        Err(format!(
-            "the log picked {}, this scheme picks {}: another scheme ran, or calls are missing",
-            name(logged),
-            name(picked)
-        ))
+        let scheme = find_page_scheme(&ordering.name).map_err(|error| error.to_string())?;
+        self.start(scheme)
     }
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-#[expect(clippy::struct_excessive_bools, reason = "as logged")]
-struct LoggedResource {
-    id: Option<usize>,
-    kind: String,
-    main: bool,
-    in_head: bool,
-    critical: bool,
-    above_fold: bool,
-    after_first_image: bool,
-    r#async: bool,
-    defer: bool,
-    preload: bool,
-    urgency: Option<u8>,
-    incremental: Option<bool>,
-    body_bytes: Option<u64>,
-}
-
-fn resource(call: &SchedulerCall) -> Result<Resource, String> {
-    let text = call.resource.as_deref().unwrap_or("{}");
-    let logged: LoggedResource =
-        serde_json::from_str(text).map_err(|error| format!("resource: {error}"))?;
-    Ok(Resource {
-        id: logged.id,
-        kind: kind(&logged.kind),
-        main: logged.main,
-        in_head: logged.in_head,
-        critical: logged.critical,
-        above_fold: logged.above_fold,
-        after_first_image: logged.after_first_image,
-        asynchronous: logged.r#async,
-        deferred: logged.defer,
-        preload: logged.preload,
-        browser: logged.urgency.zip(logged.incremental),
-        body_bytes: logged.body_bytes,
-    })
-}
-
-fn kind(name: &str) -> Kind {
-    const KINDS: [Kind; 7] =
-        [Kind::Html, Kind::Css, Kind::Js, Kind::Font, Kind::Image, Kind::Media, Kind::Xhr];
-    let named = KINDS.into_iter().find(|it| crate::figures::kind_name(*it) == name);
-    named.unwrap_or(Kind::Other)
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum LoggedSignal {
-    Extensible { urgency: u8, incremental: bool },
-    Depend { element: String, parent: String, weight: u16, exclusive: bool },
-    Bucket { bucket: u8 },
-}
-
-fn signal(call: &SchedulerCall) -> Result<Signal, String> {
-    let text = call.signal.as_deref().ok_or("a signal that says nothing")?;
-    let logged = serde_json::from_str(text).map_err(|error| format!("signal: {error}"))?;
-    let stream = || call.stream.map(StreamId).ok_or("a signal about no stream");
-    Ok(match logged {
-        LoggedSignal::Extensible { urgency, incremental } => {
-            Signal::Extensible { stream: stream()?, urgency, incremental }
-        }
-        LoggedSignal::Bucket { bucket } => Signal::Bucket { stream: stream()?, byte: bucket },
-        LoggedSignal::Depend { element, parent, weight, exclusive } => {
-            let node = |text: &str| text.parse::<Element>().map_err(|error| error.to_string());
-            Signal::Depend { element: node(&element)?, parent: node(&parent)?, weight, exclusive }
-        }
-    })
+/// Another pick is the sign of another scheme, another revision of it, or of calls that are missing.
+fn check_pick(scheduler: &Scheduler, logged: Option<u64>) -> Result<(), String> {
+    let picked = scheduler.pick().map(|it| it.0);
+    if picked == logged {
+        return Ok(());
+    }
+    let name = |it: Option<u64>| it.map_or("nobody".to_owned(), |it| format!("stream {it}"));
+    Err(format!(
+        "the log picked {}, this scheme picks {}: another scheme ran, or calls are missing",
+        name(logged),
+        name(picked)
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use schedulers::find_scheme;
 
     const LOG: &str = r#"
-{"time":0,"name":"utmost:scheduler","data":{"op":"started","scheme":"tree","revision":1}}
+{"time":0,"name":"utmost:scheme","data":{"name":"tree","in_group":false}}
 {"time":1,"name":"utmost:scheduler","data":{"op":"opened","stream":0,"resource":{"kind":"css"}}}
 {"time":1,"name":"utmost:scheduler","data":{"op":"opened","stream":4,"resource":{"kind":"image"}}}
 {"time":2,"name":"utmost:scheduler","data":{"op":"ready","stream":0}}
@@ -227,46 +190,74 @@ mod tests {
         crate::reader::read("a.sqlog", log.trim().as_bytes()).unwrap()
     }
 
-    fn trees(log: &str, scheme: &str, times_ms: &[u64]) -> Result<Vec<String>, String> {
+    fn trees(log: &str, scheme: Option<&str>, times_ms: &[u64]) -> Result<Vec<String>, String> {
         let trace = trace(log);
-        let mut replay = Replay::new(&trace, &find_scheme(scheme).unwrap()).unwrap();
-        let at = |it: &u64| replay.tree_at(&trace, 1000 * it);
-        let trees: Result<Vec<Snapshot>, _> = times_ms.iter().map(at).collect();
-        trees.map(|it| it.iter().map(ToString::to_string).collect()).map_err(|it| it.to_string())
+        let scheme = scheme.map(|it| find_page_scheme(it).unwrap());
+        let mut replay = Replay::new(&trace, scheme, None).map_err(|it| it.to_string())?;
+        let mut text = |time_ms: &u64| match replay.tree_at(1000 * time_ms) {
+            Ok(tree) => {
+                Ok(tree.map_or("-".to_owned(), |(scheme, it)| format!("{}: {it}", scheme.name)))
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        times_ms.iter().map(&mut text).collect()
     }
 
     #[test]
     fn the_tree_of_any_time_is_that_after_the_calls_before() {
-        assert_eq!(scheme_name(&trace(LOG)), Some("tree"));
-        let trees = trees(LOG, "tree", &[2, 5, 9]).unwrap();
         assert_eq!(
-            trees,
+            trees(LOG, None, &[2, 5, 9]).unwrap(),
             [
-                "root 100%\n  orphans (16) 100%\n    stream 0 (16) 50%\n    stream 4 (16) 50%\n",
-                "root 100%\n  stream 4 (8) 100%\n  orphans (16) 0%\n    stream 0 (16) 0%\n",
-                "root 100%\n  orphans (16) 100%\n    stream 0 (16) 100%\n",
+                "tree: root 100%\n  orphans (16) 100%\n    stream 0 (16) 50%\n    stream 4 (16) 50%\n",
+                "tree: root 100%\n  stream 4 (8) 100%\n  orphans (16) 0%\n    stream 0 (16) 0%\n",
+                "tree: root 100%\n  orphans (16) 100%\n    stream 0 (16) 100%\n",
             ]
         );
     }
 
     #[test]
-    fn a_replay_that_picks_another_stream_is_an_error() {
+    fn a_scheme_that_takes_over_begins_with_what_it_is_told() {
+        let taken_over = format!(
+            "{}{}",
+            LOG.trim_end(),
+            r#"
+{"time":8,"name":"utmost:scheme","data":{"name":"fifo","in_group":false}}
+{"time":8,"name":"utmost:scheduler","data":{"op":"opened","stream":0,"resource":{"kind":"css"}}}
+"#
+        );
+        assert_eq!(trees(&taken_over, None, &[9]).unwrap(), ["fifo: root\n  stream 0 (16)\n"]);
+        let in_group =
+            taken_over.replace("\"fifo\",\"in_group\":false", "\"fifo\",\"in_group\":true");
+        assert!(trees(&in_group, None, &[7]).is_ok());
         assert_eq!(
-            trees(LOG, "fifo", &[9]).unwrap_err(),
+            trees(&in_group, None, &[9]).unwrap_err(),
+            "a.sqlog: at 8 ms: from here on several connections are ordered as one, and their calls are in several logs"
+        );
+    }
+
+    #[test]
+    fn a_log_that_does_not_say_who_orders_needs_to_be_told() {
+        let silent = LOG.trim().split_once('\n').unwrap().1;
+        assert_eq!(
+            trees(silent, None, &[9]).unwrap_err(),
+            "a.sqlog: at 1 ms: the log does not say which scheme orders: name it"
+        );
+        assert_eq!(
+            trees(silent, Some("fifo"), &[9]).unwrap_err(),
             "a.sqlog: at 6 ms: the log picked stream 4, this scheme picks stream 0: another scheme ran, or calls are missing"
         );
+        assert_eq!(trees(silent, Some("tree"), &[0]).unwrap(), ["tree: root\n  orphans (16)\n"]);
     }
 
     #[test]
     fn a_call_that_cannot_be_made_is_an_error_that_says_when() {
         let bad = LOG.replace("\"parent\":\"root\"", "\"parent\":\"heaven\"");
         assert_eq!(
-            trees(&bad, "tree", &[9]).unwrap_err(),
+            trees(&bad, None, &[9]).unwrap_err(),
             "a.sqlog: at 5 ms: `heaven` is no element: use `root`, `placeholder N` or `stream N`"
         );
-        let other = trace("{\"time\":0,\"name\":\"a:b\",\"data\":{}}");
-        let error = Replay::new(&other, &find_scheme("rr").unwrap());
-        assert!(error.unwrap_err().to_string().starts_with("a.sqlog: no calls of a scheduler"));
+        let error = trees("{\"time\":0,\"name\":\"a:b\",\"data\":{}}", None, &[9]).unwrap_err();
+        assert!(error.starts_with("a.sqlog: no calls of a scheduler"), "{error}");
     }
 
     #[test]

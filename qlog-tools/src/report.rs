@@ -23,7 +23,11 @@ pub struct Comparison {
     pub provenance: serde_json::Value,
     /// One row a scheme.
     pub summary: Vec<SummaryRow>,
-    /// The pages, in order.
+    /// Figures over all pages.
+    pub figures: Vec<NamedFigure>,
+    /// Why not every page has its figures; empty if all have.
+    pub omitted: String,
+    /// The pages, in order. One without figures is a line in a table.
     pub pages: Vec<PageComparison>,
 }
 
@@ -36,6 +40,10 @@ pub struct SummaryRow {
     pub all: Speedups,
     /// Of the ATF resources.
     pub atf: Speedups,
+    /// The 95 % interval of the mean of the ATF resources.
+    pub atf_interval: Option<[f64; 2]>,
+    /// Mean of ATF index divided by its lower bound; 1 is as good as can be.
+    pub regret: Option<f64>,
 }
 
 /// A distribution of per-page speedups; `None` without any.
@@ -81,8 +89,12 @@ pub struct Row {
     pub progressive: Pair,
     /// From the first request to the last completion, in ms.
     pub duration_ms: Option<f64>,
+    /// Of several loads, the middle half of the ATF indices, in ms; the indices themselves are then medians.
+    pub atf_spread: Option<[f64; 2]>,
     /// Against the baseline.
     pub speedup: Pair,
+    /// ATF index divided by its lower bound; 1 is as good as can be.
+    pub regret: Option<f64>,
     /// Why a number is missing.
     pub note: Option<String>,
 }
@@ -108,6 +120,22 @@ pub struct Figure {
     pub table: Table,
 }
 
+/// A figure over all pages, and the name of its files.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct NamedFigure {
+    /// Letters, digits and hyphens.
+    pub name: String,
+    /// The figure.
+    pub figure: Figure,
+}
+
+impl PageComparison {
+    /// Whether it has figures.
+    pub fn is_drawn(&self) -> bool {
+        self.ribbons.is_some() || self.curve.is_some()
+    }
+}
+
 impl Comparison {
     /// A comparison of `pages`, its summary computed from their rows; schemes in order of first
     /// appearance.
@@ -130,6 +158,7 @@ fn summarize(pages: &[PageComparison], scheme: &str) -> SummaryRow {
         scheme: scheme.to_owned(),
         all: Speedups::of(rows.iter().filter_map(|row| row.speedup.all).collect()),
         atf: Speedups::of(rows.iter().filter_map(|row| row.speedup.atf).collect()),
+        ..SummaryRow::default()
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::assembly::Assembly;
+
 /// One connection as its client saw it. Times are microseconds on any common clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Timeline {
@@ -53,7 +55,7 @@ impl Timeline {
     /// When the bytes of each transfer became readable, in the order of `transfers`.
     /// One pass over the frames; O(log holes) a frame.
     pub fn deliveries(&self) -> Vec<Delivery> {
-        let mut assemblies: BTreeMap<u64, Assembly> = BTreeMap::new();
+        let mut assemblies: BTreeMap<u64, Reassembly> = BTreeMap::new();
         for transfer in &self.transfers {
             assemblies.entry(transfer.stream).or_default();
         }
@@ -126,67 +128,23 @@ impl Delivery {
     }
 }
 
-/// What has arrived of one stream.
+/// One stream's assembly, and how it grew.
 #[derive(Debug, Default)]
-struct Assembly {
-    /// Bytes `[0, readable_bytes)` have all arrived.
-    readable_bytes: u64,
-    /// What arrived beyond a hole: start to end, disjoint and not adjacent.
-    islands: BTreeMap<u64, u64>,
+struct Reassembly {
+    assembly: Assembly,
     steps: Vec<DeliveryStep>,
-    first_frame_us: Option<u64>,
-    unique_bytes: u64,
-    duplicate_bytes: u64,
 }
 
-impl Assembly {
+impl Reassembly {
     fn receive(&mut self, frame: &StreamFrame) {
-        self.first_frame_us.get_or_insert(frame.time_us);
-        let end = frame.offset.saturating_add(frame.bytes);
-        let fresh = self.insert(frame.offset, end);
-        self.unique_bytes += fresh;
-        self.duplicate_bytes = self.duplicate_bytes.saturating_add(end - frame.offset - fresh);
-        self.advance(frame.time_us);
-    }
-
-    /// Adds `[start, end)` and says how many of its bytes are new.
-    fn insert(&mut self, start: u64, end: u64) -> u64 {
-        let (mut low, mut high) = (start.max(self.readable_bytes), end);
-        if low >= high {
-            return 0;
-        }
-        let mut known = 0;
-        while let Some((&island, &island_end)) = self.islands.range(..=high).next_back() {
-            if island_end < low {
-                break;
-            }
-            known += island_end.min(end).saturating_sub(island.max(start));
-            low = low.min(island);
-            high = high.max(island_end);
-            self.islands.remove(&island);
-        }
-        self.islands.insert(low, high);
-        end - start.max(self.readable_bytes) - known
-    }
-
-    /// Moves the readable prefix over an island that now touches it.
-    fn advance(&mut self, time_us: u64) {
-        let Some((&start, &end)) = self.islands.first_key_value() else { return };
-        if start > self.readable_bytes {
-            return;
-        }
-        self.islands.remove(&start);
-        self.readable_bytes = end;
-        // Clocks of a log can step back; a byte is never readable before the bytes it waits for.
-        let time_us = self.steps.last().map_or(time_us, |step| step.time_us.max(time_us));
-        self.steps.push(DeliveryStep { time_us, readable_bytes: end });
+        self.steps.extend(self.assembly.receive(frame));
     }
 
     fn deliver(&self, transfer: &Transfer) -> Delivery {
         let mut delivery = Delivery {
             stream: transfer.stream,
             steps: self.steps.clone(),
-            duplicate_bytes: self.duplicate_bytes,
+            duplicate_bytes: self.assembly.duplicate_bytes,
             ..Delivery::default()
         };
         if transfer.body_bytes_or_stream() != Some(0) {
@@ -194,7 +152,7 @@ impl Assembly {
         }
         delivery.complete_us = match transfer.stream_bytes {
             None => None,
-            Some(0) => Some(self.first_frame_us.unwrap_or(transfer.requested_us)),
+            Some(0) => Some(self.assembly.first_frame_us.unwrap_or(transfer.requested_us)),
             Some(bytes) => delivery.readable_at_us(bytes - 1),
         };
         delivery

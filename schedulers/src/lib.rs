@@ -38,4 +38,4 @@ pub use scheme::{
     ServerHalf, find_page_scheme, find_scheme, paper_schemes,
 };
 pub use signal::{Element, Signal, StreamId, UnknownElement};
-pub use tree::{Place, Rank, Snapshot, SnapshotNode, Tree};
+pub use tree::{Place, Rank, Snapshot, SnapshotNode, Standing, Tree};

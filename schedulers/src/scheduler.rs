@@ -1,7 +1,9 @@
 //! The scheduler of one connection.
 
 use crate::guard::Guard;
-use crate::{Element, Resource, Scheme, SchemeError, ServerHalf, Signal, Snapshot, StreamId, Tree};
+use crate::{
+    Element, Resource, Scheme, SchemeError, ServerHalf, Signal, Snapshot, Standing, StreamId, Tree,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -102,6 +104,11 @@ impl Scheduler {
         if let Some(guard) = &mut self.guard {
             guard.sent(stream);
         }
+    }
+
+    /// Where an open stream stands in the order; a guard aside.
+    pub fn standing(&self, stream: StreamId) -> Option<Standing> {
+        self.tree.standing(Element::Stream(stream))
     }
 
     /// The tree at this instant, to be looked at. Costs O(nodes).

@@ -6,6 +6,9 @@ use schedulers::{Needs, REGISTRY, Scheme};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+/// What stands below the table.
+const TAIL: &str = include_str!("schemes_tail.md");
+
 const HEAD: &str = "# The schemes
 
 Generated from the registry: `UTMOST_BLESS=1 cargo test -p utmost-schedulers --test table`.
@@ -33,7 +36,8 @@ fn row(scheme: &Scheme) -> String {
 #[test]
 fn the_table_of_schemes_is_current() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/schemes.md");
-    let table = HEAD.to_owned() + &REGISTRY.iter().map(row).collect::<String>();
+    let rows: String = REGISTRY.iter().map(row).collect();
+    let table = HEAD.to_owned() + &rows + TAIL;
     if std::env::var_os("UTMOST_BLESS").is_some() {
         std::fs::write(&path, table).unwrap();
     } else {

@@ -17,6 +17,19 @@ pub struct Config {
     pub signals: Option<SignalUse>,
     /// Directives for single resources, by path.
     pub directives: BTreeMap<String, Priority>,
+    /// Schemes for single pages.
+    pub routes: Vec<ConfigRoute>,
+}
+
+/// A page with a scheme of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigRoute {
+    /// The host; none: any.
+    pub host: Option<String>,
+    /// The path of its document.
+    pub path: String,
+    /// The scheme, by name.
+    pub scheme: String,
 }
 
 /// What is served.
@@ -24,8 +37,8 @@ pub struct Config {
 pub enum ConfigSite {
     /// The files below a directory.
     Root(PathBuf),
-    /// A page: a bundled name, or a file.
-    Page(String),
+    /// Pages: bundled names, or files.
+    Pages(Vec<String>),
 }
 
 /// A configuration that cannot be used.
@@ -59,12 +72,13 @@ struct File {
     route: Vec<FileRoute>,
 }
 
-/// The resources of one page.
+/// One page.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileRoute {
-    #[serde(rename = "path")]
-    _path: String,
+    path: String,
+    host: Option<String>,
+    scheme: Option<String>,
     #[serde(default)]
     resource: BTreeMap<String, FileDirective>,
 }
@@ -81,6 +95,7 @@ struct FileDirective {
 struct FileSite {
     root: Option<PathBuf>,
     page: Option<String>,
+    pages: Option<Vec<String>>,
     scheme: Option<String>,
     signals: Option<FileSignals>,
 }
@@ -109,10 +124,14 @@ impl Config {
         let malformed = |line, cause| ConfigError::Malformed { file: path.to_owned(), line, cause };
         let file: File = toml::from_str(text)
             .map_err(|error| malformed(line_of(&error, text), error.message().to_owned()))?;
-        let site = match (file.site.root, file.site.page) {
-            (Some(root), None) => ConfigSite::Root(root),
-            (None, Some(page)) => ConfigSite::Page(page),
-            _ => return Err(malformed(1, "[site] takes either `root` or `page`".to_owned())),
+        let site = match (file.site.root, file.site.page, file.site.pages) {
+            (Some(root), None, None) => ConfigSite::Root(root),
+            (None, Some(page), None) => ConfigSite::Pages(vec![page]),
+            (None, None, Some(pages)) if !pages.is_empty() => ConfigSite::Pages(pages),
+            _ => {
+                let cause = "[site] takes either `root`, `page` or `pages`";
+                return Err(malformed(1, cause.to_owned()));
+            }
         };
         let signals = file.site.signals.map(|it| match it {
             FileSignals::Obey => SignalUse::Obey,
@@ -120,6 +139,15 @@ impl Config {
             FileSignals::Override => SignalUse::Override,
         });
         let mut directives = BTreeMap::new();
+        let mut routes = Vec::new();
+        for route in &file.route {
+            if !route.path.starts_with('/') {
+                let path = &route.path;
+                return Err(malformed(1, format!("[[route]] path \"{path}\": it begins with /")));
+            }
+            let (host, path) = (route.host.clone(), route.path.clone());
+            routes.extend(route.scheme.clone().map(|scheme| ConfigRoute { host, path, scheme }));
+        }
         for (path, FileDirective { urgency, incremental }) in
             file.route.into_iter().flat_map(|it| it.resource)
         {
@@ -128,7 +156,7 @@ impl Config {
             }
             directives.insert(path, Priority { urgency, incremental });
         }
-        Ok(Self { site, scheme: file.site.scheme, signals, directives })
+        Ok(Self { site, scheme: file.site.scheme, signals, directives, routes })
     }
 }
 
@@ -144,14 +172,15 @@ mod tests {
 
     #[test]
     fn a_site_with_its_scheme_is_read() {
-        let text = "[site]\npage = \"davies-meenan\"\nscheme = \"dfifo\"\nsignals = \"override\"\n[[route]]\npath = \"/\"\n\
+        let text = "[site]\npage = \"davies-meenan\"\nscheme = \"dfifo\"\nsignals = \"override\"\n[[route]]\npath = \"/\"\nscheme = \"fifo\"\n\
                     [route.resource.\"/hero.jpg\"]\nurgency = 1\n";
         let expected = Config {
-            site: ConfigSite::Page("davies-meenan".into()),
+            site: ConfigSite::Pages(vec!["davies-meenan".into()]),
             scheme: Some("dfifo".into()),
             signals: Some(SignalUse::Override),
             directives: [("/hero.jpg".into(), Priority { urgency: Some(1), incremental: None })]
                 .into(),
+            routes: vec![ConfigRoute { host: None, path: "/".into(), scheme: "fifo".into() }],
         };
         assert_eq!(Config::parse(text, Path::new("x.toml")).expect("good"), expected);
     }
@@ -161,6 +190,14 @@ mod tests {
         let cases = [
             ("[site]\nroot = \"a\"\nrooot = 1", "x.toml: line 3: unknown field `rooot`"),
             ("[site]\nroot = \"a\"\npage = \"b\"", "x.toml: line 1: [site] takes either"),
+            (
+                "[site]\npages = []\n",
+                "x.toml: line 1: [site] takes either `root`, `page` or `pages`",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"x\"",
+                "x.toml: line 1: [[route]] path \"x\": it begins with /",
+            ),
             ("[site]\nsignals = \"no\"", "x.toml: line 2: unknown variant `no`"),
             ("", "x.toml: line 1: missing field `site`"),
         ];

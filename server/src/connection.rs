@@ -1,12 +1,16 @@
 //! One connection: quiche below, HTTP/3 in the middle, the site above, and the send loop beside them.
 
+use crate::group::Member;
 use crate::limits::{Budget, CONTROL_BYTES};
+use crate::order::Order;
+use crate::pushes::{Pushed, Pushes};
 use crate::qlog_events;
 use crate::send_loop::{Datagram, SendLoop};
+use crate::send_queue::Head;
 use crate::site::{Availability, Body, Request, Response, Site};
 use crate::{Options, SignalUse};
 use http3::{Event, Extension, Header, Priority, Role, Session, Settings, Signal, StreamId};
-use schedulers::Resource;
+use schedulers::{Resource, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,18 +20,22 @@ pub(crate) struct Connection {
     quic: quiche::Connection,
     session: Session,
     opened: bool,
+    order_settled: bool,
     /// Bytes for our own unidirectional streams that the transport had no room for.
     control: Vec<(StreamId, Vec<u8>)>,
     sender: SendLoop,
     site: Arc<dyn Site>,
     signals: SignalUse,
     alt_svc_port: Option<u16>,
-    /// The scheme's name, announced to clients that take it.
-    scheme: String,
+    /// The scheme of pages that have none of their own; its name is announced to clients that take it.
+    scheme: Scheme,
+    /// The scheme for clients that negotiate.
+    negotiated: Option<Scheme>,
     /// Request streams of which something is kept, here, in the session or in the send loop.
     requests: BTreeSet<StreamId>,
     /// Directives for responses under way.
     directives: BTreeMap<StreamId, Priority>,
+    pushes: Pushes,
     /// Datagrams and requests since those that are over were looked for.
     since_forgotten: usize,
     /// The first stream ID above every request.
@@ -40,6 +48,16 @@ pub(crate) struct Connection {
     control_bytes: u64,
 }
 
+/// What a client must be able to say to negotiate, where the server uses signals.
+const BUCKET: Extension = Extension::BucketJanuary2019;
+
+/// What was put ahead of a response.
+struct SentAhead {
+    frames: Vec<u8>,
+    /// What was promised there.
+    pushes: Vec<Pushed>,
+}
+
 /// HTTP/3's "no error".
 const NO_ERROR: u64 = http3::Code::NoError as u64;
 
@@ -49,19 +67,22 @@ impl Connection {
         site: Arc<dyn Site>,
         options: &Options,
     ) -> Self {
-        qlog_events::started(&mut quic, &options.scheme);
+        qlog_events::scheme(&mut quic, &options.scheme.name, false);
         Self {
             quic,
             session: Session::new(Role::Server, settings(options), http3_limits(options)),
             opened: false,
+            order_settled: false,
             control: Vec::new(),
             sender: SendLoop::new(options),
             site,
             signals: options.signals,
             alt_svc_port: options.alt_svc_port,
-            scheme: options.scheme.name.clone(),
+            scheme: options.scheme.clone(),
+            negotiated: options.negotiated.clone(),
             requests: BTreeSet::new(),
             directives: BTreeMap::new(),
+            pushes: Pushes::default(),
             since_forgotten: 0,
             next_request: 0,
             refused_from: None,
@@ -98,12 +119,46 @@ impl Connection {
             self.spend_budget(now);
         }
         self.sender.received(&mut self.quic);
+        if self.is_closing() {
+            self.rest();
+        }
+    }
+
+    /// In a group: others go first from now on.
+    pub(crate) fn rest(&self) {
+        self.sender.rest();
+    }
+
+    /// The group of connections that the client wants this one to be in, and what orders them; once, when its
+    /// settings have come. [`Self::settle_order`] is to follow.
+    pub(crate) fn wanted_group(&self) -> Option<(u64, &Scheme)> {
+        let group = self.session.peer_settings()?.connection_group?;
+        Some((group, &self.scheme)).filter(|_| !self.order_settled)
+    }
+
+    /// The client's settings have come, and with them all that decides who orders the streams: the member of a
+    /// group, or who did it so far.
+    pub(crate) fn settle_order(&mut self, member: Option<Member>) {
+        if self.session.peer_settings().is_none()
+            || std::mem::replace(&mut self.order_settled, true)
+        {
+            return;
+        }
+        if let Some(member) = member {
+            self.sender.reorder(&mut self.quic, &self.scheme, Order::Shared(member));
+        }
+        self.sender.settle_order();
+    }
+
+    /// In a group: the connection whose turn it is, as the router numbers it.
+    pub(crate) fn turn(&self) -> Option<u64> {
+        self.sender.turn()
     }
 
     /// A timer of the transport has fired.
     pub(crate) fn timer_fired(&mut self) {
         self.quic.on_timeout();
-        self.sender.timer_fired();
+        self.sender.timer_fired(&mut self.quic);
     }
 
     /// The next datagram, if one may go now.
@@ -263,12 +318,31 @@ impl Connection {
         match event {
             Event::Headers { stream, headers, .. } => self.on_request(stream, &headers, now),
             Event::Settings(_) => {
-                self.control.extend(self.session.announce_scheme(&self.scheme));
+                self.negotiate();
+                self.control.extend(self.session.announce_scheme(&self.scheme.name));
                 self.write_control();
+            }
+            Event::PriorityUpdate { control, prioritized, field } => {
+                let log = self.quic.qlog_streamer();
+                http3::log::priority_update_parsed(log, control, prioritized, &field);
             }
             Event::Priority(signal) => {
                 self.nuisances += 1;
                 self.obey(signal);
+            }
+            Event::PushPriority { push, urgency, incremental } => {
+                self.nuisances += 1;
+                if let Some(stream) = self.pushes.stream(push) {
+                    self.obey(Signal::Extensible { stream, urgency, incremental });
+                }
+            }
+            Event::PushCancelled { push } => {
+                self.nuisances += 1;
+                if let Some(stream) = self.pushes.stream(push) {
+                    let code = http3::Code::RequestCancelled as u64;
+                    self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
+                    self.sender.drop_response(&mut self.quic, stream);
+                }
             }
             // The rest of an upload is of no use when its response has gone (RFC 9114, 4.1).
             Event::Data { stream, .. } if !self.sender.contains(stream) => {
@@ -284,6 +358,17 @@ impl Connection {
         }
     }
 
+    /// A client that negotiates gets the scheme that is meant for such clients, also for what it has asked for
+    /// already.
+    fn negotiate(&mut self) {
+        let can_say = !self.signals.uses_signals() || self.session.in_use(BUCKET);
+        let negotiates = self.session.in_use(Extension::SchemeAnnouncement) && can_say;
+        if let Some(scheme) = self.negotiated.take().filter(|_| negotiates) {
+            self.sender.reorder(&mut self.quic, &scheme, Order::alone(&scheme));
+            self.scheme = scheme;
+        }
+    }
+
     fn on_request(&mut self, stream: StreamId, headers: &[Header], now: Instant) {
         if self.refused_from.is_some_and(|it| stream.0 >= it) {
             let code = http3::Code::RequestRejected as u64;
@@ -291,39 +376,108 @@ impl Connection {
             self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
             return;
         }
-        let request = Request::from_headers(headers);
         let frame_bytes = self.session.headers_frame_bytes(stream);
         http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers, frame_bytes);
-        let mut response = self.site.respond(&request);
-        let resource = self.known_of(&response, &request);
-        let mut fields = response_headers(&response, self.alt_svc_port);
+        let path_state = Pushes::path_state(&mut self.quic, &self.session);
+        let request = Request { path_state, ..Request::from_headers(headers) };
+        let response = self.site.respond(&request);
+        self.pushes.note(&request);
+        let ahead = self.send_ahead(stream, &response);
+        self.answer(stream, &request, response, (ahead.frames, now));
+        for pushed in ahead.pushes {
+            self.push(stream, pushed, now);
+        }
+        self.obey_header(stream, &request);
+    }
+
+    /// What goes ahead of a response: early hints, then promises, before the bytes that refer to them.
+    fn send_ahead(&mut self, stream: StreamId, response: &Response) -> SentAhead {
+        let mut frames = Vec::new();
+        if !response.ahead.hints.is_empty() {
+            let status = std::iter::once(Header::new(b":status", b"103"));
+            let links = response.ahead.hints.iter().map(|it| Header::new(b"link", it.as_bytes()));
+            let fields: Vec<Header> = status.chain(links).collect();
+            if let Ok(interim) = self.session.encode_headers(&fields) {
+                http3::log::headers_created(
+                    self.quic.qlog_streamer(),
+                    stream,
+                    &fields,
+                    interim.len(),
+                );
+                frames.extend(interim);
+            }
+        }
+        let (promises, pushes) = self.pushes.promise(
+            (&mut self.quic, &mut self.session),
+            (self.site.as_ref(), stream),
+            &response.ahead,
+        );
+        frames.extend(promises);
+        SentAhead { frames, pushes }
+    }
+
+    /// Sends a promised response; it belongs to the one on `main`.
+    fn push(&mut self, main: StreamId, pushed: Pushed, now: Instant) {
+        let Pushed { push, stream, request, response, gate } = pushed;
+        self.requests.insert(stream);
+        self.answer(stream, &request, response, (Session::push_stream_header(push), now));
+        self.sender.gate(stream, main, gate);
+    }
+
+    /// Queues a response, with bytes that go ahead of it.
+    fn answer(
+        &mut self,
+        stream: StreamId,
+        request: &Request,
+        mut response: Response,
+        (ahead, now): (Vec<u8>, Instant),
+    ) {
+        let resource = self.known_of(&response, request);
+        let fields = self.response_fields(stream, &mut response);
+        if request.method == "HEAD" {
+            response.body = Body::Empty;
+            response.ready.clear();
+        }
+        let Ok(mut frames) = self.session.encode_headers(&fields) else {
+            let code = http3::Code::Internal as u64;
+            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
+            return;
+        };
+        http3::log::headers_created(self.quic.qlog_streamer(), stream, &fields, frames.len());
+        if response.body.bytes() > 0 {
+            frames.extend(http3::data_frame_header(response.body.bytes()));
+            http3::log::data_created(self.quic.qlog_streamer(), stream, response.body.bytes());
+        }
+        let when = (Availability::new(&response, now), now);
+        let head = Head { ahead, frames };
+        self.sender.respond(&mut self.quic, stream, &resource, (head, response.body), when);
+    }
+
+    fn response_fields(&mut self, stream: StreamId, response: &mut Response) -> Vec<Header> {
+        let mut fields = response_headers(response, self.alt_svc_port);
         if let Some(directive) = response.directive.filter(|_| self.signals == SignalUse::Override)
         {
             let value = http3::priority_delta(directive);
             fields.push(Header::new(b"priority", value.as_bytes()));
             self.directives.insert(stream, directive);
         }
-        if response.resource.main && self.session.in_use(Extension::SchemeAnnouncement) {
-            fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), self.scheme.as_bytes()));
+        if response.resource.main {
+            self.begin_page(response.scheme.take());
+            if self.session.in_use(Extension::SchemeAnnouncement) {
+                let name = self.sender.scheme().as_bytes();
+                fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
+            }
         }
-        if request.method == "HEAD" {
-            response.body = Body::Empty;
-            response.ready.clear();
+        fields
+    }
+
+    /// A page has a scheme of its own, or the server's. What is under way of the page before it stays in its
+    /// order, and the new page joins it.
+    fn begin_page(&mut self, scheme: Option<Scheme>) {
+        let scheme = scheme.unwrap_or_else(|| self.scheme.clone());
+        if self.sender.scheme() != scheme.name {
+            self.sender.adopt(&mut self.quic, &scheme);
         }
-        let Ok(mut head) = self.session.encode_headers(&fields) else {
-            self.quic
-                .stream_shutdown(stream.0, quiche::Shutdown::Write, http3::Code::Internal as u64)
-                .ok();
-            return;
-        };
-        http3::log::headers_created(self.quic.qlog_streamer(), stream, &fields, head.len());
-        if response.body.bytes() > 0 {
-            head.extend(http3::data_frame_header(response.body.bytes()));
-            http3::log::data_created(self.quic.qlog_streamer(), stream, response.body.bytes());
-        }
-        let availability = Availability::new(&response, now);
-        self.sender.respond(&mut self.quic, stream, &resource, (head, response.body, availability));
-        self.obey_header(stream, &request);
     }
 
     /// What the scheduler is told of a resource: the site's knowledge, what the client says it is for, or both.
@@ -377,7 +531,7 @@ impl Connection {
             return;
         }
         self.since_forgotten = 0;
-        let Self { quic, session, sender, requests, directives, .. } = self;
+        let Self { quic, session, sender, requests, directives, pushes, .. } = self;
         requests.retain(|stream| {
             let unwanted = quic.stream_capacity(stream.0).is_err();
             if unwanted && sender.contains(*stream) {
@@ -385,7 +539,9 @@ impl Connection {
             }
             let over = !sender.contains(*stream) && quic.stream_closed(stream.0);
             if over {
+                pushes.forget(*stream);
                 session.forget(*stream);
+                sender.forget(*stream);
                 directives.remove(stream);
             }
             !over

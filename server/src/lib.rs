@@ -9,9 +9,12 @@
 mod config;
 mod connection;
 pub mod event_loop;
+mod group;
 mod limits;
 mod options;
+mod order;
 mod pace;
+mod pushes;
 mod qlog_events;
 mod router;
 mod send_buffer;
@@ -20,7 +23,7 @@ mod send_queue;
 pub mod site;
 mod tls;
 
-pub use config::{Config, ConfigError, ConfigSite, line_of};
+pub use config::{Config, ConfigError, ConfigRoute, ConfigSite, line_of};
 pub use limits::Limits;
 pub use options::{CongestionControl, Options, SignalUse};
 pub use pace::Pace;

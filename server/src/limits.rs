@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 pub struct Limits {
     /// Connections at a time; beyond it new ones are not answered.
     pub connections: usize,
+    /// Connections of one client that are ordered as one at a time; 0: none are. Browsers open six.
+    pub group_connections: usize,
     /// Requests in flight on a connection (QUIC's bidirectional stream limit).
     pub streams: u64,
     /// Unidirectional streams that a client may open: control, two for QPACK, and room for greasing.
@@ -35,6 +37,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 10_000,
+            group_connections: 6,
             streams: 256,
             unidirectional_streams: 16,
             receive_bytes: 1 << 20,

@@ -1,6 +1,7 @@
 //! What a server is told when it starts.
 
 use crate::{Limits, Pace};
+use http3::SendOrder;
 use schedulers::Scheme;
 use std::path::PathBuf;
 
@@ -9,6 +10,10 @@ use std::path::PathBuf;
 pub struct Options {
     /// The order in which it sends.
     pub scheme: Scheme,
+    /// The order for clients that negotiate one instead, if there is one: those that offered in their SETTINGS
+    /// to take the announcement of a scheme, and, where signals are used, to say the bucket byte of January
+    /// 2019. For all others nothing changes.
+    pub negotiated: Option<Scheme>,
     /// What it makes of its clients' signals.
     pub signals: SignalUse,
     /// Bytes taken from the scheduler into a first-in-first-out buffer before the transport; 0 still
@@ -18,10 +23,15 @@ pub struct Options {
     pub congestion_control: CongestionControl,
     /// The transport's initial congestion window, in packets.
     pub initial_window_packets: usize,
+    /// Whether lost bytes are sent again in the order of the scheme (RFC 9218, 12); otherwise the transport
+    /// sends those of several streams in turns.
+    pub retransmit_in_order: bool,
     /// Sends a fixed number of stream bytes at a fixed interval, as the paper does.
     pub pace: Option<Pace>,
     /// Largest UDP payload sent, in bytes.
     pub udp_payload_bytes: usize,
+    /// Where to note in which order the bytes of responses first go to the transport, of one connection.
+    pub send_order: Option<SendOrder>,
     /// Where to write one qlog a connection.
     pub qlog_dir: Option<PathBuf>,
     /// The port to announce by `alt-svc`, without which Chromium sends few requests at a time.
@@ -35,12 +45,15 @@ impl Options {
     pub fn new(scheme: Scheme) -> Self {
         Self {
             scheme,
+            negotiated: None,
             signals: SignalUse::Ignore,
             send_buffer_bytes: 0,
             congestion_control: CongestionControl::Bbr2,
             initial_window_packets: 10,
+            retransmit_in_order: false,
             pace: None,
             udp_payload_bytes: 1350,
+            send_order: None,
             qlog_dir: None,
             alt_svc_port: None,
             limits: Limits::default(),

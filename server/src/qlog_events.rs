@@ -2,12 +2,12 @@
 //! events, so that a log tells why each packet went when it did, and can be replayed.
 
 use qlog::events::{EventImportance, JsonEvent};
-use schedulers::{Element, Resource, Scheme, Signal, StreamId};
+use schedulers::{Element, Resource, Signal, StreamId};
 use serde_json::{Value, json};
 
-/// The connection's scheduler was made.
-pub(crate) fn started(quic: &mut quiche::Connection, scheme: &Scheme) {
-    log(quic, || json!({"op": "started", "scheme": scheme.name, "revision": scheme.revision}));
+/// From now on this scheme orders the streams, or a group's scheduler; those under way are opened there again.
+pub(crate) fn scheme(quic: &mut quiche::Connection, name: &str, in_group: bool) {
+    log_as(quic, "utmost:scheme", || json!({"name": name, "in_group": in_group}));
 }
 
 /// A response was opened.
@@ -78,11 +78,15 @@ pub(crate) fn closed(quic: &mut quiche::Connection, stream: StreamId) {
 }
 
 fn log(quic: &mut quiche::Connection, data: impl FnOnce() -> Value) {
+    log_as(quic, "utmost:scheduler", data);
+}
+
+fn log_as(quic: &mut quiche::Connection, name: &str, data: impl FnOnce() -> Value) {
     if let Some(streamer) = quic.qlog_streamer() {
         let event = JsonEvent {
             time: 0.0,
             importance: EventImportance::Core,
-            name: "utmost:scheduler".to_owned(),
+            name: name.to_owned(),
             data: data(),
         };
         // A log that cannot be written (a full disk) must not stop the connection.

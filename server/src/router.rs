@@ -1,16 +1,18 @@
 //! The server's core: connection IDs lead datagrams to connections, and connections take turns to send.
 
 use crate::connection::Connection;
+use crate::group::{Group, Member};
 use crate::site::Site;
 use crate::tls::transport_config;
 use crate::{Identity, Options, TlsError};
 use quiche::ConnectionId;
 use ring::rand::{SecureRandom, SystemRandom};
+use schedulers::Scheme;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fs::File;
 use std::io::BufWriter;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// An HTTP/3 server without socket and clock.
@@ -31,6 +33,8 @@ pub struct Server {
     random: SystemRandom,
     scratch: Vec<u8>,
     draining: Option<Instant>,
+    /// Connections that are ordered as one, by their client's address, the name that it gave, and the scheme.
+    groups: HashMap<(IpAddr, u64, String), Arc<Mutex<Group>>>,
 }
 
 struct Entry {
@@ -86,6 +90,7 @@ impl Server {
             random: SystemRandom::new(),
             scratch: vec![0; 65_536],
             draining: None,
+            groups: HashMap::new(),
         })
     }
 
@@ -105,8 +110,10 @@ impl Server {
             self.remove(serial);
             return;
         }
+        self.settle_order(serial, from.ip());
         self.update_routes(serial);
         self.enqueue(serial);
+        self.pass_turn(serial);
     }
 
     /// Calls every connection whose time has come.
@@ -119,6 +126,7 @@ impl Server {
                 entry.connection.timer_fired();
             }
             self.enqueue(serial);
+            self.pass_turn(serial);
         }
     }
 
@@ -130,6 +138,7 @@ impl Server {
         }
         while let Some(serial) = self.sendable.pop_front() {
             let transmit = self.transmit_from(serial, now, out);
+            self.pass_turn(serial);
             if transmit.is_some() {
                 return transmit;
             }
@@ -279,6 +288,38 @@ impl Server {
         }
     }
 
+    /// Once a client's settings have come: its connection joins the group that they name, if there is room.
+    fn settle_order(&mut self, serial: u64, client: IpAddr) {
+        let Some(entry) = self.connections.get_mut(&serial) else { return };
+        let wanted =
+            entry.connection.wanted_group().filter(|_| self.options.limits.group_connections > 0);
+        let wanted = wanted.map(|(group, scheme)| (group, scheme.clone()));
+        let member = wanted.and_then(|(group, scheme)| self.join(serial, client, group, &scheme));
+        if let Some(entry) = self.connections.get_mut(&serial) {
+            entry.connection.settle_order(member);
+        }
+    }
+
+    fn join(&mut self, serial: u64, client: IpAddr, group: u64, scheme: &Scheme) -> Option<Member> {
+        if self.groups.len() > self.connections.len() {
+            self.groups.retain(|_, group| !Group::is_empty(group));
+        }
+        let name = (client, group, scheme.name.clone());
+        let group = self.groups.entry(name).or_insert_with(|| Group::new(scheme));
+        if Group::is_empty(group) {
+            *group = Group::new(scheme);
+        }
+        Group::join(group, serial, self.options.limits.group_connections)
+    }
+
+    /// In a group: what one connection heard or sent may have made it another one's turn.
+    fn pass_turn(&mut self, serial: u64) {
+        let turn = self.connections.get(&serial).and_then(|it| it.connection.turn());
+        if let Some(next) = turn.filter(|next| *next != serial) {
+            self.enqueue(next);
+        }
+    }
+
     fn enqueue(&mut self, serial: u64) {
         if let Some(entry) = self.connections.get_mut(&serial)
             && !std::mem::replace(&mut entry.queued, true)
@@ -337,6 +378,10 @@ impl Server {
         let Some(entry) = self.connections.remove(&serial) else { return };
         for id in &entry.ids {
             self.routes.remove(id);
+        }
+        entry.connection.rest();
+        if let Some(next) = entry.connection.turn() {
+            self.enqueue(next);
         }
         if let Some(at) = entry.wakeup {
             self.wakeups.remove(&(at, serial));

@@ -12,18 +12,27 @@
 //!
 //! What is offered and not yet on the wire is tracked by [`Window`]; it is exact, or says that it doubts.
 
+use crate::order::Order;
 use crate::pace::Ticks;
 use crate::qlog_events;
 use crate::send_buffer::SendBuffer;
-use crate::send_queue::{Left, SendQueue};
+use crate::send_queue::{Head, Left, SendQueue};
 use crate::site::{Availability, Body};
 use crate::{Options, Pace};
-use schedulers::{Resource, Scheduler, Signal, StreamId};
+use gated::Gated;
+use http3::SendOrder;
+use push::Gate;
+use reorder::Told;
+use repairs::Repairs;
+use schedulers::{Resource, Signal, StreamId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use window::{Staged, Window};
 
+mod gated;
+mod reorder;
+mod repairs;
 mod window;
 
 /// Event loops sleep in steps of this. A release nearer than that counts as now, or a fast link would stand idle
@@ -41,12 +50,18 @@ const ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// The sending half of a connection.
 pub(crate) struct SendLoop {
-    scheduler: Scheduler,
+    order: Order,
+    /// What the scheduler was told, until it is settled which one it is.
+    history: Option<Vec<Told>>,
+    repairs: Repairs,
+    scheme: String,
     queue: SendQueue,
     buffer: SendBuffer,
     buffer_limit_bytes: u64,
+    send_order: Option<SendOrder>,
     /// Streams that flow control holds back.
     held: BTreeSet<StreamId>,
+    gated: Gated,
     window: Window,
     pace: Option<(Pace, Ticks)>,
     /// A timer of the transport has fired: its probes may ignore the window.
@@ -62,11 +77,16 @@ pub(crate) struct SendLoop {
 impl SendLoop {
     pub(crate) fn new(options: &Options) -> Self {
         Self {
-            scheduler: Scheduler::new(&options.scheme),
+            order: Order::alone(&options.scheme),
+            history: Some(Vec::new()),
+            repairs: Repairs::new(options.retransmit_in_order),
+            scheme: options.scheme.name.clone(),
             queue: SendQueue::default(),
             buffer: SendBuffer::default(),
             buffer_limit_bytes: options.send_buffer_bytes,
+            send_order: options.send_order.clone(),
             held: BTreeSet::new(),
+            gated: Gated::default(),
             window: Window::default(),
             pace: options.pace.map(|pace| (pace, Ticks::new(pace.interval))),
             timer_fired: false,
@@ -83,17 +103,52 @@ impl SendLoop {
         quic: &mut quiche::Connection,
         stream: StreamId,
         resource: &Resource,
-        (head, body, availability): (Vec<u8>, Body, Availability),
+        (head, body): (Head, Body),
+        when: (Availability, Instant),
     ) {
         qlog_events::opened(quic, stream, resource);
-        self.scheduler.open(stream, resource);
-        self.queue.insert(stream, head, body, availability);
+        self.order.open(stream, resource);
+        if let Some(history) = &mut self.history {
+            history.push(Told::Opened(stream, *resource));
+        }
+        self.queue.insert(stream, head, body, when);
+    }
+
+    /// The response on `stream` is a push that belongs to the response on `main`.
+    pub(crate) fn gate(&mut self, stream: StreamId, main: StreamId, gate: Gate) {
+        if let Gate::EagerFifo(bytes) = gate {
+            self.buffer_limit_bytes = self.buffer_limit_bytes.max(bytes);
+        }
+        self.gated.insert(stream, main, gate);
+    }
+
+    /// In a group: the connection whose turn it is, as the router numbers it.
+    pub(crate) fn turn(&self) -> Option<u64> {
+        self.order.turn()
+    }
+
+    /// The connection ends: in a group others go first.
+    pub(crate) fn rest(&self) {
+        self.order.rest(true);
+    }
+
+    /// The stream is over on both sides.
+    pub(crate) fn forget(&mut self, stream: StreamId) {
+        self.repairs.forget(stream);
+    }
+
+    /// The name of the scheme in whose order it sends.
+    pub(crate) fn scheme(&self) -> &str {
+        &self.scheme
     }
 
     /// The client said something about order.
     pub(crate) fn signal(&mut self, quic: &mut quiche::Connection, signal: Signal) {
         qlog_events::signalled(quic, &signal);
-        self.scheduler.signal(signal);
+        if let Some(history) = &mut self.history {
+            history.push(Told::Signalled(signal));
+        }
+        self.order.signal(signal);
     }
 
     /// Nobody wants the rest of a response.
@@ -125,12 +180,14 @@ impl SendLoop {
     /// The transport has read a datagram: windows and credit may have changed.
     pub(crate) fn received(&mut self, quic: &mut quiche::Connection) {
         self.window.received();
+        self.order.rest(false);
+        self.repairs.rank(quic, &self.order, self.queue.streams());
         for stream in std::mem::take(&mut self.held) {
             match quic.stream_capacity(stream.0) {
                 Ok(0) => {
                     self.held.insert(stream);
                 }
-                Ok(_) => self.set_ready(quic, stream, self.queue.pending(stream) > 0),
+                Ok(_) => self.set_ready_if_open(quic, stream),
                 Err(_) => self.drop_response(quic, stream),
             }
         }
@@ -142,16 +199,16 @@ impl SendLoop {
     }
 
     /// A timer of the transport has fired.
-    pub(crate) fn timer_fired(&mut self) {
+    pub(crate) fn timer_fired(&mut self, quic: &mut quiche::Connection) {
         self.timer_fired = true;
+        self.order.rest(true);
+        self.repairs.rank(quic, &self.order, self.queue.streams());
     }
 
     /// When `datagram` may have something that it had not, the transport's timers aside.
     pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
-        let tick = self
-            .pace
-            .as_ref()
-            .filter(|_| self.scheduler.pick().is_some() || self.buffer.bytes() > 0);
+        let tick =
+            self.pace.as_ref().filter(|_| self.order.pick().is_some() || self.buffer.bytes() > 0);
         let tick = tick.and_then(|(_, ticks)| ticks.next()).filter(|at| *at > now);
         // What is overdue waits for the pacing's release.
         let held = self.held_until.filter(|at| *at > now);
@@ -166,8 +223,9 @@ impl SendLoop {
         out: &mut [u8],
     ) -> Result<Option<Datagram>, quiche::Error> {
         for stream in self.queue.release(now) {
-            self.set_ready(quic, stream, !self.held.contains(&stream));
+            self.set_ready_if_open(quic, stream);
         }
+        self.update_gates(quic);
         let size = quic.max_send_udp_payload_size().min(out.len());
         let out = &mut out[..size];
         if !quic.is_established() {
@@ -290,7 +348,7 @@ impl SendLoop {
 
     /// Commits one packet's worth of the stream that the scheme picks; false: there is nothing to pick.
     fn commit_one(&mut self, quic: &mut quiche::Connection, datagram_bytes: usize) -> bool {
-        while let Some(stream) = self.scheduler.pick() {
+        while let Some(stream) = self.order.pick() {
             // With a send buffer the bytes wait there for credit; without one, only what has credit is
             // charged, so that bytes offered and bytes charged are the same.
             let credit = if self.buffer_limit_bytes > 0 {
@@ -315,11 +373,14 @@ impl SendLoop {
         let left = self.queue.commit(stream, bytes);
         self.buffer.push(stream, bytes);
         qlog_events::sent(quic, stream, bytes);
-        self.scheduler.sent(stream, bytes);
+        self.order.sent(stream, bytes);
         match left {
             Left::Ready => {}
             Left::Waiting => self.set_ready(quic, stream, false),
-            Left::Nothing => self.close(quic, stream),
+            Left::Nothing => {
+                self.repairs.finished(stream, &self.order);
+                self.close(quic, stream);
+            }
         }
     }
 
@@ -359,6 +420,9 @@ impl SendLoop {
                 debug_assert_eq!(taken as u64, bytes, "the credit was asked for before");
                 self.buffer.pop(stream, taken as u64);
                 self.queue.offered(stream, taken as u64);
+                if let Some(order) = &self.send_order {
+                    order.sent(stream, taken as u64);
+                }
                 true
             }
             Err(_) => false,
@@ -403,7 +467,7 @@ impl SendLoop {
 
     /// Whatever the transport has to say beside staged data.
     fn plain(
-        &self,
+        &mut self,
         quic: &mut quiche::Connection,
         out: &mut [u8],
     ) -> Result<Option<Datagram>, quiche::Error> {
@@ -421,7 +485,7 @@ impl SendLoop {
     /// behind the others, to which it comes only when asked again. Only streams with an open end can be
     /// in that state: our own three, and those of responses under way.
     fn send(
-        &self,
+        &mut self,
         quic: &mut quiche::Connection,
         out: &mut [u8],
     ) -> Result<(usize, quiche::SendInfo), quiche::Error> {
@@ -429,6 +493,7 @@ impl SendLoop {
         let others = if repairs { OWN_STREAMS + self.queue.len() } else { 0 };
         for _ in 0..others {
             match quic.send(out) {
+                Err(quiche::Error::Done) if self.repairs.level(quic) => {}
                 Err(quiche::Error::Done) => {}
                 other => return other,
             }
@@ -436,14 +501,37 @@ impl SendLoop {
         quic.send(out)
     }
 
+    /// Opens and closes the gates of pushes.
+    fn update_gates(&mut self, quic: &mut quiche::Connection) {
+        if self.gated.is_empty() {
+            return;
+        }
+        for stream in self.gated.update(&self.queue, window::in_flight_bytes(quic)) {
+            self.set_ready_if_open(quic, stream);
+        }
+    }
+
+    /// Ready if there is something to send that neither flow control nor a gate holds back.
+    fn set_ready_if_open(&mut self, quic: &mut quiche::Connection, stream: StreamId) {
+        if !self.queue.contains(stream) {
+            return;
+        }
+        let held = self.held.contains(&stream) || self.gated.holds(stream);
+        self.set_ready(quic, stream, !held && self.queue.pending(stream) > 0);
+    }
+
     fn set_ready(&mut self, quic: &mut quiche::Connection, stream: StreamId, ready: bool) {
         qlog_events::ready(quic, stream, ready);
-        self.scheduler.set_ready(stream, ready);
+        self.order.set_ready(stream, ready);
     }
 
     fn close(&mut self, quic: &mut quiche::Connection, stream: StreamId) {
         qlog_events::closed(quic, stream);
-        self.scheduler.close(stream);
+        self.gated.remove(stream);
+        self.order.close(stream);
+        if let Some(history) = &mut self.history {
+            history.retain(|told| told.stream() != Some(stream));
+        }
     }
 }
 

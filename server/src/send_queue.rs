@@ -13,10 +13,20 @@ pub(crate) struct SendQueue {
     releases: BTreeSet<(Instant, StreamId)>,
 }
 
-/// One response: `head` (the HEADERS frame and the header of the DATA frame), then the body.
+/// The frames before a body.
+#[derive(Debug, Default)]
+pub(crate) struct Head {
+    /// What goes at once: interim responses and promises.
+    pub(crate) ahead: Vec<u8>,
+    /// The HEADERS frame and the header of the DATA frame, which go when the response is there.
+    pub(crate) frames: Vec<u8>,
+}
+
+/// One response: its head, then the body.
 #[derive(Debug)]
 struct Outgoing {
     head: Vec<u8>,
+    ahead_bytes: u64,
     body: Body,
     availability: Availability,
     available: u64,
@@ -40,15 +50,27 @@ impl SendQueue {
     pub(crate) fn insert(
         &mut self,
         stream: StreamId,
-        head: Vec<u8>,
+        mut head: Head,
         body: Body,
-        availability: Availability,
+        (availability, now): (Availability, Instant),
     ) {
+        let ahead_bytes = head.ahead.len() as u64;
+        if ahead_bytes > 0 {
+            self.releases.insert((now, stream));
+        }
+        head.ahead.append(&mut head.frames);
         for at in availability.times() {
             self.releases.insert((at, stream));
         }
-        let outgoing =
-            Outgoing { head, body, availability, available: 0, committed: 0, offered: 0 };
+        let outgoing = Outgoing {
+            head: head.ahead,
+            ahead_bytes,
+            body,
+            availability,
+            available: 0,
+            committed: 0,
+            offered: 0,
+        };
         self.responses.insert(stream, outgoing);
     }
 
@@ -63,6 +85,11 @@ impl SendQueue {
     /// Whether the response is still here.
     pub(crate) fn contains(&self, stream: StreamId) -> bool {
         self.responses.contains_key(&stream)
+    }
+
+    /// The streams of all responses that are here.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = StreamId> + '_ {
+        self.responses.keys().copied()
     }
 
     /// How many responses there are.
@@ -157,7 +184,7 @@ impl SendQueue {
 
 impl Outgoing {
     fn head_and(&self, body_bytes: Option<u64>) -> u64 {
-        body_bytes.map_or(0, |it| self.head.len() as u64 + it)
+        body_bytes.map_or(self.ahead_bytes, |it| self.head.len() as u64 + it)
     }
 
     fn stream_bytes(&self) -> u64 {
@@ -268,7 +295,9 @@ mod tests {
                 ..Response::error(200)
             };
             let availability = Availability::new(&response, base() + after(self.now_ms));
-            queue.insert(StreamId(stream), bytes[..head].to_vec(), response.body, availability);
+            let frames = Head { ahead: Vec::new(), frames: bytes[..head].to_vec() };
+            let now = base() + after(self.now_ms);
+            queue.insert(StreamId(stream), frames, response.body, (availability, now));
             let steps =
                 [(self.now_ms + at_ms, head + first), (self.now_ms + at_ms * 2, head + body)];
             self.plain.insert(stream, Plain { bytes, steps, committed: 0, offered: 0 });

@@ -5,7 +5,7 @@ use boring::asn1::Asn1Time;
 use boring::bn::{BigNum, MsbOption};
 use boring::ec::{EcGroup, EcKey};
 use boring::error::ErrorStack;
-use boring::hash::MessageDigest;
+use boring::hash::{MessageDigest, hash};
 use boring::nid::Nid;
 use boring::pkey::{PKey, Private};
 use boring::ssl::{SslContextBuilder, SslMethod};
@@ -101,6 +101,13 @@ impl Identity {
         builder.append_extension(&names)?;
         builder.sign(&key, MessageDigest::sha256())?;
         Ok(Self { chain: vec![builder.build()], key })
+    }
+
+    /// Base64 of the SHA-256 of the public key (RFC 7469, 2.4): what Chromium takes in
+    /// `--ignore-certificate-errors-spki-list` to trust a self-signed certificate.
+    pub fn public_key_pin(&self) -> Result<String, TlsError> {
+        let digest = hash(MessageDigest::sha256(), &self.key.public_key_to_der()?)?;
+        Ok(boring::base64::encode_block(&digest))
     }
 }
 

@@ -1,27 +1,35 @@
 //! `utmost compare`: a study.
 
+mod plan;
+mod policy;
+mod show;
+
 use crate::failure::Failure;
-use crate::output::number;
 use crate::{output, values};
-use ::corpus::Page;
 use clap::ValueEnum;
-use lab::Contender;
-use lab::network::Network;
-use lab::study::{Engine, Plan, Study, StudyError};
+use lab::Metadata;
+use lab::study::folder::Written;
+use lab::study::record::{RecordError, run_into};
+use lab::study::{Engine, Plan, SendBufferModel, Shard, Study};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 /// Load pages under several schemes and compare them
 ///
-/// A study: every page under every scheme. `rr` is always run, as the baseline: a speedup is its
-/// ByteIndex divided by the scheme's.
+/// A study: every page under every scheme, on every network, with every send buffer and seed. `rr` is always run,
+/// as the baseline: a speedup is its ByteIndex divided by the scheme's. With --out each load is written down as
+/// soon as it is done: the same command goes on where it was interrupted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost compare davies-meenan --schemes paper --out out\n  \
-utmost compare gentelella-index agency-index --schemes all --engine wire --send-buffer 0,280k --json")]
+utmost compare gentelella-index agency-index --schemes all --engine wire --send-buffer 0,280k --json\n  \
+utmost compare agency-index --engine stack --network cable,3g --seeds 9 --out study --shard 1/2\n  \
+utmost compare agency-index --engine stack --network 3g --seeds 9 --policy policy.toml\n  \
+utmost compare agency-index --network paper-jitter --delivery-order connection --metadata browser\n  \
+utmost compare agency-index --send-buffer 280k,1000k --send-buffer-model delay\n  \
+utmost compare --from study/manifest.json --out again")]
 pub(crate) struct Arguments {
     /// Pages: bundled names, or files
-    #[arg(required = true, value_name = "PAGE")]
+    #[arg(required_unless_present = "from", value_name = "PAGE")]
     pages: Vec<String>,
     /// Schemes, separated by commas; `paper` and `all` stand for several. On engine ideal also
     /// `oracle` and `anti-oracle`, the best and the worst order found
@@ -30,12 +38,21 @@ pub(crate) struct Arguments {
     /// How pages are loaded
     #[arg(long, value_enum, default_value = "ideal")]
     engine: EngineName,
-    /// The network: paper, 2g, 3g, lte, cable, satellite, ..., or a TOML file
-    #[arg(long, value_name = "NAME|FILE", default_value = "paper")]
-    network: String,
+    /// Networks, separated by commas: paper, 2g, 3g, lte, cable, satellite, ..., or TOML files
+    #[arg(long, value_name = "LIST", default_value = "paper", value_delimiter = ',')]
+    network: Vec<String>,
     /// Send buffers, separated by commas
     #[arg(long, value_name = "LIST", default_value = "0", value_delimiter = ',', value_parser = values::size)]
     send_buffer: Vec<u64>,
+    /// What a send buffer is
+    #[arg(long, value_enum, default_value = "fifo")]
+    send_buffer_model: SendBufferModelName,
+    /// What the server knows of the resources that it sends
+    #[arg(long, value_enum, default_value = "full")]
+    metadata: MetadataName,
+    /// In which order the client hands up what arrives
+    #[arg(long, value_enum, default_value = "stream")]
+    delivery_order: values::DeliveryOrderName,
     /// Congestion control, where there is a transport
     /// [default: bbr2]
     #[arg(long, value_enum)]
@@ -51,12 +68,27 @@ pub(crate) struct Arguments {
     /// paces and loads mostly wait, 16]
     #[arg(long)]
     jobs: Option<NonZeroUsize>,
+    /// Carry out only this part of the study, of N, for one of several machines: 1/N to N/N. `utmost merge`
+    /// makes one study of all
+    #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "out")]
+    shard: Option<Shard>,
+    /// Write the best scheme for each page into this file, for `utmost serve --config`: where the 95 %
+    /// interval of its paired ratio to the default scheme lies above 1
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// The scheme that a page is sent in unless another is better
+    #[arg(long, value_name = "NAME", default_value = "bucket-html", requires = "policy")]
+    policy_default: String,
     /// Write tables, figures and the report into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Keep the qlogs, in OUT/qlogs
     #[arg(long, requires = "out")]
     keep_qlogs: bool,
+    /// Repeat the study that this manifest records
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pages", "schemes", "engine", "network",
+        "send_buffer", "send_buffer_model", "metadata", "delivery_order", "cc", "initial_window", "seeds", "shard"])]
+    from: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -72,137 +104,117 @@ enum EngineName {
     Wire,
 }
 
-const WIRE_JOBS: usize = 16;
+impl From<EngineName> for Engine {
+    fn from(name: EngineName) -> Self {
+        match name {
+            EngineName::Ideal => Self::Ideal,
+            EngineName::Stack => Self::Stack,
+            EngineName::Wire => Self::Wire,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SendBufferModelName {
+    /// Bytes between scheduler and transport, first in, first out
+    Fifo,
+    /// Every request but the document's comes late by the time that a full buffer takes to drain: the paper's
+    /// probable emulation. On engine ideal
+    Delay,
+}
+
+impl From<SendBufferModelName> for SendBufferModel {
+    fn from(name: SendBufferModelName) -> Self {
+        match name {
+            SendBufferModelName::Fifo => Self::Fifo,
+            SendBufferModelName::Delay => Self::Delay,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum MetadataName {
+    /// Their kinds, from the MIME types, and sizes
+    None,
+    /// What a browser knows when it asks: in the head, async, defer, preload, blocking; not what is above the fold
+    Browser,
+    /// All that the page says, hero images included
+    Full,
+}
+
+impl From<MetadataName> for Metadata {
+    fn from(name: MetadataName) -> Self {
+        match name {
+            MetadataName::None => Self::None,
+            MetadataName::Browser => Self::Browser,
+            MetadataName::Full => Self::Full,
+        }
+    }
+}
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let plan = plan(arguments)?;
+    let plan = plan::plan(arguments)?;
+    policy::check(arguments, &plan)?;
     if let Some(folder) = &arguments.out {
         values::directory(folder, "--out")?;
     }
-    let bar = output::progress(plan.loads(), "page loads");
-    let study =
-        lab::study::run(&plan, output::provenance(), &|| bar.inc(1)).map_err(
-            |error| match error {
-                StudyError::Network(_) | StudyError::NoBracket { .. } => Failure::bad_input(error),
-                _ => Failure::elsewhere(error),
-            },
-        )?;
-    bar.finish_and_clear();
+    let study = carry_out(arguments, &plan)?;
+    let written = arguments.out.as_deref().map(|it| write(&plan, &study, it)).transpose()?;
     if arguments.json {
         output::json(&study)?;
     } else {
-        show(&study)?;
+        show::show(&study)?;
     }
-    if let Some(folder) = &arguments.out {
-        let written =
-            lab::study::folder::write(&plan, &study, folder).map_err(Failure::bad_input)?;
-        if let Some(reason) = written.without_png {
-            eprintln!("no PNG files: {reason}");
-        }
-        if !arguments.json {
-            output::line(&format!("report: {}", written.report.display()))?;
-        }
+    if let Some(written) = written.filter(|_| !arguments.json) {
+        output::line(&format!("report: {}", written.report.display()))?;
     }
-    match study.runs.iter().find(|it| !it.completed) {
-        Some(run) => Err(Failure::Elsewhere(format!(
-            "page {} under {} with seed {} did not complete",
-            run.page, run.scheme, run.seed
-        ))),
-        None => Ok(()),
-    }
+    policy::write(arguments, &plan, &study)?;
+    finished(&plan, &study)
 }
 
-fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
-    let mut pages: Vec<Arc<Page>> = Vec::new();
-    for argument in &arguments.pages {
-        let page = values::page(argument)?;
-        if pages.iter().any(|it| it.name == page.name) {
-            let name = &page.name;
-            return Err(Failure::BadInput(format!(
-                "{argument}: a second page named `{name}`; name each once"
-            )));
-        }
-        pages.push(Arc::new(page));
-    }
-    let mut send_buffers_bytes = arguments.send_buffer.clone();
-    send_buffers_bytes.sort_unstable();
-    send_buffers_bytes.dedup();
-    if arguments.cc.is_some() && matches!(arguments.engine, EngineName::Ideal) {
-        let cause = "--cc: engine ideal has no congestion control; use --engine stack or wire";
-        return Err(Failure::BadInput(cause.to_owned()));
-    }
-    let network = Network::find(&arguments.network).map_err(Failure::bad_input)?;
-    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let (engine, default_jobs) = match arguments.engine {
-        EngineName::Ideal => (Engine::Ideal, cores),
-        EngineName::Stack => (Engine::Stack, cores),
-        EngineName::Wire if network.server_pace => (Engine::Wire, WIRE_JOBS),
-        // A link in real time must be in time: it has a core to itself.
-        EngineName::Wire => (Engine::Wire, (cores / 2).max(1)),
+fn carry_out(arguments: &Arguments, plan: &Plan) -> Result<Study, Failure> {
+    let bar = output::progress(plan.loads(), "page loads");
+    let progress = || bar.inc(1);
+    let program = output::provenance();
+    let study = match &arguments.out {
+        Some(folder) => run_into(plan, program, folder, &progress),
+        None => lab::study::run(plan, program, &progress).map_err(RecordError::from),
     };
-    let kept = arguments.out.as_ref().filter(|_| arguments.keep_qlogs).map(|it| it.join("qlogs"));
-    Ok(Plan {
-        pages,
-        schemes: with_baseline(values::contenders(&arguments.schemes)?)?,
-        engine,
-        network,
-        send_buffers_bytes,
-        seeds: (0..arguments.seeds).collect(),
-        congestion_control: arguments.cc.unwrap_or(values::Cc::Bbr2).into(),
-        initial_window_packets: arguments.initial_window.map(|it| it as usize),
-        jobs: arguments.jobs.map_or(default_jobs, NonZeroUsize::get),
-        qlog_dir: kept,
+    bar.finish_and_clear();
+    study.map_err(|error| {
+        if error.is_bad_input() { Failure::bad_input(error) } else { Failure::elsewhere(error) }
     })
 }
 
-fn with_baseline(schemes: Vec<Contender>) -> Result<Vec<Contender>, Failure> {
-    if schemes.iter().any(|it| it.name() == "rr") {
-        return Ok(schemes);
+/// Tables, figures and the report, in `folder`.
+pub(crate) fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, Failure> {
+    let written = lab::study::folder::write(plan, study, folder).map_err(Failure::elsewhere)?;
+    if let Some(reason) = &written.without_png {
+        eprintln!("no PNG files: {reason}");
     }
-    let mut all = vec![Contender::find("rr").map_err(Failure::bad_input)?];
-    all.extend(schemes);
-    Ok(all)
+    Ok(written)
 }
 
-fn show(study: &Study) -> Result<(), Failure> {
-    let several_buffers =
-        study.summary.iter().any(|it| it.send_buffer_bytes != study.summary[0].send_buffer_bytes);
-    let rows = study.summary.iter().map(|row| {
-        let indices = |pick: fn(&lab::study::RunRecord) -> Option<f64>| {
-            let runs = study.runs.iter();
-            let same = runs.filter(|it| {
-                it.scheme == row.scheme && it.send_buffer_bytes == row.send_buffer_bytes
-            });
-            let values: Vec<f64> = same.filter_map(pick).collect();
-            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-        };
-        let name = if several_buffers {
-            format!("{} {}", row.scheme, row.send_buffer_bytes)
-        } else {
-            row.scheme.clone()
-        };
-        vec![
-            name,
-            row.pages.to_string(),
-            number(indices(|it| it.byte_index.all), 0),
-            number(indices(|it| it.byte_index.atf), 0),
-            number(row.mean_speedup.all, 2),
-            number(row.mean_speedup.atf, 2),
-            number(row.best_page_speedup.atf, 2),
-            number(row.worst_page_speedup.atf, 2),
-            number(row.mean_regret.atf, 2),
-        ]
-    });
-    let header = [
-        "scheme",
-        "pages",
-        "index all ms",
-        "index ATF ms",
-        "speedup all",
-        "speedup ATF",
-        "best ATF",
-        "worst ATF",
-        "regret ATF",
-    ];
-    output::line(&output::table(&header, &[], rows).to_string())
+/// Shows a study that was merged.
+pub(crate) fn show(study: &Study, json: bool) -> Result<(), Failure> {
+    if json { output::json(study) } else { show::show(study) }
+}
+
+/// Whether every load came to its end.
+pub(crate) fn finished(plan: &Plan, study: &Study) -> Result<(), Failure> {
+    let mut unfinished = study.runs.iter().filter_map(|it| Some((it, it.unfinished.as_ref()?)));
+    let Some((run, why)) = unfinished.next() else { return Ok(()) };
+    let more = match unfinished.count() {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let folder = plan.unfinished_dir.as_deref().or(plan.qlog_dir.as_deref()).and_then(Path::parent);
+    let logs = match (&why.qlog, folder) {
+        (Some(qlog), Some(folder)) => format!("; its qlog is in {}", folder.join(qlog).display()),
+        _ => String::new(),
+    };
+    Err(Failure::Elsewhere(format!(
+        "page {} under {} on {} with seed {} did not finish: {}{logs}{more}",
+        run.page, run.scheme, run.network, run.seed, why.problem
+    )))
 }

@@ -1,13 +1,18 @@
 //! `utmost corpus`: the pages there are, and new ones.
 
-use crate::failure::Failure;
-use crate::{output, values};
-use ::corpus::import::{self, Imported};
-use ::corpus::{Page, PageError, bundled_names, stats};
-use clap::Subcommand;
-use std::path::PathBuf;
+mod generate;
+mod record;
+mod stats;
+mod visit;
 
-/// List, check and import pages
+use crate::failure::Failure;
+use crate::output;
+use ::corpus::import::{self, Imported};
+use ::corpus::{Page, PageError, bundled_names};
+use clap::Subcommand;
+use std::path::{Path, PathBuf};
+
+/// List, check, import, record and generate pages
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  utmost corpus list\n  utmost corpus import recording.har -o page.json"
@@ -31,15 +36,33 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Check page files; exit code 1 if one is not valid
+    /// Check pages; exit code 1 if one is not valid
     #[command(after_help = "Example:\n  utmost corpus check page.json")]
     Check {
-        /// Pages: bundled names, or files
-        #[arg(required = true)]
+        /// Pages: bundled names, or files; all bundled ones when none is named
         pages: Vec<String>,
+        /// Also load each page in Chromium from our server, and see whether it asks for what the page says
+        #[arg(long)]
+        browser: bool,
+        /// With real bodies, fetched from the page's package
+        #[arg(long, requires = "browser")]
+        real: bool,
     },
-    /// Make a page from a HAR file, a DevTools network log, or a package-page recording
-    #[command(after_help = "Example:\n  utmost corpus import recording.har.gz -o page.json")]
+    /// Fetch the real bodies of a page from its package, to serve them with `serve --root`
+    #[command(after_help = "Example:\n  utmost corpus bodies agency-home --out site")]
+    Bodies {
+        /// A page: a bundled name, or a file
+        page: String,
+        /// Where to put them
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
+    /// Make a page from a recording: HAR, a DevTools log, WProfX, or a resource list of the paper's
+    /// implementation
+    #[command(
+        long_about = "Make a page from a recording. The format is told by the contents:\n\n  HAR              of browsers, sitespeed.io, WebPageTest\n  DevTools log     a list of {method, params}, or one on each line\n  WProfX           a list of {id, objs}\n  resource list    {\"resources\": {PATH: METADATA}}, of the paper's implementation; sizes are\n                   those of the files beside it\n  package page     {\"res\": [...]}\n\nWhat the recording does not hold and had to be assumed is listed on stderr and kept in the\npage's source. Names of hosts and resources are not kept, but those of resource lists and packages.",
+        after_help = "Example:\n  utmost corpus import recording.har.gz -o page.json"
+    )]
     Import {
         /// The recording, gzipped or not
         file: PathBuf,
@@ -47,36 +70,28 @@ enum Command {
         #[arg(short, value_name = "PAGE")]
         output: PathBuf,
     },
+    /// Make a synthetic page
+    #[command(
+        after_help = "Examples:\n  utmost corpus generate --seed 7 -o page.json\n  utmost corpus generate --seed 7 --resources 60 --depth 4 --late-share 0.4 -o page.json\n  utmost corpus generate --seed 7 --adversary fifo -o page.json"
+    )]
+    Generate(generate::Arguments),
+    Record(record::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
-        Command::List => show_stats(&[], false),
-        Command::Stats { pages, json } => show_stats(pages, *json),
-        Command::Check { pages } => check(pages),
+        Command::List => stats::list(),
+        Command::Stats { pages, json } => stats::show(pages, *json),
+        Command::Check { pages, browser, real } => {
+            let all: Vec<String> = bundled_names().into_iter().map(str::to_owned).collect();
+            let pages = if pages.is_empty() { &all } else { pages };
+            if *browser { visit::run(pages, *real) } else { check(pages) }
+        }
+        Command::Bodies { page, out } => visit::bodies(page, out),
+        Command::Generate(arguments) => generate::run(arguments),
         Command::Import { file, output } => import_page(file, output),
+        Command::Record(arguments) => record::run(arguments),
     }
-}
-
-fn show_stats(arguments: &[String], json: bool) -> Result<(), Failure> {
-    let names: Vec<String> = match arguments {
-        [] => bundled_names().into_iter().map(str::to_owned).collect(),
-        named => named.to_vec(),
-    };
-    let pages: Vec<Page> = names.iter().map(|it| values::page(it)).collect::<Result<_, _>>()?;
-    let stats = stats::stats(&pages);
-    if json {
-        return output::json(&stats);
-    }
-    let rows = stats.rows.iter().map(|it| {
-        let source = format!("{:?}", it.source).to_lowercase();
-        let count = |value: usize| value.to_string();
-        let counts =
-            [count(it.resources), it.bytes.to_string(), count(it.atf_resources), count(it.depth)];
-        [it.name.clone(), source].into_iter().chain(counts).collect()
-    });
-    let header = ["page", "source", "resources", "bytes", "ATF resources", "depth"];
-    output::line(&output::table(&header, &[1], rows).to_string())
 }
 
 fn check(pages: &[String]) -> Result<(), Failure> {
@@ -103,12 +118,16 @@ fn check(pages: &[String]) -> Result<(), Failure> {
     }
 }
 
-fn import_page(file: &std::path::Path, to: &std::path::Path) -> Result<(), Failure> {
+fn import_page(file: &Path, to: &Path) -> Result<(), Failure> {
     let Imported { page, notes } = import::import(file, None).map_err(Failure::bad_input)?;
-    std::fs::write(to, page.to_text())
-        .map_err(|error| Failure::BadInput(format!("{}: {error}", to.display())))?;
+    write(&page, to)?;
     for note in notes {
         eprintln!("assumed: {note}");
     }
     output::line(&format!("{}: {} resources", to.display(), page.resources.len()))
+}
+
+fn write(page: &Page, to: &Path) -> Result<(), Failure> {
+    std::fs::write(to, page.to_text())
+        .map_err(|error| Failure::BadInput(format!("{}: {error}", to.display())))
 }

@@ -3,8 +3,12 @@
 pub(crate) mod compare;
 pub(crate) mod corpus;
 pub(crate) mod link;
+pub(crate) mod merge;
 pub(crate) mod order;
 pub(crate) mod play;
+pub(crate) mod probe;
 pub(crate) mod qlog;
+pub(crate) mod reproduce;
 pub(crate) mod schemes;
 pub(crate) mod serve;
+pub(crate) mod view;

@@ -8,8 +8,8 @@ use ::client::profile::Profile;
 use ::client::{Options, Outcome, Verify};
 use ::corpus::Page;
 use ::server::Options as ServerOptions;
-use lab::study::{FORMAT, RunRecord, Study};
-use lab::{Load, wire};
+use lab::study::{Engine, FORMAT, RunRecord, Study};
+use lab::{DeliveryOrder, Load, Metadata, wire};
 use qlog_tools::reader::read_file;
 use schedulers::find_scheme;
 use std::net::SocketAddr;
@@ -22,7 +22,8 @@ use std::sync::Arc;
 /// order of the same scheme (`rr` if none is given).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost play gentelella-index --scheme bucket-html\n  \
-utmost play page.json --server 127.0.0.1:4433 --insecure --qlog logs --json")]
+utmost play page.json --server 127.0.0.1:4433 --insecure --qlog logs --json\n  \
+utmost play davies-meenan --scheme dfifo --delivery-order connection")]
 pub(crate) struct Arguments {
     /// A page: a bundled name, or a file
     page: String,
@@ -44,6 +45,10 @@ pub(crate) struct Arguments {
     /// Say with each request what its resource is for, so that any server scheme can place it
     #[arg(long, requires = "server")]
     metadata: bool,
+    /// In which order what arrives is handed up. `connection` needs to know in which order the server first sent
+    /// everything, which no protocol says: only a server in this process can tell
+    #[arg(long, value_enum, default_value = "stream")]
+    delivery_order: values::DeliveryOrderName,
     /// Keep the qlog in this directory
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
@@ -75,17 +80,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ..Options::default()
     };
     let own = arguments.server.is_none();
-    let (load, problems) = match arguments.server {
+    let delivery_order = DeliveryOrder::from(arguments.delivery_order);
+    if !own && delivery_order == DeliveryOrder::Connection {
+        let cause = "--delivery-order connection: another process's server does not say in which order it first sends; \
+                     leave --server out";
+        return Err(Failure::BadInput(cause.to_owned()));
+    }
+    let Played { load, problems, announced } = match arguments.server {
         Some(server) => from_server(arguments, &page, server, client, &logs)?,
-        None => (from_own_server(&page, client, &logs)?, Vec::new()),
+        None => from_own_server(&page, client, delivery_order, &logs)?,
     };
+    if let Some(name) = announced.as_ref().filter(|_| !arguments.json) {
+        output::line(&format!("the server sends in the order of {name}"))?;
+    }
     let run = RunRecord {
         page: page.name.clone(),
-        // The server in this process runs `rr` where nothing is said; another server's order is its own.
-        scheme: scheme.map_or_else(|| if own { "rr" } else { "" }.to_owned(), |it| it.name),
-        engine: "wire",
+        // The server in this process runs `rr` where nothing is said; another server's order is its own, and
+        // known where it says so.
+        scheme: announced
+            .or(scheme.map(|it| it.name))
+            .unwrap_or_else(|| if own { "rr" } else { "" }.to_owned()),
+        engine: Engine::Wire,
         network: "loopback".to_owned(),
-        cc: own.then_some("bbr2"),
+        cc: own.then(|| "bbr2".to_owned()),
         ..RunRecord::of_load(&page, &load)
     };
     show(arguments, run, load, page.resources.len())?;
@@ -98,11 +115,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn from_own_server(page: &Arc<Page>, client: Options, logs: &Path) -> Result<Load, Failure> {
+/// One load, what went otherwise than the page says, and the scheme that the server said it sends in.
+struct Played {
+    load: Load,
+    problems: Vec<String>,
+    announced: Option<String>,
+}
+
+fn from_own_server(
+    page: &Arc<Page>,
+    client: Options,
+    delivery_order: DeliveryOrder,
+    log_dir: &Path,
+) -> Result<Played, Failure> {
     let scheme = client.scheme.clone().map_or_else(|| find_scheme("rr"), Ok);
     let scheme = scheme.map_err(Failure::bad_input)?;
-    let options = ServerOptions { qlog_dir: Some(logs.to_owned()), ..ServerOptions::new(scheme) };
-    wire::load_through(page, options, client, None, logs).map_err(Failure::elsewhere)
+    let options =
+        ServerOptions { qlog_dir: Some(log_dir.to_owned()), ..ServerOptions::new(scheme) };
+    let metadata = Metadata::default();
+    let setup = wire::Setup { options, client, links: None, metadata, delivery_order, log_dir };
+    let loaded = wire::load_with(page, setup).map_err(Failure::elsewhere)?;
+    Ok(Played { load: loaded.load, problems: loaded.problems, announced: None })
 }
 
 fn from_server(
@@ -111,7 +144,7 @@ fn from_server(
     server: SocketAddr,
     client: Options,
     logs: &Path,
-) -> Result<(Load, Vec<String>), Failure> {
+) -> Result<Played, Failure> {
     let log = logs.join("client.sqlog");
     let verify = match &arguments.ca {
         Some(file) => Verify::Authorities(file.clone()),
@@ -134,7 +167,8 @@ fn from_server(
     }
     let problems = outcome.problems.iter().map(|it| format!("{server}: {it}")).collect();
     let timeline = read_file(&log).map_err(Failure::elsewhere)?.timeline;
-    Ok((Load { completed: outcome.completed, timeline }, problems))
+    let load = Load { completed: outcome.completed, timeline };
+    Ok(Played { load, problems, announced: outcome.announced })
 }
 
 /// Writes the bodies that came; a URL whose path leads out of the folder is refused.
@@ -170,7 +204,9 @@ fn show(
             provenance,
             runs: vec![run],
             summary: Vec::new(),
-            loads: vec![load],
+            page_summary: Vec::new(),
+            rank_correlations: Vec::new(),
+            loads: vec![Some(load)],
         });
     }
     let rows = run.resources.iter().map(|it| {

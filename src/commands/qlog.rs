@@ -1,24 +1,43 @@
-//! `utmost qlog`: what a log tells. One file a question.
+//! `utmost qlog`: what the logs of any QUIC stack say. One file a subcommand.
 
+mod check;
+mod input;
+mod lint;
+mod logs;
+pub(crate) mod report;
+mod streams;
 mod tree;
 
 use crate::failure::Failure;
+use clap::Subcommand;
 
-/// See what a log tells
+/// Look into the qlogs of any QUIC stack
+///
+/// All generations of qlog are read, whatever the file is called, also compressed (gzip, zstd); `-` is the
+/// standard input. A directory stands for the logs in it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  utmost qlog tree logs/SERVER.sqlog --at 120")]
+#[command(after_help = "Examples:\n  utmost qlog check client.sqlog server.sqlog.gz\n  \
+utmost qlog streams client.sqlog --json")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
 
-#[derive(Debug, clap::Subcommand)]
+#[derive(Debug, Subcommand)]
 enum Command {
+    Check(check::Arguments),
+    Streams(streams::Arguments),
+    Report(report::Arguments),
+    Lint(lint::Arguments),
     Tree(tree::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
+        Command::Check(arguments) => check::run(arguments),
+        Command::Streams(arguments) => streams::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
+        Command::Lint(arguments) => lint::run(arguments),
         Command::Tree(arguments) => tree::run(arguments),
     }
 }

@@ -2,13 +2,14 @@
 
 use crate::failure::Failure;
 use crate::{output, values};
+use ::corpus::Page;
 use ::server::event_loop::EventLoop;
-use ::server::site::{DirectedSite, DirectorySite, PageSite, Site};
-use ::server::{Config, ConfigSite, Identity, Options, Pace, Server, SignalUse};
-use schedulers::{Scheme, find_page_scheme, find_scheme};
+use ::server::site::{DirectedSite, DirectorySite, PageSite, Route, RoutedSite, Site};
+use ::server::{Config, ConfigRoute, ConfigSite, Identity, Options, Pace, Server, SignalUse};
+use schedulers::{Scheme, SchemeError, find_page_scheme, find_scheme};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,10 +67,15 @@ pub(crate) struct Arguments {
     qlog: Option<PathBuf>,
 }
 
+/// What clients that negotiate a scheme get where the operator chose none.
+const NEGOTIATED: &str = "bucket-html";
+
 /// What is served, with the defaults that go with it.
 struct Served {
     site: Arc<dyn Site>,
     scheme: Scheme,
+    /// The scheme for clients that negotiate one, where the operator chose none.
+    negotiated: Option<Scheme>,
     signals: SignalUse,
 }
 
@@ -91,7 +97,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut server =
         Server::new(address, &identity, what.site, options).map_err(Failure::elsewhere)?;
     if arguments.cert.is_none() {
-        eprintln!("no --cert: using a self-signed certificate for localhost, valid for 30 days");
+        let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
+        eprintln!(
+            "no --cert: using a self-signed certificate for localhost, valid for 30 days; Chromium \
+             takes it with --ignore-certificate-errors-spki-list={pin}"
+        );
     }
     output::line(&format!("listening on {address}"))?;
     match event_loop.run(&mut server).map_err(Failure::elsewhere)? {
@@ -105,45 +115,101 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn served(arguments: &Arguments) -> Result<Served, Failure> {
-    let from_config =
-        arguments.config.as_deref().map(Config::load).transpose().map_err(Failure::bad_input)?;
-    let (content, scheme, signals, directives) = if let Some(config) = from_config {
-        (config.site, config.scheme, config.signals, config.directives)
-    } else {
-        let root = arguments.root.clone().map(ConfigSite::Root);
-        let content = root.or_else(|| arguments.page.clone().map(ConfigSite::Page));
-        let content = content
-            .ok_or_else(|| Failure::BadInput("one of --root, --page, --config".to_owned()))?;
-        (content, arguments.scheme.clone(), arguments.signals.map(SignalUse::from), BTreeMap::new())
-    };
-    let mut graph = None;
-    let (site, default_scheme, default_signals): (Arc<dyn Site>, _, _) = match content {
-        ConfigSite::Root(root) => (
-            Arc::new(DirectorySite::open(&root).map_err(Failure::bad_input)?),
-            "rfc9218",
-            SignalUse::Obey,
-        ),
-        ConfigSite::Page(page) => {
-            let page = values::page(&page)?;
-            graph = Some(page.graph());
-            (Arc::new(PageSite::new(page)), "bucket-html", SignalUse::Ignore)
+    let config = config(arguments)?;
+    let file = arguments.config.as_deref();
+    let (site, pages, default_scheme, default_signals): (Arc<dyn Site>, _, _, _) = match config.site
+    {
+        ConfigSite::Root(root) => {
+            let site = DirectorySite::open(&root).map_err(Failure::bad_input)?;
+            (Arc::new(site), Vec::new(), "rfc9218", SignalUse::Obey)
+        }
+        ConfigSite::Pages(names) => {
+            let pages = pages(&names)?;
+            let site = PageSite::of(pages.clone()).for_browsers();
+            (Arc::new(site), pages, "bucket-html", SignalUse::Ignore)
         }
     };
-    let name = scheme.as_deref().unwrap_or(default_scheme);
-    let scheme = match graph {
-        Some(graph) => find_page_scheme(name).map(|it| it.for_page(&graph)),
-        None => find_scheme(name),
+    let chosen = config.scheme.is_some();
+    let name = config.scheme.as_deref().unwrap_or(default_scheme);
+    let scheme = match &pages[..] {
+        [page] => find_page_scheme(name).map(|it| it.for_page(&page.graph())),
+        _ => find_scheme(name),
     };
-    let scheme = scheme.map_err(Failure::bad_input)?;
-    let directed = !directives.is_empty();
+    let scheme = scheme.map_err(|error| in_config(file, &error))?;
+    let directed = !config.directives.is_empty();
     let site = if directed {
-        Arc::new(DirectedSite::new(site, directives)) as Arc<dyn Site>
+        Arc::new(DirectedSite::new(site, config.directives)) as Arc<dyn Site>
     } else {
         site
     };
+    let routes = config.routes.into_iter().map(|it| route(it, &pages));
+    let routes: Vec<Route> =
+        routes.collect::<Result<_, _>>().map_err(|error| in_config(file, &error))?;
+    let site = if routes.is_empty() { site } else { Arc::new(RoutedSite::new(site, routes)) };
     // Directives say nothing to a server that does not use them.
     let default_signals = if directed { SignalUse::Override } else { default_signals };
-    Ok(Served { site, scheme, signals: signals.unwrap_or(default_signals) })
+    let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
+    Ok(Served { site, scheme, negotiated, signals: config.signals.unwrap_or(default_signals) })
+}
+
+/// What is to be served, from a file or from flags.
+fn config(arguments: &Arguments) -> Result<Config, Failure> {
+    if let Some(file) = &arguments.config {
+        return Config::load(file).map_err(Failure::bad_input);
+    }
+    let root = arguments.root.clone().map(ConfigSite::Root);
+    let site = root.or_else(|| arguments.page.clone().map(|it| ConfigSite::Pages(vec![it])));
+    Ok(Config {
+        site: site
+            .ok_or_else(|| Failure::BadInput("one of --root, --page, --config".to_owned()))?,
+        scheme: arguments.scheme.clone(),
+        signals: arguments.signals.map(SignalUse::from),
+        directives: BTreeMap::new(),
+        routes: Vec::new(),
+    })
+}
+
+fn in_config(file: Option<&Path>, error: &SchemeError) -> Failure {
+    match file {
+        Some(file) => Failure::BadInput(format!("{}: {error}", file.display())),
+        None => Failure::bad_input(error),
+    }
+}
+
+/// Pages whose documents are at different places.
+fn pages(names: &[String]) -> Result<Vec<Page>, Failure> {
+    let mut pages: Vec<Page> = Vec::new();
+    for name in names {
+        let page = values::page(name)?;
+        if let Some(other) = pages.iter().find(|it| document(it) == document(&page)) {
+            let (host, path) = document(&page);
+            let other = &other.name;
+            return Err(Failure::BadInput(format!(
+                "{name}: its document is at {host}{path}, as that of page `{other}`"
+            )));
+        }
+        pages.push(page);
+    }
+    Ok(pages)
+}
+
+/// Where a page's document is: host and path.
+fn document(page: &Page) -> (&str, &str) {
+    let host = page.origins.first().map_or("", |it| it.host.as_str());
+    (host, page.resources.first().map_or("/", |it| it.url.as_str()))
+}
+
+/// A scheme that looks ahead in a page gets the page that the route leads to.
+fn route(config: ConfigRoute, pages: &[Page]) -> Result<Route, SchemeError> {
+    let ConfigRoute { host, path, scheme } = config;
+    let of_route = |it: &&Page| {
+        document(it).1 == path && host.as_deref().is_none_or(|host| host == document(it).0)
+    };
+    let scheme = match pages.iter().find(of_route) {
+        Some(page) => find_page_scheme(&scheme)?.for_page(&page.graph()),
+        None => find_scheme(&scheme)?,
+    };
+    Ok(Route { host, path, scheme })
 }
 
 fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
@@ -151,6 +217,7 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         values::directory(folder, "--qlog")?;
     }
     let mut options = Options {
+        negotiated: served.negotiated.clone(),
         signals: served.signals,
         send_buffer_bytes: arguments.send_buffer,
         congestion_control: arguments.cc.into(),

@@ -37,9 +37,8 @@ fn assert_file_refused(arguments: &[&str], file: &Path, expected: &str) {
 }
 
 #[test]
-fn an_unknown_page_is_answered_with_the_pages_there_are() {
-    let expected =
-        "no bundled page is named \"gentelela\"; there are: agency-index, davies-meenan, ";
+fn an_unknown_page_is_answered_with_the_page_that_is_near() {
+    let expected = "no bundled page is named \"gentelela\", but gentelella-index; ";
     for command in ["compare", "play"] {
         assert_refused(&[command, "gentelela"], 2, expected);
     }

@@ -2,19 +2,24 @@
 
 use crate::{stdout_of, utmost};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: &[&str] = &[
     "schemes",
     "order",
     "serve",
     "play",
-    "qlog",
-    "qlog tree",
     "compare",
+    "merge",
     "corpus",
     "corpus list",
     "corpus stats",
     "corpus check",
     "corpus import",
+    "corpus generate",
+    "qlog report",
+    "qlog lint",
+    "qlog tree",
+    "view",
+    "probe",
 ];
 
 #[test]

@@ -4,9 +4,11 @@ mod bad_input;
 mod bootstrap;
 mod documents;
 mod help;
+mod logs;
 mod orders;
 mod qlog_tree;
 mod serving;
+mod studies;
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};

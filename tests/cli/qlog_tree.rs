@@ -13,8 +13,8 @@ fn nodes_have_the_names_of_the_log_and_of_the_scheme() {
     assert_eq!(
         lines,
         [
-            "firefox: element (weight), the share that it and all below it get",
-            "at 2 ms",
+            "element (weight), the share of the connection that it and all below it get",
+            "at 2 ms, firefox",
             "  root 100%",
             "    LEADERS (201) 100%",
             "      FOLLOWERS (1)",
@@ -36,10 +36,8 @@ fn its_json_is_as_its_schema_says_and_its_figure_is_drawn() {
     let text = stdout_of(&["qlog", "tree", LOG, "--at", "4,0", "--json", "--figures", figures]);
     let document: Value = serde_json::from_str(&text).expect("one JSON document and nothing else");
     assert_valid("qlog-tree.json", &document);
-    assert_eq!(
-        (&document["trees"][0]["at_ms"], &document["scheme"]),
-        (&0.0.into(), &"firefox".into())
-    );
+    let first = &document["trees"][0];
+    assert_eq!((&first["at_ms"], &first["scheme"]), (&0.0.into(), &"firefox".into()));
     let svg = std::fs::read_to_string(folder.path().join("tree_server-tree.svg")).expect("drawn");
     assert!(svg.contains(">UNBLOCKED</text>"));
 }

@@ -5,14 +5,14 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
 /// A server that is ended with the test.
-struct Serving {
+pub(crate) struct Serving {
     process: Child,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Serving {
     /// Starts a server on a free port and waits until it is ready.
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_utmost"))
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .arg("serve")
@@ -31,7 +31,7 @@ impl Serving {
     }
 
     /// Sends SIGTERM; the exit code and what was on stderr.
-    fn stop(mut self) -> (Option<i32>, String) {
+    pub(crate) fn stop(mut self) -> (Option<i32>, String) {
         let id = self.process.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kill runs").success());
         let mut stderr = String::new();

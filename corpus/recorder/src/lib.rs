@@ -1,1 +1,22 @@
 //! Records real pages in a browser, through our own server, as pages that can be played back.
+//!
+//! A page is loaded several times, each time with other delays ([`Setting`]). What was seen of one load
+//! is a [`Capture`]; what caused what is derived from all of them together ([`derive::derive`]), and judged by
+//! how well it predicts when each resource was discovered ([`derive::judge`]).
+
+pub mod bodies;
+pub mod browser;
+pub mod capture;
+pub mod derive;
+pub mod error;
+pub mod observe;
+pub mod package;
+pub mod recording;
+pub mod session;
+pub mod setting;
+pub mod site;
+pub mod visit;
+
+pub use capture::Capture;
+pub use error::RecordError;
+pub use setting::Setting;

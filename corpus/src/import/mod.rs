@@ -2,17 +2,21 @@
 //!
 //! No recording holds all that a page states. What an importer had to assume, it says in its notes.
 
-pub mod devtools;
-pub mod har;
-pub mod network_log;
-pub mod package_page;
+pub(crate) mod derive;
+mod devtools;
+mod har;
+mod network_log;
+mod package_page;
+mod recognize;
+mod resource_list;
+mod wprofx;
 
-use crate::check::{Problem, check};
-use crate::page::{Event, Page, PageKind, PageResource, Script, Source, SourceKind};
+pub use recognize::ENTRIES_MAX;
+
+use crate::check::Problem;
+use crate::page::{Page, Source, SourceKind};
 use flate2::read::GzDecoder;
 use ring::digest::{SHA256, digest};
-use serde_json::Value;
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read;
@@ -69,7 +73,8 @@ pub enum ImportError {
     Wrong(Problem),
 }
 
-/// Imports the recording of a file: HAR, a `DevTools` network log, or a package page, also gzipped.
+/// Imports the recording of a file, also gzipped: HAR, a `DevTools` network log, `WProfX`, a resource list of
+/// the paper's implementation, or a package page.
 /// `label` is made from the file's name and contents where it is `None`.
 pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError> {
     let file = path.display().to_string();
@@ -85,38 +90,25 @@ pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError
             sha256,
         },
     };
-    import_text(&text, label).map_err(|error| match error {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let size = |path: &str| size_below(folder, path);
+    recognize::import_text(&text, label, &size).map_err(|error| match error {
         ImportError::Format(cause) => ImportError::Format(format!("{file}: {cause}")),
         error => error,
     })
 }
 
-/// Imports the recording in `text`, telling its format by its outermost keys.
+/// Imports the recording in `text`, telling its format by what is in it.
 pub fn import_text(text: &str, label: Label) -> Result<Imported, ImportError> {
-    let value = match serde_json::from_str::<Value>(text) {
-        Ok(value) => value,
-        Err(error) => match lines_of(text) {
-            Some(lines) => Value::Array(lines),
-            None => return Err(ImportError::Format(format!("is not JSON: {error}"))),
-        },
-    };
-    if value.get("log").is_some() {
-        har::har(&value, label)
-    } else if value.get("res").is_some() {
-        package_page::package_page(value, label)
-    } else if value.is_array() {
-        devtools::devtools(&value, label)
-    } else {
-        let cause = "is neither HAR (key `log`) nor a DevTools log (a list of {method, params}) \
-                     nor a package page (key `res`)";
-        Err(ImportError::Format(cause.to_owned()))
-    }
+    recognize::import_text(text, label, &|_| None)
 }
 
-/// A log with one JSON object on each line.
-fn lines_of(text: &str) -> Option<Vec<Value>> {
-    let lines = text.lines().filter(|it| !it.trim().is_empty());
-    lines.map(|it| serde_json::from_str(it.trim_end_matches(',')).ok()).collect()
+/// The size of a file that a resource list in `folder` names by its path.
+fn size_below(folder: &Path, path: &str) -> Option<u64> {
+    let path = path.split(['?', '#']).next()?.trim_start_matches('/');
+    let safe = !path.is_empty() && path.split('/').all(|part| part != "..");
+    let file = std::fs::metadata(folder.join(path)).ok().filter(|_| safe)?;
+    Some(file.len()).filter(|_| file.is_file())
 }
 
 fn bytes_of(path: &Path, file: &str) -> Result<Vec<u8>, ImportError> {
@@ -168,134 +160,14 @@ fn name_of(path: &Path) -> String {
 
 impl Label {
     fn into_source(self, kind: SourceKind) -> (String, Source) {
-        let source = Source { kind, from: self.from, licence: self.licence, sha256: self.sha256 };
+        let source = Source {
+            kind,
+            from: self.from,
+            licence: self.licence,
+            sha256: self.sha256,
+            assumptions: Vec::new(),
+            recording: None,
+        };
         (self.name, source)
     }
-}
-
-/// A MIME type by which servers and schemes know the kind that the browser used the resource as;
-/// recordings hold empty and generic ones.
-fn mime_for(mime: &str, used_as: &str, url: &str) -> String {
-    let essence = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let generic =
-        matches!(essence.as_str(), "" | "application/octet-stream" | "x-unknown" | "text/plain");
-    if !generic {
-        return essence;
-    }
-    let path = url.split(['?', '#']).next().unwrap_or_default();
-    let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
-    match (used_as, extension) {
-        ("Document", _) => "text/html",
-        ("Stylesheet", _) | (_, "css") => "text/css",
-        ("Script", _) | (_, "js") => "text/javascript",
-        (_, "woff") => "font/woff",
-        ("Font", _) | (_, "woff2") => "font/woff2",
-        ("Image", "svg") => "image/svg+xml",
-        ("Image", _) => "image/png",
-        ("Media", _) => "video/mp4",
-        _ if essence.is_empty() => "application/octet-stream",
-        _ => &essence,
-    }
-    .to_owned()
-}
-
-/// Chrome's name of a priority as the urgency that it sends for it (measured over HTTP/3).
-fn urgency_of(priority: &str) -> Option<u8> {
-    match priority {
-        "VeryHigh" | "Highest" => Some(0),
-        "High" => Some(1),
-        "Medium" => Some(2),
-        "Low" => Some(3),
-        "VeryLow" | "Lowest" => Some(4),
-        _ => None,
-    }
-}
-
-/// Derives what follows from the rest of the page, and checks it.
-fn finish(mut page: Page, notes: Vec<String>) -> Result<Imported, ImportError> {
-    set_eval_order(&mut page.resources);
-    set_after_first_image(&mut page.resources);
-    match check(&page).into_iter().next() {
-        Some(problem) => Err(ImportError::Wrong(problem)),
-        None => Ok(Imported { page, notes }),
-    }
-}
-
-/// What the parser meets is evaluated in its order, a script after the stylesheets before it;
-/// deferred scripts come last.
-fn set_eval_order(resources: &mut [PageResource]) {
-    let mut order: Vec<(bool, u64, usize)> = Vec::new();
-    for it in resources.iter() {
-        let deferred = matches!(it.script, Some(Script::Defer | Script::Module));
-        let in_order = it.critical && matches!(it.kind, PageKind::Css | PageKind::Js) || deferred;
-        if in_order && it.trigger.on == Event::Bytes && it.trigger.of == 0 {
-            order.push((deferred, it.trigger.byte.unwrap_or(0), it.id));
-        }
-    }
-    order.sort_unstable();
-    for (place, (_, _, id)) in (0..).zip(order) {
-        resources[id].eval_order = Some(place);
-    }
-}
-
-/// What the document refers to behind its first image, and what such resources refer to.
-fn set_after_first_image(resources: &mut [PageResource]) {
-    let place = |it: &PageResource| it.trigger.byte.filter(|_| it.trigger.of == 0);
-    let images = resources.iter().filter(|it| it.kind == PageKind::Image);
-    let Some(first) = images.filter_map(place).min() else { return };
-    for id in 1..resources.len() {
-        let it = &resources[id];
-        let behind = match place(it) {
-            Some(byte) => byte > first,
-            None => it.trigger.of < id && resources[it.trigger.of].after_first_image,
-        };
-        resources[id].after_first_image = behind;
-    }
-}
-
-/// A resource of which nothing is known but what every resource has.
-fn plain_resource(id: usize, url: String, mime: String, bytes: u64) -> PageResource {
-    let kind = PageKind::from(schedulers::Kind::of_mime(&mime));
-    let on = if id == 0 { Event::Nav } else { Event::Complete };
-    PageResource {
-        id,
-        url,
-        origin: 0,
-        kind,
-        mime,
-        status: 200,
-        bytes,
-        decoded_bytes: None,
-        wait_ms: 0.0,
-        chunks: Vec::new(),
-        script: None,
-        in_head: false,
-        preload: false,
-        lazy: false,
-        fetchpriority: None,
-        after_first_image: false,
-        main: id == 0,
-        critical: id == 0,
-        above_fold: id == 0,
-        hero: false,
-        eval_order: None,
-        exec_ms: 0.0,
-        vary: None,
-        etag: None,
-        browser: None,
-        trigger: crate::page::Trigger { on, of: 0, byte: None, needs: Vec::new(), delay_ms: 0.0 },
-    }
-}
-
-/// Keeps the first fetch of each URL. Returns where each request of the recording went.
-fn merge_fetches<'a>(keys: impl Iterator<Item = &'a str>) -> (Vec<usize>, usize) {
-    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut repeated = 0;
-    let targets = keys.map(|key| {
-        let next = first.len();
-        let target = *first.entry(key).or_insert(next);
-        repeated += usize::from(target != next);
-        target
-    });
-    (targets.collect(), repeated)
 }

@@ -1,11 +1,11 @@
 //! Pages of npm and Debian packages, recorded in Chromium over HTTP/3 on one machine.
 
-use super::{ImportError, Imported, Label, finish, merge_fetches, mime_for, plain_resource};
+use super::derive::{Seen, finish, merge_fetches, mime_for, plain_resource, set_delays};
+use super::{ImportError, Imported, Label};
 use crate::page::{
     BrowserPriority, Event, Origin, Page, PageKind, PageResource, Party, Script, SourceKind,
 };
 use serde::Deserialize;
-use serde_json::Value;
 
 /// An image of at least this share of the viewport is a hero.
 const HERO_SHARE_MIN: f64 = 0.05;
@@ -68,8 +68,8 @@ struct Cause {
 }
 
 /// Imports such a recording.
-pub fn package_page(value: Value, label: Label) -> Result<Imported, ImportError> {
-    let recording: Recording = serde_json::from_value(value)
+pub(super) fn package_page(text: &str, label: Label) -> Result<Imported, ImportError> {
+    let recording: Recording = serde_json::from_str(text)
         .map_err(|error| ImportError::Format(format!("is not a package page: {error}")))?;
     let fetches = &recording.res;
     if let Some(index) = (0..fetches.len()).find(|&it| fetches[it].id != it) {
@@ -87,7 +87,8 @@ pub fn package_page(value: Value, label: Label) -> Result<Imported, ImportError>
     for (id, fetch) in firsts.iter().enumerate() {
         resources.push(resource(id, fetch, &targets)?);
     }
-    set_delays(&mut resources, &firsts);
+    let seen = |it: &&Fetch| Seen { discovered_ms: it.disc, arrived_ms: it.fin };
+    set_delays(&mut resources, &firsts.iter().map(seen).collect::<Vec<_>>());
     let (name, source) = label.into_source(SourceKind::Recorded);
     let host = recording.page.split('/').nth(2).unwrap_or_default();
     let host = host.split(':').next().unwrap_or_default().to_owned();
@@ -171,43 +172,4 @@ fn set_trigger(it: &mut PageResource, fetch: &Fetch, targets: &[usize]) -> Resul
     needs.dedup();
     it.trigger.needs = needs;
     Ok(())
-}
-
-/// The recorded delays run from the arrival of what is needed. A page's delays run from its
-/// application, so the time on the main thread is taken off.
-fn set_delays(resources: &mut [PageResource], fetches: &[&Fetch]) {
-    let begun: Vec<(f64, f64)> = executions(resources, fetches);
-    for id in 1..resources.len() {
-        let trigger = &resources[id].trigger;
-        let needed = trigger.needs.iter().map(|&it| begun[it].1);
-        let event = match trigger.on {
-            Event::CssApplied => begun[trigger.of].1,
-            Event::Exec => begun[trigger.of].0,
-            Event::StyleApplied => 0.0,
-            _ => continue,
-        };
-        let sheets = resources.iter().filter(|it| it.blocks_rendering());
-        let sheets = sheets.filter(|it| trigger.on == Event::StyleApplied || it.id < trigger.of);
-        let styled = sheets.map(|it| begun[it.id].1).filter(|_| trigger.on != Event::Exec);
-        let met = needed.chain(styled).fold(event, f64::max);
-        let delay_ms = (fetches[id].disc - met).max(0.0);
-        resources[id].trigger.delay_ms = (delay_ms * 10.0).round() / 10.0;
-    }
-}
-
-/// (begin, end) of each execution, from the recorded arrivals: in the document's order for what is
-/// critical, at once for the rest.
-fn executions(resources: &[PageResource], fetches: &[&Fetch]) -> Vec<(f64, f64)> {
-    let mut idle_ms: f64 = 0.0;
-    let mut spans = Vec::new();
-    for (it, fetch) in resources.iter().zip(fetches) {
-        let ordered = it.critical && it.id != 0 && it.trigger.on == Event::Bytes;
-        let begin_ms = if ordered { fetch.fin.max(idle_ms) } else { fetch.fin };
-        let end_ms = begin_ms + it.exec_ms;
-        if ordered {
-            idle_ms = end_ms;
-        }
-        spans.push((begin_ms, end_ms));
-    }
-    spans
 }

@@ -1,9 +1,9 @@
 //! Our extensions: the tree of the drafts, the bucket byte, the announced scheme.
 
 use crate::peer::*;
-use http3::{Code, Error, Extension, Limits, PushId, Role, Session, Settings, Signal, StreamId};
+use http3::{Code, Error, Event, Extension, Limits, Role, Session, Settings, Signal, StreamId};
 use proptest::prelude::*;
-use schedulers::Element;
+use schedulers::{Element, Resource, Scheduler, find_scheme};
 
 const TREES: [Extension; 3] =
     [Extension::TreeDraft20, Extension::TreeZeroWeight, Extension::TreeDraft22];
@@ -163,11 +163,12 @@ fn the_current_stream_of_draft_20_is_the_one_that_its_frame_begins() {
 #[test]
 fn what_came_on_the_control_stream_before_wins_over_the_request_streams_frame_draft_20() {
     let (client, mut server) = pair(&TREES[..1], &TREES[..1]);
-    assert_eq!(say(&client, &mut server, below(stream(4), Element::Root, 9)).as_deref(), Some(""));
+    let heard = say(&client, &mut server, below(stream(4), Element::Root, 9));
+    assert_eq!(heard.as_deref(), Some("4 below root 9"));
     let first = client.signal_on_request(&below(stream(4), Element::Root, 32)).unwrap();
     server.receive(StreamId(4), &first, false).unwrap();
     server.receive(StreamId(4), &get(""), true).unwrap();
-    assert_eq!(events(&mut server), "headers 4, 4 below root 9, finished 4");
+    assert_eq!(events(&mut server), "headers 4, finished 4");
 }
 
 #[test]
@@ -279,19 +280,96 @@ fn elements_beyond_the_limits_are_an_id_error_draft_22() {
 }
 
 #[test]
-fn a_tree_signal_waits_for_its_request_and_the_latest_is_kept() {
+fn tree_signals_do_not_wait_for_their_requests_so_that_all_are_told_in_order() {
     let (client, mut server) = pair(&TREES, &TREES);
     for weight in [1, 2] {
         let heard = say(&client, &mut server, below(stream(4), Element::Placeholder(0), weight));
-        assert_eq!(heard.as_deref(), Some(""));
+        assert_eq!(heard, Some(format!("4 below p0 {weight}")));
     }
     server.receive(StreamId(4), &get(""), false).unwrap();
-    assert_eq!(events(&mut server), "headers 4, 4 below p0 2");
+    assert_eq!(events(&mut server), "headers 4");
     let heard = say(&client, &mut server, below(stream(4), stream(8), 3));
     assert_eq!(heard.as_deref(), Some("4 below 8 3"), "a parent need not be there");
     server.forget(StreamId(4));
     let heard = say(&client, &mut server, below(stream(4), Element::Root, 4));
     assert_eq!(heard.as_deref(), Some(""), "the request is over");
+}
+
+#[test]
+fn tree_signals_about_more_requests_to_come_than_the_limit_are_dropped() {
+    let limits = Limits { waiting_priority_updates: 2, ..Limits::default() };
+    let (client, _) = pair(&TREES, &TREES);
+    let mut server = Session::new(Role::Server, offering(&TREES), limits);
+    server.receive(CLIENT_CONTROL, &client.opening()[0].1, false).unwrap();
+    server.poll();
+    let heard = |server: &mut Session, id| {
+        say(&client, server, below(stream(id), Element::Root, 7)).unwrap()
+    };
+    assert_eq!(heard(&mut server, 4), "4 below root 7");
+    assert_eq!(heard(&mut server, 8), "8 below root 7");
+    assert_eq!(heard(&mut server, 12), "", "one too many");
+    assert_eq!(heard(&mut server, 8), "8 below root 7", "known ones may be moved again");
+    server.receive(StreamId(4), &get(""), true).unwrap();
+    assert_eq!(events(&mut server), "headers 4, finished 4");
+    assert_eq!(heard(&mut server, 12), "12 below root 7", "one has come");
+    server.stream_reset(StreamId(8), 0x10c).unwrap();
+    assert_eq!(events(&mut server), "reset 8 0x10c");
+    assert_eq!(heard(&mut server, 16), "16 below root 7", "one never will");
+}
+
+/// The tree of draft 22 after signals and requests came in the order of `early`: all signals first, or
+/// each request before its signal.
+fn tree_after(signals: &[Signal], early: bool) -> String {
+    let (client, mut server) = pair(&TREES, &TREES);
+    let mut scheduler = Scheduler::new(&find_scheme("tree").unwrap());
+    let ask = |server: &mut Session, signal: &Signal| {
+        if let Some(id) = signal.stream().filter(|it| server.headers_frame_bytes(*it).is_none()) {
+            server.receive(id, &get(""), false).unwrap();
+        }
+    };
+    for signal in signals {
+        if !early {
+            ask(&mut server, signal);
+        }
+        let (control, bytes) = client.signal(signal).unwrap();
+        server.receive(control, &bytes, false).unwrap();
+    }
+    for signal in signals {
+        ask(&mut server, signal);
+    }
+    while let Some(event) = server.poll() {
+        match event {
+            Event::Headers { stream, .. } => {
+                scheduler.open(stream, &Resource::default());
+                scheduler.set_ready(stream, true);
+            }
+            Event::Priority(signal) => scheduler.signal(signal),
+            _ => {}
+        }
+    }
+    scheduler.tree().to_string()
+}
+
+fn exclusive(element: Element, parent: Element) -> Signal {
+    Signal::Depend { element, parent, weight: 16, exclusive: true }
+}
+
+#[test]
+fn exclusive_insertions_that_overtake_their_requests_make_the_tree_of_their_frames_draft_22() {
+    let chain = [
+        exclusive(stream(0), Element::Root),
+        exclusive(stream(4), stream(0)),
+        exclusive(stream(8), stream(0)),
+        // Moves a node that has been inserted once already: the latest of each stream alone would lose that
+        // stream 8 has been below stream 0 in the meantime.
+        exclusive(stream(4), Element::Root),
+        exclusive(stream(12), stream(4)),
+    ];
+    let chain_of_four = "root 100%\n  stream 4 (16) 100%\n    stream 12 (16) 0%\n      \
+                         stream 0 (16) 0%\n        stream 8 (16) 0%";
+    for early in [true, false] {
+        assert_eq!(tree_after(&chain, early), format!("{chain_of_four}\n  orphans (16)\n"));
+    }
 }
 
 #[test]
@@ -384,7 +462,7 @@ const REQUEST_NODE: Element = Element::Stream(REQUEST);
 fn a_tree_signal_about_a_push_is_checked_and_not_reported() {
     let mut server = server(&TREES);
     server.receive(CLIENT_CONTROL, &frame(MAX_PUSH_ID, &[3]), false).unwrap();
-    server.promised(PushId(0));
+    server.promise(&fields(PROMISED)).unwrap();
     on_control(&mut server, Extension::TreeDraft22, &[0x70, 0, 15]).unwrap();
     assert_eq!(events(&mut server), "");
     let outcome = on_control(&mut server, Extension::TreeDraft22, &[0x70, 1, 15]);
@@ -415,7 +493,33 @@ fn any_signal() -> impl Strategy<Value = Signal> {
     ]
 }
 
+fn tree_signal() -> impl Strategy<Value = Signal> {
+    let parent = prop_oneof![
+        4 => (0u64..5).prop_map(|index| stream(4 * index)),
+        1 => (0u64..2).prop_map(Element::Placeholder),
+        1 => Just(Element::Root),
+    ];
+    (0u64..5, parent, 1u16..=256, any::<bool>())
+        .prop_map(|(index, parent, weight, exclusive)| Signal::Depend {
+            element: stream(4 * index),
+            parent,
+            weight,
+            exclusive,
+        })
+        .prop_filter(
+            "an element is not below itself",
+            |it| !matches!(it, Signal::Depend { element, parent, .. } if element == parent),
+        )
+}
+
 proptest! {
+    #[test]
+    fn tree_signals_make_one_tree_whether_or_not_they_overtake_their_requests(
+        signals in proptest::collection::vec(tree_signal(), 0..16),
+    ) {
+        prop_assert_eq!(tree_after(&signals, true), tree_after(&signals, false));
+    }
+
     #[test]
     fn what_a_client_says_comes_back_as_it_was_said(
         signal in any_signal(),
@@ -428,7 +532,10 @@ proptest! {
         }
         if let Some((control, bytes)) = client.signal(&signal) {
             prop_assert_eq!(server.receive(control, &bytes, false), Ok(()));
-            prop_assert_eq!(server.poll(), Some(http3::Event::Priority(signal)));
+            let is_for_logs = |it: &Event| matches!(it, Event::PriorityUpdate { .. });
+            let told: Vec<Event> = std::iter::from_fn(|| server.poll()).collect();
+            prop_assert_eq!(told.last(), Some(&Event::Priority(signal)));
+            prop_assert!(told[..told.len() - 1].iter().all(is_for_logs));
         }
     }
 

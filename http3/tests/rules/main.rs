@@ -8,5 +8,7 @@ mod messages;
 mod peer;
 #[cfg(test)]
 mod priorities;
+#[cfg(test)]
+mod pushes;
 mod splits;
 mod streams;

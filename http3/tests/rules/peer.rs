@@ -71,6 +71,9 @@ pub(crate) fn headers(text: &str) -> Vec<u8> {
     fresh(Role::Client).encode_headers(&fields(text)).unwrap()
 }
 
+/// A request that a server may promise.
+pub(crate) const PROMISED: &str = ":method=GET :scheme=https :authority=a.example :path=/a.css";
+
 /// A HEADERS frame of a GET, with more fields.
 pub(crate) fn get(more: &str) -> Vec<u8> {
     headers(&format!(":method=GET :scheme=https :authority=a.example :path=/ {more}"))
@@ -78,7 +81,14 @@ pub(crate) fn get(more: &str) -> Vec<u8> {
 
 /// All events, one a line: `headers 0`, `data 0 abc`, `priority 0 u=1 i=true`.
 pub(crate) fn events(session: &mut Session) -> String {
-    let lines = std::iter::from_fn(|| session.poll()).map(|event| match event {
+    let lines = std::iter::from_fn(|| session.poll()).filter_map(line);
+    lines.collect::<Vec<_>>().join(", ")
+}
+
+/// None: for logs only.
+fn line(event: Event) -> Option<String> {
+    Some(match event {
+        Event::PriorityUpdate { .. } => return None,
         Event::Settings(settings) => format!("settings {:?}", settings.max_field_section_size),
         Event::Headers { stream, .. } => format!("headers {}", stream.0),
         Event::Trailers { stream, .. } => format!("trailers {}", stream.0),
@@ -92,9 +102,11 @@ pub(crate) fn events(session: &mut Session) -> String {
         Event::PushPriority { push, urgency, incremental } => {
             format!("push {} u={urgency} i={incremental}", push.0)
         }
+        Event::PushPromise { stream, push, .. } => format!("promise {} of {}", stream.0, push.0),
+        Event::PushStream { stream, push } => format!("stream {} of {}", stream.0, push.0),
+        Event::PushCancelled { push } => format!("cancelled {}", push.0),
         Event::PreferredScheme(name) => format!("scheme {name}"),
-    });
-    lines.collect::<Vec<_>>().join(", ")
+    })
 }
 
 fn priority(signal: http3::Signal) -> String {

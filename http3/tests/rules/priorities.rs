@@ -1,10 +1,30 @@
-//! RFC 9218: the rules for what servers and clients read and write, by section. How a field is parsed is
-//! tested where it is (4 to 5), the order of sending (10) with the schemes.
+//! RFC 9218: the rules for what servers and clients read and write, by section.
+//!
+//! | section | rule | where it is tested |
+//! |---|---|---|
+//! | 2.1 | the setting against HTTP/2's priorities means nothing in HTTP/3 | here |
+//! | 4 | defaults where nothing is said; unknown, out of range, wrong type: ignored | here; `src/priority.rs` |
+//! | 4.1 | urgency 0 to 7, 3 by default | here; `schedulers/tests/rfc9218.rs` |
+//! | 4.2 | incremental, false by default | here; `schedulers/tests/rfc9218.rs` |
+//! | 4.3 | parameters of the future are ignored | `src/priority.rs` |
+//! | 5 | the field of a response is no answer to the client; several lines are one field | here; `server/tests/it/negotiation.rs` |
+//! | 6 | a client may say something new at any time | here; `schedulers/tests/rfc9218.rs` |
+//! | 7 | complete set; kept until the request comes, the latest, so many; no structured field: `H3_GENERAL_PROTOCOL_ERROR` | here |
+//! | 7.1 | HTTP/2 only: its frame type is reserved or unknown in HTTP/3 | here |
+//! | 7.2 | control stream of a client only: `H3_FRAME_UNEXPECTED`; what is no request, beyond the limit, not promised: `H3_ID_ERROR` | here |
+//! | 8 | a response overrides what it names | here; `server` with directives in `lab/tests/it/signals.rs` |
+//! | 9 | the order of a client's own requests: left to clients (MAY) | `client/src/requests.rs` |
+//! | 10 | ascending urgency; by stream ID; incremental share; no starvation (a guard) | `schedulers/tests/rfc9218.rs` |
+//! | 11 | CONNECT: this server refuses it, like every method that its sites do not know | `server/src/site/` |
+//! | 12 | the order of retransmissions is left open | `server/src/send_loop/repairs.rs` |
+//! | 13 | fairness between connections: left to servers; they take turns | `server/src/router.rs` |
+//! | 14 | the field is end to end, the frame is not: no intermediary here | none |
+//! | 15 | floods cost their sender the connection | `extensions.rs`; `server/tests/it/bad_clients.rs` |
 
 use crate::peer::*;
 use http3::{
-    Code, Error, Limits, Priority, PushId, Role, Session, Signal, StreamId, merge, parse_priority,
-    priority_field, priority_update,
+    Code, Error, Event, Limits, Prioritized, Priority, Role, Session, Signal, StreamId, merge,
+    parse_priority, priority_field, priority_update,
 };
 
 /// What a server says to an update of `stream`.
@@ -19,6 +39,45 @@ fn an_update_of_an_open_request_is_reported_at_once_even_after_its_end_9218_7() 
     session.receive(REQUEST, &get(""), true).unwrap();
     session.receive(CLIENT_CONTROL, &priority_update(REQUEST, 1, true), false).unwrap();
     assert_eq!(events(&mut session), "headers 0, finished 0, priority 0 u=1 i=true");
+}
+
+#[test]
+fn the_setting_against_http_2s_priorities_means_nothing_9218_2_1() {
+    let mut session = fresh(Role::Server);
+    let settings = frame(SETTINGS, &[0x09, 1]);
+    session.receive(CLIENT_CONTROL, &[vec![0x00], settings].concat(), false).unwrap();
+    assert_eq!(events(&mut session), "settings None");
+}
+
+#[test]
+fn http_2s_frame_of_priority_updates_is_unknown_in_http_3_9218_7_1() {
+    let mut session = ready(Role::Server);
+    assert_eq!(session.receive(CLIENT_CONTROL, &frame(0x10, b"\0\0\0\0u=1"), false), Ok(()));
+    assert_eq!(events(&mut session), "");
+}
+
+#[test]
+fn an_update_is_told_as_it_came_and_then_what_it_does_9218_7() {
+    let mut session = ready(Role::Server);
+    update(&mut session, 4, "u=9, x").unwrap();
+    let prioritized = Prioritized::Request(StreamId(4));
+    let field = "u=9, x".to_owned();
+    let told = Event::PriorityUpdate { control: CLIENT_CONTROL, prioritized, field };
+    assert_eq!((session.poll(), session.poll()), (Some(told), None));
+    session.receive(StreamId(4), &get(""), false).unwrap();
+    assert_eq!(events(&mut session), "headers 4, priority 4 u=3 i=false");
+}
+
+#[test]
+fn a_client_may_say_something_new_at_any_time_9218_6() {
+    let mut session = ready(Role::Server);
+    session.receive(REQUEST, &get(""), true).unwrap();
+    update(&mut session, 0, "u=7").unwrap();
+    update(&mut session, 0, "u=0").unwrap();
+    assert_eq!(
+        events(&mut session),
+        "headers 0, finished 0, priority 0 u=7 i=false, priority 0 u=0 i=false"
+    );
 }
 
 #[test]
@@ -138,7 +197,9 @@ fn an_update_on_another_stream_than_the_control_stream_is_unexpected_9218_7_2() 
 fn pushing(promises: u64) -> Session {
     let mut session = ready(Role::Server);
     session.receive(CLIENT_CONTROL, &frame(MAX_PUSH_ID, &[1]), false).unwrap();
-    (0..promises).for_each(|push| session.promised(PushId(push)));
+    for _ in 0..promises {
+        session.promise(&fields(PROMISED)).unwrap();
+    }
     session
 }
 
@@ -161,7 +222,7 @@ fn an_update_of_a_push_not_promised_or_beyond_max_push_id_is_an_id_error_9218_7_
     assert_connection_error(update_push(&mut pushing(1), 1, b"u=1"), Code::Id);
     assert_connection_error(update_push(&mut pushing(3), 2, b"u=1"), Code::Id);
     let mut unasked = ready(Role::Server);
-    unasked.promised(PushId(0));
+    assert_eq!(unasked.promise(&fields(PROMISED)), Ok(None));
     assert_connection_error(update_push(&mut unasked, 0, b"u=1"), Code::Id);
 }
 

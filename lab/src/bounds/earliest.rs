@@ -4,7 +4,6 @@
 use super::simulation::Simulation;
 use super::task::{Task, Wait};
 use crate::ideal::micros;
-use crate::network::PACKET_BYTES;
 
 /// Passes over all resources, at most: a page that needs more lists each resource before its ancestors.
 const PASSES_MAX: usize = 100;
@@ -47,7 +46,7 @@ impl<'a> Earliest<'a> {
 
     /// Packets that `bytes` of a body still take, at least.
     pub(super) fn packets_left(&self, id: usize, bytes: u64) -> u64 {
-        bytes.saturating_sub(self.load.sent[id]).div_ceil(PACKET_BYTES)
+        bytes.saturating_sub(self.load.sent[id]).div_ceil(self.task.clock.packet_bytes)
     }
 
     /// When the server has the request: it looks when a slot begins.

@@ -14,6 +14,7 @@ mod segments;
 mod simulation;
 mod task;
 
+use crate::link::Rate;
 use crate::network::Network;
 use crate::{Load, ideal, resource_url};
 use corpus::Page;
@@ -100,6 +101,21 @@ pub fn lower_bound_ms(page: &Arc<Page>, network: &Network) -> Option<f64> {
     let cost = lower::least_cost(&task, &Simulation::new(&task));
     // Sums of positive terms: the error of floating point is far below this share.
     task.index_ms(cost * (1.0 - 1e-12))
+}
+
+/// The same where packets are those of a transport: on `stack` and `wire`. No order is below it on a link of the
+/// network's rate and delays, whatever else happens there: the bodies' bytes alone, one after another, without
+/// headers, without loss, and with a window that is never full. None when the page has no bytes above the
+/// fold, and on a network whose rate changes, or whose server paces: a paced packet comes as its tick begins.
+pub fn transport_lower_bound_ms(page: &Arc<Page>, network: &Network) -> Option<f64> {
+    if network.server_pace || !matches!(network.down.rate, Rate::Constant(_)) {
+        return None;
+    }
+    let task = Task::in_slots(page, network, 1);
+    let cost = lower::least_cost(&task, &Simulation::new(&task));
+    // Each discovery is rounded to a microsecond.
+    let rounding_ms = page.resources.len() as f64 / 1000.0;
+    task.index_ms(cost * (1.0 - 1e-12)).map(|it| (it - rounding_ms).max(0.0))
 }
 
 /// The order with the lowest ATF index; none when the page has no bytes above the fold.

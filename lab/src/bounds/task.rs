@@ -31,9 +31,10 @@ pub(super) struct Task {
 
 /// The slots of the engine `ideal`: packet `n` leaves in slot `n` and arrives when the slot ends, plus the delay.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "all are times, and units come last")]
 pub(super) struct Clock {
     pub(super) tick_us: f64,
+    /// Bytes of one slot.
+    pub(super) packet_bytes: u64,
     pub(super) up_us: u64,
     pub(super) down_us: u64,
 }
@@ -50,9 +51,10 @@ pub(super) enum Wait {
 }
 
 impl Clock {
-    fn new(network: &Network) -> Self {
+    fn new(network: &Network, packet_bytes: u64) -> Self {
         Self {
-            tick_us: network.tick_us(),
+            tick_us: network.tick_us() * packet_bytes as f64 / PACKET_BYTES as f64,
+            packet_bytes,
             up_us: micros(network.up.delay_ms),
             down_us: micros(network.down.delay_ms),
         }
@@ -92,7 +94,13 @@ impl Clock {
 }
 
 impl Task {
+    /// On the engine `ideal`.
     pub(super) fn new(page: &Arc<Page>, network: &Network) -> Self {
+        Self::in_slots(page, network, PACKET_BYTES)
+    }
+
+    /// On a link that carries `packet_bytes` of one body in each slot.
+    pub(super) fn in_slots(page: &Arc<Page>, network: &Network, packet_bytes: u64) -> Self {
         let waits: Vec<Vec<Wait>> = page.resources.iter().map(|it| waits_of(page, it)).collect();
         let mut turns: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for resource in &page.resources {
@@ -102,7 +110,7 @@ impl Task {
         }
         let mut task = Self {
             page: Arc::clone(page),
-            clock: Clock::new(network),
+            clock: Clock::new(network, packet_bytes),
             weights: page
                 .resources
                 .iter()

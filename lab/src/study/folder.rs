@@ -1,7 +1,8 @@
 //! What a study leaves in its folder: `manifest.json` (how to make it again), `study.json` (everything),
-//! `runs.csv` and `summary.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
+//! `runs.csv`, `summary.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
 
-use super::{Plan, Study, file_name};
+use super::statistics::Interval;
+use super::{BASELINE, Intervals, Plan, Study, file_name};
 use crate::network::queue_text;
 use crate::resource_url;
 use corpus::Page;
@@ -54,12 +55,13 @@ pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, Folde
         .and_then(|()| remove_old_figures(&figures))
         .map_err(|source| FolderError::File { path: figures.clone(), source })?;
     write_file(
-        &folder.join("manifest.json"),
+        &folder.join(super::manifest::FILE),
         serde_json::to_string_pretty(&study.provenance)?.as_bytes(),
     )?;
     write_file(&folder.join("study.json"), serde_json::to_string_pretty(study)?.as_bytes())?;
     write_runs(study, &folder.join("runs.csv"))?;
     write_summary(study, &folder.join("summary.csv"))?;
+    write_pages(study, &folder.join("pages.csv"))?;
     let comparison = comparison(plan, study);
     // Without a font on the machine there are no PNG files; the SVG files are there all the same.
     let (rasterizer, without_png) = match Rasterizer::new() {
@@ -90,26 +92,17 @@ pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, Folde
 const PNG_SCALE: f32 = 2.0;
 
 fn comparison(plan: &Plan, study: &Study) -> Comparison {
-    let several_buffers = plan.send_buffers_bytes.len() > 1;
     let (mut pages, mut summary) = (Vec::new(), Vec::new());
-    for send_buffer_bytes in &plan.send_buffers_bytes {
-        let suffix = if several_buffers {
-            format!(", send buffer {send_buffer_bytes} bytes")
-        } else {
-            String::new()
-        };
-        let compared: Vec<PageComparison> = plan
-            .pages
-            .iter()
-            .map(|it| compared(plan, study, it, (*send_buffer_bytes, &suffix)))
-            .collect();
-        // Loads with different buffers are no more of the same: each buffer has its own means.
-        let of_buffer = Comparison::new("", "rr", compared);
-        summary.extend(of_buffer.summary.into_iter().map(|mut row| {
-            row.scheme += &suffix;
+    for setting in settings(plan) {
+        let compared: Vec<PageComparison> =
+            plan.pages.iter().map(|it| compared(plan, study, it, &setting)).collect();
+        // Loads on another network or with another buffer are no more of the same: each has its own means.
+        let of_setting = Comparison::new("", BASELINE, compared);
+        summary.extend(of_setting.summary.into_iter().map(|mut row| {
+            row.scheme += &setting.suffix;
             row
         }));
-        pages.extend(of_buffer.pages);
+        pages.extend(of_setting.pages);
     }
     let pages_text = if plan.pages.len() == 1 {
         "One page".to_owned()
@@ -118,38 +111,68 @@ fn comparison(plan: &Plan, study: &Study) -> Comparison {
     };
     let title = format!("{pages_text} under {} schemes", plan.schemes.len());
     let buffers: Vec<String> = plan.send_buffers_bytes.iter().map(u64::to_string).collect();
+    let networks = plan.networks.iter().map(|it| {
+        format!(
+            "network {} ({} bit/s, {} ms one way, queue {})",
+            it.name,
+            it.down.rate.mean(),
+            it.down.delay_ms,
+            queue_text(it.down.queue)
+        )
+    });
     let what = format!(
-        "engine {}, network {} ({} bit/s, {} ms one way, queue {}), send buffer {} bytes",
+        "engine {}, {}, send buffer {} bytes",
         plan.engine.name(),
-        plan.network.name,
-        plan.network.down.rate.mean(),
-        plan.network.down.delay_ms,
-        queue_text(plan.network.down.queue),
+        networks.collect::<Vec<_>>().join(", "),
         buffers.join(", ")
     );
-    let (baseline, provenance) = ("rr".to_owned(), study.provenance.clone());
+    let (baseline, provenance) = (BASELINE.to_owned(), study.provenance.clone());
     Comparison { title, what, baseline, provenance, summary, pages }
 }
 
-/// One page with one send buffer. Figures show the first seed.
-fn compared(
-    plan: &Plan,
-    study: &Study,
-    page: &Page,
-    (send_buffer_bytes, suffix): (u64, &str),
-) -> PageComparison {
+/// A network with a send buffer.
+struct Setting<'a> {
+    network: &'a str,
+    send_buffer_bytes: u64,
+    /// What it adds to names, where there are several.
+    suffix: String,
+}
+
+fn settings(plan: &Plan) -> Vec<Setting<'_>> {
+    let mut settings = Vec::new();
+    for network in &plan.networks {
+        for &send_buffer_bytes in &plan.send_buffers_bytes {
+            let mut suffix = String::new();
+            if plan.networks.len() > 1 {
+                suffix = format!(", network {}", network.name);
+            }
+            if plan.send_buffers_bytes.len() > 1 {
+                suffix = format!("{suffix}, send buffer {send_buffer_bytes} bytes");
+            }
+            settings.push(Setting { network: &network.name, send_buffer_bytes, suffix });
+        }
+    }
+    settings
+}
+
+/// One page in one setting. Figures show the first seed.
+fn compared(plan: &Plan, study: &Study, page: &Page, setting: &Setting<'_>) -> PageComparison {
     let runs: Vec<Run<'_>> = study
         .runs
         .iter()
         .zip(&study.loads)
         .filter(|(run, _)| {
             run.page == page.name
-                && run.send_buffer_bytes == send_buffer_bytes
+                && run.network == setting.network
+                && run.send_buffer_bytes == setting.send_buffer_bytes
                 && run.seed == plan.seeds[0]
         })
-        .map(|(run, load)| Run { scheme: &run.scheme, timeline: &load.timeline })
+        .filter_map(|(run, load)| {
+            Some(Run { scheme: &run.scheme, timeline: &load.as_ref()?.timeline })
+        })
         .collect();
-    PageComparison::from_runs(&format!("{}{suffix}", page.name), &resources(page), &runs, "rr")
+    let name = format!("{}{}", page.name, setting.suffix);
+    PageComparison::from_runs(&name, &resources(page), &runs, BASELINE)
 }
 
 /// Figures of an earlier study in the same folder, which the manifest would not know of.
@@ -184,6 +207,12 @@ fn cell(value: Option<f64>) -> String {
     value.map(|it| it.to_string()).unwrap_or_default()
 }
 
+/// The ends of both intervals.
+fn ends(intervals: Intervals) -> Vec<String> {
+    let of = |it: Option<Interval>| it.map_or([None, None], |it| it.map(Some));
+    of(intervals.all).into_iter().chain(of(intervals.atf)).map(cell).collect()
+}
+
 /// A CSV file whose first lines, each with a `#`, say where it comes from.
 fn table(
     study: &Study,
@@ -191,6 +220,9 @@ fn table(
     rows: impl FnOnce(&mut csv::Writer<&mut Vec<u8>>) -> csv::Result<()>,
 ) -> Result<(), FolderError> {
     let mut text = format!("# {}\n", serde_json::to_string(&study.provenance)?).into_bytes();
+    for it in &study.rank_correlations {
+        text.extend(format!("# {}\n", serde_json::to_string(it)?).into_bytes());
+    }
     let mut writer = csv::Writer::from_writer(&mut text);
     let written = rows(&mut writer).and_then(|()| writer.flush().map_err(csv::Error::from));
     drop(writer);
@@ -209,6 +241,7 @@ fn write_runs(study: &Study, path: &Path) -> Result<(), FolderError> {
             "cc",
             "seed",
             "completed",
+            "unfinished",
             "duration_ms",
             "byte_index_all_ms",
             "byte_index_atf_ms",
@@ -224,12 +257,13 @@ fn write_runs(study: &Study, path: &Path) -> Result<(), FolderError> {
             let mut record = vec![
                 run.page.clone(),
                 run.scheme.clone(),
-                run.engine.to_owned(),
+                run.engine.name().to_owned(),
                 run.network.clone(),
                 run.send_buffer_bytes.to_string(),
-                run.cc.unwrap_or_default().to_owned(),
+                run.cc.clone().unwrap_or_default(),
                 run.seed.to_string(),
                 run.completed.to_string(),
+                run.unfinished.as_ref().map(|it| it.problem.clone()).unwrap_or_default(),
                 run.duration_ms.to_string(),
             ];
             record.extend(indices.iter().flat_map(|it| [cell(it.all), cell(it.atf)]));
@@ -247,8 +281,15 @@ fn write_summary(study: &Study, path: &Path) -> Result<(), FolderError> {
             "network",
             "send_buffer_bytes",
             "pages",
+            "unfinished",
+            "mean_byte_index_all_ms",
+            "mean_byte_index_atf_ms",
             "mean_speedup_all",
             "mean_speedup_atf",
+            "mean_speedup_all_low",
+            "mean_speedup_all_high",
+            "mean_speedup_atf_low",
+            "mean_speedup_atf_high",
             "median_speedup_all",
             "median_speedup_atf",
             "best_page_speedup_all",
@@ -258,20 +299,59 @@ fn write_summary(study: &Study, path: &Path) -> Result<(), FolderError> {
             "mean_regret_atf",
         ])?;
         for row in &study.summary {
-            let speedups = [
-                row.mean_speedup,
-                row.median_speedup,
-                row.best_page_speedup,
-                row.worst_page_speedup,
-            ];
+            let more = [row.median_speedup, row.best_page_speedup, row.worst_page_speedup];
             let mut record = vec![
                 row.scheme.clone(),
                 row.network.clone(),
                 row.send_buffer_bytes.to_string(),
                 row.pages.to_string(),
+                row.unfinished.to_string(),
+                cell(row.mean_byte_index.all),
+                cell(row.mean_byte_index.atf),
+                cell(row.mean_speedup.all),
+                cell(row.mean_speedup.atf),
             ];
-            record.extend(speedups.iter().flat_map(|it| [cell(it.all), cell(it.atf)]));
+            record.extend(ends(row.mean_speedup_interval));
+            record.extend(more.iter().flat_map(|it| [cell(it.all), cell(it.atf)]));
             record.push(cell(row.mean_regret.atf));
+            writer.write_record(record)?;
+        }
+        Ok(())
+    })
+}
+
+fn write_pages(study: &Study, path: &Path) -> Result<(), FolderError> {
+    table(study, path, |writer| {
+        writer.write_record([
+            "page",
+            "scheme",
+            "network",
+            "send_buffer_bytes",
+            "loads",
+            "unfinished",
+            "median_byte_index_all_ms",
+            "median_byte_index_atf_ms",
+            "speedup_all",
+            "speedup_atf",
+            "speedup_all_low",
+            "speedup_all_high",
+            "speedup_atf_low",
+            "speedup_atf_high",
+        ])?;
+        for row in &study.page_summary {
+            let mut record = vec![
+                row.page.clone(),
+                row.scheme.clone(),
+                row.network.clone(),
+                row.send_buffer_bytes.to_string(),
+                row.loads.to_string(),
+                row.unfinished.to_string(),
+                cell(row.median_byte_index.all),
+                cell(row.median_byte_index.atf),
+                cell(row.speedup.all),
+                cell(row.speedup.atf),
+            ];
+            record.extend(ends(row.speedup_interval));
             writer.write_record(record)?;
         }
         Ok(())

@@ -1,31 +1,34 @@
 //! One load's row of results, every number of it computed from the load's timeline.
 
+use super::plan::Engine;
 use crate::{Load, resource_url};
 use corpus::Page;
 use qlog_tools::byte_index::{ByteIndex, byte_index};
 use qlog_tools::timeline::{Delivery, Transfer};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One load.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// The page's name.
     pub page: String,
     /// The scheme's name.
     pub scheme: String,
-    /// `ideal`, `stack` or `wire`.
-    pub engine: &'static str,
+    /// How it was loaded.
+    pub engine: Engine,
     /// The network's name.
     pub network: String,
     /// The server's send buffer.
     pub send_buffer_bytes: u64,
     /// Congestion control; none without a transport.
-    pub cc: Option<&'static str>,
+    pub cc: Option<String>,
     /// What chance drew from.
     pub seed: u64,
     /// Every resource came.
     pub completed: bool,
+    /// What became of it otherwise. Such a run counts in no mean.
+    pub unfinished: Option<Unfinished>,
     /// From the first request to the last byte.
     pub duration_ms: f64,
     /// Exact.
@@ -34,14 +37,24 @@ pub struct RunRecord {
     pub byte_index_sampled: Indices,
     /// Bytes count as they come.
     pub byte_index_progressive: Indices,
-    /// On `ideal`; null on the engines whose packets it is not proven for.
+    /// Null where nothing is above the fold, and with a transport where the bound is not proven: see
+    /// [`crate::bounds`].
     pub lower_bound: LowerBound,
     /// The resources, in the order of their requests.
     pub resources: Vec<ResourceTimes>,
 }
 
+/// A load that did not finish.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// What went wrong first.
+    pub problem: String,
+    /// Its logs, in the study's folder, if it has one.
+    pub qlog: Option<String>,
+}
+
 /// An index in milliseconds over all resources, and over those above the fold.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Indices {
     /// All resources.
     pub all: Option<f64>,
@@ -50,14 +63,14 @@ pub struct Indices {
 }
 
 /// The least index that any order could have.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct LowerBound {
     /// Above the fold.
     pub atf: Option<f64>,
 }
 
 /// When one resource came; milliseconds from t0.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResourceTimes {
     /// Its ID in the page.
     pub id: usize,

@@ -1,12 +1,14 @@
-//! What a study says of each scheme: means over pages of the per-page ratio to `rr`, as in the paper.
+//! What a study says of each scheme: means over pages of the per-page ratio to `rr`, as in the paper, and how
+//! sure they are.
 
+use super::BASELINE;
 use super::run::{Indices, RunRecord};
-use qlog_tools::report;
-use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use super::statistics::{Interval, bootstrap_mean, mean, median};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// One scheme with one send buffer.
-#[derive(Debug, Clone, Serialize)]
+/// One scheme on one network with one send buffer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SummaryRow {
     /// The scheme.
     pub scheme: String,
@@ -14,11 +16,18 @@ pub struct SummaryRow {
     pub network: String,
     /// The send buffer.
     pub send_buffer_bytes: u64,
-    /// Pages that count: those that completed under this scheme and under `rr`.
+    /// Pages that count: those with a load that completed under this scheme and, with the same seed, under `rr`.
     pub pages: usize,
-    /// Mean of the per-page speedups.
+    /// Loads that did not finish. They count in nothing else.
+    pub unfinished: usize,
+    /// Mean over all loads, in milliseconds.
+    pub mean_byte_index: Indices,
+    /// Mean of the pages' speedups. A page's is the mean of its loads', each against the load of `rr` that met the
+    /// same link.
     pub mean_speedup: Speedups,
-    /// Their median.
+    /// Its 95 % interval: pages, and loads within them, drawn again and again.
+    pub mean_speedup_interval: Intervals,
+    /// The median of the pages' speedups.
     pub median_speedup: Speedups,
     /// The page that gains most.
     pub best_page_speedup: Speedups,
@@ -29,7 +38,7 @@ pub struct SummaryRow {
 }
 
 /// `rr`'s index divided by the scheme's.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Speedups {
     /// All resources.
     pub all: Option<f64>,
@@ -37,70 +46,113 @@ pub struct Speedups {
     pub atf: Option<f64>,
 }
 
+/// 95 % intervals of a [`Speedups`]; null where there is too little to tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Intervals {
+    /// All resources.
+    pub all: Option<Interval>,
+    /// Those above the fold.
+    pub atf: Option<Interval>,
+}
+
 /// Index divided by its lower bound.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Regret {
     /// Above the fold.
     pub atf: Option<f64>,
 }
 
-/// The scheme that all others are compared with.
-const BASELINE: &str = "rr";
+/// What a load is compared within: page, network, send buffer and seed.
+type Setting<'a> = (&'a str, &'a str, u64, u64);
 
-/// `rr`'s loads by page, send buffer and seed: a load is compared with the one that met the same link.
-type Baselines<'a> = BTreeMap<(&'a str, u64, u64), &'a RunRecord>;
+/// The loads of one scheme that completed, by setting: a load is compared with the one that met the same link.
+pub(super) struct Paired<'a>(BTreeMap<Setting<'a>, &'a RunRecord>);
 
-/// One row for each scheme and send buffer, in the order of first appearance.
-pub fn summarise(runs: &[RunRecord]) -> Vec<SummaryRow> {
-    let baselines: Baselines<'_> = runs
-        .iter()
-        .filter(|it| it.scheme == BASELINE && it.completed)
-        .map(|it| ((it.page.as_str(), it.send_buffer_bytes, it.seed), it))
-        .collect();
-    let mut order: Vec<(&str, u64)> = Vec::new();
-    let mut groups: BTreeMap<(&str, u64), Vec<&RunRecord>> = BTreeMap::new();
-    for run in runs {
-        let key = (run.scheme.as_str(), run.send_buffer_bytes);
-        if !groups.contains_key(&key) {
-            order.push(key);
-        }
-        groups.entry(key).or_default().push(run);
+impl<'a> Paired<'a> {
+    pub(super) fn of(runs: &'a [RunRecord], scheme: &str) -> Self {
+        let completed = runs.iter().filter(|it| it.scheme == scheme && it.completed);
+        Self(completed.map(|it| (setting(it), it)).collect())
     }
-    order.iter().filter_map(|key| Some(row(groups.get(key)?, &baselines))).collect()
+
+    /// Its index divided by that of `run`.
+    pub(super) fn speedup(&self, run: &RunRecord) -> Option<Speedups> {
+        let baseline = self.0.get(&setting(run)).filter(|_| run.completed)?;
+        Some(speedup(baseline.byte_index, run.byte_index))
+    }
 }
 
-fn row(runs: &[&RunRecord], baselines: &Baselines<'_>) -> SummaryRow {
-    let mut ratios: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
-    let mut pages: BTreeSet<&str> = BTreeSet::new();
-    for run in runs.iter().filter(|it| it.completed) {
-        let Some(baseline) = baselines.get(&(run.page.as_str(), run.send_buffer_bytes, run.seed))
-        else {
-            continue;
-        };
-        pages.insert(&run.page);
-        let speedup = speedup(baseline.byte_index, run.byte_index);
-        ratios[0].extend(speedup.all);
-        ratios[1].extend(speedup.atf);
+fn setting(run: &RunRecord) -> Setting<'_> {
+    (&run.page, &run.network, run.send_buffer_bytes, run.seed)
+}
+
+/// `runs` in groups with equal keys, in the order of first appearance.
+pub(super) fn grouped<'a, K: Ord + Clone>(
+    runs: &'a [RunRecord],
+    key: impl Fn(&'a RunRecord) -> K,
+) -> Vec<Vec<&'a RunRecord>> {
+    let mut places: BTreeMap<K, usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<&RunRecord>> = Vec::new();
+    for run in runs {
+        let place = *places.entry(key(run)).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[place].push(run);
     }
-    let [all, atf] = ratios.map(report::Speedups::of);
-    let each = |of: fn(&report::Speedups) -> Option<f64>| Speedups { all: of(&all), atf: of(&atf) };
+    groups
+}
+
+/// One row for each scheme, network and send buffer, in the order of first appearance.
+pub fn summarise(runs: &[RunRecord]) -> Vec<SummaryRow> {
+    let baselines = Paired::of(runs, BASELINE);
+    let groups = grouped(runs, |it| (&it.scheme, &it.network, it.send_buffer_bytes));
+    groups.iter().map(|it| row(it, &baselines)).collect()
+}
+
+fn row(runs: &[&RunRecord], baselines: &Paired<'_>) -> SummaryRow {
+    let mut pages: BTreeMap<&str, Vec<Speedups>> = BTreeMap::new();
+    for run in runs {
+        if let Some(speedup) = baselines.speedup(run) {
+            pages.entry(&run.page).or_default().push(speedup);
+        }
+    }
+    let ratios = |of: fn(&Speedups) -> Option<f64>| -> Vec<Vec<f64>> {
+        let loads = pages.values().map(|it| it.iter().filter_map(of).collect::<Vec<f64>>());
+        loads.filter(|it| !it.is_empty()).collect()
+    };
+    let (all, atf) = (ratios(|it| it.all), ratios(|it| it.atf));
+    let of_pages = |of: fn(&[f64]) -> Option<f64>| {
+        let means =
+            |pages: &[Vec<f64>]| -> Vec<f64> { pages.iter().filter_map(|it| mean(it)).collect() };
+        Speedups { all: of(&means(&all)), atf: of(&means(&atf)) }
+    };
     SummaryRow {
         scheme: runs[0].scheme.clone(),
         network: runs[0].network.clone(),
         send_buffer_bytes: runs[0].send_buffer_bytes,
         pages: pages.len(),
-        mean_speedup: each(|it| it.mean),
-        median_speedup: each(|it| it.median),
-        best_page_speedup: each(|it| it.best),
-        worst_page_speedup: each(|it| it.worst),
+        unfinished: runs.iter().filter(|it| !it.completed).count(),
+        mean_byte_index: mean_index(runs),
+        mean_speedup: of_pages(mean),
+        mean_speedup_interval: Intervals { all: bootstrap_mean(&all), atf: bootstrap_mean(&atf) },
+        median_speedup: of_pages(median),
+        best_page_speedup: of_pages(|it| it.iter().copied().max_by(f64::total_cmp)),
+        worst_page_speedup: of_pages(|it| it.iter().copied().min_by(f64::total_cmp)),
         mean_regret: Regret { atf: mean_regret(runs) },
     }
 }
 
+fn mean_index(runs: &[&RunRecord]) -> Indices {
+    let of = |pick: fn(&Indices) -> Option<f64>| {
+        let completed = runs.iter().filter(|it| it.completed);
+        mean(&completed.filter_map(|it| pick(&it.byte_index)).collect::<Vec<_>>())
+    };
+    Indices { all: of(|it| it.all), atf: of(|it| it.atf) }
+}
+
 fn mean_regret(runs: &[&RunRecord]) -> Option<f64> {
     let completed = runs.iter().filter(|it| it.completed);
-    let regrets: Vec<f64> = completed.filter_map(|it| it.regret()).collect();
-    (!regrets.is_empty()).then(|| regrets.iter().sum::<f64>() / regrets.len() as f64)
+    mean(&completed.filter_map(|it| it.regret()).collect::<Vec<_>>())
 }
 
 /// The speedup of one load over its baseline.
@@ -157,6 +209,42 @@ mod tests {
         let broken = RunRecord { completed: false, ..run("b", "fifo", 1.0) };
         let runs = [run("a", "rr", 1000.0), run("b", "rr", 100.0), run("a", "fifo", 500.0), broken];
         let rows = summarise(&runs);
-        assert_eq!((rows[1].pages, rows[1].mean_speedup.atf), (1, Some(2.0)));
+        let row = &rows[1];
+        assert_eq!((row.pages, row.unfinished, row.mean_speedup.atf), (1, 1, Some(2.0)));
+        assert_eq!(row.mean_byte_index.atf, Some(500.0));
+    }
+
+    #[test]
+    fn a_load_is_compared_with_the_one_of_the_same_seed_and_a_page_counts_once() {
+        let seeded = |page, scheme, seed, atf| RunRecord { seed, ..run(page, scheme, atf) };
+        let runs = [
+            seeded("a", "rr", 0, 100.0),
+            seeded("a", "fifo", 0, 100.0),
+            seeded("a", "rr", 1, 300.0),
+            seeded("a", "fifo", 1, 100.0),
+            seeded("b", "rr", 0, 100.0),
+            seeded("b", "fifo", 0, 100.0),
+        ];
+        let row = &summarise(&runs)[1];
+        // Page a: 1 and 3; page b: 1.
+        assert_eq!((row.pages, row.mean_speedup.atf), (2, Some(1.5)));
+        let [low, high] = row.mean_speedup_interval.atf.expect("three loads");
+        assert!(low >= 1.0 && high <= 3.0 && low < high, "{low} {high}");
+    }
+
+    #[test]
+    fn networks_and_buffers_have_rows_of_their_own() {
+        let on = |network: &str, scheme, atf| RunRecord {
+            network: network.into(),
+            ..run("a", scheme, atf)
+        };
+        let runs = [
+            on("3g", "rr", 200.0),
+            on("3g", "fifo", 100.0),
+            on("lte", "rr", 90.0),
+            on("lte", "fifo", 30.0),
+        ];
+        let speedups: Vec<_> = summarise(&runs).iter().map(|it| it.mean_speedup.atf).collect();
+        assert_eq!(speedups, [Some(1.0), Some(2.0), Some(1.0), Some(3.0)]);
     }
 }

@@ -14,7 +14,6 @@ use lab::{Contender, Load, ideal};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use schedulers::SCHEMES;
-use server::CongestionControl;
 use std::sync::Arc;
 
 /// Pages that are compared with brute force.
@@ -180,16 +179,9 @@ fn no_random_order_of_a_bundled_page_is_below_its_lower_bound() {
 fn plan(contenders: &[&str], engine: Engine, send_buffer_bytes: u64) -> Plan {
     let found = contenders.iter().map(|it| Contender::find(it).expect("known"));
     Plan {
-        pages: vec![bundled().remove(1)],
-        schemes: found.collect(),
-        engine,
-        network: network("paper"),
         send_buffers_bytes: vec![send_buffer_bytes],
-        seeds: vec![0],
-        congestion_control: CongestionControl::Bbr2,
-        initial_window_packets: None,
         jobs: 2,
-        qlog_dir: None,
+        ..Plan::new(vec![bundled().remove(1)], found.collect(), engine, network("paper"))
     }
 }
 

@@ -5,7 +5,7 @@ use lab::network::Network;
 use lab::study::{Engine, Plan, RunRecord, run};
 use lab::{Contender, Load, ideal, wire};
 use schedulers::{find_scheme, paper_schemes};
-use server::{CongestionControl, Options};
+use server::Options;
 use std::sync::Arc;
 
 /// A document of 2 packets; a script and an image of 3 packets each, found in its first and second half; a
@@ -150,7 +150,7 @@ fn offsets_of_paper(page: &Arc<Page>) -> Vec<(u64, u64)> {
 #[test]
 fn ideal_refuses_a_network_that_loses() {
     let network = Network::find("cable-lossy").expect("built in");
-    let plan = Plan { network, ..plan(vec![page()], Engine::Ideal) };
+    let plan = Plan { networks: vec![network], ..plan(vec![page()], Engine::Ideal) };
     let error = run(&plan, serde_json::json!({}), &|| ()).expect_err("loss");
     assert!(error.to_string().contains("loss; engine ideal knows only"), "{error}");
 }
@@ -159,27 +159,18 @@ fn ideal_refuses_a_network_that_loses() {
 fn a_study_on_stack_pairs_its_seeds() {
     let network = Network::find("cable-lossy").expect("built in");
     let all = plan(vec![page()], Engine::Stack);
-    let plan = Plan { network, seeds: vec![0, 1, 2], jobs: 2, ..all };
+    let plan = Plan { networks: vec![network], seeds: vec![0, 1, 2], jobs: 2, ..all };
     let study = run(&plan, serde_json::json!({}), &|| ()).expect("a study");
     assert_eq!(study.runs.len(), 33);
-    assert!(study.runs.iter().all(|it| it.completed && it.engine == "stack"));
+    assert!(study.runs.iter().all(|it| it.completed && it.engine == Engine::Stack));
     assert_eq!(study.summary[0].mean_speedup.all, Some(1.0), "rr against itself");
     assert!(study.summary.iter().all(|it| it.pages == 1));
 }
 
 fn plan(pages: Vec<Arc<Page>>, engine: Engine) -> Plan {
-    Plan {
-        pages,
-        schemes: paper_schemes().iter().cloned().map(Contender::from).collect(),
-        engine,
-        network: Network::find("paper").expect("built in"),
-        send_buffers_bytes: vec![0],
-        seeds: vec![0],
-        initial_window_packets: None,
-        congestion_control: CongestionControl::Bbr2,
-        jobs: 16,
-        qlog_dir: None,
-    }
+    let schemes = paper_schemes().iter().cloned().map(Contender::from).collect();
+    let network = Network::find("paper").expect("built in");
+    Plan { jobs: 16, ..Plan::new(pages, schemes, engine, network) }
 }
 
 #[test]

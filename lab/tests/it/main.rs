@@ -1,10 +1,14 @@
 //! Tests of the lab from outside, in one binary.
 
 mod bounds;
+mod corpus_pages;
 mod engines;
 mod link;
+mod probe;
+mod push;
 mod scenario_schema;
 mod signals;
 mod stack;
+mod study;
 mod trace;
 mod vectors;

@@ -2,8 +2,9 @@
 
 use corpus::Page;
 use lab::wire;
-use qlog_tools::reader::{SchedulerCall, SchedulerOp, Trace, read_file};
-use qlog_tools::replay::{Replay, scheme_name};
+use qlog_tools::reader::{SchedulerCall, SchedulerOp, read_file};
+use qlog_tools::replay::Replay;
+use qlog_tools::trace::Trace;
 use schedulers::{SCHEMES, Scheme, Signal, StreamId, find_scheme};
 use serde_json::Value;
 use server::{Options, Pace, SignalUse};
@@ -53,9 +54,9 @@ fn calls_of(page: &Arc<Page>, options: Options, client: client::Options) -> Vec<
 /// The log names its scheme, and its calls, made again, give every pick of the log: so they give every tree, too. In
 /// the last nobody is left.
 fn assert_replayed(trace: &Trace, scheme: &Scheme) {
-    assert_eq!(scheme_name(trace), Some(scheme.name.as_str()));
-    let mut replay = Replay::new(trace, scheme).expect("calls");
-    let tree = replay.tree_at(trace, u64::MAX).expect(&scheme.name);
+    let mut replay = Replay::new(trace, None, None).expect("calls");
+    let (of, tree) = replay.tree_at(u64::MAX).expect(&scheme.name).expect("a scheme");
+    assert_eq!(of.name, scheme.name);
     let streams = tree.nodes.iter().filter(|it| it.element.stream().is_some() && it.ready);
     assert_eq!(streams.count(), 0, "{}: {tree}", scheme.name);
 }

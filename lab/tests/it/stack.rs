@@ -41,7 +41,7 @@ fn kept(
     let network = Network::find(network).expect("built in");
     let identity = Identity::self_signed().expect("a certificate");
     let options = options(&network);
-    let setup = Setup { options, network: &network, seed, identity: &identity, log_dir };
+    let setup = Setup { seed, log_dir, ..Setup::new(options, &network, &identity) };
     let loaded = load(page, setup).expect("a load");
     assert!(loaded.problems.is_empty(), "{}: {:?}", network.name, loaded.problems);
     assert!(loaded.load.completed, "{}", network.name);

@@ -349,14 +349,14 @@ fn optional_ms(value: Option<f64>) -> String {
     value.map_or_else(|| "\u{2013}".to_owned(), milliseconds_text)
 }
 
-fn fill(id: &str, place: usize, look: &Look) -> String {
+pub(super) fn fill(id: &str, place: usize, look: &Look) -> String {
     match look.pattern {
         Pattern::Solid => look.colour.clone(),
         Pattern::Hatched | Pattern::Dotted => format!("url(#{id}-{place})"),
     }
 }
 
-fn patterns(id: &str, looks: &[Look]) -> String {
+pub(super) fn patterns(id: &str, looks: &[Look]) -> String {
     let mut definitions = String::from("<defs>");
     for (place, look) in looks.iter().enumerate() {
         let over = match look.pattern {

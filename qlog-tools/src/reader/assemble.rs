@@ -1,164 +1,19 @@
-//! Collects what the events say, and at the end of the log makes a timeline of it.
+//! From what was collected to a trace, once the log is at its end.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
-use super::http3::{FrameEvent, Framing, Message, StreamType};
-use super::quic::{DataMoved, Direction, Packet};
-use super::scheduler::SchedulerCall;
-use super::{Trace, TransferDetails, Vantage, limits};
-use crate::timeline::{StreamFrame, Timeline, Transfer};
-
-/// What has been read so far. Which direction carries the responses is known only at the end.
-#[derive(Default)]
-pub(super) struct Collector {
-    received: Flow,
-    sent: Flow,
-    streams: BTreeMap<u64, Exchange>,
-    promises: BTreeMap<u64, Promise>,
-    scheduler_calls: Vec<SchedulerCall>,
-}
-
-/// The STREAM frames of one direction.
-#[derive(Default)]
-struct Flow {
-    frames: Vec<StreamFrame>,
-    streams: BTreeMap<u64, FlowStream>,
-}
-
-/// One stream of one direction.
-#[derive(Default, Clone, Copy)]
-struct FlowStream {
-    first_us: u64,
-    farthest: u64,
-    bytes: Option<u64>,
-    framing: Framing,
-}
-
-/// The messages of one stream.
-#[derive(Default)]
-struct Exchange {
-    request: Option<(u64, Direction, Message)>,
-    response: Option<Message>,
-    handed_over_us: Option<u64>,
-    push_id: Option<u64>,
-}
-
-/// A promised request.
-struct Promise {
-    time_us: u64,
-    request: Message,
-}
+use super::collect::{Collector, Promise};
+use super::flow::{Flow, FlowStream};
+use super::http3::Message;
+use super::limits;
+use super::quic::Direction;
+use crate::timeline::{Timeline, Transfer};
+use crate::trace::{StreamRole, StreamSummary, Trace, TransferDetails, Vantage};
 
 impl Collector {
-    pub(super) fn is_full(&self) -> bool {
-        self.received.frames.len() + self.sent.frames.len() >= limits::FRAMES
-            || self.streams.len() >= limits::STREAMS
-            || self.received.streams.len() + self.sent.streams.len() >= limits::STREAMS
-            || self.promises.len() >= limits::STREAMS
-            || self.scheduler_calls.len() >= limits::SCHEDULER_CALLS
-    }
-
-    pub(super) fn packet(
-        &mut self,
-        time_us: u64,
-        data: &str,
-        direction: Direction,
-    ) -> serde_json::Result<()> {
-        let packet: Packet<'_> = serde_json::from_str(data)?;
-        let flow = self.flow(direction);
-        for frame in packet.frames.iter().filter_map(super::quic::Frame::stream) {
-            let stream = flow
-                .streams
-                .entry(frame.id)
-                .or_insert_with(|| FlowStream { first_us: time_us, ..FlowStream::default() });
-            stream.farthest = stream.farthest.max(frame.offset + frame.bytes);
-            if frame.ends {
-                stream.bytes = Some(frame.offset + frame.bytes);
-            }
-            flow.frames.push(StreamFrame {
-                time_us,
-                stream: frame.id,
-                offset: frame.offset,
-                bytes: frame.bytes,
-            });
-        }
-        Ok(())
-    }
-
-    pub(super) fn data_moved(&mut self, time_us: u64, data: &str) -> serde_json::Result<()> {
-        let moved: DataMoved<'_> = serde_json::from_str(data)?;
-        if let (Some(stream), Some("application")) = (moved.stream_id, moved.from.as_deref()) {
-            self.streams.entry(stream.0).or_default().handed_over_us.get_or_insert(time_us);
-        }
-        Ok(())
-    }
-
-    pub(super) fn http_frame(
-        &mut self,
-        time_us: u64,
-        data: &str,
-        direction: Direction,
-    ) -> serde_json::Result<()> {
-        let event: FrameEvent<'_> = serde_json::from_str(data)?;
-        let stream = event.stream_id.0;
-        match &*event.frame.kind {
-            "data" => self.framing(stream, time_us, direction).data(event.bytes()),
-            "headers" => {
-                self.framing(stream, time_us, direction).headers(event.bytes());
-                self.message(stream, time_us, direction, Message::read(&event.frame.headers));
-            }
-            "push_promise" => {
-                self.framing(stream, time_us, direction).headers(event.bytes());
-                if let Some(push_id) = event.frame.push_id {
-                    let request = Message::read(&event.frame.headers);
-                    self.promises.entry(push_id.0).or_insert(Promise { time_us, request });
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    pub(super) fn stream_type(&mut self, data: &str) -> serde_json::Result<()> {
-        let event: StreamType<'_> = serde_json::from_str(data)?;
-        if let (Some("push"), Some(push_id)) = (event.kind.as_deref(), event.associated_push_id) {
-            self.streams.entry(event.stream_id.0).or_default().push_id = Some(push_id.0);
-        }
-        Ok(())
-    }
-
-    pub(super) fn scheduler_call(&mut self, time_us: u64, data: &str) -> serde_json::Result<()> {
-        self.scheduler_calls.push(SchedulerCall::read(time_us, data)?);
-        Ok(())
-    }
-
-    fn flow(&mut self, direction: Direction) -> &mut Flow {
-        match direction {
-            Direction::Received => &mut self.received,
-            Direction::Sent => &mut self.sent,
-        }
-    }
-
-    fn framing(&mut self, stream: u64, time_us: u64, direction: Direction) -> &mut Framing {
-        let streams = &mut self.flow(direction).streams;
-        &mut streams
-            .entry(stream)
-            .or_insert_with(|| FlowStream { first_us: time_us, ..FlowStream::default() })
-            .framing
-    }
-
-    fn message(&mut self, stream: u64, time_us: u64, direction: Direction, message: Message) {
-        let exchange = self.streams.entry(stream).or_default();
-        if message.is_request {
-            exchange.request.get_or_insert((time_us, direction, message));
-        } else if message.is_final_response() {
-            exchange.response.get_or_insert(message);
-        }
-    }
-
     /// Fills the trace: its vantage if that is unknown, its timeline and what goes with it.
-    pub(super) fn assemble(mut self, trace: &mut Trace) {
+    /// `flows_as_server` is what a log from the network says of itself.
+    pub(super) fn assemble(mut self, trace: &mut Trace, flows_as_server: bool) {
         if trace.vantage == Vantage::Unknown {
             trace.vantage = self.guess_vantage();
             trace.repair(
@@ -169,36 +24,73 @@ impl Collector {
                 0,
             );
         }
-        let responses = match trace.vantage {
-            Vantage::Server => std::mem::take(&mut self.sent),
-            _ => std::mem::take(&mut self.received),
+        let is_sent = match trace.vantage {
+            Vantage::Server => true,
+            Vantage::Network => flows_as_server,
+            Vantage::Client | Vantage::Unknown => false,
         };
+        let responses = std::mem::take(if is_sent { &mut self.sent } else { &mut self.received });
+        let requests = std::mem::take(if is_sent { &mut self.received } else { &mut self.sent });
+        let (transfers, details) = self.transfers(&responses, &requests, trace);
+        trace.streams = self.summaries(&responses, &transfers);
+        trace.timeline = Timeline { name: trace.file.clone(), transfers, frames: responses.frames };
+        trace.details = details;
+        trace.frame_packets = responses.frame_packets;
+        trace.packets = self.packets;
+        trace.recovery = self.recovery;
+        trace.signals = self.signals;
+        trace.scheduler_calls = self.scheduler_calls;
+        trace.counts.stream_frames = self.stream_frames;
+        if trace.connection.is_none() {
+            trace.connection = self.connection;
+        }
+    }
+
+    /// In the order of requests.
+    fn transfers(
+        &self,
+        responses: &Flow,
+        requests: &Flow,
+        trace: &mut Trace,
+    ) -> (Vec<Transfer>, Vec<TransferDetails>) {
         let mut transfers: Vec<(Transfer, TransferDetails)> = responses
             .streams
             .iter()
-            .filter_map(|(&stream, flow)| self.transfer(stream, flow, trace))
+            .filter_map(|(&stream, flow)| self.transfer(stream, flow, requests, trace))
             .collect();
         for (&stream, exchange) in &self.streams {
             if exchange.request.is_some() && !responses.streams.contains_key(&stream) {
-                transfers.extend(self.transfer(stream, &FlowStream::default(), trace));
+                let empty = FlowStream::default();
+                transfers.extend(self.transfer(stream, &empty, requests, trace));
             }
         }
         transfers.sort_by_key(|(transfer, _)| (transfer.requested_us, transfer.stream));
-        let (transfers, details) = transfers.into_iter().unzip();
-        trace.timeline = Timeline { name: trace.file.clone(), transfers, frames: responses.frames };
-        trace.details = details;
-        trace.scheduler_calls = self.scheduler_calls;
+        transfers.into_iter().unzip()
+    }
+
+    /// By stream.
+    fn summaries(&self, responses: &Flow, transfers: &[Transfer]) -> Vec<StreamSummary> {
+        let ends: std::collections::BTreeMap<u64, Option<u64>> =
+            transfers.iter().map(|transfer| (transfer.stream, transfer.stream_bytes)).collect();
+        let summary = |(&stream, flow): (&u64, &FlowStream)| {
+            let exchange = self.streams.get(&stream);
+            let role = match exchange.map(|exchange| exchange.role) {
+                Some(StreamRole::Other) | None if stream.is_multiple_of(4) => StreamRole::Request,
+                Some(role) => role,
+                None => StreamRole::Other,
+            };
+            flow.summary(stream, role, ends.get(&stream).copied().unwrap_or(flow.bytes))
+        };
+        responses.streams.iter().filter_map(summary).collect()
     }
 
     /// A client sends requests, and receives more than it sends.
     fn guess_vantage(&self) -> Vantage {
         let request = self.streams.values().find_map(|exchange| exchange.request.as_ref());
-        let bytes =
-            |flow: &Flow| flow.frames.iter().map(|frame| u128::from(frame.bytes)).sum::<u128>();
         match request {
             Some((_, Direction::Sent, _)) => Vantage::Client,
             Some((_, Direction::Received, _)) => Vantage::Server,
-            None => match bytes(&self.received).cmp(&bytes(&self.sent)) {
+            None => match self.received.frame_bytes.cmp(&self.sent.frame_bytes) {
                 Ordering::Greater => Vantage::Client,
                 Ordering::Less => Vantage::Server,
                 Ordering::Equal => Vantage::Unknown,
@@ -211,6 +103,7 @@ impl Collector {
         &self,
         stream: u64,
         flow: &FlowStream,
+        requests: &Flow,
         trace: &mut Trace,
     ) -> Option<(Transfer, TransferDetails)> {
         let exchange = self.streams.get(&stream);
@@ -228,7 +121,7 @@ impl Collector {
         let transfer = Transfer {
             stream,
             url: request.map_or_else(|| format!("stream {stream}"), |request| request.url.clone()),
-            requested_us: self.requested_us(stream, flow, promise, trace),
+            requested_us: self.requested_us(stream, flow, requests, promise, trace),
             body_offset: flow.framing.body_offset(stream_bytes),
             body_bytes: body_bytes(flow, response, stream_bytes),
             stream_bytes,
@@ -248,6 +141,7 @@ impl Collector {
         &self,
         stream: u64,
         flow: &FlowStream,
+        requests: &Flow,
         promise: Option<&Promise>,
         trace: &mut Trace,
     ) -> u64 {
@@ -259,11 +153,11 @@ impl Collector {
             return time_us;
         }
         trace.repair("requests without HTTP/3 events: their time is that of their first data", 0);
-        let (moved_us, asked) = match trace.vantage {
-            Vantage::Server => (None, &self.received),
-            _ => (exchange.and_then(|exchange| exchange.handed_over_us), &self.sent),
+        let moved_us = match trace.vantage {
+            Vantage::Server => None,
+            _ => exchange.and_then(|exchange| exchange.handed_over_us),
         };
-        let first_us = asked.streams.get(&stream).map(|stream| stream.first_us);
+        let first_us = requests.streams.get(&stream).map(|stream| stream.first_us);
         moved_us.or(first_us).unwrap_or(flow.first_us)
     }
 }

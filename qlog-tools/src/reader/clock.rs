@@ -1,40 +1,94 @@
-//! Event times in qlog are milliseconds, usually since the start of the log; here they become
-//! whole microseconds.
+//! Event times of all generations become whole microseconds on one clock that begins near 0.
 
 /// How the log's times are to be read.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Clock {
     /// Each time counts from the event before.
     counts_from_previous: bool,
+    /// Microseconds of one unit of the log's times.
+    unit_us: f64,
+    /// The time of the first event, when times count from an epoch.
+    origin: Option<f64>,
+    /// Nothing has been read.
+    is_fresh: bool,
     now_us: u64,
 }
 
+/// Something that had to be done to a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ClockRepair {
+    /// The log's times count from an epoch.
+    Epoch,
+    /// The time was before the event before.
+    Backward,
+}
+
+/// Relative times beyond this, three years in milliseconds, count from an epoch.
+const EPOCH_FROM: f64 = 1e8 * 1000.0;
+/// Beyond 2^53 microseconds, 285 years, a double is not exact.
+const LATEST_US: f64 = 9_007_199_254_740_992.0;
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new(None, None)
+    }
+}
+
 impl Clock {
-    /// From the header's `time_format`.
-    pub(super) fn new(time_format: Option<&str>) -> Self {
+    /// From the header's `time_format` and `time_units`.
+    pub(super) fn new(time_format: Option<&str>, time_units: Option<&str>) -> Self {
         let counts_from_previous =
             matches!(time_format, Some("relative_to_previous_event" | "delta"));
-        Self { counts_from_previous, now_us: 0 }
+        let unit_us = match time_units {
+            Some("us" | "microseconds") => 1.0,
+            Some("s" | "seconds") => 1e6,
+            _ => 1000.0,
+        };
+        Self { counts_from_previous, unit_us, origin: None, is_fresh: true, now_us: 0 }
     }
 
-    /// The event's time in microseconds; `None` when it cannot be one.
-    pub(super) fn normalize(&mut self, event_ms: f64) -> Option<u64> {
-        // Beyond 2^53 microseconds, 285 years, a double is not exact.
-        const LATEST_US: f64 = 9_007_199_254_740_992.0;
-        let time_us = (event_ms * 1000.0).round();
-        if !(0.0..=LATEST_US).contains(&time_us) {
+    /// Draft 01's `event_fields` name the kind of time that events have.
+    pub(super) fn count_from_previous(&mut self) {
+        self.counts_from_previous = true;
+    }
+
+    /// The event's time in microseconds and what was odd about it; `None` when it cannot be one.
+    pub(super) fn normalize(&mut self, time: f64) -> Option<(u64, Option<ClockRepair>)> {
+        let is_first = std::mem::take(&mut self.is_fresh);
+        if is_first && (EPOCH_FROM..1e17).contains(&time) && !self.counts_from_previous {
+            self.origin = Some(time);
+            self.unit_us = epoch_unit_us(time);
+        }
+        let mut time_us = match self.origin {
+            // A little before the first event is the first event.
+            Some(origin) => ((time - origin) * self.unit_us).round().max(0.0),
+            None => (time * self.unit_us).round(),
+        };
+        if time.is_nan() || !(0.0..=LATEST_US).contains(&time_us) {
             return None;
+        }
+        if self.counts_from_previous {
+            time_us += self.now_us as f64;
         }
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "the range was checked above"
         )]
-        let time_us = time_us as u64;
-        self.now_us =
-            if self.counts_from_previous { self.now_us.checked_add(time_us)? } else { time_us };
-        Some(self.now_us)
+        let time_us = time_us.min(LATEST_US) as u64;
+        let is_backward = time_us < self.now_us;
+        self.now_us = time_us;
+        let repair = match self.origin {
+            Some(_) if is_first => Some(ClockRepair::Epoch),
+            _ => is_backward.then_some(ClockRepair::Backward),
+        };
+        Some((time_us, repair))
     }
+}
+
+/// Today's date is about 1.8e9 s: by its size a time since 1970 tells its unit.
+fn epoch_unit_us(time: f64) -> f64 {
+    if time >= 1e14 { 1.0 } else { 1000.0 }
 }
 
 #[cfg(test)]
@@ -43,21 +97,37 @@ mod tests {
 
     #[test]
     fn milliseconds_become_microseconds() {
-        let mut clock = Clock::new(None);
-        assert_eq!(clock.normalize(109.354), Some(109_354));
-        assert_eq!(clock.normalize(0.0), Some(0));
+        let mut clock = Clock::default();
+        assert_eq!(clock.normalize(109.354), Some((109_354, None)));
+        assert_eq!(clock.normalize(0.0), Some((0, Some(ClockRepair::Backward))));
+    }
+
+    #[test]
+    fn units_are_as_the_header_says() {
+        assert_eq!(Clock::new(None, Some("us")).normalize(90_610.0), Some((90_610, None)));
+        assert_eq!(Clock::new(None, Some("s")).normalize(1.5), Some((1_500_000, None)));
     }
 
     #[test]
     fn times_can_count_from_the_event_before() {
-        let mut clock = Clock::new(Some("relative_to_previous_event"));
-        assert_eq!(clock.normalize(1.5), Some(1_500));
-        assert_eq!(clock.normalize(2.0), Some(3_500));
+        let mut clock = Clock::new(Some("relative_to_previous_event"), None);
+        assert_eq!(clock.normalize(1.5), Some((1_500, None)));
+        assert_eq!(clock.normalize(2.0), Some((3_500, None)));
+    }
+
+    #[test]
+    fn times_since_1970_count_from_the_first_event() {
+        let mut clock = Clock::default();
+        assert_eq!(clock.normalize(1_795_225_776_545.25), Some((0, Some(ClockRepair::Epoch))));
+        assert_eq!(clock.normalize(1_795_225_776_546.5), Some((1_250, None)));
+        let mut clock = Clock::default();
+        assert!(clock.normalize(1_795_225_776_545_250.0).is_some());
+        assert_eq!(clock.normalize(1_795_225_776_545_251.0), Some((1, None)));
     }
 
     #[test]
     fn impossible_times_are_none() {
-        let mut clock = Clock::new(None);
+        let mut clock = Clock::default();
         for event_ms in [-1.0, f64::NAN, f64::INFINITY, 1e300] {
             assert_eq!(clock.normalize(event_ms), None, "{event_ms}");
         }

@@ -4,13 +4,16 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
+use super::limits::TEXT_BYTES;
 use super::quic::Raw;
 use super::tolerant::Whole;
+use crate::trace::SignalKind;
 
 /// `frame_created` and `frame_parsed`.
 #[derive(Deserialize)]
 pub(super) struct FrameEvent<'a> {
     pub(super) stream_id: Whole,
+    #[serde(alias = "byte_length")]
     length: Option<Whole>,
     raw: Option<Raw>,
     #[serde(borrow)]
@@ -25,7 +28,34 @@ pub(super) struct Frame<'a> {
     raw: Option<Raw>,
     #[serde(borrow, default)]
     pub(super) headers: Vec<Field<'a>>,
+    /// Whom a `PRIORITY_UPDATE` is about; in some logs instead of `push_id`.
+    #[serde(alias = "prioritized_element_id", alias = "request_stream_id")]
+    stream_id: Option<Whole>,
     pub(super) push_id: Option<Whole>,
+    #[serde(borrow)]
+    target_stream_type: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    priority_field_value: Option<Cow<'a, str>>,
+}
+
+impl Frame<'_> {
+    /// What a `PRIORITY_UPDATE` says: of whom, how, and what.
+    pub(super) fn priority_update(&self) -> Option<(u64, SignalKind, &str)> {
+        let value = self.priority_field_value.as_deref()?;
+        let is_push = self.target_stream_type.as_deref() == Some("push");
+        match (self.stream_id, self.push_id) {
+            (Some(stream), None) if !is_push => Some((stream.0, SignalKind::Update, value)),
+            (stream, push) => Some((push.or(stream)?.0, SignalKind::PushUpdate, value)),
+        }
+    }
+}
+
+/// `priority_updated`.
+#[derive(Deserialize)]
+pub(super) struct PriorityUpdated<'a> {
+    pub(super) stream_id: Option<Whole>,
+    #[serde(borrow)]
+    pub(super) new: Option<Cow<'a, str>>,
 }
 
 /// A field of a field section.
@@ -41,7 +71,7 @@ pub(super) struct Field<'a> {
 #[derive(Deserialize)]
 pub(super) struct StreamType<'a> {
     pub(super) stream_id: Whole,
-    #[serde(rename = "stream_type", borrow)]
+    #[serde(rename = "stream_type", alias = "new", borrow)]
     pub(super) kind: Option<Cow<'a, str>>,
     pub(super) associated_push_id: Option<Whole>,
 }
@@ -105,15 +135,15 @@ impl Message {
                 ":path" => path = Some(value),
                 ":status" => message.status = value.parse().ok(),
                 "content-length" => message.content_length = value.parse().ok(),
-                "content-type" => message.content_type = Some(value.to_owned()),
-                "priority" => message.priority = Some(value.to_owned()),
+                "content-type" => message.content_type = Some(kept(value)),
+                "priority" => message.priority = Some(kept(value)),
                 _ => {}
             }
         }
         let path = path.unwrap_or_default();
         message.url = match (scheme, authority) {
-            (Some(scheme), Some(authority)) => format!("{scheme}://{authority}{path}"),
-            _ => path.to_owned(),
+            (Some(scheme), Some(authority)) => kept(&format!("{scheme}://{authority}{path}")),
+            _ => kept(path),
         };
         message
     }
@@ -122,6 +152,11 @@ impl Message {
     pub(super) fn is_final_response(&self) -> bool {
         self.status.is_some_and(|status| status >= 200)
     }
+}
+
+/// A text from the log, cut if it is very long.
+pub(super) fn kept(text: &str) -> String {
+    text.chars().take(TEXT_BYTES).collect()
 }
 
 /// The HTTP/3 frames of one stream in one direction, added up.

@@ -2,13 +2,21 @@
 
 /// Bytes of one record. The longest of a real log are packets with many ACK ranges, some kB.
 pub(super) const RECORD_BYTES: usize = 16 << 20;
-/// STREAM frames kept; 32 bytes each.
-pub(super) const FRAMES: usize = 32 << 20;
-/// Streams kept.
-pub(super) const STREAMS: usize = 1 << 20;
-/// Scheduler calls kept.
-pub(super) const SCHEDULER_CALLS: usize = 16 << 20;
+/// Bytes of a header: everything of a trace that is no event.
+pub(super) const HEADER_BYTES: usize = 1 << 20;
+/// Things kept for a file: frames (32 bytes each), packets, samples, calls, holes.
+pub(super) const KEPT: usize = 32 << 20;
+/// Streams kept for a file, both directions; up to 1 kB each.
+pub(super) const STREAMS: usize = 1 << 18;
+/// Traces of a file.
+pub(super) const TRACES: usize = 4096;
 /// Distinct event names counted.
 pub(super) const EVENT_NAMES: usize = 1000;
+/// Separate ranges of acknowledged packet numbers kept; the lowest are forgotten first.
+pub(super) const ACK_RANGES: usize = 4096;
+/// Priority signals kept of a trace.
+pub(super) const SIGNALS: usize = 1 << 16;
+/// Bytes of a text kept from a log: a URL, a field's value.
+pub(super) const TEXT_BYTES: usize = 8192;
 /// The largest stream offset that QUIC can say (RFC 9000, section 4.5).
 pub(super) const STREAM_OFFSET: u64 = (1 << 62) - 1;

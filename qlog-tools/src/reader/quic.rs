@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::limits::STREAM_OFFSET;
-use super::tolerant::Whole;
+use super::tolerant::{Number, Whole};
+use crate::trace::{RecoverySample, Space};
 
 /// Which way something went, seen from whoever wrote the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,24 +18,81 @@ pub(super) enum Direction {
     Sent,
 }
 
-/// `packet_received` and `packet_sent`.
+/// `packet_received`, `packet_sent` and `packet_lost`.
 #[derive(Deserialize)]
 pub(super) struct Packet<'a> {
     #[serde(borrow, default)]
-    pub(super) frames: Vec<Frame<'a>>,
+    header: Header<'a>,
+    /// Drafts before 02 had it beside the header.
+    #[serde(borrow, alias = "type")]
+    packet_type: Option<Cow<'a, str>>,
+    packet_number: Option<Whole>,
+    raw: Option<Raw>,
+    #[serde(borrow, default)]
+    pub(super) frames: Frames<'a>,
 }
 
-/// A frame in a packet; only STREAM frames are looked into.
+#[derive(Deserialize, Default)]
+struct Header<'a> {
+    #[serde(borrow)]
+    packet_type: Option<Cow<'a, str>>,
+    packet_number: Option<Whole>,
+    packet_size: Option<Whole>,
+    length: Option<Whole>,
+    #[serde(borrow)]
+    dcid: Option<Cow<'a, str>>,
+}
+
+/// A packet's frames; `null` is none.
+#[derive(Deserialize, Default)]
+#[serde(transparent)]
+pub(super) struct Frames<'a>(#[serde(borrow)] Option<Vec<Frame<'a>>>);
+
+impl<'a> Frames<'a> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Frame<'a>> {
+        self.0.iter().flatten()
+    }
+}
+
+impl Packet<'_> {
+    pub(super) fn number(&self) -> Option<u64> {
+        self.header.packet_number.or(self.packet_number).map(|number| number.0)
+    }
+
+    /// 0 when it is not logged.
+    pub(super) fn bytes(&self) -> u32 {
+        let bytes =
+            self.raw.and_then(|raw| raw.length).or(self.header.packet_size).or(self.header.length);
+        bytes.map_or(0, |bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn space(&self) -> Space {
+        match self.header.packet_type.as_deref().or(self.packet_type.as_deref()) {
+            Some("initial") => Space::Initial,
+            Some("handshake") => Space::Handshake,
+            _ => Space::Application,
+        }
+    }
+
+    /// Where a client's first packet goes: the original destination connection ID.
+    pub(super) fn destination(&self) -> Option<&str> {
+        self.header.dcid.as_deref()
+    }
+}
+
+/// A frame in a packet; only STREAM and ACK frames are looked into.
 #[derive(Deserialize)]
 pub(super) struct Frame<'a> {
     #[serde(rename = "frame_type", borrow)]
     kind: Option<Cow<'a, str>>,
+    #[serde(alias = "id")]
     stream_id: Option<Whole>,
     offset: Option<Whole>,
     length: Option<Whole>,
     raw: Option<Raw>,
-    #[serde(default)]
-    fin: bool,
+    fin: Option<bool>,
+    #[serde(borrow)]
+    acked_ranges: Option<&'a RawValue>,
 }
 
 /// `RawInfo` of the main schema.
@@ -66,8 +125,86 @@ impl Frame<'_> {
         if offset.checked_add(bytes)? > STREAM_OFFSET {
             return None;
         }
-        Some(Stream { id: self.stream_id?.0, offset, bytes, ends: self.fin })
+        Some(Stream { id: self.stream_id?.0, offset, bytes, ends: self.fin == Some(true) })
     }
+}
+
+impl Frame<'_> {
+    /// The packet numbers that an ACK frame acknowledges, first and last of each range.
+    pub(super) fn acknowledged(&self) -> Vec<(u64, u64)> {
+        let ranges = self.acked_ranges.filter(|_| self.kind.as_deref() == Some("ack"));
+        let ranges = ranges.and_then(|raw| serde_json::from_str::<Vec<Vec<Whole>>>(raw.get()).ok());
+        let bounds = |range: Vec<Whole>| Some((range.first()?.0, range.last()?.0));
+        let ranges = ranges.into_iter().flatten().filter_map(bounds);
+        ranges.map(|(one, other)| (one.min(other), one.max(other))).collect()
+    }
+}
+
+/// qlog 0.1: a STREAM frame as an event of its own.
+#[derive(Deserialize)]
+pub(super) struct LegacyStream {
+    pub(super) packet_nr: Option<Whole>,
+    stream_id: Whole,
+    offset: Option<Whole>,
+    length: Option<Whole>,
+    final_frame: Option<Whole>,
+}
+
+impl LegacyStream {
+    pub(super) fn stream(&self) -> Option<Stream> {
+        let offset = self.offset.map_or(0, |offset| offset.0);
+        let bytes = self.length.map_or(0, |bytes| bytes.0);
+        if offset.checked_add(bytes)? > STREAM_OFFSET {
+            return None;
+        }
+        let ends = self.final_frame.is_some_and(|flag| flag.0 != 0);
+        Some(Stream { id: self.stream_id.0, offset, bytes, ends })
+    }
+}
+
+/// `recovery_metrics_updated`, with the names of all drafts.
+#[derive(Deserialize)]
+pub(super) struct Metrics {
+    #[serde(alias = "cwnd")]
+    congestion_window: Option<Number>,
+    bytes_in_flight: Option<Number>,
+    ssthresh: Option<Number>,
+    smoothed_rtt: Option<Number>,
+    latest_rtt: Option<Number>,
+    min_rtt: Option<Number>,
+}
+
+impl Metrics {
+    /// `rtt_unit_ms` is what one unit of an RTT is worth.
+    pub(super) fn sample(&self, time_us: u64, rtt_unit_ms: f64) -> RecoverySample {
+        let rtt = |number: Option<Number>| number.map(|number| number.0 * rtt_unit_ms);
+        RecoverySample {
+            time_us,
+            congestion_window_bytes: self.congestion_window.and_then(whole_bytes),
+            bytes_in_flight: self.bytes_in_flight.and_then(whole_bytes),
+            slow_start_threshold_bytes: self.ssthresh.and_then(whole_bytes),
+            smoothed_rtt_ms: rtt(self.smoothed_rtt),
+            latest_rtt_ms: rtt(self.latest_rtt),
+            min_rtt_ms: rtt(self.min_rtt),
+        }
+    }
+}
+
+/// `None` for what stacks write for "unlimited".
+fn whole_bytes(number: Number) -> Option<u64> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range is checked before"
+    )]
+    (0.0..=1e15).contains(&number.0).then_some(number.0 as u64)
+}
+
+/// `parameters_set`.
+#[derive(Deserialize)]
+pub(super) struct Parameters<'a> {
+    #[serde(borrow)]
+    pub(super) original_destination_connection_id: Option<Cow<'a, str>>,
 }
 
 /// `stream_data_moved`.

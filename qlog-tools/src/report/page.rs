@@ -4,7 +4,7 @@ use super::{Figure, PageComparison, Pair, Row};
 use crate::byte_index::{ByteIndex, NoIndex, byte_index, completed_share, speedup};
 use crate::figures::axis::Axis;
 use crate::figures::{
-    Curve, Curves, PageResource, RibbonRow, Ribbons, bytes_text, milliseconds_text,
+    Curve, Curves, PageResource, RibbonRow, Ribbons, bytes_text, milliseconds_text, ratio_text,
 };
 use crate::timeline::{Timeline, Transfer};
 
@@ -26,7 +26,17 @@ impl PageComparison {
         runs: &[Run<'_>],
         baseline: &str,
     ) -> Self {
-        let mut rows: Vec<Row> = runs.iter().map(|run| measure(run, resources)).collect();
+        let rows: Vec<Row> = runs.iter().map(|run| measure(run, resources)).collect();
+        Self::from_rows(name, resources, rows, baseline).drawn(resources, runs)
+    }
+
+    /// A page without figures, from rows that have been measured; their speedups are computed.
+    pub fn from_rows(
+        name: &str,
+        resources: &[PageResource],
+        mut rows: Vec<Row>,
+        baseline: &str,
+    ) -> Self {
         let base = rows.iter().find(|row| row.scheme == baseline).map(|row| row.byte_index);
         for row in &mut rows {
             row.speedup = Pair {
@@ -34,15 +44,20 @@ impl PageComparison {
                 atf: speedup(base.and_then(|base| base.atf), row.byte_index.atf),
             };
         }
+        let resources = in_a_sentence(resources);
+        Self { name: name.to_owned(), resources, rows, ribbons: None, curve: None }
+    }
+
+    /// With its figures; `runs` are those of the rows that bear their scheme's name.
+    #[must_use]
+    pub fn drawn(self, resources: &[PageResource], runs: &[Run<'_>]) -> Self {
+        let row = |run: &Run<'_>| self.rows.iter().find(|row| row.scheme == run.scheme).cloned();
+        let rows: Vec<Row> = runs.iter().map(|run| row(run).unwrap_or_default()).collect();
+        let has_atf = resources.iter().any(|resource| resource.above_fold);
         Self {
-            name: name.to_owned(),
-            resources: in_a_sentence(resources),
-            ribbons: Some(ribbons(name, resources, runs, &rows)),
-            curve: resources
-                .iter()
-                .any(|resource| resource.above_fold)
-                .then(|| curve(name, resources, runs, &rows)),
-            rows,
+            ribbons: Some(ribbons(&self.name, resources, runs, &rows)),
+            curve: has_atf.then(|| curve(&self.name, resources, runs, &rows)),
+            ..self
         }
     }
 }
@@ -78,8 +93,8 @@ fn measure(run: &Run<'_>, resources: &[PageResource]) -> Row {
         sampled: pair(|index| index.sampled_ms),
         progressive: pair(|index| index.progressive_ms),
         duration_ms: duration_us.map(|duration_us| duration_us as f64 / 1000.0),
-        speedup: Pair::default(),
         note: reason.map(ToString::to_string),
+        ..Row::default()
     }
 }
 
@@ -102,21 +117,24 @@ fn in_a_sentence(resources: &[PageResource]) -> String {
 
 fn ribbons(name: &str, resources: &[PageResource], runs: &[Run<'_>], rows: &[Row]) -> Figure {
     let has_atf = resources.iter().any(|resource| resource.above_fold);
+    let has_regret = rows.iter().any(|row| row.regret.is_some());
     let notes = |row: &Row| {
         let of = |pair: Pair| if has_atf { pair.atf } else { pair.all };
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "\u{2013}".to_owned());
-        vec![
-            or_dash(of(row.byte_index).map(milliseconds_text)),
-            or_dash(of(row.speedup).map(|speedup| format!("\u{d7}{speedup:.2}"))),
-        ]
+        let mut notes =
+            vec![or_dash(of(row.byte_index).map(milliseconds_text)), ratio_text(of(row.speedup))];
+        notes.extend(has_regret.then(|| or_dash(row.regret.map(|regret| format!("{regret:.2}")))));
+        notes
     };
     let set = if has_atf { "ATF" } else { "all" };
+    let mut note_titles = vec![format!("BI {set} (ms)"), "speedup".to_owned()];
+    note_titles.extend(has_regret.then(|| "regret".to_owned()));
     let figure = Ribbons {
         id: format!("ribbons-{name}"),
         title: format!("{name}: what arrived when"),
         axis: Axis::Time,
         resources: resources.to_vec(),
-        note_titles: vec![format!("BI {set} (ms)"), "speedup".to_owned()],
+        note_titles,
         rows: runs
             .iter()
             .zip(rows)
@@ -138,7 +156,10 @@ fn curve(name: &str, resources: &[PageResource], runs: &[Run<'_>], rows: &[Row])
             .iter()
             .zip(rows)
             .map(|(run, row)| Curve {
-                label: run.scheme.to_owned(),
+                label: match row.regret {
+                    Some(regret) => format!("{} (regret {regret:.2})", run.scheme),
+                    None => run.scheme.to_owned(),
+                },
                 index_ms: row.byte_index.atf,
                 points: completed_share(run.timeline, is_above_fold(resources)),
             })

@@ -3,13 +3,15 @@
 use minijinja::{Value, context};
 
 use super::{Comparison, Figure, PageComparison, Row, SummaryRow};
-use crate::figures::milliseconds_text;
+use crate::figures::{milliseconds_text, ratio_text};
 
 /// A cell of a table of numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Cell {
     text: String,
     is_best: bool,
+    /// Of a group of columns.
+    is_first: bool,
 }
 
 /// A row: its name, its cells, a remark.
@@ -20,39 +22,109 @@ struct Line {
     note: Option<String>,
 }
 
-/// Which end of a column is best, and how it is written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Column {
+/// A number of a table; `Range` is words that are never best.
+#[derive(Debug, Clone, PartialEq)]
+enum Number {
+    Missing,
     /// An index or a duration: low is good.
-    Milliseconds,
+    Milliseconds(f64),
     /// A speedup: high is good.
-    Times,
+    Times(f64),
+    /// Index divided by lower bound: low is good.
+    Regret(f64),
+    Range(String),
+}
+
+/// A column: the group that it stands in, its heading, and its numbers from a row.
+struct Column<R> {
+    group: &'static str,
+    heading: &'static str,
+    number: fn(&R) -> Number,
 }
 
 /// All that the template names.
 pub(super) fn of(comparison: &Comparison) -> Value {
     let provenance = serde_json::to_string_pretty(&comparison.provenance).unwrap_or_default();
+    let (drawn, lines): (Vec<&PageComparison>, Vec<&PageComparison>) =
+        comparison.pages.iter().partition(|page| page.is_drawn());
+    let rows = &comparison.summary;
+    let names = rows.iter().map(|row| (row.scheme.clone(), incomplete(row, rows)));
     context! {
         title => comparison.title.clone(),
         what => comparison.what.clone(),
         baseline => comparison.baseline.clone(),
-        summary => values(summary(&comparison.summary)),
-        summary_has_notes => comparison.summary.iter().any(|row| incomplete(row, &comparison.summary).is_some()),
-        pages => comparison.pages.iter().map(page).collect::<Vec<Value>>(),
+        summary => table(rows, names.collect(), &SUMMARY),
+        figures => comparison.figures.iter().map(|it| figure(&it.figure)).collect::<Vec<Value>>(),
+        omitted => comparison.omitted.clone(),
+        page_count => comparison.pages.len(),
+        folded => drawn.len() > FOLDED_FROM,
+        pages => drawn.into_iter().map(page).collect::<Vec<Value>>(),
+        other_pages => lines.into_iter().map(page_line).collect::<Vec<Value>>(),
         provenance => provenance,
     }
 }
 
-fn summary(rows: &[SummaryRow]) -> Vec<Line> {
-    let values = |row: &SummaryRow| {
-        [row.atf, row.all]
-            .into_iter()
-            .flat_map(|of| [of.mean, of.median, of.best, of.worst])
-            .collect()
-    };
-    let rows =
-        rows.iter().map(|row| (row.scheme.clone(), values(row), incomplete(row, rows))).collect();
-    lines(rows, &[Column::Times; 8])
+/// From so many pages on each is folded.
+const FOLDED_FROM: usize = 6;
+
+const SUMMARY: [Column<SummaryRow>; 10] = [
+    Column { group: "above the fold", heading: "mean", number: |it| times(it.atf.mean) },
+    Column {
+        group: "above the fold",
+        heading: "95 % interval",
+        number: |it| range(it.atf_interval, ratio),
+    },
+    Column { group: "above the fold", heading: "median", number: |it| times(it.atf.median) },
+    Column { group: "above the fold", heading: "best page", number: |it| times(it.atf.best) },
+    Column { group: "above the fold", heading: "worst page", number: |it| times(it.atf.worst) },
+    Column { group: "above the fold", heading: "regret", number: |it| regret(it.regret) },
+    Column { group: "all resources", heading: "mean", number: |it| times(it.all.mean) },
+    Column { group: "all resources", heading: "median", number: |it| times(it.all.median) },
+    Column { group: "all resources", heading: "best page", number: |it| times(it.all.best) },
+    Column { group: "all resources", heading: "worst page", number: |it| times(it.all.worst) },
+];
+
+const PAGE: [Column<Row>; 11] = [
+    Column { group: "above the fold", heading: "ByteIndex", number: |it| ms(it.byte_index.atf) },
+    Column {
+        group: "above the fold",
+        heading: "middle half",
+        number: |it| range(it.atf_spread, milliseconds_text),
+    },
+    Column { group: "above the fold", heading: "speedup", number: |it| times(it.speedup.atf) },
+    Column { group: "above the fold", heading: "regret", number: |it| regret(it.regret) },
+    Column { group: "all resources", heading: "ByteIndex", number: |it| ms(it.byte_index.all) },
+    Column { group: "all resources", heading: "speedup", number: |it| times(it.speedup.all) },
+    Column { group: "sampled", heading: "ATF", number: |it| ms(it.sampled.atf) },
+    Column { group: "sampled", heading: "all", number: |it| ms(it.sampled.all) },
+    Column { group: "progressive", heading: "ATF", number: |it| ms(it.progressive.atf) },
+    Column { group: "progressive", heading: "all", number: |it| ms(it.progressive.all) },
+    Column { group: "load", heading: "ms", number: |it| ms(it.duration_ms) },
+];
+
+/// What a column shows only where there is any of it.
+const OPTIONAL: [&str; 3] = ["95 % interval", "middle half", "regret"];
+
+fn ms(value: Option<f64>) -> Number {
+    value.map_or(Number::Missing, Number::Milliseconds)
+}
+
+fn times(value: Option<f64>) -> Number {
+    value.map_or(Number::Missing, Number::Times)
+}
+
+fn regret(value: Option<f64>) -> Number {
+    value.map_or(Number::Missing, Number::Regret)
+}
+
+fn ratio(value: f64) -> String {
+    ratio_text(Some(value))
+}
+
+fn range(ends: Option<[f64; 2]>, text: impl Fn(f64) -> String) -> Number {
+    ends.map_or(Number::Missing, |[low, high]| {
+        Number::Range(format!("{} to {}", text(low), text(high)))
+    })
 }
 
 /// A mean over fewer pages than another's is not to be compared with it.
@@ -69,47 +141,33 @@ fn incomplete(row: &SummaryRow, rows: &[SummaryRow]) -> Option<String> {
 
 fn page(page: &PageComparison) -> Value {
     let is_anchor = |character: &char| character.is_ascii_alphanumeric() || *character == '-';
-    let lines = page_lines(page);
+    let names = page.rows.iter().map(|row| (row.scheme.clone(), row.note.clone())).collect();
     context! {
         name => page.name.clone(),
         anchor => format!("page-{}", page.name.chars().filter(is_anchor).collect::<String>()),
         resources => page.resources.clone(),
-        has_notes => lines.iter().any(|line| line.note.is_some()),
-        lines => values(lines),
+        table => table(&page.rows, names, &PAGE),
         figures => page.ribbons.iter().chain(&page.curve).map(figure).collect::<Vec<Value>>(),
     }
 }
 
-fn page_lines(page: &PageComparison) -> Vec<Line> {
-    use Column::{Milliseconds, Times};
-    const COLUMNS: [Column; 9] = [
-        Milliseconds,
-        Times,
-        Milliseconds,
-        Times,
-        Milliseconds,
-        Milliseconds,
-        Milliseconds,
-        Milliseconds,
-        Milliseconds,
-    ];
-    let values = |row: &Row| {
-        vec![
-            row.byte_index.atf,
-            row.speedup.atf,
-            row.byte_index.all,
-            row.speedup.all,
-            row.sampled.atf,
-            row.sampled.all,
-            row.progressive.atf,
-            row.progressive.all,
-            row.duration_ms,
-        ]
+/// A page in a line: its best and its worst scheme.
+fn page_line(page: &PageComparison) -> Value {
+    let speedup = |row: &&Row| row.speedup.atf.or(row.speedup.all);
+    let known: Vec<(&Row, f64)> =
+        page.rows.iter().filter_map(|row| Some((row, speedup(&row)?))).collect();
+    let best = known.iter().copied().reduce(|one, other| if other.1 > one.1 { other } else { one });
+    let worst =
+        known.iter().copied().reduce(|one, other| if other.1 < one.1 { other } else { one });
+    let cells = |it: Option<(&Row, f64)>| match it {
+        Some((row, speedup)) => vec![row.scheme.clone(), ratio_text(Some(speedup))],
+        None => vec!["\u{2013}".to_owned(); 2],
     };
-    lines(
-        page.rows.iter().map(|row| (row.scheme.clone(), values(row), row.note.clone())).collect(),
-        &COLUMNS,
-    )
+    let regret = best.and_then(|(row, _)| row.regret);
+    let mut all = cells(best);
+    all.push(regret.map_or_else(|| "\u{2013}".to_owned(), |it| format!("{it:.2}")));
+    all.extend(cells(worst));
+    context! { name => page.name.clone(), cells => all }
 }
 
 fn figure(figure: &Figure) -> Value {
@@ -122,8 +180,36 @@ fn figure(figure: &Figure) -> Value {
     }
 }
 
+/// Headings, groups with their widths, and lines.
+fn table<R>(rows: &[R], names: Vec<(String, Option<String>)>, columns: &[Column<R>]) -> Value {
+    let shown: Vec<&Column<R>> = columns
+        .iter()
+        .filter(|column| {
+            let is_empty = || rows.iter().all(|row| (column.number)(row) == Number::Missing);
+            !OPTIONAL.contains(&column.heading) || !is_empty()
+        })
+        .collect();
+    let numbers =
+        rows.iter().map(|row| shown.iter().map(|it| (it.number)(row)).collect()).collect();
+    let firsts: Vec<bool> = (0..shown.len())
+        .map(|place| place == 0 || shown[place - 1].group != shown[place].group)
+        .collect();
+    let lines = lines(names, numbers, &firsts);
+    let groups: Vec<Value> = shown
+        .chunk_by(|one, other| one.group == other.group)
+        .map(|group| context! { name => group[0].group, columns => group.len() })
+        .collect();
+    let has_notes = lines.iter().any(|line| line.note.is_some());
+    context! {
+        groups => groups,
+        headings => shown.iter().map(|it| it.heading).collect::<Vec<&str>>(),
+        lines => values(lines),
+        has_notes => has_notes,
+    }
+}
+
 fn values(lines: Vec<Line>) -> Vec<Value> {
-    let cell = |cell: Cell| context! { text => cell.text, is_best => cell.is_best };
+    let cell = |cell: Cell| context! { text => cell.text, is_best => cell.is_best, is_first => cell.is_first };
     let value = |line: Line| {
         let cells: Vec<Value> = line.cells.into_iter().map(cell).collect();
         context! { name => line.name, cells => cells, note => line.note }
@@ -131,47 +217,48 @@ fn values(lines: Vec<Line>) -> Vec<Value> {
     lines.into_iter().map(value).collect()
 }
 
-fn lines(rows: Vec<(String, Vec<Option<f64>>, Option<String>)>, columns: &[Column]) -> Vec<Line> {
-    let best: Vec<Option<f64>> = columns
-        .iter()
-        .enumerate()
-        .map(|(place, &column)| {
-            best(column, rows.iter().map(|(_, values, _)| values[place]).collect())
-        })
+fn lines(
+    names: Vec<(String, Option<String>)>,
+    numbers: Vec<Vec<Number>>,
+    firsts: &[bool],
+) -> Vec<Line> {
+    let best: Vec<Option<Number>> = (0..firsts.len())
+        .map(|place| best(numbers.iter().map(|row| row[place].clone()).collect()))
         .collect();
-    let cell = |place: usize, value: Option<f64>| Cell {
-        text: text(columns[place], value),
-        is_best: value.is_some() && value == best[place],
+    let cell = |place: usize, number: Number| Cell {
+        text: text(&number),
+        is_best: best[place].as_ref() == Some(&number),
+        is_first: firsts[place],
     };
-    rows.into_iter()
-        .map(|(name, values, note)| Line {
-            name,
-            cells: values
-                .into_iter()
-                .enumerate()
-                .map(|(place, value)| cell(place, value))
-                .collect(),
-            note,
-        })
-        .collect()
+    let line = |((name, note), row): ((String, Option<String>), Vec<Number>)| Line {
+        name,
+        note,
+        cells: row.into_iter().enumerate().map(|(place, it)| cell(place, it)).collect(),
+    };
+    names.into_iter().zip(numbers).map(line).collect()
 }
 
-/// The best value; none when all that there is are equal.
-fn best(column: Column, values: Vec<Option<f64>>) -> Option<f64> {
-    let values: Vec<f64> = values.into_iter().flatten().collect();
-    let lowest = values.iter().copied().reduce(f64::min)?;
-    let highest = values.iter().copied().reduce(f64::max)?;
-    if lowest >= highest {
-        return None;
-    }
-    Some(if column == Column::Times { highest } else { lowest })
+/// The best number; none when all that there is are equal.
+fn best(numbers: Vec<Number>) -> Option<Number> {
+    let low_is_good = |number: &Number| match number {
+        Number::Milliseconds(value) | Number::Regret(value) => Some(*value),
+        Number::Times(value) => Some(-*value),
+        Number::Missing | Number::Range(_) => None,
+    };
+    let known: Vec<(Number, f64)> =
+        numbers.into_iter().filter_map(|it| low_is_good(&it).map(|value| (it, value))).collect();
+    let highest = known.iter().map(|it| it.1).reduce(f64::max)?;
+    let best = known.into_iter().reduce(|one, other| if other.1 < one.1 { other } else { one })?;
+    (best.1 < highest).then_some(best.0)
 }
 
-fn text(column: Column, value: Option<f64>) -> String {
-    let Some(value) = value else { return "\u{2013}".to_owned() };
-    match column {
-        Column::Milliseconds => milliseconds_text(value),
-        Column::Times => format!("\u{d7}{value:.2}"),
+fn text(number: &Number) -> String {
+    match number {
+        Number::Missing => "\u{2013}".to_owned(),
+        Number::Milliseconds(value) => milliseconds_text(*value),
+        Number::Times(value) => ratio_text(Some(*value)),
+        Number::Regret(value) => format!("{value:.2}"),
+        Number::Range(words) => words.clone(),
     }
 }
 
@@ -179,29 +266,33 @@ fn text(column: Column, value: Option<f64>) -> String {
 mod tests {
     use super::*;
 
-    fn marked(column: Column, values: &[Option<f64>]) -> Vec<String> {
-        let rows = values.iter().map(|&value| (String::new(), vec![value], None)).collect();
+    fn marked(numbers: &[Number]) -> Vec<String> {
+        let names = numbers.iter().map(|_| (String::new(), None)).collect();
+        let rows = numbers.iter().map(|it| vec![it.clone()]).collect();
         let mark = |line: &Line| {
             format!("{}{}", line.cells[0].text, if line.cells[0].is_best { "*" } else { "" })
         };
-        lines(rows, &[column]).iter().map(mark).collect()
+        lines(names, rows, &[true]).iter().map(mark).collect()
     }
 
     #[test]
     fn the_best_of_a_column_is_marked() {
+        use Number::{Milliseconds, Missing, Regret, Times};
         assert_eq!(
-            marked(Column::Milliseconds, &[Some(20.0), Some(1506.0), None]),
+            marked(&[Milliseconds(20.0), Milliseconds(1506.0), Missing]),
             ["20*", "1506", "–"]
         );
         assert_eq!(
-            marked(Column::Times, &[Some(1.0), Some(2.5), Some(2.5)]),
-            ["×1.00", "×2.50*", "×2.50*"]
+            marked(&[Times(1.0), Times(2.5), Times(2.5), Times(0.5)]),
+            ["×1.00", "×2.50*", "×2.50*", "/2.00"]
         );
+        assert_eq!(marked(&[Regret(1.0), Regret(1.2)]), ["1.00*", "1.20"]);
     }
 
     #[test]
-    fn equals_are_not_marked() {
-        assert_eq!(marked(Column::Times, &[Some(1.0), Some(1.0)]), ["×1.00", "×1.00"]);
-        assert_eq!(marked(Column::Times, &[None]), ["–"]);
+    fn equals_and_ranges_are_not_marked() {
+        assert_eq!(marked(&[Number::Times(1.0), Number::Times(1.0)]), ["×1.00", "×1.00"]);
+        assert_eq!(marked(&[Number::Missing]), ["–"]);
+        assert_eq!(marked(&[range(Some([1.0, 2.0]), ratio)]), ["×1.00 to ×2.00"]);
     }
 }

@@ -19,6 +19,7 @@ mod links;
 mod node;
 mod place;
 mod snapshot;
+mod standing;
 
 use crate::{Element, StreamId};
 use chains::Chain;
@@ -26,6 +27,7 @@ use node::{Key, Node, ROOT};
 use place::MAX_WEIGHT;
 pub use place::{Place, Rank};
 pub use snapshot::{Snapshot, SnapshotNode};
+pub use standing::Standing;
 use std::collections::HashMap;
 
 /// The tree of one connection. Total: any call in any order has a meaning.

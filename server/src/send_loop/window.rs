@@ -184,6 +184,14 @@ pub(crate) fn overhead_max(quic: &quiche::Connection, stream: StreamId, offset: 
     overhead_min(quic, stream, offset) + PACKET_NUMBER_ROOM
 }
 
+/// Bytes in flight and before the transport; what flow control holds back counts, because the transport does not
+/// tell it apart.
+pub(crate) fn in_flight_bytes(quic: &mut quiche::Connection) -> u64 {
+    let window = quic.path_stats().find(|it| it.active).map_or(0, |it| it.cwnd);
+    let free = quic.stream_capacity(CONTROL_STREAM).unwrap_or(0);
+    window.saturating_sub(free) as u64
+}
+
 /// The same with a packet number of 1 byte.
 fn overhead_min(quic: &quiche::Connection, stream: StreamId, offset: u64) -> usize {
     let frame = 1 + octets::varint_len(stream.0) + octets::varint_len(offset) + 2;

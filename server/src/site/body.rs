@@ -21,6 +21,15 @@ pub enum Body {
         /// What tells it from other bodies.
         seed: u64,
     },
+    /// The same behind a given beginning: an image whose rest nobody looks at.
+    Begun {
+        /// The first bytes.
+        begin: &'static [u8],
+        /// Its size, the beginning included.
+        bytes: u64,
+        /// What tells it from other bodies.
+        seed: u64,
+    },
 }
 
 impl Body {
@@ -29,7 +38,9 @@ impl Body {
         match self {
             Self::Empty => 0,
             Self::Bytes(bytes) => bytes.len() as u64,
-            Self::File(_, bytes) | Self::Synthetic { bytes, .. } => *bytes,
+            Self::File(_, bytes) | Self::Synthetic { bytes, .. } | Self::Begun { bytes, .. } => {
+                *bytes
+            }
         }
     }
 
@@ -44,6 +55,13 @@ impl Body {
                 buffer.copy_from_slice(part);
             }
             Self::File(file, _) => file.read_exact_at(buffer, offset)?,
+            Self::Begun { begin, seed, .. } => {
+                for (place, byte) in buffer.iter_mut().enumerate() {
+                    let at = offset + place as u64;
+                    let given = usize::try_from(at).ok().and_then(|it| begin.get(it));
+                    *byte = given.copied().unwrap_or_else(|| synthetic_byte(*seed, at));
+                }
+            }
             Self::Synthetic { seed, .. } => {
                 for (place, byte) in buffer.iter_mut().enumerate() {
                     *byte = synthetic_byte(*seed, offset + place as u64);

@@ -85,6 +85,8 @@ impl Site for DirectorySite {
             resource,
             ready: Vec::new(),
             directive: None,
+            ahead: super::Ahead::default(),
+            scheme: None,
         }
     }
 }
@@ -94,13 +96,9 @@ mod tests {
     use super::*;
 
     fn status(site: &DirectorySite, path: &str) -> u16 {
-        let request = Request {
-            method: "GET".into(),
-            authority: String::new(),
-            path: path.into(),
-            priority: None,
-            metadata: None,
-        };
+        let headers = [(":method", "GET"), (":path", path)]
+            .map(|(name, value)| http3::Header::new(name.as_bytes(), value.as_bytes()));
+        let request = Request::from_headers(&headers);
         site.respond(&request).status
     }
 

@@ -1,14 +1,21 @@
 //! What a server serves: a page of the corpus, or a directory.
 
+mod ahead;
 mod body;
 mod directed;
 mod directory;
+mod markup;
 mod page;
+mod pushing;
+mod routed;
 
+pub use ahead::{Ahead, Promise};
 pub use body::Body;
 pub use directed::DirectedSite;
 pub use directory::{DirectorySite, OpenError};
 pub use page::PageSite;
+pub use pushing::{Knows, PushRoute, PushingSite};
+pub use routed::{Route, RoutedSite};
 
 use http3::{Header, NameValue};
 use std::time::{Duration, Instant};
@@ -32,6 +39,12 @@ pub struct Request {
     pub priority: Option<Vec<u8>>,
     /// The field that says what the resource is for, when there is one.
     pub metadata: Option<Vec<u8>>,
+    /// All regular fields, names in lower case; several of one name are several.
+    pub fields: Vec<(String, String)>,
+    /// The server asks itself, to push the answer.
+    pub pushed: bool,
+    /// What the path to the client holds, when the client takes pushes.
+    pub path_state: Option<push::PathState>,
 }
 
 impl Request {
@@ -44,9 +57,44 @@ impl Request {
             method: text(b":method"),
             authority: text(b":authority"),
             path: text(b":path"),
-            priority: field(b"priority"),
+            priority: joined(headers, b"priority"),
             metadata: field(http3::METADATA_FIELD.as_bytes()),
+            fields: regular(headers),
+            pushed: false,
+            path_state: None,
         }
+    }
+
+    /// A field's value; of several the first.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The `Cookie` field; several of them are one (RFC 9114, 4.2.1).
+    pub fn cookies(&self) -> Option<String> {
+        let lines = self.fields.iter().filter(|(name, _)| name == "cookie");
+        let cookies = lines.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join("; ");
+        (!cookies.is_empty()).then_some(cookies)
+    }
+}
+
+fn regular(headers: &[Header]) -> Vec<(String, String)> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let regular = headers.iter().filter(|it| !it.name().starts_with(b":"));
+    regular.map(|it| (text(it.name()), text(it.value()))).collect()
+}
+
+/// The lines of a list field, joined (RFC 9110, 5.3).
+fn joined(headers: &[Header], name: &[u8]) -> Option<Vec<u8>> {
+    let lines: Vec<&[u8]> =
+        headers.iter().filter(|it| it.name() == name).map(NameValue::value).collect();
+    (!lines.is_empty()).then(|| lines.join(&b", "[..]))
+}
+
+impl Request {
+    /// The host that was asked for, without the port.
+    pub fn host(&self) -> &str {
+        self.authority.rsplit_once(':').map_or(self.authority.as_str(), |(host, _)| host)
     }
 }
 
@@ -66,6 +114,10 @@ pub struct Response {
     pub ready: Vec<(Duration, u64)>,
     /// What the site's operator says about its order; what it leaves open is the client's.
     pub directive: Option<http3::Priority>,
+    /// What goes ahead of it.
+    pub ahead: Ahead,
+    /// The scheme in which the page is to be sent whose document this is; none: the server's.
+    pub scheme: Option<schedulers::Scheme>,
 }
 
 impl Response {
@@ -78,6 +130,8 @@ impl Response {
             resource: schedulers::Resource::default(),
             ready: Vec::new(),
             directive: None,
+            ahead: Ahead::default(),
+            scheme: None,
         }
     }
 }

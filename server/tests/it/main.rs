@@ -1,6 +1,8 @@
 //! Tests of the whole server core against a client over a simulated link, in virtual time.
 
 mod bad_clients;
+mod groups;
+mod negotiation;
 mod order;
 mod peers;
 mod simulation;

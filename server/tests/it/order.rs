@@ -266,8 +266,11 @@ fn a_send_buffer_keeps_the_order_in_which_bytes_were_charged() {
 
 #[test]
 fn loss_adds_retransmissions_and_changes_no_order() {
-    for scheme in SCHEMES.iter() {
-        let (log, _) = run(options(&scheme.name), Link { lose_each: 23, ..LINK });
+    for (scheme, retransmit_in_order) in
+        SCHEMES.iter().flat_map(|scheme| [(scheme, false), (scheme, true)])
+    {
+        let options = Options { retransmit_in_order, ..options(&scheme.name) };
+        let (log, _) = run(options, Link { lose_each: 23, ..LINK });
         assert_picks_replay(&scheme.name, &log);
         assert_wire_is_charged(&scheme.name, &log);
         assert_late_binding(&scheme.name, &log);

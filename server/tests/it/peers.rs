@@ -141,12 +141,27 @@ pub(crate) struct Peer {
     pub(crate) unread: Option<u64>,
     bodies: BTreeMap<u64, u64>,
     finished: BTreeSet<u64>,
+    /// The same, in order.
+    pub(crate) order: Vec<u64>,
+    /// It does not send its SETTINGS yet.
+    pub(crate) is_silent: bool,
+    /// The scheme that the server announced.
+    pub(crate) scheme: Option<String>,
     pub(crate) resets: BTreeMap<u64, u64>,
     pub(crate) goaway: Option<u64>,
 }
 
 impl Peer {
-    pub(crate) fn new(_in: &World, number: u16) -> Self {
+    pub(crate) fn new(world: &World, number: u16) -> Self {
+        Self::with_settings(world, number, Settings::default())
+    }
+
+    pub(crate) fn with_settings(world: &World, number: u16, settings: Settings) -> Self {
+        let address = SocketAddr::from(([127, 0, 0, 1], 5000 + number));
+        Self::at(world, address, settings)
+    }
+
+    pub(crate) fn at(_in: &World, address: SocketAddr, settings: Settings) -> Self {
         let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).expect("a configuration");
         config.set_application_protos(&[b"h3"]).expect("a protocol");
         config.verify_peer(false);
@@ -154,18 +169,20 @@ impl Peer {
         config.set_initial_max_stream_data_bidi_local(100_000);
         config.set_initial_max_stream_data_uni(10_000);
         config.set_initial_max_streams_uni(10);
-        let address = SocketAddr::from(([127, 0, 0, 1], 5000 + number));
-        let id = [number.to_be_bytes()[1]; 16];
+        let id = [address.port().to_be_bytes()[1]; 16];
         let scid = quiche::ConnectionId::from_ref(&id);
         let quic = quiche::connect(Some("localhost"), &scid, address, SERVER.into(), &mut config);
         Self {
             quic: quic.expect("a client"),
-            session: Session::new(Role::Client, Settings::default(), http3::Limits::default()),
+            session: Session::new(Role::Client, settings, http3::Limits::default()),
             address,
             opened: false,
             unread: None,
             bodies: BTreeMap::new(),
             finished: BTreeSet::new(),
+            order: Vec::new(),
+            is_silent: false,
+            scheme: None,
             resets: BTreeMap::new(),
             goaway: None,
         }
@@ -236,7 +253,10 @@ impl Peer {
     }
 
     fn send(&mut self) -> Option<Vec<u8>> {
-        if self.quic.is_established() && !std::mem::replace(&mut self.opened, true) {
+        if self.quic.is_established()
+            && !self.is_silent
+            && !std::mem::replace(&mut self.opened, true)
+        {
             for (stream, bytes) in self.session.opening() {
                 self.quic.stream_send(stream.0, &bytes, false).expect("room");
             }
@@ -280,8 +300,10 @@ impl Peer {
             }
             Event::Finished { stream } => {
                 self.finished.insert(stream.0);
+                self.order.push(stream.0);
             }
             Event::GoAway { id } => self.goaway = Some(id),
+            Event::PreferredScheme(name) => self.scheme = Some(name),
             _ => {}
         }
     }

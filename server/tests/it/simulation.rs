@@ -2,7 +2,7 @@
 
 use http3::{Event, Header, Role, Session, Settings, StreamId};
 use schedulers::{Kind, Resource, find_scheme};
-use server::site::{Body, Request, Response, Site};
+use server::site::{Ahead, Body, Request, Response, Site};
 use server::{Identity, Limits, Options, Server};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -35,7 +35,16 @@ impl Site for Bodies {
         let resource =
             Resource { kind: Kind::of_mime(mime), body_bytes: Some(bytes), ..Resource::default() };
         let body = Body::Synthetic { bytes, seed: 1 };
-        Response { status: 200, headers: Vec::new(), body, resource, ready, directive: None }
+        Response {
+            status: 200,
+            headers: Vec::new(),
+            body,
+            resource,
+            ready,
+            directive: None,
+            ahead: Ahead::default(),
+            scheme: None,
+        }
     }
 }
 

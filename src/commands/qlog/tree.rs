@@ -1,12 +1,14 @@
 //! `utmost qlog tree`: the scheduler's tree at a time, from the log of our server.
 
+use super::input::shown;
 use crate::failure::Failure;
 use crate::{output, values};
 use lab::scenario::node_json;
 use qlog_tools::figures::tree::group_names;
 use qlog_tools::figures::{TreePanel, Trees, short_name};
-use qlog_tools::reader::{Trace, read_file};
-use qlog_tools::replay::{Replay, busiest_us, kinds, scheme_name};
+use qlog_tools::reader::read_file;
+use qlog_tools::replay::{Replay, busiest_us, kinds};
+use qlog_tools::trace::Trace;
 use schedulers::{Element, Scheme, Snapshot, StreamId, find_page_scheme};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -38,31 +40,37 @@ pub(crate) struct Arguments {
     figures: Option<PathBuf>,
 }
 
+/// Of a stream's name.
+const NAME_CHARACTERS: usize = 60;
+
 /// Trees of one call: a figure with more cannot be read.
 const MAX_TIMES: usize = 100;
+
+/// A tree, when it was, and whose.
+struct Seen {
+    at_ms: f64,
+    scheme: Scheme,
+    tree: Snapshot,
+}
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.at.len() > MAX_TIMES {
         return Err(Failure::BadInput(format!("--at takes at most {MAX_TIMES} times")));
     }
     let trace = read_file(&arguments.log).map_err(Failure::bad_input)?;
-    let scheme = scheme(arguments, &trace)?;
-    let trees = trees(arguments, &trace, &scheme)?;
-    let names = names(&trace, &scheme, &trees);
+    let trees = trees(arguments, &trace)?;
+    let names = names(&trace, &trees);
     if let Some(folder) = &arguments.figures {
         values::directory(folder, "--figures")?;
-        let figure = figure(&trace, &scheme, &trees, names.clone());
+        let figure = figure(&trace, &trees, names.clone());
         output::figure(folder, &format!("{}-tree", stem(&arguments.log)), &figure.svg())?;
     }
     if arguments.json {
-        return print_json(&trace, &scheme, &trees, &names);
+        return print_json(&trace, &trees, &names);
     }
-    output::line(&format!(
-        "{}: element (weight), the share that it and all below it get",
-        scheme.name
-    ))?;
-    for (at_ms, tree) in &trees {
-        output::line(&format!("at {at_ms} ms"))?;
+    output::line("element (weight), the share of the connection that it and all below it get")?;
+    for Seen { at_ms, scheme, tree } in &trees {
+        output::line(&format!("at {at_ms} ms, {}", scheme.name))?;
         for line in tree.in_words(|element| name(&names, element)).lines() {
             output::line(&format!("  {line}"))?;
         }
@@ -70,75 +78,58 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.figures.iter().try_for_each(|it| output::line(&format!("figures: {}", it.display())))
 }
 
-fn scheme(arguments: &Arguments, trace: &Trace) -> Result<Scheme, Failure> {
-    let name = arguments.scheme.as_deref().or_else(|| scheme_name(trace)).ok_or_else(|| {
-        let cause = "the log does not name its scheme: it needs the log of `utmost serve --qlog`, or --scheme";
-        Failure::BadInput(format!("{}: {cause}", trace.file))
-    })?;
-    let scheme = find_page_scheme(name).map_err(Failure::bad_input)?;
-    match &arguments.page {
-        Some(page) => Ok(scheme.for_page(&values::page(page)?.graph())),
-        None => Ok(scheme),
-    }
-}
-
 /// The tree of each time, by time.
-fn trees(
-    arguments: &Arguments,
-    trace: &Trace,
-    scheme: &Scheme,
-) -> Result<Vec<(f64, Snapshot)>, Failure> {
-    let mut replay = Replay::new(trace, scheme).map_err(Failure::bad_input)?;
+fn trees(arguments: &Arguments, trace: &Trace) -> Result<Vec<Seen>, Failure> {
+    let page = arguments.page.as_deref().map(values::page).transpose()?.map(|it| it.graph());
+    let scheme = arguments.scheme.as_deref().map(find_page_scheme).transpose();
+    let scheme = scheme.map_err(Failure::bad_input)?;
+    let mut replay = Replay::new(trace, scheme, page.as_ref()).map_err(Failure::bad_input)?;
     let busiest_ms = busiest_us(trace).map(|it| it as f64 / 1000.0);
     let mut times_ms = arguments.at.clone();
     times_ms.extend(busiest_ms.filter(|_| arguments.at.is_empty()));
     times_ms.sort_by(f64::total_cmp);
-    let tree = |at_ms: f64| {
+    let seen = |at_ms: f64| {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
         let at_us = (at_ms * 1000.0).round() as u64;
-        replay.tree_at(trace, at_us).map(|tree| (at_ms, tree)).map_err(Failure::bad_input)
+        let (scheme, tree) =
+            replay.tree_at(at_us).map_err(Failure::bad_input)?.ok_or_else(|| {
+                Failure::BadInput(format!("{}: no scheduler before {at_ms} ms", trace.file))
+            })?;
+        Ok(Seen { at_ms, scheme: scheme.clone(), tree })
     };
-    times_ms.into_iter().map(tree).collect()
+    times_ms.into_iter().map(seen).collect()
 }
 
 /// The last part of each stream's path, and what the scheme calls its groups.
-fn names(trace: &Trace, scheme: &Scheme, trees: &[(f64, Snapshot)]) -> BTreeMap<Element, String> {
-    let streams = trace
-        .timeline
-        .transfers
-        .iter()
-        .map(|it| (Element::Stream(StreamId(it.stream)), short_name(&it.url).to_owned()));
-    streams.chain(trees.iter().flat_map(|(_, tree)| group_names(scheme, tree))).collect()
+fn names(trace: &Trace, trees: &[Seen]) -> BTreeMap<Element, String> {
+    let streams = trace.timeline.transfers.iter().map(|it| {
+        (Element::Stream(StreamId(it.stream)), shown(short_name(&it.url), NAME_CHARACTERS))
+    });
+    streams.chain(trees.iter().flat_map(|it| group_names(&it.scheme, &it.tree))).collect()
 }
 
 fn name(names: &BTreeMap<Element, String>, element: Element) -> String {
     names.get(&element).cloned().unwrap_or_else(|| element.to_string())
 }
 
-fn figure(
-    trace: &Trace,
-    scheme: &Scheme,
-    trees: &[(f64, Snapshot)],
-    names: BTreeMap<Element, String>,
-) -> Trees {
-    let panels = trees.iter().map(|(at_ms, tree)| TreePanel {
-        when: format!("{at_ms} ms"),
-        what: Vec::new(),
-        tree: tree.clone(),
-    });
+fn figure(trace: &Trace, trees: &[Seen], names: BTreeMap<Element, String>) -> Trees {
+    let panel = |it: &Seen| TreePanel {
+        when: format!("{} ms", it.at_ms),
+        what: vec![it.scheme.name.clone()],
+        tree: it.tree.clone(),
+    };
     Trees {
-        title: format!("The tree under {}", scheme.name),
+        title: shown(&trace.file, NAME_CHARACTERS),
         names,
         kinds: kinds(trace),
-        panels: panels.collect(),
+        panels: trees.iter().map(panel).collect(),
         note: "Times are the log's.".to_owned(),
     }
 }
 
 fn print_json(
     trace: &Trace,
-    scheme: &Scheme,
-    trees: &[(f64, Snapshot)],
+    trees: &[Seen],
     names: &BTreeMap<Element, String>,
 ) -> Result<(), Failure> {
     let named = |node| {
@@ -146,11 +137,12 @@ fn print_json(
         written["name"] = name(names, node.element).into();
         written
     };
-    let trees = trees.iter().map(|(at_ms, tree)| {
-        json!({"at_ms": at_ms, "nodes": tree.nodes.iter().map(named).collect::<Vec<_>>()})
-    });
-    let trees: Vec<_> = trees.collect();
-    output::json(&json!({"log": trace.file, "scheme": scheme.name, "trees": trees}))
+    let tree = |it: &Seen| {
+        let nodes: Vec<_> = it.tree.nodes.iter().map(named).collect();
+        json!({"at_ms": it.at_ms, "scheme": it.scheme.name, "nodes": nodes})
+    };
+    let trees: Vec<_> = trees.iter().map(tree).collect();
+    output::json(&json!({"log": trace.file, "trees": trees}))
 }
 
 fn stem(path: &std::path::Path) -> String {

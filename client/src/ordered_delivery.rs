@@ -1,0 +1,121 @@
+//! Data handed up in the order in which the server first sent it, whichever stream it belongs to: what a
+//! page gets over TCP, where a lost byte holds back all that were sent after it.
+
+use http3::{SendOrder, StreamId};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What has arrived and waits for bytes that were sent before it.
+pub(crate) struct OrderedDelivery {
+    order: SendOrder,
+    /// The run of the order that is next, and how much of it has been handed up.
+    next: (usize, u64),
+    waiting: BTreeMap<StreamId, Waiting>,
+    /// Streams whose bytes nobody waits for any more.
+    reset: BTreeSet<StreamId>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    bytes: VecDeque<u8>,
+    fin: bool,
+}
+
+/// A stream, its next bytes, and whether they are its last.
+pub(crate) type Piece = (StreamId, Vec<u8>, bool);
+
+impl OrderedDelivery {
+    pub(crate) fn new(order: SendOrder) -> Self {
+        Self { order, next: (0, 0), waiting: BTreeMap::new(), reset: BTreeSet::new() }
+    }
+
+    /// Bytes of a response arrived, in their stream's order.
+    pub(crate) fn arrived(&mut self, stream: StreamId, bytes: &[u8], fin: bool) {
+        let waiting = self.waiting.entry(stream).or_default();
+        waiting.bytes.extend(bytes);
+        waiting.fin |= fin;
+    }
+
+    /// The rest of a response will not come.
+    pub(crate) fn was_reset(&mut self, stream: StreamId) {
+        self.waiting.remove(&stream);
+        self.reset.insert(stream);
+    }
+
+    /// What can be handed up next.
+    pub(crate) fn release(&mut self) -> Option<Piece> {
+        while let Some((stream, run_bytes)) = self.order.run(self.next.0) {
+            if self.reset.contains(&stream) || self.next.1 == run_bytes {
+                self.next = (self.next.0 + 1, 0);
+                continue;
+            }
+            let Some(waiting) = self.waiting.get_mut(&stream) else { break };
+            let left = usize::try_from(run_bytes - self.next.1).unwrap_or(usize::MAX);
+            let count = waiting.bytes.len().min(left);
+            if count == 0 {
+                break;
+            }
+            let bytes: Vec<u8> = waiting.bytes.drain(..count).collect();
+            self.next.1 += count as u64;
+            return Some((stream, bytes, self.take_end(stream)));
+        }
+        // An end that came without bytes.
+        let ended = self.waiting.iter().find(|(_, it)| it.fin && it.bytes.is_empty());
+        let stream = *ended?.0;
+        self.take_end(stream).then(|| (stream, Vec::new(), true))
+    }
+
+    fn take_end(&mut self, stream: StreamId) -> bool {
+        let ended = self.waiting.get(&stream).is_some_and(|it| it.fin && it.bytes.is_empty());
+        if ended {
+            self.waiting.remove(&stream);
+        }
+        ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn released(delivery: &mut OrderedDelivery) -> String {
+        let mut text = String::new();
+        while let Some((stream, bytes, fin)) = delivery.release() {
+            let end = if fin { "." } else { "" };
+            text = format!("{text}{}:{}{end} ", stream.0, String::from_utf8_lossy(&bytes));
+        }
+        text.trim_end().to_owned()
+    }
+
+    #[test]
+    fn a_byte_waits_for_all_that_were_sent_before_it_on_any_stream() {
+        let order = SendOrder::default();
+        for (stream, bytes) in [(0, 2), (4, 3), (0, 2)] {
+            order.sent(StreamId(stream), bytes);
+        }
+        let mut delivery = OrderedDelivery::new(order.clone());
+        delivery.arrived(StreamId(0), b"abcd", true);
+        assert_eq!(released(&mut delivery), "0:ab");
+        delivery.arrived(StreamId(4), b"x", false);
+        assert_eq!(released(&mut delivery), "4:x");
+        delivery.arrived(StreamId(4), b"yz", false);
+        assert_eq!(released(&mut delivery), "4:yz 0:cd.");
+        delivery.arrived(StreamId(4), b"", true);
+        assert_eq!(released(&mut delivery), "4:.");
+        delivery.arrived(StreamId(8), b"w", true);
+        assert_eq!(released(&mut delivery), "", "the server has not said when it sent this");
+        order.sent(StreamId(8), 1);
+        assert_eq!(released(&mut delivery), "8:w.");
+    }
+
+    #[test]
+    fn nobody_waits_for_a_response_that_was_reset() {
+        let order = SendOrder::default();
+        order.sent(StreamId(0), 2);
+        order.sent(StreamId(4), 1);
+        let mut delivery = OrderedDelivery::new(order);
+        delivery.arrived(StreamId(4), b"x", true);
+        assert_eq!(released(&mut delivery), "");
+        delivery.was_reset(StreamId(0));
+        assert_eq!(released(&mut delivery), "4:x.");
+    }
+}

@@ -1,0 +1,102 @@
+//! A connection that asks for a few resources at once and for one more while they come: what tests of a server's
+//! priorities are made of.
+//!
+//! It makes contention of its own: its receive window is small and it reads at a pace, so that the server always
+//! has more to send than it may, however fast it is, and what comes next is the server's choice. What came when is
+//! in the connection's qlog, which [`Fetched`] holds.
+
+mod connection;
+mod log;
+
+pub use connection::Fetch;
+
+use crate::Verify;
+use std::time::Duration;
+
+/// What to ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The server's name: for TLS, and as `:authority` (with a port, if it is not 443).
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Asked for at once.
+    pub first: Vec<Request>,
+    /// Asked for while those come; the connection closes when it is complete.
+    pub late: Option<Late>,
+    /// How the client reads.
+    pub reading: Reading,
+    /// Whether to keep the bodies, up to a megabyte each.
+    pub keep_bodies: bool,
+}
+
+/// One request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Path and query.
+    pub path: String,
+    /// Its urgency as `priority` header field (RFC 9218, section 5); none: no field.
+    pub urgency: Option<u8>,
+}
+
+/// The request that is made while others are answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Late {
+    /// What it asks for.
+    pub request: Request,
+    /// It is made when so many bytes of the others' bodies have been read.
+    pub after_bytes: u64,
+}
+
+/// How much may be under way, and how fast it is read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// The connection's receive window.
+    pub window_bytes: u64,
+    /// Stream bytes read in a millisecond; none: as they come.
+    pub bytes_per_ms: Option<f64>,
+}
+
+impl Reading {
+    /// As fast as a browser would.
+    pub const FREE: Self = Self { window_bytes: 15_728_640, bytes_per_ms: None };
+}
+
+/// Whom to trust, and how long to wait.
+#[derive(Debug, Clone)]
+pub struct Patience {
+    /// Whom to trust.
+    pub verify: Verify,
+    /// How long the handshake may take.
+    pub connect_within: Duration,
+    /// How long all of it may take after the handshake.
+    pub within: Duration,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default)]
+pub struct Fetched {
+    /// One for each request: the first ones in order, then the late one.
+    pub answers: Vec<Answer>,
+    /// The least round-trip time seen.
+    pub rtt: Duration,
+    /// The client's qlog, plain JSON text sequences.
+    pub log: Vec<u8>,
+    /// Why it ended before what was asked for was there.
+    pub problem: Option<String>,
+}
+
+/// A response.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Its stream.
+    pub stream: u64,
+    /// Its status; 0 when there is none.
+    pub status: u16,
+    /// Body bytes read.
+    pub body_bytes: u64,
+    /// The body, if it was to be kept.
+    pub body: Vec<u8>,
+    /// All of it was read.
+    pub is_complete: bool,
+}

@@ -1,0 +1,187 @@
+//! The push cache of one connection: what the server promised, and what became of it.
+//!
+//! Its rules are those that browsers had (NGINX, *Introducing HTTP/2 Server Push*): the HTTP cache comes first, an entry is used
+//! once, and it goes with its connection. A promise is refused where it is of no use: for what the page does not
+//! need, for what was asked for already, for what is cached.
+
+use http3::{Header, NameValue, PushId, StreamId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is known of one push.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Push {
+    resource: Option<usize>,
+    stream: Option<StreamId>,
+    refused: bool,
+}
+
+/// The pushes of one page load.
+#[derive(Debug, Default)]
+pub(crate) struct PushCache {
+    pushes: BTreeMap<PushId, Push>,
+    by_resource: BTreeMap<usize, PushId>,
+    used: BTreeSet<usize>,
+}
+
+/// What to do with a promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Its response will be the resource's; on this stream, if that came before the promise.
+    Keep(Option<StreamId>),
+    /// It was promised before.
+    Known,
+    /// It is cancelled; its stream, if it came, is to be stopped.
+    Refuse(Option<StreamId>),
+}
+
+/// A promised request, as far as it matters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Promised {
+    /// The method is safe and has no body (RFC 9114, 4.6).
+    pub(crate) is_safe: bool,
+    pub(crate) authority: String,
+    pub(crate) path: String,
+}
+
+impl Promised {
+    pub(crate) fn of(headers: &[Header]) -> Self {
+        let field = |name: &[u8]| {
+            let found = headers.iter().find(|it| it.name() == name);
+            String::from_utf8_lossy(found.map(NameValue::value).unwrap_or_default()).into_owned()
+        };
+        let has_body =
+            headers.iter().any(|it| it.name() == b"content-length" && it.value() != b"0");
+        Self {
+            is_safe: matches!(field(b":method").as_str(), "GET" | "HEAD") && !has_body,
+            authority: field(b":authority"),
+            path: field(b":path"),
+        }
+    }
+}
+
+impl PushCache {
+    /// The server promises `push` for `resource`; none: for nothing that is of use.
+    pub(crate) fn promise(&mut self, push: PushId, resource: Option<usize>) -> Verdict {
+        let entry = self.pushes.entry(push).or_default();
+        if entry.refused || entry.resource.is_some() {
+            return Verdict::Known;
+        }
+        let Some(resource) = resource.filter(|it| !self.by_resource.contains_key(it)) else {
+            entry.refused = true;
+            return Verdict::Refuse(entry.stream);
+        };
+        entry.resource = Some(resource);
+        self.by_resource.insert(resource, push);
+        Verdict::Keep(entry.stream)
+    }
+
+    /// The stream of a push came: its resource, if it was promised. An error says that the push was refused.
+    pub(crate) fn stream(
+        &mut self,
+        push: PushId,
+        stream: StreamId,
+    ) -> Result<Option<usize>, Refused> {
+        let entry = self.pushes.entry(push).or_default();
+        entry.stream = Some(stream);
+        if entry.refused { Err(Refused) } else { Ok(entry.resource) }
+    }
+
+    /// The page needs the resource: true if a promise stands in for the request, from now on its own.
+    pub(crate) fn take(&mut self, resource: usize) -> bool {
+        self.by_resource.contains_key(&resource) && self.used.insert(resource)
+    }
+
+    /// The server gave a push up: the resource that nobody brings any more.
+    pub(crate) fn lost(&mut self, push: PushId) -> Option<usize> {
+        let resource = self.pushes.get(&push)?.resource?;
+        self.by_resource.remove(&resource);
+        self.used.remove(&resource).then_some(resource)
+    }
+
+    /// The push on a stream.
+    pub(crate) fn on_stream(&self, stream: StreamId) -> Option<PushId> {
+        self.pushes.iter().find(|(_, it)| it.stream == Some(stream)).map(|(push, _)| *push)
+    }
+
+    /// The first push ID that was not heard of.
+    pub(crate) fn end(&self) -> u64 {
+        self.pushes.last_key_value().map_or(0, |(PushId(push), _)| push + 1)
+    }
+
+    /// The resources that pushes brought, and whether the page needed them by now.
+    pub(crate) fn resources(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
+        self.by_resource.keys().map(|it| (*it, self.used.contains(it)))
+    }
+
+    /// How many promises were refused.
+    pub(crate) fn refused(&self) -> usize {
+        self.pushes.values().filter(|it| it.refused).count()
+    }
+}
+
+/// The push was refused before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refused;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STREAM: StreamId = StreamId(15);
+
+    #[test]
+    fn an_entry_is_used_once() {
+        let mut cache = PushCache::default();
+        assert_eq!(cache.promise(PushId(0), Some(7)), Verdict::Keep(None));
+        assert_eq!([cache.take(7), cache.take(7), cache.take(8)], [true, false, false]);
+    }
+
+    #[test]
+    fn a_stream_that_comes_before_its_promise_waits_for_it() {
+        let mut cache = PushCache::default();
+        assert_eq!(cache.stream(PushId(0), STREAM), Ok(None));
+        assert_eq!(cache.promise(PushId(0), Some(7)), Verdict::Keep(Some(STREAM)));
+    }
+
+    #[test]
+    fn a_promise_of_no_use_is_refused_and_so_is_its_stream() {
+        let mut cache = PushCache::default();
+        assert_eq!(cache.promise(PushId(0), None), Verdict::Refuse(None));
+        assert_eq!(cache.stream(PushId(0), STREAM), Err(Refused));
+        assert_eq!(cache.stream(PushId(1), StreamId(19)), Ok(None));
+        assert_eq!(cache.promise(PushId(1), None), Verdict::Refuse(Some(StreamId(19))));
+        assert_eq!(cache.refused(), 2);
+    }
+
+    #[test]
+    fn a_resource_is_promised_once() {
+        let mut cache = PushCache::default();
+        assert_eq!(cache.promise(PushId(0), Some(7)), Verdict::Keep(None));
+        assert_eq!(cache.promise(PushId(0), Some(7)), Verdict::Known);
+        assert_eq!(cache.promise(PushId(1), Some(7)), Verdict::Refuse(None));
+    }
+
+    #[test]
+    fn what_was_given_up_is_asked_for_only_if_the_page_waits_for_it() {
+        let mut cache = PushCache::default();
+        cache.promise(PushId(0), Some(7));
+        cache.promise(PushId(1), Some(8));
+        cache.take(7);
+        assert_eq!((cache.lost(PushId(0)), cache.lost(PushId(1))), (Some(7), None));
+        assert!(!cache.take(8), "it is asked for when it is needed");
+    }
+
+    #[test]
+    fn what_is_not_safe_is_said_to_be_so() {
+        let promised = |text: &str| {
+            let fields = text.split(' ').filter_map(|it| it.split_once('='));
+            let headers: Vec<Header> = fields
+                .map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))
+                .collect();
+            Promised::of(&headers).is_safe
+        };
+        assert!(promised(":method=GET :path=/a"));
+        assert!(!promised(":method=POST :path=/a"));
+        assert!(!promised(":method=GET content-length=3"));
+    }
+}

@@ -1,0 +1,97 @@
+//! The real bodies of a recorded page: fetched again from its package, checked, never kept with the page.
+
+use crate::error::RecordError;
+use crate::package::{Fetched, Package};
+use corpus::Page;
+use std::path::{Component, Path, PathBuf};
+
+/// Fetches the package that a page was recorded from. An error if it is another than the page says.
+pub fn package(page: &Page, cache: &Path) -> Result<Fetched, RecordError> {
+    let wrong = |cause: &str| RecordError::Source(format!("page {}: {cause}", page.name));
+    let named = page.source.from.split_whitespace().next().unwrap_or_default();
+    let package: Package = named.parse().map_err(|_| {
+        wrong("was not recorded from a package; only packages can be fetched again")
+    })?;
+    let fetched = package.fetch(cache)?;
+    match &page.source.sha256 {
+        Some(digest) if *digest == fetched.sha256 => Ok(fetched),
+        Some(digest) => Err(wrong(&format!(
+            "was recorded from an archive with SHA-256 {digest}, but {named} now has {}",
+            fetched.sha256
+        ))),
+        None => Err(wrong("does not say the SHA-256 of its package; record it again")),
+    }
+}
+
+/// Copies the files that a page asks for from its package to `to`, so that a server can serve them.
+/// Returns how many; what the page says is missing is not there either.
+pub fn copy(page: &Page, fetched: &Fetched, to: &Path) -> Result<usize, RecordError> {
+    let mut copied = 0;
+    for resource in page.resources.iter().filter(|it| it.status == 200) {
+        let Some(relative) = file_of(&resource.url) else { continue };
+        let (source, target) = (fetched.root.join(&relative), to.join(&relative));
+        let fail = |path: &Path, error: std::io::Error| {
+            RecordError::Source(format!("{}: {error}", path.display()))
+        };
+        if let Some(folder) = target.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| fail(folder, error))?;
+        }
+        std::fs::copy(&source, &target).map_err(|error| fail(&source, error))?;
+        copied += 1;
+    }
+    Ok(copied)
+}
+
+/// The file below a root that a URL path means; none: none below it.
+fn file_of(url: &str) -> Option<PathBuf> {
+    let plain = url.split('?').next()?.strip_prefix('/')?;
+    let decoded = percent_decoded(plain)?;
+    let mut path = PathBuf::from(&decoded);
+    if decoded.is_empty() || decoded.ends_with('/') {
+        path.push("index.html");
+    }
+    path.components().all(|it| matches!(it, Component::Normal(_))).then_some(path)
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = after.get(..2).filter(|_| byte == b'%');
+        let code = code.and_then(|it| std::str::from_utf8(it).ok());
+        if let Some(value) = code.and_then(|it| u8::from_str_radix(it, 16).ok()) {
+            bytes.push(value);
+            rest = &after[2..];
+        } else {
+            bytes.push(byte);
+            rest = after;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_means_a_file_below_the_root_or_none() {
+        let file = |url| file_of(url).map(|it| it.display().to_string());
+        assert_eq!(file("/dist/").as_deref(), Some("dist/index.html"));
+        assert_eq!(file("/a%20b.css?v=1").as_deref(), Some("a b.css"));
+        assert_eq!(file("/").as_deref(), Some("index.html"));
+        for outside in ["/../etc/passwd", "/%2e%2e/x", "//etc/passwd", "a"] {
+            assert_eq!(file(outside), None, "{outside}");
+        }
+    }
+
+    #[test]
+    fn a_page_from_elsewhere_has_no_package() {
+        let page = corpus::bundled("davies-meenan").expect("bundled");
+        let error = package(page, Path::new("/nowhere")).expect_err("no package").to_string();
+        assert_eq!(
+            error,
+            "page davies-meenan: was not recorded from a package; only packages can be fetched again"
+        );
+    }
+}

@@ -1,0 +1,266 @@
+//! The adapter to Chromium: starts it, loads pages, hands back what DevTools saw.
+
+use crate::error::RecordError;
+use headless_chrome::browser::tab::Tab;
+use headless_chrome::protocol::cdp::types::Event;
+use headless_chrome::protocol::cdp::{Emulation, IO, Page, Tracing};
+use headless_chrome::{Browser, LaunchOptions};
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// The variable that names the browser's program.
+pub const BROWSER_VARIABLE: &str = "UTMOST_CHROMIUM";
+const PROGRAMS: [&str; 4] =
+    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+/// The host under which pages are recorded; it leads to this machine.
+pub const HOST: &str = "www.page.test";
+/// Size of the window, in CSS pixels.
+pub const VIEWPORT: [u32; 2] = [1366, 768];
+/// A load that takes longer is cut off.
+const LOAD_MAX: Duration = Duration::from_secs(30);
+/// A trace that comes no more.
+const TRACE_MAX: Duration = Duration::from_secs(30);
+const STEP: Duration = Duration::from_millis(50);
+/// Largest trace, in bytes of JSON.
+const TRACE_BYTES_MAX: usize = 512 << 20;
+const CATEGORIES: [&str; 5] = [
+    "devtools.timeline",
+    "disabled-by-default-devtools.timeline.stack",
+    "loading",
+    "blink.user_timing",
+    "v8",
+];
+const REPORT: &str = include_str!("report.js");
+
+/// A running Chromium.
+pub struct Chromium {
+    browser: Browser,
+    version: String,
+}
+
+/// What a load left behind.
+#[derive(Debug)]
+pub struct Load {
+    /// The trace events.
+    pub trace: Vec<Value>,
+    /// What `report.js` says.
+    pub report: String,
+    /// A picture of the window, as PNG.
+    pub screenshot: Option<Vec<u8>>,
+    /// The load event fired, and requests ceased, in time.
+    pub finished: bool,
+}
+
+/// When a load is over.
+pub struct Quiet<'a> {
+    /// Requests so far.
+    pub requests: &'a dyn Fn() -> usize,
+    /// As long as this after the last request.
+    pub after: Duration,
+}
+
+/// The browser's program: by [`BROWSER_VARIABLE`], or in the path.
+pub fn program() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os(BROWSER_VARIABLE) {
+        return Some(PathBuf::from(named)).filter(|it| it.is_file());
+    }
+    let folders = std::env::var_os("PATH")?;
+    let mut places = std::env::split_paths(&folders)
+        .flat_map(|folder| PROGRAMS.map(|program| folder.join(program)));
+    places.find(|it| it.is_file())
+}
+
+impl Chromium {
+    /// Starts the browser. It takes the certificate with this public key pin (base64 of SHA-256), speaks
+    /// HTTP/3 only, and reaches no host but this machine.
+    pub fn start(pin: &str) -> Result<Self, RecordError> {
+        let path = program().ok_or_else(|| {
+            RecordError::Browser(format!(
+                "no Chromium found; install the package chromium, or name its program in \
+                 {BROWSER_VARIABLE}"
+            ))
+        })?;
+        let pin = format!("--ignore-certificate-errors-spki-list={pin}");
+        let rules = format!(
+            "--host-resolver-rules=MAP {HOST} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, \
+             EXCLUDE localhost"
+        );
+        let arguments = [
+            "--enable-quic",
+            "--origin-to-force-quic-on=*",
+            "--disable-field-trial-config",
+            &pin,
+            &rules,
+        ];
+        let browser = Browser::new(LaunchOptions {
+            path: Some(path),
+            sandbox: false,
+            ignore_certificate_errors: false,
+            window_size: Some((VIEWPORT[0], VIEWPORT[1])),
+            idle_browser_timeout: Duration::from_secs(120),
+            args: arguments.iter().map(OsStr::new).collect(),
+            ..LaunchOptions::default()
+        });
+        let browser = browser.map_err(failed)?;
+        let version = browser.get_version().map_err(failed)?.product.replace('/', " ");
+        Ok(Self { browser, version })
+    }
+
+    /// Its name and version.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Loads a page in a window that shares nothing with earlier ones.
+    pub fn load(&self, url: &str, quiet: &Quiet, screenshot: bool) -> Result<Load, RecordError> {
+        let context = self.browser.new_context().map_err(failed)?;
+        let tab = context.new_tab().map_err(failed)?;
+        let load = load(&tab, url, quiet, screenshot);
+        tab.close_target().ok();
+        load.map_err(failed)
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> RecordError {
+    RecordError::Browser(error.to_string().replace('\n', " "))
+}
+
+fn load(
+    tab: &Tab,
+    url: &str,
+    quiet: &Quiet,
+    screenshot: bool,
+) -> Result<Load, Box<dyn std::error::Error + Send + Sync>> {
+    tab.call_method(Emulation::SetDeviceMetricsOverride {
+        width: VIEWPORT[0],
+        height: VIEWPORT[1],
+        device_scale_factor: 1.0,
+        mobile: false,
+        scale: None,
+        screen_width: None,
+        screen_height: None,
+        position_x: None,
+        position_y: None,
+        dont_set_visible_size: None,
+        screen_orientation: None,
+        viewport: None,
+        display_feature: None,
+        device_posture: None,
+    })?;
+    let (loaded, trace_streams) = listen(tab)?;
+    tab.call_method(start_tracing())?;
+    tab.call_method(navigate(url))?;
+    let finished = wait(quiet, &loaded);
+    let report = tab.evaluate(REPORT, true)?.value;
+    let report = report.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default();
+    tab.call_method(Tracing::End(None))?;
+    let stream = trace_streams.recv_timeout(TRACE_MAX)?.ok_or("the trace was lost")?;
+    let trace = read_trace(tab, &stream)?;
+    let picture = screenshot.then(|| {
+        tab.capture_screenshot(Page::CaptureScreenshotFormatOption::Png, None, None, true)
+    });
+    Ok(Load { trace, report, screenshot: picture.transpose()?, finished })
+}
+
+type Streams = Receiver<Option<String>>;
+
+/// Listens to the load event and to the end of the trace.
+fn listen(
+    tab: &Tab,
+) -> Result<(Arc<AtomicBool>, Streams), Box<dyn std::error::Error + Send + Sync>> {
+    let loaded = Arc::new(AtomicBool::new(false));
+    let (sender, streams) = channel();
+    let loaded_inside = Arc::clone(&loaded);
+    tab.add_event_listener(Arc::new(move |event: &Event| match event {
+        Event::PageLoadEventFired(_) => loaded_inside.store(true, Ordering::SeqCst),
+        Event::TracingComplete(complete) => {
+            sender.send(complete.params.stream.clone()).ok();
+        }
+        _ => {}
+    }))?;
+    Ok((loaded, streams))
+}
+
+fn start_tracing() -> Tracing::Start {
+    Tracing::Start {
+        categories: None,
+        options: None,
+        buffer_usage_reporting_interval: None,
+        transfer_mode: Some(Tracing::StartTransfer_modeOption::ReturnAsStream),
+        stream_format: Some(Tracing::StreamFormat::Json),
+        stream_compression: None,
+        trace_config: Some(Tracing::TraceConfig {
+            record_mode: None,
+            trace_buffer_size_in_kb: None,
+            enable_sampling: None,
+            enable_systrace: None,
+            enable_argument_filter: None,
+            included_categories: Some(CATEGORIES.map(str::to_owned).to_vec()),
+            excluded_categories: Some(vec!["*".to_owned()]),
+            synthetic_delays: None,
+            memory_dump_config: None,
+        }),
+        perfetto_config: None,
+        tracing_backend: None,
+    }
+}
+
+fn navigate(url: &str) -> Page::Navigate {
+    Page::Navigate {
+        url: url.to_owned(),
+        referrer: None,
+        transition_Type: None,
+        frame_id: None,
+        referrer_policy: None,
+    }
+}
+
+/// Waits until the load event has fired and no request came for a while; false: not in time.
+fn wait(quiet: &Quiet, loaded: &AtomicBool) -> bool {
+    let mut waited = Duration::ZERO;
+    let (mut requests, mut calm) = (0, Duration::ZERO);
+    while waited < LOAD_MAX {
+        std::thread::sleep(STEP);
+        waited += STEP;
+        let now = (quiet.requests)();
+        calm = if now == requests && loaded.load(Ordering::SeqCst) {
+            calm + STEP
+        } else {
+            Duration::ZERO
+        };
+        requests = now;
+        if calm >= quiet.after {
+            return true;
+        }
+    }
+    false
+}
+
+fn read_trace(
+    tab: &Tab,
+    stream: &str,
+) -> Result<Vec<Value>, Box<dyn std::error::Error + Send + Sync>> {
+    let mut text = String::new();
+    loop {
+        let handle = stream.to_owned();
+        let part = tab.call_method(IO::Read { handle, offset: None, size: Some(1 << 20) })?;
+        text.push_str(&part.data);
+        if part.eof {
+            break;
+        }
+        if text.len() > TRACE_BYTES_MAX {
+            return Err("its trace is larger than 512 MiB".into());
+        }
+    }
+    tab.call_method(IO::Close { handle: stream.to_owned() })?;
+    let mut trace: Value = serde_json::from_str(&text)?;
+    match trace["traceEvents"].take() {
+        Value::Array(events) => Ok(events),
+        _ => Err("its trace holds no events".into()),
+    }
+}

@@ -1,0 +1,135 @@
+//! What was seen of one load of a page: raw observations, no conclusions.
+
+use serde::{Deserialize, Serialize};
+
+/// One load. Times are milliseconds since the request for the document went out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capture {
+    /// The setting's name.
+    pub setting: String,
+    /// The browser, with its version.
+    pub browser: String,
+    /// Width and height in CSS pixels.
+    pub viewport: [u32; 2],
+    /// The document's text.
+    pub document: String,
+    /// When the page had how many decoded bytes of the document.
+    pub document_arrivals: Vec<(f64, u64)>,
+    /// The requests in order of discovery, the document first; those to other hosts, and for the
+    /// page's icon, are left out.
+    pub fetches: Vec<Fetch>,
+    /// Main-thread work by the path of the script or stylesheet.
+    pub work: Vec<Work>,
+    /// `DOMContentLoaded`.
+    pub dom_ready_ms: Option<f64>,
+    /// The load event.
+    pub load_ms: Option<f64>,
+    /// The image of the largest contentful paint, if it is one.
+    pub largest_paint: Option<String>,
+    /// Images in the layout.
+    pub boxes: Vec<ImageBox>,
+    /// Scripts, stylesheets and other links of the document.
+    pub elements: Vec<Element>,
+    /// Hosts, other than the page's, that were asked for and not reached.
+    pub other_hosts: Vec<String>,
+}
+
+/// One request and its response.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fetch {
+    /// Path with query.
+    pub path: String,
+    /// What it was used as, in DevTools' words: `Stylesheet`.
+    pub used_as: String,
+    /// MIME type without parameters.
+    pub mime: String,
+    /// HTTP status; none: it failed.
+    pub status: Option<u16>,
+    /// `h3`.
+    pub protocol: String,
+    /// Body bytes on the wire.
+    pub bytes: u64,
+    /// Bytes of the decoded body.
+    pub decoded_bytes: u64,
+    /// When the browser knew that it needs it.
+    pub discovered_ms: f64,
+    /// When it had all of it.
+    pub finished_ms: f64,
+    /// DevTools' render-blocking status: `blocking`, `in_body_parser_blocking`, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub render_blocking: Option<String>,
+    /// Asked for by `<link rel=preload>`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub preload: bool,
+    /// The `priority` field that the server saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<String>,
+    /// Who asked for it.
+    pub initiator: Initiator,
+}
+
+/// Who asked for a resource.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Initiator {
+    /// DevTools' type: `parser`, `script`, `other`; empty: it does not say.
+    pub kind: String,
+    /// What kind of reference: `css`, `img`, `link`, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetched_by: Option<String>,
+    /// Path of the resource that refers to it, if it is the page's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Line and column, from 0, at which the reference ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<(u64, u64)>,
+    /// Paths of the scripts on the stack, the innermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<String>,
+}
+
+/// Work of the main thread for a resource.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Work {
+    /// Path with query.
+    pub path: String,
+    /// Begin.
+    pub begin_ms: f64,
+    /// Length.
+    pub duration_ms: f64,
+}
+
+/// An image in the layout.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageBox {
+    /// Path with query.
+    pub path: String,
+    /// Visible area as a fraction of the viewport.
+    pub share: f64,
+    /// A background image.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
+}
+
+/// A script, link or image element.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Element {
+    /// Path with query.
+    pub path: String,
+    /// `script`, `link` or `img`.
+    pub tag: String,
+    /// `rel` of a link; `async`, `defer`, `module` of a script; `lazy` of an image; or nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mode: String,
+    /// In the head.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_head: bool,
+    /// The `fetchpriority` attribute.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fetchpriority: String,
+}

@@ -1,0 +1,264 @@
+//! What caused each discovery: of all hypotheses the simplest that predicts the recordings best.
+//!
+//! A hypothesis is an event, and resources that must be applied as well. Under each setting it says when
+//! the resource could be discovered at the earliest; what remains must be the same time, the delay, under
+//! all of them. Coincidences of one recording fail under another.
+
+use super::replay::Moments;
+use super::roles::{last_part, offset, reference};
+use super::table::{Table, median};
+use crate::capture::{Capture, Fetch};
+use corpus::PageResource;
+use corpus::page::{Event, PageKind, Trigger};
+
+/// Most prerequisites of a discovery.
+const NEEDS_MAX: usize = 4;
+/// What comes after a discovery by more than this has not caused it.
+const SLACK_MS: f64 = 12.0;
+/// What a prerequisite must gain, in milliseconds of mean error: code, and anything else.
+const CODE_GAIN_MS: f64 = 3.0;
+const OTHER_GAIN_MS: f64 = 12.0;
+/// Least part of the error that a prerequisite must take away.
+const GAIN_SHARE: f64 = 0.15;
+/// Resources that are tried as the cause of one whose initiator is not known.
+const TRIED_MAX: usize = 60;
+
+/// An event and how natural it is, in milliseconds of error that it must be better by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Candidate {
+    on: Event,
+    of: usize,
+    byte: Option<u64>,
+    handicap_ms: f64,
+}
+
+impl Candidate {
+    fn new(on: Event, of: usize, handicap_ms: f64) -> Self {
+        Self { on, of, byte: None, handicap_ms }
+    }
+
+    fn bytes(byte: u64, handicap_ms: f64) -> Self {
+        Self { on: Event::Bytes, of: 0, byte: Some(byte), handicap_ms }
+    }
+}
+
+/// Where the causes are looked for.
+pub(crate) struct Search<'a> {
+    /// The resources, their triggers not known.
+    pub(crate) resources: &'a [PageResource],
+    pub(crate) fetches: &'a [Fetch],
+    pub(crate) table: &'a Table,
+    /// By column.
+    pub(crate) moments: &'a [Moments],
+    /// For the document's text.
+    pub(crate) first: &'a Capture,
+}
+
+/// A hypothesis with what it comes to.
+#[derive(Debug, Clone)]
+struct Fit {
+    needs: Vec<usize>,
+    delay_ms: f64,
+    cost_ms: f64,
+}
+
+impl Search<'_> {
+    /// The trigger of resource `id`, which is not the document.
+    pub(crate) fn trigger(&self, id: usize) -> Trigger {
+        let fits = self.candidates(id).into_iter().filter_map(|candidate| {
+            let mut fit = self.fit(id, candidate)?;
+            fit.cost_ms += candidate.handicap_ms;
+            Some((candidate, fit))
+        });
+        let best = fits.min_by(|(_, a), (_, b)| a.cost_ms.total_cmp(&b.cost_ms));
+        let Some((candidate, fit)) = best else {
+            return Trigger {
+                on: Event::Complete,
+                of: 0,
+                byte: None,
+                needs: Vec::new(),
+                delay_ms: 0.0,
+            };
+        };
+        Trigger {
+            on: candidate.on,
+            of: candidate.of,
+            byte: candidate.byte.map(|it| it.min(self.resources[0].decoded_len())),
+            needs: fit.needs,
+            delay_ms: (fit.delay_ms * 10.0).round() / 10.0,
+        }
+    }
+
+    fn candidates(&self, id: usize) -> Vec<Candidate> {
+        let by = &self.fetches[id].initiator;
+        let parent = by.path.as_deref().and_then(|path| self.find(path));
+        if let Some(end) = reference(&self.fetches[id], self.first) {
+            let lazy = self.resources[id].lazy;
+            let styled_ms = if lazy { 1.0 } else { 4.0 };
+            return vec![
+                Candidate::bytes(end as u64, 0.0),
+                Candidate::new(Event::StyleApplied, 0, styled_ms),
+            ];
+        }
+        match parent.filter(|&it| self.resources[it].kind == PageKind::Css) {
+            Some(sheet) if self.resources[id].kind == PageKind::Css => {
+                vec![Candidate::new(Event::CssImport, sheet, 0.0)]
+            }
+            Some(sheet) => vec![
+                Candidate::new(Event::CssApplied, sheet, 0.0),
+                Candidate::new(Event::StyleApplied, 0, 2.0),
+                Candidate::new(Event::Dcl, 0, 6.0),
+            ],
+            None if by.fetched_by.as_deref() == Some("css") => self.in_style(id),
+            None => self.of_scripts(id),
+        }
+    }
+
+    /// What a style in the document refers to.
+    fn in_style(&self, id: usize) -> Vec<Candidate> {
+        let mentioned = self.mentioned(&self.fetches[id].path);
+        let bytes = mentioned.map(|byte| Candidate::bytes(byte, 2.0));
+        let events = [(Event::StyleApplied, 0.0), (Event::Dcl, 4.0)];
+        let events = events.map(|(on, handicap_ms)| Candidate::new(on, 0, handicap_ms));
+        events.into_iter().chain(bytes).collect()
+    }
+
+    /// What a script asks for, or nobody knows who: the scripts of its stack, the one before which the
+    /// parser stands, others; what had arrived just before; the events of the page.
+    fn of_scripts(&self, id: usize) -> Vec<Candidate> {
+        let by = &self.fetches[id].initiator;
+        let events = [(Event::Dcl, 1.0), (Event::Load, 1.0), (Event::StyleApplied, 3.0)];
+        let mut candidates: Vec<Candidate> =
+            events.map(|(on, handicap_ms)| Candidate::new(on, 0, handicap_ms)).to_vec();
+        let stack: Vec<usize> = by.stack.iter().filter_map(|it| self.find(it)).collect();
+        let current = self.current_script(id);
+        for script in self.earlier(id, |it| it.kind == PageKind::Js) {
+            let handicap_ms = match script {
+                it if stack.contains(&it) => 0.0,
+                it if Some(it) == current => 1.0,
+                _ => 4.0,
+            };
+            candidates.push(Candidate::new(Event::Exec, script, handicap_ms));
+            candidates.push(Candidate::new(Event::Timer, script, handicap_ms + 0.5));
+        }
+        for cause in self.earlier(id, |it| !it.is_executed() && it.id != 0) {
+            let alike = reference(&self.fetches[cause], self.first).is_none();
+            candidates.push(Candidate::new(Event::Complete, cause, if alike { 3.0 } else { 8.0 }));
+        }
+        let inline = stack.contains(&0);
+        let byte = self.mentioned(&self.fetches[id].path);
+        candidates.push(Candidate::bytes(byte.unwrap_or(0), if inline { 0.0 } else { 4.0 }));
+        candidates
+    }
+
+    /// The last script of the document before the parser's place.
+    fn current_script(&self, id: usize) -> Option<usize> {
+        let by = &self.fetches[id].initiator;
+        let at = by.place.filter(|_| by.kind == "parser")?;
+        let at = offset(&self.first.document, at)?;
+        let scripts = self.resources.iter().filter(|it| it.kind == PageKind::Js);
+        scripts
+            .filter_map(|it| Some((reference(&self.fetches[it.id], self.first)?, it.id)))
+            .filter(|&(end, _)| end <= at)
+            .max()
+            .map(|(_, script)| script)
+    }
+
+    /// Resources of a sort that were discovered before `id` under every setting, the latest first.
+    fn earlier(&self, id: usize, sort: impl Fn(&PageResource) -> bool) -> Vec<usize> {
+        let before = |it: &usize| {
+            self.table.columns.iter().all(|column| {
+                column.times[id]
+                    .zip(column.times[*it])
+                    .is_none_or(|(own, other)| other.discovered_ms < own.discovered_ms)
+            })
+        };
+        let sorted =
+            (1..self.resources.len()).rev().filter(|&it| it != id && sort(&self.resources[it]));
+        sorted.filter(before).take(TRIED_MAX).collect()
+    }
+
+    fn find(&self, path: &str) -> Option<usize> {
+        self.fetches.iter().position(|it| it.path == path)
+    }
+
+    /// Where the document names the last part of a path.
+    fn mentioned(&self, path: &str) -> Option<u64> {
+        let name = Some(last_part(path)).filter(|it| !it.is_empty())?;
+        self.first.document.find(name).map(|it| (it + name.len()) as u64)
+    }
+
+    /// The best prerequisites and delay for an event; none: it does not happen before the discovery.
+    fn fit(&self, id: usize, candidate: Candidate) -> Option<Fit> {
+        let rows: Vec<(usize, f64, f64)> = self
+            .table
+            .columns
+            .iter()
+            .zip(self.moments)
+            .enumerate()
+            .filter_map(|(number, (column, moments))| {
+                let discovered_ms = column.times[id]?.discovered_ms;
+                let event = moments.event_ms(candidate.on, candidate.of, candidate.byte);
+                Some((number, discovered_ms, event?))
+            })
+            .collect();
+        let seen = self.table.columns.iter().filter(|it| it.times[id].is_some()).count();
+        if rows.is_empty() || rows.len() < seen {
+            return None;
+        }
+        let mut met: Vec<f64> = rows.iter().map(|it| it.2).collect();
+        let discovered: Vec<f64> = rows.iter().map(|it| it.1).collect();
+        let (mut delay_ms, mut error_ms) = judge(&discovered, &met);
+        let mut fit = Fit { needs: Vec::new(), delay_ms, cost_ms: error_ms };
+        let possible = self.possible_needs(id, &rows);
+        while fit.needs.len() < NEEDS_MAX {
+            let options = possible.iter().filter(|(it, _)| !fit.needs.contains(it));
+            let best = options
+                .map(|(need, applied)| {
+                    let later: Vec<f64> = met.iter().zip(applied).map(|(a, b)| a.max(*b)).collect();
+                    let (delay_ms, after_ms) = judge(&discovered, &later);
+                    let gain_ms = if self.resources[*need].is_executed() {
+                        CODE_GAIN_MS
+                    } else {
+                        OTHER_GAIN_MS
+                    };
+                    (*need, later, delay_ms, after_ms, gain_ms)
+                })
+                .min_by(|a, b| (a.3 + a.4).total_cmp(&(b.3 + b.4)));
+            let Some((need, later, with_ms, after_ms, gain_ms)) = best else { break };
+            if error_ms - after_ms < gain_ms.max(GAIN_SHARE * error_ms) {
+                break;
+            }
+            fit.needs.push(need);
+            fit.cost_ms = after_ms + fit.needs.len() as f64;
+            (met, delay_ms, error_ms) = (later, with_ms, after_ms);
+            fit.delay_ms = delay_ms;
+        }
+        fit.needs.sort_unstable();
+        Some(fit)
+    }
+
+    /// Resources that were applied before `id` was discovered, under all settings, with the times.
+    fn possible_needs(&self, id: usize, rows: &[(usize, f64, f64)]) -> Vec<(usize, Vec<f64>)> {
+        (1..self.resources.len())
+            .filter(|&it| it != id)
+            .filter_map(|need| {
+                let applied = rows.iter().map(|&(number, discovered_ms, _)| {
+                    let begun =
+                        self.table.columns[number].times[need]?.discovered_ms < discovered_ms;
+                    self.moments[number].applied_ms[need]
+                        .filter(|&it| begun && it <= discovered_ms + SLACK_MS)
+                });
+                Some((need, applied.collect::<Option<Vec<f64>>>()?))
+            })
+            .collect()
+    }
+}
+
+/// The delay that fits best, and the mean error that it leaves.
+fn judge(discovered: &[f64], met: &[f64]) -> (f64, f64) {
+    let rests: Vec<f64> = discovered.iter().zip(met).map(|(a, b)| a - b).collect();
+    let delay_ms = median(rests.clone()).unwrap_or(0.0).max(0.0);
+    let error: f64 = rests.iter().map(|it| (it - delay_ms).abs()).sum();
+    (delay_ms, error / rests.len().max(1) as f64)
+}

@@ -1,0 +1,221 @@
+//! From captures to a page: pure, and the same from the same captures.
+
+mod causes;
+mod replay;
+mod roles;
+mod table;
+
+use crate::browser::HOST;
+use crate::capture::Capture;
+use crate::error::RecordError;
+use causes::Search;
+use corpus::page::{Event, Origin, Page, Party, Recording, Source, SourceKind, Spread};
+use corpus::{PageResource, check};
+use replay::{Moments, replay};
+use std::sync::Arc;
+use table::Table;
+pub(crate) use table::without_numbers;
+
+/// What a page is called and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// The page's name.
+    pub name: String,
+    /// Package, version, path.
+    pub from: String,
+    /// Its licence.
+    pub licence: String,
+    /// SHA-256 of the package, in hex.
+    pub sha256: Option<String>,
+}
+
+/// A page and what had to be left out of it.
+#[derive(Debug, Clone)]
+pub struct Derived {
+    /// The page.
+    pub page: Page,
+    /// One line for each thing left out or assumed.
+    pub notes: Vec<String>,
+}
+
+/// A resource's error under a setting.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Miss {
+    /// The setting.
+    pub setting: String,
+    /// The resource's ID in the page.
+    pub resource: usize,
+    /// When it was discovered.
+    pub seen_ms: f64,
+    /// When playback discovers it; none: never.
+    pub predicted_ms: Option<f64>,
+}
+
+impl Miss {
+    /// How far off, in milliseconds; what is never discovered is off by as much as it took.
+    pub fn error_ms(&self) -> f64 {
+        self.predicted_ms.map_or(self.seen_ms, |it| (it - self.seen_ms).abs())
+    }
+}
+
+/// Derives the page that `captures` are of, and writes into it how well it predicts them.
+pub fn derive(captures: &[Capture], label: &Label) -> Result<Derived, RecordError> {
+    let first = captures.first().ok_or_else(|| RecordError::Source("no captures".into()))?;
+    if captures.iter().any(|it| it.fetches.is_empty() || it.document_arrivals.is_empty()) {
+        return Err(RecordError::Page("a load without a document; record again".into()));
+    }
+    if let Some(other) = captures.iter().find(|it| it.fetches[0].path != first.fetches[0].path) {
+        return Err(RecordError::Source(format!(
+            "captures of two pages, {} and {}; derive each by itself",
+            first.fetches[0].path, other.fetches[0].path
+        )));
+    }
+    let table = Table::new(captures);
+    let mut page = fitted(captures, &table, label);
+    let problems = check(&page);
+    if let Some(problem) = problems.first() {
+        return Err(RecordError::Page(format!("its trace is not sound: {problem}")));
+    }
+    page.source.recording = Some(Recording {
+        browser: first.browser.clone(),
+        settings: table.columns.iter().map(|it| it.setting.clone()).collect(),
+        loads: captures.len(),
+        left_out_ms: spread(&leave_one_out(captures, &table, label)),
+        unseen_settings: Vec::new(),
+        unseen_ms: None,
+    });
+    Ok(Derived { page, notes: notes(captures, &table) })
+}
+
+/// The errors of each setting, predicted from the others.
+fn leave_one_out(captures: &[Capture], table: &Table, label: &Label) -> Vec<Miss> {
+    (0..table.columns.len())
+        .flat_map(|left_out| {
+            let page = fitted(captures, &table.without(left_out), label);
+            misses(page, &table.columns[left_out])
+        })
+        .collect()
+}
+
+/// How far off the page's playback is when everything arrives as in `captures`.
+pub fn judge(page: &Page, captures: &[Capture]) -> Vec<Miss> {
+    let table = Table::new(captures);
+    let rows: Vec<Option<usize>> = page
+        .resources
+        .iter()
+        .map(|it| table.keys.iter().position(|key| roles::url(key) == it.url))
+        .collect();
+    let in_page_order = |column: &table::Column| table::Column {
+        times: rows.iter().map(|row| row.and_then(|row| column.times[row])).collect(),
+        ..column.clone()
+    };
+    table.columns.iter().flat_map(|it| misses(page.clone(), &in_page_order(it))).collect()
+}
+
+fn misses(page: Page, column: &table::Column) -> Vec<Miss> {
+    let predicted = replay(&Arc::new(page), column);
+    let miss = |resource: usize| {
+        Some(Miss {
+            setting: column.setting.clone(),
+            resource,
+            seen_ms: column.times[resource]?.discovered_ms,
+            predicted_ms: predicted[resource],
+        })
+    };
+    (1..column.times.len()).filter_map(miss).collect()
+}
+
+/// Median, 90th percentile and largest error.
+pub fn spread(misses: &[Miss]) -> Spread {
+    let mut errors: Vec<f64> = misses.iter().map(Miss::error_ms).collect();
+    errors.sort_by(f64::total_cmp);
+    let at = |part: usize| {
+        let index = (errors.len() * part).div_ceil(100).saturating_sub(1);
+        errors.get(index).map_or(0.0, |it| (it * 10.0).round() / 10.0)
+    };
+    Spread { p50: at(50), p90: at(90), max: at(100) }
+}
+
+/// The page whose triggers fit a table best.
+fn fitted(captures: &[Capture], table: &Table, label: &Label) -> Page {
+    let first = &captures[0];
+    let (resources, fetches) = roles::resources(captures, table);
+    let mut page = Page {
+        format: corpus::check::FORMAT.to_owned(),
+        name: label.name.clone(),
+        source: Source {
+            kind: SourceKind::Recorded,
+            from: label.from.clone(),
+            licence: label.licence.clone(),
+            sha256: label.sha256.clone(),
+            assumptions: Vec::new(),
+            recording: None,
+        },
+        viewport: first.viewport,
+        origins: vec![Origin { host: HOST.to_owned(), party: Party::First }],
+        resources,
+    };
+    let moments: Vec<Moments> =
+        table.columns.iter().map(|column| Moments::new(&page, column)).collect();
+    let search =
+        Search { resources: &page.resources, fetches: &fetches, table, moments: &moments, first };
+    let triggers: Vec<_> = (1..page.resources.len()).map(|id| search.trigger(id)).collect();
+    for (resource, trigger) in page.resources.iter_mut().skip(1).zip(triggers) {
+        resource.trigger = trigger;
+    }
+    break_circles(&mut page);
+    mark_critical_path(&mut page.resources);
+    page
+}
+
+/// Hypotheses are judged one by one; together they may wait for each other. The later one of a circle
+/// then waits for its event alone, and if that is not enough, for the document.
+fn break_circles(page: &mut Page) {
+    for id in (1..page.resources.len()).rev() {
+        for step in 0..2 {
+            let circle =
+                check(page).into_iter().find(|it| it.cause.starts_with("waits for itself"));
+            let Some(circle) = circle else { return };
+            if !circle.cause.contains(&format!("resource {id} for"))
+                && !circle.cause.contains(&format!(" for {id} "))
+            {
+                break;
+            }
+            let trigger = &mut page.resources[id].trigger;
+            trigger.needs.clear();
+            if step == 1 {
+                (trigger.on, trigger.of, trigger.byte) = (Event::Complete, 0, None);
+            }
+        }
+    }
+}
+
+/// What leads to a hero image is above the fold: the stylesheets and scripts that it waits for.
+fn mark_critical_path(resources: &mut [PageResource]) {
+    let mut open: Vec<usize> = resources.iter().filter(|it| it.hero).map(|it| it.id).collect();
+    let mut seen = vec![false; resources.len()];
+    while let Some(id) = open.pop() {
+        if std::mem::replace(&mut seen[id], true) {
+            continue;
+        }
+        if resources[id].is_executed() {
+            resources[id].above_fold = true;
+        }
+        let trigger = &resources[id].trigger;
+        open.extend(trigger.needs.iter().copied().chain([trigger.of]));
+    }
+}
+
+fn notes(captures: &[Capture], table: &Table) -> Vec<String> {
+    let mut notes = vec!["wait_ms is 0: the recording's server was on the same machine".to_owned()];
+    for path in &table.rare {
+        notes.push(format!("{path} is left out: most loads did without it"));
+    }
+    let mut hosts: Vec<&String> = captures.iter().flat_map(|it| &it.other_hosts).collect();
+    hosts.sort();
+    hosts.dedup();
+    for host in hosts {
+        notes.push(format!("{host} could not be reached; what it serves is left out"));
+    }
+    notes
+}

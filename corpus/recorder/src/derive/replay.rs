@@ -1,0 +1,208 @@
+//! The project's own playback, driven by the arrivals of a recording.
+
+use super::table::Column;
+use client::playback::Playback;
+use corpus::page::{Event, PageKind, Trigger};
+use corpus::{Page, PageResource};
+use std::sync::Arc;
+
+/// When each resource of `page` is discovered, in milliseconds, if everything arrives as it did under a
+/// setting; none: never.
+pub(crate) fn replay(page: &Arc<Page>, column: &Column) -> Vec<Option<f64>> {
+    let mut playback = Playback::new(Arc::clone(page));
+    let arrivals = arrivals(page, column);
+    let mut found = vec![None; page.resources.len()];
+    let mut next = 0;
+    playback.start(0);
+    loop {
+        let arrival_us = arrivals.get(next).map(|it| it.at_us);
+        let now_us = match (playback.next_timeout_us(), arrival_us) {
+            (None, None) => return found,
+            (Some(one), Some(other)) => one.min(other),
+            (Some(one), None) | (None, Some(one)) => one,
+        };
+        while let Some(it) = arrivals.get(next).filter(|it| it.at_us <= now_us) {
+            match it.bytes {
+                Some(bytes) => playback.arrived(it.resource, bytes, now_us),
+                None => playback.completed(it.resource, now_us),
+            }
+            next += 1;
+        }
+        for id in playback.due(now_us) {
+            found[id] = Some(now_us as f64 / 1000.0);
+        }
+    }
+}
+
+struct Arrival {
+    at_us: u64,
+    resource: usize,
+    /// Body bytes on the wire so far; none: all of it.
+    bytes: Option<u64>,
+}
+
+fn arrivals(page: &Page, column: &Column) -> Vec<Arrival> {
+    let document = &page.resources[0];
+    let whole = column.document.last().map_or(1, |&(_, bytes)| bytes.max(1));
+    let parts = column.document.iter().map(|&(at_ms, decoded)| {
+        let wire = u128::from(decoded) * u128::from(document.bytes);
+        let bytes = u64::try_from(wire.div_ceil(u128::from(whole))).unwrap_or(document.bytes);
+        Arrival { at_us: micros(at_ms), resource: 0, bytes: Some(bytes) }
+    });
+    let finished = column.times.iter().enumerate().filter_map(|(resource, times)| {
+        let begun = column.document.last().filter(|_| resource == 0);
+        let finished_ms = begun.map_or((*times)?.finished_ms, |&(at_ms, _)| at_ms);
+        Some(Arrival { at_us: micros(finished_ms), resource, bytes: None })
+    });
+    let mut arrivals: Vec<Arrival> = parts.chain(finished).collect();
+    arrivals.sort_by_key(|it| it.at_us);
+    arrivals
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+fn micros(ms: f64) -> u64 {
+    (ms * 1000.0).round().clamp(0.0, 1e12) as u64
+}
+
+/// When what a trigger can wait for happens under one setting, as playback has it.
+#[derive(Debug, Clone)]
+pub(crate) struct Moments {
+    /// By resource: complete and executed.
+    pub(crate) applied_ms: Vec<Option<f64>>,
+    /// By resource: complete.
+    pub(crate) complete_ms: Vec<Option<f64>>,
+    begun_ms: Vec<Option<f64>>,
+    css_applied_ms: Vec<Option<f64>>,
+    style_applied_ms: Option<f64>,
+    dom_ready_ms: Option<f64>,
+    load_ms: Option<f64>,
+    /// (when, decoded bytes of the document).
+    document: Vec<(f64, u64)>,
+}
+
+impl Moments {
+    /// Of `page`, whose triggers are not known yet: everything but they decides when what is applied.
+    pub(crate) fn new(page: &Page, column: &Column) -> Self {
+        let (probed, probes) = with_probes(page);
+        let found = replay(&Arc::new(probed), column);
+        let of = |probe: Option<usize>| probe.and_then(|it| found[it]);
+        let all =
+            |of_one: fn(&Probes) -> Option<usize>| probes.iter().map(move |it| of(of_one(it)));
+        let complete_ms: Vec<Option<f64>> =
+            column.times.iter().map(|it| it.map(|it| it.finished_ms)).collect();
+        let executed: Vec<Option<f64>> = all(|it| it.applied).collect();
+        let applied_ms = executed.iter().zip(&complete_ms).map(|(it, complete)| it.or(*complete));
+        Self {
+            applied_ms: applied_ms.collect(),
+            begun_ms: all(|it| it.begun).collect(),
+            css_applied_ms: all(|it| it.css_applied).collect(),
+            style_applied_ms: found[found.len() - 2],
+            dom_ready_ms: found[found.len() - 1].or(column.dom_ready_ms),
+            load_ms: column.load_ms,
+            document: column.document.clone(),
+            complete_ms,
+        }
+    }
+
+    /// When the event of a trigger happens, without its needs and its delay.
+    pub(crate) fn event_ms(&self, on: Event, of: usize, byte: Option<u64>) -> Option<f64> {
+        match on {
+            Event::Nav => Some(0.0),
+            Event::Bytes => {
+                let byte = byte.unwrap_or(0);
+                let part = self.document.iter().find(|&&(_, bytes)| bytes >= byte.max(1));
+                part.or(self.document.last()).map(|&(at_ms, _)| at_ms)
+            }
+            Event::Complete | Event::CssImport => self.complete_ms[of],
+            Event::CssApplied => self.css_applied_ms[of],
+            Event::StyleApplied => self.style_applied_ms,
+            Event::Exec => self.begun_ms[of],
+            Event::Timer => self.applied_ms[of],
+            Event::Dcl => self.dom_ready_ms,
+            Event::Load => self.load_ms,
+        }
+    }
+}
+
+/// The IDs of the probes of one resource.
+#[derive(Default)]
+struct Probes {
+    applied: Option<usize>,
+    begun: Option<usize>,
+    css_applied: Option<usize>,
+}
+
+/// The page with a probe for each event: a resource that is discovered when the event happens. The
+/// last two are for the whole page. What the page asks for is known from the first byte on.
+fn with_probes(page: &Page) -> (Page, Vec<Probes>) {
+    let mut page = page.clone();
+    let count = page.resources.len();
+    for it in page.resources.iter_mut().skip(1) {
+        it.trigger = trigger(Event::Bytes, 0);
+    }
+    let probe = |page: &mut Page, trigger: Trigger| {
+        let id = page.resources.len();
+        page.resources.push(PageResource {
+            id,
+            url: format!("/probe/{id}"),
+            kind: PageKind::Other,
+            lazy: true,
+            trigger,
+            ..blank()
+        });
+        id
+    };
+    let mut probes = Vec::new();
+    for id in 0..count {
+        let mut own = Probes::default();
+        let kind = page.resources[id].kind;
+        if matches!(kind, PageKind::Css | PageKind::Js) {
+            own.applied = Some(probe(&mut page, trigger(Event::Timer, id)));
+            own.begun = Some(probe(&mut page, trigger(Event::Exec, id)));
+        }
+        if kind == PageKind::Css {
+            own.css_applied = Some(probe(&mut page, trigger(Event::CssApplied, id)));
+        }
+        probes.push(own);
+    }
+    probe(&mut page, trigger(Event::StyleApplied, 0));
+    probe(&mut page, trigger(Event::Dcl, 0));
+    (page, probes)
+}
+
+fn trigger(on: Event, of: usize) -> Trigger {
+    let byte = (on == Event::Bytes).then_some(0);
+    Trigger { on, of, byte, needs: Vec::new(), delay_ms: 0.0 }
+}
+
+/// A resource of which nothing is said.
+pub(crate) fn blank() -> PageResource {
+    PageResource {
+        id: 0,
+        url: "/".to_owned(),
+        origin: 0,
+        kind: PageKind::Other,
+        mime: "application/octet-stream".to_owned(),
+        status: 200,
+        bytes: 0,
+        decoded_bytes: None,
+        wait_ms: 0.0,
+        chunks: Vec::new(),
+        script: None,
+        in_head: false,
+        preload: false,
+        lazy: false,
+        fetchpriority: None,
+        after_first_image: false,
+        main: false,
+        critical: false,
+        above_fold: false,
+        hero: false,
+        eval_order: None,
+        exec_ms: 0.0,
+        vary: None,
+        etag: None,
+        browser: None,
+        trigger: trigger(Event::Nav, 0),
+    }
+}

@@ -1,0 +1,258 @@
+//! What each resource is: everything of it but its trigger.
+
+use super::replay::blank;
+use super::table::{Key, Table, keys, median};
+use crate::capture::{Capture, Element, Fetch};
+use corpus::PageResource;
+use corpus::page::{BrowserPriority, FetchPriority, PageKind, Script};
+use schedulers::Kind;
+use std::collections::BTreeMap;
+
+/// Least share of the viewport that makes an image a hero.
+const HERO_SHARE_MIN: f64 = 0.05;
+
+/// The resources of a table, in its order, and the fetch that stands for each.
+pub(crate) fn resources(captures: &[Capture], table: &Table) -> (Vec<PageResource>, Vec<Fetch>) {
+    let mut samples: BTreeMap<Key, &Fetch> = BTreeMap::new();
+    for capture in captures {
+        for (key, fetch) in keys(capture).into_iter().zip(&capture.fetches) {
+            samples.entry(key).or_insert(fetch);
+        }
+    }
+    let fetches: Vec<Fetch> = table.keys.iter().map(|it| samples[it].clone()).collect();
+    let reader = Reader { captures, first: &captures[0] };
+    let mut resources: Vec<PageResource> = table
+        .keys
+        .iter()
+        .zip(&fetches)
+        .enumerate()
+        .map(|(id, (key, fetch))| reader.resource(id, key, fetch))
+        .collect();
+    set_turns(&mut resources, &fetches, &captures[0]);
+    (resources, fetches)
+}
+
+struct Reader<'a> {
+    captures: &'a [Capture],
+    first: &'a Capture,
+}
+
+impl Reader<'_> {
+    fn resource(&self, id: usize, key: &Key, fetch: &Fetch) -> PageResource {
+        let mime = mime(fetch);
+        let kind = PageKind::from(Kind::of_mime(&mime));
+        let element = self.first.elements.iter().find(|it| it.path == fetch.path);
+        let blocking = matches!(
+            fetch.render_blocking.as_deref(),
+            Some("blocking" | "in_body_parser_blocking" | "potentially_blocking")
+        );
+        let by_parser = reference(fetch, self.first).is_some();
+        let code = matches!(kind, PageKind::Css | PageKind::Js);
+        let script = (kind == PageKind::Js).then(|| script(element, by_parser, blocking));
+        let critical = code && blocking && !matches!(script, Some(Script::Async));
+        let hero = kind == PageKind::Image && self.is_hero(&fetch.path);
+        let of = |tag: &str| element.filter(|it| it.tag == tag);
+        PageResource {
+            id,
+            url: url(key),
+            kind,
+            mime,
+            status: fetch.status.unwrap_or(404),
+            bytes: fetch.bytes,
+            decoded_bytes: (fetch.decoded_bytes != fetch.bytes).then_some(fetch.decoded_bytes),
+            script,
+            in_head: element.is_some_and(|it| it.in_head) && by_parser,
+            preload: fetch.preload,
+            lazy: of("img").is_some_and(|it| it.mode == "lazy"),
+            fetchpriority: element.and_then(|it| fetch_priority(&it.fetchpriority)),
+            after_first_image: self.is_after_first_image(fetch),
+            main: id == 0,
+            critical,
+            above_fold: id == 0 || critical || kind == PageKind::Font || hero,
+            hero,
+            exec_ms: if code { self.work_ms(&fetch.path) } else { 0.0 },
+            browser: Some(priority(fetch.priority.as_deref().unwrap_or_default())),
+            ..blank()
+        }
+    }
+
+    /// The largest contentful paint's image, or a large one that is no background.
+    fn is_hero(&self, path: &str) -> bool {
+        let large = |it: &Capture| {
+            it.boxes
+                .iter()
+                .any(|it| it.path == path && !it.background && it.share >= HERO_SHARE_MIN)
+        };
+        let largest = |it: &Capture| it.largest_paint.as_deref() == Some(path);
+        let in_most = |test: &dyn Fn(&Capture) -> bool| {
+            self.captures.iter().filter(|it| test(it)).count() * 2 > self.captures.len()
+        };
+        in_most(&large) || in_most(&largest)
+    }
+
+    fn is_after_first_image(&self, fetch: &Fetch) -> bool {
+        let document = &self.first.document;
+        let first = document.find("<img").map(|it| end_of_tag(document, it));
+        reference(fetch, self.first).zip(first).is_some_and(|(at, first)| at > first)
+    }
+
+    fn work_ms(&self, path: &str) -> f64 {
+        let of = |it: &Capture| -> f64 {
+            it.work.iter().filter(|it| it.path == path).map(|it| it.duration_ms).sum()
+        };
+        let ms = median(self.captures.iter().map(of).collect()).unwrap_or(0.0);
+        (ms * 10.0).round() / 10.0
+    }
+}
+
+/// The URL in the page of a key.
+pub(crate) fn url(key: &Key) -> String {
+    let path: String =
+        key.path.chars().map(|it| if it.is_ascii_graphic() { it } else { '_' }).collect();
+    match (key.number, path.contains('?')) {
+        (0, _) => path,
+        (number, true) => format!("{path}&fetch={}", number + 1),
+        (number, false) => format!("{path}?fetch={}", number + 1),
+    }
+}
+
+/// The MIME type of a response; of an error, and of one that the browser used as something else, that of
+/// the use.
+fn mime(fetch: &Fetch) -> String {
+    let used = match fetch.used_as.as_str() {
+        "Document" => "text/html",
+        "Stylesheet" | "CSSStyleSheet" => "text/css",
+        "Script" => "text/javascript",
+        "Image" => "image/png",
+        "Font" => "font/woff2",
+        "Media" => "video/mp4",
+        "XHR" | "Fetch" | "XMLHttpRequest" => "application/json",
+        "Manifest" => "application/manifest+json",
+        _ => "application/octet-stream",
+    };
+    let kind = |mime: &str| PageKind::from(Kind::of_mime(mime));
+    let told = fetch.status.is_some_and(|it| (200..300).contains(&it))
+        && !fetch.mime.is_empty()
+        && (kind(&fetch.mime) == kind(used)
+            || matches!(kind(used), PageKind::Xhr | PageKind::Other | PageKind::Media));
+    if told { fetch.mime.clone() } else { used.to_owned() }
+}
+
+fn script(element: Option<&Element>, by_parser: bool, blocking: bool) -> Script {
+    match element.filter(|it| it.tag == "script").map(|it| it.mode.as_str()) {
+        Some("module") => Script::Module,
+        Some("defer") if by_parser => Script::Defer,
+        Some("") if by_parser => Script::Sync,
+        None if by_parser && blocking => Script::Sync,
+        _ => Script::Async,
+    }
+}
+
+fn fetch_priority(text: &str) -> Option<FetchPriority> {
+    match text {
+        "high" => Some(FetchPriority::High),
+        "low" => Some(FetchPriority::Low),
+        "auto" => Some(FetchPriority::Auto),
+        _ => None,
+    }
+}
+
+/// A `priority` field (RFC 9218) as Chromium writes it: `u=1, i`.
+fn priority(field: &str) -> BrowserPriority {
+    let mut priority = BrowserPriority { urgency: 3, incremental: false };
+    for part in field.split(',').map(str::trim) {
+        match part.split_once('=') {
+            Some(("u", urgency)) => priority.urgency = urgency.parse().unwrap_or(3).min(7),
+            None if part == "i" => priority.incremental = true,
+            _ => {}
+        }
+    }
+    priority
+}
+
+/// Stylesheets that block, and scripts, are evaluated in the order of the document: first those that its
+/// parser waits for, then the deferred ones. What a stylesheet imports has the turn of the stylesheet.
+fn set_turns(resources: &mut [PageResource], fetches: &[Fetch], first: &Capture) {
+    let mut turns: Vec<(bool, usize, usize)> = resources
+        .iter()
+        .filter_map(|it| {
+            let deferred = matches!(it.script, Some(Script::Defer | Script::Module));
+            let ordered = deferred || it.blocks_rendering() || it.script == Some(Script::Sync);
+            let at = reference(&fetches[it.id], first).filter(|_| ordered)?;
+            Some((deferred, at, it.id))
+        })
+        .collect();
+    turns.sort_unstable();
+    for (turn, (_, _, id)) in turns.into_iter().enumerate() {
+        resources[id].eval_order = u32::try_from(turn).ok();
+    }
+    for id in 1..resources.len() {
+        if resources[id].kind == PageKind::Css && resources[id].eval_order.is_none() {
+            let by = fetches[id].initiator.path.as_deref();
+            let parent = fetches.iter().position(|it| Some(it.path.as_str()) == by);
+            let parent = parent.filter(|&it| resources[it].kind == PageKind::Css);
+            resources[id].eval_order = parent.and_then(|it| resources[it].eval_order);
+        }
+    }
+}
+
+/// Where in the document the reference to a resource ends; none: it has another cause. While the
+/// document is parsed, browsers name the parser and its place for what scripts ask for as well.
+pub(crate) fn reference(fetch: &Fetch, first: &Capture) -> Option<usize> {
+    let by = &fetch.initiator;
+    let document = first.fetches.first().map(|it| it.path.as_str());
+    if by.kind != "parser" || by.path.as_deref() != document {
+        return None;
+    }
+    let end = offset(&first.document, by.place?)?;
+    let start = first.document[..end].rfind('<')?;
+    first.document[start..end].contains(last_part(&fetch.path)).then_some(end)
+}
+
+/// The last part of a path that is not empty, without its query.
+pub(crate) fn last_part(path: &str) -> &str {
+    let path = path.split('?').next().unwrap_or_default();
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
+}
+
+/// Byte offset of a line and column (from 0, in UTF-16 units) of a text; none: beyond its end.
+pub(crate) fn offset(text: &str, (line, column): (u64, u64)) -> Option<usize> {
+    let mut start = 0;
+    for _ in 0..line {
+        start += text[start..].find('\n')? + 1;
+    }
+    let mut units = 0;
+    for (at, letter) in text[start..].char_indices() {
+        if units >= column {
+            return Some(start + at);
+        }
+        units += letter.len_utf16() as u64;
+    }
+    Some(text.len())
+}
+
+fn end_of_tag(text: &str, start: usize) -> usize {
+    text[start..].find('>').map_or(text.len(), |it| start + it + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_line_and_a_column_in_utf_16() {
+        let text = "ab\nc\u{1f600}d<x>\n";
+        assert_eq!(offset(text, (0, 1)), Some(1));
+        assert_eq!(offset(text, (1, 3)), Some(text.find('d').expect("there")));
+        assert_eq!(offset(text, (9, 0)), None);
+    }
+
+    #[test]
+    fn priorities_are_read_as_chromium_writes_them() {
+        let it = |field| priority(field);
+        assert_eq!(it("u=1, i"), BrowserPriority { urgency: 1, incremental: true });
+        assert_eq!(it("i"), BrowserPriority { urgency: 3, incremental: true });
+        assert_eq!(it("u=9"), BrowserPriority { urgency: 7, incremental: false });
+        assert_eq!(it(""), BrowserPriority { urgency: 3, incremental: false });
+    }
+}

@@ -1,0 +1,170 @@
+//! Several captures side by side: one row a resource, one column a setting, medians over its loads.
+
+use crate::capture::{Capture, Fetch};
+use std::collections::BTreeMap;
+
+/// What tells requests apart across loads: the path, and the how manieth request for it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    /// Path with query; long numbers in the query, which change from load to load, are zeros.
+    pub(crate) path: String,
+    pub(crate) number: usize,
+}
+
+/// When a resource was discovered and when it had arrived, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Times {
+    pub(crate) discovered_ms: f64,
+    pub(crate) finished_ms: f64,
+}
+
+/// One setting.
+#[derive(Debug, Clone)]
+pub(crate) struct Column {
+    pub(crate) setting: String,
+    /// (when, decoded bytes of the document).
+    pub(crate) document: Vec<(f64, u64)>,
+    /// By row; none: not asked for under this setting.
+    pub(crate) times: Vec<Option<Times>>,
+    pub(crate) dom_ready_ms: Option<f64>,
+    pub(crate) load_ms: Option<f64>,
+}
+
+/// All of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    pub(crate) keys: Vec<Key>,
+    pub(crate) columns: Vec<Column>,
+    /// Paths left out because most loads did without.
+    pub(crate) rare: Vec<String>,
+}
+
+/// The key of each fetch of a load.
+pub(crate) fn keys(capture: &Capture) -> Vec<Key> {
+    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+    let key = |fetch: &Fetch| {
+        let path = without_numbers(&fetch.path);
+        let next = numbers.entry(path.clone()).or_default();
+        *next += 1;
+        Key { path, number: *next - 1 }
+    };
+    capture.fetches.iter().map(key).collect()
+}
+
+/// A query's long numbers are times of day, there to get past caches.
+pub(crate) fn without_numbers(path: &str) -> String {
+    let Some((plain, query)) = path.split_once('?') else { return path.to_owned() };
+    let mut kept = format!("{plain}?");
+    let mut digits = String::new();
+    for letter in query.chars().chain(['\0']) {
+        if letter.is_ascii_digit() {
+            digits.push(letter);
+            continue;
+        }
+        let long = digits.len() >= 8;
+        kept.push_str(if long { "0" } else { &digits });
+        digits.clear();
+        kept.extend(Some(letter).filter(|&it| it != '\0'));
+    }
+    kept
+}
+
+impl Table {
+    /// Rows in order of discovery under the first setting. Requests that were not made in most of the
+    /// loads are left out.
+    pub(crate) fn new(captures: &[Capture]) -> Self {
+        let mut count: BTreeMap<Key, usize> = BTreeMap::new();
+        for key in captures.iter().flat_map(keys) {
+            *count.entry(key).or_default() += 1;
+        }
+        let mut order: Vec<Key> = Vec::new();
+        for key in captures.iter().flat_map(keys) {
+            if count[&key] * 2 > captures.len() && !order.contains(&key) {
+                order.push(key);
+            }
+        }
+        let rare = count.keys().filter(|it| !order.contains(it)).map(|it| it.path.clone());
+        let rare = rare.collect();
+        let mut settings: Vec<&str> = Vec::new();
+        for capture in captures {
+            if !settings.contains(&capture.setting.as_str()) {
+                settings.push(&capture.setting);
+            }
+        }
+        let columns = settings
+            .into_iter()
+            .map(|setting| {
+                let loads = captures.iter().filter(|it| it.setting == setting).collect();
+                column(setting, loads, &order)
+            })
+            .collect();
+        Self { keys: order, columns, rare }
+    }
+
+    /// The same without one column.
+    pub(crate) fn without(&self, column: usize) -> Self {
+        let mut rest = self.clone();
+        rest.columns.remove(column);
+        rest
+    }
+}
+
+/// Medians over the loads of one setting. How long the browser takes to start is nothing of the page's:
+/// loads are shifted so that the document begins to arrive at the same time.
+fn column(setting: &str, mut loads: Vec<&Capture>, order: &[Key]) -> Column {
+    loads.sort_by(|a, b| begin_ms(a).total_cmp(&begin_ms(b)));
+    let middle = loads[loads.len() / 2];
+    let shifts: Vec<f64> = loads.iter().map(|it| begin_ms(middle) - begin_ms(it)).collect();
+    let rows: Vec<BTreeMap<Key, &Fetch>> =
+        loads.iter().map(|it| keys(it).into_iter().zip(&it.fetches).collect()).collect();
+    let times = order.iter().enumerate().map(|(row, key)| {
+        let of = |value: fn(&Fetch) -> f64| {
+            let values = rows.iter().zip(&shifts);
+            median(values.filter_map(|(it, shift)| Some(value(it.get(key)?) + shift)).collect())
+        };
+        let discovered_ms = if row == 0 { 0.0 } else { of(|it| it.discovered_ms)? };
+        Some(Times { discovered_ms, finished_ms: of(|it| it.finished_ms)? })
+    });
+    let times = times.collect();
+    let mark = |value: fn(&Capture) -> Option<f64>| {
+        let values = loads.iter().zip(&shifts);
+        median(values.filter_map(|(it, shift)| Some(value(it)? + shift)).collect())
+    };
+    Column {
+        setting: setting.to_owned(),
+        document: middle.document_arrivals.clone(),
+        times,
+        dom_ready_ms: mark(|it| it.dom_ready_ms),
+        load_ms: mark(|it| it.load_ms),
+    }
+}
+
+fn begin_ms(capture: &Capture) -> f64 {
+    capture.document_arrivals.first().map_or(0.0, |&(at_ms, _)| at_ms)
+}
+
+/// The middle of some values; of an even number, the mean of the two in the middle.
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    let upper = *values.get(half)?;
+    Some(if values.len() % 2 == 1 { upper } else { f64::midpoint(values[half - 1], upper) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_day_in_queries_do_not_make_another_resource() {
+        assert_eq!(without_numbers("/a.json?_=1795243635064&v=12"), "/a.json?_=0&v=12");
+        assert_eq!(without_numbers("/12345678.js"), "/12345678.js");
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
+        assert_eq!(median(vec![3.0, 1.0, 9.0]), Some(3.0));
+        assert_eq!(median(vec![4.0, 1.0, 9.0, 2.0]), Some(3.0));
+        assert_eq!(median(Vec::new()), None);
+    }
+}

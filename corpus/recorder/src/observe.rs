@@ -1,0 +1,364 @@
+//! From a browser's trace events and its own report to a [`Capture`]: reading, no conclusions.
+
+use crate::capture::{Capture, Element, Fetch, ImageBox, Initiator, Work};
+use crate::error::RecordError;
+use crate::site::Requested;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a load left behind.
+#[derive(Debug, Clone)]
+pub struct Observations<'a> {
+    /// The setting's name.
+    pub setting: &'a str,
+    /// The browser, with its version.
+    pub browser: &'a str,
+    /// Width and height in CSS pixels.
+    pub viewport: [u32; 2],
+    /// `https://host:port`, without a slash.
+    pub origin: &'a str,
+    /// Path of the document.
+    pub path: &'a str,
+    /// The document's text.
+    pub document: &'a str,
+    /// The trace, as DevTools writes it.
+    pub trace: &'a [Value],
+    /// What `report.js` says.
+    pub report: &'a str,
+    /// The requests that the server saw.
+    pub requests: &'a [Requested],
+}
+
+/// What `report.js` says.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    boxes: Vec<ReportedBox>,
+    elements: Vec<ReportedElement>,
+    largest: Option<String>,
+    request_start: f64,
+    bodies: Vec<Body>,
+    service_worker: bool,
+    url: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct ReportedBox {
+    url: String,
+    share: f64,
+    background: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ReportedElement {
+    url: String,
+    tag: String,
+    mode: String,
+    in_head: bool,
+    fetchpriority: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Body {
+    url: String,
+    encoded: u64,
+    decoded: u64,
+}
+
+/// Reads what a load left behind. Errors name what cannot be recorded: redirects of the document,
+/// service workers, a load that never was.
+pub fn observe(seen: &Observations) -> Result<Capture, RecordError> {
+    let report: Report = serde_json::from_str(seen.report)
+        .map_err(|error| RecordError::Browser(format!("its report cannot be read: {error}")))?;
+    if report.service_worker {
+        return Err(RecordError::Page(
+            "a service worker answers its requests; record it without (a trace of what a worker \
+             answers says nothing about a server)"
+                .into(),
+        ));
+    }
+    let reader = Reader::new(seen, &report)?;
+    let fetches = reader.fetches();
+    if fetches.is_empty() {
+        return Err(RecordError::Page(format!("{} was never asked for", seen.path)));
+    }
+    let shown = reader.own_path(&report.url);
+    if shown.as_deref() != Some(seen.path) || fetches[0].path != seen.path {
+        return Err(RecordError::Page(format!(
+            "{} led to {}; record that page itself",
+            seen.path, report.url
+        )));
+    }
+    Ok(Capture {
+        setting: seen.setting.to_owned(),
+        browser: seen.browser.to_owned(),
+        viewport: seen.viewport,
+        document: seen.document.to_owned(),
+        document_arrivals: reader.document_arrivals(),
+        work: reader.work(),
+        dom_ready_ms: reader.mark("MarkDOMContent"),
+        load_ms: reader.mark("MarkLoad"),
+        largest_paint: report.largest.as_deref().and_then(|it| reader.own_path(it)),
+        boxes: reader.boxes(&report),
+        elements: reader.elements(&report),
+        other_hosts: reader.other_hosts(),
+        fetches,
+    })
+}
+
+/// The trace of the page's own renderer.
+struct Reader<'a> {
+    seen: &'a Observations<'a>,
+    events: Vec<&'a Value>,
+    /// Of the request for the document, in the trace's microseconds.
+    start_us: f64,
+    /// (encoded, decoded) body bytes by path, of each fetch that has any.
+    bodies: BTreeMap<String, Vec<(u64, u64)>>,
+    /// `priority` fields by path.
+    priorities: BTreeMap<&'a str, Vec<Option<&'a str>>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(seen: &'a Observations<'a>, report: &Report) -> Result<Self, RecordError> {
+        let url = format!("{}{}", seen.origin, seen.path);
+        let navigation = seen.trace.iter().find(|it| {
+            it["name"] == "navigationStart" && it["args"]["data"]["documentLoaderURL"] == url
+        });
+        let navigation = navigation
+            .ok_or_else(|| RecordError::Browser(format!("it never navigated to {url}")))?;
+        let (process, frame) = (&navigation["pid"], &navigation["args"]["frame"]);
+        let own = |it: &&Value| {
+            let data = &it["args"]["data"]["frame"];
+            it["pid"] == *process && (data.is_null() || data == frame)
+        };
+        let mut events: Vec<&Value> = seen.trace.iter().filter(own).collect();
+        events.sort_by(|a, b| time_us(a).total_cmp(&time_us(b)));
+        let mut reader = Self {
+            seen,
+            events,
+            start_us: time_us(navigation) + report.request_start * 1000.0,
+            bodies: BTreeMap::new(),
+            priorities: BTreeMap::new(),
+        };
+        for body in &report.bodies {
+            if let Some(path) = reader.own_path(&body.url) {
+                reader.bodies.entry(path).or_default().push((body.encoded, body.decoded));
+            }
+        }
+        for it in seen.requests {
+            reader.priorities.entry(&it.path).or_default().push(it.priority.as_deref());
+        }
+        Ok(reader)
+    }
+
+    fn ms(&self, time_us: f64) -> f64 {
+        rounded((time_us - self.start_us) / 1000.0)
+    }
+
+    /// The path of a URL of the page's own host, without its fragment.
+    fn own_path(&self, url: &str) -> Option<String> {
+        let path = url.strip_prefix(self.seen.origin)?;
+        let path = path.split('#').next().unwrap_or_default();
+        path.starts_with('/').then(|| path.to_owned())
+    }
+
+    fn named(&self, name: &'static str) -> impl Iterator<Item = &'a Value> {
+        self.events.iter().copied().filter(move |it| it["name"] == name)
+    }
+
+    /// The last event of this name of each request.
+    fn by_request(&self, name: &'static str) -> BTreeMap<&'a str, &'a Value> {
+        self.named(name)
+            .filter_map(|it| Some((it["args"]["data"]["requestId"].as_str()?, it)))
+            .collect()
+    }
+
+    fn fetches(&self) -> Vec<Fetch> {
+        let responses = self.by_request("ResourceReceiveResponse");
+        let finishes = self.by_request("ResourceFinish");
+        let icons = self.icons();
+        let mut seen_of_path: BTreeMap<String, usize> = BTreeMap::new();
+        let mut fetches = Vec::new();
+        for event in self.named("ResourceSendRequest") {
+            let data = &event["args"]["data"];
+            let id = data["requestId"].as_str().unwrap_or_default();
+            let Some(path) = data["url"].as_str().and_then(|it| self.own_path(it)) else {
+                continue;
+            };
+            let Some(finish) = finishes.get(id) else { continue };
+            let response = responses.get(id).map(|it| &it["args"]["data"]);
+            let cached = response.is_some_and(|it| it["fromCache"] == true);
+            if cached || icons.contains(&path) {
+                continue;
+            }
+            let number = seen_of_path.entry(path.clone()).or_default();
+            fetches.push(self.fetch(event, &path, *number, response, finish));
+            *number += 1;
+        }
+        fetches
+    }
+
+    /// What browsers ask for as the page's icon.
+    fn icons(&self) -> Vec<String> {
+        let report: Option<Report> = serde_json::from_str(self.seen.report).ok();
+        let elements = report.map(|it| it.elements).unwrap_or_default();
+        let icons = elements.iter().filter(|it| it.tag == "link" && it.mode.contains("icon"));
+        let mut paths: Vec<String> = icons.filter_map(|it| self.own_path(&it.url)).collect();
+        paths.push("/favicon.ico".to_owned());
+        paths
+    }
+
+    fn fetch(
+        &self,
+        event: &Value,
+        path: &str,
+        number: usize,
+        response: Option<&Value>,
+        finish: &Value,
+    ) -> Fetch {
+        let data = &event["args"]["data"];
+        let document = data["resourceType"] == "Document";
+        let finish_data = &finish["args"]["data"];
+        let finished_us =
+            finish_data["finishTime"].as_f64().map_or_else(|| time_us(finish), |it| it * 1e6);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let priorities = self.priorities.get(path);
+        let priority = priorities.and_then(|it| it.get(number).or(it.last()).copied()).flatten();
+        let bodies = self.bodies.get(path);
+        let body = bodies.and_then(|it| it.get(number).or(it.last()).copied());
+        let (bytes, decoded_bytes) = body.unwrap_or_else(|| {
+            let bytes = finish_data["decodedBodyLength"].as_u64().unwrap_or(0);
+            (bytes, bytes)
+        });
+        Fetch {
+            path: path.to_owned(),
+            used_as: text(&data["resourceType"]),
+            mime: response.map(|it| text(&it["mimeType"])).unwrap_or_default(),
+            status: response
+                .and_then(|it| it["statusCode"].as_u64())
+                .and_then(|it| u16::try_from(it).ok())
+                .filter(|&it| it >= 200),
+            protocol: response.map(|it| text(&it["protocol"])).unwrap_or_default(),
+            bytes,
+            decoded_bytes,
+            discovered_ms: if document { 0.0 } else { self.ms(time_us(event)) },
+            finished_ms: self.ms(finished_us),
+            render_blocking: data["renderBlocking"].as_str().map(str::to_owned),
+            preload: data["isLinkPreload"] == true,
+            priority: priority.map(str::to_owned),
+            initiator: self.initiator(&data["initiator"], &data["stackTrace"]),
+        }
+    }
+
+    fn initiator(&self, value: &Value, trace: &Value) -> Initiator {
+        let own = |it: &Value| it.as_str().and_then(|it| self.own_path(it));
+        let place = value["lineNumber"].as_u64().zip(value["columnNumber"].as_u64());
+        let mut stack: Vec<String> = Vec::new();
+        for frames in [trace, &value["stackTrace"], &value["stack"]["callFrames"]] {
+            let frames = frames.as_array().map(Vec::as_slice).unwrap_or_default();
+            stack.extend(frames.iter().filter_map(|it| own(&it["url"])));
+        }
+        stack.dedup();
+        Initiator {
+            kind: value["type"].as_str().unwrap_or_default().to_owned(),
+            fetched_by: value["fetchType"].as_str().map(str::to_owned),
+            path: own(&value["url"]),
+            place,
+            stack,
+        }
+    }
+
+    fn document_arrivals(&self) -> Vec<(f64, u64)> {
+        let document = self
+            .named("ResourceSendRequest")
+            .find(|it| it["args"]["data"]["resourceType"] == "Document");
+        let id = document.map(|it| &it["args"]["data"]["requestId"]);
+        let mut bytes = 0;
+        self.named("ResourceReceivedData")
+            .filter(|it| Some(&it["args"]["data"]["requestId"]) == id)
+            .map(|it| {
+                bytes += it["args"]["data"]["encodedDataLength"].as_u64().unwrap_or(0);
+                (self.ms(time_us(it)), bytes)
+            })
+            .collect()
+    }
+
+    fn work(&self) -> Vec<Work> {
+        let of = |it: &Value| {
+            let data = &it["args"]["data"];
+            let url = match it["name"].as_str()? {
+                "EvaluateScript" => &data["url"],
+                "ParseAuthorStyleSheet" => &data["styleSheetUrl"],
+                "v8.evaluateModule" => &it["args"]["fileName"],
+                _ => return None,
+            };
+            Some(Work {
+                path: self.own_path(url.as_str()?)?,
+                begin_ms: self.ms(time_us(it)),
+                duration_ms: rounded(it["dur"].as_f64().unwrap_or(0.0) / 1000.0),
+            })
+        };
+        self.events.iter().filter_map(|it| of(it)).collect()
+    }
+
+    fn mark(&self, name: &'static str) -> Option<f64> {
+        let main = |it: &&Value| it["args"]["data"]["isOutermostMainFrame"] == true;
+        let own = |it: &&Value| {
+            let frame = &it["args"]["data"]["frame"];
+            self.named("navigationStart").any(|start| start["args"]["frame"] == *frame)
+        };
+        let at = self.named(name).filter(main).find(own)?;
+        Some(self.ms(time_us(at))).filter(|&it| it >= 0.0)
+    }
+
+    fn boxes(&self, report: &Report) -> Vec<ImageBox> {
+        let mut boxes: BTreeMap<String, ImageBox> = BTreeMap::new();
+        for it in &report.boxes {
+            let Some(path) = self.own_path(&it.url) else { continue };
+            let seen = ImageBox { path: path.clone(), share: it.share, background: it.background };
+            let kept = boxes.entry(path).or_insert_with(|| seen.clone());
+            if (!seen.background, seen.share) > (!kept.background, kept.share) {
+                *kept = seen;
+            }
+        }
+        let share = |it: ImageBox| ImageBox { share: (it.share * 1e4).round() / 1e4, ..it };
+        boxes.into_values().map(share).collect()
+    }
+
+    fn elements(&self, report: &Report) -> Vec<Element> {
+        let own = |it: &ReportedElement| {
+            Some(Element {
+                path: self.own_path(&it.url)?,
+                tag: it.tag.clone(),
+                mode: it.mode.clone(),
+                in_head: it.in_head,
+                fetchpriority: it.fetchpriority.clone(),
+            })
+        };
+        report.elements.iter().filter_map(own).collect()
+    }
+
+    fn other_hosts(&self) -> Vec<String> {
+        let urls = self
+            .named("ResourceSendRequest")
+            .filter_map(|it| it["args"]["data"]["url"].as_str())
+            .filter(|it| it.starts_with("http") && self.own_path(it).is_none());
+        let mut hosts: Vec<String> =
+            urls.filter_map(|it| it.split('/').nth(2)).map(str::to_owned).collect();
+        hosts.sort();
+        hosts.dedup();
+        hosts
+    }
+}
+
+fn time_us(event: &Value) -> f64 {
+    event["ts"].as_f64().unwrap_or(0.0)
+}
+
+/// To a tenth of a millisecond, less than what repeats.
+fn rounded(ms: f64) -> f64 {
+    (ms * 10.0).round() / 10.0
+}

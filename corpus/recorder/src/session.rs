@@ -1,0 +1,172 @@
+//! Recording: our server, a browser, one load after another.
+
+use crate::browser::{Chromium, HOST, Load, Quiet, VIEWPORT};
+use crate::capture::Capture;
+use crate::error::RecordError;
+use crate::observe::{Observations, observe};
+use crate::setting::Setting;
+use crate::site::RecordedSite;
+use schedulers::find_scheme;
+use server::event_loop::{EventLoop, Stop};
+use server::site::Site;
+use server::{Identity, Options, Server, SignalUse};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// After the last request (and its delay) a page is held to be silent for good.
+const SILENCE: Duration = Duration::from_millis(700);
+/// Largest document, in bytes.
+const DOCUMENT_BYTES_MAX: u64 = 16 << 20;
+/// Wide enough that a page on this machine waits for nothing but its delays.
+const INITIAL_WINDOW_PACKETS: usize = 1000;
+
+/// A server on this machine, in a thread of its own.
+pub struct LocalServer {
+    /// Where it listens.
+    pub port: u16,
+    /// The pin of its certificate's public key.
+    pub pin: String,
+    stop: Stop,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl LocalServer {
+    /// Serves `site` on a free port, with clients' RFC 9218 signals obeyed.
+    pub fn start(site: Arc<dyn Site>) -> Result<Self, RecordError> {
+        let failed = |error: &dyn std::fmt::Display| RecordError::Server(error.to_string());
+        let identity = Identity::self_signed().map_err(|it| failed(&it))?;
+        let pin = identity.public_key_pin().map_err(|it| failed(&it))?;
+        let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut event_loop = EventLoop::bind(any).map_err(|it| failed(&it))?;
+        let address = event_loop.local_addr().map_err(|it| failed(&it))?;
+        let scheme = find_scheme("rfc9218").map_err(|it| failed(&it))?;
+        let mut options = Options {
+            alt_svc_port: Some(address.port()),
+            signals: SignalUse::Obey,
+            initial_window_packets: INITIAL_WINDOW_PACKETS,
+            ..Options::new(scheme)
+        };
+        options.limits.drain = Duration::ZERO;
+        let mut server =
+            Server::new(address, &identity, site, options).map_err(|it| failed(&it))?;
+        let stop = event_loop.stopper();
+        let thread = std::thread::spawn(move || {
+            // The loads that it leaves unfinished say so.
+            event_loop.run(&mut server).ok();
+        });
+        Ok(Self { port: address.port(), pin, stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for LocalServer {
+    fn drop(&mut self) {
+        self.stop.stop();
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+/// What to record and how often.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The document's path on the site, with a slash.
+    pub entry: String,
+    /// The settings, each with its own delays.
+    pub settings: Vec<Setting>,
+    /// Loads under each setting.
+    pub loads: usize,
+    /// Take a picture in the end.
+    pub screenshot: bool,
+}
+
+/// The captures of all loads, and a picture.
+#[derive(Debug)]
+pub struct Recording {
+    /// In order of the plan: the loads of the first setting first.
+    pub captures: Vec<Capture>,
+    /// PNG.
+    pub screenshot: Option<Vec<u8>>,
+}
+
+/// Loads the page of the folder `root` as planned. `progress` is told of each load.
+pub fn record(root: &Path, plan: &Plan, progress: &dyn Fn(&str)) -> Result<Recording, RecordError> {
+    let document = document(root, &plan.entry)?;
+    let first = plan.settings.first().cloned();
+    let first = first.ok_or_else(|| RecordError::Source("no setting to record under".into()))?;
+    let site =
+        RecordedSite::open(root, first).map_err(|error| RecordError::Source(error.to_string()))?;
+    let site = Arc::new(site);
+    let server = LocalServer::start(Arc::clone(&site) as Arc<dyn Site>)?;
+    let chromium = Chromium::start(&server.pin)?;
+    let origin = format!("https://{HOST}:{}", server.port);
+    let mut recording = Recording { captures: Vec::new(), screenshot: None };
+    // The first load warms up: the browser compiles its own parts, the site its compressed bodies.
+    load(&chromium, &site, &format!("{origin}{}", plan.entry), &plan.settings[0], false)?;
+    for number in 0..plan.loads {
+        for setting in &plan.settings {
+            progress(&format!("load {} of {}: {}", number + 1, plan.loads, setting.name));
+            let picture = plan.screenshot && recording.screenshot.is_none();
+            let url = format!("{origin}{}", plan.entry);
+            let load = load(&chromium, &site, &url, setting, picture)?;
+            recording.screenshot = recording.screenshot.or(load.screenshot);
+            recording.captures.push(observe(&Observations {
+                setting: &setting.name,
+                browser: chromium.version(),
+                viewport: VIEWPORT,
+                origin: &origin,
+                path: &plan.entry,
+                document: &document,
+                trace: &load.trace,
+                report: &load.report,
+                requests: &site.requests(),
+            })?);
+        }
+    }
+    Ok(recording)
+}
+
+fn load(
+    chromium: &Chromium,
+    site: &RecordedSite,
+    url: &str,
+    setting: &Setting,
+    screenshot: bool,
+) -> Result<Load, RecordError> {
+    site.set(setting.clone());
+    let quiet = Quiet {
+        requests: &|| site.request_count(),
+        after: SILENCE + Duration::from_millis(setting.delay_max_ms()),
+    };
+    let load = chromium.load(url, &quiet, screenshot)?;
+    if load.finished {
+        Ok(load)
+    } else {
+        Err(RecordError::Page(
+            "it has not loaded and fallen silent within 30 s; a page that goes on asking for more \
+             cannot be recorded"
+                .into(),
+        ))
+    }
+}
+
+fn document(root: &Path, entry: &str) -> Result<String, RecordError> {
+    let plain = entry.split('?').next().unwrap_or_default().trim_start_matches('/');
+    let mut path = root.join(plain);
+    if plain.is_empty() || plain.ends_with('/') {
+        path.push("index.html");
+    }
+    let bytes = std::fs::metadata(&path).map_or(0, |it| it.len());
+    if bytes > DOCUMENT_BYTES_MAX {
+        return Err(RecordError::Source(format!(
+            "{}: larger than {DOCUMENT_BYTES_MAX} bytes, the most that a document may take",
+            path.display()
+        )));
+    }
+    let text = std::fs::read(&path).map_err(|error| {
+        RecordError::Source(format!("{}: {error}; name the document with --entry", path.display()))
+    })?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}

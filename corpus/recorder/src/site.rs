@@ -1,0 +1,147 @@
+//! The site that is recorded: a folder whose responses are held back, compressed, and logged.
+
+use crate::setting::Setting;
+use corpus::page::PageKind;
+use flate2::{Compression, write::GzEncoder};
+use server::site::{Body, DirectorySite, OpenError, Request, Response, Site};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Largest file that is compressed; larger ones go as they are.
+const COMPRESSED_BYTES_MAX: u64 = 16 << 20;
+
+/// A folder as a site whose delays can be changed between loads.
+pub struct RecordedSite {
+    files: DirectorySite,
+    state: Mutex<State>,
+}
+
+struct State {
+    setting: Setting,
+    requests: Vec<Requested>,
+    compressed: BTreeMap<String, Option<Arc<[u8]>>>,
+}
+
+/// A request as the server saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requested {
+    /// Path with query.
+    pub path: String,
+    /// The `priority` field.
+    pub priority: Option<String>,
+    /// Milliseconds that the response is held back.
+    pub delay_ms: u64,
+}
+
+impl RecordedSite {
+    /// The files below `root`, held back as `setting` says.
+    pub fn open(root: &Path, setting: Setting) -> Result<Self, OpenError> {
+        let state = State { setting, requests: Vec::new(), compressed: BTreeMap::new() };
+        Ok(Self { files: DirectorySite::open(root)?, state: Mutex::new(state) })
+    }
+
+    /// Begins another load: other delays, no requests yet.
+    pub fn set(&self, setting: Setting) {
+        let mut state = self.state();
+        state.setting = setting;
+        state.requests.clear();
+    }
+
+    /// The requests of this load.
+    pub fn requests(&self) -> Vec<Requested> {
+        self.state().requests.clone()
+    }
+
+    /// How many requests there were in this load.
+    pub fn request_count(&self) -> usize {
+        self.state().requests.len()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Site for RecordedSite {
+    fn respond(&self, request: &Request) -> Response {
+        let mut response = self.files.respond(request);
+        let mut state = self.state();
+        let kind = PageKind::from(response.resource.kind);
+        let delay_ms = state.setting.delay_ms(kind, &request.path);
+        state.requests.push(Requested {
+            path: request.path.clone(),
+            priority: request.priority.as_deref().map(|it| String::from_utf8_lossy(it).into()),
+            delay_ms,
+        });
+        if is_text(&response) {
+            let compressed = state.compressed.entry(request.path.clone());
+            if let Some(bytes) = compressed.or_insert_with(|| compress(&response.body)) {
+                response.body = Body::Bytes(Arc::clone(bytes));
+                response.headers.push(("content-encoding", "gzip".to_owned()));
+            }
+        }
+        response.headers.push(("cache-control", "no-cache".to_owned()));
+        let after = Duration::from_millis(delay_ms);
+        response.ready = vec![(after, response.body.bytes())];
+        response
+    }
+}
+
+fn is_text(response: &Response) -> bool {
+    let mime = response.headers.iter().find(|(name, _)| *name == "content-type");
+    response.status == 200
+        && mime.is_some_and(|(_, mime)| {
+            ["text/", "javascript", "json", "xml"].iter().any(|it| mime.contains(it))
+        })
+}
+
+/// The body as gzip, when that is smaller.
+fn compress(body: &Body) -> Option<Arc<[u8]>> {
+    if body.bytes() > COMPRESSED_BYTES_MAX {
+        return None;
+    }
+    let mut plain = vec![0; usize::try_from(body.bytes()).ok()?];
+    body.read_at(0, &mut plain).ok()?;
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(&plain).ok()?;
+    let bytes = encoder.finish().ok()?;
+    (bytes.len() < plain.len()).then(|| Arc::from(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(path: &str) -> Request {
+        let headers = [
+            (":method", "GET"),
+            (":authority", "page.test"),
+            (":path", path),
+            ("priority", "u=1, i"),
+        ]
+        .map(|(name, value)| http3::Header::new(name.as_bytes(), value.as_bytes()));
+        Request::from_headers(&headers)
+    }
+
+    #[test]
+    fn responses_are_compressed_held_back_and_logged() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::write(folder.path().join("a.css"), "a { color: red }\n".repeat(100))
+            .expect("written");
+        let setting = Setting::fitted(3).swap_remove(0);
+        let site = RecordedSite::open(folder.path(), setting).expect("a folder");
+        let response = site.respond(&request("/a.css"));
+        assert_eq!(response.ready, [(Duration::from_millis(600), response.body.bytes())]);
+        assert!(response.body.bytes() < 200);
+        assert!(response.headers.contains(&("content-encoding", "gzip".to_owned())));
+        assert_eq!(site.respond(&request("/missing.js")).status, 404);
+        let requests = site.requests();
+        assert_eq!(requests[0].priority.as_deref(), Some("u=1, i"));
+        assert_eq!(requests[1].path, "/missing.js");
+        site.set(Setting::fitted(3).swap_remove(1));
+        assert_eq!(site.request_count(), 0);
+    }
+}

@@ -1,0 +1,137 @@
+//! A browser visits a page that a server of ours serves: does it ask for what the page says?
+
+use crate::browser::{Chromium, HOST, Quiet, VIEWPORT};
+use crate::error::RecordError;
+use crate::observe::{Observations, observe};
+use crate::session::LocalServer;
+use corpus::Page;
+use server::site::{Request, Response, Site};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// After the last request a page is held to be silent for good.
+const SILENCE: Duration = Duration::from_millis(1500);
+
+/// What became of a visit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visit {
+    /// Requests for the page's own resources.
+    pub asked: usize,
+    /// Those that came over HTTP/3.
+    pub over_http3: usize,
+    /// Errors that the page has: its 404s.
+    pub expected_errors: usize,
+    /// URLs of the page that were not asked for.
+    pub missing: Vec<String>,
+    /// What failed and should not, or was asked for and is not of the page.
+    pub wrong: Vec<String>,
+}
+
+impl Visit {
+    /// Everything was asked for over HTTP/3, and nothing failed but what the page says.
+    pub fn is_well(&self) -> bool {
+        self.missing.is_empty() && self.wrong.is_empty() && self.over_http3 == self.asked
+    }
+}
+
+/// Counts the requests to another site.
+struct Counted {
+    site: Arc<dyn Site>,
+    requests: AtomicUsize,
+}
+
+impl Site for Counted {
+    fn respond(&self, request: &Request) -> Response {
+        self.requests.fetch_add(1, Ordering::SeqCst);
+        self.site.respond(request)
+    }
+}
+
+/// Loads the document of `page` from `site` in Chromium.
+pub fn visit(page: &Page, site: Arc<dyn Site>) -> Result<Visit, RecordError> {
+    let site = Arc::new(Counted { site, requests: AtomicUsize::new(0) });
+    let server = LocalServer::start(Arc::clone(&site) as Arc<dyn Site>)?;
+    let chromium = Chromium::start(&server.pin)?;
+    let origin = format!("https://{HOST}:{}", server.port);
+    let path = plain(&page.resources[0].url);
+    let quiet = Quiet { requests: &|| site.requests.load(Ordering::SeqCst), after: SILENCE };
+    let load = chromium.load(&format!("{origin}{path}"), &quiet, false)?;
+    let capture = observe(&Observations {
+        setting: "",
+        browser: chromium.version(),
+        viewport: VIEWPORT,
+        origin: &origin,
+        path: &path,
+        document: "",
+        trace: &load.trace,
+        report: &load.report,
+        requests: &[],
+    })?;
+    let seen = capture.fetches.iter().map(|it| (it.path.as_str(), it.status, it.protocol.as_str()));
+    Ok(compare(page, seen))
+}
+
+/// What a page says beside (path, status, protocol) of each request.
+fn compare<'a>(page: &Page, seen: impl Iterator<Item = (&'a str, Option<u16>, &'a str)>) -> Visit {
+    let mut expected: BTreeMap<String, (u16, bool)> =
+        page.resources.iter().map(|it| (plain(&it.url), (it.status, false))).collect();
+    let mut visit = Visit {
+        asked: 0,
+        over_http3: 0,
+        expected_errors: 0,
+        missing: Vec::new(),
+        wrong: Vec::new(),
+    };
+    for (path, status, protocol) in seen {
+        let Some((expected_status, asked)) = expected.get_mut(&plain(path)) else {
+            visit.wrong.push(format!("{path} is not of the page"));
+            continue;
+        };
+        *asked = true;
+        visit.asked += 1;
+        visit.over_http3 += usize::from(protocol == "h3");
+        if status != Some(*expected_status) {
+            let status = status.map_or("nothing".to_owned(), |it| it.to_string());
+            visit.wrong.push(format!("{path} gave {status}, not {expected_status}"));
+        } else if *expected_status >= 400 {
+            visit.expected_errors += 1;
+        }
+    }
+    let missing = expected.into_iter().filter(|(_, (_, asked))| !asked);
+    visit.missing = missing.map(|(url, _)| url).collect();
+    visit
+}
+
+/// A URL without what tells a second fetch from the first, and with zeros for times of day.
+fn plain(url: &str) -> String {
+    let url = crate::derive::without_numbers(url);
+    let Some((path, query)) = url.split_once('?') else { return url };
+    let kept: Vec<&str> = query.split('&').filter(|it| !it.starts_with("fetch=")).collect();
+    if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_visit_is_well_if_all_is_asked_for_over_http3_and_fails_as_the_page_says() {
+        let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
+        page.resources.truncate(3);
+        page.resources[2].status = 404;
+        let urls: Vec<String> = page.resources.iter().map(|it| it.url.clone()).collect();
+        let seen = |status: u16, protocol: &'static str| {
+            let all = [Some(200), Some(200), Some(status)];
+            compare(&page, urls.iter().zip(all).map(move |(url, it)| (url.as_str(), it, protocol)))
+        };
+        let well = seen(404, "h3");
+        assert!(well.is_well(), "{well:?}");
+        assert_eq!((well.asked, well.expected_errors), (3, 1));
+        assert!(!seen(404, "h2").is_well());
+        assert_eq!(seen(500, "h3").wrong, [format!("{} gave 500, not 404", urls[2])]);
+        let less = compare(&page, [(urls[0].as_str(), Some(200), "h3")].into_iter());
+        assert_eq!(less.missing.len(), 2);
+    }
+}

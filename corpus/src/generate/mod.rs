@@ -1,0 +1,208 @@
+//! Synthetic pages: seeded, with published distributions of how much of what a page holds, and with the
+//! depth of its discoveries and the share of late ones as knobs.
+//!
+//! Numbers come from `SplitMix64` and go through additions, multiplications and divisions only: the same seed
+//! gives the same bytes on every machine.
+
+mod draw;
+mod place;
+mod quantiles;
+
+use crate::check::FORMAT;
+use crate::import::derive::{plain_resource, set_after_first_image, set_eval_order};
+use crate::page::{
+    BrowserPriority, Origin, Page, PageKind, PageResource, Party, Script, Source, SourceKind,
+};
+use draw::Draw;
+use thiserror::Error;
+
+/// Fewest and most resources that can be asked for.
+pub const RESOURCES: std::ops::RangeInclusive<usize> = 3..=5000;
+/// Greatest depth that can be asked for.
+pub const DEPTH_MAX: usize = 20;
+/// Decoded bytes of a byte of compressed text.
+const TEXT_EXPANSION: u64 = 4;
+
+/// What the counts and sizes of pages are drawn from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// The desktop pages of the HTTP Archive (Web Almanac 2024, "Page Weight").
+    Web2024,
+    /// The range of the paper's corpus: 10 to 214 resources, 29 KB to 7.4 MB.
+    Paper2019,
+}
+
+impl Profile {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Web2024 => "web-2024",
+            Self::Paper2019 => "paper-2019",
+        }
+    }
+}
+
+/// What to generate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shape {
+    /// Decides all that is drawn.
+    pub seed: u64,
+    /// What is drawn from.
+    pub profile: Profile,
+    /// Resources with the document; drawn when `None`.
+    pub resources: Option<usize>,
+    /// Body bytes of the page; drawn when `None`.
+    pub bytes: Option<u64>,
+    /// Longest chain of discoveries after the document; 1: all is in the document's text.
+    pub depth: usize,
+    /// Share of the resources that are not in the document's text but discovered by stylesheets and
+    /// scripts, 0 to 1.
+    pub late_share: f64,
+}
+
+impl Shape {
+    /// A page of the web, three discoveries deep, a fifth of it late.
+    pub const fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            profile: Profile::Web2024,
+            resources: None,
+            bytes: None,
+            depth: 3,
+            late_share: 0.2,
+        }
+    }
+}
+
+/// Why there is no such page.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ShapeError {
+    /// Too few or too many.
+    #[error("{0} resources: use {min} to {max}", min = RESOURCES.start(), max = RESOURCES.end())]
+    Resources(usize),
+    /// Too few or too many.
+    #[error("{0} bytes: use 1000 to 1000000000")]
+    Bytes(u64),
+    /// Not a depth.
+    #[error("depth {0}: use 1 to {DEPTH_MAX}")]
+    Depth(usize),
+    /// Not a share.
+    #[error("late share {0}: use 0 to 1, and 0 at depth 1")]
+    LateShare(f64),
+}
+
+/// The page of this shape. It passes [`crate::check()`].
+pub fn generate(shape: &Shape) -> Result<Page, ShapeError> {
+    check_shape(shape)?;
+    let mut draw = Draw::new(shape.seed);
+    let budget = quantiles::budget(shape, &mut draw);
+    let mut resources = Vec::new();
+    for (kind, bytes) in budget {
+        let id = resources.len();
+        let mut it = plain_resource(id, url(id, kind), mime(kind).to_owned(), bytes);
+        let text = matches!(kind, PageKind::Html | PageKind::Css | PageKind::Js | PageKind::Xhr);
+        it.decoded_bytes = Some(if text { bytes * TEXT_EXPANSION } else { bytes });
+        resources.push(it);
+    }
+    let resources = place::discoveries(&resources, shape, &mut draw);
+    let resources = resources.into_iter().map(with_signals).collect();
+    Ok(Page {
+        format: FORMAT.to_owned(),
+        name: name(shape),
+        source: source(shape),
+        viewport: [1366, 768],
+        origins: vec![Origin { host: "generated.test".to_owned(), party: Party::First }],
+        resources,
+    })
+}
+
+fn check_shape(shape: &Shape) -> Result<(), ShapeError> {
+    if let Some(count) = shape.resources.filter(|it| !RESOURCES.contains(it)) {
+        return Err(ShapeError::Resources(count));
+    }
+    if let Some(bytes) = shape.bytes.filter(|it| !(1000..=1_000_000_000).contains(it)) {
+        return Err(ShapeError::Bytes(bytes));
+    }
+    if !(1..=DEPTH_MAX).contains(&shape.depth) {
+        return Err(ShapeError::Depth(shape.depth));
+    }
+    let late = (0.0..=1.0).contains(&shape.late_share);
+    if !late || shape.depth == 1 && shape.late_share > 0.0 {
+        return Err(ShapeError::LateShare(shape.late_share));
+    }
+    Ok(())
+}
+
+/// Derives from the places in the document's text what is evaluated in which order and what lies behind
+/// the first image; for who changes a generated page.
+pub fn set_order(resources: &mut [PageResource]) {
+    for it in resources.iter_mut() {
+        it.eval_order = None;
+    }
+    set_eval_order(resources);
+    set_after_first_image(resources);
+}
+
+/// The command line that makes the page again.
+fn command(shape: &Shape) -> String {
+    let option = |name: &str, value: Option<String>| {
+        value.map(|it| format!(" --{name} {it}")).unwrap_or_default()
+    };
+    format!(
+        "utmost corpus generate --seed {} --profile {}{}{} --depth {} --late-share {}",
+        shape.seed,
+        shape.profile.name(),
+        option("resources", shape.resources.map(|it| it.to_string())),
+        option("bytes", shape.bytes.map(|it| it.to_string())),
+        shape.depth,
+        shape.late_share
+    )
+}
+
+fn name(shape: &Shape) -> String {
+    format!("generated-{}-{}", shape.profile.name(), shape.seed)
+}
+
+fn source(shape: &Shape) -> Source {
+    Source {
+        kind: SourceKind::Generated,
+        from: command(shape),
+        licence: "MIT OR Apache-2.0".to_owned(),
+        sha256: None,
+        assumptions: quantiles::ASSUMPTIONS.iter().map(|&it| it.to_owned()).collect(),
+        recording: None,
+    }
+}
+
+fn url(id: usize, kind: PageKind) -> String {
+    if id == 0 { "/".to_owned() } else { format!("/r/{id}.{}", kind.name()) }
+}
+
+const fn mime(kind: PageKind) -> &'static str {
+    match kind {
+        PageKind::Html => "text/html",
+        PageKind::Css => "text/css",
+        PageKind::Js => "text/javascript",
+        PageKind::Font => "font/woff2",
+        PageKind::Image => "image/jpeg",
+        PageKind::Media => "video/mp4",
+        PageKind::Xhr => "application/json",
+        PageKind::Other => "application/octet-stream",
+    }
+}
+
+/// What Chrome signals (measured over HTTP/3).
+fn with_signals(mut it: PageResource) -> PageResource {
+    let urgency = match it.kind {
+        PageKind::Html | PageKind::Font => 0,
+        PageKind::Css if it.critical => 0,
+        PageKind::Js if it.in_head => 1,
+        PageKind::Xhr => 1,
+        PageKind::Css => 2,
+        PageKind::Js if it.script == Some(Script::Sync) => 2,
+        _ => 3,
+    };
+    let incremental = matches!(it.kind, PageKind::Html | PageKind::Image | PageKind::Xhr);
+    it.browser = Some(BrowserPriority { urgency, incremental });
+    it
+}

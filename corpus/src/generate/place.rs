@@ -1,0 +1,178 @@
+//! What refers to what: the document's text, and the late discoveries behind it.
+
+use super::Shape;
+use super::draw::{Draw, whole};
+use crate::import::derive::typical_exec_ms;
+use crate::page::{Event, PageKind, PageResource, Script, Trigger};
+
+/// Share of the document's text that is its head.
+const HEAD_SHARE: f64 = 0.1;
+/// The resources with levels, causes and roles, causes before what they cause.
+pub(super) fn discoveries(
+    resources: &[PageResource],
+    shape: &Shape,
+    draw: &mut Draw,
+) -> Vec<PageResource> {
+    let levels = levels(resources, shape, draw);
+    let mut order: Vec<usize> = (0..resources.len()).collect();
+    let in_text = |id: usize| (levels[id], text_order(&resources[id], id, draw_key(shape, id)));
+    order.sort_by_key(|&id| in_text(id));
+    let mut placed: Vec<(usize, PageResource)> =
+        order.iter().map(|&id| (levels[id], resources[id].clone())).collect();
+    for (id, (_, it)) in placed.iter_mut().enumerate() {
+        it.id = id;
+        it.url = super::url(id, it.kind);
+        it.exec_ms = typical_exec_ms(it);
+    }
+    place_in_text(&mut placed, draw);
+    for id in 0..placed.len() {
+        if placed[id].0 > 1 {
+            placed[id].1.trigger = late(id, &placed, draw);
+        }
+    }
+    let mut resources: Vec<PageResource> = placed.into_iter().map(|it| it.1).collect();
+    set_roles(&mut resources, draw);
+    resources
+}
+
+/// How many discoveries each resource lies behind; 0 is the document.
+fn levels(resources: &[PageResource], shape: &Shape, draw: &mut Draw) -> Vec<usize> {
+    let mut levels = vec![1; resources.len()];
+    levels[0] = 0;
+    let others = resources.len() - 1;
+    let late = whole(others as f64 * shape.late_share);
+    // One stylesheet stays in the text, to refer to the rest.
+    let stylesheet = resources.iter().position(|it| it.kind == PageKind::Css);
+    let mut chosen: Vec<usize> =
+        (1..resources.len()).filter(|&it| Some(it) != stylesheet).collect();
+    draw.shuffle(&mut chosen);
+    // Fonts first, as on real pages, then enough scripts for a chain, then any.
+    let scripts: Vec<usize> =
+        chosen.iter().copied().filter(|&it| resources[it].kind == PageKind::Js).collect();
+    let links = &scripts[..scripts.len().min(shape.depth.saturating_sub(1)).min(late)];
+    let rank = |it: &usize| match resources[*it].kind {
+        _ if links.contains(it) => 0,
+        PageKind::Font => 1,
+        // An inner frame's document is referred to by the text.
+        PageKind::Html => 3,
+        _ => 2,
+    };
+    chosen.sort_by_key(rank);
+    for (place, &id) in chosen.iter().take(late).enumerate() {
+        levels[id] = match resources[id].kind {
+            _ if place < links.len() => place + 2,
+            PageKind::Font | PageKind::Css => 2,
+            _ => 2 + draw.below(links.len().max(1)),
+        };
+    }
+    levels
+}
+
+/// Stylesheets stand before scripts, those before all else, which is mixed.
+fn text_order(it: &PageResource, id: usize, mixed: u64) -> (u8, u64) {
+    match it.kind {
+        _ if id == 0 => (0, 0),
+        PageKind::Css => (1, id as u64),
+        PageKind::Js if !mixed.is_multiple_of(3) => (2, id as u64),
+        _ => (3, mixed),
+    }
+}
+
+/// A number for each resource that depends on nothing else that is drawn.
+fn draw_key(shape: &Shape, id: usize) -> u64 {
+    let mut draw = Draw::new(shape.seed ^ (id as u64).wrapping_mul(0x9e37_79b9));
+    draw.below(1 << 30) as u64
+}
+
+/// Stylesheets and the scripts that follow them are in the head, the rest is spread over the body.
+fn place_in_text(placed: &mut [(usize, PageResource)], draw: &mut Draw) {
+    let decoded = placed[0].1.decoded_len();
+    let in_text: Vec<usize> = (1..placed.len()).filter(|&it| placed[it].0 == 1).collect();
+    let body =
+        in_text.iter().position(|&it| !matches!(placed[it].1.kind, PageKind::Css | PageKind::Js));
+    let body = body.unwrap_or(in_text.len());
+    let head_bytes = decoded as f64 * HEAD_SHARE;
+    let mut places: Vec<f64> = (0..in_text.len() - body).map(|_| draw.share()).collect();
+    places.sort_by(f64::total_cmp);
+    for (place, &id) in in_text.iter().enumerate() {
+        let byte = match place.checked_sub(body) {
+            None => head_bytes * (place as f64 + 1.0) / (body as f64 + 1.0),
+            Some(nth) => head_bytes + (decoded as f64 - head_bytes) * places[nth],
+        };
+        let it = &mut placed[id].1;
+        it.in_head = place < body;
+        it.trigger = Trigger {
+            on: Event::Bytes,
+            of: 0,
+            byte: Some((whole(byte) as u64).clamp(1, decoded)),
+            needs: Vec::new(),
+            delay_ms: 0.0,
+        };
+    }
+}
+
+/// A late resource is caused by a stylesheet or script one level before, or else by the latest one there is.
+fn late(id: usize, placed: &[(usize, PageResource)], draw: &mut Draw) -> Trigger {
+    let (level, it) = &placed[id];
+    let by_style = match it.kind {
+        PageKind::Font | PageKind::Css => true,
+        PageKind::Image => *level == 2 && draw.happens(0.5),
+        _ => false,
+    };
+    let parent = if by_style { PageKind::Css } else { PageKind::Js };
+    let parents = |wanted: usize, kind: PageKind| -> Vec<usize> {
+        (0..id).filter(|&it| placed[it].0 == wanted && placed[it].1.kind == kind).collect()
+    };
+    let found = (1..*level).rev().find_map(|wanted| {
+        let found = parents(wanted, parent);
+        (!found.is_empty()).then(|| found[draw.below(found.len())])
+    });
+    let sheets = parents(1, PageKind::Css);
+    let (of, by_style) = match found {
+        Some(of) => (of, by_style),
+        None => (sheets.first().copied().unwrap_or(0), true),
+    };
+    let on = match it.kind {
+        _ if of == 0 => Event::Complete,
+        PageKind::Css if by_style => Event::CssImport,
+        _ if by_style => Event::CssApplied,
+        _ => Event::Exec,
+    };
+    Trigger { on, of, byte: None, needs: Vec::new(), delay_ms: 0.0 }
+}
+
+fn set_roles(resources: &mut [PageResource], draw: &mut Draw) {
+    let in_text = |it: &PageResource| it.trigger.on == Event::Bytes && it.id != 0;
+    for it in resources.iter_mut().skip(1) {
+        let text = in_text(it);
+        match it.kind {
+            PageKind::Css => it.critical = text && it.in_head,
+            PageKind::Js if !text => it.script = Some(Script::Async),
+            PageKind::Js => {
+                let script = match draw.below(3) {
+                    0 => Script::Async,
+                    1 if it.in_head => Script::Sync,
+                    _ if it.in_head => Script::Defer,
+                    _ => Script::Sync,
+                };
+                it.script = Some(script);
+                it.critical = script == Script::Sync;
+            }
+            _ => {}
+        }
+        it.above_fold = it.critical || it.kind == PageKind::Font;
+    }
+    set_hero(resources);
+    super::set_order(resources);
+}
+
+/// The largest of the first three images in the text.
+fn set_hero(resources: &mut [PageResource]) {
+    let images = resources
+        .iter_mut()
+        .filter(|it| it.kind == PageKind::Image && it.trigger.on == Event::Bytes);
+    if let Some(hero) = images.take(3).max_by_key(|it| it.bytes) {
+        hero.hero = true;
+        hero.above_fold = true;
+    }
+}

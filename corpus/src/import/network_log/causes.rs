@@ -1,0 +1,209 @@
+//! Why each resource was asked for: what the log says of its initiator, made into a trigger.
+
+use super::{Initiator, Request};
+use crate::import::derive::delay_ms;
+use crate::page::{Event, PageKind, PageResource, Trigger};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) const NOTE: &str = "causes: a Referer that names a stylesheet outweighs the initiator; of a script's call stack the \
+     script that arrived last is the cause and the others are needed; a font or image that the parser \
+     is said to have asked for outside the document's text waits for all stylesheets; a font without \
+     initiator waits for the latest stylesheet, and what a script or the browser asked for after the \
+     load event waits for that event; a delay is the recorded time since the cause, or 0";
+
+/// Sets all triggers but the byte offsets and the delays after executions. Returns how many resources
+/// have no known initiator.
+pub(super) fn set_causes(
+    resources: &mut [PageResource],
+    requests: &[Request],
+    redirects: &BTreeMap<String, String>,
+    load_ms: Option<f64>,
+) -> usize {
+    let causes = Causes {
+        requests,
+        kinds: resources.iter().map(|it| it.kind).collect(),
+        ids: requests.iter().enumerate().map(|(id, it)| (it.url.as_str(), id)).collect(),
+        redirects,
+        load_ms,
+        shared_places: shared_places(requests),
+    };
+    let mut unexplained = 0;
+    for (id, it) in resources.iter_mut().enumerate().skip(1) {
+        it.trigger = causes.cause(id).unwrap_or_else(|| {
+            unexplained += 1;
+            causes.after_all(id)
+        });
+    }
+    unexplained
+}
+
+struct Causes<'a> {
+    requests: &'a [Request],
+    kinds: Vec<PageKind>,
+    ids: BTreeMap<&'a str, usize>,
+    redirects: &'a BTreeMap<String, String>,
+    load_ms: Option<f64>,
+    /// Requests at whose place in the document something else was asked for before: that is where
+    /// the parser stood when a style was computed.
+    shared_places: BTreeSet<usize>,
+}
+
+impl Causes<'_> {
+    fn cause(&self, id: usize) -> Option<Trigger> {
+        let request = &self.requests[id];
+        if let Some(sheet) = self.before(&request.referer, id, &[PageKind::Css]) {
+            return Some(self.of_stylesheet(sheet, id));
+        }
+        let named: Vec<usize> =
+            request.initiator_urls.iter().filter_map(|url| self.resolve(url, id)).collect();
+        match request.initiator {
+            Initiator::Script => self.of_scripts(&named, id),
+            Initiator::Parser => self.of_parser(*named.first()?, id),
+            Initiator::Browser if request.preload => Some(in_document(0)),
+            Initiator::Browser => None,
+            Initiator::Unknown => Some(self.guess(named.first().copied(), id)),
+        }
+    }
+
+    /// The scripts of the call stack were all there; the one that came last called.
+    fn of_scripts(&self, named: &[usize], id: usize) -> Option<Trigger> {
+        let scripts: BTreeSet<usize> =
+            named.iter().copied().filter(|&it| self.kinds[it] == PageKind::Js).collect();
+        let Some(of) = scripts
+            .iter()
+            .copied()
+            .max_by(|&a, &b| self.arrived_ms(a).total_cmp(&self.arrived_ms(b)))
+        else {
+            return self.of_inline_script(*named.first()?, id);
+        };
+        if let Some(after_load_ms) = self.after_load_ms(id) {
+            let needs = scripts.into_iter().collect();
+            let delay_ms = after_load_ms;
+            return Some(Trigger { on: Event::Load, of: 0, byte: None, needs, delay_ms });
+        }
+        let needs = scripts.into_iter().filter(|&it| it != of).collect();
+        Some(Trigger { on: Event::Exec, of, byte: None, needs, delay_ms: 0.0 })
+    }
+
+    /// A script in a document's text runs when the parser is there, or later.
+    fn of_inline_script(&self, of: usize, id: usize) -> Option<Trigger> {
+        if self.after_load_ms(id).is_some() {
+            return Some(self.after_all(id));
+        }
+        match self.kinds[of] {
+            PageKind::Html => {
+                let delay_ms = delay_ms(self.arrived_ms(of), self.requests[id].requested_ms);
+                Some(Trigger { delay_ms, ..in_document(of) })
+            }
+            _ => self.of_parser(of, id),
+        }
+    }
+
+    fn of_parser(&self, of: usize, id: usize) -> Option<Trigger> {
+        let styled = matches!(self.kinds[id], PageKind::Font | PageKind::Image);
+        let outside = self.requests[id].outside_text
+            || self.shared_places.contains(&id)
+            || self.requests[id].place.is_none() && self.places_are_recorded();
+        match self.kinds[of] {
+            PageKind::Css => Some(self.of_stylesheet(of, id)),
+            PageKind::Js => self.of_scripts(&[of], id),
+            PageKind::Html if self.after_load_ms(id).is_some() => Some(self.after_all(id)),
+            PageKind::Html if of == 0 && styled && outside => Some(plain(Event::StyleApplied, 0)),
+            PageKind::Html => Some(in_document(of)),
+            _ => None,
+        }
+    }
+
+    fn of_stylesheet(&self, of: usize, id: usize) -> Trigger {
+        if self.kinds[id] == PageKind::Css {
+            let delay_ms = delay_ms(self.arrived_ms(of), self.requests[id].requested_ms);
+            return Trigger { delay_ms, ..plain(Event::CssImport, of) };
+        }
+        plain(Event::CssApplied, of)
+    }
+
+    /// The recording does not tell parser from script: the kind of the initiator does.
+    fn guess(&self, named: Option<usize>, id: usize) -> Trigger {
+        let frame = self.before(&self.requests[id].referer, id, &[PageKind::Html]);
+        let of = named.filter(|&it| it != 0).or(frame).unwrap_or(0);
+        let latest = |kind| {
+            let asked_ms = self.requests[id].requested_ms;
+            let there = (0..id).filter(|&it| self.kinds[it] == kind);
+            there
+                .filter(|&it| self.arrived_ms(it) <= asked_ms)
+                .max_by(|&a, &b| self.arrived_ms(a).total_cmp(&self.arrived_ms(b)))
+        };
+        let guessed = match self.kinds[id] {
+            PageKind::Font if self.kinds[of] == PageKind::Html => {
+                latest(PageKind::Css).map(|sheet| plain(Event::CssApplied, sheet))
+            }
+            PageKind::Xhr if self.kinds[of] == PageKind::Html => {
+                latest(PageKind::Js).and_then(|script| self.of_scripts(&[script], id))
+            }
+            _ => None,
+        };
+        guessed.or_else(|| self.of_parser(of, id)).unwrap_or_else(|| self.after_all(id))
+    }
+
+    /// After the load event if it came then, otherwise after the document.
+    fn after_all(&self, id: usize) -> Trigger {
+        if let Some(delay_ms) = self.after_load_ms(id) {
+            return Trigger { delay_ms, ..plain(Event::Load, 0) };
+        }
+        let delay_ms = delay_ms(self.arrived_ms(0), self.requests[id].requested_ms);
+        Trigger { delay_ms, ..plain(Event::Complete, 0) }
+    }
+
+    /// Milliseconds since the load event, for what was asked for after it.
+    fn after_load_ms(&self, id: usize) -> Option<f64> {
+        let asked_ms = self.requests[id].requested_ms;
+        self.load_ms.filter(|&it| it <= asked_ms).map(|it| delay_ms(it, asked_ms))
+    }
+
+    fn arrived_ms(&self, id: usize) -> f64 {
+        self.requests[id].finished_ms.unwrap_or(self.requests[id].requested_ms)
+    }
+
+    fn places_are_recorded(&self) -> bool {
+        self.requests.iter().any(|it| it.place.is_some())
+    }
+
+    fn before(&self, url: &str, id: usize, kinds: &[PageKind]) -> Option<usize> {
+        self.resolve(url, id).filter(|&it| kinds.contains(&self.kinds[it]))
+    }
+
+    /// The resource of this URL, behind any redirects, if it was asked for before `id`.
+    fn resolve(&self, url: &str, id: usize) -> Option<usize> {
+        let mut url = url.split('#').next().unwrap_or_default();
+        for _ in 0..20 {
+            if let Some(&found) = self.ids.get(url) {
+                return Some(found).filter(|&it| it < id);
+            }
+            url = self.redirects.get(url)?;
+        }
+        None
+    }
+}
+
+/// In the text of a document; where, is found out later.
+fn in_document(of: usize) -> Trigger {
+    Trigger { byte: Some(0), ..plain(Event::Bytes, of) }
+}
+
+fn plain(on: Event, of: usize) -> Trigger {
+    Trigger { on, of, byte: None, needs: Vec::new(), delay_ms: 0.0 }
+}
+
+/// Requests of the parser for which the log names the place of an earlier one with a known column.
+fn shared_places(requests: &[Request]) -> BTreeSet<usize> {
+    let mut taken = BTreeSet::new();
+    let mut shared = BTreeSet::new();
+    for (id, it) in requests.iter().enumerate() {
+        let Some((line, column)) = it.place.filter(|&(_, column)| column > 0) else { continue };
+        let parser = it.initiator == Initiator::Parser;
+        if parser && !taken.insert((it.initiator_urls.first(), line, column)) {
+            shared.insert(id);
+        }
+    }
+    shared
+}

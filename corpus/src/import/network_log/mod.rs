@@ -1,0 +1,255 @@
+//! What HAR files, `DevTools` logs and `WProfX` have in common: requests with times, sizes and initiators,
+//! and no bodies. Names of hosts and resources are not kept: a page made from somebody's recording holds
+//! sizes and relations only.
+
+mod causes;
+mod places;
+mod roles;
+mod select;
+
+use super::derive::{Seen, finish, mime_for, plain_resource, set_delays, typical_exec_ms};
+use super::{ImportError, Imported, Label};
+use crate::check::FORMAT;
+use crate::page::{BrowserPriority, Origin, Page, PageKind, PageResource, Party, SourceKind};
+use schedulers::Kind;
+use std::collections::BTreeMap;
+
+/// The viewport of recordings that do not say theirs, in CSS pixels.
+const VIEWPORT: [u32; 2] = [1366, 768];
+/// Bytes on the wire of a decoded byte of text, where a page has no texts of known size: 4 to 1.
+const TEXT_RATIO: f64 = 0.25;
+
+/// A page load as recorded.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct PageLoad {
+    /// In any order.
+    pub(super) requests: Vec<Request>,
+    /// Where redirected URLs led.
+    pub(super) redirects: BTreeMap<String, String>,
+    /// The load event, on the recording's clock.
+    pub(super) load_ms: Option<f64>,
+    /// What the format's importer assumed.
+    pub(super) notes: Vec<String>,
+}
+
+/// One request of a recording.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of a recording")]
+pub(super) struct Request {
+    pub(super) url: String,
+    pub(super) method: String,
+    /// Milliseconds on the recording's clock.
+    pub(super) requested_ms: f64,
+    pub(super) finished_ms: Option<f64>,
+    /// `DevTools`' word: Document, Stylesheet, Script, Font, Image, Media, XHR, Fetch, Other.
+    pub(super) used_as: String,
+    pub(super) mime: String,
+    pub(super) status: u16,
+    /// Body bytes on the wire.
+    pub(super) bytes: u64,
+    /// What the log says of the response's head and of the parts of its body, on the wire.
+    pub(super) head_bytes: u64,
+    pub(super) received_bytes: u64,
+    /// The size on the wire is not recorded (a cache or a service worker answered): the decoded one
+    /// stands for it.
+    pub(super) bytes_assumed: bool,
+    pub(super) decoded_bytes: u64,
+    pub(super) initiator: Initiator,
+    /// URLs of what asked for it: the document, stylesheet or script, or the scripts of the call stack.
+    pub(super) initiator_urls: Vec<String>,
+    /// Line and column of the reference in what asked for it, from 0.
+    pub(super) place: Option<(u64, u64)>,
+    /// The parser is said to have asked for it while it parsed nothing: a style did.
+    pub(super) outside_text: bool,
+    /// The Referer field: it names a stylesheet where the initiator does not.
+    pub(super) referer: String,
+    pub(super) priority: Option<Priority>,
+    /// Render- or parser-blocking, when that is recorded.
+    pub(super) blocking: Option<bool>,
+    /// Raised while under way: Chrome does so with images that turn out to be visible.
+    pub(super) raised: bool,
+    /// Asked for by a preload hint.
+    pub(super) preload: bool,
+    /// Asked for in a frame within the page.
+    pub(super) in_subframe: bool,
+    /// Main-thread time, when it is recorded.
+    pub(super) exec_ms: Option<f64>,
+}
+
+/// Who asked for a resource.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Initiator {
+    /// The parser of a document or stylesheet.
+    Parser,
+    Script,
+    /// The browser itself: a hint in a header, an icon, a frame.
+    Browser,
+    /// The recording does not say.
+    #[default]
+    Unknown,
+}
+
+/// Chrome's priority of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Priority {
+    VeryLow,
+    Low,
+    Medium,
+    High,
+    VeryHigh,
+}
+
+impl Priority {
+    /// From the name that `DevTools` uses, or the network stack's (in capitals).
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "VeryHigh" | "Highest" | "HIGHEST" => Self::VeryHigh,
+            "High" | "MEDIUM" => Self::High,
+            "Medium" | "LOW" => Self::Medium,
+            "Low" | "LOWEST" => Self::Low,
+            "VeryLow" | "Lowest" | "IDLE" => Self::VeryLow,
+            _ => return None,
+        })
+    }
+
+    /// The urgency that Chrome sends for it (measured over HTTP/3).
+    const fn urgency(self) -> u8 {
+        match self {
+            Self::VeryHigh => 0,
+            Self::High => 1,
+            Self::Medium => 2,
+            Self::Low => 3,
+            Self::VeryLow => 4,
+        }
+    }
+}
+
+/// Makes a page of the requests of one page load.
+pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportError> {
+    let mut notes = Vec::new();
+    let PageLoad { requests, redirects, load_ms, notes: of_format } = load;
+    let mut requests = select::keep_fetches(requests, &mut notes)?;
+    compress_assumed_sizes(&mut requests);
+    let mut resources: Vec<PageResource> =
+        requests.iter().enumerate().map(|(id, it)| resource(id, it)).collect();
+    let origins = set_origins(&mut resources, &requests);
+    let unexplained = causes::set_causes(&mut resources, &requests, &redirects, load_ms);
+    roles::set_roles(&mut resources, &requests);
+    places::set_places(&mut resources, &requests);
+    set_executions(&mut resources, &requests);
+    let seen = |it: &Request| Seen {
+        discovered_ms: it.requested_ms,
+        arrived_ms: it.finished_ms.unwrap_or(it.requested_ms),
+    };
+    set_delays(&mut resources, &requests.iter().map(seen).collect::<Vec<_>>());
+    notes.extend(of_format);
+    notes.extend(assumptions(&requests, unexplained));
+    let (name, source) = label.into_source(SourceKind::Imported);
+    let format = FORMAT.to_owned();
+    finish(Page { format, name, source, viewport: VIEWPORT, origins, resources }, notes)
+}
+
+/// A decoded text that stands for an unrecorded size on the wire is made smaller as the page's other texts
+/// are by compression.
+fn compress_assumed_sizes(requests: &mut [Request]) {
+    let is_text = |it: &Request| {
+        let mime = mime_for(&it.mime, &it.used_as, &it.url);
+        matches!(Kind::of_mime(&mime), Kind::Html | Kind::Css | Kind::Js | Kind::Xhr)
+    };
+    let known = requests.iter().filter(|it| !it.bytes_assumed && is_text(it));
+    let (bytes, decoded) = known
+        .fold((0.0, 0.0), |sum, it| (sum.0 + it.bytes as f64, sum.1 + it.decoded_bytes as f64));
+    let ratio = if decoded > bytes { bytes / decoded } else { TEXT_RATIO };
+    for it in requests.iter_mut().filter(|it| it.bytes_assumed && is_text(it)) {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
+        let bytes = (it.bytes as f64 * ratio).ceil() as u64;
+        it.bytes = bytes;
+    }
+}
+
+fn assumptions(requests: &[Request], unexplained: usize) -> Vec<String> {
+    let mut notes =
+        vec!["wait_ms is 0: the recording does not separate it from the network".to_owned()];
+    notes.extend([places::NOTE.to_owned(), causes::NOTE.to_owned()]);
+    notes.extend(roles::notes(requests));
+    if requests.iter().any(|it| it.exec_ms.is_none()) {
+        notes.push(
+            "exec_ms: 7 ms for 100 kB of decoded script, 3 ms for 100 kB of decoded stylesheet"
+                .to_owned(),
+        );
+    }
+    let sizes = requests.iter().filter(|it| it.bytes_assumed).count();
+    if sizes > 0 {
+        notes.push(format!(
+            "{sizes} responses have no recorded size on the wire (a cache or a service worker \
+             answered): their decoded size stands for it, compressed as the page's other texts are"
+        ));
+    }
+    if unexplained > 0 {
+        notes.push(format!(
+            "{unexplained} resources without a known initiator follow the document's end or, if \
+             they came later, the load event"
+        ));
+    }
+    notes.push("hosts and resources are renamed; the viewport is taken to be 1366x768".to_owned());
+    notes
+}
+
+fn resource(id: usize, request: &Request) -> PageResource {
+    let mime = mime_for(&request.mime, &request.used_as, &request.url);
+    let mut it = plain_resource(id, String::new(), mime, request.bytes);
+    it.url = if id == 0 { "/".to_owned() } else { format!("/r/{id}.{}", extension(&it)) };
+    it.status = request.status;
+    it.decoded_bytes = Some(request.decoded_bytes.max(u64::from(request.bytes > 0)));
+    it.preload = request.preload;
+    it.browser = request.priority.map(|priority| BrowserPriority {
+        urgency: priority.urgency(),
+        incremental: matches!(it.kind, PageKind::Html | PageKind::Image | PageKind::Xhr),
+    });
+    it
+}
+
+fn extension(it: &PageResource) -> &'static str {
+    match it.kind {
+        PageKind::Image => "img",
+        PageKind::Other => "bin",
+        kind => kind.name(),
+    }
+}
+
+fn set_origins(resources: &mut [PageResource], requests: &[Request]) -> Vec<Origin> {
+    let own = site_of(host_of(&requests[0].url));
+    let mut origins = Vec::new();
+    let mut hosts = BTreeMap::new();
+    for (it, request) in resources.iter_mut().zip(requests) {
+        let host = host_of(&request.url);
+        let next = hosts.len();
+        it.origin = *hosts.entry(host).or_insert(next);
+        if it.origin == next {
+            let party = if site_of(host) == own { Party::First } else { Party::Third };
+            origins.push(Origin { host: format!("host-{next}.test"), party });
+        }
+    }
+    origins
+}
+
+fn set_executions(resources: &mut [PageResource], requests: &[Request]) {
+    for (it, request) in resources.iter_mut().zip(requests) {
+        it.exec_ms = match request.exec_ms {
+            Some(ms) if matches!(it.kind, PageKind::Css | PageKind::Js) => {
+                (ms.clamp(0.0, 60_000.0) * 10.0).round() / 10.0
+            }
+            _ => typical_exec_ms(it),
+        };
+    }
+}
+
+fn host_of(url: &str) -> &str {
+    url.split('/').nth(2).unwrap_or_default()
+}
+
+/// The last two labels of a host name: good enough to tell whose it is.
+fn site_of(host: &str) -> &str {
+    let host = host.split(':').next().unwrap_or_default();
+    host.rmatch_indices('.').nth(1).map_or(host, |(dot, _)| &host[dot + 1..])
+}

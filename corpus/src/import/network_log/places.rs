@@ -1,0 +1,98 @@
+//! Where in a document's text its references are.
+
+use super::Request;
+use crate::page::{Event, PageKind, PageResource};
+use std::collections::BTreeMap;
+
+pub(super) const NOTE: &str = "byte offsets: from the recorded line and column where there is one, lines being as long as the \
+     columns show or of equal length (at most 200 bytes); otherwise references are spread evenly over \
+     the document, in order of request; what a header asks for is there with the first byte";
+
+/// Longest line that is assumed where no column says more: beyond it, the rest of the document is taken to
+/// lie behind the last reference.
+const LINE_BYTES_MAX: f64 = 200.0;
+
+/// Sets `byte` of all triggers `bytes`.
+pub(super) fn set_places(resources: &mut [PageResource], requests: &[Request]) {
+    for document in 0..resources.len() {
+        if resources[document].kind != PageKind::Html {
+            continue;
+        }
+        let of_it = |it: &&PageResource| {
+            it.trigger.on == Event::Bytes
+                && it.trigger.of == document
+                && !in_header(&requests[it.id])
+        };
+        let ids: Vec<usize> = resources.iter().filter(of_it).map(|it| it.id).collect();
+        let decoded = resources[document].decoded_len();
+        let places: Option<Vec<(u64, u64)>> = ids.iter().map(|&id| requests[id].place).collect();
+        let offsets = match places {
+            Some(places) => by_lines(decoded, &places),
+            None => evenly(decoded, ids.len()),
+        };
+        for (id, byte) in ids.into_iter().zip(offsets) {
+            resources[id].trigger.byte = Some(byte);
+        }
+    }
+}
+
+fn in_header(request: &Request) -> bool {
+    request.preload && request.initiator == super::Initiator::Browser
+}
+
+fn evenly(decoded: u64, count: usize) -> Vec<u64> {
+    let parts = count as u128 + 1;
+    let byte = |place| u64::try_from(u128::from(decoded) * place / parts).unwrap_or(decoded);
+    (1..parts).map(byte).collect()
+}
+
+/// Lines of which columns are known are at least so long; what remains of the document is shared by all
+/// lines up to the last reference.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+fn by_lines(decoded: u64, places: &[(u64, u64)]) -> Vec<u64> {
+    let mut known: BTreeMap<u64, u64> = BTreeMap::new();
+    for &(line, column) in places {
+        let longest = known.entry(line).or_default();
+        *longest = (*longest).max(column);
+    }
+    let decoded = decoded as f64;
+    let columns: f64 = known.values().map(|&it| it as f64).sum();
+    let scale = if columns > decoded { decoded / columns } else { 1.0 };
+    let lines = known.last_key_value().map_or(1.0, |(&line, _)| line as f64 + 1.0);
+    let fill = ((decoded - columns).max(0.0) / lines).min(LINE_BYTES_MAX);
+    let offset = |&(line, column): &(u64, u64)| {
+        let before: f64 = known.range(..line).map(|(_, &it)| it as f64).sum();
+        // A reference without a column is taken to end its line.
+        let own = if column == 0 { fill } else { column as f64 };
+        ((before + own) * scale + line as f64 * fill).clamp(1.0, decoded.max(1.0)) as u64
+    };
+    places.iter().map(|it| offset(it).min(decoded as u64)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_without_places_are_spread_evenly() {
+        assert_eq!(evenly(1000, 3), [250, 500, 750]);
+    }
+
+    #[test]
+    fn a_document_on_one_line_is_measured_by_its_columns() {
+        assert_eq!(by_lines(10_000, &[(0, 100), (0, 7000)]), [100, 7000]);
+    }
+
+    #[test]
+    fn lines_share_what_no_column_accounts_for() {
+        // 1000 bytes over 10 lines: each has 100.
+        assert_eq!(by_lines(1000, &[(0, 0), (4, 0), (9, 0)]), [100, 500, 1000]);
+        // Line 1 has 400 at least; the other 600 are spread over 3 lines.
+        assert_eq!(by_lines(1000, &[(1, 400), (2, 0)]), [600, 1000]);
+    }
+
+    #[test]
+    fn references_in_the_head_of_a_long_document_stay_at_its_beginning() {
+        assert_eq!(by_lines(1_000_000, &[(3, 10), (9, 0)]), [610, 2010]);
+    }
+}

@@ -1,0 +1,95 @@
+//! What is critical, what is above the fold, which images are heroes.
+
+use super::{Priority, Request};
+use crate::page::{Event, PageKind, PageResource, Script};
+
+/// A visible image of at least so many bytes is a hero: of 79 images seen in the viewport on 59 pages of
+/// packages, this bound tells best which cover 5 % of it (it finds 7 of 10, and 12 smaller ones).
+const HERO_BYTES_MIN: u64 = 20_000;
+
+/// Says how roles were found.
+pub(super) fn notes(requests: &[Request]) -> Vec<String> {
+    let roles = if has_priorities(requests) {
+        "roles: a stylesheet of high priority blocks rendering, as does what it imports; of the \
+         document's scripts those of low priority and preloaded ones are async, the others block; \
+         nothing in subframes is critical"
+    } else {
+        "roles: without priorities, the stylesheets and scripts that the document asks for before its \
+         first image are in the head and block; later stylesheets do not block, later scripts are async"
+    };
+    let heroes = if has_priorities(requests) {
+        "heroes: images of at least 20 kB that the document or a script asks for before the load event \
+         and that are preloaded or whose priority says that they are visible (high, or medium as \
+         Chrome gives to the first large ones)"
+    } else {
+        "heroes: without priorities, the first image of at least 20 kB that the document asks for"
+    };
+    vec![roles.to_owned(), heroes.to_owned()]
+}
+
+fn has_priorities(requests: &[Request]) -> bool {
+    requests.iter().any(|it| it.priority.is_some())
+}
+
+/// Sets everything but the hero's consequences on order.
+pub(super) fn set_roles(resources: &mut [PageResource], requests: &[Request]) {
+    let of_document =
+        |it: &PageResource| it.trigger.on == Event::Bytes && it.trigger.of == 0 && it.id != 0;
+    let first_image = resources
+        .iter()
+        .position(|it| it.kind == PageKind::Image && of_document(it))
+        .unwrap_or(resources.len());
+    for id in 1..resources.len() {
+        let request = &requests[id];
+        let imported = resources[id].trigger.on == Event::CssImport
+            && resources[resources[id].trigger.of].critical;
+        let it = &mut resources[id];
+        let by_parser = of_document(it) && !request.in_subframe && !scripted(request);
+        match it.kind {
+            PageKind::Css => {
+                let urgent = request.priority.map_or(id < first_image, |it| it >= Priority::High);
+                it.in_head = by_parser && urgent && !it.preload;
+                it.critical = request.blocking.unwrap_or(by_parser && urgent) || imported;
+            }
+            PageKind::Js => {
+                let waited_for =
+                    request.priority.map_or(id < first_image, |it| it >= Priority::Medium);
+                let urgent = request.priority.is_none_or(|it| it >= Priority::High);
+                let sync = by_parser && !it.preload && request.blocking.unwrap_or(waited_for);
+                it.script = Some(if sync { Script::Sync } else { Script::Async });
+                it.in_head = sync && urgent;
+                it.critical = request.blocking.unwrap_or(sync);
+            }
+            _ => {}
+        }
+        it.above_fold = it.critical || it.kind == PageKind::Font;
+    }
+    choose_heroes(resources, requests);
+}
+
+/// Asked for by a script in the document's text: such scripts are async.
+fn scripted(request: &Request) -> bool {
+    request.initiator == super::Initiator::Script
+}
+
+fn choose_heroes(resources: &mut [PageResource], requests: &[Request]) {
+    let known = has_priorities(requests);
+    let mut found = false;
+    for it in resources.iter_mut() {
+        let request = &requests[it.id];
+        let in_document = it.trigger.on == Event::Bytes && it.trigger.of == 0;
+        // Backgrounds, and what comes when the page is there.
+        let late = matches!(it.trigger.on, Event::CssApplied | Event::StyleApplied | Event::Load);
+        let visible = if known {
+            let urgent = request.raised || request.priority >= Some(Priority::Medium);
+            (urgent || request.preload) && !late && !request.in_subframe
+        } else {
+            in_document && !found
+        };
+        if it.kind == PageKind::Image && it.bytes >= HERO_BYTES_MIN && visible {
+            it.hero = true;
+            it.above_fold = true;
+            found = true;
+        }
+    }
+}

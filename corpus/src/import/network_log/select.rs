@@ -1,0 +1,64 @@
+//! Which requests of a recording are the page.
+
+use super::{ImportError, Request};
+use crate::check::RESOURCES_MAX;
+use crate::import::derive::merge_fetches;
+
+/// The document and the later GET requests of its load, each URL once, in order of request.
+pub(super) fn keep_fetches(
+    mut requests: Vec<Request>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Request>, ImportError> {
+    requests.sort_by(|a, b| a.requested_ms.total_cmp(&b.requested_ms));
+    let all = requests.len();
+    requests.retain(is_fetch);
+    let Some(first) = requests.iter().position(is_document) else {
+        return Err(ImportError::Format("holds no document that was delivered".to_owned()));
+    };
+    requests.drain(..first);
+    let url = requests[0].url.clone();
+    let again = requests.iter().skip(1).position(|it| it.used_as == "Document" && it.url == url);
+    if let Some(again) = again {
+        requests.truncate(again + 1);
+        notes.push("the recording holds several loads; the first is kept".to_owned());
+    }
+    let (targets, repeated) = merge_fetches(requests.iter().map(|it| it.url.as_str()));
+    let mut kept = 0;
+    let mut position = 0;
+    requests.retain(|_| {
+        let new = targets[position] == kept;
+        position += 1;
+        kept += usize::from(new);
+        new
+    });
+    if requests.len() > RESOURCES_MAX {
+        let count = requests.len();
+        return Err(ImportError::Format(format!(
+            "holds {count} resources; cut it to {RESOURCES_MAX}"
+        )));
+    }
+    let dropped = all - requests.len();
+    if dropped > 0 {
+        notes.push(format!(
+            "{dropped} requests are left out: redirects, failures, other methods than GET, data URLs, \
+             icons, other loads, and {repeated} repeated fetches"
+        ));
+    }
+    Ok(requests)
+}
+
+fn is_document(it: &Request) -> bool {
+    let used_as_document =
+        it.used_as == "Document" || it.used_as.is_empty() && it.mime.contains("html");
+    it.status == 200 && used_as_document && !it.in_subframe
+}
+
+fn is_fetch(it: &Request) -> bool {
+    let icon = it.mime.contains("icon") || it.url.contains("favicon");
+    let delivered = (200..600).contains(&it.status) && !(300..400).contains(&it.status);
+    it.url.starts_with("http")
+        && it.method == "GET"
+        && delivered
+        && !icon
+        && it.requested_ms.is_finite()
+}

@@ -1,0 +1,169 @@
+//! `WProfX`, the tool that the paper took its dependencies from: a list with an entry `{id, objs}` for each URL,
+//! then `Rendering`, `Painting`, `Deps`, `Netlog`, and the critical path (github.com/jnejati/WProfX).
+//!
+//! Two defects of its files are worked around. `transferSize` holds only the last chunk of a body, so
+//! the sum of all falls short of what its own `Netlog` counted: the difference is shared by the
+//! resources in proportion to the time that their bodies took. And no edge leads from a stylesheet to
+//! a font or image: such edges are inferred.
+
+use super::devtools::{text, whole};
+use super::network_log::{Initiator, PageLoad, Request, page_of};
+use super::recognize::within_entries;
+use super::{ImportError, Imported, Label};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Such a file, taken in entry by entry.
+#[derive(Debug, Default)]
+pub(super) struct WprofxLog {
+    fetches: Vec<Fetch>,
+    /// Main-thread time in milliseconds by URL of the script or stylesheet.
+    exec_ms: BTreeMap<String, f64>,
+    /// Begin and end of each parsing of a document's text.
+    parsing_ms: Vec<(f64, f64)>,
+    /// Bytes that arrived on all sockets.
+    socket_bytes: u64,
+    critical_path: BTreeSet<String>,
+}
+
+#[derive(Debug)]
+struct Fetch {
+    activity: String,
+    /// How long its body took.
+    body_ms: f64,
+    /// The script that asked for it.
+    script: Option<String>,
+    request: Request,
+}
+
+impl WprofxLog {
+    pub(super) fn take(&mut self, entry: &Value) -> Result<(), String> {
+        match entry["id"].as_str() {
+            Some("Netlog") => {
+                let counts = ["sockets_bytes_in", "ssl_sockets_bytes_in"];
+                self.socket_bytes = counts.iter().map(|&it| whole(&entry[it])).sum();
+            }
+            Some("Rendering" | "Painting" | "Deps") => {}
+            _ => {
+                for object in entry["objs"].as_array().into_iter().flatten() {
+                    self.take_object(object);
+                }
+                let path = entry["criticalPath"].as_array().into_iter().flatten();
+                self.critical_path.extend(path.filter_map(Value::as_str).map(str::to_owned));
+            }
+        }
+        within_entries(self.fetches.len())
+    }
+
+    fn take_object(&mut self, object: &Value) {
+        let activity = text(&object["activityId"]);
+        let (Some(start_ms), Some(end_ms)) =
+            (object["startTime"].as_f64(), object["endTime"].as_f64())
+        else {
+            return;
+        };
+        match activity.split('_').next() {
+            Some("Networking") => self.fetches.push(fetch(object, activity, start_ms, end_ms)),
+            Some("Scripting") => self.execute(text(&object["url"]), end_ms - start_ms),
+            Some("Loading") => match object["styleSheetUrl"].as_str() {
+                Some(sheet) => self.execute(sheet.to_owned(), end_ms - start_ms),
+                None => self.parsing_ms.push((start_ms, end_ms)),
+            },
+            _ => {}
+        }
+    }
+
+    fn execute(&mut self, url: String, ms: f64) {
+        *self.exec_ms.entry(url).or_default() += ms.max(0.0);
+    }
+
+    pub(super) fn finish(mut self, label: Label) -> Result<Imported, ImportError> {
+        if self.fetches.is_empty() {
+            let cause = "holds no object Networking_*; is it a WProfX file?";
+            return Err(ImportError::Format(cause.to_owned()));
+        }
+        let mut notes = vec![
+            "stylesheets' fonts and images: the file has no edges to them; a font that no script asked \
+             for waits for the latest stylesheet, an image that was asked for while no document was \
+             parsed for all stylesheets"
+                .to_owned(),
+            "critical: stylesheets and scripts on the recorded critical path, and what blocks by its \
+             place before the first image"
+                .to_owned(),
+            "exec_ms is recorded; decoded sizes are not: they are taken to be those on the wire"
+                .to_owned(),
+        ];
+        notes.push(self.settle_sizes());
+        let document = self.fetches[0].request.url.clone();
+        let Self { fetches, exec_ms, parsing_ms, critical_path, .. } = self;
+        let requests = fetches.into_iter().map(|fetch| {
+            let Fetch { activity, script, mut request, .. } = fetch;
+            request.exec_ms = Some(exec_ms.get(&request.url).copied().unwrap_or(0.0));
+            if critical_path.contains(&activity) {
+                request.blocking = Some(true);
+            }
+            let at_ms = request.requested_ms;
+            let parsed = parsing_ms.iter().any(|&(from, to)| (from..=to).contains(&at_ms));
+            let image = request.mime.starts_with("image/");
+            (request.initiator, request.initiator_urls) = match script {
+                Some(url) => (Initiator::Script, vec![url]),
+                // Without a place while others have one: the parser was elsewhere.
+                None if image && !parsed => (Initiator::Parser, vec![document.clone()]),
+                None => (Initiator::Unknown, vec![document.clone()]),
+            };
+            request.outside_text = image && !parsed;
+            request
+        });
+        let requests = requests.collect();
+        page_of(PageLoad { requests, redirects: BTreeMap::new(), load_ms: None, notes }, label)
+    }
+
+    /// Shares what the sockets received beyond all stated sizes. Returns what was done.
+    fn settle_sizes(&mut self) -> String {
+        let stated = |it: &Fetch| it.request.bytes;
+        let sum = self.fetches.iter().map(stated).fold(0, u64::saturating_add);
+        let missing = self.socket_bytes.saturating_sub(sum);
+        let body_ms: f64 = self.fetches.iter().map(|it| it.body_ms).sum();
+        if missing == 0 || body_ms <= 0.0 {
+            return "sizes: those stated, which hold only the last chunk of each body; the file has no \
+                    count of the sockets' bytes to correct them by"
+                .to_owned();
+        }
+        for it in &mut self.fetches {
+            let share = missing as f64 * it.body_ms / body_ms;
+            it.request.bytes = it.request.bytes.saturating_add(rounded(share));
+            it.request.decoded_bytes = it.request.bytes;
+        }
+        format!(
+            "sizes: the stated ones hold only the last chunk of each body ({sum} bytes); the {missing} \
+             bytes more that the sockets received are shared in proportion to the time that bodies took"
+        )
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u64")]
+fn rounded(value: f64) -> u64 {
+    value.max(0.0).round() as u64
+}
+
+fn fetch(object: &Value, activity: String, start_ms: f64, end_ms: f64) -> Fetch {
+    let bytes = whole(&object["transferSize"]);
+    let received_ms = object["responseReceivedTime"].as_f64().unwrap_or(end_ms);
+    let script = object["fromScript"].as_str().filter(|it| !it.is_empty() && *it != "Null");
+    Fetch {
+        activity,
+        body_ms: (end_ms - received_ms).max(0.0),
+        script: script.map(str::to_owned),
+        request: Request {
+            url: text(&object["url"]),
+            method: "GET".to_owned(),
+            requested_ms: start_ms,
+            finished_ms: Some(end_ms),
+            mime: text(&object["mimeType"]),
+            status: u16::try_from(whole(&object["statusCode"])).unwrap_or(0),
+            bytes,
+            decoded_bytes: bytes,
+            ..Request::default()
+        },
+    }
+}

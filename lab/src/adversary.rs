@@ -1,0 +1,206 @@
+//! Pages that are hard for one scheme: a seeded, bounded search on [`ideal`].
+//!
+//! It begins with a generated page and changes one thing at a time: the size of a resource, the order of two
+//! references in the document, the kind of a script, the share of the page that lies in one resource. A
+//! change stays if the scheme then does worse, by its ATF index against the lowest index of the other
+//! schemes of the paper. The page stays one that could be: what is critical and above the fold follows
+//! from what resources are, as on imported pages.
+
+use crate::ideal;
+use crate::network::Network;
+use corpus::page::{Event, PageKind, Script};
+use corpus::{Page, generate};
+use qlog_tools::byte_index::byte_index;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use schedulers::{Scheme, paper_schemes};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Largest page of the search in bytes: loads of it take about a millisecond.
+pub const PAGE_BYTES: u64 = 400_000;
+/// Most resources of a page of the search.
+pub const RESOURCES_MAX: usize = 24;
+/// Changes that are tried.
+pub const STEPS: usize = 300;
+/// At least one byte in so many stays above the fold: with hardly any, ratios would say nothing.
+const ABOVE_FOLD_SHARE_MIN: u64 = 5;
+/// A resource's size after changes.
+const RESOURCE_BYTES: std::ops::RangeInclusive<u64> = 400..=300_000;
+
+/// A page that is hard for a scheme.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Adversary {
+    /// The page.
+    pub page: Page,
+    /// How many times the lowest ATF index of another scheme the scheme's is.
+    pub ratio: f64,
+    /// The scheme with the lowest.
+    pub best: String,
+}
+
+/// Searches for a page that is hard for `scheme`, beginning with one of `shape` (with at most
+/// [`RESOURCES_MAX`] resources and [`PAGE_BYTES`]).
+///
+/// # Errors
+/// If there is no page of this shape.
+pub fn adversary(
+    scheme: &Scheme,
+    shape: &generate::Shape,
+    network: &Network,
+) -> Result<Adversary, generate::ShapeError> {
+    let resources = shape.resources.unwrap_or(RESOURCES_MAX).min(RESOURCES_MAX);
+    let bytes = shape.bytes.unwrap_or(PAGE_BYTES).min(PAGE_BYTES);
+    let shape = generate::Shape { resources: Some(resources), bytes: Some(bytes), ..*shape };
+    let page = generate::generate(&shape)?;
+    let mut random = ChaCha8Rng::seed_from_u64(shape.seed);
+    let mut found = weigh(scheme, page, network);
+    for _ in 0..STEPS {
+        let mut page = found.page.clone();
+        change(&mut page, &mut random);
+        if corpus::check(&page).is_empty() && could_be(&page) {
+            let changed = weigh(scheme, page, network);
+            if changed.ratio > found.ratio {
+                found = changed;
+            }
+        }
+    }
+    describe(&mut found, scheme);
+    Ok(found)
+}
+
+/// Not too large for the search, and something to see above the fold.
+fn could_be(page: &Page) -> bool {
+    let sum = |above: bool| -> u64 {
+        page.resources.iter().filter(|it| it.above_fold || !above).map(|it| it.bytes).sum()
+    };
+    sum(false) <= PAGE_BYTES && sum(true) * ABOVE_FOLD_SHARE_MIN >= sum(false)
+}
+
+fn describe(found: &mut Adversary, scheme: &Scheme) {
+    let plain: String = crate::study::file_name(&scheme.name).to_lowercase().replace('%', "-");
+    found.page.name = format!("{}-against-{plain}", found.page.name);
+    found.page.source.from = format!(
+        "{} --adversary {}: after {STEPS} tried changes its ATF index is {:.2} times that of {}",
+        found.page.source.from, scheme.name, found.ratio, found.best
+    );
+}
+
+/// The scheme's index over the lowest of the others.
+fn weigh(scheme: &Scheme, page: Page, network: &Network) -> Adversary {
+    let page = Arc::new(page);
+    let above_fold: BTreeSet<String> = page
+        .resources
+        .iter()
+        .filter(|it| it.above_fold)
+        .map(|it| crate::resource_url(&page, it.id))
+        .collect();
+    let index = |scheme: &Scheme| {
+        let scheme = scheme.clone().for_page(&page.graph());
+        let load = ideal::load(&page, &scheme, network, 0, 0);
+        byte_index(&load.timeline, |it| above_fold.contains(&it.url))
+            .map_or(f64::INFINITY, |it| it.complete_ms)
+    };
+    let others = paper_schemes();
+    let others = others.iter().filter(|it| it.name != scheme.name);
+    let (best_ms, best) = others
+        .map(|it| (index(it), it.name.to_string()))
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .unwrap_or((f64::INFINITY, String::new()));
+    let ratio = index(scheme) / best_ms;
+    let page = Arc::unwrap_or_clone(page);
+    Adversary { page, ratio: if ratio.is_finite() { ratio } else { 0.0 }, best }
+}
+
+fn change(page: &mut Page, random: &mut ChaCha8Rng) {
+    let count = page.resources.len();
+    let id = random.random_range(1..count);
+    match random.random_range(0..4) {
+        0 => scale(page, random.random_range(0..count), random.random_range(0..5)),
+        1 => swap_places(page, id, random.random_range(1..count)),
+        2 => change_script(page, id, random.random_range(0..3)),
+        _ => move_bytes(page, id, random.random_range(0..count)),
+    }
+    set_roles(page);
+}
+
+/// By a quarter to four times.
+fn scale(page: &mut Page, id: usize, power: u32) {
+    set_bytes(page, id, (page.resources[id].bytes << power) / 4);
+}
+
+fn set_bytes(page: &mut Page, id: usize, bytes: u64) {
+    let it = &mut page.resources[id];
+    let bytes = bytes.clamp(*RESOURCE_BYTES.start(), *RESOURCE_BYTES.end());
+    let before = it.decoded_len().max(1);
+    let decoded = bytes * (before / it.bytes.max(1)).max(1);
+    it.bytes = bytes;
+    it.decoded_bytes = Some(decoded);
+    // What refers to the rest keeps its proportions.
+    for it in page.resources.iter_mut().filter(|it| it.trigger.of == id) {
+        it.trigger.byte = it.trigger.byte.map(|byte| (byte * decoded / before).min(decoded));
+    }
+}
+
+/// Half of one resource's bytes go to another.
+fn move_bytes(page: &mut Page, from: usize, to: usize) {
+    let half = page.resources[from].bytes / 2;
+    if from != to {
+        set_bytes(page, from, page.resources[from].bytes - half);
+        set_bytes(page, to, page.resources[to].bytes + half);
+    }
+}
+
+/// Two references of the document change places.
+fn swap_places(page: &mut Page, one: usize, other: usize) {
+    let of_text = |id: usize| page.resources[id].trigger.on == Event::Bytes;
+    if of_text(one) && of_text(other) {
+        let byte = page.resources[one].trigger.byte;
+        let in_head = page.resources[one].in_head;
+        page.resources[one].trigger.byte = page.resources[other].trigger.byte;
+        page.resources[one].in_head = page.resources[other].in_head;
+        page.resources[other].trigger.byte = byte;
+        page.resources[other].in_head = in_head;
+    }
+}
+
+fn change_script(page: &mut Page, id: usize, kind: usize) {
+    let it = &mut page.resources[id];
+    if it.kind == PageKind::Js && it.trigger.on == Event::Bytes {
+        let kinds = [Script::Sync, Script::Async, Script::Defer];
+        it.script = Some(kinds[kind]);
+    }
+}
+
+/// What follows from the rest, as on generated pages.
+fn set_roles(page: &mut Page) {
+    for it in page.resources.iter_mut().skip(1) {
+        let in_text = it.trigger.on == Event::Bytes;
+        it.critical = in_text
+            && match it.kind {
+                PageKind::Css => it.in_head,
+                PageKind::Js => it.script == Some(Script::Sync),
+                _ => false,
+            };
+        it.above_fold = it.critical || it.hero || it.kind == PageKind::Font;
+    }
+    generate::set_order(&mut page.resources);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_search_makes_a_page_worse_for_the_scheme_and_keeps_it_sound() {
+        let network = Network::find("paper").unwrap();
+        let scheme = schedulers::find_scheme("fifo").unwrap();
+        let shape = generate::Shape { resources: Some(12), ..generate::Shape::new(1) };
+        let start = generate::Shape { bytes: Some(PAGE_BYTES), ..shape };
+        let start = weigh(&scheme, generate::generate(&start).unwrap(), &network);
+        let found = adversary(&scheme, &shape, &network).unwrap();
+        assert!(found.ratio > 1.5 * start.ratio, "{} {}", found.ratio, start.ratio);
+        assert_eq!(corpus::check(&found.page), []);
+        assert_eq!(found, adversary(&scheme, &shape, &network).unwrap());
+    }
+}

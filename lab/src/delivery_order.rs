@@ -1,0 +1,74 @@
+//! In which order a client hands data up: what head-of-line blocking makes of the same arrivals.
+
+use http3::StreamId;
+use qlog_tools::timeline::{DeliveryStep, StreamFrame, Timeline};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a byte that has arrived waits for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryOrder {
+    /// For all earlier bytes of its own stream, as QUIC says.
+    #[default]
+    Stream,
+    /// For all bytes that were first sent before it, on any stream, as TCP makes it (the paper's section 5.2).
+    Connection,
+}
+
+impl DeliveryOrder {
+    /// As in flags and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::Connection => "connection",
+        }
+    }
+}
+
+/// The same arrivals, handed up in the order of first transmission, `runs`: each byte comes when the last of
+/// all those before it has arrived. Frames of streams that `runs` does not name stay as they are.
+pub(crate) fn in_order_of_transmission(timeline: Timeline, runs: &[(StreamId, u64)]) -> Timeline {
+    let deliveries = timeline.deliveries();
+    let steps: BTreeMap<u64, &[DeliveryStep]> =
+        deliveries.iter().map(|it| (it.stream, it.steps.as_slice())).collect();
+    let mut frames: Vec<StreamFrame> =
+        timeline.frames.iter().filter(|it| !steps.contains_key(&it.stream)).copied().collect();
+    let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut time_us = 0;
+    'all: for &(stream, bytes) in runs {
+        let Some(steps) = steps.get(&stream.0) else { continue };
+        let end = ends.entry(stream.0).or_default();
+        let until = *end + bytes;
+        while *end < until {
+            let place = steps.partition_point(|it| it.readable_bytes <= *end);
+            let Some(step) = steps.get(place) else { break 'all };
+            time_us = time_us.max(step.time_us);
+            let piece = step.readable_bytes.min(until) - *end;
+            frames.push(StreamFrame { time_us, stream: stream.0, offset: *end, bytes: piece });
+            *end += piece;
+        }
+    }
+    frames.sort_by_key(|it| it.time_us);
+    Timeline { frames, ..timeline }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qlog_tools::timeline::Transfer;
+
+    #[test]
+    fn what_arrives_before_bytes_that_were_sent_earlier_waits_for_them() {
+        let frame = |time_us, stream, offset, bytes| StreamFrame { time_us, stream, offset, bytes };
+        let transfer = |stream| Transfer { stream, stream_bytes: Some(20), ..Transfer::default() };
+        let timeline = Timeline {
+            transfers: vec![transfer(0), transfer(4)],
+            frames: vec![frame(1, 0, 0, 10), frame(3, 4, 0, 20), frame(5, 0, 10, 10)],
+            ..Timeline::default()
+        };
+        let runs = [(StreamId(0), 20), (StreamId(4), 20)];
+        let ordered = in_order_of_transmission(timeline, &runs);
+        assert_eq!(ordered.frames, [frame(1, 0, 0, 10), frame(5, 0, 10, 10), frame(5, 4, 0, 20)]);
+    }
+}

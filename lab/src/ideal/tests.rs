@@ -1,0 +1,94 @@
+//! The engine against `utmost order`: the same requests in the same slots get the same packets.
+
+use super::*;
+use crate::scenario::{Request, Run, Scenario, run};
+use schedulers::{Needs, SCHEMES};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// The example of the repository, and the golden vectors where they are at hand.
+fn scenarios() -> Vec<Scenario> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files = vec![root.join("examples/late-stylesheet.json")];
+    if let Some(fixtures) = std::env::var_os("UTMOST_FIXTURES") {
+        let folder = PathBuf::from(fixtures).join("vectors");
+        let entries = std::fs::read_dir(folder).expect("vectors");
+        let paths = entries.map(|it| it.expect("an entry").path());
+        let numbered = |it: &PathBuf| {
+            let name = it.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+            name.starts_with(|first: char| first.is_ascii_digit())
+        };
+        files.extend(paths.filter(numbered));
+    } else {
+        println!("without the golden vectors: UTMOST_FIXTURES is not set");
+    }
+    files.iter().map(|it| as_the_engine_has_it(Scenario::read(it).expect("a scenario"))).collect()
+}
+
+/// The engine numbers streams by request, gives an empty body a packet, and packets have 1400 bytes.
+fn as_the_engine_has_it(mut scenario: Scenario) -> Scenario {
+    assert_eq!(scenario.packet_bytes, PACKET_BYTES);
+    scenario.requests.retain(|it| it.bytes > 0);
+    scenario.requests.sort_by_key(|it| it.arrival_slot);
+    for (place, request) in scenario.requests.iter_mut().enumerate() {
+        request.stream = place as u64 * 4;
+    }
+    scenario
+}
+
+/// A page of the scenario's resources, of which the playback knows nothing.
+fn page(scenario: &Scenario) -> Arc<Page> {
+    let resource = |(id, request): (usize, &Request)| {
+        let it = &request.resource;
+        let script = match (it.asynchronous, it.deferred) {
+            (true, _) => json!("async"),
+            (_, true) => json!("defer"),
+            _ => json!(null),
+        };
+        json!({
+            "id": id, "url": format!("/{id}"), "kind": "other", "mime": it.mime, "bytes": request.bytes,
+            "wait_ms": request.wait_slots * 10, "main": it.main, "in_head": it.in_head, "critical": it.critical,
+            "above_fold": it.above_fold, "after_first_image": it.after_first_image, "preload": it.preload,
+            "script": script, "trigger": {"on": "nav"}
+        })
+    };
+    let page = json!({
+        "format": "utmost-page/1", "name": scenario.name, "viewport": [1366, 768],
+        "source": {"kind": "hand", "from": "a scenario", "licence": "as the scenario"},
+        "origins": [{"host": "localhost", "party": "first"}],
+        "resources": scenario.requests.iter().enumerate().map(resource).collect::<Vec<_>>(),
+    });
+    Arc::new(serde_json::from_value(page).expect("a page"))
+}
+
+/// Who gets each packet, as the engine's server decides: slot and stream.
+fn packets(scenario: &Scenario, scheme: &Scheme) -> Vec<(u64, u64)> {
+    let (page, network) = (page(scenario), Network::find("paper").expect("built in"));
+    let mut ideal = Ideal::new(&page, scheme, &network, Conditions::default());
+    for (place, request) in scenario.requests.iter().enumerate() {
+        ideal.streams.push(place);
+        ideal.up.push_back((request.arrival_slot * 10_000, place));
+    }
+    let slots = run(scenario, scheme).iter().map(|it| it.first_slot + it.packets).max();
+    (0..slots.unwrap_or(0)).for_each(|slot| ideal.server_at(slot * 10_000, slot));
+    ideal.down.iter().map(|it| (it.time_us / 10_000 - 1, it.stream)).collect()
+}
+
+fn ordered(runs: &[Run]) -> Vec<(u64, u64)> {
+    let slots = |it: &Run| {
+        (it.first_slot..it.first_slot + it.packets).map(|slot| (slot, it.stream)).collect()
+    };
+    runs.iter().flat_map::<Vec<(u64, u64)>, _>(slots).collect()
+}
+
+#[test]
+fn every_packet_of_a_scenario_is_the_one_that_order_says_under_every_scheme() {
+    for scenario in scenarios() {
+        // A scenario does not say how long responses are, by which `srpt` orders them.
+        let blind = |it: &&Scheme| it.needs == Needs::Nothing && it.name != "srpt";
+        for scheme in SCHEMES.iter().filter(blind) {
+            let expected = ordered(&run(&scenario, scheme));
+            assert!(packets(&scenario, scheme) == expected, "{} {}", scenario.name, scheme.name);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! How much a server knows of the resources that it sends.
+
+use schedulers::{Kind, Resource};
+use serde::{Deserialize, Serialize};
+use server::site::{Request, Response, Site};
+use std::sync::Arc;
+
+/// What a scheme is told of each resource.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Metadata {
+    /// Its kind, from the MIME type, and its size, from the response: what any server sees. The paper's server
+    /// without a resource list.
+    None,
+    /// What a browser knows when it asks: also where the document refers to it and how (`in_head`, `async`,
+    /// `defer`, `preload`, after the first image), what the browser would signal, and which stylesheets and
+    /// scripts it waits for. Not what is above the fold.
+    Browser,
+    /// All that the page says, hero images included.
+    #[default]
+    Full,
+}
+
+impl Metadata {
+    /// As in flags and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Browser => "browser",
+            Self::Full => "full",
+        }
+    }
+
+    /// What remains of `known`.
+    pub fn of(self, known: Resource) -> Resource {
+        let Resource { kind, body_bytes, .. } = known;
+        match self {
+            Self::Full => known,
+            Self::None => Resource { kind, body_bytes, ..Resource::default() },
+            Self::Browser => Resource {
+                id: None,
+                above_fold: false,
+                critical: known.critical && matches!(kind, Kind::Html | Kind::Css | Kind::Js),
+                ..known
+            },
+        }
+    }
+}
+
+/// A site that tells its server no more than this.
+pub(crate) struct LimitedSite {
+    pub(crate) inner: Arc<dyn Site>,
+    pub(crate) metadata: Metadata,
+}
+
+impl Site for LimitedSite {
+    fn respond(&self, request: &Request) -> Response {
+        let response = self.inner.respond(request);
+        let directive = response.directive.filter(|_| self.metadata == Metadata::Full);
+        Response { resource: self.metadata.of(response.resource), directive, ..response }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_browser_knows_how_the_document_refers_to_an_image_but_not_that_it_is_the_hero() {
+        let hero = Resource {
+            id: Some(3),
+            kind: Kind::Image,
+            critical: true,
+            above_fold: true,
+            preload: true,
+            body_bytes: Some(9),
+            ..Resource::default()
+        };
+        let plain = Resource { kind: Kind::Image, body_bytes: Some(9), ..Resource::default() };
+        assert_eq!(Metadata::Full.of(hero), hero);
+        assert_eq!(Metadata::Browser.of(hero), Resource { preload: true, ..plain });
+        assert_eq!(Metadata::None.of(hero), plain);
+        let script = Resource { kind: Kind::Js, critical: true, ..Resource::default() };
+        assert!(Metadata::Browser.of(script).critical && !Metadata::None.of(script).critical);
+    }
+}

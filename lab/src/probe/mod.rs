@@ -1,0 +1,284 @@
+//! Does a server prioritize? The test of Davies and Meenan (2018), over HTTP/3: a late urgent request must overtake
+//! responses that are under way.
+//!
+//! A server that shares fairly, or serves the newest first, can look as if it did; so there are three kinds of run,
+//! all with responses of one size. *Urgent*: the others are of urgency 7, the late one of urgency 0. *Control*: all
+//! are of urgency 3. *Inverse*: the others are of urgency 0, the late one of 7, and it must come last.
+//! What counts is how much of the others came between the late request and its answer's last byte: measured
+//! from the client's qlog, and in multiples of the late response's size.
+
+mod choose;
+mod verdict;
+
+pub use choose::{Choice, choose};
+use client::event_loop::{PlayError, probe};
+use client::probe::{Answer, Fetched, Late, Patience, Plan, Reading, Request};
+use qlog_tools::reader::{ReadError, read};
+use qlog_tools::timeline::Timeline;
+use serde::Serialize;
+use std::net::SocketAddr;
+use std::time::Duration;
+pub use verdict::{Finding, Interval, Verdict, judge};
+
+/// Responses below this are sent before a server could change its mind.
+pub const BODY_BYTES_MIN: u64 = 24_000;
+/// The receive window is this part of a response.
+const WINDOW_PART: u64 = 8;
+/// A window below this has room for a few packets only, which disturbs congestion control.
+const WINDOW_BYTES_MIN: u64 = 16_384;
+
+/// Whom to test and how.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Its name, for TLS and as `:authority`.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Its address.
+    pub address: SocketAddr,
+    /// What to ask for; with several, the others are asked for in turn, and the first is the late one.
+    pub paths: Vec<String>,
+    /// Bytes of the first path's response.
+    pub body_bytes: u64,
+    /// The round-trip time.
+    pub rtt: Duration,
+    /// Whom to trust, and how long to wait.
+    pub patience: Patience,
+}
+
+/// How much to test.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effort {
+    /// Runs of each kind.
+    pub repeats: usize,
+    /// Responses that are under way when the late request comes.
+    pub others: usize,
+    /// How long one response takes at the pace at which the client reads; raised to 16 round-trip times.
+    pub response_time: Duration,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { repeats: 5, others: 8, response_time: Duration::from_millis(50) }
+    }
+}
+
+/// What a run does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// All are of urgency 3.
+    Control,
+    /// The late one is urgent.
+    Urgent,
+    /// The late one is not.
+    Inverse,
+}
+
+/// One run, measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Run {
+    /// What it did.
+    pub kind: Kind,
+    /// Stream bytes of the others that came after the late request and before the end of its answer.
+    pub others_bytes: u64,
+    /// Stream bytes of the others that were still to come when the late request was made.
+    pub left_bytes: u64,
+    /// Stream bytes of the late response.
+    pub late_bytes: u64,
+    /// From the late request to the end of its answer.
+    pub late_ms: f64,
+}
+
+impl Run {
+    /// What came first, in multiples of the late response's size: 0 is the best that an urgent one can get.
+    pub fn others_first(&self) -> f64 {
+        self.others_bytes as f64 / self.late_bytes.max(1) as f64
+    }
+}
+
+/// Why a server could not be tested.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// The connection failed.
+    #[error(transparent)]
+    Connection(#[from] PlayError),
+    /// The client's own log cannot be read.
+    #[error(transparent)]
+    Log(#[from] ReadError),
+    /// The server did not answer as it should.
+    #[error("{0}")]
+    Answer(String),
+}
+
+/// How the client reads in the runs.
+pub fn reading(target: &Target, effort: Effort) -> Reading {
+    let response_time = effort.response_time.max(16 * target.rtt);
+    Reading {
+        window_bytes: (target.body_bytes / WINDOW_PART).max(WINDOW_BYTES_MIN),
+        bytes_per_ms: Some(target.body_bytes as f64 / (1000.0 * response_time.as_secs_f64())),
+    }
+}
+
+/// Runs all kinds in turn, so that what changes on the way meets each; `done` hears of each run.
+pub fn run_all(
+    target: &Target,
+    effort: Effort,
+    mut done: impl FnMut(&Run),
+) -> Result<Vec<Run>, ProbeError> {
+    let mut runs = Vec::new();
+    for _ in 0..effort.repeats {
+        for kind in [Kind::Control, Kind::Urgent, Kind::Inverse] {
+            let run = run(target, effort, kind)?;
+            done(&run);
+            runs.push(run);
+        }
+    }
+    Ok(runs)
+}
+
+fn run(target: &Target, effort: Effort, kind: Kind) -> Result<Run, ProbeError> {
+    let fetched = probe(plan(target, effort, kind), target.address, &target.patience)?;
+    if let Some(problem) = &fetched.problem {
+        return Err(ProbeError::Answer(format!("{}: {problem}", target.address)));
+    }
+    let timeline = read("the probe's log", &fetched.log[..])?.timeline;
+    let late = fetched.answers.last().map_or(0, |it| it.stream);
+    measure(kind, &timeline, late, target.body_bytes).ok_or_else(|| {
+        ProbeError::Answer(format!("{}: the late response did not come", target.address))
+    })
+}
+
+fn plan(target: &Target, effort: Effort, kind: Kind) -> Plan {
+    let (others, late) = match kind {
+        Kind::Control => (3, 3),
+        Kind::Urgent => (7, 0),
+        Kind::Inverse => (0, 7),
+    };
+    let request = |path: &String, urgency| Request { path: path.clone(), urgency: Some(urgency) };
+    Plan {
+        host: target.host.clone(),
+        port: target.port,
+        first: target
+            .paths
+            .iter()
+            .cycle()
+            .take(effort.others)
+            .map(|path| request(path, others))
+            .collect(),
+        late: target
+            .paths
+            .first()
+            .map(|path| Late { request: request(path, late), after_bytes: target.body_bytes / 2 }),
+        reading: reading(target, effort),
+        keep_bodies: false,
+    }
+}
+
+/// What the client's timeline says of the late response and the others; `body_bytes` is what each of the others
+/// has, as long as it is not complete.
+fn measure(kind: Kind, timeline: &Timeline, late: u64, body_bytes: u64) -> Option<Run> {
+    let place = timeline.transfers.iter().position(|it| it.stream == late)?;
+    let requested_us = timeline.transfers[place].requested_us;
+    let complete_us = timeline.deliveries()[place].complete_us?;
+    let late_bytes = timeline.transfers[place].stream_bytes?;
+    let is_other =
+        |stream: u64| stream != late && timeline.transfers.iter().any(|it| it.stream == stream);
+    let (mut before, mut between) = (0_u64, 0_u64);
+    for frame in timeline.frames.iter().filter(|it| is_other(it.stream)) {
+        if frame.time_us <= requested_us {
+            before += frame.bytes;
+        } else if frame.time_us <= complete_us {
+            between += frame.bytes;
+        }
+    }
+    let others: u64 = timeline
+        .transfers
+        .iter()
+        .filter(|it| it.stream != late)
+        .map(|it| it.stream_bytes.unwrap_or(body_bytes))
+        .sum();
+    Some(Run {
+        kind,
+        others_bytes: between,
+        left_bytes: others.saturating_sub(before),
+        late_bytes,
+        late_ms: complete_us.saturating_sub(requested_us) as f64 / 1000.0,
+    })
+}
+
+/// Fetches `paths` at once, for their sizes, and for the links of pages among them.
+pub fn fetch(target: &Target, paths: &[String]) -> Result<Vec<Answer>, ProbeError> {
+    let request = |path: &String| Request { path: path.clone(), urgency: None };
+    let plan = Plan {
+        host: target.host.clone(),
+        port: target.port,
+        first: paths.iter().map(request).collect(),
+        late: None,
+        reading: Reading::FREE,
+        keep_bodies: true,
+    };
+    let Fetched { answers, problem, .. } = probe(plan, target.address, &target.patience)?;
+    match problem {
+        Some(problem) => Err(ProbeError::Answer(format!("{}: {problem}", target.address))),
+        None => Ok(answers),
+    }
+}
+
+/// Fetches one path: its answer and the round-trip time.
+pub fn fetch_one(target: &Target, path: &str) -> Result<(Answer, Duration), ProbeError> {
+    let plan = Plan {
+        host: target.host.clone(),
+        port: target.port,
+        first: vec![Request { path: path.to_owned(), urgency: None }],
+        late: None,
+        reading: Reading::FREE,
+        keep_bodies: true,
+    };
+    let mut fetched = probe(plan, target.address, &target.patience)?;
+    match (fetched.answers.pop(), fetched.problem) {
+        (Some(answer), None) => Ok((answer, fetched.rtt)),
+        (_, problem) => {
+            let problem = problem.unwrap_or_else(|| "no answer".to_owned());
+            Err(ProbeError::Answer(format!("{}: {problem}", target.address)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qlog_tools::timeline::{StreamFrame, Transfer};
+
+    #[test]
+    fn what_came_between_the_late_request_and_its_end_counts() {
+        let transfer = |stream, requested_us, stream_bytes| Transfer {
+            stream,
+            requested_us,
+            stream_bytes,
+            ..Transfer::default()
+        };
+        let frame = |time_us, stream, offset| StreamFrame { time_us, stream, offset, bytes: 100 };
+        let timeline = Timeline {
+            transfers: vec![
+                transfer(0, 0, Some(300)),
+                transfer(4, 0, None),
+                transfer(8, 15, Some(200)),
+            ],
+            frames: vec![
+                frame(10, 0, 0),
+                frame(20, 0, 100),
+                frame(21, 3, 0),
+                frame(30, 8, 0),
+                frame(40, 4, 0),
+                frame(50, 8, 100),
+                frame(60, 0, 200),
+            ],
+            ..Timeline::default()
+        };
+        let run = measure(Kind::Urgent, &timeline, 8, 300).expect("complete");
+        assert_eq!((run.others_bytes, run.left_bytes, run.late_bytes), (200, 500, 200));
+        assert!((run.others_first() - 1.0).abs() < 1e-9 && (run.late_ms - 0.035).abs() < 1e-9);
+        assert_eq!(measure(Kind::Urgent, &timeline, 4, 300), None);
+    }
+}

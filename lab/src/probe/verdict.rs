@@ -1,0 +1,183 @@
+//! From the runs of a probe to a verdict.
+
+use super::{Kind, Run};
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Up to this multiple of its own size may come before an urgent response ends: what was in flight, and in buffers.
+const IN_FLIGHT: f64 = 0.5;
+/// An improvement over the control of less than this share is none.
+const IMPROVEMENT_MIN: f64 = 0.25;
+/// In an inverse run at least this share of what was left must come before the late response ends.
+const INVERSE_SHARE_MIN: f64 = 0.75;
+/// Fewer multiples of a response left when the late request comes, and there was nothing to overtake.
+const LEFT_MIN: f64 = 2.0;
+
+/// What the runs say.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// The answer.
+    pub verdict: Verdict,
+    /// Why, in a sentence.
+    pub why: String,
+    /// What came before a late response like all others, in multiples of its size.
+    pub control: Interval,
+    /// What came before a late urgent response.
+    pub urgent: Interval,
+    /// What came before a late response that could wait.
+    pub inverse: Interval,
+}
+
+/// Does it prioritize?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Urgent responses overtake what is under way, and what can wait does.
+    Prioritizes,
+    /// It makes a difference, but much else comes first.
+    Weakly,
+    /// It makes none.
+    DoesNot,
+    /// The runs do not tell.
+    Inconclusive,
+}
+
+/// A mean and its 95 % confidence interval (Student's t).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Interval {
+    /// The mean.
+    pub mean: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Of these values; with fewer than two there is nothing to be confident of.
+    pub fn of(values: &[f64]) -> Self {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count.max(1.0);
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let half = match StudentsT::new(0.0, 1.0, count - 1.0) {
+            Ok(student) if values.len() > 1 => {
+                student.inverse_cdf(0.975) * (squares / (count - 1.0) / count).sqrt()
+            }
+            _ => f64::INFINITY,
+        };
+        Self { mean, low: (mean - half).max(0.0), high: mean + half }
+    }
+}
+
+/// The verdict on all runs.
+pub fn judge(runs: &[Run]) -> Finding {
+    let of = |kind: Kind, value: fn(&Run) -> f64| -> Vec<f64> {
+        runs.iter().filter(|run| run.kind == kind).map(value).collect()
+    };
+    let interval = |kind| Interval::of(&of(kind, Run::others_first));
+    let (control, urgent, inverse) =
+        (interval(Kind::Control), interval(Kind::Urgent), interval(Kind::Inverse));
+    let left = runs.iter().map(|run| run.left_bytes as f64 / run.late_bytes.max(1) as f64);
+    let least_left = left.fold(f64::INFINITY, f64::min);
+    let inverse_share = Interval::of(&of(Kind::Inverse, |run| {
+        run.others_bytes as f64 / run.left_bytes.max(1) as f64
+    }));
+    let (verdict, why) = if runs.is_empty() || least_left < LEFT_MIN {
+        (Verdict::Inconclusive, "nearly everything had been sent when the late request came; name a larger resource with --path".to_owned())
+    } else {
+        decide(control, urgent, inverse_share)
+    };
+    Finding { verdict, why, control, urgent, inverse }
+}
+
+fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verdict, String) {
+    let times = |interval: Interval| format!("{:.2} times its size", interval.mean);
+    if control.high <= IN_FLIGHT {
+        let why = "the newest request is served first, whatever its urgency".to_owned();
+        return (Verdict::DoesNot, why);
+    }
+    if urgent.high <= IN_FLIGHT && inverse_share.low >= INVERSE_SHARE_MIN {
+        let why = format!(
+            "before a late urgent response {} came of what could wait, before one like all others {}",
+            times(urgent),
+            times(control)
+        );
+        return (Verdict::Prioritizes, why);
+    }
+    if urgent.low >= control.high * (1.0 - IMPROVEMENT_MIN) {
+        let why = format!(
+            "a late urgent response waits like any other: {} came before it, {} before one of the same urgency",
+            times(urgent),
+            times(control)
+        );
+        return (Verdict::DoesNot, why);
+    }
+    if urgent.high < control.low {
+        let why = format!(
+            "a late urgent response gains, but {} of what could wait still came first (control: {}); \
+             of the others {:.0} % came before one that could wait",
+            times(urgent),
+            times(control),
+            100.0 * inverse_share.mean
+        );
+        return (Verdict::Weakly, why);
+    }
+    (Verdict::Inconclusive, "the runs do not agree; use more --repeats".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three runs a kind; what came first, in multiples of the late response.
+    fn runs(control: f64, urgent: f64, inverse: f64) -> Vec<Run> {
+        let kinds = [(Kind::Control, control), (Kind::Urgent, urgent), (Kind::Inverse, inverse)];
+        kinds
+            .iter()
+            .flat_map(|&(kind, first)| [0.0, 0.02, -0.02].map(|noise| (kind, first + noise)))
+            .map(|(kind, first)| Run {
+                kind,
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "small"
+                )]
+                others_bytes: ((first.max(0.02)) * 1000.0) as u64,
+                left_bytes: 7500,
+                late_bytes: 1000,
+                late_ms: 1.0,
+            })
+            .collect()
+    }
+
+    fn verdict(control: f64, urgent: f64, inverse: f64) -> Verdict {
+        judge(&runs(control, urgent, inverse)).verdict
+    }
+
+    #[test]
+    fn a_server_prioritizes_when_the_urgent_overtakes_and_the_rest_waits() {
+        assert_eq!(verdict(7.4, 0.1, 7.4), Verdict::Prioritizes);
+        // Round robin and first-come servers let the late one wait, whatever it is.
+        assert_eq!(verdict(7.4, 7.4, 7.4), Verdict::DoesNot);
+        // Newest first passes the urgent run, and fails the others.
+        assert_eq!(verdict(0.1, 0.1, 0.1), Verdict::DoesNot);
+        // A weight: half of the bandwidth.
+        assert_eq!(verdict(7.4, 1.0, 7.4), Verdict::Weakly);
+    }
+
+    #[test]
+    fn runs_that_left_nothing_to_overtake_are_no_answer() {
+        let mut runs = runs(0.4, 0.1, 0.4);
+        runs.iter_mut().for_each(|run| run.left_bytes = 500);
+        assert_eq!(judge(&runs).verdict, Verdict::Inconclusive);
+        assert_eq!(judge(&[]).verdict, Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn an_interval_is_students() {
+        let interval = Interval::of(&[1.0, 2.0, 3.0]);
+        // 2 plus or minus 4.303 * 1 / sqrt(3)
+        assert!((interval.high - 4.484).abs() < 1e-3 && interval.low.abs() < 1e-9, "{interval:?}");
+        assert!(Interval::of(&[1.0]).high.is_infinite());
+    }
+}

@@ -1,0 +1,102 @@
+//! A reproduction as files: `NAME.json`, `NAME.md`, `NAME.svg` and `NAME.manifest.json`.
+
+use super::{Reproduction, Row};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Files that cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// A file or folder.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The results have numbers that JSON has not.
+    #[error("JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Writes `reproduction` into `folder`, which is made where it is missing.
+pub fn write(reproduction: &Reproduction, folder: &Path) -> Result<(), ResultsError> {
+    std::fs::create_dir_all(folder)
+        .map_err(|source| ResultsError::File { path: folder.to_owned(), source })?;
+    let with_newline = |text: String| text + "\n";
+    let files = [
+        ("json", with_newline(serde_json::to_string_pretty(reproduction)?)),
+        ("md", reproduction.markdown()),
+        ("svg", reproduction.svg.clone()),
+        ("manifest.json", with_newline(serde_json::to_string_pretty(&reproduction.provenance)?)),
+    ];
+    for (extension, text) in files {
+        let path = folder.join(format!("{}.{extension}", reproduction.name));
+        std::fs::write(&path, text).map_err(|source| ResultsError::File { path, source })?;
+    }
+    Ok(())
+}
+
+impl Reproduction {
+    /// For readers: the table, then the figure.
+    pub fn markdown(&self) -> String {
+        let judged = self.rows.iter().filter(|it| it.tolerance.is_some()).count();
+        let within = self.rows.iter().filter(|it| it.tolerance.is_some() && it.within).count();
+        let mut text = format!(
+            "# {}\n\n{}.\n\n{}\n\n{within} of {judged} within their tolerances; the other rows are shown for \
+             comparison. Made by `utmost reproduce {}`.\n\n",
+            self.name, self.source, self.method, self.name
+        );
+        text += "| | what | ours | published | tolerance | within | note |\n|---|---|---:|---:|---|---|---|\n";
+        for row in &self.rows {
+            text += &row.markdown();
+        }
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n![{}]({}.svg)\n\n{}\n", self.name, self.name, self.caption);
+        text
+    }
+}
+
+impl Row {
+    fn markdown(&self) -> String {
+        let within = match (&self.tolerance, self.within) {
+            (None, _) => "",
+            (Some(_), true) => "yes",
+            (Some(_), false) => "**no**",
+        };
+        format!(
+            "| {} | {} | {} | {} | {} | {within} | {} |\n",
+            self.id,
+            self.metric,
+            number(self.ours),
+            number(self.published),
+            self.tolerance.as_deref().unwrap_or_default(),
+            self.note.replace('|', "\\|")
+        )
+    }
+}
+
+fn number(value: Option<f64>) -> String {
+    match value {
+        None => String::new(),
+        Some(value) if value.abs() >= 100.0 => format!("{value:.0}"),
+        Some(value) => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_outside_its_tolerance_stands_out() {
+        let row = Row::shown("a", "speedup", Some(1.5)).published(2.8).at_least(2.3).note("x | y");
+        assert_eq!(
+            row.markdown(),
+            "| a | speedup | 1.50 | 2.80 | at least 2.3 | **no** | x \\| y |\n"
+        );
+        let shown = Row::shown("b", "speedup", None);
+        assert_eq!(shown.markdown(), "| b | speedup |  |  |  |  |  |\n");
+    }
+}

@@ -1,0 +1,242 @@
+//! Figure 8: what each scheme sends when, on the page of Davies and Meenan, with and without send buffers.
+
+use super::matrix::{Buffer, paper_network, scheme_names};
+use super::{Experiment, Findings, ReproduceError, Row, Setting};
+use crate::ideal::{self, Conditions};
+use crate::resource_url;
+use crate::study::statistics::mean;
+use corpus::Page;
+use qlog_tools::figures::axis::Axis;
+use qlog_tools::figures::{PageResource, RibbonRow, Ribbons};
+use qlog_tools::timeline::Timeline;
+use schedulers::{Kind, find_scheme};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "marx-figure8",
+    about: "Figure 8: what eleven schemes and three send buffers put on the wire when",
+    source: "Marx et al. 2019, Figure 8, page 138, and its discussion in section 4.1, page 137",
+    run,
+};
+
+const PAGE: &str = "davies-meenan";
+/// "The firefox, p+, s+ and spdyrr schemes are quite similar" (page 137).
+const SIMILAR: [&str; 4] = ["firefox", "p+", "s+", "spdyrr"];
+/// "Dramatically shortens" (page 137).
+const DRAMATIC: f64 = 1.5;
+
+/// A ribbon: its label and what arrived when.
+struct Ribbon {
+    label: String,
+    timeline: Timeline,
+}
+
+fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
+    let page = setting.page("marx-figure8", PAGE)?;
+    let mut ribbons = Vec::new();
+    for scheme in scheme_names() {
+        ribbons.push(ribbon(page, &scheme, Buffer::NONE, scheme.clone())?);
+    }
+    for (bytes, name) in [(280_000, "280K"), (1_000_000, "1000K")] {
+        let label = format!("bucket-html {name}");
+        ribbons.push(ribbon(page, "bucket-html", Buffer::fifo(bytes), label)?);
+    }
+    let figure = Ribbons {
+        id: "marx-figure8".to_owned(),
+        title: "davies-meenan under the paper's schemes, and with send buffers".to_owned(),
+        axis: Axis::Time,
+        resources: page_resources(page),
+        note_titles: Vec::new(),
+        rows: ribbons
+            .iter()
+            .map(|it| RibbonRow {
+                label: it.label.clone(),
+                notes: Vec::new(),
+                timeline: &it.timeline,
+            })
+            .collect(),
+    };
+    Ok(Findings {
+        method: "The page of Davies and Meenan in the request order of Figure 8, with sizes of our own, on engine \
+                 `ideal` and network `paper`. The figure is read as orders: how often the sender switches, what \
+                 completes when, how alike two orders are (the mean distance of a packet's places, as a share of \
+                 all packets)."
+            .to_owned(),
+        rows: rows(page, &ribbons),
+        schemes: scheme_names(),
+        pages: vec![Arc::clone(page)],
+        svg: figure.svg(),
+        caption: figure.caption(),
+        table: figure.table(),
+    })
+}
+
+fn ribbon(
+    page: &Arc<Page>,
+    scheme: &str,
+    buffer: Buffer,
+    label: String,
+) -> Result<Ribbon, ReproduceError> {
+    let scheme =
+        find_scheme(scheme).map_err(|error| ReproduceError::Unusable(error.to_string()))?;
+    let conditions = Conditions { send_buffer_bytes: buffer.bytes, ..Conditions::default() };
+    let load = ideal::load_under(page, &scheme, &paper_network()?, conditions);
+    Ok(Ribbon { label, timeline: load.timeline })
+}
+
+/// As figures want them.
+pub(super) fn page_resources(page: &Page) -> Vec<PageResource> {
+    let resource = |it: &corpus::PageResource| PageResource {
+        url: resource_url(page, it.id),
+        kind: Kind::of_mime(&it.mime),
+        above_fold: it.above_fold,
+        body_bytes: Some(it.bytes),
+    };
+    page.resources.iter().map(resource).collect()
+}
+
+fn rows(page: &Page, ribbons: &[Ribbon]) -> Vec<Row> {
+    let of = |label: &str| ribbons.iter().find(|it| it.label == label).map(|it| &it.timeline);
+    let distance = |one: &str, other: &str| Some(distance(of(one)?, of(other)?));
+    let mut rows = vec![most_spread_out(&ribbons[..ribbons.len() - 2])];
+    let sequential = of("fifo").map(switches);
+    rows.push(
+        Row::shown("fifo-switches", "switches between resources under fifo", sequential)
+            .at_most((page.resources.len() - 1) as f64)
+            .note("\"Fully sequential\" (Table 1): one switch a resource at most."),
+    );
+    for (kind, name) in [(Kind::Html, "HTML"), (Kind::Font, "font")] {
+        let complete = |label: &str| completion_ms(page, of(label)?, kind);
+        let ratio = complete("bucket").zip(complete("bucket-html")).map(|(one, other)| one / other);
+        rows.push(
+            Row::shown(
+                format!("bucket-html-{}", name.to_lowercase()),
+                format!("time to completion of the {name} under bucket, as a multiple of that under bucket-html"),
+                ratio,
+            )
+            .at_least(DRAMATIC)
+            .note("\"Dramatically shortens the HTML and font file's Time-To-Completion\".")
+            .because(because_of(kind)),
+        );
+    }
+    rows.extend(similar(&distance));
+    for (name, label) in [("280k", "bucket-html 280K"), ("1000k", "bucket-html 1000K")] {
+        let share = distance(label, "fifo").zip(distance("bucket-html", "fifo"));
+        rows.push(
+            Row::shown(
+                format!("toward-fifo-{name}"),
+                format!("distance of the order of {label} from fifo's, as a share of that without a buffer"),
+                share.map(|(buffered, plain)| buffered / plain),
+            )
+            .below(1.0)
+            .note("\"More and more becomes that of fifo ... clearly visible in Figure 8\" (page 140)."),
+        );
+    }
+    rows
+}
+
+fn because_of(kind: Kind) -> &'static str {
+    if kind == Kind::Font {
+        "Our font waits for top.js, which both schemes send at once, rather than for the whole HTML."
+    } else {
+        "In our page little else that is normal in bucket competes with the HTML."
+    }
+}
+
+fn most_spread_out(ribbons: &[Ribbon]) -> Row {
+    let rr = ribbons.iter().find(|it| it.label == "rr").map(|it| switches(&it.timeline));
+    let most = ribbons.iter().map(|it| switches(&it.timeline)).fold(0.0, f64::max);
+    Row::shown(
+        "rr-spread-out",
+        "switches between resources under rr, as a share of the most under any scheme",
+        rr.map(|it| it / most),
+    )
+    .at_least(0.95)
+    .note("\"A very spread out way of scheduling data for the various streams\".")
+}
+
+fn similar(distance: &impl Fn(&str, &str) -> Option<f64>) -> Vec<Row> {
+    let mut among = Vec::new();
+    for (place, one) in SIMILAR.iter().enumerate() {
+        among.extend(SIMILAR[place + 1..].iter().filter_map(|other| distance(one, other)));
+    }
+    let from_others: Vec<f64> = ["fifo", "bucket"]
+        .iter()
+        .flat_map(|other| SIMILAR.iter().filter_map(move |one| distance(one, other)))
+        .collect();
+    let ratio = mean(&among).zip(mean(&from_others)).map(|(among, others)| among / others);
+    vec![
+        Row::shown(
+            "similar",
+            "mean distance among firefox, p+, s+ and spdyrr, as a share of theirs from fifo and bucket",
+            ratio,
+        )
+        .below(1.0)
+        .note("\"Quite similar, but include subtle differences\".")
+        .because(
+            "Their images share the link alike, but s+ lets scripts wait behind CSS and sends the HTML with the \
+             images, so that all that the HTML names is asked for late.",
+        ),
+    ]
+}
+
+/// How often the next packet is another resource's.
+fn switches(timeline: &Timeline) -> f64 {
+    timeline.frames.windows(2).filter(|pair| pair[0].stream != pair[1].stream).count() as f64
+}
+
+/// When the first resource of the kind was complete.
+fn completion_ms(page: &Page, timeline: &Timeline, kind: Kind) -> Option<f64> {
+    let resource = page.resources.iter().find(|it| Kind::of_mime(&it.mime) == kind)?;
+    let url = resource_url(page, resource.id);
+    let deliveries = timeline.deliveries();
+    let mut pairs = timeline.transfers.iter().zip(&deliveries);
+    let complete_us = pairs.find(|(transfer, _)| transfer.url == url)?.1.complete_us?;
+    Some(complete_us as f64 / 1000.0)
+}
+
+/// Mean distance between the places of a packet in two orders, as a share of all packets. Streams are told apart by
+/// their resource, for their IDs depend on the order of requests.
+fn distance(one: &Timeline, other: &Timeline) -> f64 {
+    let (one, other) = (places(one), places(other));
+    let apart = one
+        .iter()
+        .filter_map(|(packet, place)| Some((*place as f64 - *other.get(packet)? as f64).abs()));
+    mean(&apart.collect::<Vec<_>>()).unwrap_or(0.0) / one.len().max(1) as f64
+}
+
+fn places(timeline: &Timeline) -> BTreeMap<(&str, u64), usize> {
+    let urls: BTreeMap<u64, &str> =
+        timeline.transfers.iter().map(|it| (it.stream, it.url.as_str())).collect();
+    let frames = timeline.frames.iter().enumerate();
+    frames.filter_map(|(place, it)| Some(((*urls.get(&it.stream)?, it.offset), place))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qlog_tools::timeline::{StreamFrame, Transfer};
+
+    fn order(streams: [u64; 4]) -> Timeline {
+        let transfer = |stream| Transfer { stream, url: stream.to_string(), ..Transfer::default() };
+        let mut offsets: BTreeMap<u64, u64> = BTreeMap::new();
+        let frames = streams.iter().zip(1..).map(|(&stream, time_us)| {
+            let end = offsets.entry(stream).or_default();
+            *end += 10;
+            StreamFrame { time_us, stream, offset: *end - 10, bytes: 10 }
+        });
+        let frames = frames.collect();
+        Timeline { frames, transfers: vec![transfer(0), transfer(4)], ..Timeline::default() }
+    }
+
+    #[test]
+    fn orders_differ_by_how_far_packets_move() {
+        let (sequential, shared) = (order([0, 0, 4, 4]), order([0, 4, 0, 4]));
+        assert_eq!((switches(&sequential), switches(&shared)), (1.0, 3.0));
+        assert_eq!(distance(&sequential, &sequential), 0.0);
+        // Two of four packets move by one place of four.
+        assert_eq!(distance(&sequential, &shared), 0.125);
+        assert_eq!(distance(&sequential, &order([4, 4, 0, 0])), 0.5);
+    }
+}

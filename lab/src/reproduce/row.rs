@@ -1,0 +1,128 @@
+//! One comparison of ours with theirs.
+
+use serde::Serialize;
+
+/// One number, ours beside the published one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Names the row in its experiment.
+    pub id: String,
+    /// What is measured.
+    pub metric: String,
+    /// Our value, to four decimals.
+    pub ours: Option<f64>,
+    /// The published value; null where the publication says it in words only.
+    pub published: Option<f64>,
+    /// What ours must be; null: it is shown for comparison and judged by other rows.
+    pub tolerance: Option<String>,
+    /// Whether it is; true without a tolerance.
+    pub within: bool,
+    /// What the publication says, and why ours deviates, if it does.
+    pub note: String,
+}
+
+impl Row {
+    /// Shown for comparison.
+    pub(super) fn shown(
+        id: impl Into<String>,
+        metric: impl Into<String>,
+        ours: Option<f64>,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            metric: metric.into(),
+            ours: ours.map(rounded),
+            published: None,
+            tolerance: None,
+            within: true,
+            note: String::new(),
+        }
+    }
+
+    /// Must be `limit` or more. What is not known is not within.
+    pub(super) fn at_least(self, limit: f64) -> Self {
+        let within = self.ours.is_some_and(|it| it >= limit);
+        Self { tolerance: Some(format!("at least {limit}")), within, ..self }
+    }
+
+    /// Must be `limit` or less.
+    pub(super) fn at_most(self, limit: f64) -> Self {
+        let within = self.ours.is_some_and(|it| it <= limit);
+        Self { tolerance: Some(format!("at most {limit}")), within, ..self }
+    }
+
+    /// Must be below `limit`.
+    pub(super) fn below(self, limit: f64) -> Self {
+        let within = self.ours.is_some_and(|it| it < limit);
+        Self { tolerance: Some(format!("below {}", rounded(limit))), within, ..self }
+    }
+
+    /// Must be above `limit`.
+    pub(super) fn above(self, limit: f64) -> Self {
+        let within = self.ours.is_some_and(|it| it > limit);
+        Self { tolerance: Some(format!("above {}", rounded(limit))), within, ..self }
+    }
+
+    /// Must lie between the two, ends included.
+    pub(super) fn between(self, least: f64, most: f64) -> Self {
+        let within = self.ours.is_some_and(|it| (least..=most).contains(&it));
+        Self { tolerance: Some(format!("{least} to {most}")), within, ..self }
+    }
+
+    /// Beside this published value.
+    pub(super) fn published(self, value: f64) -> Self {
+        Self { published: Some(value), ..self }
+    }
+
+    /// What is said of it.
+    pub(super) fn note(self, note: impl Into<String>) -> Self {
+        Self { note: note.into(), ..self }
+    }
+
+    /// Why it is not within its tolerance; nothing where it is.
+    pub(super) fn because(mut self, reason: &str) -> Self {
+        if !self.within {
+            if !self.note.is_empty() {
+                self.note += " ";
+            }
+            self.note += reason;
+        }
+        self
+    }
+}
+
+fn rounded(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(ours: Option<f64>) -> Row {
+        Row::shown("id", "metric", ours)
+    }
+
+    #[test]
+    fn what_is_not_known_is_within_no_tolerance() {
+        assert!(row(None).within);
+        for judged in [
+            row(None).at_least(0.0),
+            row(None).at_most(9.0),
+            row(None).below(9.0),
+            row(None).above(0.0),
+        ] {
+            assert!(!judged.within, "{judged:?}");
+        }
+    }
+
+    #[test]
+    fn limits_belong_to_at_least_and_at_most_and_not_to_above_and_below() {
+        let two = row(Some(2.0));
+        assert!(two.clone().at_least(2.0).within && two.clone().at_most(2.0).within);
+        assert!(!two.clone().above(2.0).within && !two.clone().below(2.0).within);
+        assert_eq!(two.clone().between(1.0, 2.0).tolerance.as_deref(), Some("1 to 2"));
+        assert_eq!(two.clone().at_least(2.0).because("x").note, "");
+        assert_eq!(two.note("a").at_least(3.0).because("b").note, "a b");
+    }
+}

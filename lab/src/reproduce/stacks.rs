@@ -1,0 +1,77 @@
+//! Packets that are handed to HTTP/3 together (the paper's Figure 13): a stack of one is a packet that could be
+//! used as soon as it came.
+
+use qlog_tools::timeline::Timeline;
+use std::collections::BTreeMap;
+
+/// When each packet could be used.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Stacks {
+    /// By moment, in microseconds: the streams of the packets that were handed up then.
+    pub(super) handed_up: BTreeMap<u64, Vec<u64>>,
+    /// Sum over bytes of the time between arrival and use, in byte-milliseconds.
+    waited_byte_ms: f64,
+    bytes: u64,
+}
+
+impl Stacks {
+    /// Of a load; each frame of its timeline is a packet. A packet is handed up when all bytes of its stream up to
+    /// its end have arrived.
+    pub(super) fn of(timeline: &Timeline) -> Self {
+        let mut frames = timeline.frames.clone();
+        frames.sort_by_key(|it| (it.stream, it.offset));
+        let mut handed_up: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        let (mut waited_byte_ms, mut bytes) = (0.0, 0);
+        for stream in frames.chunk_by(|one, other| one.stream == other.stream) {
+            let mut usable_us = 0;
+            for frame in stream {
+                usable_us = frame.time_us.max(usable_us);
+                handed_up.entry(usable_us).or_default().push(frame.stream);
+                waited_byte_ms += (usable_us - frame.time_us) as f64 / 1000.0 * frame.bytes as f64;
+                bytes += frame.bytes;
+            }
+        }
+        Self { handed_up, waited_byte_ms, bytes }
+    }
+
+    /// The most packets handed up at once.
+    pub(super) fn largest(&self) -> usize {
+        self.handed_up.values().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// The largest before `until_us`.
+    pub(super) fn largest_before(&self, until_us: u64) -> usize {
+        self.handed_up.range(..until_us).map(|it| it.1.len()).max().unwrap_or(0)
+    }
+
+    /// How long a byte waited for others, on average.
+    pub(super) fn mean_wait_ms(&self) -> f64 {
+        if self.bytes == 0 { 0.0 } else { self.waited_byte_ms / self.bytes as f64 }
+    }
+
+    /// The share of packets that were handed up with others.
+    pub(super) fn stacked_share(&self) -> f64 {
+        let all: usize = self.handed_up.values().map(Vec::len).sum();
+        let stacked: usize = self.handed_up.values().map(Vec::len).filter(|it| *it > 1).sum();
+        if all == 0 { 0.0 } else { stacked as f64 / all as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qlog_tools::timeline::StreamFrame;
+
+    #[test]
+    fn a_late_packet_holds_up_its_own_stream_only() {
+        let frame = |time_us, stream, offset| StreamFrame { time_us, stream, offset, bytes: 10 };
+        // Stream 0's first packet comes third; stream 4's packets do not wait.
+        let frames =
+            vec![frame(1000, 0, 10), frame(2000, 4, 0), frame(3000, 0, 0), frame(4000, 4, 10)];
+        let stacks = Stacks::of(&Timeline { frames, ..Timeline::default() });
+        let sizes: Vec<usize> = stacks.handed_up.values().map(Vec::len).collect();
+        assert_eq!(sizes, [1, 2, 1]);
+        assert_eq!((stacks.largest(), stacks.largest_before(3000)), (2, 1));
+        assert_eq!((stacks.mean_wait_ms(), stacks.stacked_share()), (0.5, 0.5));
+    }
+}

@@ -1,0 +1,268 @@
+//! What a study is a study of, in words that bring it back: `manifest.json`.
+
+use super::plan::{Engine, Plan, SendBufferModel, Shard};
+use super::run::page_sha256;
+use crate::network::Network;
+use crate::{Contender, DeliveryOrder, Metadata};
+use corpus::Page;
+use schedulers::find_page_scheme;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use server::CongestionControl;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The name of the manifest in a study's folder.
+pub const FILE: &str = "manifest.json";
+
+/// The folder beside it with the pages that are not bundled.
+const PAGES: &str = "pages";
+
+/// A manifest that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// A file cannot be read.
+    #[error("{path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is no manifest of a study, or what it names cannot be had again.
+    #[error("{path}: {cause}")]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        cause: String,
+    },
+}
+
+/// The keys that a plan has in the manifest.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Recorded {
+    engine: Engine,
+    networks: Vec<Value>,
+    pages: Vec<RecordedPage>,
+    schemes: Vec<RecordedScheme>,
+    send_buffers_bytes: Vec<u64>,
+    send_buffer_model: SendBufferModel,
+    metadata: Metadata,
+    delivery_order: DeliveryOrder,
+    seeds: Vec<u64>,
+    shard: Option<Shard>,
+    /// None without a transport.
+    congestion_control: Option<String>,
+    /// By network, in order; empty without a transport.
+    initial_window_packets: Vec<usize>,
+    client_receive_bytes: Option<Value>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct RecordedPage {
+    name: String,
+    sha256: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct RecordedScheme {
+    name: String,
+    revision: u32,
+}
+
+/// Keys in which two manifests of one study can differ: where and when it ran.
+const FREE: [&str; 5] = ["argv", "cpu", "date", "rustc", "shard"];
+
+/// What it takes to make the results again: `program`, which says what ran, and the plan.
+pub fn provenance(plan: &Plan, mut program: Value) -> Value {
+    let recorded = serde_json::to_value(recorded(plan)).unwrap_or_default();
+    if let (Some(program), Value::Object(recorded)) = (program.as_object_mut(), recorded) {
+        program.extend(recorded);
+    }
+    program
+}
+
+fn recorded(plan: &Plan) -> Recorded {
+    let transport = plan.engine != Engine::Ideal;
+    let scheme = plan.schemes.iter().find_map(Contender::scheme).filter(|_| transport);
+    let windows = |network| Some(plan.options(scheme?, network, 0).initial_window_packets);
+    let client = client::Options::default();
+    let receive =
+        json!({"connection": client.receive_bytes, "stream": client.stream_receive_bytes});
+    let pages = plan.pages.iter();
+    let schemes = plan.schemes.iter();
+    Recorded {
+        engine: plan.engine,
+        networks: plan.networks.iter().map(|it| json!(it)).collect(),
+        pages: pages
+            .map(|it| RecordedPage { name: it.name.clone(), sha256: page_sha256(it) })
+            .collect(),
+        schemes: schemes
+            .map(|it| RecordedScheme { name: it.name().to_owned(), revision: it.revision() })
+            .collect(),
+        send_buffers_bytes: plan.send_buffers_bytes.clone(),
+        send_buffer_model: plan.send_buffer_model,
+        metadata: plan.metadata,
+        delivery_order: plan.delivery_order,
+        seeds: plan.seeds.clone(),
+        shard: plan.shard,
+        congestion_control: transport.then(|| plan.congestion_control.name().to_owned()),
+        initial_window_packets: plan.networks.iter().filter_map(windows).collect(),
+        client_receive_bytes: transport.then_some(receive),
+    }
+}
+
+/// The first key in which two manifests say that not the same was studied with the same program.
+pub(super) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str> {
+    let keys = |it: &'a Value| it.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    let mut all = keys(one).chain(keys(other)).filter(|it| !FREE.contains(it));
+    all.find(|key| one.get(key) != other.get(key))
+}
+
+/// Reads the manifest in `path`.
+pub(super) fn read(path: &Path) -> Result<Value, ManifestError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ManifestError::Unreadable { path: path.to_owned(), source })?;
+    serde_json::from_str(&text).map_err(|error| unusable(path, error.to_string()))
+}
+
+/// Keeps the pages of `plan` that are not bundled beside its manifest.
+pub(super) fn keep_pages(plan: &Plan, folder: &Path) -> std::io::Result<()> {
+    let foreign = |it: &&Arc<Page>| corpus::bundled(&it.name) != Some(it.as_ref());
+    for page in plan.pages.iter().filter(foreign) {
+        std::fs::create_dir_all(folder.join(PAGES))?;
+        std::fs::write(page_file(folder, &page.name), page.to_text())?;
+    }
+    Ok(())
+}
+
+fn page_file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(PAGES).join(format!("{}.json", super::file_name(name)))
+}
+
+/// The plan that the manifest in `path` records: a load at a time, and no qlogs kept.
+pub fn plan(path: &Path) -> Result<Plan, ManifestError> {
+    let recorded: Recorded = serde_json::from_value(read(path)?)
+        .map_err(|error| unusable(path, format!("not a study's manifest: {error}")))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let pages = recorded.pages.iter().map(|it| page(it, folder));
+    let pages = pages.collect::<Result<_, _>>().map_err(|cause| unusable(path, cause))?;
+    let schemes = recorded.schemes.iter().map(contender);
+    let schemes = schemes.collect::<Result<_, _>>().map_err(|cause| unusable(path, cause))?;
+    let networks = recorded.networks.iter().map(network);
+    let networks: Vec<Network> =
+        networks.collect::<Result<_, _>>().map_err(|cause| unusable(path, cause))?;
+    let first = networks.first().cloned().filter(|_| !recorded.seeds.is_empty());
+    let first = first.ok_or_else(|| unusable(path, "no network or no seed".to_owned()))?;
+    let named = |it: &CongestionControl| Some(it.name()) == recorded.congestion_control.as_deref();
+    let controls = [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
+    let mut plan = Plan {
+        networks,
+        send_buffers_bytes: recorded.send_buffers_bytes.clone(),
+        send_buffer_model: recorded.send_buffer_model,
+        metadata: recorded.metadata,
+        delivery_order: recorded.delivery_order,
+        seeds: recorded.seeds.clone(),
+        congestion_control: controls.into_iter().find(named).unwrap_or(CongestionControl::Bbr2),
+        shard: recorded.shard,
+        ..Plan::new(pages, schemes, recorded.engine, first)
+    };
+    // The window was a choice where it is not what it would have been.
+    if self::recorded(&plan).initial_window_packets != recorded.initial_window_packets {
+        plan.initial_window_packets = recorded.initial_window_packets.first().copied();
+    }
+    Ok(plan)
+}
+
+fn unusable(path: &Path, cause: String) -> ManifestError {
+    ManifestError::Unusable { path: path.to_owned(), cause }
+}
+
+fn page(recorded: &RecordedPage, folder: &Path) -> Result<Arc<Page>, String> {
+    let file = page_file(folder, &recorded.name);
+    let page = if file.exists() {
+        corpus::page(&file.display().to_string()).map_err(|error| error.to_string())?
+    } else {
+        corpus::bundled(&recorded.name).cloned().ok_or_else(|| {
+            format!(
+                "page `{}` is neither bundled nor in {}; put it there",
+                recorded.name,
+                file.display()
+            )
+        })?
+    };
+    if page_sha256(&page) == recorded.sha256 {
+        return Ok(Arc::new(page));
+    }
+    Err(format!("page `{}` is not what it was: its SHA-256 differs", recorded.name))
+}
+
+fn contender(recorded: &RecordedScheme) -> Result<Contender, String> {
+    let found = match recorded.name.as_str() {
+        "oracle" | "anti-oracle" => Contender::find(&recorded.name),
+        name => find_page_scheme(name).map(Contender::from),
+    };
+    let found = found.map_err(|error| error.to_string())?;
+    if found.revision() == recorded.revision {
+        return Ok(found);
+    }
+    Err(format!(
+        "scheme `{}` has revision {} now, the study revision {}; use the version of utmost that it names",
+        recorded.name,
+        found.revision(),
+        recorded.revision
+    ))
+}
+
+fn network(recorded: &Value) -> Result<Network, String> {
+    let name = recorded["name"].as_str().unwrap_or_default();
+    let found = Network::find(name).map_err(|error| error.to_string())?;
+    if &json!(found) == recorded {
+        return Ok(found);
+    }
+    Err(format!("network `{name}` is not what it was"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifests_differ_by_what_was_studied_and_with_what_not_by_when_and_where() {
+        let one = json!({"date": "a", "seeds": [0], "git_commit": "x", "shard": "1/2"});
+        let other = json!({"date": "b", "seeds": [0], "git_commit": "x", "shard": null});
+        assert_eq!(difference(&one, &other), None);
+        assert_eq!(difference(&one, &json!({"seeds": [0, 1], "git_commit": "x"})), Some("seeds"));
+        assert_eq!(difference(&one, &json!({"seeds": [0]})), Some("git_commit"));
+    }
+
+    #[test]
+    fn a_manifest_brings_its_plan_back_and_names_a_page_that_is_not_what_it_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
+        page.name = "mine".to_owned();
+        let schemes = ["rr", "fifo"].map(|it| Contender::find(it).expect("known")).to_vec();
+        let cable = Network::find("cable").expect("built in");
+        let plan = Plan {
+            seeds: vec![0, 1],
+            initial_window_packets: Some(32),
+            congestion_control: CongestionControl::Reno,
+            shard: Some(Shard { place: 1, count: 2 }),
+            ..Plan::new(vec![Arc::new(page)], schemes, Engine::Stack, cable)
+        };
+        let said = provenance(&plan, json!({"utmost": "0"}));
+        let path = folder.path().join(FILE);
+        std::fs::write(&path, said.to_string()).expect("written");
+        keep_pages(&plan, folder.path()).expect("written");
+        let back = super::plan(&path).expect("a plan");
+        assert_eq!(provenance(&back, json!({"utmost": "0"})), said);
+        assert_eq!(back.initial_window_packets, Some(32));
+
+        let kept = folder.path().join("pages/mine.json");
+        let text = std::fs::read_to_string(&kept).expect("a page");
+        std::fs::write(&kept, text.replace("1366", "1367")).expect("written");
+        let message = super::plan(&path).expect_err("changed").to_string();
+        assert!(message.contains("page `mine` is not what it was"), "{message}");
+    }
+}

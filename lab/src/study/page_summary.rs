@@ -1,0 +1,100 @@
+//! What a study says of each page: how good each scheme is for it, and how sure that is.
+
+use super::BASELINE;
+use super::run::{Indices, RunRecord};
+use super::statistics::{Interval, hodges_lehmann, median};
+use super::summary::{Intervals, Paired, Speedups, grouped};
+use serde::{Deserialize, Serialize};
+
+/// One page under one scheme, on one network, with one send buffer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PageRow {
+    /// The page.
+    pub page: String,
+    /// The scheme.
+    pub scheme: String,
+    /// The network.
+    pub network: String,
+    /// The send buffer.
+    pub send_buffer_bytes: u64,
+    /// Loads that completed.
+    pub loads: usize,
+    /// Loads that did not.
+    pub unfinished: usize,
+    /// Medians, in milliseconds.
+    pub median_byte_index: Indices,
+    /// Against `rr`, load by load: Hodges and Lehmann's estimate of the ratio.
+    pub speedup: Speedups,
+    /// Its 95 % interval; null with fewer than six pairs of loads. Where nothing is left to chance, the ratio itself.
+    pub speedup_interval: Intervals,
+}
+
+/// A paired ratio and its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Ratio {
+    /// The middle.
+    pub(super) middle: f64,
+    /// None: too few loads to tell.
+    pub(super) interval: Option<Interval>,
+}
+
+impl Ratio {
+    /// Of the ratios of pairs of loads. With `chance`, what differs from pair to pair is chance; without, there
+    /// is nothing to be unsure of. None without pairs.
+    pub(super) fn of(ratios: &[f64], chance: bool) -> Option<Self> {
+        let logarithms: Vec<f64> = ratios.iter().map(|it| it.ln()).collect();
+        let (middle, interval) = hodges_lehmann(&logarithms)?;
+        let middle = if let [only] = ratios { *only } else { middle.exp() };
+        let exact = (!chance).then_some([middle, middle]);
+        Some(Self { middle, interval: exact.or(interval.map(|ends| ends.map(f64::exp))) })
+    }
+}
+
+/// One row for each page, scheme, network and send buffer, in the order of first appearance.
+pub fn summarise_pages(runs: &[RunRecord], chance: bool) -> Vec<PageRow> {
+    let baselines = Paired::of(runs, BASELINE);
+    let groups = grouped(runs, |it| (&it.page, &it.scheme, &it.network, it.send_buffer_bytes));
+    groups.iter().map(|it| row(it, &baselines, chance)).collect()
+}
+
+fn row(runs: &[&RunRecord], baselines: &Paired<'_>, chance: bool) -> PageRow {
+    let completed: Vec<&RunRecord> = runs.iter().filter(|it| it.completed).copied().collect();
+    let index = |of: fn(&Indices) -> Option<f64>| {
+        median(&completed.iter().filter_map(|it| of(&it.byte_index)).collect::<Vec<_>>())
+    };
+    let speedups: Vec<Speedups> = completed.iter().filter_map(|it| baselines.speedup(it)).collect();
+    let ratio = |of: fn(&Speedups) -> Option<f64>| {
+        Ratio::of(&speedups.iter().filter_map(of).collect::<Vec<_>>(), chance)
+    };
+    let (all, atf) = (ratio(|it| it.all), ratio(|it| it.atf));
+    let (middle, interval) = (|it: Ratio| it.middle, |it: Ratio| it.interval);
+    PageRow {
+        page: runs[0].page.clone(),
+        scheme: runs[0].scheme.clone(),
+        network: runs[0].network.clone(),
+        send_buffer_bytes: runs[0].send_buffer_bytes,
+        loads: completed.len(),
+        unfinished: runs.len() - completed.len(),
+        median_byte_index: Indices { all: index(|it| it.all), atf: index(|it| it.atf) },
+        speedup: Speedups { all: all.map(middle), atf: atf.map(middle) },
+        speedup_interval: Intervals { all: all.and_then(interval), atf: atf.and_then(interval) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_of_one_load_is_certain_only_where_nothing_is_left_to_chance() {
+        assert_eq!(
+            Ratio::of(&[2.0], false),
+            Some(Ratio { middle: 2.0, interval: Some([2.0, 2.0]) })
+        );
+        assert_eq!(Ratio::of(&[2.0], true), Some(Ratio { middle: 2.0, interval: None }));
+        assert_eq!(Ratio::of(&[], true), None);
+        let six = Ratio::of(&[1.0, 1.1, 1.2, 1.3, 1.4, 1.5], true).expect("six pairs");
+        let [low, high] = six.interval.expect("six pairs");
+        assert!((low - 1.0).abs() < 1e-12 && (high - 1.5).abs() < 1e-12 && low < six.middle);
+    }
+}

@@ -1,0 +1,311 @@
+//! What is to be studied, and the loads that it asks for.
+
+use super::StudyError;
+use crate::network::Network;
+use crate::{Contender, DeliveryOrder, Metadata};
+use corpus::Page;
+use schedulers::Needs;
+use serde::{Deserialize, Serialize};
+use server::CongestionControl;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How a page is loaded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    /// No transport, one packet a tick.
+    #[default]
+    Ideal,
+    /// The real cores through the lab's links, in virtual time.
+    Stack,
+    /// The real programs over UDP sockets.
+    Wire,
+}
+
+impl Engine {
+    /// As in flags and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ideal => "ideal",
+            Self::Stack => "stack",
+            Self::Wire => "wire",
+        }
+    }
+}
+
+/// What a send buffer is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SendBufferModel {
+    /// Bytes between scheduler and transport, first in, first out.
+    #[default]
+    Fifo,
+    /// Every request but the document's comes late by the time that a full buffer takes to drain at the
+    /// link's rate: in all probability how the paper's experiments emulated it. On engine `ideal` only.
+    Delay,
+}
+
+impl SendBufferModel {
+    /// As in flags and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::Delay => "delay",
+        }
+    }
+}
+
+/// A part of a study, for one of several machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Shard {
+    /// Which, from 1.
+    pub place: usize,
+    /// Of how many.
+    pub count: usize,
+}
+
+impl Shard {
+    /// `2/3`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no shard: use I/N, for example 1/4 to 4/4");
+        let (place, count) = text.split_once('/').ok_or_else(wrong)?;
+        let place: usize = place.parse().map_err(|_| wrong())?;
+        let count: usize = count.parse().map_err(|_| wrong())?;
+        if place == 0 || place > count { Err(wrong()) } else { Ok(Self { place, count }) }
+    }
+
+    /// Loads that are compared with one another, which meet the same link, stay together.
+    fn has(self, group: usize) -> bool {
+        group % self.count == self.place - 1
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.place, self.count)
+    }
+}
+
+impl From<Shard> for String {
+    fn from(shard: Shard) -> Self {
+        shard.to_string()
+    }
+}
+
+impl TryFrom<String> for Shard {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text)
+    }
+}
+
+/// What is to be studied.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The pages; each name once.
+    pub pages: Vec<Arc<Page>>,
+    /// The schemes and brackets; `rr` is among them.
+    pub schemes: Vec<Contender>,
+    /// How pages are loaded.
+    pub engine: Engine,
+    /// On which networks.
+    pub networks: Vec<Network>,
+    /// Send buffers in bytes.
+    pub send_buffers_bytes: Vec<u64>,
+    /// What a send buffer is.
+    pub send_buffer_model: SendBufferModel,
+    /// What schemes are told of resources.
+    pub metadata: Metadata,
+    /// In which order the client hands data up.
+    pub delivery_order: DeliveryOrder,
+    /// What chance draws: each load is carried out with each of them. One at least.
+    pub seeds: Vec<u64>,
+    /// Congestion control, where there is a transport.
+    pub congestion_control: CongestionControl,
+    /// The server's initial window; none: its default, or, where it paces, as large as needed.
+    pub initial_window_packets: Option<usize>,
+    /// A part of all that; none: everything.
+    pub shard: Option<Shard>,
+    /// Loads at a time.
+    pub jobs: usize,
+    /// Where qlogs stay; none: they are deleted.
+    pub qlog_dir: Option<PathBuf>,
+    /// Where the qlogs of loads stay that did not finish; none: they are deleted.
+    pub unfinished_dir: Option<PathBuf>,
+}
+
+/// One load of a plan.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cell<'a> {
+    /// Its place in the whole plan, whatever the shard.
+    pub(super) place: usize,
+    pub(super) page: &'a Arc<Page>,
+    pub(super) scheme: &'a Contender,
+    pub(super) network: &'a Network,
+    pub(super) send_buffer_bytes: u64,
+    pub(super) seed: u64,
+}
+
+impl Plan {
+    /// Every page under every scheme once, without a send buffer, on one network; a load at a time.
+    pub fn new(
+        pages: Vec<Arc<Page>>,
+        schemes: Vec<Contender>,
+        engine: Engine,
+        network: Network,
+    ) -> Self {
+        Self {
+            pages,
+            schemes,
+            engine,
+            networks: vec![network],
+            send_buffers_bytes: vec![0],
+            send_buffer_model: SendBufferModel::default(),
+            metadata: Metadata::default(),
+            delivery_order: DeliveryOrder::default(),
+            seeds: vec![0],
+            congestion_control: CongestionControl::Bbr2,
+            initial_window_packets: None,
+            shard: None,
+            jobs: 1,
+            qlog_dir: None,
+            unfinished_dir: None,
+        }
+    }
+
+    /// How many loads it asks for.
+    pub fn loads(&self) -> usize {
+        self.cells().len()
+    }
+
+    /// Whether two loads with different seeds can differ.
+    pub fn has_chance(&self) -> bool {
+        let jittered = |it: &Network| it.down.jitter.is_some() || it.up.jitter.is_some();
+        self.engine != Engine::Ideal || self.networks.iter().any(jittered)
+    }
+
+    /// The loads of its shard: by page, network, send buffer, seed and scheme.
+    pub(super) fn cells(&self) -> Vec<Cell<'_>> {
+        let mut cells = Vec::new();
+        let (mut group, mut place) = (0, 0);
+        for page in &self.pages {
+            for network in &self.networks {
+                for &send_buffer_bytes in &self.send_buffers_bytes {
+                    for &seed in &self.seeds {
+                        let mine = self.shard.is_none_or(|it| it.has(group));
+                        for scheme in &self.schemes {
+                            if mine {
+                                cells.push(Cell {
+                                    place,
+                                    page,
+                                    scheme,
+                                    network,
+                                    send_buffer_bytes,
+                                    seed,
+                                });
+                            }
+                            place += 1;
+                        }
+                        group += 1;
+                    }
+                }
+            }
+        }
+        cells
+    }
+
+    /// Refuses combinations that mean nothing, before anything is loaded.
+    pub fn check(&self) -> Result<(), StudyError> {
+        let engine = self.engine.name();
+        if self.engine == Engine::Ideal {
+            for network in &self.networks {
+                network.check_ideal()?;
+            }
+            if self.initial_window_packets.is_some() {
+                return impossible(
+                    "an initial window: engine ideal has none; use --engine stack or wire",
+                );
+            }
+        }
+        if self.send_buffer_model == SendBufferModel::Delay && self.engine != Engine::Ideal {
+            return impossible(format!(
+                "send buffer model delay: it is the time in which a buffer drains at a fixed rate, which engine \
+                 {engine} has not; use --engine ideal, or fifo"
+            ));
+        }
+        let sighted = |it: &&Contender| it.scheme().is_some_and(|it| it.needs == Needs::Page);
+        if self.metadata != Metadata::Full
+            && let Some(scheme) = self.schemes.iter().find(sighted)
+        {
+            return impossible(format!(
+                "`{}` looks ahead in the whole page: use --metadata full",
+                scheme.name()
+            ));
+        }
+        self.check_brackets()
+    }
+
+    /// Brackets are searched for on `ideal`, without a send buffer and chance.
+    fn check_brackets(&self) -> Result<(), StudyError> {
+        let Some(bracket) = self.schemes.iter().find(|it| it.scheme().is_none()) else {
+            return Ok(());
+        };
+        let buffered = self.send_buffers_bytes.iter().any(|it| *it > 0);
+        let jittered = |it: &&Network| it.down.jitter.is_some() || it.up.jitter.is_some();
+        let problem = if self.engine != Engine::Ideal {
+            let engine = self.engine.name();
+            format!(
+                "is an order of packets, which engine {engine} cannot promise: use --engine ideal"
+            )
+        } else if buffered {
+            "is searched for without a send buffer: use --send-buffer 0".to_owned()
+        } else if let Some(network) = self.networks.iter().find(jittered) {
+            let network = &network.name;
+            format!("is searched for without jitter, which network `{network}` has: use another")
+        } else {
+            return Ok(());
+        };
+        Err(StudyError::NoBracket { name: bracket.name().to_owned(), problem })
+    }
+}
+
+fn impossible<T>(what: impl Into<String>) -> Result<T, StudyError> {
+    Err(StudyError::Impossible(what.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_is_its_place_of_how_many() {
+        assert_eq!(Shard::parse("2/3"), Ok(Shard { place: 2, count: 3 }));
+        for wrong in ["0/3", "4/3", "1", "a/b", "1/0", ""] {
+            assert!(Shard::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn shards_share_all_loads_and_keep_those_together_that_are_compared() {
+        let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
+        let schemes = ["rr", "fifo"].map(|it| Contender::find(it).expect("known")).to_vec();
+        let network = Network::find("paper").expect("built in");
+        let whole = Plan {
+            seeds: (0..5).collect(),
+            ..Plan::new(vec![page], schemes, Engine::Ideal, network)
+        };
+        let mut places = Vec::new();
+        for place in 1..=3 {
+            let shard = Plan { shard: Some(Shard { place, count: 3 }), ..whole.clone() };
+            let cells = shard.cells();
+            assert_eq!(cells[0].seed, cells[1].seed);
+            places.extend(cells.iter().map(|it| it.place));
+        }
+        places.sort_unstable();
+        assert_eq!(places, (0..10).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,126 @@
+//! Server push from end to end, over quiche in virtual time.
+
+use corpus::Page;
+use lab::network::Network;
+use lab::stack::{Ends, Setup, StackLoad, load_between};
+use push::Gate;
+use schedulers::find_scheme;
+use server::site::{PageSite, PushRoute, PushingSite};
+use server::{Identity, Options};
+use std::sync::Arc;
+
+/// A document that refers to `resources` in its head, each of 10,000 bytes, and thinks for `wait_ms`.
+fn page(resources: usize, wait_ms: f64) -> Arc<Page> {
+    let mut page = serde_json::json!({
+        "format": "utmost-page/1", "name": "pushed",
+        "source": {"kind": "hand", "from": "a test", "licence": "MIT"},
+        "viewport": [1366, 768],
+        "origins": [{"host": "site.example", "party": "first"}],
+        "resources": [{"id": 0, "url": "/", "kind": "html", "mime": "text/html", "bytes": 5000, "main": true,
+            "wait_ms": wait_ms, "trigger": {"on": "nav"}}],
+    });
+    for id in 1..=resources {
+        let resource = serde_json::json!({"id": id, "url": format!("/{id}.js"), "kind": "js", "mime": "text/javascript",
+            "bytes": 10_000, "in_head": true, "trigger": {"on": "bytes", "of": 0, "byte": 1000}});
+        page["resources"].as_array_mut().expect("a list").push(resource);
+    }
+    Arc::new(serde_json::from_value(page).expect("a page"))
+}
+
+fn route(page: &Page) -> PushRoute {
+    PushRoute {
+        path: "/".into(),
+        push: page.resources[1..].iter().map(|it| it.url.clone()).collect(),
+        ..PushRoute::default()
+    }
+}
+
+struct Case {
+    page: Arc<Page>,
+    route: PushRoute,
+    client: client::Options,
+    network: &'static str,
+}
+
+impl Case {
+    fn new(page: Arc<Page>) -> Self {
+        let client = client::Options { pushes: 50, ..client::Options::default() };
+        Self { route: route(&page), page, client, network: "3g" }
+    }
+
+    fn load(&self, seed: u64) -> StackLoad {
+        let network = Network::find(self.network).expect("built in");
+        let site = Arc::new(PageSite::new(Page::clone(&self.page)));
+        let ends = Ends {
+            site: Arc::new(PushingSite::new(site, vec![self.route.clone()])),
+            client: self.client.clone(),
+        };
+        let identity = Identity::self_signed().expect("a certificate");
+        let options = Options::new(find_scheme("rfc9218").expect("a scheme"));
+        let setup = Setup { seed, ..Setup::new(options, &network, &identity) };
+        load_between(&self.page, &ends, setup).expect("a load")
+    }
+}
+
+/// When the last byte of the document, and of all, arrived, in milliseconds.
+fn done_ms(load: &StackLoad) -> [f64; 2] {
+    let last = |only: fn(u64) -> bool| {
+        let frames = load.load.timeline.frames.iter().filter(|it| only(it.stream));
+        frames.map(|it| it.time_us).max().unwrap_or(0) as f64 / 1000.0
+    };
+    [last(|stream| stream == 0), last(|_| true)]
+}
+
+#[test]
+fn a_pushed_script_saves_a_round_trip() {
+    let pushed = Case::new(page(1, 0.0));
+    let mut asked = Case::new(page(1, 0.0));
+    asked.client.pushes = 0;
+    let (pushed, asked) = (pushed.load(1), asked.load(1));
+    assert_eq!((&pushed.problems, &pushed.pushed), (&Vec::new(), &vec![(1, true)]));
+    assert_eq!((&asked.problems, &asked.pushed), (&Vec::new(), &Vec::new()));
+    let saved_ms = done_ms(&asked)[1] - done_ms(&pushed)[1];
+    assert!((100.0..220.0).contains(&saved_ms), "{saved_ms}");
+}
+
+#[test]
+fn no_promised_resource_is_asked_for_however_packets_are_reordered() {
+    let mut case = Case::new(page(8, 20.0));
+    case.network = "cable-lossy";
+    for seed in 0..20 {
+        let load = case.load(seed);
+        assert_eq!(load.problems, Vec::<String>::new(), "seed {seed}");
+        let used = load.pushed.iter().filter(|(_, used)| *used).count();
+        assert_eq!((load.pushed.len(), used, load.refused_pushes), (8, 8, 0), "seed {seed}");
+    }
+}
+
+#[test]
+fn what_the_client_has_cached_is_refused_and_needs_no_request() {
+    let mut case = Case::new(page(3, 0.0));
+    case.client.cached = [2].into();
+    let load = case.load(1);
+    assert_eq!((load.problems, load.pushed), (Vec::new(), vec![(1, true), (3, true)]));
+    assert_eq!(load.refused_pushes, 1);
+}
+
+#[test]
+fn no_more_pushes_than_the_operator_allows_are_under_way() {
+    let mut case = Case::new(page(6, 0.0));
+    case.route.max_concurrent_pushes = Some(2);
+    assert_eq!(case.load(1).pushed, [(1, true), (2, true)]);
+}
+
+#[test]
+fn a_strict_gate_keeps_pushes_behind_a_document_that_comes_late() {
+    let document_ms = |gate| {
+        let mut case = Case::new(page(10, 50.0));
+        case.route.gate = gate;
+        let load = case.load(1);
+        assert_eq!(load.problems, Vec::<String>::new());
+        done_ms(&load)[0]
+    };
+    let (strict, preempt) = (document_ms(Some(Gate::Strict)), document_ms(Some(Gate::Preempt)));
+    let eager = document_ms(Some(Gate::EagerFifo(435_000)));
+    assert!(strict < preempt && preempt < eager, "{strict} {preempt} {eager}");
+}

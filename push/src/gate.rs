@@ -1,0 +1,100 @@
+//! When pushed bytes may go, so that they do not delay the response that they belong to (*Rules of Thumb*, rule 2).
+
+use std::str::FromStr;
+
+/// A gate between pushed responses and the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gate {
+    /// Pushes use the time in which the main response is not there, and stop when it is.
+    Preempt,
+    /// Nothing is pushed before the main response has gone.
+    Strict,
+    /// Until the main response has gone, at most this many pushed bytes are in flight.
+    Throttle(u64),
+    /// The bad baseline: pushed bytes go down as they come, up to a buffer of this size, and what is more urgent later
+    /// waits behind them.
+    EagerFifo(u64),
+}
+
+/// What stands before the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pending {
+    /// The main response has not gone to its end.
+    pub main_open: bool,
+    /// Bytes of it could go now.
+    pub main_ready: bool,
+    /// Pushed bytes that are sent and not acknowledged.
+    pub pushed_in_flight_bytes: u64,
+}
+
+/// A text that is no gate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no push gate; there are: preempt, strict, throttle:BYTES, eager-fifo:BYTES")]
+pub struct GateError(String);
+
+impl Gate {
+    /// How many pushed bytes may go now.
+    pub fn allowance_bytes(self, pending: Pending) -> u64 {
+        match self {
+            Self::EagerFifo(_) => u64::MAX,
+            _ if !pending.main_open => u64::MAX,
+            Self::Strict => 0,
+            _ if pending.main_ready => 0,
+            Self::Preempt => u64::MAX,
+            Self::Throttle(bytes) => bytes.saturating_sub(pending.pushed_in_flight_bytes),
+        }
+    }
+}
+
+impl FromStr for Gate {
+    type Err = GateError;
+
+    fn from_str(text: &str) -> Result<Self, GateError> {
+        let error = || GateError(text.to_owned());
+        let (name, bytes) = match text.split_once(':') {
+            Some((name, bytes)) => (name, Some(bytes.parse().map_err(|_| error())?)),
+            None => (text, None),
+        };
+        match (name, bytes) {
+            ("preempt", None) => Ok(Self::Preempt),
+            ("strict", None) => Ok(Self::Strict),
+            ("throttle", Some(bytes)) => Ok(Self::Throttle(bytes)),
+            ("eager-fifo", Some(bytes)) => Ok(Self::EagerFifo(bytes)),
+            _ => Err(error()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gates_open_as_their_rows_say() {
+        let state =
+            |main_open, main_ready| Pending { main_open, main_ready, pushed_in_flight_bytes: 400 };
+        let all = u64::MAX;
+        // The main response: thinking, ready, gone.
+        let rows = [
+            (Gate::Preempt, [all, 0, all]),
+            (Gate::Strict, [0, 0, all]),
+            (Gate::Throttle(1000), [600, 0, all]),
+            (Gate::Throttle(100), [0, 0, all]),
+            (Gate::EagerFifo(435_000), [all, all, all]),
+        ];
+        for (gate, expected) in rows {
+            let seen = [state(true, false), state(true, true), state(false, false)]
+                .map(|it| gate.allowance_bytes(it));
+            assert_eq!(seen, expected, "{gate:?}");
+        }
+    }
+
+    #[test]
+    fn texts_are_read_or_refused() {
+        assert_eq!("throttle:8900".parse(), Ok(Gate::Throttle(8900)));
+        assert_eq!("strict".parse(), Ok(Gate::Strict));
+        for wrong in ["", "throttle", "throttle:x", "strict:1", "fifo"] {
+            assert!(wrong.parse::<Gate>().is_err(), "{wrong}");
+        }
+    }
+}

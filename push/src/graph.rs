@@ -1,0 +1,284 @@
+//! The fetch dependency graph: what each resource of a page refers to, in order of evaluation (*Rules of Thumb*,
+//! definitions).
+
+use corpus::Page;
+use corpus::page::{Event, PageKind, PageResource, Party};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// The format of a graph's JSON.
+pub const FORMAT: &str = "utmost-graph/1";
+
+/// The resources of a page, the document first, and who discovers whom.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Graph {
+    /// `utmost-graph/1`.
+    pub format: String,
+    /// The resources.
+    pub nodes: Vec<Node>,
+    /// References, by index into `nodes`.
+    pub edges: Vec<Edge>,
+}
+
+/// A resource.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// The host that serves it.
+    pub host: String,
+    /// Path and query.
+    pub path: String,
+    /// What kind it is.
+    pub kind: PageKind,
+    /// Bytes of its body on the wire; 0 if unknown.
+    pub bytes: u64,
+    /// The `ETag` field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+    /// The `Vary` field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vary: Option<String>,
+    /// What is above the fold cannot be shown without it.
+    #[serde(default)]
+    pub critical: bool,
+    /// It cannot be learned from parsing the HTML.
+    #[serde(default)]
+    pub hidden: bool,
+    /// Its host is the site's own.
+    #[serde(default)]
+    pub first_party: bool,
+    /// How long its evaluation takes.
+    #[serde(default)]
+    pub evaluation: Duration,
+}
+
+/// A reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Edge {
+    /// Who refers.
+    pub from: usize,
+    /// To whom.
+    pub to: usize,
+    /// Where.
+    pub place: Place,
+}
+
+/// Where a reference stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// In the document's head.
+    Head,
+    /// In the document, after its head.
+    Tail,
+    /// In a stylesheet.
+    Style,
+    /// In a script: known when it has run.
+    Script,
+}
+
+/// A graph that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum GraphError {
+    /// It is no JSON of this format.
+    #[error("{0}; a graph is written by `utmost corpus graph`")]
+    Malformed(#[from] serde_json::Error),
+    /// An edge from or to nowhere.
+    #[error("edge {edge}: there are {nodes} nodes, from 0")]
+    Nowhere {
+        /// The edge, from 0.
+        edge: usize,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// There is no document.
+    #[error("no nodes: the first one is the document")]
+    Empty,
+}
+
+impl Graph {
+    /// Reads JSON.
+    pub fn from_json(text: &str) -> Result<Self, GraphError> {
+        let graph: Self = serde_json::from_str(text)?;
+        let nodes = graph.nodes.len();
+        if nodes == 0 {
+            return Err(GraphError::Empty);
+        }
+        match graph.edges.iter().position(|it| it.from.max(it.to) >= nodes) {
+            Some(edge) => Err(GraphError::Nowhere { edge, nodes }),
+            None => Ok(graph),
+        }
+    }
+
+    /// Of a page of the corpus. What is no success there is left out.
+    pub fn of_page(page: &Page) -> Self {
+        let there: Vec<&PageResource> =
+            page.resources.iter().filter(|it| it.status == 200).collect();
+        let index: BTreeMap<usize, usize> =
+            there.iter().enumerate().map(|(index, it)| (it.id, index)).collect();
+        let nodes = there.iter().map(|it| node_of(page, it)).collect();
+        let edge = |it: &&PageResource| {
+            let from = *index.get(&it.trigger.of)?;
+            let to = *index.get(&it.id)?;
+            (it.trigger.on != Event::Nav).then_some(Edge {
+                from,
+                to,
+                place: place_of(there[from], it),
+            })
+        };
+        let mut by_evaluation = there.clone();
+        by_evaluation.sort_by_key(|it| (it.eval_order.is_none(), it.eval_order, it.id));
+        Self {
+            format: FORMAT.to_owned(),
+            nodes,
+            edges: by_evaluation.iter().filter_map(edge).collect(),
+        }
+    }
+
+    /// The node of a path on a host.
+    pub fn find(&self, host: &str, path: &str) -> Option<usize> {
+        self.nodes.iter().position(|it| it.path == path && it.host.eq_ignore_ascii_case(host))
+    }
+
+    /// What `of` refers to, in the order in which it is evaluated: the order of the edges.
+    pub fn children(&self, of: usize) -> impl Iterator<Item = usize> + '_ {
+        self.edges.iter().filter(move |it| it.from == of).map(|it| it.to)
+    }
+
+    /// All that `of` leads to, without itself, in order of evaluation: children before grandchildren.
+    pub fn descendants(&self, of: usize) -> Vec<usize> {
+        let mut seen = BTreeSet::from([of]);
+        let mut found: Vec<usize> = Vec::new();
+        let mut next = vec![of];
+        while !next.is_empty() {
+            let children: Vec<usize> = next.iter().flat_map(|it| self.children(*it)).collect();
+            next = children.into_iter().filter(|it| seen.insert(*it)).collect();
+            found.extend(&next);
+        }
+        found
+    }
+
+    /// Without what only one of two consecutive loads asked for: such URLs are made anew for each (a rule of the
+    /// experiments in *Rules of Thumb*). The second value names them.
+    pub fn without_dynamic(&self, other: &Self) -> (Self, Vec<String>) {
+        let has = |it: &Node| other.find(&it.host, &it.path).is_some();
+        let mut index = Vec::new();
+        let mut nodes = Vec::new();
+        let mut dropped = Vec::new();
+        for node in &self.nodes {
+            index.push(has(node).then_some(nodes.len()));
+            if has(node) {
+                nodes.push(node.clone());
+            } else {
+                dropped.push(node.path.clone());
+            }
+        }
+        let only_there = other.nodes.iter().filter(|it| self.find(&it.host, &it.path).is_none());
+        dropped.extend(only_there.map(|it| it.path.clone()));
+        let kept =
+            |it: &Edge| Some(Edge { from: index[it.from]?, to: index[it.to]?, place: it.place });
+        (
+            Self {
+                format: self.format.clone(),
+                nodes,
+                edges: self.edges.iter().filter_map(kept).collect(),
+            },
+            dropped,
+        )
+    }
+}
+
+fn node_of(page: &Page, resource: &PageResource) -> Node {
+    let origin = page.origins.get(resource.origin);
+    Node {
+        host: origin.map(|it| it.host.clone()).unwrap_or_default(),
+        path: resource.url.clone(),
+        kind: resource.kind,
+        bytes: resource.bytes,
+        etag: resource.etag.clone(),
+        vary: resource.vary.clone(),
+        critical: resource.critical || resource.above_fold,
+        hidden: !(resource.trigger.on == Event::Nav || in_markup(resource)),
+        first_party: origin.is_none_or(|it| it.party == Party::First),
+        evaluation: Duration::try_from_secs_f64(resource.exec_ms / 1000.0).unwrap_or_default(),
+    }
+}
+
+/// The document's text names it.
+fn in_markup(resource: &PageResource) -> bool {
+    resource.trigger.of == 0 && matches!(resource.trigger.on, Event::Bytes | Event::Complete)
+}
+
+fn place_of(parent: &PageResource, child: &PageResource) -> Place {
+    match parent.kind {
+        PageKind::Css => Place::Style,
+        PageKind::Js => Place::Script,
+        _ if child.in_head => Place::Head,
+        _ => Place::Tail,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(paths: &[&str], edges: &[(usize, usize)]) -> Graph {
+        let node = |path: &&str| Node {
+            host: "site.example".into(),
+            path: (*path).into(),
+            kind: PageKind::Js,
+            bytes: 1,
+            etag: None,
+            vary: None,
+            critical: false,
+            hidden: false,
+            first_party: true,
+            evaluation: Duration::ZERO,
+        };
+        let edge = |&(from, to): &(usize, usize)| Edge { from, to, place: Place::Head };
+        Graph {
+            format: FORMAT.into(),
+            nodes: paths.iter().map(node).collect(),
+            edges: edges.iter().map(edge).collect(),
+        }
+    }
+
+    #[test]
+    fn a_bundled_page_has_its_references_in_order_of_evaluation() {
+        let page = corpus::bundled("davies-meenan").expect("bundled");
+        let graph = Graph::of_page(page);
+        assert_eq!(graph.nodes.len(), page.resources.len());
+        assert_eq!(graph.descendants(0).len(), page.resources.len() - 1);
+        let evaluated: Vec<_> =
+            graph.children(0).filter_map(|it| page.resources[it].eval_order).collect();
+        assert!(evaluated.is_sorted(), "{evaluated:?}");
+    }
+
+    #[test]
+    fn descendants_come_level_by_level_and_once() {
+        let graph = graph(&["/", "/a", "/b", "/c"], &[(0, 2), (0, 1), (2, 3), (1, 3), (3, 0)]);
+        assert_eq!(graph.descendants(0), [2, 1, 3]);
+    }
+
+    #[test]
+    fn what_one_of_two_loads_lacks_is_dynamic() {
+        let first = graph(&["/", "/x?1", "/a", "/y?1"], &[(0, 1), (0, 2), (1, 3)]);
+        let second = graph(&["/", "/a", "/x?2"], &[(0, 1), (0, 2)]);
+        let (kept, dropped) = first.without_dynamic(&second);
+        assert_eq!(dropped, ["/x?1", "/y?1", "/x?2"]);
+        assert_eq!(kept, graph(&["/", "/a"], &[(0, 1)]));
+    }
+
+    #[test]
+    fn json_is_read_as_it_was_written_and_checked() {
+        let graph = graph(&["/", "/a"], &[(0, 1)]);
+        let text = serde_json::to_string(&graph).expect("serializable");
+        assert_eq!(Graph::from_json(&text).expect("our own"), graph);
+        let wrong = text.replace("\"to\":1", "\"to\":7");
+        let message = Graph::from_json(&wrong).expect_err("no node 7").to_string();
+        assert_eq!(message, "edge 0: there are 2 nodes, from 0");
+    }
+}

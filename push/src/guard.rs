@@ -1,0 +1,348 @@
+//! What must not be pushed, because the server cannot know what the client would have asked (*Rules of Thumb*, rule 4).
+//!
+//! A pushed response answers a request that nobody made. It may go out only if it varies on nothing, or on fields
+//! whose values the server is sure of; and cookies are sure only if the operator says how they are scoped.
+
+use cookie::Cookie;
+use std::time::Duration;
+
+/// The fields whose values a client repeats on every request of a connection.
+pub const REPEATED: [&str; 3] = ["accept-encoding", "accept-language", "user-agent"];
+
+/// Why a resource is not pushed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Forbidden {
+    /// `Vary: *`.
+    #[error("it varies on everything (Vary: *)")]
+    VariesOnEverything,
+    /// It varies on a field that is not known.
+    #[error("it varies on {0}, which the client's next request may have otherwise")]
+    VariesOn(String),
+    /// It varies on cookies, and these are not known.
+    #[error("it varies on cookies, and {0}")]
+    UnknownCookies(UnknownCookies),
+    /// Another host's.
+    #[error("it is another host's")]
+    OtherHost,
+}
+
+/// Why the cookies of a request to come are not known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownCookies {
+    /// Nothing was said of them.
+    #[error("their scope is not declared")]
+    NotDeclared,
+    /// A cookie may be bound to another path.
+    #[error("it is in another folder than the page")]
+    OtherFolder,
+    /// A cookie that the operator did not declare.
+    #[error("the scope of cookie `{0}` is not declared")]
+    Undeclared(String),
+    /// A cookie that applies to the resource only, so that the request for the page would not show it.
+    #[error("cookie `{0}` would not have come with the page's request")]
+    Unseen(String),
+}
+
+/// What the operator says of cookies.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum CookiePolicy {
+    /// Nothing: what varies on cookies is not pushed.
+    #[default]
+    None,
+    /// Every cookie applies to all of a folder: what lies in the page's own folder, or below it, has its cookies.
+    SamePath,
+    /// The paths of all cookies by name; the site has no others.
+    DeclaredScope(Vec<Scope>),
+}
+
+/// The scope of a cookie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// The cookie's name.
+    pub name: String,
+    /// Its `Path` attribute.
+    pub path: String,
+}
+
+/// The request that pushes, and its response as far as it is known.
+#[derive(Debug, Clone, Copy)]
+pub struct Parent<'a> {
+    /// `:authority`.
+    pub authority: &'a str,
+    /// `:path`.
+    pub path: &'a str,
+    /// The request's `Cookie` field.
+    pub cookies: Option<&'a str>,
+    /// The `Set-Cookie` fields of its response.
+    pub set_cookies: &'a [String],
+    /// Names of the request's fields, lower case: a promise repeats those that a response may vary on.
+    pub fields: &'a [&'a str],
+}
+
+/// What is to be pushed.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'a> {
+    /// `:authority`.
+    pub authority: &'a str,
+    /// `:path`.
+    pub path: &'a str,
+    /// Its `Vary` field.
+    pub vary: Option<&'a str>,
+}
+
+/// The `Cookie` field of the promised request (none: it has none), or why it must not be promised.
+pub fn check(
+    parent: &Parent<'_>,
+    candidate: &Candidate<'_>,
+    policy: &CookiePolicy,
+) -> Result<Option<String>, Forbidden> {
+    if !parent.authority.eq_ignore_ascii_case(candidate.authority) {
+        return Err(Forbidden::OtherHost);
+    }
+    let mut varies_on_cookies = false;
+    for name in
+        candidate.vary.unwrap_or_default().split(',').map(|it| it.trim().to_ascii_lowercase())
+    {
+        match name.as_str() {
+            "" => {}
+            "*" => return Err(Forbidden::VariesOnEverything),
+            "cookie" => varies_on_cookies = true,
+            known if REPEATED.contains(&known) && parent.fields.contains(&known) => {}
+            _ => return Err(Forbidden::VariesOn(name)),
+        }
+    }
+    match cookies(parent, candidate.path, policy) {
+        Ok(cookies) => Ok(cookies),
+        Err(unknown) if varies_on_cookies => Err(Forbidden::UnknownCookies(unknown)),
+        // What does not vary on cookies does not need them.
+        Err(_) => Ok(None),
+    }
+}
+
+/// The cookies that a request for `path` would have after the parent's response.
+fn cookies(
+    parent: &Parent<'_>,
+    path: &str,
+    policy: &CookiePolicy,
+) -> Result<Option<String>, UnknownCookies> {
+    let mut jar: Vec<(String, String)> = split(parent.cookies.unwrap_or_default());
+    match policy {
+        CookiePolicy::None => return Err(UnknownCookies::NotDeclared),
+        CookiePolicy::SamePath if !without_query(path).starts_with(folder(parent.path)) => {
+            return Err(UnknownCookies::OtherFolder);
+        }
+        CookiePolicy::SamePath => {}
+        CookiePolicy::DeclaredScope(scopes) => {
+            keep_applicable(&mut jar, parent.path, path, scopes)?;
+        }
+    }
+    for set in parent.set_cookies.iter().filter_map(|field| Cookie::parse(field.as_str()).ok()) {
+        apply(&mut jar, &set, parent.path, path);
+    }
+    let pairs: Vec<String> =
+        jar.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+    Ok((!pairs.is_empty()).then(|| pairs.join("; ")))
+}
+
+fn split(field: &str) -> Vec<(String, String)> {
+    let pairs = field.split(';').filter_map(|pair| pair.trim().split_once('='));
+    pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect()
+}
+
+/// Takes away the parent's cookies that do not apply to `path`; an error if one of them is not declared, or if one
+/// that is declared may exist unseen.
+fn keep_applicable(
+    jar: &mut Vec<(String, String)>,
+    parent_path: &str,
+    path: &str,
+    scopes: &[Scope],
+) -> Result<(), UnknownCookies> {
+    let scope_of = |name: &str| scopes.iter().find(|it| it.name == name);
+    if let Some((name, _)) = jar.iter().find(|(name, _)| scope_of(name).is_none()) {
+        return Err(UnknownCookies::Undeclared(name.clone()));
+    }
+    let unseen = |it: &&Scope| path_matches(path, &it.path) && !path_matches(parent_path, &it.path);
+    if let Some(scope) = scopes.iter().find(unseen) {
+        return Err(UnknownCookies::Unseen(scope.name.clone()));
+    }
+    jar.retain(|(name, _)| scope_of(name).is_some_and(|it| path_matches(path, &it.path)));
+    Ok(())
+}
+
+/// What the response to the parent sets, if it applies to `path` (RFC 6265, 5.1.4 and 5.3).
+fn apply(jar: &mut Vec<(String, String)>, set: &Cookie<'_>, parent_path: &str, path: &str) {
+    let scope = set
+        .path()
+        .filter(|it| it.starts_with('/'))
+        .map_or_else(|| default_path(parent_path), str::to_owned);
+    if !path_matches(path, &scope) {
+        return;
+    }
+    jar.retain(|(name, _)| name != set.name());
+    let removed =
+        set.max_age().is_some_and(|age| Duration::try_from(age).map_or(true, |age| age.is_zero()));
+    if !removed {
+        jar.push((set.name().to_owned(), set.value().to_owned()));
+    }
+}
+
+/// A cookie's path covers itself and what lies below (RFC 6265, 5.1.4).
+fn path_matches(path: &str, scope: &str) -> bool {
+    let rest = without_query(path).strip_prefix(scope);
+    rest.is_some_and(|rest| rest.is_empty() || scope.ends_with('/') || rest.starts_with('/'))
+}
+
+/// The path of a cookie without one (RFC 6265, 5.1.4).
+fn default_path(path: &str) -> String {
+    let folder = folder(path);
+    if folder.len() > 1 { folder.trim_end_matches('/').to_owned() } else { "/".to_owned() }
+}
+
+/// Up to the last slash and with it.
+fn folder(path: &str) -> &str {
+    let path = without_query(path);
+    &path[..path.rfind('/').map_or(0, |slash| slash + 1)]
+}
+
+fn without_query(path: &str) -> &str {
+    path.split('?').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIELDS: [&str; 3] = ["accept-encoding", "accept-language", "user-agent"];
+
+    fn pushed(
+        cookies: Option<&str>,
+        set_cookies: &[&str],
+        (path, vary): (&str, Option<&str>),
+        policy: &CookiePolicy,
+    ) -> String {
+        let set_cookies: Vec<String> = set_cookies.iter().map(|&it| it.to_owned()).collect();
+        let parent = Parent {
+            authority: "site.example",
+            path: "/shop/page.html",
+            cookies,
+            set_cookies: &set_cookies,
+            fields: &FIELDS,
+        };
+        match check(&parent, &Candidate { authority: "site.example", path, vary }, policy) {
+            Ok(cookies) => format!("push [{}]", cookies.unwrap_or_default()),
+            Err(why) => why.to_string(),
+        }
+    }
+
+    #[test]
+    fn only_what_varies_on_known_fields_is_pushed() {
+        let unknown = "push []";
+        let no_scope = "it varies on cookies, and their scope is not declared";
+        let other = |field| {
+            format!("it varies on {field}, which the client's next request may have otherwise")
+        };
+        let everything = "it varies on everything (Vary: *)";
+        let rows: [(Option<&str>, bool, String); 16] = [
+            (None, false, unknown.into()),
+            (None, true, "push [a=1]".into()),
+            (Some(""), false, unknown.into()),
+            (Some("Accept-Encoding"), false, unknown.into()),
+            (Some("accept-encoding, Accept-Language"), false, unknown.into()),
+            (Some("User-Agent"), false, unknown.into()),
+            (Some("Accept-Encoding,User-Agent , Accept-Language"), true, "push [a=1]".into()),
+            (Some("Cookie"), false, no_scope.into()),
+            (Some("Cookie"), true, "push [a=1]".into()),
+            (Some("Accept-Encoding, Cookie"), false, no_scope.into()),
+            (Some("Accept-Encoding, Cookie"), true, "push [a=1]".into()),
+            (Some("*"), false, everything.into()),
+            (Some("*"), true, everything.into()),
+            (Some("Accept-Encoding, *"), true, everything.into()),
+            (Some("Origin"), true, other("origin")),
+            (Some("Accept-Encoding, DPR"), true, other("dpr")),
+        ];
+        for (vary, cookies_known, expected) in rows {
+            let policy = if cookies_known { CookiePolicy::SamePath } else { CookiePolicy::None };
+            assert_eq!(
+                pushed(Some("a=1"), &[], ("/shop/a.css", vary), &policy),
+                expected,
+                "{vary:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_field_that_the_page_was_not_asked_with_is_unknown() {
+        let parent =
+            Parent { authority: "a", path: "/", cookies: None, set_cookies: &[], fields: &[] };
+        let candidate = Candidate { authority: "a", path: "/a", vary: Some("accept-language") };
+        let expected = Err(Forbidden::VariesOn("accept-language".into()));
+        assert_eq!(check(&parent, &candidate, &CookiePolicy::None), expected);
+    }
+
+    #[test]
+    fn another_host_is_not_ours_to_promise() {
+        let parent =
+            Parent { authority: "a", path: "/", cookies: None, set_cookies: &[], fields: &[] };
+        let candidate = Candidate { authority: "b", path: "/a", vary: None };
+        assert_eq!(check(&parent, &candidate, &CookiePolicy::None), Err(Forbidden::OtherHost));
+    }
+
+    #[test]
+    fn cookies_apply_are_unseen_or_newly_set() {
+        let scope = |name: &str, path: &str| Scope { name: name.into(), path: path.into() };
+        let declared = CookiePolicy::DeclaredScope(vec![scope("all", "/"), scope("shop", "/shop")]);
+        let hidden = CookiePolicy::DeclaredScope(vec![scope("all", "/"), scope("api", "/api")]);
+        let vary = Some("Cookie");
+        let rows: [(&str, &[&str], &str, &CookiePolicy, &str); 8] = [
+            // Which of the page's cookies apply?
+            ("all=1; shop=2", &[], "/shop/a.css", &declared, "push [all=1; shop=2]"),
+            ("all=1; shop=2", &[], "/a.css", &declared, "push [all=1]"),
+            (
+                "all=1",
+                &[],
+                "/a.css",
+                &CookiePolicy::SamePath,
+                "it varies on cookies, and it is in another folder than the page",
+            ),
+            // Are there others?
+            (
+                "all=1",
+                &[],
+                "/api/x",
+                &hidden,
+                "it varies on cookies, and cookie `api` would not have come with the page's request",
+            ),
+            (
+                "new=1",
+                &[],
+                "/a.css",
+                &declared,
+                "it varies on cookies, and the scope of cookie `new` is not declared",
+            ),
+            // What does the page's response set?
+            ("all=1", &["shop=9; Path=/shop"], "/shop/a.css", &declared, "push [all=1; shop=9]"),
+            (
+                "all=1",
+                &["all=; Max-Age=0; Path=/", "x=1; Path=/other"],
+                "/shop/a.css",
+                &declared,
+                "push []",
+            ),
+            ("all=1", &["folder=3"], "/shop/a.css", &declared, "push [all=1; folder=3]"),
+        ];
+        for (cookies, set, path, policy, expected) in rows {
+            assert_eq!(
+                pushed(Some(cookies), set, (path, vary), policy),
+                expected,
+                "{cookies} {set:?} {path}"
+            );
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn hostile_cookies_never_panic(cookies in "\\PC{0,60}", set in "\\PC{0,60}", path in "/\\PC{0,20}") {
+            pushed(Some(&cookies), &[&set], (&path, Some("Cookie")), &CookiePolicy::SamePath);
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! What a server pushes, hints and announces ahead of requests, and when it may. Pure: no sockets, no clocks.
+//!
+//! A [`Graph`] says which resources a page needs; a [`Policy`] picks from it what is pushed and what is hinted, within
+//! a [`Budget`]; the [`guard`] forbids what could be wrong; [`digest`]s and [`visits`] say what the client already
+//! has; a [`Gate`] says when pushed bytes may go. [`link`] reads what an upstream asks for.
+//!
+//! Sources: *Rules of Thumb for HTTP/2 Push* (Bergan, Pelchat, Buettner, 2016), *Introducing HTTP/2 Server Push with
+//! NGINX 1.13.9* (Garrett, 2018).
+
+pub mod digest;
+mod gate;
+mod graph;
+pub mod guard;
+mod learner;
+pub mod link;
+mod policy;
+pub mod visits;
+
+pub use gate::{Gate, GateError, Pending};
+pub use graph::{Edge, FORMAT as GRAPH_FORMAT, Graph, GraphError, Node, Place};
+pub use learner::{Learned, Learner, loads_of_access_log};
+pub use policy::{Budget, Choice, PathState, Plan, Policy, UnknownPolicy};

@@ -1,0 +1,386 @@
+//! What is pushed and what is hinted with a response: the policies of *Rules of Thumb for HTTP/2 Push*.
+
+use crate::graph::{Graph, Node};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A push policy. The sections are those of the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// Neither push nor hints.
+    NoOpt,
+    /// With any response: its children of the same origin in order of evaluation, until they fill the idle time.
+    Push,
+    /// With the document: hints at what is both hidden and critical.
+    Preload,
+    /// [`Self::Push`] with the document only, and [`Self::Preload`].
+    PushAndPreload,
+    /// With the document: everything static of the site's own hosts, without a budget. The straw man.
+    PushStaticWithHtml,
+    /// The same, but together with the document no more than the budget.
+    PushStaticWithHtmlOneBdp,
+}
+
+/// All policies with the names that they have in configuration files.
+const NAMES: [(Policy, &str); 6] = [
+    (Policy::NoOpt, "none"),
+    (Policy::Push, "push"),
+    (Policy::Preload, "preload"),
+    (Policy::PushAndPreload, "push-and-preload"),
+    (Policy::PushStaticWithHtml, "push-static-with-html"),
+    (Policy::PushStaticWithHtmlOneBdp, "push-static-with-html-one-bdp"),
+];
+
+/// A name that is no policy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no push policy; there are: none, push, preload, push-and-preload, push-static-with-html, \
+         push-static-with-html-one-bdp"
+)]
+pub struct UnknownPolicy(String);
+
+impl FromStr for Policy {
+    type Err = UnknownPolicy;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
+        let found = NAMES.iter().find(|(_, it)| *it == name);
+        found.map(|(policy, _)| *policy).ok_or_else(|| UnknownPolicy(name.to_owned()))
+    }
+}
+
+impl Policy {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        NAMES.iter().map(|(policy, _)| *policy)
+    }
+
+    /// Its name in configuration files.
+    pub fn name(self) -> &'static str {
+        NAMES.iter().find(|(policy, _)| *policy == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// What the transport says of its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathState {
+    /// The congestion window.
+    pub window_bytes: u64,
+    /// Bytes in flight.
+    pub in_flight_bytes: u64,
+    /// What was delivered lately, when that is known.
+    pub delivery_bytes_per_s: Option<u64>,
+    /// The least round-trip time seen.
+    pub min_rtt: Duration,
+    /// What the client's flow control of the connection still allows.
+    pub connection_credit_bytes: u64,
+    /// What it allows on a new push stream.
+    pub stream_credit_bytes: u64,
+    /// Unidirectional streams that may still be opened.
+    pub streams: u64,
+    /// Push IDs that the client still allows.
+    pub push_ids: u64,
+}
+
+/// How much may be pushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// Body bytes that fill the idle time.
+    pub bytes: u64,
+    /// The largest single body that its stream can take at once.
+    pub stream_bytes: u64,
+    /// How many responses.
+    pub pushes: u64,
+}
+
+impl Budget {
+    /// What fills the network while the client cannot ask: a round trip, and the time that it evaluates (rule 1).
+    ///
+    /// A window that grew into a queue says more than the path holds (rule 1, "bufferbloat"): where the rate of delivery
+    /// is known, the window counts as no more than 1.25 bandwidth-delay products of it.
+    pub fn of(path: &PathState, evaluation: Duration, max_pushes: u64) -> Self {
+        let path_bytes = |time: Duration| {
+            let bytes = u128::from(path.delivery_bytes_per_s?) * time.as_micros() / 1_000_000;
+            Some(u64::try_from(bytes).unwrap_or(u64::MAX))
+        };
+        let bdp = path_bytes(path.min_rtt).map(|it| it.saturating_add(it / 4));
+        let window = bdp.map_or(path.window_bytes, |it| it.min(path.window_bytes));
+        let idle = window
+            .saturating_sub(path.in_flight_bytes)
+            .saturating_add(path_bytes(evaluation).unwrap_or(0));
+        Self {
+            bytes: idle.min(path.connection_credit_bytes),
+            stream_bytes: path.stream_credit_bytes,
+            pushes: max_pushes.min(path.streams).min(path.push_ids),
+        }
+    }
+}
+
+/// The request that a plan is made for.
+#[derive(Clone, Copy)]
+pub struct Choice<'a> {
+    /// The graph of its page.
+    pub graph: &'a Graph,
+    /// The node that was asked for.
+    pub node: usize,
+    /// It is the page's document.
+    pub navigation: bool,
+    /// What may be pushed at most.
+    pub budget: Budget,
+    /// Requests of a higher priority than a push wait for their bytes.
+    pub urgent_in_flight: bool,
+    /// Whether a node may be pushed: not cached, and not forbidden.
+    pub allowed: &'a dyn Fn(&Node) -> bool,
+}
+
+/// What goes with a response, by index into the graph's nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// Promised, in this order.
+    pub push: Vec<usize>,
+    /// Named in `Link` fields, in this order.
+    pub hint: Vec<usize>,
+}
+
+impl Policy {
+    /// The plan for a request.
+    pub fn plan(self, choice: &Choice<'_>) -> Plan {
+        let navigation = choice.navigation;
+        match self {
+            Self::Push => Plan { push: children_that_fill(choice), hint: Vec::new() },
+            Self::Preload if navigation => {
+                Plan { push: Vec::new(), hint: hidden_and_critical(choice) }
+            }
+            Self::PushAndPreload if navigation => {
+                let push = children_that_fill(choice);
+                let hint = hidden_and_critical(choice)
+                    .into_iter()
+                    .filter(|it| !push.contains(it))
+                    .collect();
+                Plan { push, hint }
+            }
+            Self::PushStaticWithHtml if navigation => {
+                Plan { push: statics(choice), hint: Vec::new() }
+            }
+            Self::PushStaticWithHtmlOneBdp if navigation => {
+                Plan { push: statics_within(choice), hint: Vec::new() }
+            }
+            _ => Plan::default(),
+        }
+    }
+}
+
+/// The first children whose sizes just exceed the budget. In the middle of a load nothing is pushed while more urgent
+/// requests wait (rule 5).
+fn children_that_fill(choice: &Choice<'_>) -> Vec<usize> {
+    if choice.urgent_in_flight && !choice.navigation {
+        return Vec::new();
+    }
+    let host = &choice.graph.nodes[choice.node].host;
+    let mut left = choice.budget.bytes;
+    let mut pushed = Vec::new();
+    for index in choice.graph.children(choice.node) {
+        let node = &choice.graph.nodes[index];
+        if left == 0 || pushed.len() as u64 >= choice.budget.pushes {
+            break;
+        }
+        if node.host == *host && node.bytes <= choice.budget.stream_bytes && (choice.allowed)(node)
+        {
+            left = left.saturating_sub(node.bytes);
+            pushed.push(index);
+        }
+    }
+    pushed
+}
+
+fn hidden_and_critical(choice: &Choice<'_>) -> Vec<usize> {
+    let wanted = |it: &usize| {
+        let node = &choice.graph.nodes[*it];
+        node.hidden && node.critical
+    };
+    choice.graph.descendants(choice.node).into_iter().filter(wanted).collect()
+}
+
+/// Everything of the site's own that the client does not have.
+fn statics(choice: &Choice<'_>) -> Vec<usize> {
+    let wanted = |it: &usize| {
+        let node = &choice.graph.nodes[*it];
+        node.first_party && (choice.allowed)(node)
+    };
+    let limit = usize::try_from(choice.budget.pushes).unwrap_or(usize::MAX);
+    choice.graph.descendants(choice.node).into_iter().filter(wanted).take(limit).collect()
+}
+
+/// As many of them, from the first, as fit into the budget beside the document; none at all if the order of the bytes
+/// would be lost otherwise.
+fn statics_within(choice: &Choice<'_>) -> Vec<usize> {
+    let mut left = choice.budget.bytes.saturating_sub(choice.graph.nodes[choice.node].bytes);
+    let fits = |it: &usize| {
+        let bytes = choice.graph.nodes[*it].bytes;
+        let fits = bytes <= left;
+        left = left.saturating_sub(bytes);
+        fits
+    };
+    statics(choice).into_iter().take_while(fits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Edge, Place};
+    use corpus::page::PageKind;
+    use proptest::prelude::{ProptestConfig, prop_assert, proptest};
+
+    const UNLIMITED: u64 = u64::MAX;
+
+    fn node(path: &str, bytes: u64) -> Node {
+        Node {
+            host: "site.example".into(),
+            path: path.into(),
+            kind: PageKind::Js,
+            bytes,
+            etag: None,
+            vary: None,
+            critical: true,
+            hidden: false,
+            first_party: true,
+            evaluation: Duration::ZERO,
+        }
+    }
+
+    /// A document and what it refers to.
+    fn page(html_bytes: u64, children: &[Node]) -> Graph {
+        let edge = |to| Edge { from: 0, to, place: Place::Head };
+        Graph {
+            format: crate::graph::FORMAT.into(),
+            nodes: std::iter::once(node("/", html_bytes)).chain(children.iter().cloned()).collect(),
+            edges: (1..=children.len()).map(edge).collect(),
+        }
+    }
+
+    fn plan(policy: Policy, graph: &Graph, bytes: u64) -> Plan {
+        policy.plan(&Choice {
+            graph,
+            node: 0,
+            navigation: true,
+            budget: Budget { bytes, stream_bytes: UNLIMITED, pushes: 100 },
+            urgent_in_flight: false,
+            allowed: &|_| true,
+        })
+    }
+
+    fn path_of(window_bytes: u64, delivery_bytes_per_s: Option<u64>) -> PathState {
+        PathState {
+            window_bytes,
+            in_flight_bytes: 0,
+            delivery_bytes_per_s,
+            min_rtt: Duration::from_millis(200),
+            connection_credit_bytes: UNLIMITED,
+            stream_credit_bytes: UNLIMITED,
+            streams: 100,
+            push_ids: 100,
+        }
+    }
+
+    #[test]
+    fn a_window_that_grew_into_a_queue_does_not_raise_the_budget() {
+        // 100,000 bytes a second for 0.2 s are 20,000.
+        let budget = Budget::of(&path_of(200_000, Some(100_000)), Duration::ZERO, 10);
+        assert_eq!(budget.bytes, 25_000);
+    }
+
+    #[test]
+    fn evaluation_adds_idle_time() {
+        let budget = Budget::of(&path_of(20_000, Some(100_000)), Duration::from_millis(100), 10);
+        assert_eq!(budget.bytes, 20_000 + 10_000);
+    }
+
+    #[test]
+    fn credit_and_ids_bound_a_budget() {
+        let path =
+            PathState { connection_credit_bytes: 5000, push_ids: 2, ..path_of(20_000, None) };
+        let expected = Budget { bytes: 5000, stream_bytes: UNLIMITED, pushes: 2 };
+        assert_eq!(Budget::of(&path, Duration::ZERO, 10), expected);
+    }
+
+    #[test]
+    fn one_bdp_pushes_what_fits_beside_the_document() {
+        let children: Vec<Node> = (0..10).map(|n| node(&format!("/{n}"), 4096)).collect();
+        let pushed = |html_kib: u64| {
+            plan(Policy::PushStaticWithHtmlOneBdp, &page(html_kib * 1024, &children), 35 * 1024)
+        };
+        assert_eq!(pushed(9).push, [1, 2, 3, 4, 5, 6]);
+        assert_eq!(pushed(41).push, [0_usize; 0]);
+    }
+
+    #[test]
+    fn the_straw_man_pushes_all_that_is_the_sites_own() {
+        let foreign =
+            Node { first_party: false, host: "cdn.example".into(), ..node("/foreign", 1) };
+        let own = Node { host: "static.site.example".into(), ..node("/own", 1_000_000) };
+        assert_eq!(plan(Policy::PushStaticWithHtml, &page(1, &[own, foreign]), 10).push, [1]);
+    }
+
+    #[test]
+    fn only_what_is_hidden_and_critical_is_hinted() {
+        let children = [
+            Node { hidden: true, ..node("/both", 1) },
+            node("/in-markup", 1),
+            Node { hidden: true, critical: false, ..node("/later", 1) },
+        ];
+        let graph = page(1, &children);
+        assert_eq!(plan(Policy::Preload, &graph, 0).hint, [1]);
+        let both = plan(Policy::PushAndPreload, &graph, 2);
+        assert_eq!((both.push, both.hint), (vec![1, 2], vec![]));
+    }
+
+    #[test]
+    fn in_the_middle_of_a_load_urgent_requests_forbid_pushes() {
+        let graph = page(1, &[node("/a", 10)]);
+        let budget = Budget { bytes: 100, stream_bytes: UNLIMITED, pushes: 9 };
+        let choice = |navigation, urgent_in_flight| Choice {
+            graph: &graph,
+            node: 0,
+            navigation,
+            budget,
+            urgent_in_flight,
+            allowed: &|_| true,
+        };
+        let pushes = |policy: Policy, navigation, urgent| {
+            policy.plan(&choice(navigation, urgent)).push.len()
+        };
+        assert_eq!(pushes(Policy::Push, false, true), 0);
+        assert_eq!(pushes(Policy::Push, false, false), 1);
+        assert_eq!(pushes(Policy::PushAndPreload, false, false), 0);
+    }
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for policy in Policy::all() {
+            assert_eq!(policy.name().parse(), Ok(policy));
+        }
+        assert!("push-all".parse::<Policy>().is_err());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+        #[test]
+        fn pushes_just_exceed_the_budget_or_are_all(
+            sizes in proptest::collection::vec(1_u64..50_000, 0..20),
+            foreign in proptest::collection::vec(proptest::bool::ANY, 20),
+            budget in 1_u64..200_000,
+        ) {
+            let child = |(n, bytes): (usize, &u64)| {
+                let host = if foreign[n] { "other.example" } else { "site.example" };
+                Node { host: host.into(), ..node(&format!("/{n}"), *bytes) }
+            };
+            let children: Vec<Node> = sizes.iter().enumerate().map(child).collect();
+            let graph = page(1, &children);
+            let pushed = plan(Policy::Push, &graph, budget).push;
+            let bytes: Vec<u64> = pushed.iter().map(|it| graph.nodes[*it].bytes).collect();
+            let own = children.iter().filter(|it| it.host == "site.example").count();
+            prop_assert!(pushed.iter().all(|it| graph.nodes[*it].host == "site.example"));
+            prop_assert!(bytes.iter().rev().skip(1).sum::<u64>() < budget);
+            prop_assert!(bytes.iter().sum::<u64>() >= budget || pushed.len() == own);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What a client has by its history: the diary of its connection, and rules on its request.
+
+use std::collections::{HashSet, VecDeque};
+
+/// What was pushed or asked for on one connection; the oldest are forgotten first.
+///
+/// Source: Apache's `H2PushDiarySize`, 256 entries by default.
+#[derive(Debug, Clone)]
+pub struct Diary {
+    capacity: usize,
+    order: VecDeque<String>,
+    known: HashSet<String>,
+}
+
+impl Diary {
+    /// A diary of at most `capacity` paths.
+    pub fn new(capacity: usize) -> Self {
+        Self { capacity, order: VecDeque::new(), known: HashSet::new() }
+    }
+
+    /// Writes a path down; false if it was there.
+    pub fn note(&mut self, path: &str) -> bool {
+        if self.capacity == 0 || !self.known.insert(path.to_owned()) {
+            return self.capacity == 0;
+        }
+        self.order.push_back(path.to_owned());
+        if self.order.len() > self.capacity
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        true
+    }
+
+    /// Whether the path is in it.
+    pub fn contains(&self, path: &str) -> bool {
+        self.known.contains(path)
+    }
+}
+
+/// When a route pushes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum PushWhen {
+    /// On each request.
+    #[default]
+    Always,
+    /// On a client's first visit: when the cookie of this name is absent. The response sets it (NGINX's example).
+    CookieAbsent(String),
+}
+
+impl PushWhen {
+    /// Whether a request with this `Cookie` field is pushed to.
+    pub fn allows(&self, cookie_field: Option<&str>) -> bool {
+        match self {
+            Self::Always => true,
+            Self::CookieAbsent(name) => {
+                let names = cookie_field
+                    .unwrap_or_default()
+                    .split(';')
+                    .map(|it| it.split('=').next().unwrap_or_default());
+                !names.map(str::trim).any(|it| it == name)
+            }
+        }
+    }
+
+    /// The `Set-Cookie` field of a response that was pushed to.
+    pub fn set_cookie(&self) -> Option<String> {
+        match self {
+            Self::Always => None,
+            Self::CookieAbsent(name) => {
+                Some(format!("{name}=1; Path=/; Secure; HttpOnly; SameSite=Lax"))
+            }
+        }
+    }
+}
+
+/// A client that asks whether its copy of the page is fresh has the page's resources too (*Rules of Thumb*, rule 3).
+pub fn revisits(if_none_match: Option<&str>, if_modified_since: Option<&str>) -> bool {
+    if_none_match.is_some() || if_modified_since.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diary_forgets_the_oldest() {
+        let mut diary = Diary::new(2);
+        assert_eq!(
+            ["/a", "/b", "/a", "/c"].map(|path| diary.note(path)),
+            [true, true, false, true]
+        );
+        assert_eq!(["/a", "/b", "/c"].map(|path| diary.contains(path)), [false, true, true]);
+    }
+
+    #[test]
+    fn a_diary_without_room_knows_nothing() {
+        let mut diary = Diary::new(0);
+        assert!(diary.note("/a") && diary.note("/a") && !diary.contains("/a"));
+    }
+
+    #[test]
+    fn the_second_visit_is_not_pushed_to() {
+        let first = PushWhen::CookieAbsent("session".into());
+        let rows = [
+            (None, true),
+            (Some("a=b"), true),
+            (Some("a=b; session=1"), false),
+            (Some("xsession=1"), true),
+        ];
+        for (cookies, expected) in rows {
+            assert_eq!(first.allows(cookies), expected, "{cookies:?}");
+        }
+        assert_eq!(
+            first.set_cookie().as_deref(),
+            Some("session=1; Path=/; Secure; HttpOnly; SameSite=Lax")
+        );
+    }
+
+    #[test]
+    fn a_conditional_request_is_a_revisit() {
+        assert!(revisits(Some("\"1\""), None) && !revisits(None, None));
+    }
+}

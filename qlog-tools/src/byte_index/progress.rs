@@ -1,0 +1,123 @@
+//! How a stream's readable prefix grew, added up while it grows: memory does not depend on the
+//! stream's length.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::timeline::DeliveryStep;
+
+/// The first steps are kept: the body begins in them, and where is known only at the end.
+const FIRST_STEPS: usize = 16;
+/// And the last: a body may end a little before its stream (the headers of later DATA frames).
+const LAST_STEPS: usize = 8;
+
+/// The integral of a stream's growth.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Progress {
+    /// The sum over all readable bytes of the time at which each was readable.
+    all_byte_us: u128,
+    first: Vec<DeliveryStep>,
+    /// Of the steps after those the most recent, each with the length before it.
+    last: VecDeque<(u64, DeliveryStep)>,
+}
+
+impl Progress {
+    /// The prefix grew; steps come in order.
+    pub(crate) fn grow(&mut self, step: DeliveryStep) {
+        let before = self.readable_bytes();
+        let added = step.readable_bytes.saturating_sub(before);
+        self.all_byte_us += u128::from(added) * u128::from(step.time_us);
+        if self.first.len() < FIRST_STEPS {
+            self.first.push(step);
+            return;
+        }
+        if self.last.len() == LAST_STEPS {
+            self.last.pop_front();
+        }
+        self.last.push_back((before, step));
+    }
+
+    /// The readable prefix's length.
+    pub(crate) fn readable_bytes(&self) -> u64 {
+        self.latest().map_or(0, |step| step.readable_bytes)
+    }
+
+    /// When the prefix last grew.
+    pub(crate) fn last_us(&self) -> Option<u64> {
+        self.latest().map(|step| step.time_us)
+    }
+
+    fn latest(&self) -> Option<&DeliveryStep> {
+        self.last.back().map(|(_, step)| step).or(self.first.last())
+    }
+
+    /// When the prefix first had `bytes`, if that is still known.
+    pub(crate) fn readable_at_us(&self, bytes: u64) -> Option<u64> {
+        let mut known = self.first.iter().chain(self.last.iter().map(|(_, step)| step));
+        known.find(|step| step.readable_bytes >= bytes).map(|step| step.time_us)
+    }
+
+    /// The sum over the bytes of `body` of the time since `start_us` at which each was readable;
+    /// bytes that the stream does not have count as readable `complete_us` after the start.
+    pub(crate) fn byte_us(&self, body: &Range<u64>, start_us: u64, complete_us: u64) -> u128 {
+        let readable = self.readable_bytes();
+        let (low, high) = (body.start.min(readable), body.end.min(readable));
+        let before = self.first_byte_us(low);
+        let after = self.last_byte_us(high, start_us.saturating_add(complete_us));
+        let inside = self.all_byte_us.saturating_sub(before).saturating_sub(after);
+        let since_start = inside.saturating_sub(u128::from(high - low) * u128::from(start_us));
+        let absent = (body.end - body.start) - (high - low);
+        since_start + u128::from(absent) * u128::from(complete_us)
+    }
+
+    /// Of bytes `[0, end)`.
+    fn first_byte_us(&self, end: u64) -> u128 {
+        let (mut sum, mut counted, mut time_us) = (0, 0, 0);
+        for step in &self.first {
+            let upto = step.readable_bytes.min(end);
+            time_us = step.time_us;
+            sum += u128::from(upto.saturating_sub(counted)) * u128::from(time_us);
+            counted = upto.max(counted);
+        }
+        sum + u128::from(end.saturating_sub(counted)) * u128::from(time_us)
+    }
+
+    /// Of bytes `[start, readable)`; `complete_us` (the log's clock) for those no longer known.
+    fn last_byte_us(&self, start: u64, complete_us: u64) -> u128 {
+        let (mut sum, mut counted) = (0, self.readable_bytes());
+        for (before, step) in self.last.iter().rev() {
+            let from = start.max(*before).min(counted);
+            sum += u128::from(counted - from) * u128::from(step.time_us);
+            counted = from;
+        }
+        let known = self.first.last().map_or(0, |step| step.readable_bytes).max(start);
+        sum += u128::from(counted.saturating_sub(known)) * u128::from(complete_us);
+        counted = counted.min(known);
+        sum + self.first_byte_us(counted) - self.first_byte_us(start.min(counted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// With few steps all are known, and the sum is exact.
+        #[test]
+        fn the_sum_is_that_of_the_bytes(steps in prop::collection::vec((0u64..9, 1u64..30), 1..20), low in 0u64..40, length in 0u64..300) {
+            let (mut progress, mut times, mut now) = (Progress::default(), Vec::new(), 100);
+            for (later, bytes) in steps {
+                now += later;
+                times.extend((0..bytes).map(|_| now));
+                progress.grow(DeliveryStep { time_us: now, readable_bytes: times.len() as u64 });
+            }
+            let body = low..low + length;
+            let expected: u64 = body
+                .clone()
+                .map(|byte| times.get(usize::try_from(byte).unwrap()).map_or(77, |time| time - 100))
+                .sum();
+            prop_assert_eq!(progress.byte_us(&body, 100, 77), u128::from(expected));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Ours beside published values: a filled mark for ours, a hollow one for theirs, on one axis of ratios.
+
+use super::ratio_axis::RatioAxis;
+use super::svg::{Area, Style, Svg, number, shorten};
+use super::{Table, ratio_text};
+
+/// The figure.
+#[derive(Debug, Clone, Default)]
+pub struct Beside {
+    /// Above the figure, and its name for screen readers.
+    pub title: String,
+    /// What each pair of a group shows.
+    pub columns: Vec<String>,
+    /// Left to right: usually schemes.
+    pub groups: Vec<BesideGroup>,
+}
+
+/// A group of pairs.
+#[derive(Debug, Clone, Default)]
+pub struct BesideGroup {
+    /// The scheme.
+    pub label: String,
+    /// As many as the figure has columns.
+    pub pairs: Vec<Pair>,
+}
+
+/// Ours and theirs.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Pair {
+    /// What we measured.
+    pub ours: Option<f64>,
+    /// What was published.
+    pub published: Option<f64>,
+}
+
+const WIDTH: f64 = 1180.0;
+const MARGIN: f64 = 14.0;
+const LEFT: f64 = 58.0;
+const TOP: f64 = 42.0;
+const PLOT_HEIGHT: f64 = 280.0;
+const COLOURS: [&str; 4] = ["#009E73", "#0072B2", "#D55E00", "#CC79A7"];
+
+impl Beside {
+    /// The figure.
+    pub fn svg(&self) -> String {
+        let pairs = self.groups.iter().flat_map(|it| &it.pairs);
+        let values = pairs.flat_map(|it| [it.ours, it.published]).flatten();
+        let axis = RatioAxis::over(values, TOP, PLOT_HEIGHT);
+        let mut svg = Svg::new();
+        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        axis.draw(&mut svg, LEFT, WIDTH - MARGIN);
+        let width = (WIDTH - MARGIN - LEFT) / self.groups.len().max(1) as f64;
+        for (place, group) in self.groups.iter().enumerate() {
+            let left = LEFT + place as f64 * width;
+            if place % 2 == 1 {
+                let band = Area { left, top: TOP, width, height: PLOT_HEIGHT + 44.0 };
+                svg.rect(band, r##"class="track" fill="#f3f3f3" fill-opacity="0.6""##);
+            }
+            self.draw_group(&mut svg, &axis, group, (left, width));
+        }
+        let legend = axis.bottom() + 56.0;
+        draw_legend(&mut svg, legend);
+        svg.finish(WIDTH, legend + 26.0, &self.title)
+    }
+
+    /// What a reader must know to read the figure.
+    pub fn caption(&self) -> String {
+        "Filled: ours. Hollow: published. The axis is logarithmic; higher is better.".to_owned()
+    }
+
+    /// The same numbers.
+    pub fn table(&self) -> Table {
+        let mut headings = vec!["scheme".to_owned()];
+        for column in &self.columns {
+            headings.extend([format!("{column}, ours"), format!("{column}, published")]);
+        }
+        let rows = self.groups.iter().map(|group| {
+            let mut cells = vec![group.label.clone()];
+            cells.extend(group.pairs.iter().flat_map(|it| [it.ours, it.published]).map(ratio_text));
+            cells
+        });
+        Table { caption: self.title.clone(), rows: rows.collect(), headings }
+    }
+
+    fn draw_group(
+        &self,
+        svg: &mut Svg,
+        axis: &RatioAxis,
+        group: &BesideGroup,
+        (left, width): (f64, f64),
+    ) {
+        let column_width = width / self.columns.len().max(1) as f64;
+        for (column, pair) in group.pairs.iter().enumerate() {
+            let x = left + (column as f64 + 0.5) * column_width;
+            let colour = COLOURS[column % COLOURS.len()];
+            if let (Some(ours), Some(published)) = (pair.ours, pair.published) {
+                let d = format!(
+                    "M{} {}V{}",
+                    number(x),
+                    number(axis.y(ours)),
+                    number(axis.y(published))
+                );
+                svg.path(&d, &format!(r#"stroke="{colour}" stroke-width="1.5" fill="none""#), "");
+            }
+            let what = format!("{}, {}", group.label, self.columns[column]);
+            let marks = [
+                (
+                    pair.published,
+                    format!(
+                        r##"class="hollow" fill="#ffffff" stroke="{colour}" stroke-width="2""##
+                    ),
+                    "published",
+                ),
+                (pair.ours, format!(r#"fill="{colour}""#), "ours"),
+            ];
+            for (value, attributes, whose) in marks {
+                let Some(value) = value else { continue };
+                let title = format!("{what}: {whose} {}", ratio_text(Some(value)));
+                svg.path(&circle(x, axis.y(value)), &attributes, &title);
+            }
+            let style = Style::PLAIN.size(9.5).middle().muted();
+            svg.text(x, axis.bottom() + 18.0, style, &self.columns[column]);
+        }
+        let style = Style::PLAIN.size(12.0).middle().bold();
+        svg.text(left + width / 2.0, axis.bottom() + 36.0, style, &shorten(&group.label, 14));
+    }
+}
+
+fn circle(x: f64, y: f64) -> String {
+    format!("M{} {}m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z", number(x), number(y))
+}
+
+fn draw_legend(svg: &mut Svg, top: f64) {
+    let colour = COLOURS[1];
+    svg.path(&circle(LEFT + 6.0, top + 8.0), &format!(r#"fill="{colour}""#), "");
+    svg.text(LEFT + 18.0, top + 12.0, Style::PLAIN.size(11.0), "ours");
+    let hollow = format!(r##"class="hollow" fill="#ffffff" stroke="{colour}" stroke-width="2""##);
+    svg.path(&circle(LEFT + 76.0, top + 8.0), &hollow, "");
+    svg.text(LEFT + 88.0, top + 12.0, Style::PLAIN.size(11.0), "published");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_values_are_drawn_and_a_missing_one_is_not() {
+        let figure = Beside {
+            title: "t".to_owned(),
+            columns: vec!["All".to_owned(), "ATF".to_owned()],
+            groups: vec![BesideGroup {
+                label: "p+".to_owned(),
+                pairs: vec![
+                    Pair { ours: Some(1.2), published: Some(1.17) },
+                    Pair { ours: None, published: Some(2.2) },
+                ],
+            }],
+        };
+        let svg = figure.svg();
+        assert!(svg.contains("p+, All: ours ×1.20") && svg.contains("p+, ATF: published ×2.20"));
+        assert!(!svg.contains("p+, ATF: ours"));
+        assert_eq!(figure.table().rows, [["p+", "×1.20", "×1.17", "–", "×2.20"]]);
+    }
+}

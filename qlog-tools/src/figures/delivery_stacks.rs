@@ -1,0 +1,171 @@
+//! Packets by the moment at which they were handed to HTTP/3: those handed up together stand on one another (the
+//! paper's Figure 13). An empty place is a moment at which nothing could be used.
+
+use super::axis::Axis;
+use super::palette::looks;
+use super::ribbon::{fill, patterns};
+use super::svg::{Area, Style, Svg, number, shorten};
+use super::{PageResource, Table, legend};
+
+/// The figure.
+#[derive(Debug, Clone, Default)]
+pub struct DeliveryStacks {
+    /// Tells this figure's patterns from those of others on the same page; letters, digits and hyphens.
+    pub id: String,
+    /// Above the figure, and its name for screen readers.
+    pub title: String,
+    /// How long a packet takes: its width.
+    pub slot_ms: f64,
+    /// Where the time axis ends; what comes later is not drawn.
+    pub end_ms: f64,
+    /// The page's resources in request order.
+    pub resources: Vec<PageResource>,
+    /// The runs, top to bottom.
+    pub rows: Vec<StackRow>,
+}
+
+/// One run.
+#[derive(Debug, Clone, Default)]
+pub struct StackRow {
+    /// What it is.
+    pub label: String,
+    /// In order of time, in milliseconds: the resources of the packets that were handed up then.
+    pub stacks: Vec<(f64, Vec<Option<usize>>)>,
+}
+
+const WIDTH: f64 = 1180.0;
+const MARGIN: f64 = 14.0;
+const LEFT: f64 = 150.0;
+const TOP: f64 = 40.0;
+const BLOCK: f64 = 9.0;
+const UNLISTED: &str = "#BDBDBD";
+
+impl DeliveryStacks {
+    /// The figure.
+    pub fn svg(&self) -> String {
+        let looks = looks(&self.resources);
+        let fills: Vec<String> =
+            looks.iter().enumerate().map(|(place, look)| fill(&self.id, place, look)).collect();
+        let mut svg = Svg::new();
+        svg.raw(&patterns(&self.id, &looks));
+        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        let mut top = TOP;
+        for row in &self.rows {
+            let height = self.highest(row) as f64 * BLOCK;
+            self.draw_row(&mut svg, row, top + height, &fills);
+            top += height + 18.0;
+        }
+        self.draw_axis(&mut svg, top);
+        let area = Area { left: MARGIN, top: top + 44.0, width: WIDTH - 2.0 * MARGIN, height: 0.0 };
+        let height = legend::draw(&mut svg, area, &self.resources, &fills);
+        svg.finish(WIDTH, top + 44.0 + height + MARGIN, &self.title)
+    }
+
+    /// What a reader must know to read the figure.
+    pub fn caption(&self) -> String {
+        format!(
+            "Each block is one packet at the moment at which HTTP/3 got it; those that it got together stand on one another. The first {:.1} s are shown.",
+            self.end_ms / 1000.0
+        )
+    }
+
+    /// How many stacks of each height there are, over the whole load.
+    pub fn table(&self) -> Table {
+        let most = self.rows.iter().map(highest_of).max().unwrap_or(0).max(1);
+        let mut headings = vec!["run".to_owned()];
+        headings.extend((1..=most).map(|it| it.to_string()));
+        let rows = self.rows.iter().map(|row| {
+            let mut cells = vec![row.label.clone()];
+            cells.extend((1..=most).map(|height| {
+                row.stacks.iter().filter(|(_, packets)| packets.len() == height).count().to_string()
+            }));
+            cells
+        });
+        Table {
+            caption: "Stacks by the number of packets in them".to_owned(),
+            rows: rows.collect(),
+            headings,
+        }
+    }
+
+    fn highest(&self, row: &StackRow) -> usize {
+        let shown = row.stacks.iter().filter(|(time_ms, _)| *time_ms <= self.end_ms);
+        shown.map(|(_, packets)| packets.len()).max().unwrap_or(0).max(2)
+    }
+
+    fn x(&self, time_ms: f64) -> f64 {
+        LEFT + time_ms / self.end_ms.max(1.0) * (WIDTH - MARGIN - LEFT)
+    }
+
+    fn draw_row(&self, svg: &mut Svg, row: &StackRow, bottom: f64, fills: &[String]) {
+        let style = Style::PLAIN.size(12.0).bold();
+        svg.text(MARGIN, bottom - 4.0, style, &shorten(&row.label, 20));
+        let line = format!("M{LEFT} {}H{}", number(bottom + 0.5), WIDTH - MARGIN);
+        svg.path(&line, r##"class="grid" stroke="#d9d9d9" stroke-width="1" fill="none""##, "");
+        let width = (self.x(self.slot_ms) - LEFT).max(0.6);
+        // One path a resource: a load has thousands of packets.
+        let mut paths = vec![String::new(); fills.len() + 1];
+        for (time_ms, packets) in row.stacks.iter().filter(|it| it.0 <= self.end_ms) {
+            for (height, packet) in packets.iter().enumerate() {
+                let path = &mut paths[packet.filter(|it| *it < fills.len()).unwrap_or(fills.len())];
+                let (x, y) = (self.x(*time_ms) - width, bottom - (height + 1) as f64 * BLOCK);
+                let (drawn, tall) = (number((width - 0.4).max(0.5)), number(BLOCK - 0.6));
+                path.push_str(&format!("M{} {}h{drawn}v{tall}h-{drawn}z", number(x), number(y)));
+            }
+        }
+        for (place, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
+            let fill = fills.get(place).map_or(UNLISTED, String::as_str);
+            let name = self.resources.get(place).map_or("not listed", |it| it.short_name());
+            svg.path(path, &format!(r#"fill="{fill}""#), &format!("{}: {name}", row.label));
+        }
+    }
+
+    fn draw_axis(&self, svg: &mut Svg, top: f64) {
+        let (ticks, title) = Axis::Time.ticks(self.end_ms);
+        for tick in ticks {
+            let style = Style::PLAIN.size(11.0).middle();
+            svg.text(self.x(tick.value), top + 10.0, style, &tick.label);
+        }
+        let middle = f64::midpoint(LEFT, WIDTH - MARGIN);
+        svg.text(middle, top + 28.0, Style::PLAIN.size(11.0).middle().muted(), &title);
+    }
+}
+
+fn highest_of(row: &StackRow) -> usize {
+    row.stacks.iter().map(|(_, packets)| packets.len()).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedulers::Kind;
+
+    #[test]
+    fn packets_that_came_together_stand_on_one_another() {
+        let figure = DeliveryStacks {
+            id: "x".to_owned(),
+            title: "t".to_owned(),
+            slot_ms: 10.0,
+            end_ms: 100.0,
+            resources: vec![PageResource {
+                url: "/<a>".to_owned(),
+                kind: Kind::Html,
+                above_fold: true,
+                body_bytes: None,
+            }],
+            rows: vec![StackRow {
+                label: "rr".to_owned(),
+                stacks: vec![
+                    (10.0, vec![Some(0)]),
+                    (30.0, vec![Some(0), None]),
+                    (900.0, vec![None]),
+                ],
+            }],
+        };
+        let svg = figure.svg();
+        assert!(svg.contains("rr: &lt;a&gt;") && svg.contains("rr: not listed"), "{svg}");
+        let listed = svg.lines().find(|it| it.contains("rr: &lt;a&gt;")).expect("its path");
+        assert_eq!(listed.matches('M').count(), 2);
+        assert_eq!(figure.table().rows, [["rr", "2", "1"]]);
+    }
+}

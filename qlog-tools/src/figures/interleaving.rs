@@ -1,0 +1,165 @@
+//! How wide to interleave: the index of `kway:N` by N, a line a network. Where a line's lowest point moves away
+//! from 1, sequential sending stops being best.
+
+use std::fmt::Write as _;
+
+use super::palette::LINE_COLOURS;
+use super::ratio_axis::RatioAxis;
+use super::svg::{Style, Svg, number, shorten};
+use super::{Table, ratio_text};
+
+/// The figure.
+#[derive(Debug, Clone, Default)]
+pub struct Interleaving {
+    /// Above the figure, and its name for screen readers.
+    pub title: String,
+    /// The widths, from left to right: `1 (fifo)`, `2`, `4`, `all (rr)`.
+    pub widths: Vec<String>,
+    /// The networks.
+    pub lines: Vec<InterleavingLine>,
+}
+
+/// One network.
+#[derive(Debug, Clone, Default)]
+pub struct InterleavingLine {
+    /// The network.
+    pub label: String,
+    /// For each width, how many times lower the index is than with the first width: above 1 is better.
+    pub ratios: Vec<Option<f64>>,
+}
+
+const WIDTH: f64 = 900.0;
+const MARGIN: f64 = 14.0;
+const LEFT: f64 = 76.0;
+const RIGHT: f64 = 600.0;
+const TOP: f64 = 44.0;
+const PLOT_HEIGHT: f64 = 250.0;
+const DASHES: [&str; 3] = ["", "7 3", "2 2.5"];
+
+impl InterleavingLine {
+    /// The place of the best width.
+    pub fn best(&self) -> Option<usize> {
+        let known = self.ratios.iter().enumerate().filter_map(|(place, it)| Some((place, (*it)?)));
+        // Of equals the narrowest.
+        known
+            .reduce(|best, other| if other.1 > best.1 { other } else { best })
+            .map(|(place, _)| place)
+    }
+}
+
+impl Interleaving {
+    /// The figure.
+    pub fn svg(&self) -> String {
+        let ratios = self.lines.iter().flat_map(|line| line.ratios.iter().copied().flatten());
+        let axis = RatioAxis::over(ratios, TOP, PLOT_HEIGHT);
+        let mut svg = Svg::new();
+        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        axis.draw(&mut svg, LEFT, RIGHT);
+        for (place, width) in self.widths.iter().enumerate() {
+            let style = Style::PLAIN.size(11.0).middle();
+            svg.text(self.x(place), axis.bottom() + 18.0, style, width);
+        }
+        let middle = f64::midpoint(LEFT, RIGHT);
+        let style = Style::PLAIN.size(11.0).middle().muted();
+        svg.text(middle, axis.bottom() + 38.0, style, "resources that share the link");
+        let middle = TOP + PLOT_HEIGHT / 2.0;
+        svg.raw(&format!(r#"<g transform="rotate(-90 22 {middle})">"#));
+        svg.text(22.0, middle, style, "speedup over one at a time");
+        svg.raw("</g>");
+        for (place, line) in self.lines.iter().enumerate() {
+            self.draw_line(&mut svg, &axis, place, line);
+            self.draw_legend_line(&mut svg, place, line);
+        }
+        let legend = TOP + 20.0 * self.lines.len() as f64 + MARGIN;
+        svg.finish(WIDTH, (axis.bottom() + 52.0).max(legend), &self.title)
+    }
+
+    /// What a reader must know to read the figure.
+    pub fn caption(&self) -> String {
+        "Mean over pages of the ATF ByteIndex of sequential sending (1) divided by that of the width: above ×1, interleaving is better. The ring marks each network's best width.".to_owned()
+    }
+
+    /// The same numbers.
+    pub fn table(&self) -> Table {
+        let mut headings = vec!["network".to_owned()];
+        headings.extend(self.widths.iter().cloned());
+        headings.push("best".to_owned());
+        let rows = self.lines.iter().map(|line| {
+            let mut cells = vec![line.label.clone()];
+            cells.extend(line.ratios.iter().map(|it| ratio_text(*it)));
+            cells.push(self.best_text(line));
+            cells
+        });
+        Table {
+            caption: "Speedup over sending one resource at a time, above the fold".to_owned(),
+            rows: rows.collect(),
+            headings,
+        }
+    }
+
+    fn best_text(&self, line: &InterleavingLine) -> String {
+        let best = line.best().and_then(|place| self.widths.get(place));
+        best.map_or_else(|| "\u{2013}".to_owned(), Clone::clone)
+    }
+
+    fn x(&self, place: usize) -> f64 {
+        let steps = self.widths.len().max(2) - 1;
+        LEFT + 20.0 + place as f64 / steps as f64 * (RIGHT - LEFT - 40.0)
+    }
+
+    fn draw_line(&self, svg: &mut Svg, axis: &RatioAxis, place: usize, line: &InterleavingLine) {
+        let mut d = String::new();
+        for (width, ratio) in line.ratios.iter().enumerate() {
+            let Some(ratio) = *ratio else { continue };
+            let command = if d.is_empty() { 'M' } else { 'L' };
+            // Writing to a string cannot fail.
+            let _ = write!(d, "{command}{} {}", number(self.x(width)), number(axis.y(ratio)));
+        }
+        svg.path(&d, &stroke(place), &line.label);
+        let best = line.best().and_then(|width| Some((width, line.ratios[width]?)));
+        if let Some((width, ratio)) = best {
+            let (x, y) = (number(self.x(width)), number(axis.y(ratio)));
+            let ring = format!("M{x} {y}m-5.5 0a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0 -11 0z");
+            svg.path(&ring, &stroke(place), &format!("{}: best", line.label));
+        }
+    }
+
+    fn draw_legend_line(&self, svg: &mut Svg, place: usize, line: &InterleavingLine) {
+        let top = TOP + place as f64 * 20.0;
+        svg.path(&format!("M{} {}h30", RIGHT + 24.0, number(top + 4.0)), &stroke(place), "");
+        svg.text(RIGHT + 62.0, top + 8.0, Style::PLAIN.bold(), &shorten(&line.label, 20));
+        let best = format!("best: {}", self.best_text(line));
+        svg.text(WIDTH - MARGIN, top + 8.0, Style::PLAIN.size(11.0).end(), &best);
+    }
+}
+
+fn stroke(place: usize) -> String {
+    let colour = LINE_COLOURS[place % LINE_COLOURS.len()];
+    let dashes = DASHES[place / LINE_COLOURS.len() % DASHES.len()];
+    let dashes =
+        if dashes.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dashes}""#) };
+    format!(r#"fill="none" stroke="{colour}" stroke-width="2.2" stroke-linejoin="round"{dashes}"#)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_width_is_where_the_speedup_is_highest() {
+        let line = |ratios: [Option<f64>; 3]| InterleavingLine {
+            label: "lossy".to_owned(),
+            ratios: ratios.into(),
+        };
+        assert_eq!(line([Some(1.0), Some(1.2), Some(0.8)]).best(), Some(1));
+        assert_eq!(line([Some(1.0), Some(1.0), None]).best(), Some(0));
+        assert_eq!(line([None; 3]).best(), None);
+        let figure = Interleaving {
+            title: "t".to_owned(),
+            widths: ["1 (fifo)", "4", "all (rr)"].map(str::to_owned).into(),
+            lines: vec![line([Some(1.0), Some(1.2), Some(0.8)])],
+        };
+        assert_eq!(figure.table().rows, [["lossy", "×1.00", "×1.20", "/1.25", "4"]]);
+        assert!(figure.svg().contains("best: 4"));
+    }
+}

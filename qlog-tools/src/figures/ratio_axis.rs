@@ -1,0 +1,85 @@
+//! A logarithmic vertical axis of ratios: ×2 lies as far above ×1 as /2 below.
+
+use super::svg::{Style, Svg, number};
+
+/// Where ratios stand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RatioAxis {
+    pub(super) top: f64,
+    height: f64,
+    lowest: f64,
+    highest: f64,
+}
+
+/// Ticks at and above ×1; below it are their inverses.
+const TICKS: [f64; 13] = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0];
+
+impl RatioAxis {
+    /// An axis that shows all of `ratios`, and ×1.
+    pub(super) fn over(ratios: impl Iterator<Item = f64>, top: f64, height: f64) -> Self {
+        let usable = ratios.filter(|it| it.is_finite() && *it > 0.0);
+        let (lowest, highest) =
+            usable.fold((1.0_f64, 1.0_f64), |(low, high), it| (low.min(it), high.max(it)));
+        Self { top, height, lowest: lowest.min(0.9) / 1.04, highest: highest.max(1.1) * 1.04 }
+    }
+
+    pub(super) fn shifted(self, down: f64) -> Self {
+        Self { top: self.top + down, ..self }
+    }
+
+    pub(super) fn bottom(&self) -> f64 {
+        self.top + self.height
+    }
+
+    pub(super) fn y(&self, ratio: f64) -> f64 {
+        let share = (ratio.clamp(self.lowest, self.highest) / self.lowest).ln()
+            / (self.highest / self.lowest).ln();
+        self.bottom() - share * self.height
+    }
+
+    /// The grid with its labels.
+    pub(super) fn draw(&self, svg: &mut Svg, left: f64, right: f64) {
+        for (ratio, label) in self.ticks() {
+            let y = self.y(ratio);
+            let width = if ratio == 1.0 { "1.8" } else { "1" };
+            let grid =
+                format!(r##"class="grid" stroke="#d9d9d9" stroke-width="{width}" fill="none""##);
+            svg.path(&format!("M{} {}H{}", number(left), number(y), number(right)), &grid, "");
+            svg.text(left - 8.0, y + 4.0, Style::PLAIN.size(11.0).end(), &label);
+        }
+    }
+
+    fn ticks(&self) -> Vec<(f64, String)> {
+        let slower = TICKS[1..].iter().rev().map(|tick| (1.0 / tick, format!("/{tick}")));
+        let faster = TICKS.iter().map(|tick| (*tick, format!("×{tick}")));
+        let mut shown: Vec<(f64, String)> = Vec::new();
+        for (ratio, label) in slower.chain(faster) {
+            let inside = (self.lowest..=self.highest).contains(&ratio);
+            let clear = shown.last().is_none_or(|(last, _)| self.y(*last) - self.y(ratio) > 13.0);
+            if inside && (clear || ratio == 1.0) {
+                shown.push((ratio, label));
+            }
+        }
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn twice_as_fast_is_as_far_from_the_middle_as_twice_as_slow() {
+        let axis = RatioAxis::over([0.5, 2.0].into_iter(), 10.0, 200.0);
+        let (up, down) = (axis.y(1.0) - axis.y(2.0), axis.y(0.5) - axis.y(1.0));
+        assert!((up - down).abs() < 1e-9, "{up} {down}");
+        let labels: Vec<String> = axis.ticks().into_iter().map(|(_, label)| label).collect();
+        assert_eq!(labels, ["/2", "/1.5", "×1", "×1.5", "×2"]);
+    }
+
+    #[test]
+    fn an_axis_without_ratios_shows_the_baseline() {
+        let axis = RatioAxis::over([f64::NAN, 0.0].into_iter(), 0.0, 100.0);
+        assert_eq!(axis.ticks().len(), 1);
+    }
+}

@@ -1,0 +1,399 @@
+//! Speedups page by page: each page a dot, by size class, a group of columns a scheme (the paper's Figure 12).
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::bytes_text;
+use super::ratio_axis::RatioAxis;
+use super::svg::{Area, Style, Svg, number, shorten};
+use super::{Table, ratio_text};
+use crate::report::Speedups;
+
+/// The figure.
+#[derive(Debug, Clone, Default)]
+pub struct SpeedupDots {
+    /// Above the figure, and its name for screen readers.
+    pub title: String,
+    /// What speedups are relative to.
+    pub baseline: String,
+    /// What each column of a group shows: in the paper `All`, `ATF` and `1000K`.
+    pub columns: Vec<String>,
+    /// The schemes, left to right.
+    pub groups: Vec<DotGroup>,
+    /// Pages whose dots are ringed, and the words of the legend for each.
+    pub outlined: Vec<(String, String)>,
+}
+
+/// A scheme's dots.
+#[derive(Debug, Clone, Default)]
+pub struct DotGroup {
+    /// The scheme.
+    pub label: String,
+    /// As many as the figure has columns; an empty one stays empty.
+    pub columns: Vec<Vec<Dot>>,
+}
+
+/// One page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dot {
+    /// Its name.
+    pub page: String,
+    /// All its bytes.
+    pub bytes: u64,
+    /// Baseline's index divided by the scheme's.
+    pub speedup: f64,
+}
+
+/// A page's size class, with the paper's limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SizeClass {
+    /// Below 500 kB.
+    Small,
+    /// From 500 kB to 1000 kB.
+    Medium,
+    /// Larger.
+    Large,
+}
+
+impl SizeClass {
+    /// All of them, the smallest first.
+    pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
+
+    /// The class of a page of so many bytes.
+    pub fn of(bytes: u64) -> Self {
+        match bytes {
+            0..500_000 => Self::Small,
+            500_000..=1_000_000 => Self::Medium,
+            _ => Self::Large,
+        }
+    }
+
+    /// As in legends and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Medium => "medium",
+            Self::Large => "large",
+        }
+    }
+
+    fn limits(self) -> &'static str {
+        match self {
+            Self::Small => "small page, below 500 kB",
+            Self::Medium => "medium page, 500 to 1000 kB",
+            Self::Large => "large page, above 1000 kB",
+        }
+    }
+
+    fn colour(self) -> &'static str {
+        match self {
+            Self::Small => "#0072B2",
+            Self::Medium => "#D55E00",
+            Self::Large => "#009E73",
+        }
+    }
+
+    /// Shape as well as colour tells the classes apart.
+    fn add_mark(self, path: &mut String, x: f64, y: f64) {
+        let (x, y) = (number(x), number(y));
+        // Writing to a string cannot fail.
+        let _ = match self {
+            Self::Small => {
+                write!(path, "M{x} {y}m-2.4 0a2.4 2.4 0 1 0 4.8 0a2.4 2.4 0 1 0 -4.8 0z")
+            }
+            Self::Medium => write!(path, "M{x} {y}m0 -2.9l2.8 5h-5.6z"),
+            Self::Large => write!(path, "M{x} {y}m-2.1 -2.1h4.2v4.2h-4.2z"),
+        };
+    }
+}
+
+const WIDTH: f64 = 1180.0;
+const MARGIN: f64 = 14.0;
+const LEFT: f64 = 58.0;
+const TOP: f64 = 42.0;
+const PLOT_HEIGHT: f64 = 330.0;
+const PANEL_PITCH: f64 = PLOT_HEIGHT + 58.0;
+/// Schemes side by side; more go into the next panel.
+const GROUPS_MAX: usize = 12;
+/// Dots are gathered in rows of this height.
+const BIN: f64 = 4.0;
+const DOT: f64 = 5.2;
+/// Up to so many dots each tells its page.
+const TITLED_MAX: usize = 4000;
+
+impl SpeedupDots {
+    /// The figure.
+    pub fn svg(&self) -> String {
+        let speedups = self.dots().map(|dot| dot.speedup);
+        let axis = RatioAxis::over(speedups, TOP, PLOT_HEIGHT);
+        let mut svg = Svg::new();
+        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        let panels = self.groups.len().div_ceil(GROUPS_MAX).max(1);
+        for (panel, groups) in self.groups.chunks(GROUPS_MAX).enumerate() {
+            let shift = panel as f64 * PANEL_PITCH;
+            self.draw_panel(
+                &mut svg,
+                &axis.shifted(shift),
+                groups,
+                self.groups.len().min(GROUPS_MAX),
+            );
+        }
+        let legend = TOP + panels as f64 * PANEL_PITCH + 4.0;
+        self.draw_legend(&mut svg, legend);
+        svg.finish(WIDTH, legend + 26.0, &self.title)
+    }
+
+    /// What a reader must know to read the figure.
+    pub fn caption(&self) -> String {
+        let pages: BTreeSet<&str> = self.dots().map(|dot| &*dot.page).collect();
+        format!(
+            "Each dot is one of {} pages; its height is the speedup over {}, on a logarithmic axis: higher is better, and the line at ×1 is {} itself. The bar in a column is the median page.{}",
+            pages.len(),
+            self.baseline,
+            self.baseline,
+            if self.is_crowded() {
+                " Where more pages share a place than there is room for, a dot stands for several."
+            } else {
+                ""
+            }
+        )
+    }
+
+    /// Each column in numbers.
+    pub fn table(&self) -> Table {
+        let headings = [
+            "scheme", "what", "pages", "mean", "median", "best", "worst", "faster", "small",
+            "medium", "large",
+        ];
+        let rows = self.groups.iter().flat_map(|group| {
+            group.columns.iter().zip(&self.columns).filter(|(dots, _)| !dots.is_empty()).map(
+                |(dots, column)| {
+                    let of = Speedups::of(dots.iter().map(|dot| dot.speedup).collect());
+                    let faster = dots.iter().filter(|dot| dot.speedup >= 1.0).count();
+                    let mut cells = vec![group.label.clone(), column.clone(), of.pages.to_string()];
+                    cells.extend([of.mean, of.median, of.best, of.worst].map(ratio_text));
+                    cells.push(format!("{}\u{202f}%", faster * 100 / dots.len()));
+                    cells
+                        .extend(SizeClass::ALL.map(|class| ratio_text(mean_of_class(dots, class))));
+                    cells
+                },
+            )
+        });
+        Table {
+            caption: format!(
+                "Speedups over {} by column; `faster`: pages that are at least as fast; the last three: means by size class",
+                self.baseline
+            ),
+            headings: headings.map(str::to_owned).into(),
+            rows: rows.collect(),
+        }
+    }
+
+    fn dots(&self) -> impl Iterator<Item = &Dot> {
+        self.groups.iter().flat_map(|group| group.columns.iter().flatten())
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.dots().count() > TITLED_MAX
+    }
+
+    fn draw_panel(&self, svg: &mut Svg, axis: &RatioAxis, groups: &[DotGroup], of: usize) {
+        axis.draw(svg, LEFT, WIDTH - MARGIN);
+        let width = (WIDTH - MARGIN - LEFT) / of.max(1) as f64;
+        for (place, group) in groups.iter().enumerate() {
+            let left = LEFT + place as f64 * width;
+            if place % 2 == 1 {
+                let band = Area { left, top: axis.top, width, height: PLOT_HEIGHT + 44.0 };
+                svg.rect(band, r##"class="track" fill="#f3f3f3" fill-opacity="0.6""##);
+            }
+            let column_width = width / self.columns.len().max(1) as f64;
+            for (column, dots) in group.columns.iter().enumerate() {
+                let middle = left + (column as f64 + 0.5) * column_width;
+                self.draw_column(svg, axis, &group.label, column, (middle, column_width), dots);
+            }
+            let style = Style::PLAIN.size(12.0).middle().bold();
+            let label = shorten(&group.label, 14);
+            svg.text(left + width / 2.0, axis.bottom() + 36.0, style, &label);
+        }
+    }
+
+    fn draw_column(
+        &self,
+        svg: &mut Svg,
+        axis: &RatioAxis,
+        scheme: &str,
+        column: usize,
+        (middle, width): (f64, f64),
+        dots: &[Dot],
+    ) {
+        let name = self.columns.get(column).map_or("", String::as_str);
+        let style = Style::PLAIN.size(9.5).middle().muted();
+        svg.text(middle, axis.bottom() + 18.0, style, name);
+        let places = swarm(axis, dots, middle, width);
+        if self.is_crowded() {
+            draw_together(svg, dots, &places);
+        } else {
+            for (dot, &(x, y)) in dots.iter().zip(&places) {
+                self.draw_dot(svg, dot, (x, y), &format!("{scheme}, {name}"));
+            }
+        }
+        if let Some(median) = Speedups::of(dots.iter().map(|dot| dot.speedup).collect()).median {
+            let (y, half) = (number(axis.y(median)), width * 0.38);
+            let d = format!("M{} {y}h{}", number(middle - half), number(2.0 * half));
+            svg.path(&d, r##"class="outline" stroke="#1a1a1a" stroke-width="2" fill="none""##, "");
+        }
+    }
+
+    fn draw_dot(&self, svg: &mut Svg, dot: &Dot, (x, y): (f64, f64), what: &str) {
+        let class = SizeClass::of(dot.bytes);
+        let mut path = String::new();
+        class.add_mark(&mut path, x, y);
+        let title = format!(
+            "{} ({}): {what} {}",
+            dot.page,
+            bytes_text(dot.bytes),
+            ratio_text(Some(dot.speedup))
+        );
+        svg.path(&path, &format!(r#"fill="{}" fill-opacity="0.85""#, class.colour()), &title);
+        if let Some(place) = self.outlined.iter().position(|(page, _)| *page == dot.page) {
+            svg.path(&ring(x, y), &ring_stroke(place), "");
+        }
+    }
+
+    fn draw_legend(&self, svg: &mut Svg, top: f64) {
+        let mut x = LEFT;
+        for class in SizeClass::ALL {
+            let mut path = String::new();
+            class.add_mark(&mut path, x + 4.0, top + 8.0);
+            svg.path(&path, &format!(r#"fill="{}""#, class.colour()), "");
+            svg.text(x + 13.0, top + 12.0, Style::PLAIN.size(11.0), class.limits());
+            x += 205.0;
+        }
+        let d = format!("M{} {}h16", number(x), number(top + 8.0));
+        svg.path(&d, r##"class="outline" stroke="#1a1a1a" stroke-width="2" fill="none""##, "");
+        svg.text(x + 22.0, top + 12.0, Style::PLAIN.size(11.0), "median page");
+        x += 120.0;
+        for (place, (_, words)) in self.outlined.iter().enumerate() {
+            svg.path(&ring(x + 4.0, top + 8.0), &ring_stroke(place), "");
+            svg.text(x + 15.0, top + 12.0, Style::PLAIN.size(11.0), words);
+            x += 40.0 + words.chars().count() as f64 * 6.2;
+        }
+    }
+}
+
+fn mean_of_class(dots: &[Dot], class: SizeClass) -> Option<f64> {
+    let of_class = dots.iter().filter(|dot| SizeClass::of(dot.bytes) == class);
+    Speedups::of(of_class.map(|dot| dot.speedup).collect()).mean
+}
+
+fn ring(x: f64, y: f64) -> String {
+    format!("M{} {}m-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z", number(x), number(y))
+}
+
+/// The first page is ringed by a full line, the others by broken ones.
+fn ring_stroke(place: usize) -> String {
+    let dashes =
+        ["", r#" stroke-dasharray="2.2 1.6""#, r#" stroke-dasharray="1 1.4""#][place.min(2)];
+    format!(r##"class="outline" fill="none" stroke="#1a1a1a" stroke-width="1.5"{dashes}"##)
+}
+
+/// Where each dot stands: at its height, beside those that are as high.
+fn swarm(axis: &RatioAxis, dots: &[Dot], middle: f64, width: f64) -> Vec<(f64, f64)> {
+    #[expect(clippy::cast_possible_truncation, reason = "a height within the figure")]
+    let bin = |dot: &Dot| (axis.y(dot.speedup) / BIN).round() as i64;
+    let mut order: Vec<usize> = (0..dots.len()).collect();
+    order.sort_by_key(|&place| {
+        (bin(&dots[place]), SizeClass::of(dots[place].bytes), &dots[place].page)
+    });
+    let mut places = vec![(middle, 0.0); dots.len()];
+    for row in order.chunk_by(|&one, &other| bin(&dots[one]) == bin(&dots[other])) {
+        let step = DOT.min((width - DOT).max(1.0) / row.len() as f64);
+        let first = middle - step * (row.len() - 1) as f64 / 2.0;
+        for (place, &dot) in row.iter().enumerate() {
+            places[dot] = (first + place as f64 * step, axis.y(dots[dot].speedup));
+        }
+    }
+    places
+}
+
+/// One path a class; dots at (nearly) the same place are drawn once.
+fn draw_together(svg: &mut Svg, dots: &[Dot], places: &[(f64, f64)]) {
+    for class in SizeClass::ALL {
+        #[expect(clippy::cast_possible_truncation, reason = "places within the figure")]
+        let rounded: BTreeSet<(i64, i64)> = dots
+            .iter()
+            .zip(places)
+            .filter(|(dot, _)| SizeClass::of(dot.bytes) == class)
+            .map(|(_, &(x, y))| ((x / 2.0).round() as i64 * 2, (y / 2.0).round() as i64 * 2))
+            .collect();
+        let mut path = String::new();
+        for (x, y) in rounded {
+            class.add_mark(&mut path, x as f64, y as f64);
+        }
+        if !path.is_empty() {
+            svg.path(&path, &format!(r#"fill="{}" fill-opacity="0.7""#, class.colour()), "");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dot(page: &str, bytes: u64, speedup: f64) -> Dot {
+        Dot { page: page.to_owned(), bytes, speedup }
+    }
+
+    fn figure(dots: Vec<Dot>) -> SpeedupDots {
+        SpeedupDots {
+            title: "t".to_owned(),
+            baseline: "rr".to_owned(),
+            columns: vec!["All".to_owned(), "ATF".to_owned()],
+            groups: vec![DotGroup { label: "p<+".to_owned(), columns: vec![dots, Vec::new()] }],
+            outlined: vec![("b".to_owned(), "case 1".to_owned())],
+        }
+    }
+
+    #[test]
+    fn a_page_is_classed_by_its_bytes_as_in_the_paper() {
+        let classes = [499_999, 500_000, 1_000_000, 1_000_001].map(SizeClass::of);
+        use SizeClass::{Large, Medium, Small};
+        assert_eq!(classes, [Small, Medium, Medium, Large]);
+    }
+
+    #[test]
+    fn every_page_is_a_dot_that_names_it_and_the_case_studies_are_ringed() {
+        let svg = figure(vec![dot("a", 400, 2.0), dot("b", 2_000_000, 0.5)]).svg();
+        assert!(svg.contains("<title>a (400 B): p&lt;+, All ×2.00</title>"), "{svg}");
+        assert!(svg.contains("<title>b (2.00 MB): p&lt;+, All /2.00</title>"));
+        assert_eq!(svg.matches("m-5 0a5 5").count(), 2, "one dot and the legend");
+    }
+
+    #[test]
+    fn pages_as_fast_as_one_another_stand_side_by_side() {
+        let axis = RatioAxis::over([1.0, 2.0].into_iter(), 0.0, 100.0);
+        let dots = [dot("a", 1, 1.5), dot("b", 1, 1.5), dot("c", 1, 2.0)];
+        let places = swarm(&axis, &dots, 50.0, 40.0);
+        assert_eq!(places[0].1, places[1].1);
+        assert_eq!((places[0].0, places[1].0, places[2].0), (47.4, 52.6, 50.0));
+    }
+
+    #[test]
+    fn thousands_of_pages_make_a_figure_of_bounded_size() {
+        let many = (0..20_000_u32).map(|it| {
+            dot(&format!("page{it}"), u64::from(it) * 200, 0.5 + f64::from(it % 997) / 200.0)
+        });
+        let figure = figure(many.collect());
+        assert!(figure.svg().len() < 400_000, "{}", figure.svg().len());
+        assert!(figure.caption().contains("stands for several"));
+    }
+
+    #[test]
+    fn the_table_has_means_by_size_class() {
+        let table = figure(vec![dot("a", 400, 2.0), dot("b", 2_000_000, 0.5)]).table();
+        assert_eq!(
+            table.rows[0].join(" "),
+            "p<+ All 2 ×1.25 ×1.25 ×2.00 /2.00 50\u{202f}% ×2.00 – /2.00"
+        );
+    }
+}

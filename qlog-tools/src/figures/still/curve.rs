@@ -1,0 +1,36 @@
+//! The share of body bytes in complete responses, and of all bytes that were there.
+
+use super::{Plot, RIGHT, TOP};
+use crate::viewer::Recording;
+
+const HEIGHT: f64 = 220.0;
+
+pub(super) fn draw(recording: &Recording) -> String {
+    let index = recording.byte_index.as_ref().map_or(0.0, |index| index.complete_ms);
+    let mut plot = Plot::new(recording, &format!("ByteIndex {index:.1} ms"), HEIGHT);
+    let y = |share: f64| TOP + HEIGHT * (1.0 - share);
+    for percent in [0.0, 25.0, 50.0, 75.0, 100.0] {
+        plot.label(y(percent / 100.0) + 4.0, &format!("{percent:.0} %"));
+    }
+    let mut steps = vec![(plot.x(0), y(0.0))];
+    let mut before = 0.0;
+    for &(time_us, share) in &recording.completed {
+        steps.extend([(plot.x(time_us), y(before)), (plot.x(time_us), y(share))]);
+        before = share;
+    }
+    steps.push((RIGHT, y(before)));
+    let all: f64 = recording.frames.iter().map(|frame| frame.bytes as f64).sum();
+    let mut arrivals: Vec<(f64, f64)> = vec![(plot.x(0), y(0.0))];
+    let mut there = 0.0;
+    for frame in &recording.frames {
+        there += frame.bytes as f64;
+        let point = (plot.x(frame.time_us), y(there / all.max(1.0)));
+        match arrivals.last_mut() {
+            Some(last) if point.0 - last.0 < 0.5 => last.1 = point.1,
+            _ => arrivals.push(point),
+        }
+    }
+    plot.line(&arrivals, "#b34a00", "5 3");
+    plot.line(&steps, "#0072b2", "");
+    plot.finish()
+}

@@ -1,0 +1,61 @@
+//! One row a stream, from its request to its last byte.
+
+use super::{LEFT, Plot, TOP};
+use crate::figures::svg::{Area, shorten};
+use crate::viewer::Recording;
+
+const ROW: f64 = 18.0;
+/// Further streams are counted in a last line.
+const ROWS_MAX: usize = 120;
+
+pub(super) fn draw(recording: &Recording) -> String {
+    let shown = recording.streams.len().min(ROWS_MAX);
+    let more = recording.streams.len() - shown;
+    let rows = shown + usize::from(more > 0);
+    let mut plot = Plot::new(recording, "waterfall", ROW * rows as f64 + 4.0);
+    let mut columns: Vec<Vec<usize>> = vec![Vec::new(); shown];
+    for frame in &recording.frames {
+        let column = plot.column(frame.time_us);
+        if let Some(columns) = columns.get_mut(frame.stream).filter(|it| it.last() != Some(&column))
+        {
+            columns.push(column);
+        }
+    }
+    for (row, stream) in recording.streams.iter().take(shown).enumerate() {
+        let top = TOP + 2.0 + ROW * row as f64;
+        let middle = top + ROW / 2.0;
+        plot.label(
+            middle + 4.0,
+            &shorten(&format!("{} {} {}", stream.id, stream.url, stream.priority), 30),
+        );
+        if let (Some(requested_us), Some(first_us)) = (stream.requested_us, stream.first_us) {
+            let (from, to) = (plot.x(requested_us), plot.x(first_us));
+            plot.line(&[(from, middle), (to.max(from), middle)], "#5a5a5a", "");
+            let triangle = [
+                (from, middle - 5.0),
+                (from + 6.0, middle),
+                (from, middle + 5.0),
+                (from, middle - 5.0),
+            ];
+            plot.line(&triangle, "#1a1a1a", "");
+        }
+        for run in columns[row].chunk_by(|one, next| next - one <= 1) {
+            let left = LEFT + run[0] as f64;
+            let area = Area {
+                left,
+                top: top + 3.0,
+                width: (run.len() as f64).max(1.5),
+                height: ROW - 6.0,
+            };
+            plot.block(area, &stream.look);
+        }
+        if let Some(complete_us) = stream.complete_us {
+            let x = plot.x(complete_us);
+            plot.line(&[(x, top + 1.0), (x, top + ROW - 1.0)], "#1a1a1a", "");
+        }
+    }
+    if more > 0 {
+        plot.label(TOP + ROW * rows as f64 - 3.0, &format!("and {more} more streams"));
+    }
+    plot.finish()
+}

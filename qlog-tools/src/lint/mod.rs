@@ -1,0 +1,110 @@
+//! Which packets broke the order that RFC 9218 recommends, or that a scheme prescribes?
+//!
+//! A log becomes a [`story::Story`]: which responses were asked for, signalled, ready and sent, in order. Our
+//! server's logs tell it exactly (`utmost:scheduler`); of other logs it is inferred, and where a server may have had
+//! nothing to send it is not accused (`observed.rs` says how). Retransmissions are never judged.
+
+pub mod browser;
+mod exact;
+mod observed;
+mod replay;
+mod rfc9218;
+mod story;
+
+use schedulers::Scheme;
+
+use crate::trace::Trace;
+use story::Story;
+
+/// What to hold a log against.
+#[derive(Debug, Clone)]
+pub enum Rules<'a> {
+    /// RFC 9218, section 10.
+    Rfc9218,
+    /// The scheduler of a scheme.
+    Scheme(&'a Scheme),
+}
+
+/// What is forgiven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// A response counts as ready this long after its request came, unless the log says more.
+    pub think_us: u64,
+    /// Packets that may be on their way out when something more urgent becomes ready.
+    pub packets: u64,
+}
+
+impl Default for Allowance {
+    /// 10 ms, and as many packets as a sender may hand to the system at once.
+    fn default() -> Self {
+        Self { think_us: 10_000, packets: 10 }
+    }
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Lint {
+    /// In order; each is one packet.
+    pub violations: Vec<Violation>,
+    /// Bytes that went while a stream that the rules put before waited.
+    pub inversion_bytes: u64,
+    /// Packets that were judged: those with bytes of responses that had not been sent before.
+    pub packets_checked: u64,
+    /// What the log lacks, when nothing can be said.
+    pub cannot_judge: Option<String>,
+    /// What the judgement rests on.
+    pub basis: String,
+}
+
+/// One packet that should not have gone then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// When it went, on the log's clock.
+    pub time_us: u64,
+    /// Whose bytes it had.
+    pub stream: u64,
+    /// Whose bytes should have gone.
+    pub expected_stream: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Which rule it breaks, with the values.
+    pub rule: String,
+}
+
+/// Judges `trace`; `client` is the log of the other end of a server's connection, for what the server's lacks.
+pub fn lint(
+    trace: &Trace,
+    client: Option<&Trace>,
+    rules: &Rules<'_>,
+    allowance: Allowance,
+) -> Lint {
+    let story = match exact::story(trace, client) {
+        Some(story) => Ok(story),
+        None => observed::story(trace, client, allowance),
+    };
+    match story {
+        Ok(story) => judge(&story, rules, allowance),
+        Err(lacks) => Lint { cannot_judge: Some(lacks), ..Lint::default() },
+    }
+}
+
+fn judge(story: &Story, rules: &Rules<'_>, allowance: Allowance) -> Lint {
+    let lint = match rules {
+        Rules::Rfc9218 if !story.has_signals() => Err(
+            "no priorities: neither this log nor a client's has a `priority` header or a PRIORITY_UPDATE; \
+             without any, RFC 9218 leaves the order to the server"
+                .to_owned(),
+        ),
+        Rules::Rfc9218 => Ok(rfc9218::judge(story, allowance)),
+        Rules::Scheme(scheme) => replay::judge(story, scheme, allowance),
+    };
+    match lint {
+        Ok(lint) => Lint { basis: story.basis.clone(), ..lint },
+        Err(lacks) => {
+            Lint { cannot_judge: Some(lacks), basis: story.basis.clone(), ..Lint::default() }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! The story as a log of any stack lets one infer it.
+//!
+//! What goes out is known: the first transmission of each byte, in the order of sending. What could have gone is not
+//! logged, so a response counts as ready only when it is hard to explain otherwise: some time after its request came
+//! (`Allowance::think_us`; in a client's log also a round trip), not before the server has last been idle without
+//! sending it, and not while it pauses in the middle, as one does that waits for its application or for flow control.
+
+use std::collections::BTreeMap;
+
+use schedulers::{Kind, Resource, Signal, StreamId};
+
+use super::Allowance;
+use super::browser::FORMATS;
+use super::story::{Event, Story, What, parse_priority};
+use crate::trace::{PrioritySignal, SignalKind, Trace, Vantage};
+
+/// A response has begun when so many bytes went: its header alone is no sign that its body was ready.
+const BEGUN_BYTES: u64 = 2000;
+/// A round trip, when the log has none.
+const RTT_US: u64 = 100_000;
+
+/// What `trace` tells, and `client` of the other end; an error says what is lacking.
+pub(super) fn story(
+    trace: &Trace,
+    client: Option<&Trace>,
+    allowance: Allowance,
+) -> Result<Story, String> {
+    let is_server = trace.vantage == Vantage::Server;
+    let sendings = sendings(trace)?;
+    if sendings.is_empty() {
+        return Err("no STREAM frames of responses logged".to_owned());
+    }
+    let rtt_us = rtt_us(trace);
+    // In a client's log what comes within a round trip of a request was under way.
+    let grace_us = if is_server { allowance.think_us } else { allowance.think_us + rtt_us };
+    let gap_us = 3 * rtt_us.max(grace_us);
+    let idle = idle(&sendings, gap_us);
+    let mut events: Vec<Event> = Vec::new();
+    for (place, transfer) in trace.timeline.transfers.iter().enumerate() {
+        let stream = StreamId(transfer.stream);
+        let Some(sent) = sendings.get(&transfer.stream) else { continue };
+        let mime = trace.details.get(place).and_then(|it| it.content_type.as_deref());
+        let resource = Resource {
+            kind: mime.map_or(Kind::Other, Kind::of_mime),
+            body_bytes: transfer.body_bytes,
+            ..Resource::default()
+        };
+        let asked_us = transfer.requested_us.min(sent.first_us());
+        events.push(Event { time_us: asked_us, what: What::Opened(stream, resource) });
+        let idle_us = last_idle_us(&idle, asked_us, sent.first_us(), gap_us).unwrap_or_default();
+        let ready_us = (asked_us + grace_us).max(idle_us).min(sent.first_us());
+        events.extend(sent.events(stream, ready_us, rtt_us.max(grace_us)));
+    }
+    events.extend(header_signals(trace, client));
+    events.sort_by_key(|event| (event.time_us, event.what.rank()));
+    let side = if is_server { "server" } else { "client" };
+    let round_trip = if is_server {
+        String::new()
+    } else {
+        format!(" and a round trip of {} ms", rtt_us / 1000)
+    };
+    Ok(Story {
+        events,
+        basis: format!(
+            "the {side}'s log; a response is taken as ready {} ms{round_trip} after its request, and not while it pauses",
+            allowance.think_us / 1000
+        ),
+        is_exact: false,
+        has_urgencies_only: trace.format.as_deref().is_some_and(|it| FORMATS.contains(&it)),
+    })
+}
+
+/// The first transmissions of one stream, in order: time and bytes.
+#[derive(Debug, Default)]
+struct Sending {
+    packets: Vec<(u64, u64)>,
+}
+
+impl Sending {
+    fn first_us(&self) -> u64 {
+        self.packets.first().map_or(u64::MAX, |packet| packet.0)
+    }
+
+    /// Its packets, and from `ready_us` on, when it could send: until it pauses for longer than `lapse_us`.
+    fn events(&self, stream: StreamId, ready_us: u64, lapse_us: u64) -> Vec<Event> {
+        let ready = |time_us, ready| Event { time_us, what: What::Ready(stream, ready) };
+        let mut events = vec![ready(ready_us, true)];
+        let (mut sum, mut before_us) = (0, ready_us);
+        for &(time_us, bytes) in &self.packets {
+            if sum >= BEGUN_BYTES && time_us.saturating_sub(before_us) > lapse_us {
+                events.push(ready(before_us, false));
+                events.push(ready(time_us, true));
+            }
+            events.push(Event { time_us, what: What::Sent(stream, bytes) });
+            (sum, before_us) = (bytes.saturating_add(sum), time_us);
+        }
+        events.push(Event { time_us: before_us, what: What::Closed(stream) });
+        events
+    }
+}
+
+/// The first transmissions of each response. In a client's log packets come in the order of sending when put in
+/// the order of their numbers; each has the time of the latest that had come by then.
+fn sendings(trace: &Trace) -> Result<BTreeMap<u64, Sending>, String> {
+    let frames = &trace.timeline.frames;
+    let mut order: Vec<usize> = (0..frames.len()).collect();
+    if trace.vantage != Vantage::Server {
+        let number = |frame: &usize| {
+            let packet = trace.packets.get(*trace.frame_packets.get(*frame)? as usize)?;
+            packet.number
+        };
+        if order.iter().any(|frame| number(frame).is_none()) {
+            return Err("a client's log without packet numbers does not tell in which order the server sent".to_owned());
+        }
+        order.sort_by_key(|frame| number(frame));
+    }
+    let mut sendings: BTreeMap<u64, Sending> = BTreeMap::new();
+    let mut farthest: BTreeMap<u64, u64> = BTreeMap::new();
+    for transfer in &trace.timeline.transfers {
+        sendings.entry(transfer.stream).or_default();
+    }
+    let mut now_us = 0;
+    for frame in order.into_iter().map(|place| &frames[place]) {
+        now_us = now_us.max(frame.time_us);
+        let Some(sending) = sendings.get_mut(&frame.stream) else { continue };
+        let farthest = farthest.entry(frame.stream).or_default();
+        let end = frame.offset.saturating_add(frame.bytes);
+        if end > *farthest {
+            sending.packets.push((now_us, end - *farthest));
+            *farthest = end;
+        }
+    }
+    sendings.retain(|_, sending| !sending.packets.is_empty());
+    Ok(sendings)
+}
+
+/// The stretches longer than `gap_us` in which nothing was sent.
+fn idle(sendings: &BTreeMap<u64, Sending>, gap_us: u64) -> Vec<(u64, u64)> {
+    let mut times: Vec<u64> =
+        sendings.values().flat_map(|it| &it.packets).map(|packet| packet.0).collect();
+    times.sort_unstable();
+    times
+        .windows(2)
+        .filter(|pair| pair[1] - pair[0] > gap_us)
+        .map(|pair| (pair[0], pair[1]))
+        .collect()
+}
+
+/// When the server was last idle though this response had been asked for and not begun.
+fn last_idle_us(idle: &[(u64, u64)], asked_us: u64, first_us: u64, gap_us: u64) -> Option<u64> {
+    let ends_before = idle.partition_point(|gap| gap.1 <= first_us);
+    let gap = idle[..ends_before].last()?;
+    (gap.1.saturating_sub(gap.0.max(asked_us)) > gap_us).then_some(gap.1)
+}
+
+/// The longest round trip that the log measured: what may be under way, queues included.
+fn rtt_us(trace: &Trace) -> u64 {
+    let milliseconds = trace
+        .recovery
+        .iter()
+        .filter_map(|sample| sample.latest_rtt_ms.or(sample.smoothed_rtt_ms))
+        .fold(None, |most: Option<f64>, rtt_ms| Some(most.map_or(rtt_ms, |it| it.max(rtt_ms))));
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to a minute"
+    )]
+    milliseconds.map_or(RTT_US, |it| (it.clamp(0.0, 60_000.0) * 1000.0) as u64)
+}
+
+/// What was said of priorities, at the time when the server could know it: from its own log, or else from its
+/// client's.
+pub(super) fn header_signals(trace: &Trace, client: Option<&Trace>) -> Vec<Event> {
+    let mut spoken: Vec<(u64, &PrioritySignal)> =
+        trace.signals.iter().map(|signal| (signal.time_us, signal)).collect();
+    let is_said = |it: &(u64, &PrioritySignal)| !matches!(it.1.how, SignalKind::Response);
+    if !spoken.iter().any(is_said)
+        && let Some(client) = client
+    {
+        spoken
+            .extend(client.signals.iter().map(|signal| (on_server(trace, client, signal), signal)));
+    }
+    let mut known: BTreeMap<u64, (u8, bool)> = BTreeMap::new();
+    let mut updated: Vec<u64> = Vec::new();
+    let mut events = Vec::new();
+    spoken.sort_by_key(|it| it.0);
+    for (time_us, signal) in spoken {
+        let before = known.get(&signal.element).copied().unwrap_or((3, false));
+        let (urgency, incremental) = parse_priority(&signal.value);
+        let placed = match signal.how {
+            SignalKind::PushUpdate => continue,
+            // An update overrides the header, even when that comes later (RFC 9218, section 7).
+            SignalKind::Request if updated.contains(&signal.element) => continue,
+            // Of a response's field a missing member is no opinion (section 8); of all others it is the default.
+            SignalKind::Response => (urgency.unwrap_or(before.0), incremental.unwrap_or(before.1)),
+            SignalKind::Update => {
+                updated.push(signal.element);
+                (urgency.unwrap_or(3), incremental.unwrap_or(false))
+            }
+            SignalKind::Request | SignalKind::Applied => {
+                (urgency.unwrap_or(3), incremental.unwrap_or(false))
+            }
+        };
+        known.insert(signal.element, placed);
+        let stream = StreamId(signal.element);
+        let (urgency, incremental) = placed;
+        let what = What::Signalled(Signal::Extensible { stream, urgency, incremental });
+        events.push(Event { time_us, what });
+    }
+    events
+}
+
+/// When the server got what its client said: that a client's request came to it tells how the clocks differ.
+fn on_server(trace: &Trace, client: &Trace, signal: &PrioritySignal) -> u64 {
+    let requested = |of: &Trace, stream: u64| {
+        let transfer = of.timeline.transfers.iter().find(|it| it.stream == stream)?;
+        Some(transfer.requested_us)
+    };
+    if signal.how == SignalKind::Request
+        && let Some(asked_us) = requested(trace, signal.element)
+    {
+        return asked_us;
+    }
+    let shift_us = client.timeline.transfers.iter().find_map(|transfer| {
+        let asked_us = requested(trace, transfer.stream)?;
+        Some(i128::from(asked_us) - i128::from(transfer.requested_us))
+    });
+    u64::try_from(i128::from(signal.time_us) + shift_us.unwrap_or_default()).unwrap_or_default()
+}

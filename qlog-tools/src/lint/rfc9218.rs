@@ -1,0 +1,142 @@
+//! RFC 9218, section 10: the lowest urgency number goes first; of equal urgency, responses that are not incremental
+//! go one after another in the order of their streams, and incremental ones share. Of a mix of both it says nothing.
+
+use std::collections::BTreeMap;
+
+use schedulers::{Signal, StreamId};
+
+use super::story::{Event, Story, What};
+use super::{Allowance, Lint, Violation};
+
+/// RFC 9218 says that incremental responses share, not how finely: so many bytes in a row are still sharing.
+const SHARE_BYTES: u64 = 65_536;
+const URGENCY: u8 = 3;
+
+pub(super) fn judge(story: &Story, allowance: Allowance) -> Lint {
+    let grace = if story.is_exact { 1 } else { allowance.packets };
+    let has_urgencies_only = story.has_urgencies_only;
+    let mut judge = Judge { grace, has_urgencies_only, ..Judge::default() };
+    for event in &story.events {
+        judge.event(event);
+    }
+    judge.lint
+}
+
+#[derive(Default)]
+struct Judge {
+    streams: BTreeMap<StreamId, State>,
+    /// Who sent last, and how many bytes in a row.
+    row: Option<(StreamId, u64)>,
+    grace: u64,
+    has_urgencies_only: bool,
+    lint: Lint,
+}
+
+struct State {
+    urgency: u8,
+    incremental: bool,
+    is_ready: bool,
+    /// Packets of all since it became ready, or was placed anew.
+    packets_since: u64,
+}
+
+impl State {
+    fn priority(&self) -> String {
+        format!("u={}{}", self.urgency, if self.incremental { ", i" } else { "" })
+    }
+}
+
+impl Judge {
+    fn event(&mut self, event: &Event) {
+        match event.what {
+            What::Opened(stream, _) => {
+                self.state(stream);
+            }
+            What::Signalled(Signal::Extensible { stream, urgency, incremental }) => {
+                let state = self.state(stream);
+                if (state.urgency, state.incremental) != (urgency, incremental) {
+                    *state = State { urgency, incremental, packets_since: 0, ..*state };
+                }
+            }
+            What::Signalled(_) | What::ToppedUp(..) => {}
+            What::Ready(stream, is_ready) => {
+                let state = self.state(stream);
+                if is_ready && !state.is_ready {
+                    state.packets_since = 0;
+                }
+                state.is_ready = is_ready;
+            }
+            What::Sent(stream, bytes) => self.sent(event.time_us, stream, bytes),
+            What::Closed(stream) => {
+                self.streams.remove(&stream);
+            }
+        }
+    }
+
+    fn state(&mut self, stream: StreamId) -> &mut State {
+        let absent =
+            || State { urgency: URGENCY, incremental: false, is_ready: false, packets_since: 0 };
+        self.streams.entry(stream).or_insert_with(absent)
+    }
+
+    fn sent(&mut self, time_us: u64, stream: StreamId, bytes: u64) {
+        self.lint.packets_checked += 1;
+        let row = match self.row {
+            Some((last, row)) if last == stream => row.saturating_add(bytes),
+            _ => bytes,
+        };
+        self.row = Some((stream, row));
+        self.state(stream);
+        if let Some((expected, rule)) = self.broken(stream, row) {
+            self.lint.inversion_bytes = self.lint.inversion_bytes.saturating_add(bytes);
+            let (stream, expected_stream) = (stream.0, expected.0);
+            self.lint.violations.push(Violation { time_us, stream, expected_stream, bytes, rule });
+        }
+        self.streams.values_mut().for_each(|state| state.packets_since += 1);
+    }
+
+    /// Who should have gone before a packet of `stream`, and why.
+    fn broken(&self, stream: StreamId, row_bytes: u64) -> Option<(StreamId, String)> {
+        let this = self.streams.get(&stream)?;
+        let waiting = || {
+            self.streams
+                .iter()
+                .filter(|(other, state)| **other != stream && state.is_ready)
+                .filter(|(_, state)| state.packets_since >= self.grace)
+        };
+        let first = waiting().min_by_key(|(other, state)| (state.urgency, **other));
+        if let Some((other, state)) = first.filter(|(_, state)| state.urgency < this.urgency) {
+            let rule = format!(
+                "RFC 9218, section 10: lower urgency numbers first; stream {} ({}) waited while stream {} ({}) was sent",
+                other.0,
+                state.priority(),
+                stream.0,
+                this.priority()
+            );
+            return Some((*other, rule));
+        }
+        if self.has_urgencies_only {
+            return None;
+        }
+        let mut alike = waiting().filter(|(_, state)| {
+            state.urgency == this.urgency && state.incremental == this.incremental
+        });
+        if !this.incremental {
+            let (other, state) = alike.find(|(other, _)| **other < stream)?;
+            let rule = format!(
+                "RFC 9218, section 10: of one urgency, one after another by stream ID; stream {} ({}) was not complete",
+                other.0,
+                state.priority()
+            );
+            return Some((*other, rule));
+        }
+        let (other, state) = alike.next().filter(|_| row_bytes > SHARE_BYTES)?;
+        let rule = format!(
+            "RFC 9218, section 10: incremental responses share; stream {} ({}) got nothing while {row_bytes} bytes of stream {} went",
+            other.0,
+            state.priority(),
+            stream.0
+        );
+        Some((*other, rule))
+    }
+}

@@ -1,0 +1,93 @@
+//! What a judge must know, in order: who could send, and who did.
+
+use schedulers::{Resource, Signal, StreamId};
+
+/// One connection's sending.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Story {
+    /// In order.
+    pub(super) events: Vec<Event>,
+    /// Where it comes from, and what it assumes.
+    pub(super) basis: String,
+    /// Whether readiness is known rather than inferred.
+    pub(super) is_exact: bool,
+    /// Whether the log tells urgencies only, and not what is incremental.
+    pub(super) has_urgencies_only: bool,
+}
+
+/// Something that matters for the order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Event {
+    /// On the log's clock.
+    pub(super) time_us: u64,
+    pub(super) what: What,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    /// A response came to be.
+    Opened(StreamId, Resource),
+    /// The client, or the origin, said something about order.
+    Signalled(Signal),
+    /// It could send, or could not.
+    Ready(StreamId, bool),
+    /// A packet took bytes that had not been sent before.
+    Sent(StreamId, u64),
+    /// A packet that had been decided on was filled up with more of the same stream: not a decision.
+    ToppedUp(StreamId, u64),
+    /// It was sent whole.
+    Closed(StreamId),
+}
+
+impl What {
+    /// The order of what happens at one instant.
+    pub(super) fn rank(&self) -> u8 {
+        match self {
+            Self::Opened(..) => 0,
+            Self::Signalled(_) => 1,
+            Self::Ready(..) => 2,
+            Self::Sent(..) | Self::ToppedUp(..) => 3,
+            Self::Closed(_) => 4,
+        }
+    }
+}
+
+impl Story {
+    /// Whether anything was said about order in RFC 9218's terms.
+    pub(super) fn has_signals(&self) -> bool {
+        self.events
+            .iter()
+            .any(|event| matches!(event.what, What::Signalled(Signal::Extensible { .. })))
+    }
+}
+
+/// A `priority` field's value (RFC 9218, section 4): `None` for a member that it does not have, or has wrong.
+pub(super) fn parse_priority(value: &str) -> (Option<u8>, Option<bool>) {
+    let (mut urgency, mut incremental) = (None, None);
+    for member in value.split(',') {
+        let member = member.split(';').next().unwrap_or_default().trim();
+        match member.split_once('=') {
+            Some(("u", digits)) => {
+                urgency = digits.parse().ok().filter(|urgency| *urgency <= 7).or(urgency);
+            }
+            Some(("i", "?0")) => incremental = Some(false),
+            Some(("i", "?1")) => incremental = Some(true),
+            None if member == "i" => incremental = Some(true),
+            _ => {}
+        }
+    }
+    (urgency, incremental)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_members_of_a_priority_are_left_out() {
+        assert_eq!(parse_priority("u=2, i"), (Some(2), Some(true)));
+        assert_eq!(parse_priority("i=?0,u=7;x=1"), (Some(7), Some(false)));
+        assert_eq!(parse_priority("u=9, i=1, r"), (None, None));
+        assert_eq!(parse_priority(""), (None, None));
+    }
+}

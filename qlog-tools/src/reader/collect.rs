@@ -1,0 +1,311 @@
+//! Collects what the events say, and at the end of the log makes a trace of it.
+
+use std::collections::BTreeMap;
+
+use super::acknowledged::Acknowledged;
+use super::flow::Flow;
+use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, kept};
+use super::limits;
+use super::quic::{DataMoved, Direction, LegacyStream, Metrics, Packet, Parameters, Stream};
+use super::scheduler::SchedulerCall;
+use crate::timeline::StreamFrame;
+use crate::trace::{
+    Detail, Packet as PacketRecord, PacketEvent, PrioritySignal, RecoverySample, SignalKind, Space,
+    StreamRole,
+};
+
+/// What has been read so far. Which direction carries the responses is known only at the end.
+#[derive(Default)]
+pub(super) struct Collector {
+    pub(super) detail: Detail,
+    pub(super) received: Flow,
+    pub(super) sent: Flow,
+    pub(super) streams: BTreeMap<u64, Exchange>,
+    pub(super) promises: BTreeMap<u64, Promise>,
+    pub(super) scheduler_calls: Vec<SchedulerCall>,
+    pub(super) packets: Vec<PacketRecord>,
+    pub(super) acknowledged: Acknowledged,
+    pub(super) recovery: Vec<RecoverySample>,
+    pub(super) signals: Vec<PrioritySignal>,
+    /// The original destination connection ID, from whichever event has it.
+    pub(super) connection: Option<String>,
+    /// The last packet of each direction, to notice a packet that was logged twice.
+    pub(super) last_packets: [Option<(u64, Space, u64)>; 2],
+    /// STREAM frames read.
+    pub(super) stream_frames: u64,
+}
+
+/// The messages of one stream.
+#[derive(Default)]
+pub(super) struct Exchange {
+    pub(super) request: Option<(u64, Direction, Message)>,
+    pub(super) response: Option<Message>,
+    pub(super) handed_over_us: Option<u64>,
+    pub(super) push_id: Option<u64>,
+    pub(super) role: StreamRole,
+}
+
+/// A promised request.
+pub(super) struct Promise {
+    pub(super) time_us: u64,
+    pub(super) request: Message,
+}
+
+/// What became of a packet event.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It counts.
+    Fresh,
+    /// It was the same packet as the event before.
+    Twice,
+}
+
+impl Collector {
+    pub(super) fn new(detail: Detail) -> Self {
+        Self { detail, ..Self::default() }
+    }
+
+    /// Things in memory: grows with the file as far as the detail says.
+    pub(super) fn kept(&self) -> usize {
+        self.received.frames.len()
+            + self.sent.frames.len()
+            + self.received.holes
+            + self.sent.holes
+            + self.scheduler_calls.len()
+            + self.packets.len()
+            + self.recovery.len()
+    }
+
+    /// Streams in memory.
+    pub(super) fn streams(&self) -> usize {
+        self.streams.len()
+            + self.received.streams.len()
+            + self.sent.streams.len()
+            + self.promises.len()
+    }
+
+    pub(super) fn packet(
+        &mut self,
+        time_us: u64,
+        data: &[u8],
+        direction: Direction,
+    ) -> serde_json::Result<Taken> {
+        let packet: Packet<'_> = serde_json::from_slice(data)?;
+        let key = packet.number().map(|number| (time_us, packet.space(), number));
+        let last = &mut self.last_packets[direction as usize];
+        if key.is_some() && *last == key {
+            return Ok(Taken::Twice);
+        }
+        *last = key;
+        let is_first = self.connection.is_none() && packet.space() == Space::Initial;
+        if let Some(id) = packet.destination().filter(|_| is_first) {
+            self.connection = Some(kept(id).to_ascii_lowercase());
+        }
+        self.packet_record(
+            time_us,
+            &packet,
+            match direction {
+                Direction::Sent => PacketEvent::Sent,
+                Direction::Received => PacketEvent::Received,
+            },
+        );
+        for frame in packet.frames.iter() {
+            if let Some(stream) = frame.stream() {
+                self.frame(time_us, stream, packet.number(), direction);
+            } else if direction == Direction::Received && self.detail == Detail::Full {
+                self.acknowledge(time_us, packet.space(), frame.acknowledged());
+            }
+        }
+        Ok(Taken::Fresh)
+    }
+
+    pub(super) fn packet_lost(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
+        let packet: Packet<'_> = serde_json::from_slice(data)?;
+        self.packet_record(time_us, &packet, PacketEvent::Lost);
+        Ok(())
+    }
+
+    fn packet_record(&mut self, time_us: u64, packet: &Packet<'_>, event: PacketEvent) {
+        if self.detail == Detail::Full {
+            let (space, number, bytes) = (packet.space(), packet.number(), packet.bytes());
+            self.packets.push(PacketRecord { time_us, event, space, number, bytes });
+        }
+    }
+
+    fn acknowledge(&mut self, time_us: u64, space: Space, ranges: Vec<(u64, u64)>) {
+        for number in self.acknowledged.fresh(space, &ranges) {
+            let event = PacketEvent::Acknowledged;
+            self.packets.push(PacketRecord {
+                time_us,
+                event,
+                space,
+                number: Some(number),
+                bytes: 0,
+            });
+        }
+    }
+
+    fn frame(&mut self, time_us: u64, frame: Stream, packet: Option<u64>, direction: Direction) {
+        self.stream_frames += 1;
+        let place = u32::try_from(self.packets.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let detail = self.detail;
+        let flow = self.flow(direction);
+        flow.frame(time_us, frame, packet, direction == Direction::Sent);
+        if detail >= Detail::Frames {
+            let Stream { id: stream, offset, bytes, .. } = frame;
+            flow.frames.push(StreamFrame { time_us, stream, offset, bytes });
+        }
+        if detail == Detail::Full {
+            flow.frame_packets.push(place);
+        }
+    }
+
+    /// qlog 0.1 has frames, not packets.
+    pub(super) fn legacy_stream(
+        &mut self,
+        time_us: u64,
+        data: &[u8],
+        trigger: Option<&str>,
+    ) -> serde_json::Result<()> {
+        let event: LegacyStream = serde_json::from_slice(data)?;
+        let direction = match trigger {
+            Some("PACKET_RX") => Direction::Received,
+            _ => Direction::Sent,
+        };
+        if let Some(stream) = event.stream() {
+            self.frame(time_us, stream, event.packet_nr.map(|number| number.0), direction);
+        }
+        Ok(())
+    }
+
+    pub(super) fn recovery(
+        &mut self,
+        time_us: u64,
+        data: &[u8],
+        rtt_unit_ms: f64,
+    ) -> serde_json::Result<()> {
+        if self.detail == Detail::Full {
+            let metrics: Metrics = serde_json::from_slice(data)?;
+            self.recovery.push(metrics.sample(time_us, rtt_unit_ms));
+        }
+        Ok(())
+    }
+
+    pub(super) fn parameters(&mut self, data: &[u8]) -> serde_json::Result<()> {
+        let parameters: Parameters<'_> = serde_json::from_slice(data)?;
+        if let Some(id) = parameters.original_destination_connection_id {
+            self.connection = Some(kept(&id).to_ascii_lowercase());
+        }
+        Ok(())
+    }
+
+    pub(super) fn data_moved(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
+        let moved: DataMoved<'_> = serde_json::from_slice(data)?;
+        if let (Some(stream), Some("application")) = (moved.stream_id, moved.from.as_deref()) {
+            self.streams.entry(stream.0).or_default().handed_over_us.get_or_insert(time_us);
+        }
+        Ok(())
+    }
+
+    pub(super) fn http_frame(
+        &mut self,
+        time_us: u64,
+        data: &[u8],
+        direction: Direction,
+    ) -> serde_json::Result<()> {
+        let event: FrameEvent<'_> = serde_json::from_slice(data)?;
+        let stream = event.stream_id.0;
+        match &*event.frame.kind {
+            "data" => self.framing(stream, time_us, direction).data(event.bytes()),
+            "headers" => {
+                self.framing(stream, time_us, direction).headers(event.bytes());
+                self.message(stream, time_us, direction, Message::read(&event.frame.headers));
+            }
+            "push_promise" => {
+                self.framing(stream, time_us, direction).headers(event.bytes());
+                if let Some(push_id) = event.frame.push_id {
+                    let request = Message::read(&event.frame.headers);
+                    self.promises.entry(push_id.0).or_insert(Promise { time_us, request });
+                }
+            }
+            "priority_update" => {
+                if let Some((element, how, value)) = event.frame.priority_update() {
+                    self.signal(time_us, element, how, value);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn priority_updated(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
+        let event: PriorityUpdated<'_> = serde_json::from_slice(data)?;
+        if let (Some(stream), Some(value)) = (event.stream_id, event.new) {
+            self.signal(time_us, stream.0, SignalKind::Applied, &value);
+        }
+        Ok(())
+    }
+
+    pub(super) fn stream_type(&mut self, data: &[u8]) -> serde_json::Result<()> {
+        let event: StreamType<'_> = serde_json::from_slice(data)?;
+        let exchange = self.streams.entry(event.stream_id.0).or_default();
+        match event.kind.as_deref() {
+            Some("push") => {
+                exchange.role = StreamRole::Push;
+                exchange.push_id = event.associated_push_id.map(|push_id| push_id.0);
+            }
+            Some("control") => exchange.role = StreamRole::Control,
+            Some(kind) if kind.starts_with("qpack") => exchange.role = StreamRole::Qpack,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn scheduler_call(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
+        let call = SchedulerCall::read(time_us, data)?;
+        self.keep_call(call);
+        Ok(())
+    }
+
+    pub(super) fn scheme(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
+        let call = SchedulerCall::read_scheme(time_us, data)?;
+        self.keep_call(call);
+        Ok(())
+    }
+
+    fn keep_call(&mut self, call: SchedulerCall) {
+        if self.detail >= Detail::Frames {
+            self.scheduler_calls.push(call);
+        }
+    }
+
+    fn signal(&mut self, time_us: u64, element: u64, how: SignalKind, value: &str) {
+        if self.signals.len() < limits::SIGNALS {
+            self.signals.push(PrioritySignal { time_us, element, how, value: kept(value) });
+        }
+    }
+
+    fn flow(&mut self, direction: Direction) -> &mut Flow {
+        match direction {
+            Direction::Received => &mut self.received,
+            Direction::Sent => &mut self.sent,
+        }
+    }
+
+    fn framing(&mut self, stream: u64, time_us: u64, direction: Direction) -> &mut Framing {
+        &mut self.flow(direction).stream(stream, time_us).framing
+    }
+
+    fn message(&mut self, stream: u64, time_us: u64, direction: Direction, message: Message) {
+        if let Some(value) = &message.priority {
+            let how = if message.is_request { SignalKind::Request } else { SignalKind::Response };
+            self.signal(time_us, stream, how, value);
+        }
+        let exchange = self.streams.entry(stream).or_default();
+        if message.is_request {
+            exchange.request.get_or_insert((time_us, direction, message));
+        } else if message.is_final_response() {
+            exchange.response.get_or_insert(message);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The outer shape of an event, its body left unread until its name says that it counts.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::tolerant::Number;
+
+/// One event.
+#[derive(Debug, PartialEq)]
+pub(super) struct Event<'a> {
+    pub(super) time: f64,
+    pub(super) name: Cow<'a, str>,
+    /// The body as JSON text.
+    pub(super) data: &'a [u8],
+    /// Which of several connections it belongs to.
+    pub(super) group: Option<Cow<'a, str>>,
+    /// What drafts before 02 gave beside the body.
+    pub(super) trigger: Option<Cow<'a, str>>,
+}
+
+/// An event as an object.
+#[derive(Deserialize)]
+struct Object<'a> {
+    #[serde(alias = "relative_time", alias = "delta_time")]
+    time: Number,
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    category: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "type", alias = "event", alias = "event_type")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    group_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    trigger: Option<Cow<'a, str>>,
+}
+
+impl<'a> Event<'a> {
+    /// The common shape, `{"time":1.5,"name":"a:b","data":{..}}`, without parsing the body. What
+    /// follows the body is taken as part of it, so a body that then cannot be parsed must be read
+    /// again with [`Event::object`].
+    pub(super) fn quick(record: &'a [u8]) -> Option<Self> {
+        let rest = record.strip_prefix(b"{\"time\":")?;
+        let comma = rest.iter().take(32).position(|&byte| byte == b',')?;
+        let time = std::str::from_utf8(&rest[..comma]).ok()?.parse().ok()?;
+        let rest = rest[comma..].strip_prefix(b",\"name\":\"")?;
+        let quote = rest.iter().take(128).position(|&byte| byte == b'"' || byte == b'\\')?;
+        let name = std::str::from_utf8(&rest[..quote]).ok()?;
+        let data = rest[quote..].strip_prefix(b"\",\"data\":")?.strip_suffix(b"}")?;
+        Some(Self { time, name: Cow::Borrowed(name), data, group: None, trigger: None })
+    }
+
+    /// Any object.
+    pub(super) fn object(record: &'a [u8]) -> Option<Self> {
+        let object: Object<'a> = serde_json::from_slice(record).ok()?;
+        let name = match (object.name, object.category, object.kind) {
+            (Some(name), ..) => name,
+            (None, Some(category), Some(kind)) => Cow::Owned(format!("{category}:{kind}")),
+            (None, None, Some(kind)) => kind,
+            _ => return None,
+        };
+        let data = object.data.map_or(&b"{}"[..], |data| data.get().as_bytes());
+        Some(Self {
+            time: object.time.0,
+            name,
+            data,
+            group: object.group_id,
+            trigger: object.trigger,
+        })
+    }
+
+    /// An array, whose columns the trace's header names.
+    pub(super) fn array(record: &'a [u8], fields: &[String]) -> Option<Self> {
+        let columns: Vec<&'a RawValue> = serde_json::from_slice(record).ok()?;
+        let (mut time, mut category, mut kind) = (None, None, None);
+        let mut event =
+            Self { time: 0.0, name: Cow::Borrowed(""), data: b"{}", group: None, trigger: None };
+        let text =
+            |raw: &'a RawValue| serde_json::from_str::<Text<'a>>(raw.get()).ok().map(|it| it.0);
+        for (field, &column) in fields.iter().zip(&columns) {
+            match &**field {
+                "time" | "relative_time" | "delta_time" => {
+                    time = serde_json::from_str::<Number>(column.get()).ok();
+                }
+                "category" => category = text(column),
+                "event" | "event_type" | "type" | "name" => kind = text(column),
+                "data" => event.data = column.get().as_bytes(),
+                "trigger" => event.trigger = text(column),
+                "group_id" => event.group = text(column),
+                _ => {}
+            }
+        }
+        event.time = time?.0;
+        event.name = match category {
+            Some(category) => Cow::Owned(format!("{category}:{}", kind?)),
+            None => kind?,
+        };
+        Some(event)
+    }
+}
+
+/// A text, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quick_way_and_the_other_agree() {
+        let record = br#"{"time":1.5,"name":"a:b","data":{"x":[1,{}]}}"#;
+        assert_eq!(Event::quick(record), Event::object(record));
+        let quick = Event::quick(record).unwrap();
+        assert_eq!((quick.time, &*quick.name, quick.data), (1.5, "a:b", &br#"{"x":[1,{}]}"#[..]));
+    }
+
+    #[test]
+    fn only_the_common_shape_is_quick() {
+        for record in [
+            r#"{"name":"a:b","time":1,"data":{}}"#,
+            r#"{"time": 1, "name": "a:b", "data": {}}"#,
+            r#"{"time":1,"name":"a\u003ab","data":{}}"#,
+            r#"{"time":"1","name":"a:b","data":{}}"#,
+        ] {
+            assert_eq!(Event::quick(record.as_bytes()), None, "{record}");
+            let event = Event::object(record.as_bytes()).unwrap();
+            assert_eq!(
+                (event.time, &*event.name, event.data),
+                (1.0, "a:b", &b"{}"[..]),
+                "{record}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_array_has_the_columns_of_its_header() {
+        let fields = ["relative_time", "category", "event", "trigger", "data"].map(str::to_owned);
+        let event =
+            Event::array(br#"["5","transport","packet_sent","line",{"a":1}]"#, &fields).unwrap();
+        assert_eq!((event.time, &*event.name), (5.0, "transport:packet_sent"));
+        assert_eq!((event.data, event.trigger.as_deref()), (&br#"{"a":1}"#[..], Some("line")));
+        assert_eq!(Event::array(b"[5]", &fields), None);
+    }
+}

@@ -1,0 +1,134 @@
+//! The STREAM frames of one direction, added up stream by stream while they are read.
+
+use std::collections::BTreeMap;
+
+use super::http3::Framing;
+use super::quic::Stream;
+use crate::assembly::Assembly;
+use crate::byte_index::Progress;
+use crate::timeline::StreamFrame;
+use crate::trace::{StreamRole, StreamSummary};
+
+/// One direction.
+#[derive(Default)]
+pub(super) struct Flow {
+    /// Each frame, if frames are kept.
+    pub(super) frames: Vec<StreamFrame>,
+    /// For each frame its packet's place, if packets are kept.
+    pub(super) frame_packets: Vec<u32>,
+    pub(super) streams: BTreeMap<u64, FlowStream>,
+    /// All bytes of all frames.
+    pub(super) frame_bytes: u128,
+    /// Islands beyond holes, over all streams.
+    pub(super) holes: usize,
+}
+
+/// One stream of one direction.
+#[derive(Default)]
+pub(super) struct FlowStream {
+    pub(super) first_us: u64,
+    last_us: u64,
+    frames: u64,
+    pub(super) farthest: u64,
+    /// The packet that carried the farthest byte so far.
+    farthest_packet: Option<u64>,
+    retransmitted_bytes: u64,
+    reordered_bytes: u64,
+    /// Where FIN was.
+    pub(super) bytes: Option<u64>,
+    pub(super) framing: Framing,
+    assembly: Assembly,
+    progress: Progress,
+}
+
+impl Flow {
+    /// A frame in packet number `packet`. `is_sent`: it goes out, so what comes again is sent again.
+    pub(super) fn frame(
+        &mut self,
+        time_us: u64,
+        frame: Stream,
+        packet: Option<u64>,
+        is_sent: bool,
+    ) {
+        let stream = self.stream(frame.id, time_us);
+        let holes = stream.assembly.holes();
+        stream.frame(time_us, frame, packet, is_sent);
+        let holes_now = stream.assembly.holes();
+        self.holes = (self.holes + holes_now).saturating_sub(holes);
+        self.frame_bytes += u128::from(frame.bytes);
+    }
+
+    pub(super) fn stream(&mut self, id: u64, time_us: u64) -> &mut FlowStream {
+        self.streams
+            .entry(id)
+            .or_insert_with(|| FlowStream { first_us: time_us, ..FlowStream::default() })
+    }
+}
+
+impl FlowStream {
+    fn frame(&mut self, time_us: u64, frame: Stream, packet: Option<u64>, is_sent: bool) {
+        let end = frame.offset + frame.bytes;
+        let again = end.min(self.farthest).saturating_sub(frame.offset);
+        if again > 0 {
+            let is_later = match (packet, self.farthest_packet) {
+                (Some(packet), Some(farthest)) => packet > farthest,
+                _ => is_sent,
+            };
+            let counter =
+                if is_later { &mut self.retransmitted_bytes } else { &mut self.reordered_bytes };
+            *counter = counter.saturating_add(again);
+        }
+        if end >= self.farthest {
+            self.farthest = end;
+            self.farthest_packet = packet;
+        }
+        if frame.ends {
+            self.bytes = Some(end);
+        }
+        if self.frames == 0 {
+            self.first_us = time_us;
+        }
+        self.frames += 1;
+        let before = self.assembly.unique_bytes;
+        let id = frame.id;
+        let frame = StreamFrame { time_us, stream: id, offset: frame.offset, bytes: frame.bytes };
+        if let Some(step) = self.assembly.receive(&frame) {
+            self.progress.grow(step);
+        }
+        if self.assembly.unique_bytes > before || self.frames == 1 {
+            self.last_us = time_us;
+        }
+    }
+
+    /// When all of `stream_bytes` were readable.
+    fn complete_us(&self, stream_bytes: Option<u64>) -> Option<u64> {
+        match stream_bytes? {
+            0 => self.assembly.first_frame_us,
+            bytes if bytes == self.progress.readable_bytes() => self.progress.last_us(),
+            bytes if bytes < self.progress.readable_bytes() => self.progress.readable_at_us(bytes),
+            _ => None,
+        }
+    }
+
+    /// The sums, for a stream that had frames.
+    pub(super) fn summary(
+        &self,
+        stream: u64,
+        role: StreamRole,
+        stream_bytes: Option<u64>,
+    ) -> Option<StreamSummary> {
+        (self.frames > 0).then(|| StreamSummary {
+            stream,
+            role,
+            frames: self.frames,
+            bytes: self.assembly.unique_bytes,
+            first_us: self.first_us,
+            last_us: self.last_us,
+            complete_us: self.complete_us(stream_bytes),
+            retransmitted_bytes: self.retransmitted_bytes,
+            reordered_bytes: self.reordered_bytes,
+            duplicate_bytes: self.assembly.duplicate_bytes,
+            progress: self.progress.clone(),
+        })
+    }
+}

@@ -1,0 +1,201 @@
+//! What a file and a trace say of themselves, in the shapes of all generations.
+
+use serde_json::{Map, Value};
+
+use super::clock::Clock;
+use super::limits::TEXT_BYTES;
+use crate::trace::{Stack, Vantage};
+
+/// A header: the file's own fields, over them the trace's.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Header {
+    file: Map<String, Value>,
+    trace: Map<String, Value>,
+}
+
+/// Programs that write qlogs, by what their logs call them. The first match counts.
+const STACKS: [&str; 20] = [
+    "utmost",
+    "quic-go",
+    "tquic",
+    "quiche",
+    "aioquic",
+    "ngtcp2",
+    "mvfst",
+    "neqo",
+    "quinn",
+    "noq",
+    "picoquic",
+    "quicly",
+    "h2o",
+    "xquic",
+    "lsquic",
+    "haproxy",
+    "s2n-quic",
+    "msquic",
+    "golang.org/x/net/quic",
+    "pcap2qlog",
+];
+
+impl Header {
+    /// A record or a file's outer object; `None` if it is no header.
+    pub(super) fn of_record(bytes: &[u8]) -> Option<Self> {
+        let Value::Object(mut file) = serde_json::from_slice(bytes).ok()? else { return None };
+        let trace = match file.remove("trace") {
+            Some(Value::Object(trace)) => Some(trace),
+            _ => None,
+        };
+        let is_header = trace.is_some()
+            || ["file_schema", "qlog_version", "qlog_format"]
+                .iter()
+                .any(|key| file.contains_key(*key));
+        is_header.then(|| Self { file, trace: trace.unwrap_or_default() })
+    }
+
+    /// A contained file's outer object and one of its traces, as far as they could be read.
+    pub(super) fn of_trace(file: &[u8], trace: &[u8]) -> Self {
+        let object = |bytes| match serde_json::from_slice(bytes) {
+            Ok(Value::Object(object)) => object,
+            _ => Map::new(),
+        };
+        Self { file: object(file), trace: object(trace) }
+    }
+
+    fn get(&self, key: &str) -> Option<&Value> {
+        self.trace.get(key).or_else(|| self.file.get(key))
+    }
+
+    fn text_at(&self, keys: &[&str]) -> Option<String> {
+        let (first, rest) = keys.split_first()?;
+        let value = rest.iter().try_fold(self.get(first)?, |value, key| value.get(key))?;
+        text(value)
+    }
+
+    /// Whose log it is.
+    pub(super) fn vantage(&self) -> Vantage {
+        let kind = self
+            .text_at(&["vantage_point", "type"])
+            .or_else(|| self.text_at(&["vantagepoint"]))
+            .unwrap_or_default();
+        match &*kind.to_ascii_lowercase() {
+            "client" => Vantage::Client,
+            "server" => Vantage::Server,
+            "network" => Vantage::Network,
+            _ => Vantage::Unknown,
+        }
+    }
+
+    /// Whether a log from the network has packets flow as its server's.
+    pub(super) fn flows_as_server(&self) -> bool {
+        self.text_at(&["vantage_point", "flow"]).is_some_and(|flow| flow == "server")
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        let format = self
+            .text_at(&["common_fields", "time_format"])
+            .or_else(|| self.text_at(&["configuration", "time_format"]));
+        let units = self
+            .text_at(&["configuration", "time_units"])
+            .or_else(|| self.text_at(&["common_fields", "time_units"]));
+        let mut clock = Clock::new(format.as_deref(), units.as_deref());
+        if self.event_fields().iter().any(|field| field == "delta_time") {
+            clock.count_from_previous();
+        }
+        clock
+    }
+
+    /// The columns of events that are arrays.
+    pub(super) fn event_fields(&self) -> Vec<String> {
+        let fields = self.get("event_fields").or_else(|| self.get("fields"));
+        let names = fields.and_then(Value::as_array).into_iter().flatten();
+        let names: Vec<String> = names.filter_map(text).take(32).collect();
+        if names.is_empty() {
+            return ["relative_time", "category", "event", "data"].map(str::to_owned).into();
+        }
+        names
+    }
+
+    /// The wall clock at time 0: the reference time's, or the reference time itself.
+    pub(super) fn start(&self) -> Option<String> {
+        self.text_at(&["common_fields", "reference_time", "wall_clock_time"])
+            .or_else(|| self.text_at(&["common_fields", "reference_time"]))
+            .or_else(|| self.text_at(&["starttime"]))
+    }
+
+    pub(super) fn title(&self) -> Option<String> {
+        self.text_at(&["title"]).or_else(|| self.file.get("title").and_then(text))
+    }
+
+    pub(super) fn format(&self) -> Option<String> {
+        let of_file = |key| self.file.get(key).or_else(|| self.trace.get(key)).and_then(text);
+        of_file("file_schema").or_else(|| of_file("qlog_version"))
+    }
+
+    /// The connection's ID, as both ends write it.
+    pub(super) fn connection(&self) -> Option<String> {
+        let id = ["ODCID", "odcid", "group_id"]
+            .iter()
+            .find_map(|key| self.text_at(&["common_fields", key]));
+        id.or_else(|| self.text_at(&["connectionid"])).map(|id| id.to_ascii_lowercase())
+    }
+
+    /// The program that wrote it, by whatever names it.
+    pub(super) fn stack(&self) -> Stack {
+        let named = self.text_at(&["vantage_point", "name"]);
+        let hints = [
+            named.clone(),
+            self.title(),
+            self.file.get("title").and_then(text),
+            self.text_at(&["code_version"]),
+            self.text_at(&["description"]),
+            self.get("event_schemas").map(Value::to_string),
+            self.text_at(&["configuration", "original_uris"]),
+            self.get("configuration").map(Value::to_string),
+        ];
+        let known = hints.iter().flatten().find_map(|hint| {
+            let hint = hint.to_ascii_lowercase();
+            STACKS.iter().find(|stack| hint.contains(**stack))
+        });
+        let name = known.map(|stack| (*stack).to_owned()).or_else(|| {
+            named.filter(|name| !matches!(&**name, "" | "TODO" | "client" | "server" | "pcap"))
+        });
+        Stack { name, version: self.text_at(&["code_version"]) }
+    }
+}
+
+/// A text or number as text, cut if it is very long.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.chars().take(TEXT_BYTES).collect()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_of_each_generation_says_whose_log_it_is() {
+        let sequence = Header::of_record(
+            br#"{"file_schema":"f","title":"quiche-client qlog","trace":{"vantage_point":{"type":"client"},"common_fields":{"group_id":"AB01"}}}"#,
+        );
+        let header = sequence.unwrap();
+        assert_eq!(header.vantage(), Vantage::Client);
+        assert_eq!(header.connection().as_deref(), Some("ab01"));
+        assert_eq!(header.stack().name.as_deref(), Some("quiche"));
+        let old = Header::of_trace(
+            br#"{"qlog_version":"0.1"}"#,
+            br#"{"vantagepoint":"SERVER","connectionid":"c3","fields":["time"],"starttime":5}"#,
+        );
+        assert_eq!(old.vantage(), Vantage::Server);
+        assert_eq!((old.format().as_deref(), old.start().as_deref()), (Some("0.1"), Some("5")));
+        assert_eq!(old.event_fields(), ["time"]);
+    }
+
+    #[test]
+    fn an_event_is_no_header() {
+        assert_eq!(Header::of_record(br#"{"time":1,"name":"a:b","data":{}}"#), None);
+    }
+}

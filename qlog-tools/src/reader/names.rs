@@ -1,0 +1,199 @@
+//! Event names of all generations: what an event is decided by what follows its last colon, for
+//! namespaces changed with every draft (`transport:`, `quic:`; `http:`, `h3:`, `http3:`; ..).
+
+/// What an event is, as far as the reader cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EventKind {
+    /// A packet went out.
+    PacketSent,
+    /// A packet came in.
+    PacketReceived,
+    /// A packet was declared lost.
+    PacketLost,
+    /// Congestion window, RTT, bytes in flight.
+    Recovery,
+    /// Data between transport and application.
+    DataMoved,
+    /// An HTTP/3 frame was made.
+    FrameCreated,
+    /// An HTTP/3 frame was read.
+    FrameParsed,
+    /// A unidirectional stream said its type.
+    StreamTypeSet,
+    /// A priority changed.
+    PriorityUpdated,
+    /// Transport parameters.
+    ParametersSet,
+    /// A call of our scheduler.
+    Scheduler,
+    /// Another scheme of our server, from now on.
+    Scheme,
+    /// qlog 0.1: a STREAM frame as an event of its own.
+    LegacyStream,
+    /// An event of a known schema that the reader does not need.
+    Unused,
+    /// An event of no schema known here.
+    Unknown,
+}
+
+/// Events that qlog's schemas define, of any generation, and the reader does not need.
+const UNUSED: [&str; 77] = [
+    "ack_new",
+    "acks_dropped",
+    "alpn_information",
+    "alpn_update",
+    "amount_updated",
+    "bytes_in_flight_update",
+    "connection_close",
+    "connection_closed",
+    "connection_id_update",
+    "connection_id_updated",
+    "connection_new",
+    "connection_retry",
+    "connection_started",
+    "connection_state_updated",
+    "crypto_new",
+    "cwnd_update",
+    "congestion_state_updated",
+    "datagram_created",
+    "datagram_data_moved",
+    "datagram_dropped",
+    "datagram_parsed",
+    "datagram_received",
+    "datagram_sent",
+    "datagrams_received",
+    "datagrams_sent",
+    "debug",
+    "dependency_update",
+    "dynamic_table_updated",
+    "ecn_state_updated",
+    "error",
+    "event",
+    "frames_created",
+    "frames_parsed",
+    "frames_processed",
+    "generic",
+    "headers_decoded",
+    "headers_encoded",
+    "info",
+    "instruction_created",
+    "instruction_parsed",
+    "instruction_sent",
+    "instruction_received",
+    "key_discarded",
+    "key_retired",
+    "key_update",
+    "key_updated",
+    "loss_detection_armed",
+    "loss_detection_postponed",
+    "loss_detection_triggered",
+    "loss_timer_updated",
+    "marker",
+    "marked_for_retransmit",
+    "maxdata_new",
+    "maxstreamdata_new",
+    "message",
+    "migration_state_updated",
+    "mtu_updated",
+    "packet_acked",
+    "packet_buffered",
+    "packet_dropped",
+    "packet_trailer",
+    "packets_acked",
+    "parameters_restored",
+    "path_assigned",
+    "push_resolved",
+    "recovery_parameters_set",
+    "server_listening",
+    "simulation_scenario",
+    "spin_bit_update",
+    "spin_bit_updated",
+    "spurious_loss",
+    "state_updated",
+    "stream_state_updated",
+    "timer_updated",
+    "tuple_assigned",
+    "udp_datagrams_dropped",
+    "version_information",
+];
+
+/// And those of newer drafts with a prefix of their own.
+const UNUSED_PREFIXES: [&str; 4] = ["udp_datagrams_", "qpack_", "loglevel_", "path_"];
+
+/// What the event of this name is.
+pub(super) fn kind(name: &str) -> EventKind {
+    let event = name.rsplit_once(':').map_or(name, |(_, event)| event);
+    match exact(event) {
+        EventKind::Unknown => {}
+        EventKind::Scheduler | EventKind::Scheme if name != format!("utmost:{event}") => {
+            return EventKind::Unknown;
+        }
+        found => return found,
+    }
+    // Drafts 00 and 01 allowed upper case.
+    let lower = event.to_ascii_lowercase();
+    match exact(&lower) {
+        EventKind::Scheduler | EventKind::Scheme => EventKind::Unknown,
+        EventKind::Unknown if is_unused(&lower) => EventKind::Unused,
+        found => found,
+    }
+}
+
+fn is_unused(event: &str) -> bool {
+    UNUSED.contains(&event) || UNUSED_PREFIXES.iter().any(|prefix| event.starts_with(prefix))
+}
+
+fn exact(event: &str) -> EventKind {
+    match event {
+        "packet_sent" => EventKind::PacketSent,
+        "packet_received" => EventKind::PacketReceived,
+        "packet_lost" => EventKind::PacketLost,
+        "metrics_updated"
+        | "recovery_metrics_updated"
+        | "metric_update"
+        | "metrics_update"
+        | "bytes_in_flight_update"
+        | "cwnd_update"
+        | "rtt_update" => EventKind::Recovery,
+        "stream_data_moved" | "data_moved" => EventKind::DataMoved,
+        "frame_created" => EventKind::FrameCreated,
+        "frame_parsed" => EventKind::FrameParsed,
+        "stream_type_set" => EventKind::StreamTypeSet,
+        "priority_updated" => EventKind::PriorityUpdated,
+        "parameters_set" => EventKind::ParametersSet,
+        "scheduler" => EventKind::Scheduler,
+        "scheme" => EventKind::Scheme,
+        "stream_new" => EventKind::LegacyStream,
+        "timer_updated" | "recovery_parameters_set" | "datagrams_received" | "datagrams_sent" => {
+            EventKind::Unused
+        }
+        _ => EventKind::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_namespace_and_the_case_do_not_matter() {
+        for name in
+            ["transport:packet_sent", "quic:packet_sent", "TRANSPORT:PACKET_SENT", "packet_sent"]
+        {
+            assert_eq!(kind(name), EventKind::PacketSent, "{name}");
+        }
+        assert_eq!(kind("recovery:metrics_updated"), EventKind::Recovery);
+        assert_eq!(kind("quic:recovery_metrics_updated"), EventKind::Recovery);
+    }
+
+    #[test]
+    fn known_events_without_use_are_not_unknown() {
+        assert_eq!(kind("connectivity:spin_bit_updated"), EventKind::Unused);
+        assert_eq!(kind("quic:udp_datagrams_sent"), EventKind::Unused);
+        assert_eq!(kind("x:y"), EventKind::Unknown);
+        assert_eq!(kind("utmost:scheduler"), EventKind::Scheduler);
+        assert_eq!(kind("other:scheduler"), EventKind::Unknown);
+        assert_eq!(kind("utmost:scheme"), EventKind::Scheme);
+        assert_eq!(kind("other:scheme"), EventKind::Unknown);
+    }
+}

@@ -1,0 +1,389 @@
+//! The state between records: headers begin traces, events belong to one.
+
+use std::collections::BTreeMap;
+
+use super::clock::{Clock, ClockRepair};
+use super::collect::{Collector, Taken};
+use super::event::Event;
+use super::header::Header;
+use super::names::{EventKind, kind};
+use super::quic::Direction;
+use super::{ReadError, ReadOptions, limits};
+use crate::trace::{Container, Trace, Vantage};
+
+const BAD_RECORD: &str = "records that are no JSON, or neither header nor event, were left out";
+const TOO_LONG: &str = "records longer than 16 MiB were left out";
+const BAD_TIME: &str = "events whose time is negative or no number were left out";
+const BAD_BODY: &str = "events whose body could not be read were left out";
+const COMMAS: &str = "commas before a closing bracket were removed";
+const EPOCH: &str = "times count from an epoch; here they count from the first event";
+const BACKWARD: &str =
+    "events are earlier than the event before them; they were read in the log's order";
+const TWICE: &str = "packets that were logged twice in a row were counted once";
+const NO_HEADER: &str = "there is no header; times are taken as milliseconds";
+const FULL: &str =
+    "the file has more frames, streams or traces than the limits allow; the rest was not read";
+
+/// The traces of one file while it is read.
+pub(super) struct Reading {
+    options: ReadOptions,
+    file: String,
+    container: Container,
+    traces: Vec<TraceReading>,
+    /// The trace that a header began, and those of its connections that have IDs of their own.
+    current: Option<usize>,
+    groups: BTreeMap<String, usize>,
+    records: u64,
+    /// What all traces keep in memory.
+    kept: usize,
+    streams: usize,
+    /// Repairs of records before any trace.
+    early: Vec<(&'static str, u64)>,
+}
+
+/// One trace while it is read.
+struct TraceReading {
+    trace: Trace,
+    collector: Collector,
+    header: Header,
+    clock: Clock,
+    fields: Vec<String>,
+    rtt_unit_ms: f64,
+    has_header: bool,
+}
+
+impl Reading {
+    pub(super) fn new(file: &str, container: Container, options: ReadOptions) -> Self {
+        Self {
+            options,
+            file: file.to_owned(),
+            container,
+            traces: Vec::new(),
+            current: None,
+            groups: BTreeMap::new(),
+            records: 0,
+            kept: 0,
+            streams: 0,
+            early: Vec::new(),
+        }
+    }
+
+    /// Whether the limits are reached.
+    pub(super) fn is_full(&mut self) -> bool {
+        let is_full = self.kept >= limits::KEPT
+            || self.streams >= limits::STREAMS
+            || self.traces.len() >= limits::TRACES;
+        if is_full {
+            self.repair(FULL);
+        }
+        is_full
+    }
+
+    /// A record of a sequence: a header or an event.
+    pub(super) fn record(&mut self, bytes: &[u8]) {
+        self.records += 1;
+        if Event::quick(bytes).is_some_and(|event| self.event(&event)) {
+            return;
+        }
+        if Event::object(bytes).is_some_and(|event| self.event(&event)) {
+            return;
+        }
+        if let Some(header) = Header::of_record(bytes) {
+            self.begin(header, true);
+            self.count_record();
+            return;
+        }
+        self.bad(match Event::object(bytes) {
+            Some(event) if self.time(&event).is_none() => BAD_TIME,
+            Some(_) => BAD_BODY,
+            None => BAD_RECORD,
+        });
+    }
+
+    /// An event of a contained file.
+    pub(super) fn contained_event(&mut self, bytes: &[u8]) {
+        self.records += 1;
+        if self.parsed(bytes) {
+            return;
+        }
+        let without_commas = without_trailing_commas(bytes);
+        if without_commas.len() < bytes.len() && self.parsed(&without_commas) {
+            self.repair(COMMAS);
+            return;
+        }
+        self.bad(BAD_BODY);
+    }
+
+    fn parsed(&mut self, bytes: &[u8]) -> bool {
+        if !bytes.starts_with(b"[") {
+            return Event::object(bytes).is_some_and(|event| self.event(&event));
+        }
+        let fields =
+            self.current.map(|place| self.traces[place].fields.clone()).unwrap_or_default();
+        Event::array(bytes, &fields).is_some_and(|event| self.event(&event))
+    }
+
+    pub(super) fn too_long(&mut self) {
+        self.records += 1;
+        self.bad(TOO_LONG);
+    }
+
+    /// A trace begins.
+    pub(super) fn begin(&mut self, header: Header, has_header: bool) {
+        let mut reading = TraceReading {
+            trace: Trace { file: self.file.clone(), container: self.container, ..Trace::default() },
+            collector: Collector::new(self.options.detail),
+            clock: Clock::default(),
+            fields: Vec::new(),
+            header: Header::default(),
+            rtt_unit_ms: 1.0,
+            has_header,
+        };
+        for (what, record) in self.early.drain(..) {
+            reading.trace.repair(what, record);
+            reading.trace.counts.records += 1;
+            reading.trace.counts.bad_records += 1;
+        }
+        reading.clock = header.clock();
+        reading.fields = header.event_fields();
+        reading.set_header(header);
+        self.current = Some(self.traces.len());
+        self.groups.clear();
+        self.traces.push(reading);
+    }
+
+    /// A contained trace ends: what stood after its events counts too.
+    pub(super) fn end(&mut self, header: Header) {
+        if let Some(place) = self.current {
+            self.traces[place].set_header(header);
+        }
+    }
+
+    /// Whether the event could be read.
+    fn event(&mut self, event: &Event<'_>) -> bool {
+        if self.current.is_none() {
+            self.begin(Header::default(), false);
+        }
+        let place = self.place(event);
+        let records = self.records;
+        let reading = &mut self.traces[place];
+        let (kept, streams) = (reading.collector.kept(), reading.collector.streams());
+        let was_read = reading.event(event, records);
+        self.kept = (self.kept + reading.collector.kept()).saturating_sub(kept);
+        self.streams = (self.streams + reading.collector.streams()).saturating_sub(streams);
+        was_read
+    }
+
+    /// The trace of the event's connection.
+    fn place(&mut self, event: &Event<'_>) -> usize {
+        let base = self.current.unwrap_or_default();
+        let Some(group) = event.group.as_deref() else { return base };
+        if let Some(&place) = self.groups.get(group) {
+            return place;
+        }
+        let place = self.traces.len();
+        if place >= limits::TRACES {
+            return base;
+        }
+        let like = &self.traces[base];
+        let mut trace =
+            Trace { connection: Some(group.to_ascii_lowercase()), ..like.trace.clone() };
+        trace.counts = crate::trace::Counts::default();
+        self.traces.push(TraceReading {
+            trace,
+            collector: Collector::new(self.options.detail),
+            header: like.header.clone(),
+            clock: like.header.clock(),
+            fields: like.fields.clone(),
+            rtt_unit_ms: like.rtt_unit_ms,
+            has_header: like.has_header,
+        });
+        self.groups.insert(group.to_owned(), place);
+        place
+    }
+
+    fn time(&self, event: &Event<'_>) -> Option<u64> {
+        let clock =
+            self.current.map_or_else(Clock::default, |place| self.traces[place].clock.clone());
+        clock.clone().normalize(event.time).map(|(time_us, _)| time_us)
+    }
+
+    fn count_record(&mut self) {
+        if let Some(place) = self.current {
+            self.traces[place].trace.counts.records += 1;
+        }
+    }
+
+    fn bad(&mut self, what: &'static str) {
+        match self.current {
+            Some(place) => {
+                let trace = &mut self.traces[place].trace;
+                trace.counts.records += 1;
+                trace.counts.bad_records += 1;
+                trace.repair(what, self.records);
+            }
+            None if self.early.len() < 1000 => self.early.push((what, self.records)),
+            None => {}
+        }
+    }
+
+    /// Something about the whole file.
+    pub(super) fn repair(&mut self, what: &'static str) {
+        let record = self.records;
+        if let Some(place) = self.current {
+            self.traces[place].trace.repair(what, record);
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<Vec<Trace>, ReadError> {
+        if self.traces.is_empty() {
+            return Err(ReadError::NotQlog { file: self.file, records: self.records });
+        }
+        let has_groups = self.traces.len() > 1;
+        let vantage = self.options.vantage;
+        let whole = |mut reading: TraceReading| {
+            // The header's own trace is empty when all events have connections of their own.
+            let is_empty = reading.trace.counts.events == 0 && has_groups;
+            if !reading.has_header {
+                reading.trace.repair(NO_HEADER, 0);
+            }
+            if let Some(vantage) = vantage {
+                reading.trace.vantage = vantage;
+            }
+            let as_server = reading.header.flows_as_server();
+            reading.collector.assemble(&mut reading.trace, as_server);
+            (!is_empty).then_some(reading.trace)
+        };
+        let first = self.traces.iter().position(|reading| reading.trace.counts.events > 0);
+        if first.is_none() {
+            // Traces without any event: the first stands for all.
+            return Ok(self.traces.into_iter().take(1).map(|reading| reading.trace).collect());
+        }
+        Ok(self.traces.into_iter().filter_map(whole).collect())
+    }
+}
+
+impl TraceReading {
+    fn set_header(&mut self, header: Header) {
+        let trace = &mut self.trace;
+        if header.vantage() != Vantage::Unknown {
+            trace.vantage = header.vantage();
+        }
+        trace.start = header.start();
+        trace.title = header.title();
+        trace.format = header.format();
+        trace.connection = header.connection();
+        trace.stack = header.stack();
+        // quinn's crate wrote RTTs in seconds until it wrote qlog's newer schema.
+        let is_old_quinn = trace.stack.name.as_deref() == Some("quinn")
+            && trace.format.as_deref().is_some_and(|format| format.starts_with("0."));
+        self.rtt_unit_ms = if is_old_quinn { 1000.0 } else { 1.0 };
+        self.header = header;
+    }
+
+    /// Whether it could be read; what could not is not counted.
+    fn event(&mut self, event: &Event<'_>, record: u64) -> bool {
+        let before = self.clock.clone();
+        let Some((time_us, clock_repair)) = self.clock.normalize(event.time) else {
+            return false;
+        };
+        let kind = kind(&event.name);
+        let Ok(taken) = self.take(time_us, kind, event) else {
+            self.clock = before;
+            return false;
+        };
+        let counts = &mut self.trace.counts;
+        counts.records += 1;
+        counts.events += 1;
+        count_name(&mut counts.by_name, &event.name);
+        if taken == Taken::Twice {
+            self.trace.repair(TWICE, record);
+            return true;
+        }
+        match kind {
+            EventKind::PacketSent => counts.packets_sent += 1,
+            EventKind::PacketReceived => counts.packets_received += 1,
+            EventKind::PacketLost => counts.packets_lost += 1,
+            EventKind::Recovery => counts.recovery_events += 1,
+            EventKind::DataMoved => counts.data_moved += 1,
+            EventKind::FrameCreated | EventKind::FrameParsed => counts.http_frames += 1,
+            EventKind::Unknown => counts.unknown_events += 1,
+            _ => {}
+        }
+        match clock_repair {
+            Some(ClockRepair::Epoch) => self.trace.repair(EPOCH, record),
+            Some(ClockRepair::Backward) => self.trace.repair(BACKWARD, record),
+            None => {}
+        }
+        true
+    }
+
+    fn take(
+        &mut self,
+        time_us: u64,
+        kind: EventKind,
+        event: &Event<'_>,
+    ) -> serde_json::Result<Taken> {
+        let (collector, data) = (&mut self.collector, event.data);
+        match kind {
+            EventKind::PacketSent => return collector.packet(time_us, data, Direction::Sent),
+            EventKind::PacketReceived => {
+                return collector.packet(time_us, data, Direction::Received);
+            }
+            EventKind::PacketLost => collector.packet_lost(time_us, data)?,
+            EventKind::Recovery => collector.recovery(time_us, data, self.rtt_unit_ms)?,
+            EventKind::DataMoved => collector.data_moved(time_us, data)?,
+            EventKind::FrameCreated => collector.http_frame(time_us, data, Direction::Sent)?,
+            EventKind::FrameParsed => collector.http_frame(time_us, data, Direction::Received)?,
+            EventKind::StreamTypeSet => collector.stream_type(data)?,
+            EventKind::PriorityUpdated => collector.priority_updated(time_us, data)?,
+            EventKind::ParametersSet => collector.parameters(data)?,
+            EventKind::Scheduler => collector.scheduler_call(time_us, data)?,
+            EventKind::Scheme => collector.scheme(time_us, data)?,
+            EventKind::LegacyStream => {
+                collector.legacy_stream(time_us, data, event.trigger.as_deref())?;
+            }
+            EventKind::Unused | EventKind::Unknown => {}
+        }
+        Ok(Taken::Fresh)
+    }
+}
+
+fn count_name(by_name: &mut BTreeMap<String, u64>, name: &str) {
+    if let Some(count) = by_name.get_mut(name) {
+        *count += 1;
+        return;
+    }
+    let is_full = by_name.len() >= limits::EVENT_NAMES;
+    let name = if is_full { "(other names)".to_owned() } else { super::http3::kept(name) };
+    *by_name.entry(name).or_default() += 1;
+}
+
+/// JavaScript allows `[1,]`, JSON does not.
+fn without_trailing_commas(json: &[u8]) -> Vec<u8> {
+    let mut kept: Vec<u8> = Vec::with_capacity(json.len());
+    let (mut is_inside, mut is_escaped) = (false, false);
+    for &byte in json {
+        if !is_inside && matches!(byte, b']' | b'}') {
+            let last = kept.iter().rposition(|byte| !byte.is_ascii_whitespace());
+            if let Some(comma) = last.filter(|&last| kept[last] == b',') {
+                kept.truncate(comma);
+            }
+        }
+        is_inside ^= byte == b'"' && !is_escaped;
+        is_escaped = is_inside && byte == b'\\' && !is_escaped;
+        kept.push(byte);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_in_strings_stay() {
+        let text = |json: &[u8]| String::from_utf8(without_trailing_commas(json)).unwrap();
+        assert_eq!(text(br#"[1, [2,] , {"a\",]":"b,]",}]"#), r#"[1, [2] , {"a\",]":"b,]"}]"#);
+    }
+}

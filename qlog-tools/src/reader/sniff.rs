@@ -1,0 +1,75 @@
+//! Finds out how a log is cut into events, from its first bytes.
+
+use std::io::{self, Cursor, Read};
+
+use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
+
+use crate::trace::Container;
+
+/// A first line longer than this is a whole document.
+const LOOK_BYTES: u64 = 1 << 16;
+const RECORD_SEPARATOR: u8 = 0x1e;
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+/// The container, and all bytes of `input` again.
+pub(super) fn sniff<'a>(mut input: impl Read + 'a) -> io::Result<(Container, Box<dyn Read + 'a>)> {
+    let mut look = Vec::new();
+    let end = input.by_ref().take(LOOK_BYTES).read_to_end(&mut look);
+    let container = container(&look);
+    match end {
+        Ok(_) => Ok((container, Box::new(Cursor::new(look).chain(input)))),
+        Err(cause) if look.is_empty() => Err(cause),
+        // What came before the error is worth reading.
+        Err(cause) => Ok((container, Box::new(Cursor::new(look).chain(Broken(Some(cause)))))),
+    }
+}
+
+/// Gives the error that cut the input off.
+struct Broken(Option<io::Error>);
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+fn container(look: &[u8]) -> Container {
+    let text = look.strip_prefix(&BYTE_ORDER_MARK).unwrap_or(look).trim_ascii_start();
+    if text.first() == Some(&RECORD_SEPARATOR) {
+        return Container::Sequence;
+    }
+    let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    match serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(line) {
+        Ok(keys)
+            if ["traces", "connections", "events"].iter().any(|key| keys.contains_key(*key)) =>
+        {
+            Container::Contained
+        }
+        Ok(_) => Container::Lines,
+        Err(_) if is_document(text) => Container::Contained,
+        Err(_) => Container::Lines,
+    }
+}
+
+/// A document begins with a brace, or is assigned to a JavaScript variable.
+fn is_document(text: &[u8]) -> bool {
+    let brace = text.iter().position(|&byte| byte == b'{');
+    let before = &text[..brace.unwrap_or(text.len())];
+    brace.is_some() && (before.is_empty() || before.trim_ascii_end().ends_with(b"="))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bytes_tell_the_container() {
+        assert_eq!(container(b"\x1e{}\n"), Container::Sequence);
+        assert_eq!(container(b"\xef\xbb\xbf {\"qlog_version\":\"0.3\"}\n{}"), Container::Lines);
+        assert_eq!(container(br#"{"qlog_version":"0.3","traces":[]}"#), Container::Contained);
+        assert_eq!(container(b"{\n \"qlog_version\": \"0.1\","), Container::Contained);
+        assert_eq!(container(b"var x = {\n"), Container::Contained);
+        assert_eq!(container(b"hello\n{"), Container::Lines);
+    }
+}

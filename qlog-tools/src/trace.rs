@@ -1,0 +1,349 @@
+//! What one log says of one connection.
+
+use std::collections::BTreeMap;
+
+use crate::byte_index::Progress;
+use crate::reader::SchedulerCall;
+use crate::timeline::Timeline;
+
+/// What one log says of one connection.
+///
+/// Streams, requests and counts are always there. Frames, packets and recovery samples are kept
+/// as the [`Detail`] says that the log was read with. Times are microseconds on the log's clock;
+/// clocks that count from an epoch were shifted to begin with the first event.
+#[derive(Debug, Clone, Default)]
+pub struct Trace {
+    /// The file, or what the caller called it.
+    pub file: String,
+    /// The log's own title.
+    pub title: Option<String>,
+    /// The program that wrote the log.
+    pub stack: Stack,
+    /// The format, as the header names it (`file_schema`, or `qlog_version`).
+    pub format: Option<String>,
+    /// How the file is cut into events.
+    pub container: Container,
+    /// Whose log it is.
+    pub vantage: Vantage,
+    /// The original destination connection ID, or else the log's group ID: the same in both
+    /// ends' logs of a connection. Lower-case hexadecimal where it is an ID.
+    pub connection: Option<String>,
+    /// The wall clock at time 0, as text, when the header has it.
+    pub start: Option<String>,
+    /// The responses. From a client's log, frames as they arrived; from a server's log, frames
+    /// as they were sent, and requests as they were read.
+    pub timeline: Timeline,
+    /// What HTTP/3 said of each transfer, in the order of `timeline.transfers`.
+    pub details: Vec<TransferDetails>,
+    /// All streams of the direction of the responses, by ID: requests, pushes, control.
+    pub streams: Vec<StreamSummary>,
+    /// For each of `timeline.frames` the place of its packet in `packets` ([`Detail::Full`]).
+    pub frame_packets: Vec<u32>,
+    /// Packets in the order of the log ([`Detail::Full`]).
+    pub packets: Vec<Packet>,
+    /// Congestion window, RTT and bytes in flight over time ([`Detail::Full`]).
+    pub recovery: Vec<RecoverySample>,
+    /// What was said about priorities, in order.
+    pub signals: Vec<PrioritySignal>,
+    /// The scheduler's calls in order, when the log has them ([`Detail::Frames`] and above).
+    pub scheduler_calls: Vec<SchedulerCall>,
+    /// What was read.
+    pub counts: Counts,
+    /// What was wrong with the log, and what was done about it.
+    pub repairs: Vec<Repair>,
+}
+
+/// How much of a log to keep.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// Streams and requests: memory for streams and their holes, not for the file's length.
+    Summary,
+    /// And each STREAM frame: 32 bytes a frame.
+    #[default]
+    Frames,
+    /// And packets, acknowledgements and recovery samples.
+    Full,
+}
+
+/// The program that wrote a log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stack {
+    /// Its name (`quiche`), as recognised, or else as the log gives it.
+    pub name: Option<String>,
+    /// Its version, when the log gives one.
+    pub version: Option<String>,
+}
+
+/// How a file is cut into events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Container {
+    /// JSON text sequences (RFC 7464).
+    #[default]
+    Sequence,
+    /// One JSON object a line.
+    Lines,
+    /// One JSON document with all events inside.
+    Contained,
+}
+
+/// Whose log it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Vantage {
+    /// The side that asks.
+    Client,
+    /// The side that answers.
+    Server,
+    /// Somewhere between. Its packets are sent and received as the client saw them, unless the
+    /// log says that they flow as the server's.
+    Network,
+    /// The log does not say, and nothing in it tells.
+    #[default]
+    Unknown,
+}
+
+/// What HTTP/3 events said of a transfer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TransferDetails {
+    /// Its stream.
+    pub stream: u64,
+    /// The response's final status.
+    pub status: Option<u16>,
+    /// The response's `content-type`.
+    pub content_type: Option<String>,
+    /// The request's `priority` (RFC 9218, section 4).
+    pub priority: Option<String>,
+    /// Whether the server pushed it.
+    pub pushed: bool,
+}
+
+/// What a stream is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum StreamRole {
+    /// A request and its response.
+    Request,
+    /// A pushed response.
+    Push,
+    /// HTTP/3's control stream.
+    Control,
+    /// QPACK's encoder or decoder stream.
+    Qpack,
+    /// Another one, or one whose type was not logged.
+    #[default]
+    Other,
+}
+
+/// One stream in the direction of the responses, added up.
+#[derive(Debug, Clone, Default)]
+pub struct StreamSummary {
+    /// Its ID.
+    pub stream: u64,
+    /// What it is for.
+    pub role: StreamRole,
+    /// STREAM frames.
+    pub frames: u64,
+    /// Distinct bytes.
+    pub bytes: u64,
+    /// The first frame.
+    pub first_us: u64,
+    /// The last frame that brought new bytes.
+    pub last_us: u64,
+    /// When all bytes up to the stream's end were readable; `None` if they never were, or the end
+    /// is unknown.
+    pub complete_us: Option<u64>,
+    /// Bytes below the farthest offset in a later packet than that offset's: sent again.
+    pub retransmitted_bytes: u64,
+    /// Bytes below the farthest offset in an earlier packet: overtaken on the way.
+    pub reordered_bytes: u64,
+    /// Bytes that were already there when they came (again).
+    pub duplicate_bytes: u64,
+    /// How the readable prefix grew.
+    pub(crate) progress: Progress,
+}
+
+/// One packet event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    /// When.
+    pub time_us: u64,
+    /// What happened.
+    pub event: PacketEvent,
+    /// Its number space.
+    pub space: Space,
+    /// Its number, when logged.
+    pub number: Option<u64>,
+    /// Its bytes, when logged; 0 otherwise.
+    pub bytes: u32,
+}
+
+/// What happened to a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PacketEvent {
+    /// It went out.
+    Sent,
+    /// It came in.
+    Received,
+    /// One of ours was declared lost.
+    Lost,
+    /// One of ours was acknowledged, for the first time.
+    Acknowledged,
+}
+
+/// Packet number spaces (RFC 9000, section 12.3).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Space {
+    /// Initial packets.
+    Initial,
+    /// Handshake packets.
+    Handshake,
+    /// 0-RTT and 1-RTT packets.
+    #[default]
+    Application,
+}
+
+/// What the sender's recovery knew at a time; `None` where the event did not say.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RecoverySample {
+    /// When.
+    pub time_us: u64,
+    /// In bytes.
+    pub congestion_window_bytes: Option<u64>,
+    /// In bytes.
+    pub bytes_in_flight: Option<u64>,
+    /// In bytes; absent while it is unlimited.
+    pub slow_start_threshold_bytes: Option<u64>,
+    /// In milliseconds.
+    pub smoothed_rtt_ms: Option<f64>,
+    /// In milliseconds.
+    pub latest_rtt_ms: Option<f64>,
+    /// In milliseconds.
+    pub min_rtt_ms: Option<f64>,
+}
+
+/// Something said about a priority.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrioritySignal {
+    /// When.
+    pub time_us: u64,
+    /// The stream it is about; for a push, the push ID.
+    pub element: u64,
+    /// How it was said.
+    pub how: SignalKind,
+    /// The field's value: `u=2, i`.
+    pub value: String,
+}
+
+/// How a priority was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignalKind {
+    /// The `priority` field of a request.
+    Request,
+    /// The `priority` field of a response.
+    Response,
+    /// A `PRIORITY_UPDATE` frame about a request.
+    Update,
+    /// A `PRIORITY_UPDATE` frame about a push.
+    PushUpdate,
+    /// The event `priority_updated`: what the logging side then went by.
+    Applied,
+}
+
+/// How much was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Records, the header included.
+    pub records: u64,
+    /// Records that are events.
+    pub events: u64,
+    /// Events that no qlog schema known here names.
+    pub unknown_events: u64,
+    /// Records that could not be read.
+    pub bad_records: u64,
+    /// Events by name. Names beyond the first 1000 are counted as `(other names)`.
+    pub by_name: BTreeMap<String, u64>,
+    /// Packets by event.
+    pub packets_sent: u64,
+    /// Packets by event.
+    pub packets_received: u64,
+    /// Packets by event.
+    pub packets_lost: u64,
+    /// STREAM frames, both directions.
+    pub stream_frames: u64,
+    /// Events of HTTP/3 frames.
+    pub http_frames: u64,
+    /// Events of data handed between transport and application.
+    pub data_moved: u64,
+    /// Events with congestion window, RTT or bytes in flight.
+    pub recovery_events: u64,
+}
+
+/// One kind of thing that was wrong, and how often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    /// What was wrong and what was done.
+    pub what: &'static str,
+    /// How often.
+    pub count: u64,
+    /// The first record (from 1) it concerned; 0 when it concerns the whole file.
+    pub first_record: u64,
+}
+
+impl Trace {
+    /// Distinct stream bytes in the direction of the responses, control streams included.
+    pub fn unique_stream_bytes(&self) -> u64 {
+        self.streams.iter().fold(0, |sum, stream| sum.saturating_add(stream.bytes))
+    }
+
+    /// Counts one more of this kind of repair.
+    pub(crate) fn repair(&mut self, what: &'static str, record: u64) {
+        match self.repairs.iter_mut().find(|repair| repair.what == what) {
+            Some(repair) => repair.count += 1,
+            None => self.repairs.push(Repair { what, count: 1, first_record: record }),
+        }
+    }
+}
+
+impl Vantage {
+    /// As qlog writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+            Self::Network => "network",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl Container {
+    /// For readers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sequence => "JSON-SEQ",
+            Self::Lines => "NDJSON",
+            Self::Contained => "contained JSON",
+        }
+    }
+}
+
+impl StreamRole {
+    /// For readers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Push => "push",
+            Self::Control => "control",
+            Self::Qpack => "qpack",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl std::fmt::Display for Stack {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name.as_deref().unwrap_or("unknown"))?;
+        match &self.version {
+            Some(version) => write!(formatter, " {version}"),
+            None => Ok(()),
+        }
+    }
+}

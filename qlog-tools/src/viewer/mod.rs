@@ -1,0 +1,19 @@
+//! The engineer's report: one or more logs as one HTML file that works without a network, with figures
+//! that zoom from the whole connection to a single frame.
+//!
+//! [`Recording`] is what the page shows of one log, [`report`] makes the page. The page's scripts are small files
+//! in `templates/view/`, one thing each; they get the frames as compressed columns and draw only what is in view.
+
+mod columns;
+mod delivered;
+mod from_trace;
+mod listing;
+mod page;
+mod recording;
+
+pub use listing::{ListedFile, Listing, listing};
+pub use page::{Report, report};
+pub use recording::{Events, Exactness, Frame, Mark, Recording, Role, Series, Stream, Unit};
+
+#[cfg(test)]
+mod tests;

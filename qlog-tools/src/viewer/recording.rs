@@ -1,0 +1,275 @@
+//! What the page shows of one log.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::columns::{pack, pack_rising, zigzag};
+use crate::byte_index::ByteIndex;
+use crate::figures::palette::{Look, Pattern};
+
+/// One log, ready to be shown. Times are microseconds from the log's first event.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    /// The file.
+    pub name: String,
+    /// What to know of it before looking: stack, format, vantage point, counts.
+    pub facts: Vec<String>,
+    /// What was wrong with the log, and what was done about it.
+    pub remarks: Vec<String>,
+    /// Whether its frames are what was sent rather than what came.
+    pub is_server: bool,
+    /// When the log ends.
+    pub duration_us: u64,
+    /// In the order in which they are shown.
+    pub streams: Vec<Stream>,
+    /// In the order of the log.
+    pub frames: Vec<Frame>,
+    /// Congestion window, round-trip time and the like.
+    pub series: Vec<Series>,
+    /// What can be marked in the figures.
+    pub events: Vec<Events>,
+    /// What a mark means in this log.
+    pub causes: Vec<(Mark, String)>,
+    /// Its ByteIndex, or why there is none.
+    pub byte_index: Result<ByteIndex, String>,
+    /// The share of body bytes in complete responses: time and share after each completion.
+    pub completed: Vec<(u64, f64)>,
+    /// Whether `Frame::released_tcp_bytes` rests on a guess of the order of sending; the reason, when there is
+    /// nothing to show at all.
+    pub stacks: Result<Exactness, String>,
+}
+
+/// What figures of head-of-line blocking rest on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exactness {
+    /// The sender's log.
+    Exact,
+    /// The receiver's log alone.
+    Estimated,
+}
+
+/// One stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stream {
+    /// Its ID.
+    pub id: u64,
+    /// What it is for.
+    pub role: Role,
+    /// What was asked for on it; empty when that is unknown.
+    pub url: String,
+    /// Its priority as signalled, with changes; empty without.
+    pub priority: String,
+    /// When it was asked for.
+    pub requested_us: Option<u64>,
+    /// When its first byte came.
+    pub first_us: Option<u64>,
+    /// When all its bytes were readable.
+    pub complete_us: Option<u64>,
+    /// Distinct bytes.
+    pub bytes: u64,
+    /// Bytes sent again.
+    pub retransmitted_bytes: u64,
+    /// Bytes that were there already.
+    pub duplicate_bytes: u64,
+    /// Bytes overtaken on their way.
+    pub reordered_bytes: u64,
+    /// How it is drawn.
+    pub look: Look,
+}
+
+/// What a stream is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// A request and its response.
+    Request,
+    /// A response that nobody asked for.
+    Push,
+    /// Another one-way stream: control, QPACK.
+    Control,
+}
+
+/// One STREAM frame.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// When it came, or went.
+    pub time_us: u64,
+    /// Its place in [`Recording::streams`].
+    pub stream: usize,
+    /// Offset of its first byte.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// What was special about it.
+    pub mark: Option<Mark>,
+    /// Stream bytes that became readable with it.
+    pub released_bytes: u64,
+    /// Bytes that would have become readable with it in one ordered stream.
+    pub released_tcp_bytes: u64,
+}
+
+/// What was special about a frame. The numbers are those of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mark {
+    /// Its bytes had been sent before, and lost.
+    Retransmitted = 1,
+    /// Its bytes were there already.
+    Duplicate = 2,
+    /// Later bytes overtook it.
+    Reordered = 4,
+}
+
+/// A value over time; it holds until the next.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// What it is.
+    pub name: &'static str,
+    /// In what.
+    pub unit: Unit,
+    /// Time and value.
+    pub points: Vec<(u64, u64)>,
+}
+
+/// The unit of a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// Microseconds.
+    Us,
+}
+
+/// Moments of one kind.
+#[derive(Debug, Clone)]
+pub struct Events {
+    /// Which kind.
+    pub name: String,
+    /// When.
+    pub times_us: Vec<u64>,
+}
+
+impl Recording {
+    /// A log without anything in it.
+    pub fn empty(name: &str) -> Self {
+        let nothing = || "the log holds no STREAM frames".to_owned();
+        Self {
+            name: name.to_owned(),
+            facts: Vec::new(),
+            remarks: Vec::new(),
+            is_server: false,
+            duration_us: 0,
+            streams: Vec::new(),
+            frames: Vec::new(),
+            series: Vec::new(),
+            events: Vec::new(),
+            causes: Vec::new(),
+            byte_index: Err(nothing()),
+            completed: Vec::new(),
+            stacks: Err(nothing()),
+        }
+    }
+
+    /// What the page's scripts read.
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "is_server": self.is_server,
+            "duration": self.duration_us.max(1),
+            "streams": self.streams.iter().map(stream).collect::<Vec<_>>(),
+            "frames": self.columns(),
+            "series": self.series.iter().map(series).collect::<Vec<_>>(),
+            "events": self.events.iter().map(events).collect::<Vec<_>>(),
+            "causes": self.causes.iter().map(|(mark, cause)| ((*mark as u8).to_string(), json!(cause))).collect::<serde_json::Map<_, _>>(),
+            "busy_us_per_byte": self.busy_us_per_byte(),
+            "byte_index": self.byte_index.as_ref().ok().map(|index| {
+                json!({"complete_ms": index.complete_ms, "progressive_ms": index.progressive_ms})
+            }),
+            "no_byte_index": self.byte_index.as_ref().err(),
+            "completed": self.completed,
+            "no_stacks": self.stacks.as_ref().err(),
+            "order_is_estimated": self.stacks == Ok(Exactness::Estimated),
+        })
+    }
+
+    fn columns(&self) -> Value {
+        let frames = || self.frames.iter();
+        let mut next = vec![0; self.streams.len()];
+        let offsets = frames().map(|frame| {
+            let jump = frame.offset.wrapping_sub(next[frame.stream]).cast_signed();
+            next[frame.stream] = frame.offset + frame.bytes;
+            zigzag(jump)
+        });
+        let offsets = pack(offsets);
+        json!({
+            "count": self.frames.len(),
+            "time": pack_rising(frames().map(|frame| frame.time_us)),
+            "stream": pack(frames().map(|frame| frame.stream as u64)),
+            "bytes": pack(frames().map(|frame| frame.bytes)),
+            "offset": offsets,
+            "mark": pack(frames().map(|frame| frame.mark.map_or(0, |mark| mark as u64))),
+            "released": pack(frames().map(|frame| frame.released_bytes)),
+            "releasedTcp": pack(frames().map(|frame| frame.released_tcp_bytes)),
+        })
+    }
+
+    /// How long a byte takes in the busiest fiftieth of the log: how wide frames are drawn.
+    fn busy_us_per_byte(&self) -> f64 {
+        let (Some(first), Some(last)) = (self.frames.first(), self.frames.last()) else {
+            return 0.0;
+        };
+        let window_us = (last.time_us.saturating_sub(first.time_us) / 50).max(1);
+        let (mut oldest, mut bytes, mut most_bytes) = (0, 0_u64, 1_u64);
+        for frame in &self.frames {
+            bytes = frame.bytes.saturating_add(bytes);
+            while self.frames[oldest].time_us.saturating_add(window_us) <= frame.time_us {
+                bytes = bytes.saturating_sub(self.frames[oldest].bytes);
+                oldest += 1;
+            }
+            most_bytes = most_bytes.max(bytes);
+        }
+        window_us as f64 / most_bytes as f64
+    }
+}
+
+fn stream(stream: &Stream) -> Value {
+    let marked_bytes = [stream.retransmitted_bytes, stream.duplicate_bytes, stream.reordered_bytes];
+    let pattern = match stream.look.pattern {
+        Pattern::Solid => "solid",
+        Pattern::Hatched => "hatched",
+        Pattern::Dotted => "dotted",
+    };
+    json!({
+        "id": stream.id,
+        "role": stream.role,
+        "url": stream.url,
+        "priority": stream.priority,
+        "requested_us": stream.requested_us,
+        "first_us": stream.first_us,
+        "complete_us": stream.complete_us,
+        "bytes": stream.bytes,
+        "retransmitted": stream.retransmitted_bytes,
+        "duplicate": stream.duplicate_bytes,
+        "reordered": stream.reordered_bytes,
+        "has_marks": marked_bytes.iter().any(|bytes| *bytes > 0),
+        "look": {"colour": stream.look.colour, "pattern": pattern},
+    })
+}
+
+fn series(series: &Series) -> Value {
+    json!({
+        "name": series.name,
+        "unit": series.unit,
+        "count": series.points.len(),
+        "time": pack_rising(series.points.iter().map(|point| point.0)),
+        "value": pack(series.points.iter().map(|point| point.1)),
+    })
+}
+
+fn events(events: &Events) -> Value {
+    json!({
+        "name": events.name,
+        "count": events.times_us.len(),
+        "time": pack_rising(events.times_us.iter().copied()),
+    })
+}

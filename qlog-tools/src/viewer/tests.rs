@@ -1,0 +1,82 @@
+//! The page as a browser gets it. What it does there, `tests/browser` looks at.
+
+use super::*;
+use crate::reader::{ReadOptions, read_traces};
+use crate::trace::Detail;
+
+const LOG: &str = r#"
+{"file_schema":"x","title":"</script><script>alert(1)</script>","trace":{"vantage_point":{"type":"client"}}}
+{"time":10,"name":"http3:frame_created","data":{"stream_id":0,"length":9,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":authority","value":"a.test"},{"name":":scheme","value":"https"},{"name":":path","value":"/x?</script><img src=x onerror=alert(1)>"},{"name":"priority","value":"u=1, i"}]}}}
+{"time":50,"name":"quic:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":1},"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"raw":{"payload_length":100}}]}}
+{"time":60,"name":"quic:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":3},"frames":[{"frame_type":"stream","stream_id":0,"offset":200,"fin":true,"raw":{"payload_length":100}}]}}
+{"time":61,"name":"quic:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":2},"frames":[{"frame_type":"stream","stream_id":0,"offset":100,"raw":{"payload_length":100}}]}}
+{"time":70,"name":"quic:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":4},"frames":[{"frame_type":"stream","stream_id":0,"offset":100,"raw":{"payload_length":100}}]}}
+{"time":75,"name":"quic:recovery_metrics_updated","data":{"congestion_window":12000,"smoothed_rtt":40.0}}
+"#;
+
+fn recording() -> Recording {
+    let options = ReadOptions { detail: Detail::Full, ..ReadOptions::default() };
+    let traces = read_traces("/logs/a.sqlog", LOG.trim().as_bytes(), options).unwrap();
+    Recording::of(&traces[0], None)
+}
+
+#[test]
+fn a_log_becomes_what_the_page_shows() {
+    let recording = recording();
+    assert_eq!((&*recording.name, recording.duration_us), ("a.sqlog", 65_000));
+    let stream = &recording.streams[0];
+    assert_eq!((stream.id, &*stream.priority, stream.role), (0, "u=1, i", Role::Request));
+    assert_eq!(
+        (stream.requested_us, stream.first_us, stream.complete_us),
+        (Some(0), Some(40_000), Some(51_000))
+    );
+    let frames: Vec<_> =
+        recording.frames.iter().map(|it| (it.time_us, it.mark, it.released_bytes)).collect();
+    assert_eq!(
+        frames,
+        [
+            (40_000, None, 100),
+            (50_000, None, 0),
+            (51_000, Some(Mark::Reordered), 200),
+            (60_000, Some(Mark::Duplicate), 0),
+        ]
+    );
+    assert_eq!(recording.series.len(), 2);
+    assert_eq!(recording.stacks, Ok(Exactness::Estimated));
+}
+
+#[test]
+fn nothing_from_a_log_becomes_markup() {
+    let html = report(&Report {
+        title: "<b>".to_owned(),
+        recordings: vec![recording()],
+        ..Report::default()
+    });
+    assert!(!html.contains("<b>") && !html.contains("<img") && !html.contains("alert(1)</script>"));
+    // The data, the scripts, and nothing else.
+    assert_eq!(html.matches("</script>").count(), 2);
+}
+
+#[test]
+fn the_page_asks_the_network_for_nothing() {
+    let html = report(&Report { recordings: vec![recording()], ..Report::default() });
+    assert!(html.contains("default-src 'none'"));
+    for forbidden in ["@import", "<link", "<iframe", "fetch(", "XMLHttpRequest", "import(", " src="]
+    {
+        assert!(!html.contains(forbidden), "{forbidden}");
+    }
+}
+
+#[test]
+fn each_figure_of_a_log_is_a_picture_too() {
+    let stills = crate::figures::still::stills(&recording());
+    let names: Vec<&str> = stills.iter().map(|it| it.0).collect();
+    assert_eq!(
+        names,
+        ["multiplexing", "waterfall", "head-of-line-blocking", "byte-index", "congestion"]
+    );
+    for (name, svg) in stills {
+        assert!(svg.starts_with("<svg") && !svg.contains("<img"), "{name}: {svg}");
+    }
+    assert_eq!(crate::figures::still::stills(&Recording::empty("nothing")).len(), 0);
+}

@@ -1,0 +1,68 @@
+//! Which views a log allows, and what it lacks for the others.
+
+use crate::trace::{Trace, Vantage};
+
+/// A view and why it is not possible, if it is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct View {
+    /// As the command that shows it is called.
+    pub name: &'static str,
+    /// What is missing.
+    pub reason: Option<&'static str>,
+}
+
+const NO_FRAMES: &str = "no STREAM frames logged";
+const NO_TRANSFERS: &str = "no request streams in the log";
+const NOT_ARRIVAL: &str = "a server's log has no arrival times: use the client's, or both";
+const NO_RECOVERY: &str = "no congestion window, RTT or bytes in flight logged";
+const NO_SIGNALS: &str = "no priorities in the log (HTTP/3 headers or PRIORITY_UPDATE)";
+const NOT_SENDER: &str = "only the server's log shows in what order it sent";
+
+/// What the log lacks, in words; empty when nothing does.
+pub fn missing(trace: &Trace) -> Vec<&'static str> {
+    let counts = &trace.counts;
+    let lacks = [
+        (counts.stream_frames == 0, NO_FRAMES),
+        (counts.http_frames == 0, "no HTTP/3 frames logged: no URLs, body sizes or priorities"),
+        (counts.packets_sent + counts.packets_received == 0, "no packets logged"),
+        (
+            counts.packets_lost == 0 && trace.vantage == Vantage::Server,
+            "no packet_lost events: losses show as retransmissions only",
+        ),
+        (counts.recovery_events == 0, NO_RECOVERY),
+        (counts.data_moved == 0, "no data_moved events: when the application read is not known"),
+    ];
+    lacks.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, what)| what).collect()
+}
+
+/// Each view.
+pub fn views(trace: &Trace) -> Vec<View> {
+    let frames = (trace.counts.stream_frames == 0).then_some(NO_FRAMES);
+    let transfers = frames.or(trace.timeline.transfers.is_empty().then_some(NO_TRANSFERS));
+    let is_server = trace.vantage == Vantage::Server;
+    let is_complete = transfers.or_else(|| {
+        let incomplete =
+            trace.timeline.transfers.iter().all(|transfer| transfer.stream_bytes.is_none());
+        incomplete.then_some("no stream's end is logged")
+    });
+    let arrivals = frames.or(is_server.then_some(NOT_ARRIVAL));
+    let recovery = (trace.counts.recovery_events == 0).then_some(NO_RECOVERY);
+    let signals = trace.signals.is_empty().then_some(NO_SIGNALS);
+    let lint = transfers.or((!is_server).then_some(NOT_SENDER)).or(signals);
+    [
+        ("streams", frames),
+        ("index", is_complete),
+        ("ribbon", transfers),
+        ("hol", arrivals),
+        ("compare", is_complete),
+        ("lint", lint),
+        ("congestion", recovery),
+    ]
+    .map(|(name, reason)| View { name, reason })
+    .into()
+}
+
+/// Why no stream can be shown, in a line that names the file; `None` when some can.
+pub fn unusable(trace: &Trace) -> Option<String> {
+    (trace.counts.stream_frames == 0).then(|| format!("{}: {NO_FRAMES}", trace.file))
+}

@@ -1,0 +1,88 @@
+// The curves whose upper areas are the ByteIndex: the share of bytes in complete responses, and of all bytes.
+
+const CURVE_HEIGHT = 150;
+
+class Curve {
+  constructor(recording) {
+    this.recording = recording;
+    this.name = "byte-index";
+    this.title = "ByteIndex";
+    const index = recording.byte_index;
+    const value = index ? `${index.complete_ms.toFixed(1)} ms (bytes as they come: ${index.progressive_ms.toFixed(1)} ms)` : "";
+    this.about =
+      "Steps: the share of body bytes whose response is complete; the area above them is the ByteIndex" +
+      `${value ? `, ${value}` : ""}. Line: the share of bytes that were there.` +
+      (recording.is_server ? " In a server's log these are bytes sent: they arrived later." : "");
+  }
+
+  missing() {
+    return this.recording.no_byte_index;
+  }
+
+  height() {
+    return CURVE_HEIGHT + 32;
+  }
+
+  draw(surface, width, viewport, theme) {
+    const { recording } = this;
+    const scale = new Scale(viewport, width);
+    const [top, bottom] = [8, 8 + CURVE_HEIGHT];
+    drawAxis(surface, scale, top, bottom, theme);
+    for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+      const y = bottom - share * CURVE_HEIGHT;
+      surface.line([scale.left, y, scale.left + scale.width, y], theme.grid, 1);
+      surface.text(scale.left - 8, y + 4, `${share * 100} %`, theme.muted, "right");
+    }
+    surface.clip(scale.left, top - 2, scale.width, CURVE_HEIGHT + 4);
+    surface.line(this.arrivals(scale, bottom), theme.series[1], 1.5, [5, 3]);
+    surface.line(this.steps(scale, bottom), theme.series[0], 2);
+    surface.unclip();
+  }
+
+  arrivals(scale, bottom) {
+    const { recording } = this;
+    const total = recording.length("bytes") || 1;
+    const points = [];
+    for (let column = 0; column <= scale.width; column++) {
+      const x = scale.left + column;
+      const frame = recording.firstAt(scale.axis, scale.position(x));
+      const there = frame > 0 ? recording.end[frame - 1] : 0;
+      points.push(x, bottom - (there / total) * CURVE_HEIGHT);
+    }
+    return points;
+  }
+
+  steps(scale, bottom) {
+    const points = [scale.left, bottom];
+    let y = bottom;
+    for (const [time, share] of this.recording.completed) {
+      const x = scale.x(this.recording.positionOfTime(scale.axis, time));
+      points.push(x, y);
+      y = bottom - share * CURVE_HEIGHT;
+      points.push(x, y);
+    }
+    points.push(scale.left + scale.width, y);
+    return points;
+  }
+
+  at(x, y, scale) {
+    const { recording } = this;
+    const frame = recording.firstAt(scale.axis, scale.position(x));
+    const time = scale.axis === "time" ? scale.position(x) : frame < recording.count ? recording.time[frame] : recording.duration;
+    const step = recording.completed.filter(([at]) => at <= time).pop();
+    const there = frame > 0 ? recording.end[frame - 1] : 0;
+    return [
+      timeText(time),
+      `complete: ${((step ? step[1] : 0) * 100).toFixed(1)} %`,
+      `there: ${((100 * there) / (recording.length("bytes") || 1)).toFixed(1)} % (${bytesText(there)})`,
+    ];
+  }
+
+  table() {
+    return {
+      caption: "Completions",
+      headings: ["time", "share of bytes complete"],
+      rows: this.recording.completed.map(([time, share]) => [timeText(time), `${(share * 100).toFixed(2)} %`]),
+    };
+  }
+}

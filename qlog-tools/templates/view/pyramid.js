@@ -1,0 +1,73 @@
+// What stretches of frames look like from far away, so that a picture costs what its pixels cost, however
+// many frames it shows. A cell of level n stands for 2^n frames: the stream that has most of their bytes
+// (found by weighted majority vote, which can be merged), all their marks, their tallest stacks.
+
+class Pyramid {
+  constructor(recording) {
+    const { stream, bytes, mark, released, releasedTcp, count } = recording;
+    this.levels = [{ stream, weight: bytes, mark, released, releasedTcp, count }];
+    while (this.top().count > 1) this.levels.push(merged(this.top()));
+  }
+
+  top() {
+    return this.levels[this.levels.length - 1];
+  }
+
+  // The level, and its cells, that cover frames `first` to `last - 1` with about `most` cells.
+  cover(first, last, most) {
+    const level = Math.max(0, Math.ceil(Math.log2((last - first) / most)));
+    const chosen = Math.min(level, this.levels.length - 1);
+    const step = 2 ** chosen;
+    return { level: this.levels[chosen], first: Math.floor(first / step), last: Math.ceil(last / step) };
+  }
+
+  // The highest value of `column` among frames `first` to `last - 1`, and any one frame's place of it.
+  highest(column, first, last) {
+    let best = 0;
+    this.each(first, last, (level, cell) => (best = Math.max(best, level[column][cell])));
+    return best;
+  }
+
+  // All marks of frames `first` to `last - 1`.
+  marks(first, last) {
+    let all = 0;
+    this.each(first, last, (level, cell) => (all |= level.mark[cell]));
+    return all;
+  }
+
+  // Exactly frames `first` to `last - 1`, as the fewest cells: at most two a level.
+  each(first, last, visit) {
+    for (let level = 0; first < last; level++) {
+      const cells = this.levels[level];
+      if (first % 2) visit(cells, first++);
+      if (last % 2 && first < last) visit(cells, --last);
+      first = Math.floor(first / 2);
+      last = Math.floor(last / 2);
+    }
+  }
+}
+
+function merged(below) {
+  const count = Math.ceil(below.count / 2);
+  const level = {
+    count,
+    stream: new Uint32Array(count),
+    weight: new Float64Array(count),
+    mark: new Uint8Array(count),
+    released: new Float64Array(count),
+    releasedTcp: new Float64Array(count),
+  };
+  for (let cell = 0; cell < count; cell++) {
+    const one = 2 * cell;
+    const other = one + 1 < below.count ? one + 1 : one;
+    const same = below.stream[one] === below.stream[other];
+    const winner = below.weight[one] >= below.weight[other] ? one : other;
+    const loser = winner === one ? other : one;
+    level.stream[cell] = below.stream[winner];
+    level.weight[cell] = same ? below.weight[one] + below.weight[other] : below.weight[winner] - below.weight[loser];
+    level.mark[cell] = below.mark[one] | below.mark[other];
+    level.released[cell] = Math.max(below.released[one], below.released[other]);
+    level.releasedTcp[cell] = Math.max(below.releasedTcp[one], below.releasedTcp[other]);
+  }
+  return level;
+}

@@ -1,0 +1,105 @@
+// One log, unpacked: a column for each property of its STREAM frames, in the order of the log.
+
+const MARKS = { RETRANSMITTED: 1, DUPLICATE: 2, REORDERED: 4 };
+
+class Recording {
+  static async load(json) {
+    const recording = new Recording();
+    Object.assign(recording, json);
+    const frames = json.frames;
+    const names = ["time", "stream", "bytes", "offset", "mark", "released", "releasedTcp"];
+    const columns = await Promise.all(names.map((name) => unpack(frames[name], frames.count)));
+    names.forEach((name, place) => (recording[name] = columns[place]));
+    recording.count = frames.count;
+    recording.time = runningSum(recording.time);
+    recording.stream = Uint32Array.from(recording.stream);
+    recording.mark = Uint8Array.from(recording.mark);
+    recording.restoreOffsets();
+    recording.end = Float64Array.from(recording.bytes);
+    runningSum(recording.end);
+    recording.series = await Promise.all(json.series.map(loadSeries));
+    recording.events = await Promise.all(json.events.map(loadEvents));
+    recording.pyramid = new Pyramid(recording);
+    recording.groupByStream();
+    recording.hidden = new Uint8Array(json.streams.length);
+    return recording;
+  }
+
+  // An offset is embedded as its distance from where the stream's frame before it ended.
+  restoreOffsets() {
+    const next = new Float64Array(this.streams.length);
+    for (let frame = 0; frame < this.count; frame++) {
+      const stream = this.stream[frame];
+      this.offset[frame] = next[stream] + unzigzag(this.offset[frame]);
+      next[stream] = this.offset[frame] + this.bytes[frame];
+    }
+  }
+
+  // The frames of each stream: `ofStream[starts[s]]` to `ofStream[starts[s + 1] - 1]`.
+  groupByStream() {
+    this.starts = new Uint32Array(this.streams.length + 1);
+    for (let frame = 0; frame < this.count; frame++) this.starts[this.stream[frame] + 1]++;
+    for (let stream = 0; stream < this.streams.length; stream++) this.starts[stream + 1] += this.starts[stream];
+    this.streams.forEach((stream, place) => {
+      stream.frames = this.starts[place + 1] - this.starts[place];
+    });
+    const next = this.starts.slice();
+    this.ofStream = new Uint32Array(this.count);
+    for (let frame = 0; frame < this.count; frame++) this.ofStream[next[this.stream[frame]]++] = frame;
+    this.streams.forEach((stream, place) => {
+      stream.last_us = stream.frames ? this.time[this.ofStream[this.starts[place + 1] - 1]] : stream.first_us;
+    });
+  }
+
+  // Where frame `frame` is on an axis: its time, its number, or the bytes up to its end.
+  position(axis, frame) {
+    if (axis === "time") return this.time[frame];
+    return axis === "frames" ? frame + 1 : this.end[frame];
+  }
+
+  // Where its block begins.
+  start(axis, frame) {
+    if (axis === "frames") return frame;
+    if (axis === "bytes") return this.end[frame] - this.bytes[frame];
+    return this.time[frame];
+  }
+
+  // The first frame whose position is at or after `position`.
+  firstAt(axis, position) {
+    if (axis === "frames") return Math.min(this.count, Math.max(0, Math.ceil(position) - 1));
+    const column = axis === "time" ? this.time : this.end;
+    return lowerBound(column, position, 0, this.count);
+  }
+
+  // Where a moment is on an axis.
+  positionOfTime(axis, time) {
+    if (axis === "time") return time;
+    const frame = lowerBound(this.time, time, 0, this.count);
+    if (frame === 0) return 0;
+    return frame >= this.count ? this.length(axis) : this.start(axis, frame);
+  }
+
+  length(axis) {
+    if (axis === "time") return this.duration;
+    return axis === "frames" ? this.count : this.count ? this.end[this.count - 1] : 0;
+  }
+}
+
+async function loadSeries(json) {
+  const [time, value] = await Promise.all([unpack(json.time, json.count), unpack(json.value, json.count)]);
+  return { ...json, time: runningSum(time), value };
+}
+
+async function loadEvents(json) {
+  return { name: json.name, count: json.count, time: runningSum(await unpack(json.time, json.count)) };
+}
+
+// The first place in the rising `column` from `low` to `high` whose value is not below `value`.
+function lowerBound(column, value, low, high) {
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (column[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,126 @@
+// What part of the axis is in view: one for the whole page, so that all figures of all logs move together.
+
+const ZOOM_MAX = 1e7;
+
+class Viewport {
+  constructor(recordings) {
+    this.recordings = recordings;
+    this.axis = "time";
+    this.cursor = null;
+    this.changed = () => {};
+    this.showAll();
+  }
+
+  // The longest of the logs.
+  length() {
+    return Math.max(1, ...this.recordings.map((recording) => recording.length(this.axis)));
+  }
+
+  showAll() {
+    this.from = 0;
+    this.to = this.length();
+    this.changed();
+  }
+
+  setAxis(axis) {
+    const share = [this.from / this.length(), this.to / this.length()];
+    this.axis = axis;
+    this.cursor = null;
+    this.show(share[0] * this.length(), share[1] * this.length());
+  }
+
+  // Shows `from` to `to`, or the nearest that is on the axis and not too small to draw.
+  show(from, to) {
+    const length = this.length();
+    const width = Math.min(length, Math.max(length / ZOOM_MAX, to - from, 1e-3));
+    this.from = Math.min(Math.max(0, from), length - width);
+    this.to = this.from + width;
+    this.changed();
+  }
+
+  // Zooms around the place that is at `share` of the width.
+  zoom(factor, share) {
+    const width = this.to - this.from;
+    const fixed = this.from + share * width;
+    this.show(fixed - share * width * factor, fixed + (1 - share) * width * factor);
+  }
+
+  pan(share) {
+    const by = share * (this.to - this.from);
+    const bounded = Math.min(Math.max(by, -this.from), this.length() - this.to);
+    this.show(this.from + bounded, this.to + bounded);
+  }
+
+  setCursor(position) {
+    this.cursor = position;
+    this.changed();
+  }
+}
+
+// Where figures have their axes, in pixels.
+const LEFT = 168;
+const RIGHT = 36;
+
+// The viewport on a figure of a given width: from positions to pixels and back.
+class Scale {
+  constructor(viewport, width) {
+    this.axis = viewport.axis;
+    this.from = viewport.from;
+    this.to = viewport.to;
+    this.left = LEFT;
+    this.width = Math.max(10, width - LEFT - RIGHT);
+    this.perUnit = this.width / (this.to - this.from);
+  }
+
+  x(position) {
+    return this.left + (position - this.from) * this.perUnit;
+  }
+
+  position(x) {
+    return this.from + (x - this.left) / this.perUnit;
+  }
+
+  inView(position) {
+    return position >= this.from && position <= this.to;
+  }
+}
+
+// Round places for ticks: 1, 2 or 5 times a power of ten apart.
+function ticks(from, to, most) {
+  const rough = (to - from) / Math.max(1, most);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((it) => it * power).find((it) => it >= rough);
+  const list = [];
+  for (let at = Math.ceil(from / step) * step; at <= to && list.length < 100; at += step) list.push(at);
+  return list;
+}
+
+// All ticks of an axis in one unit, with as many decimals as tell them apart.
+function tickText(axis, tick, places) {
+  const step = places.length > 1 ? places[1] - places[0] : tick || 1;
+  if (axis === "frames") return countText(tick);
+  const largest = places[places.length - 1];
+  const units = axis === "time" ? [[1e6, "s"], [1e3, "ms"], [1, "µs"]] : [[1e6, "MB"], [1e3, "kB"], [1, "B"]];
+  // Times between are read best in milliseconds.
+  const unit = units.find(([size]) => largest >= size * (size === 1e6 && axis === "time" ? 10 : 1)) || units[2];
+  const decimals = Math.max(0, Math.ceil(-Math.log10(step / unit[0]) - 1e-9));
+  return `${(tick / unit[0]).toFixed(Math.min(9, decimals))} ${unit[1]}`;
+}
+
+function drawAxis(surface, scale, top, bottom, theme) {
+  const places = ticks(scale.from, scale.to, scale.width / 110);
+  for (const tick of places) {
+    const x = Math.round(scale.x(tick)) + 0.5;
+    surface.line([x, top, x, bottom], theme.grid, 1);
+    surface.text(x, bottom + 15, tickText(scale.axis, tick, places), theme.muted, "center");
+  }
+}
+
+// A scale at the left edge from 0 to `most`.
+function drawLeftAxis(surface, scale, top, bottom, most, unit, theme) {
+  for (const tick of ticks(0, most, (bottom - top) / 28)) {
+    const y = bottom - (tick / most) * (bottom - top);
+    surface.line([scale.left, y, scale.left + scale.width, y], theme.grid, 1);
+    surface.text(scale.left - 8, y + 4, valueText(tick, unit), theme.muted, "right");
+  }
+}

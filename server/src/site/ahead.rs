@@ -1,0 +1,49 @@
+//! What goes ahead of a response: early hints, and pushes of what the page will need.
+
+use super::Request;
+use http3::Header;
+use push::Gate;
+
+/// What a site wants to go with a response, or before it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ahead {
+    /// `Link` values of a 103 response, sent at once (RFC 8297).
+    pub hints: Vec<String>,
+    /// What is promised and pushed, in this order.
+    pub pushes: Vec<Promise>,
+    /// When pushed bytes may go.
+    pub gate: Option<Gate>,
+    /// How many pushes may be under way at one time.
+    pub max_concurrent_pushes: Option<u64>,
+}
+
+/// A request that the client is expected to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Promise {
+    /// `:authority`.
+    pub authority: String,
+    /// `:path`.
+    pub path: String,
+    /// Further fields, names in lower case.
+    pub fields: Vec<(String, String)>,
+}
+
+impl Promise {
+    /// The promised request's field section.
+    pub fn headers(&self) -> Vec<Header> {
+        let pseudo = [
+            (":method", "GET"),
+            (":scheme", "https"),
+            (":authority", self.authority.as_str()),
+            (":path", self.path.as_str()),
+        ];
+        let fields = self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let header = |(name, value): (&str, &str)| Header::new(name.as_bytes(), value.as_bytes());
+        pseudo.into_iter().chain(fields).map(header).collect()
+    }
+
+    /// What the site is asked for it.
+    pub fn request(&self) -> Request {
+        Request { pushed: true, ..Request::from_headers(&self.headers()) }
+    }
+}

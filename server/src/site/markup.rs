@@ -1,0 +1,361 @@
+//! Bodies for a page whose real ones are not at hand: of the right size and compressibility, with markup
+//! that makes a browser ask for the same resources, for the same reasons.
+//!
+//! HTML holds its references where the page says that their bytes are; CSS imports, paints and sets in
+//! fonts; scripts work as long as they should and then ask for what they ask for. What lies between is
+//! filler, of which as much is random as the size on the wire needs.
+
+use corpus::page::{Event, PageKind, Script};
+use corpus::{Page, PageResource};
+use flate2::{Compression, GzBuilder};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::Arc;
+
+/// Largest decoded text that is made; larger ones are letters.
+const TEXT_BYTES_MAX: u64 = 16 << 20;
+/// How often the share of random filler is halved in.
+const STEPS: u32 = 9;
+/// Asks for a resource from a script: a stylesheet, a script, an image, a font, or anything else.
+const ASK: &str = "function utmostAsk(k,u,d){setTimeout(function(){var e;if(k=='css'){e=document.createElement('link');\
+e.rel='stylesheet';e.href=u;document.head.appendChild(e)}else if(k=='js'){e=document.createElement('script');e.src=u;\
+document.head.appendChild(e)}else if(k=='image'){new Image().src=u}else if(k=='font'){new FontFace('utmost'+u.length,\
+'url('+u+')').load().catch(function(){})}else{fetch(u).catch(function(){})}},d)}";
+/// The smallest image that browsers take, whatever the MIME type of the response says.
+const PIXEL: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
+\0\0\0\rIDATx\x9cc\xf8\xff\xff\xff\x7f\0\x09\xfb\x03\xfd\x05\x43\x45\xca\0\0\0\0IEND\xaeB`\x82";
+
+/// A body as it goes on the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Made {
+    /// All of it; compressed with gzip or not.
+    Text(Arc<[u8]>, Encoding),
+    /// Its beginning; letters follow.
+    Begun(&'static [u8]),
+    /// Letters alone.
+    Letters,
+}
+
+/// How a body is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Identity,
+    Gzip,
+}
+
+/// The body of resource `id` of a page.
+pub(super) fn body(page: &Page, id: usize) -> Made {
+    let resource = &page.resources[id];
+    let fine = (200..300).contains(&resource.status) && resource.bytes > 0;
+    if !fine || resource.decoded_len() > TEXT_BYTES_MAX {
+        return Made::Letters;
+    }
+    let pieces = match resource.kind {
+        PageKind::Html if id == 0 => document(page),
+        PageKind::Css => Pieces::of_code(stylesheet(page, id)),
+        PageKind::Js => Pieces::of_code(script(page, id)),
+        PageKind::Image if resource.mime.contains("svg") => Pieces {
+            parts: vec![(
+                0,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\">".to_owned(),
+            )],
+            end: "</svg>".to_owned(),
+            comment: ("<!--", "-->"),
+        },
+        PageKind::Image if resource.bytes >= PIXEL.len() as u64 => return Made::Begun(PIXEL),
+        _ => return Made::Letters,
+    };
+    encoded(&pieces, resource)
+}
+
+/// Text with places: each part ends at its byte, if there is room.
+struct Pieces {
+    /// (byte at which it should end, text), in order.
+    parts: Vec<(u64, String)>,
+    end: String,
+    comment: (&'static str, &'static str),
+}
+
+impl Pieces {
+    fn of_code(text: String) -> Self {
+        Self { parts: vec![(0, text)], end: String::new(), comment: ("/*", "*/") }
+    }
+
+    /// The text in `bytes` bytes, or more if that is too few; of the filler, `random` of 256 bytes are.
+    fn text(&self, bytes: u64, random: u32) -> Vec<u8> {
+        let mut filler = Filler { state: 0x2545_f491_4f6c_dd1d, random };
+        let mut text = Vec::new();
+        for (end, part) in &self.parts {
+            let begin = end.saturating_sub(part.len() as u64);
+            self.fill(&mut text, begin, &mut filler);
+            text.extend_from_slice(part.as_bytes());
+        }
+        self.fill(&mut text, bytes.saturating_sub(self.end.len() as u64), &mut filler);
+        text.extend_from_slice(self.end.as_bytes());
+        text
+    }
+
+    fn fill(&self, text: &mut Vec<u8>, to: u64, filler: &mut Filler) {
+        let room = usize::try_from(to).unwrap_or(usize::MAX).saturating_sub(text.len());
+        let (open, close) = self.comment;
+        let Some(inside) = room.checked_sub(open.len() + close.len()) else {
+            text.extend(std::iter::repeat_n(b' ', room));
+            return;
+        };
+        text.extend_from_slice(open.as_bytes());
+        text.extend(filler.take(inside));
+        text.extend_from_slice(close.as_bytes());
+    }
+}
+
+/// Letters, some random and some not: xorshift, seeded.
+struct Filler {
+    state: u64,
+    random: u32,
+}
+
+impl Iterator for Filler {
+    type Item = u8;
+
+    fn next(&mut self) -> Option<u8> {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        let letters = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+        let random = (self.state >> 40) & 255 < u64::from(self.random);
+        Some(if random { letters[(self.state >> 20) as usize & 63] } else { b' ' })
+    }
+}
+
+/// The text with as much random filler as makes it as large on the wire as it should be. What then is
+/// missing is a comment in the header of the gzip file.
+fn encoded(pieces: &Pieces, resource: &PageResource) -> Made {
+    let (wire, plain) = (resource.bytes, resource.decoded_len());
+    if wire >= plain {
+        let text = pieces.text(wire, 64);
+        return Made::Text(Arc::from(text), Encoding::Identity);
+    }
+    let mut random = 0;
+    for step in (0..STEPS).rev() {
+        let more = (random + (1 << step)).min(256);
+        if gzip(&pieces.text(plain, more), 0).len() as u64 <= wire {
+            random = more;
+        }
+    }
+    let text = pieces.text(plain, random);
+    let bytes = gzip(&text, 0);
+    let missing = usize::try_from(wire).unwrap_or(usize::MAX).saturating_sub(bytes.len());
+    let bytes = if missing > 0 { gzip(&text, missing) } else { bytes };
+    Made::Text(Arc::from(bytes), Encoding::Gzip)
+}
+
+/// `text` as a gzip file with `padding` bytes of comment, its end included.
+fn gzip(text: &[u8], padding: usize) -> Vec<u8> {
+    let mut builder = GzBuilder::new();
+    if let Some(letters) = padding.checked_sub(1) {
+        builder = builder.comment(vec![b'-'; letters]);
+    }
+    let mut encoder = builder.write(Vec::new(), Compression::new(6));
+    // Writing to memory does not fail.
+    encoder.write_all(text).ok();
+    encoder.finish().unwrap_or_default()
+}
+
+fn stylesheet(page: &Page, id: usize) -> String {
+    let mut text = String::new();
+    for it in children(page, id).filter(|it| it.trigger.on == Event::CssImport) {
+        _ = write!(text, "@import url(\"{}\");", it.url);
+    }
+    for it in children(page, id).filter(|it| it.trigger.on == Event::CssApplied) {
+        text.push_str(&rule(it));
+    }
+    text
+}
+
+/// A rule for the element of a resource that a style refers to.
+fn rule(it: &PageResource) -> String {
+    let (id, url) = (it.id, &it.url);
+    if it.kind == PageKind::Font {
+        format!("@font-face{{font-family:u{id};src:url(\"{url}\")}}.u{id}{{font-family:u{id}}}")
+    } else {
+        format!(".u{id}{{background-image:url(\"{url}\")}}")
+    }
+}
+
+fn script(page: &Page, id: usize) -> String {
+    let mut text = format!("(function(){{{ASK}");
+    for it in children(page, id).filter(|it| it.trigger.on == Event::Exec) {
+        text.push_str(&ask(it));
+    }
+    _ = write!(
+        text,
+        "for(var t=performance.now();performance.now()-t<{};);",
+        page.resources[id].exec_ms
+    );
+    for it in children(page, id).filter(|it| it.trigger.on != Event::Exec) {
+        text.push_str(&ask(it));
+    }
+    text.push_str("})();");
+    text
+}
+
+fn ask(it: &PageResource) -> String {
+    format!(
+        "utmostAsk('{}','{}',{});",
+        it.kind.name(),
+        it.url.replace('\'', "%27"),
+        it.trigger.delay_ms.max(0.0)
+    )
+}
+
+fn children(page: &Page, id: usize) -> impl Iterator<Item = &PageResource> {
+    page.resources.iter().filter(move |it| it.id != 0 && it.trigger.of == id)
+}
+
+/// The document: tags at their bytes, and elements for what styles refer to. An element that waits for
+/// a script of the document stands behind it.
+fn document(page: &Page) -> Pieces {
+    let mut parts: Vec<(u64, String)> = Vec::new();
+    let tagged =
+        |it: &&PageResource| it.trigger.on == Event::Bytes && it.trigger.of == 0 && it.id != 0;
+    let body_byte = page
+        .resources
+        .iter()
+        .filter(tagged)
+        .filter(|it| it.in_head)
+        .filter_map(|it| it.trigger.byte)
+        .max()
+        .unwrap_or(0);
+    parts.push((0, format!("<!doctype html><html><head><title>{}</title>", page.name)));
+    parts.push((body_byte + 1, "<body>".to_owned()));
+    for it in page.resources.iter().filter(tagged) {
+        parts.push((it.trigger.byte.unwrap_or(0), tag(it)));
+    }
+    for it in page.resources.iter().filter(|it| it.id != 0 && !tagged(it)) {
+        let needs = it.trigger.needs.iter().map(|&id| &page.resources[id]);
+        let scripts = needs.filter(|it| it.kind == PageKind::Js && tagged(it));
+        let after = scripts.filter_map(|it| it.trigger.byte).max().unwrap_or(0).max(body_byte);
+        if let Some(element) = element(it) {
+            parts.push((after + 2, element));
+        }
+    }
+    parts.sort_by_key(|(byte, _)| *byte);
+    Pieces { parts, end: "</html>".to_owned(), comment: ("<!--", "-->") }
+}
+
+/// The element that makes a browser need what is not asked for by a tag of its own.
+fn element(it: &PageResource) -> Option<String> {
+    let id = it.id;
+    let waits = |event: &str| {
+        Some(format!("<script>{ASK}addEventListener('{event}',function(){{{}}})</script>", ask(it)))
+    };
+    match it.trigger.on {
+        Event::CssApplied => Some(format!("<i class=\"u{id}\">a</i>")),
+        Event::StyleApplied => Some(format!("<style>{}</style><i class=\"u{id}\">a</i>", rule(it))),
+        Event::Dcl => waits("DOMContentLoaded"),
+        Event::Load => waits("load"),
+        // Scripts ask for their own, stylesheets import their own.
+        Event::Exec | Event::Timer | Event::CssImport => None,
+        Event::Complete if it.trigger.of == 0 => waits("DOMContentLoaded"),
+        Event::Complete | Event::Bytes | Event::Nav => waits("load"),
+    }
+}
+
+fn tag(it: &PageResource) -> String {
+    let url = it.url.replace('&', "&amp;").replace('"', "%22");
+    let destination = match it.kind {
+        PageKind::Css => "style",
+        PageKind::Js => "script",
+        PageKind::Image => "image",
+        PageKind::Font => "font",
+        _ => "fetch",
+    };
+    let lazy = if it.lazy { " loading=\"lazy\"" } else { "" };
+    match it.kind {
+        _ if it.preload => {
+            format!("<link rel=\"preload\" as=\"{destination}\" href=\"{url}\" crossorigin>")
+        }
+        PageKind::Css if it.critical => format!("<link rel=\"stylesheet\" href=\"{url}\">"),
+        PageKind::Css => format!("<link rel=\"stylesheet\" media=\"print\" href=\"{url}\">"),
+        PageKind::Js => {
+            let mode = match it.script {
+                Some(Script::Async) => " async",
+                Some(Script::Defer) => " defer",
+                Some(Script::Module) => " type=\"module\"",
+                Some(Script::Sync) | None => "",
+            };
+            format!("<script src=\"{url}\"{mode}></script>")
+        }
+        PageKind::Image => format!("<img src=\"{url}\"{lazy}>"),
+        PageKind::Media => format!("<video src=\"{url}\" preload=\"auto\"></video>"),
+        _ => format!("<link rel=\"preload\" as=\"{destination}\" href=\"{url}\" crossorigin>"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read as _;
+
+    fn page() -> Page {
+        Page::load(std::path::Path::new(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../corpus/tests/data/small.json"
+        )))
+        .expect("a page")
+    }
+
+    fn decoded(made: &Made) -> String {
+        let Made::Text(bytes, encoding) = made else { panic!("no text: {made:?}") };
+        let mut text = String::new();
+        match encoding {
+            Encoding::Gzip => {
+                flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).expect("gzip");
+            }
+            Encoding::Identity => text.push_str(std::str::from_utf8(bytes).expect("UTF-8")),
+        }
+        text
+    }
+
+    #[test]
+    fn a_document_has_its_size_and_its_references_at_their_bytes() {
+        let page = page();
+        let made = body(&page, 0);
+        let Made::Text(bytes, Encoding::Gzip) = &made else { panic!("not compressed") };
+        assert_eq!(bytes.len(), 1000);
+        let text = decoded(&made);
+        assert_eq!(text.len(), 5000);
+        let link = "<link rel=\"stylesheet\" href=\"/a.css\">";
+        assert_eq!(text.find(link).map(|it| it + link.len()), Some(100));
+        let script = "<script src=\"/b.js\"></script>";
+        assert_eq!(text.find(script).map(|it| it + script.len()), Some(200));
+        assert!(
+            text.find("<i class=\"u3\">").expect("an element") > 200,
+            "behind the script it needs"
+        );
+    }
+
+    #[test]
+    fn a_stylesheet_refers_to_what_it_asks_for() {
+        let text = decoded(&body(&page(), 1));
+        assert_eq!(text.len(), 300);
+        assert!(text.starts_with(".u3{background-image:url(\"/c.png\")}"), "{text}");
+    }
+
+    #[test]
+    fn every_text_of_every_bundled_page_has_its_size_on_the_wire() {
+        for name in corpus::bundled_names() {
+            let page = corpus::bundled(name).expect("bundled");
+            let mut larger = 0_u64;
+            for it in &page.resources {
+                if let Made::Text(bytes, _) = body(page, it.id) {
+                    larger += (bytes.len() as u64).saturating_sub(it.bytes);
+                    assert!(bytes.len() as u64 >= it.bytes, "{name} {}", it.url);
+                }
+            }
+            let whole: u64 = page.resources.iter().map(|it| it.bytes).sum();
+            assert!(larger * 50 <= whole, "{name}: {larger} of {whole} bytes too many");
+        }
+    }
+}

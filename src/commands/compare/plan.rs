@@ -1,0 +1,119 @@
+//! From flags to a plan.
+
+use super::Arguments;
+use crate::failure::Failure;
+use crate::values;
+use ::corpus::Page;
+use lab::Contender;
+use lab::network::Network;
+use lab::study::{BASELINE, Engine, Plan, manifest};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Loads at a time where the server paces and loads mostly wait.
+const WIRE_JOBS: usize = 16;
+
+/// The plan that the flags ask for, checked.
+pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
+    let plan = match &arguments.from {
+        Some(file) => manifest::plan(file).map_err(Failure::bad_input)?,
+        None => asked_for(arguments)?,
+    };
+    let plan = Plan {
+        jobs: arguments.jobs.map_or_else(|| default_jobs(&plan), NonZeroUsize::get),
+        qlog_dir: arguments
+            .out
+            .as_ref()
+            .filter(|_| arguments.keep_qlogs)
+            .map(|it| it.join("qlogs")),
+        unfinished_dir: Some(unfinished_dir(arguments)),
+        ..plan
+    };
+    plan.check().map_err(Failure::bad_input)?;
+    Ok(plan)
+}
+
+/// Where the qlogs of loads go that do not finish.
+fn unfinished_dir(arguments: &Arguments) -> PathBuf {
+    let elsewhere = || std::env::temp_dir().join(format!("utmost-{}", std::process::id()));
+    arguments.out.clone().unwrap_or_else(elsewhere).join("unfinished")
+}
+
+fn default_jobs(plan: &Plan) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    match plan.engine {
+        Engine::Ideal | Engine::Stack => cores,
+        Engine::Wire if plan.networks.iter().all(|it| it.server_pace) => WIRE_JOBS,
+        // A link in real time must be in time: it has a core to itself.
+        Engine::Wire => (cores / 2).max(1),
+    }
+}
+
+fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
+    let engine = Engine::from(arguments.engine);
+    if arguments.cc.is_some() && engine == Engine::Ideal {
+        let cause = "--cc: engine ideal has no congestion control; use --engine stack or wire";
+        return Err(Failure::BadInput(cause.to_owned()));
+    }
+    let networks = networks(&arguments.network)?;
+    let first = networks
+        .first()
+        .cloned()
+        .ok_or_else(|| Failure::BadInput("--network: names none".to_owned()))?;
+    let mut send_buffers_bytes = arguments.send_buffer.clone();
+    send_buffers_bytes.sort_unstable();
+    send_buffers_bytes.dedup();
+    Ok(Plan {
+        networks,
+        send_buffers_bytes,
+        send_buffer_model: arguments.send_buffer_model.into(),
+        metadata: arguments.metadata.into(),
+        delivery_order: arguments.delivery_order.into(),
+        seeds: (0..arguments.seeds).collect(),
+        congestion_control: arguments.cc.unwrap_or(values::Cc::Bbr2).into(),
+        initial_window_packets: arguments.initial_window.map(|it| it as usize),
+        shard: arguments.shard,
+        ..Plan::new(pages(&arguments.pages)?, schemes(arguments)?, engine, first)
+    })
+}
+
+fn pages(arguments: &[String]) -> Result<Vec<Arc<Page>>, Failure> {
+    let mut pages: Vec<Arc<Page>> = Vec::new();
+    for argument in arguments {
+        let page = values::page(argument)?;
+        if pages.iter().any(|it| it.name == page.name) {
+            let name = &page.name;
+            return Err(Failure::BadInput(format!(
+                "{argument}: a second page named `{name}`; name each once"
+            )));
+        }
+        pages.push(Arc::new(page));
+    }
+    Ok(pages)
+}
+
+fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
+    let mut networks: Vec<Network> = Vec::new();
+    for name in names {
+        let network = Network::find(name.trim()).map_err(Failure::bad_input)?;
+        if !networks.iter().any(|it| it.name == network.name) {
+            networks.push(network);
+        }
+    }
+    Ok(networks)
+}
+
+/// The schemes that were asked for, the baseline and, for a policy, its default before them.
+fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
+    let asked = values::contenders(&arguments.schemes)?;
+    let mut all = Vec::new();
+    let default = arguments.policy.as_ref().map(|_| arguments.policy_default.as_str());
+    for name in [Some(BASELINE), default].into_iter().flatten() {
+        if !asked.iter().any(|it| it.name() == name) {
+            all.extend(values::contenders(name)?);
+        }
+    }
+    all.extend(asked);
+    Ok(all)
+}

@@ -1,0 +1,40 @@
+//! `--policy`: what follows from a study for a server.
+
+use super::Arguments;
+use crate::failure::Failure;
+use crate::output;
+use lab::study::{Plan, Study, policy};
+
+/// Whether the plan can lead to a policy, if one is asked for.
+pub(super) fn check(arguments: &Arguments, plan: &Plan) -> Result<(), Failure> {
+    match &arguments.policy {
+        Some(_) => policy::check(plan, &arguments.policy_default).map_err(Failure::bad_input),
+        None => Ok(()),
+    }
+}
+
+/// Writes the policy, if one is asked for, and says what it is.
+pub(super) fn write(arguments: &Arguments, plan: &Plan, study: &Study) -> Result<(), Failure> {
+    let Some(file) = &arguments.policy else { return Ok(()) };
+    let default = &arguments.policy_default;
+    let choices = policy::choose(plan, study, default).map_err(Failure::elsewhere)?;
+    let pages: Vec<String> = match &arguments.from {
+        Some(_) => plan.pages.iter().map(|it| it.name.clone()).collect(),
+        None => arguments.pages.iter().map(|it| policy::page_argument(it)).collect(),
+    };
+    let text = policy::to_toml(plan, study, default, &choices, &pages);
+    std::fs::write(file, text)
+        .map_err(|error| Failure::Elsewhere(format!("{}: {error}", file.display())))?;
+    if arguments.json {
+        return Ok(());
+    }
+    let rows = choices.iter().map(|it| {
+        let chosen = if it.differs() { it.best.clone() } else { "no difference".to_owned() };
+        let [low, high] = it.interval;
+        vec![it.page.clone(), chosen, format!("{:.3}", it.ratio), format!("{low:.3} to {high:.3}")]
+    });
+    let ratio = format!("{default} / it");
+    let header = ["page", "scheme", ratio.as_str(), "95 % interval"];
+    output::line(&output::table(&header, &[1], rows).to_string())?;
+    output::line(&format!("policy: {}", file.display()))
+}

@@ -1,0 +1,60 @@
+//! A study as a table.
+
+use crate::failure::Failure;
+use crate::output;
+use crate::output::number;
+use lab::study::{Study, SummaryRow};
+
+pub(super) fn show(study: &Study) -> Result<(), Failure> {
+    let rows = &study.summary;
+    let several_networks = rows.iter().any(|it| it.network != rows[0].network);
+    let several_buffers = rows.iter().any(|it| it.send_buffer_bytes != rows[0].send_buffer_bytes);
+    let cells = rows.iter().map(|row| {
+        let mut name = row.scheme.clone();
+        if several_networks {
+            name = format!("{name} {}", row.network);
+        }
+        if several_buffers {
+            name = format!("{name} {}", row.send_buffer_bytes);
+        }
+        let mut cells = vec![name];
+        cells.extend(numbers(row));
+        cells
+    });
+    let header = [
+        "scheme",
+        "pages",
+        "index all ms",
+        "index ATF ms",
+        "speedup all",
+        "speedup ATF",
+        "95 % interval",
+        "best ATF",
+        "worst ATF",
+        "regret ATF",
+    ];
+    output::line(&output::table(&header, &[], cells).to_string())?;
+    for it in &study.rank_correlations {
+        let (network, buffer) = (&it.network, it.send_buffer_bytes);
+        output::line(&format!(
+            "rank correlation with {}: {:.2} ({} schemes; {network}, send buffer {buffer} bytes)",
+            it.published, it.spearman, it.schemes
+        ))?;
+    }
+    Ok(())
+}
+
+fn numbers(row: &SummaryRow) -> [String; 9] {
+    let interval = row.mean_speedup_interval.atf;
+    [
+        row.pages.to_string(),
+        number(row.mean_byte_index.all, 0),
+        number(row.mean_byte_index.atf, 0),
+        number(row.mean_speedup.all, 2),
+        number(row.mean_speedup.atf, 2),
+        interval.map_or("-".to_owned(), |[low, high]| format!("{low:.2} to {high:.2}")),
+        number(row.best_page_speedup.atf, 2),
+        number(row.worst_page_speedup.atf, 2),
+        number(row.mean_regret.atf, 2),
+    ]
+}

@@ -1,0 +1,89 @@
+//! `utmost corpus generate`.
+
+use super::write;
+use crate::failure::Failure;
+use crate::{output, values};
+use ::corpus::generate::{Profile, Shape, generate};
+use clap::ValueEnum;
+use lab::adversary::{self, Adversary, adversary};
+use lab::network::Network;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Decides all that is drawn: the same seed gives the same bytes
+    #[arg(long)]
+    seed: u64,
+    /// What counts and sizes are drawn from
+    #[arg(long, value_enum, default_value_t = ProfileName::Web2024)]
+    profile: ProfileName,
+    /// Resources with the document [default: drawn]
+    #[arg(long, value_name = "N")]
+    resources: Option<usize>,
+    /// Body bytes of the page [default: drawn]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    bytes: Option<u64>,
+    /// Longest chain of discoveries after the document; 1: all is in its text
+    #[arg(long, value_name = "D", default_value_t = 3)]
+    depth: usize,
+    /// Share of the resources that stylesheets and scripts discover [default: 0.2, at depth 1: 0]
+    #[arg(long, value_name = "X")]
+    late_share: Option<f64>,
+    /// Search for a page on which this scheme does worst against the best other one of the paper; it
+    /// has at most 24 resources and 400 kB
+    #[arg(long, value_name = "SCHEME")]
+    adversary: Option<String>,
+    /// The page's name [default: made from profile and seed]
+    #[arg(long)]
+    name: Option<String>,
+    /// Where to write the page
+    #[arg(short, value_name = "PAGE")]
+    output: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ProfileName {
+    /// HTTP Archive, Web Almanac 2024, desktop
+    #[value(name = "web-2024")]
+    Web2024,
+    /// The range of the paper's corpus
+    #[value(name = "paper-2019")]
+    Paper2019,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let late_share = if arguments.depth == 1 { 0.0 } else { 0.2 };
+    let shape = Shape {
+        seed: arguments.seed,
+        profile: match arguments.profile {
+            ProfileName::Web2024 => Profile::Web2024,
+            ProfileName::Paper2019 => Profile::Paper2019,
+        },
+        resources: arguments.resources,
+        bytes: arguments.bytes,
+        depth: arguments.depth,
+        late_share: arguments.late_share.unwrap_or(late_share),
+    };
+    let mut page = match &arguments.adversary {
+        None => generate(&shape).map_err(Failure::bad_input)?,
+        Some(name) => {
+            let scheme = schedulers::find_page_scheme(name).map_err(Failure::bad_input)?;
+            let network = Network::find("paper").map_err(Failure::bad_input)?;
+            eprintln!("searching: {} pages under the paper's schemes", adversary::STEPS);
+            let Adversary { page, ratio, best } =
+                adversary(&scheme, &shape, &network).map_err(Failure::bad_input)?;
+            eprintln!("ATF index of {name} over that of {best}: {ratio:.2}");
+            page
+        }
+    };
+    if let Some(name) = &arguments.name {
+        page.name.clone_from(name);
+    }
+    if let Some(problem) = ::corpus::check(&page).into_iter().next() {
+        return Err(Failure::BadInput(problem.to_string()));
+    }
+    write(&page, &arguments.output)?;
+    let bytes: u64 = page.resources.iter().map(|it| it.bytes).sum();
+    let count = page.resources.len();
+    output::line(&format!("{}: {count} resources, {bytes} bytes", arguments.output.display()))
+}

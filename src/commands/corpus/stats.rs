@@ -1,0 +1,81 @@
+//! `utmost corpus list` and `utmost corpus stats`.
+
+use crate::failure::Failure;
+use crate::{output, values};
+use ::corpus::stats::{Distribution, Percentiles, Stats};
+use ::corpus::{Page, bundled_names, stats};
+
+/// The bundled pages, with what each was made from and its licence.
+pub(super) fn list() -> Result<(), Failure> {
+    let pages: Vec<Page> =
+        bundled_names().into_iter().map(values::page).collect::<Result<_, _>>()?;
+    let stats = stats::stats(&pages);
+    let rows = stats.rows.iter().zip(&pages).map(|(row, page)| {
+        let source = format!("{:?}", row.source).to_lowercase();
+        let counts = [row.resources.to_string(), kilobytes(row.bytes)];
+        let texts = [page.source.licence.clone(), page.source.from.clone()].map(|it| short(&it));
+        [row.name.clone(), source].into_iter().chain(counts).chain(texts).collect()
+    });
+    let header = ["page", "source", "resources", "KB", "licence", "from"];
+    output::line(&output::table(&header, &[1, 4, 5], rows).to_string())
+}
+
+/// What pages are made of, beside what others published.
+pub(super) fn show(arguments: &[String], json: bool) -> Result<(), Failure> {
+    let names: Vec<String> = match arguments {
+        [] => bundled_names().into_iter().map(str::to_owned).collect(),
+        named => named.to_vec(),
+    };
+    let pages: Vec<Page> = names.iter().map(|it| values::page(it)).collect::<Result<_, _>>()?;
+    let stats = stats::stats(&pages);
+    if json {
+        return output::json(&stats);
+    }
+    output::line(&rows(&stats))?;
+    output::line(&format!("\nResources of a page\n{}", spreads(&stats, |it| it.resources, count)))?;
+    output::line(&format!("\nKilobytes of a page\n{}", spreads(&stats, |it| it.bytes, kilobytes)))
+}
+
+fn rows(stats: &Stats) -> String {
+    let rows = stats.rows.iter().map(|it| {
+        let source = format!("{:?}", it.source).to_lowercase();
+        let resources = [it.resources, it.atf_resources, it.depth].map(|it| it.to_string());
+        let [resources, atf, depth] = resources;
+        vec![it.name.clone(), source, resources, kilobytes(it.bytes), atf, depth]
+    });
+    let header = ["page", "source", "resources", "KB", "ATF resources", "depth"];
+    output::table(&header, &[1], rows).to_string()
+}
+
+fn spreads(
+    stats: &Stats,
+    of: fn(&Distribution) -> Percentiles,
+    shown: fn(u64) -> String,
+) -> String {
+    let rows = stats.distributions.iter().chain(&stats.published).map(|it| {
+        let Percentiles { min, p10, p25, p50, p75, p90, max } = of(it);
+        let values = [min, p10, p25, p50, p75, p90, max];
+        let cell = |value: Option<u64>| value.map(shown).unwrap_or_default();
+        let pages = it.pages.map(|it| it.to_string()).unwrap_or_default();
+        [it.of.clone(), pages].into_iter().chain(values.map(cell)).collect()
+    });
+    let header = ["of", "pages", "min", "10 %", "25 %", "median", "75 %", "90 %", "max"];
+    output::table(&header, &[], rows).to_string()
+}
+
+fn count(value: u64) -> String {
+    value.to_string()
+}
+
+fn kilobytes(bytes: u64) -> String {
+    format!("{:.0}", bytes as f64 / 1000.0)
+}
+
+/// What fits a line.
+fn short(text: &str) -> String {
+    const CHARACTERS: usize = 60;
+    if text.chars().count() <= CHARACTERS {
+        return text.to_owned();
+    }
+    text.chars().take(CHARACTERS - 3).chain("...".chars()).collect()
+}

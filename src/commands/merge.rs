@@ -1,0 +1,45 @@
+//! `utmost merge`: one study of its shards.
+
+use super::compare;
+use crate::failure::Failure;
+use crate::{output, values};
+use lab::study::merge::{MergeError, merge};
+use lab::study::record::RecordError;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Make one study of its shards
+///
+/// The result is that of one machine: tables, figures and the report are made from all loads. Shards of another
+/// study, made by another version, or not finished are refused.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  utmost merge part1 part2 --out study")]
+pub(crate) struct Arguments {
+    /// The folders that `utmost compare --shard` wrote
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Where the study goes
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    values::directory(&arguments.out, "--out")?;
+    let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let merged = merge(&arguments.folders, &arguments.out, &output::provenance(), jobs);
+    let (plan, study) = merged.map_err(|error| match error {
+        MergeError::Record(RecordError::File { .. } | RecordError::Study(_)) => {
+            Failure::elsewhere(error)
+        }
+        error => Failure::bad_input(error),
+    })?;
+    let written = compare::write(&plan, &study, &arguments.out)?;
+    compare::show(&study, arguments.json)?;
+    if !arguments.json {
+        output::line(&format!("report: {}", written.report.display()))?;
+    }
+    compare::finished(&plan, &study)
+}

@@ -1,0 +1,246 @@
+//! `utmost probe`: does a server prioritize?
+
+use crate::failure::Failure;
+use crate::output;
+use crate::values;
+use ::client::event_loop::PlayError;
+use ::client::probe::Patience;
+use ::client::{ConnectError, Verify};
+use lab::probe::{
+    BODY_BYTES_MIN, Choice, Effort, Finding, Interval, ProbeError, Run, Target, Verdict, choose,
+    judge, reading, run_all,
+};
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const FORMAT: &str = "utmost-probe/1";
+
+/// Test whether an HTTP/3 server prioritizes
+///
+/// While some responses are under way, one more is asked for: urgent, like all others, or less urgent. A server
+/// that prioritizes sends an urgent one at once, and one that can wait last. All responses are of one size, and
+/// the client reads slowly with a small window, so that the server must choose. Exit code 0: it prioritizes; 1: it
+/// does not, or only weakly; 3: it cannot be reached, or the runs do not tell.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost probe https://www.example.com/\n  \
+utmost probe https://localhost:4433/ --insecure --path /big.jpg --repeats 10 --json")]
+pub(crate) struct Arguments {
+    /// The server: https://HOST[:PORT]/PATH. Without --path the largest of the page and what it links to is used
+    url: String,
+    /// What to ask for, 100 kB or more for a sharp answer; with several, the first is the late one
+    #[arg(long = "path", alias = "paths", value_name = "PATH", value_delimiter = ',')]
+    paths: Vec<String>,
+    /// Connect there, whatever the name in the URL resolves to
+    #[arg(long, value_name = "ADDR:PORT", value_parser = values::server_address)]
+    server: Option<std::net::SocketAddr>,
+    /// Trust the certificate authorities in this file (PEM)
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    ca: Option<PathBuf>,
+    /// Trust any certificate
+    #[arg(long)]
+    insecure: bool,
+    /// Runs of each of the three kinds
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=100))]
+    repeats: u32,
+    /// Responses that are under way when the late request comes
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(3..=64))]
+    others: u32,
+    /// Milliseconds that one response takes, by the client's reading; at least 16 round-trip times
+    #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u32).range(5..=60_000))]
+    response_ms: u32,
+    /// Seconds that one run may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    within: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let url = Url::parse(&arguments.url).map_err(Failure::BadInput)?;
+    let mut target = target(arguments, &url)?;
+    let effort = Effort {
+        repeats: arguments.repeats as usize,
+        others: arguments.others as usize,
+        response_time: Duration::from_millis(arguments.response_ms.into()),
+    };
+    let first = arguments.paths.first().map_or(&url.path, |path| path);
+    let choice = choose(&target, first, arguments.paths.is_empty()).map_err(failure)?;
+    if choice.body_bytes < BODY_BYTES_MIN {
+        return Err(Failure::Elsewhere(format!(
+            "{}: {} has {} bytes: responses under {BODY_BYTES_MIN} bytes tell nothing; name a larger one with --path",
+            arguments.url, choice.path, choice.body_bytes
+        )));
+    }
+    target.body_bytes = choice.body_bytes;
+    target.rtt = choice.rtt;
+    if target.paths.is_empty() {
+        target.paths = vec![choice.path.clone()];
+    }
+    let bar = output::progress(3 * effort.repeats, "probing");
+    let runs = run_all(&target, effort, |_| bar.inc(1)).map_err(failure)?;
+    bar.finish_and_clear();
+    let finding = judge(&runs);
+    show(arguments, &target, effort, &choice, &runs, &finding)?;
+    match finding.verdict {
+        Verdict::Prioritizes => Ok(()),
+        Verdict::Weakly => Err(Failure::No(format!("{}: prioritizes weakly", arguments.url))),
+        Verdict::DoesNot => Err(Failure::No(format!("{}: does not prioritize", arguments.url))),
+        Verdict::Inconclusive => {
+            Err(Failure::Elsewhere(format!("{}: inconclusive: {}", arguments.url, finding.why)))
+        }
+    }
+}
+
+fn failure(error: ProbeError) -> Failure {
+    match error {
+        ProbeError::Connection(PlayError::Connect(ConnectError::Authorities(_))) => {
+            Failure::bad_input(error)
+        }
+        _ => Failure::elsewhere(error),
+    }
+}
+
+fn target(arguments: &Arguments, url: &Url) -> Result<Target, Failure> {
+    if let Some(wrong) = arguments.paths.iter().find(|path| !is_path(path)) {
+        return Err(Failure::BadInput(format!(
+            "--path {wrong}: begins with /, ASCII, without spaces"
+        )));
+    }
+    let address = match arguments.server {
+        Some(address) => address,
+        None => values::server_address(&url.authority()).map_err(Failure::Elsewhere)?,
+    };
+    let verify = match &arguments.ca {
+        Some(file) => Verify::Authorities(file.clone()),
+        None if arguments.insecure => Verify::Nobody,
+        None => Verify::System,
+    };
+    Ok(Target {
+        host: url.host.clone(),
+        port: url.port,
+        address,
+        paths: arguments.paths.clone(),
+        body_bytes: 0,
+        rtt: Duration::ZERO,
+        patience: Patience {
+            verify,
+            connect_within: Duration::from_secs(10),
+            within: Duration::from_secs(arguments.within.into()),
+        },
+    })
+}
+
+fn show(
+    arguments: &Arguments,
+    target: &Target,
+    effort: Effort,
+    choice: &Choice,
+    runs: &[Run],
+    finding: &Finding,
+) -> Result<(), Failure> {
+    let reading = reading(target, effort);
+    let rtt_ms = target.rtt.as_secs_f64() * 1000.0;
+    if arguments.json {
+        return output::json(&json!({
+            "format": FORMAT,
+            "provenance": output::provenance(),
+            "url": arguments.url,
+            "server": target.address.to_string(),
+            "path": choice.path,
+            "body_bytes": choice.body_bytes,
+            "rtt_ms": rtt_ms,
+            "window_bytes": reading.window_bytes,
+            "read_bytes_per_ms": reading.bytes_per_ms,
+            "others": effort.others,
+            "runs": runs,
+            "finding": finding,
+        }));
+    }
+    output::line(&format!(
+        "{} at {}, {} of {} bytes, {} others under way, round trip {rtt_ms:.2} ms, window {} bytes",
+        arguments.url,
+        target.address,
+        choice.path,
+        choice.body_bytes,
+        effort.others,
+        reading.window_bytes
+    ))?;
+    let row = |name: &str, urgencies: &str, interval: Interval| {
+        let range = format!("{:.2} to {:.2}", interval.low, interval.high);
+        vec![name.to_owned(), urgencies.to_owned(), format!("{:.2}", interval.mean), range]
+    };
+    let rows = [
+        row("control", "3, late 3", finding.control),
+        row("urgent", "7, late 0", finding.urgent),
+        row("inverse", "0, late 7", finding.inverse),
+    ];
+    let header = ["run", "urgencies", "others first (x its size)", "95 %"];
+    output::line(&output::table(&header, &[1], rows).to_string())?;
+    let verdict = match finding.verdict {
+        Verdict::Prioritizes => "prioritizes",
+        Verdict::Weakly => "prioritizes weakly",
+        Verdict::DoesNot => "does not prioritize",
+        Verdict::Inconclusive => "inconclusive",
+    };
+    output::line(&format!("{verdict}: {}", finding.why))
+}
+
+/// The parts of an https URL that a request needs.
+#[derive(Debug, PartialEq, Eq)]
+struct Url {
+    host: String,
+    port: u16,
+    path: String,
+}
+
+impl Url {
+    fn parse(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}` is no URL of an HTTP/3 server: use https://HOST[:PORT]/PATH");
+        let rest = text.strip_prefix("https://").ok_or_else(wrong)?;
+        let rest = rest.split('#').next().unwrap_or_default();
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => (host, port.parse().map_err(|_| wrong())?),
+            _ => (authority, 443),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        if host.is_empty() || host.contains(['@', ' ']) || !host.is_ascii() || !is_path(&path) {
+            return Err(wrong());
+        }
+        Ok(Self { host: host.to_owned(), port, path })
+    }
+
+    fn authority(&self) -> String {
+        let Self { host, port, .. } = self;
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    }
+}
+
+fn is_path(path: &str) -> bool {
+    path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_has_a_host_a_port_and_a_path() {
+        let url = |text: &str| Url::parse(text).map(|it| (it.authority(), it.path)).ok();
+        let parts = |authority: &str, path: &str| Some((authority.to_owned(), path.to_owned()));
+        assert_eq!(url("https://a.test"), parts("a.test:443", "/"));
+        assert_eq!(url("https://a.test:4433/x?y=1#z"), parts("a.test:4433", "/x?y=1"));
+        assert_eq!(url("https://[::1]:4433?q"), parts("[::1]:4433", "/?q"));
+        assert_eq!(url("https://[::1]/"), parts("[::1]:443", "/"));
+        for wrong in
+            ["http://a.test/", "a.test", "https://", "https://a:b/", "https://u@a/", "https://a/ b"]
+        {
+            assert_eq!(url(wrong), None, "{wrong}");
+        }
+    }
+}

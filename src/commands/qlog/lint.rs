@@ -1,0 +1,190 @@
+//! `utmost qlog lint`: which packets broke the rules?
+
+use super::input::{logs_of, read};
+use crate::failure::Failure;
+use crate::{output, values};
+use qlog_tools::lint::{Allowance, Lint, Rules, browser, lint};
+use qlog_tools::trace::{Detail, Trace, Vantage};
+use schedulers::{Scheme, find_page_scheme, find_scheme};
+use serde_json::json;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Violations that a table shows.
+const ROWS_MAX: usize = 20;
+
+/// Find packets that break RFC 9218's order, or a scheme's
+///
+/// A server's log tells what was sent; a client's log, given as well or alone, what was asked for. Our server's logs hold
+/// every call of its scheduler and are judged exactly. Of other logs it is inferred what could have been sent: a
+/// response counts as ready some time after its request, and not while it pauses. Exit code 1: there are violations.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost qlog lint server.sqlog --client client.sqlog\n  \
+utmost qlog lint server.sqlog --scheme bucket --json")]
+pub(crate) struct Arguments {
+    /// Logs, directories of logs, HAR files, lists of DevTools events, or `-` for a qlog on the standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The log of the connection's other end
+    #[arg(long, value_name = "LOG")]
+    client: Option<PathBuf>,
+    /// Judge by this scheme rather than by RFC 9218
+    #[arg(long, value_name = "NAME")]
+    scheme: Option<String>,
+    /// The page, for schemes that place by it
+    #[arg(long, value_name = "PAGE", requires = "scheme")]
+    page: Option<String>,
+    /// Milliseconds after its request from which on a response counts as ready, unless the log says more
+    #[arg(long, value_name = "MS", default_value_t = 10)]
+    think_time: u32,
+    /// Packets that may be on their way out when something more urgent becomes ready
+    #[arg(long, value_name = "PACKETS", default_value_t = 10)]
+    tolerance: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let scheme = scheme(arguments)?;
+    let rules = scheme.as_ref().map_or(Rules::Rfc9218, Rules::Scheme);
+    let allowance = Allowance {
+        think_us: u64::from(arguments.think_time) * 1000,
+        packets: arguments.tolerance.into(),
+    };
+    let traces = traces(&arguments.files)?;
+    let client = arguments.client.as_ref().map(|file| read(file, Detail::Full, None));
+    let clients = client.transpose()?.unwrap_or_default();
+    let mut judged: Vec<(&Trace, Lint)> = Vec::new();
+    for trace in judged_traces(&traces) {
+        let client = client_of(trace, &clients, &traces);
+        judged.push((trace, lint(trace, client, &rules, allowance)));
+    }
+    show(arguments, &judged)?;
+    match judged.iter().map(|(_, lint)| lint.violations.len()).sum() {
+        0 => Ok(()),
+        count => Err(Failure::No(format!("{count} packets broke the rules"))),
+    }
+}
+
+fn traces(files: &[PathBuf]) -> Result<Vec<Trace>, Failure> {
+    let mut traces = Vec::new();
+    for path in files {
+        for path in logs_of(path)? {
+            match read(&path, Detail::Full, None) {
+                Ok(read) => traces.extend(read),
+                Err(failure) => traces.extend(browser_log(&path).ok_or(failure)?),
+            }
+        }
+    }
+    Ok(traces)
+}
+
+/// The connections of a file that is no qlog, if it is a browser's log.
+fn browser_log(path: &Path) -> Option<Vec<Trace>> {
+    let mut json = Vec::new();
+    let file = File::open(path).ok()?.take(browser::BYTES_MAX);
+    qlog_tools::reader::plain(file).ok()?.take(browser::BYTES_MAX).read_to_end(&mut json).ok()?;
+    browser::read(&path.display().to_string(), &json)
+}
+
+fn scheme(arguments: &Arguments) -> Result<Option<Scheme>, Failure> {
+    let Some(name) = &arguments.scheme else { return Ok(None) };
+    let scheme = match &arguments.page {
+        Some(page) => {
+            let graph = values::page(page)?.graph();
+            find_page_scheme(name).map(|it| it.for_page(&graph))
+        }
+        None => find_scheme(name),
+    };
+    scheme.map(Some).map_err(Failure::bad_input)
+}
+
+/// The servers' logs, and clients' logs of connections whose server's is not there.
+fn judged_traces(traces: &[Trace]) -> Vec<&Trace> {
+    let has_server = |trace: &Trace| {
+        traces.iter().any(|it| {
+            it.vantage == Vantage::Server
+                && it.connection.is_some()
+                && it.connection == trace.connection
+        })
+    };
+    traces.iter().filter(|it| it.vantage == Vantage::Server || !has_server(it)).collect()
+}
+
+/// The log of a server's client: that of the same connection, or the only one that was named.
+fn client_of<'a>(trace: &Trace, named: &'a [Trace], given: &'a [Trace]) -> Option<&'a Trace> {
+    let is_same = |it: &&Trace| {
+        it.vantage != Vantage::Server
+            && it.connection.is_some()
+            && it.connection == trace.connection
+    };
+    if trace.vantage != Vantage::Server {
+        return None;
+    }
+    let same = named.iter().chain(given).find(is_same);
+    same.or_else(|| named.first().filter(|_| named.len() == 1))
+}
+
+fn show(arguments: &Arguments, judged: &[(&Trace, Lint)]) -> Result<(), Failure> {
+    if arguments.json {
+        let documents: Vec<_> = judged.iter().map(|(trace, lint)| document(trace, lint)).collect();
+        return match &documents[..] {
+            [only] => output::json(only),
+            many => output::json(&json!({"traces": many})),
+        };
+    }
+    for (trace, lint) in judged {
+        show_one(trace, lint)?;
+    }
+    Ok(())
+}
+
+fn show_one(trace: &Trace, lint: &Lint) -> Result<(), Failure> {
+    if let Some(lacks) = &lint.cannot_judge {
+        return output::line(&format!("{}: cannot judge: {lacks}", trace.file));
+    }
+    if !lint.violations.is_empty() {
+        let rows = lint.violations.iter().take(ROWS_MAX).map(|it| {
+            vec![
+                format!("{:.3}", it.time_us as f64 / 1000.0),
+                it.stream.to_string(),
+                it.expected_stream.to_string(),
+                it.rule.clone(),
+            ]
+        });
+        let table = output::table(&["time ms", "stream", "expected", "rule"], &[3], rows);
+        output::line(&table.to_string())?;
+        if let Some(more) = lint.violations.len().checked_sub(ROWS_MAX).filter(|it| *it > 0) {
+            output::line(&format!("and {more} more: see --json"))?;
+        }
+    }
+    output::line(&format!(
+        "{}: {} of {} packets broke the rules, {} bytes went before what should have gone (judged by {})",
+        trace.file,
+        lint.violations.len(),
+        lint.packets_checked,
+        lint.inversion_bytes,
+        lint.basis
+    ))
+}
+
+fn document(trace: &Trace, lint: &Lint) -> serde_json::Value {
+    let violations = lint.violations.iter().map(|it| {
+        json!({
+            "time_ms": it.time_us as f64 / 1000.0,
+            "stream": it.stream,
+            "expected_stream": it.expected_stream,
+            "rule": it.rule,
+        })
+    });
+    json!({
+        "file": trace.file,
+        "violations": violations.collect::<Vec<_>>(),
+        "inversion_bytes": lint.inversion_bytes,
+        "packets_checked": lint.packets_checked,
+        "cannot_judge": lint.cannot_judge,
+        "basis": lint.basis,
+    })
+}

@@ -1,0 +1,96 @@
+//! `utmost qlog report`: logs as a page that works without a network.
+
+use super::input::Files;
+use super::logs;
+use crate::failure::Failure;
+use crate::output;
+use qlog_tools::figures::png::Rasterizer;
+use qlog_tools::figures::still::stills;
+use qlog_tools::trace::{Detail, Trace};
+use qlog_tools::viewer::{Recording, Report, report};
+use std::path::{Path, PathBuf};
+
+const PNG_SCALE: f32 = 2.0;
+
+/// Write one HTML file with all figures of one or more logs
+///
+/// Multiplexing, waterfall, head-of-line blocking, ByteIndex, congestion: zoom from the whole connection to a single
+/// frame. The file needs no network. Of a connection whose both ends are given, the client's log is shown, with
+/// what the server's adds.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost qlog report client.sqlog -o report.html\n  \
+utmost qlog report before.qlog.gz after.qlog.gz -o report.html --side-by-side --figures figures")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    files: Files,
+    /// The page to write
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    out: PathBuf,
+    /// The page's heading
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// Show the logs side by side
+    #[arg(long)]
+    side_by_side: bool,
+    /// Also write each figure as SVG and PNG into this directory
+    #[arg(long, value_name = "DIR")]
+    figures: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let traces = arguments.files.traces(Detail::Full)?;
+    let recordings = recordings(&traces);
+    if let Some(folder) = &arguments.figures {
+        draw(&recordings, folder)?;
+    }
+    let title = arguments.title.clone().unwrap_or_else(|| title(&recordings));
+    let page = report(&Report {
+        title,
+        recordings,
+        side_by_side: arguments.side_by_side,
+        provenance: output::provenance(),
+    });
+    write(&arguments.out, page.as_bytes())?;
+    output::line(&format!("wrote {}", arguments.out.display()))
+}
+
+/// One for each log, without the servers' logs of connections whose client's log is there as well.
+pub(crate) fn recordings(traces: &[Trace]) -> Vec<Recording> {
+    logs::pairs(traces)
+        .into_iter()
+        .map(|(trace, other_end)| Recording::of(trace, other_end))
+        .collect()
+}
+
+fn title(recordings: &[Recording]) -> String {
+    match recordings {
+        [only] => only.name.clone(),
+        many => format!("{} connections", many.len()),
+    }
+}
+
+/// One SVG and one PNG a figure. Without a font on the machine there are no PNG files; the SVG files are there all
+/// the same.
+fn draw(recordings: &[Recording], folder: &Path) -> Result<(), Failure> {
+    crate::values::directory(folder, "--figures")?;
+    let rasterizer = Rasterizer::new();
+    if let Err(error) = &rasterizer {
+        eprintln!("utmost: no PNG files: {error}");
+    }
+    for (place, recording) in recordings.iter().enumerate() {
+        for (name, svg) in stills(recording) {
+            let path = folder.join(format!("{}-{name}.svg", place + 1));
+            write(&path, svg.as_bytes())?;
+            if let Ok(rasterizer) = &rasterizer {
+                let png = rasterizer.png(&svg, PNG_SCALE).map_err(Failure::elsewhere)?;
+                write(&path.with_extension("png"), &png)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    std::fs::write(path, bytes)
+        .map_err(|error| Failure::BadInput(format!("{}: {error}", path.display())))
+}

@@ -1,0 +1,188 @@
+//! `utmost qlog streams`: the waterfall as a table.
+
+use super::input::{Files, described, milliseconds, shown};
+use crate::failure::Failure;
+use crate::output;
+use qlog_tools::trace::{Detail, StreamRole, Trace};
+use qlog_tools::views::unusable;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Show each stream: what it carried, when, and how often again
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost qlog streams client.sqlog\n  \
+utmost qlog streams logs/ --json")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    files: Files,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One stream's row.
+struct Row {
+    stream: u64,
+    role: StreamRole,
+    url: Option<String>,
+    priority: Option<String>,
+    status: Option<u16>,
+    requested_ms: Option<f64>,
+    first_ms: Option<f64>,
+    last_ms: Option<f64>,
+    complete_ms: Option<f64>,
+    bytes: u64,
+    body_bytes: Option<u64>,
+    frames: u64,
+    retransmitted_bytes: u64,
+    reordered_bytes: u64,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let traces = arguments.files.traces(Detail::Summary)?;
+    if arguments.json {
+        let traces: Vec<Value> = traces.iter().map(document).collect();
+        return output::json(&json!({"traces": traces}));
+    }
+    for trace in &traces {
+        print(trace)?;
+    }
+    Ok(())
+}
+
+fn document(trace: &Trace) -> Value {
+    let mut document = described(trace);
+    let (of_page, others): (Vec<Row>, Vec<Row>) = rows(trace).into_iter().partition(is_of_page);
+    document["streams"] = of_page.iter().map(row_document).collect();
+    document["other_streams"] = others.iter().map(row_document).collect();
+    document
+}
+
+/// Whether it carries a response, rather than HTTP/3's own needs.
+fn is_of_page(row: &Row) -> bool {
+    matches!(row.role, StreamRole::Request | StreamRole::Push)
+}
+
+fn row_document(row: &Row) -> Value {
+    json!({
+        "id": row.stream,
+        "role": row.role.name(),
+        "url": row.url,
+        "priority": row.priority,
+        "status": row.status,
+        "requested_ms": row.requested_ms,
+        "first_ms": row.first_ms,
+        "last_ms": row.last_ms,
+        "complete_ms": row.complete_ms,
+        "bytes": row.bytes,
+        "body_bytes": row.body_bytes,
+        "frames": row.frames,
+        "retransmitted_bytes": row.retransmitted_bytes,
+        "reordered_bytes": row.reordered_bytes,
+    })
+}
+
+fn print(trace: &Trace) -> Result<(), Failure> {
+    output::line(&format!(
+        "{} ({}, {}): {} distinct stream bytes; times in ms on the log's clock",
+        trace.file,
+        shown(&trace.stack.to_string(), 60),
+        trace.vantage.name(),
+        trace.unique_stream_bytes()
+    ))?;
+    if let Some(reason) = unusable(trace) {
+        return output::line(&reason);
+    }
+    let rows = rows(trace).into_iter().map(|row| {
+        let ms = |value| output::number(value, 1);
+        vec![
+            row.stream.to_string(),
+            row.role.name().to_owned(),
+            row.url.as_deref().map_or_else(|| "-".to_owned(), |url| shown(url, 60)),
+            row.priority.as_deref().map_or_else(|| "-".to_owned(), |it| shown(it, 16)),
+            ms(row.requested_ms),
+            ms(row.first_ms),
+            ms(row.last_ms),
+            ms(row.complete_ms),
+            row.bytes.to_string(),
+            row.frames.to_string(),
+            row.retransmitted_bytes.to_string(),
+            row.reordered_bytes.to_string(),
+        ]
+    });
+    let header = [
+        "id",
+        "role",
+        "url",
+        "priority",
+        "requested",
+        "first",
+        "last",
+        "complete",
+        "bytes",
+        "frames",
+        "sent again",
+        "reordered",
+    ];
+    output::line(&output::table(&header, &[1, 2, 3], rows).to_string())
+}
+
+/// Streams with frames, and requests without any.
+fn rows(trace: &Trace) -> Vec<Row> {
+    let mut rows: BTreeMap<u64, Row> = BTreeMap::new();
+    for stream in &trace.streams {
+        let row = Row {
+            role: stream.role,
+            first_ms: Some(milliseconds(stream.first_us)),
+            last_ms: Some(milliseconds(stream.last_us)),
+            complete_ms: stream.complete_us.map(milliseconds),
+            bytes: stream.bytes,
+            frames: stream.frames,
+            retransmitted_bytes: stream.retransmitted_bytes,
+            reordered_bytes: stream.reordered_bytes,
+            ..Row::empty(stream.stream)
+        };
+        rows.insert(stream.stream, row);
+    }
+    for (transfer, details) in trace.timeline.transfers.iter().zip(&trace.details) {
+        let row = rows.entry(transfer.stream).or_insert_with(|| Row::empty(transfer.stream));
+        row.requested_ms = Some(milliseconds(transfer.requested_us));
+        row.body_bytes = transfer.body_bytes;
+        row.status = details.status;
+        row.url = has_url(transfer.stream, &transfer.url).then(|| transfer.url.clone());
+        row.priority.clone_from(&details.priority);
+    }
+    // The last thing said about a priority is what counts.
+    for signal in &trace.signals {
+        if let Some(row) = rows.get_mut(&signal.element) {
+            row.priority = Some(signal.value.clone());
+        }
+    }
+    rows.into_values().collect()
+}
+
+/// The timeline names streams without URL by their number.
+fn has_url(stream: u64, url: &str) -> bool {
+    url != format!("stream {stream}")
+}
+
+impl Row {
+    fn empty(stream: u64) -> Self {
+        Self {
+            stream,
+            role: StreamRole::Request,
+            url: None,
+            priority: None,
+            status: None,
+            requested_ms: None,
+            first_ms: None,
+            last_ms: None,
+            complete_ms: None,
+            bytes: 0,
+            body_bytes: None,
+            frames: 0,
+            retransmitted_bytes: 0,
+            reordered_bytes: 0,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! `utmost reproduce`: a published table or figure, ours beside theirs.
+
+use crate::failure::Failure;
+use crate::output;
+use lab::reproduce::{EXPERIMENTS, Experiment, Reproduction, Setting, write};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Make a published table or figure again, ours beside theirs
+///
+/// Exits with 1 if a value is not within its tolerance. Without a name it lists the experiments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost reproduce marx-table2\n  \
+utmost reproduce marx-figure12 --out results\n  utmost reproduce all --out results --json")]
+pub(crate) struct Arguments {
+    /// An experiment, or `all`
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Write NAME.json, NAME.md, NAME.svg and NAME.manifest.json into this directory
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Loads at a time [default: the number of cores]
+    #[arg(long)]
+    jobs: Option<NonZeroUsize>,
+    /// Print JSON; of `all`, an array
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let Some(name) = arguments.name.as_deref() else { return list(arguments) };
+    let experiments: Vec<&Experiment> = if name == "all" {
+        EXPERIMENTS.iter().collect()
+    } else {
+        vec![Experiment::find(name).map_err(Failure::bad_input)?]
+    };
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let setting = Setting::bundled(arguments.jobs.map_or(cores, NonZeroUsize::get));
+    let bar = output::progress(experiments.len(), "experiments");
+    let mut reproductions = Vec::new();
+    for experiment in experiments {
+        let made = experiment.run(&setting, output::provenance()).map_err(Failure::elsewhere)?;
+        if let Some(folder) = &arguments.out {
+            write(&made, folder).map_err(Failure::bad_input)?;
+        }
+        reproductions.push(made);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    show(&reproductions, name, arguments.json)?;
+    outside(&reproductions)
+}
+
+fn list(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.json || arguments.out.is_some() {
+        let known: Vec<&str> = EXPERIMENTS.iter().map(|it| it.name).collect();
+        return Err(Failure::BadInput(format!("name an experiment: all, {}", known.join(", "))));
+    }
+    let rows = EXPERIMENTS
+        .iter()
+        .map(|it| vec![it.name.to_owned(), it.about.to_owned(), it.source.to_owned()]);
+    output::line(&output::table(&["name", "what", "source"], &[1, 2], rows).to_string())
+}
+
+fn show(reproductions: &[Reproduction], name: &str, json: bool) -> Result<(), Failure> {
+    if json {
+        return match reproductions {
+            [only] if name != "all" => output::json(only),
+            all => output::json(&all),
+        };
+    }
+    for made in reproductions {
+        output::line(&format!("{}: {}\n{}\n", made.name, made.source, made.method))?;
+        let rows = made.rows.iter().map(|row| {
+            let judged = row.tolerance.as_ref().map(|_| if row.within { "yes" } else { "NO" });
+            vec![
+                row.id.clone(),
+                output::number(row.ours, 2),
+                output::number(row.published, 2),
+                row.tolerance.clone().unwrap_or_default(),
+                judged.unwrap_or_default().to_owned(),
+            ]
+        });
+        let header = ["row", "ours", "published", "tolerance", "within"];
+        output::line(&output::table(&header, &[3, 4], rows).to_string())?;
+        for row in made.rows.iter().filter(|it| !it.within) {
+            output::line(&format!("{}: {}", row.id, row.note))?;
+        }
+        output::line("")?;
+    }
+    Ok(())
+}
+
+fn outside(reproductions: &[Reproduction]) -> Result<(), Failure> {
+    let rows =
+        reproductions.iter().flat_map(|made| made.rows.iter().map(move |row| (made.name, row)));
+    let outside: Vec<String> = rows
+        .filter(|(_, row)| !row.within)
+        .map(|(name, row)| format!("{name} {}", row.id))
+        .collect();
+    if outside.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::No(format!("not within their tolerances: {}", outside.join(", "))))
+}

@@ -1,0 +1,180 @@
+//! `utmost view`: a local page over a directory of logs.
+
+mod host;
+mod library;
+mod upload;
+
+use crate::commands::qlog::report::recordings;
+use crate::failure::Failure;
+use crate::output;
+use host::is_own_host;
+use library::Library;
+use qlog_tools::viewer::{Listing, Report, listing, report};
+use std::io::Cursor;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use tiny_http::{Header, Method, Request, Response, Server, StatusCode};
+
+/// Open the logs of a directory in the browser, alone or side by side
+///
+/// Serves a page on 127.0.0.1 only and prints its address; files dropped on the page are read by this program and
+/// kept in memory. Nothing leaves the machine. Ctrl-C ends it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  utmost view logs")]
+pub(crate) struct Arguments {
+    /// The directory, with logs in it or below it
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The port; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut library = Library::open(&arguments.directory)?;
+    let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
+    let server = Server::http(wanted)
+        .map_err(|error| Failure::Elsewhere(format!("{wanted}: {error}; choose another --port")))?;
+    let address = server.server_addr().to_ip().unwrap_or(wanted);
+    output::line(&format!("listening on http://{address}/"))?;
+    for mut request in server.incoming_requests() {
+        let answer = answer(&mut request, &mut library, address.port());
+        // A browser that went away is no reason to stop.
+        request.respond(answer).ok();
+    }
+    Ok(())
+}
+
+type Answer = Response<Cursor<Vec<u8>>>;
+
+fn answer(request: &mut Request, library: &mut Library, port: u16) -> Answer {
+    let host = header(request, "host");
+    // A page elsewhere whose name is made to point here (DNS rebinding) sends its own name.
+    if !host.is_some_and(|host| is_own_host(&host, port)) {
+        return refuse(403, "only 127.0.0.1 and localhost are served");
+    }
+    let url = request.url().to_owned();
+    let (path, query) = url.split_once('?').unwrap_or((&url, ""));
+    match (request.method(), path) {
+        (Method::Get, "/") => list(library),
+        (Method::Get, "/report") => open(library, query),
+        (Method::Post, "/upload") => {
+            // Only a script of this page can set the type of what it sends; a form elsewhere cannot.
+            if header(request, "content-type").as_deref() != Some(upload::MIME) {
+                return refuse(415, "logs are sent by the page itself");
+            }
+            upload(request, library, query)
+        }
+        _ => refuse(404, "nothing here"),
+    }
+}
+
+fn list(library: &mut Library) -> Answer {
+    match library.files() {
+        Ok(files) => {
+            let directory = library.directory().display().to_string();
+            html(listing(&Listing { directory, files }))
+        }
+        Err(failure) => refuse(500, &failure.to_string()),
+    }
+}
+
+fn open(library: &mut Library, query: &str) -> Answer {
+    let names: Vec<String> = values(query, "file");
+    if names.is_empty() || names.len() > library::OPEN_MAX {
+        return refuse(400, "name from one to eight files");
+    }
+    match library.read(&names) {
+        Ok(traces) => html(report(&Report {
+            title: names.join(", "),
+            recordings: recordings(&traces),
+            side_by_side: true,
+            provenance: serde_json::Value::Null,
+        })),
+        Err(failure) => refuse(422, &failure.to_string()),
+    }
+}
+
+fn upload(request: &mut Request, library: &mut Library, query: &str) -> Answer {
+    let name = values(query, "name").pop().unwrap_or_else(|| "dropped".to_owned());
+    match upload::take(request.as_reader(), &name) {
+        Ok((name, bytes)) => match library.add(&name, bytes) {
+            Ok(()) => answer_with(200, "text/plain; charset=utf-8", name.into_bytes()),
+            Err(failure) => refuse(422, &failure.to_string()),
+        },
+        Err(failure) => refuse(413, &failure.to_string()),
+    }
+}
+
+/// The values of a parameter of a query, decoded.
+fn values(query: &str, name: &str) -> Vec<String> {
+    query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .filter(|(key, _)| *key == name)
+        .map(|(_, value)| decoded(value))
+        .collect()
+}
+
+/// Percent-decoded; what is no UTF-8 is replaced.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let mut ahead = rest.clone();
+        let hex = |digit: Option<u8>| char::from(digit?).to_digit(16);
+        match (byte, hex(ahead.next()), hex(ahead.next())) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push(u8::try_from(high * 16 + low).unwrap_or_default());
+                rest = ahead;
+            }
+            (b'+', ..) => bytes.push(b' '),
+            _ => bytes.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn header(request: &Request, name: &str) -> Option<String> {
+    let found =
+        request.headers().iter().find(|it| it.field.as_str().as_str().eq_ignore_ascii_case(name));
+    found.map(|it| it.value.as_str().to_owned())
+}
+
+fn html(page: String) -> Answer {
+    answer_with(200, "text/html; charset=utf-8", page.into_bytes())
+}
+
+fn refuse(status: u16, why: &str) -> Answer {
+    answer_with(status, "text/plain; charset=utf-8", format!("{why}\n").into_bytes())
+}
+
+fn answer_with(status: u16, mime: &str, body: Vec<u8>) -> Answer {
+    let mut response = Response::from_data(body).with_status_code(StatusCode(status));
+    let fields = [
+        ("Content-Type", mime),
+        ("X-Content-Type-Options", "nosniff"),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
+        ("X-Frame-Options", "DENY"),
+        ("Referrer-Policy", "no-referrer"),
+        ("Cache-Control", "no-store"),
+    ];
+    for (name, value) in fields {
+        if let Ok(field) = Header::from_bytes(name, value) {
+            response.add_header(field);
+        }
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_names_several_files() {
+        let query = "file=a%20b.sqlog&file=%2e%2e%2Fx&other=1&file=100%";
+        assert_eq!(values(query, "file"), ["a b.sqlog", "../x", "100%"]);
+        assert_eq!(decoded("%C3%A4+%zz%"), "ä %zz%");
+    }
+}

@@ -1,0 +1,136 @@
+//! The logs that can be opened: those of the directory, and those that were dropped on the page.
+
+use crate::failure::Failure;
+use qlog_tools::reader::{Detail, ReadOptions, Trace, read_file_traces, read_traces};
+use qlog_tools::viewer::ListedFile;
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+/// Logs side by side, at most.
+pub(super) const OPEN_MAX: usize = 8;
+const DEPTH_MAX: usize = 4;
+const FILES_MAX: usize = 5000;
+const DROPPED_MAX: usize = 16;
+const DROPPED_BYTES_MAX: usize = 512 << 20;
+/// Names that a log may have; what it is, its content says.
+const ENDINGS: [&str; 5] = ["qlog", "sqlog", "json", "gz", "zst"];
+const OPTIONS: ReadOptions = ReadOptions { detail: Detail::Full, vantage: None };
+
+/// What can be opened.
+pub(super) struct Library {
+    directory: PathBuf,
+    dropped: BTreeMap<String, Vec<u8>>,
+}
+
+impl Library {
+    pub(super) fn open(directory: &Path) -> Result<Self, Failure> {
+        let unusable = |error| {
+            Failure::BadInput(format!("{}: {error}; name a directory", directory.display()))
+        };
+        let directory = directory.canonicalize().map_err(unusable)?;
+        std::fs::read_dir(&directory).map_err(unusable)?;
+        Ok(Self { directory, dropped: BTreeMap::new() })
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The files of the directory and below, by name, and what was dropped.
+    pub(super) fn files(&self) -> Result<Vec<ListedFile>, Failure> {
+        let mut files = Vec::new();
+        self.find(&self.directory, 0, &mut files);
+        files.sort_by(|one, other| one.name.cmp(&other.name));
+        let dropped = self.dropped.iter();
+        files.extend(
+            dropped
+                .map(|(name, bytes)| ListedFile { name: name.clone(), bytes: bytes.len() as u64 }),
+        );
+        Ok(files)
+    }
+
+    fn find(&self, folder: &Path, depth: usize, files: &mut Vec<ListedFile>) {
+        let Ok(entries) = std::fs::read_dir(folder) else { return };
+        for entry in entries.flatten() {
+            let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+            if files.len() >= FILES_MAX {
+                return;
+            }
+            if kind.is_dir() && depth < DEPTH_MAX {
+                self.find(&path, depth + 1, files);
+            }
+            let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+            let name = path.strip_prefix(&self.directory).ok().and_then(Path::to_str);
+            if let (true, Some(name), true) = (kind.is_file(), name, ENDINGS.contains(&ending)) {
+                let bytes = entry.metadata().map_or(0, |it| it.len());
+                files.push(ListedFile { name: name.to_owned(), bytes });
+            }
+        }
+    }
+
+    /// Reads files by the names of [`Library::files`].
+    pub(super) fn read(&self, names: &[String]) -> Result<Vec<Trace>, Failure> {
+        let mut traces = Vec::new();
+        for name in names {
+            let read = match self.dropped.get(name) {
+                Some(bytes) => read_traces(name, &bytes[..], OPTIONS),
+                None => read_file_traces(&self.path(name)?, OPTIONS),
+            };
+            let mut read = read.map_err(Failure::bad_input)?;
+            read.iter_mut().for_each(|trace| trace.file.clone_from(name));
+            traces.extend(read);
+        }
+        Ok(traces)
+    }
+
+    /// Keeps a dropped file, if it is a log.
+    pub(super) fn add(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), Failure> {
+        if self.dropped.len() >= DROPPED_MAX && !self.dropped.contains_key(name) {
+            return Err(Failure::BadInput(format!("{DROPPED_MAX} dropped files at most")));
+        }
+        let held: usize = self.dropped.values().map(Vec::len).sum();
+        if held + bytes.len() > DROPPED_BYTES_MAX {
+            let mebibytes = DROPPED_BYTES_MAX >> 20;
+            return Err(Failure::BadInput(format!("{mebibytes} MiB of dropped files at most")));
+        }
+        let summary = ReadOptions { detail: Detail::Summary, ..OPTIONS };
+        read_traces(name, &bytes[..], summary).map_err(Failure::bad_input)?;
+        self.dropped.insert(name.to_owned(), bytes);
+        Ok(())
+    }
+
+    /// The file of a name: inside the directory, also when links are followed.
+    fn path(&self, name: &str) -> Result<PathBuf, Failure> {
+        let refuse = || Failure::BadInput(format!("{name}: no file of this directory"));
+        let relative = Path::new(name);
+        if !relative.components().all(|it| matches!(it, Component::Normal(_))) {
+            return Err(refuse());
+        }
+        let path = self.directory.join(relative).canonicalize().map_err(|_| refuse())?;
+        if path.starts_with(&self.directory) && path.is_file() { Ok(path) } else { Err(refuse()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_leads_out_of_the_directory() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let outside = tempfile::tempdir().expect("a directory");
+        std::fs::write(outside.path().join("secret.qlog"), "x").expect("written");
+        std::fs::create_dir(folder.path().join("sub")).expect("made");
+        std::fs::write(folder.path().join("sub/a.qlog"), "x").expect("written");
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("link")).expect("linked");
+        let library = Library::open(folder.path()).expect("open");
+        assert!(library.path("sub/a.qlog").is_ok());
+        let absolute = outside.path().join("secret.qlog").display().to_string();
+        for name in ["../x", "sub/../../x", "link/secret.qlog", &absolute, "", ".", "sub"] {
+            assert!(library.path(name).is_err(), "{name}");
+        }
+        let names: Vec<String> =
+            library.files().expect("listed").into_iter().map(|it| it.name).collect();
+        assert_eq!(names, ["sub/a.qlog"]);
+    }
+}

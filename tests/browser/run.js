@@ -1,0 +1,133 @@
+// Opens the report and the local page in Chromium: `npm ci && npm test`, with UTMOST_REPORT (a report of a real log),
+// UTMOST_LARGE_REPORT (that of `cargo run --example large_report 1000000 FILE`), and UTMOST_BIN. What is not there is
+// skipped with a line.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { launch, open } from "./pages.js";
+import { measure } from "./speed.js";
+
+const { UTMOST_REPORT, UTMOST_LARGE_REPORT, UTMOST_BIN, UTMOST_LOGS } = process.env;
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+let failures = 0;
+
+function check(name, isGood, found) {
+  console.log(`${isGood ? "ok  " : "FAIL"} ${name}${found === undefined ? "" : `: ${found}`}`);
+  if (!isGood) failures++;
+}
+
+async function accessibility(page, name) {
+  // As a script of the page it would be refused by the page's own policy; the debugger is not bound by it.
+  await page.evaluate(readFileSync(AXE, "utf8"));
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  const serious = violations.filter((it) => ["serious", "critical"].includes(it.impact));
+  check(`${name}: no serious accessibility problem`, !serious.length, serious.map((it) => `${it.id} ${it.nodes[0].html.slice(0, 90)}`).join("; ") || undefined);
+}
+
+async function reportWorks(browser, file) {
+  for (const colorScheme of ["light", "dark"]) {
+    const { page, problems } = await open(browser, file, { colorScheme });
+    await page.locator("summary").evaluateAll((all) => all.forEach((it) => it.click()));
+    await accessibility(page, `report, ${colorScheme}`);
+    check(`report, ${colorScheme}: no errors, no requests`, !problems.length, problems[0]);
+    await page.context().close();
+  }
+  const { page, problems } = await open(browser, file);
+  await keysWork(page);
+  await legendWorks(page);
+  await hoverWorks(page);
+  await exportsWork(page);
+  check("report: no errors, no requests after use", !problems.length, problems[0]);
+  await page.context().close();
+}
+
+async function keysWork(page) {
+  const width = () => page.evaluate(() => report.viewport.to - report.viewport.from);
+  const whole = await width();
+  await page.locator("canvas").first().focus();
+  await page.keyboard.press("+");
+  check("plus zooms in", (await width()) < whole);
+  await page.keyboard.press("]");
+  await page.keyboard.press("]");
+  check("a step to the next frame is announced", /frame \d+ of/.test(await page.locator("#announcement").textContent()));
+  await page.keyboard.press("0");
+  check("0 shows all", (await width()) === whole);
+  await page.selectOption("#axis", "bytes");
+  check("the axis can be bytes", (await width()) !== whole);
+  await page.selectOption("#axis", "time");
+}
+
+async function legendWorks(page) {
+  const entry = page.locator(".legend .entry").first();
+  await entry.click();
+  const isHidden = await page.evaluate(() => report.recordings[0].hidden[0] === 1);
+  check("a click in the legend hides a stream", isHidden && (await entry.getAttribute("aria-pressed")) === "false");
+  await entry.click();
+}
+
+async function hoverWorks(page) {
+  const box = await page.locator("canvas").first().boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + 30);
+  check("hovering shows a frame's values", /stream \d+/.test(await page.locator("#tip").textContent()));
+}
+
+async function exportsWork(page) {
+  for (const [kind, start] of [["SVG", "<svg"], ["PNG", "\x89PNG"]]) {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: `Save Waterfall of`, exact: false }).filter({ hasText: kind }).first().click(),
+    ]);
+    const bytes = readFileSync(await download.path(), "latin1");
+    check(`${kind} is saved`, bytes.startsWith(start), `${bytes.length} bytes`);
+  }
+}
+
+async function largeReportIsSmooth(browser, file) {
+  const best = await measure(browser, file);
+  check("a million frames open in under 3 s (best of 3)", best.openedMs < 3000, `${best.openedMs.toFixed(0)} ms`);
+  const slowest = Math.min(best.panAll, best.panHalf, best.panClose);
+  check("and pan at 30 frames a second or more (best of 3)", slowest >= 30, slowest.toFixed(0));
+}
+
+async function localPageWorks(browser) {
+  const server = spawn(UTMOST_BIN, ["view", UTMOST_LOGS], { stdio: ["ignore", "pipe", "inherit"] });
+  try {
+    const address = await new Promise((done) => server.stdout.once("data", (it) => done(String(it).match(/http:\S+/)[0])));
+    const page = await (await browser.newContext()).newPage();
+    const outside = [];
+    page.on("request", (request) => request.url().startsWith(address) || /^(blob|data):/.test(request.url()) || outside.push(request.url()));
+    await page.goto(address);
+    await accessibility(page, "list of logs");
+    const boxes = page.locator("#files input");
+    await boxes.nth(0).check();
+    await boxes.nth(1).check();
+    await page.getByRole("button", { name: "Open" }).click();
+    await page.waitForFunction(() => globalThis.report !== undefined);
+    check("two logs open side by side", (await page.evaluate(() => report.recordings.length)) >= 2);
+    await page.goto(address);
+    const dropped = join(mkdtempSync(join(tmpdir(), "utmost-")), "dropped.sqlog");
+    writeFileSync(dropped, '{"file_schema":"x"}\n{"time":1,"name":"quic:packet_sent","data":{}}\n');
+    await page.setInputFiles("#add", dropped);
+    await page.getByText("dropped: dropped.sqlog").waitFor();
+    check("a dropped file is listed", true);
+    check("nothing leaves the machine", !outside.length, outside[0]);
+  } finally {
+    server.kill();
+  }
+}
+
+const browser = await launch();
+if (!browser) console.log("skipped: no Chromium; name one in UTMOST_CHROMIUM");
+else {
+  if (UTMOST_REPORT) await reportWorks(browser, UTMOST_REPORT);
+  else console.log("skipped: UTMOST_REPORT is not set");
+  if (UTMOST_LARGE_REPORT) await largeReportIsSmooth(browser, UTMOST_LARGE_REPORT);
+  else console.log("skipped: UTMOST_LARGE_REPORT is not set");
+  if (UTMOST_BIN && UTMOST_LOGS) await localPageWorks(browser);
+  else console.log("skipped: UTMOST_BIN and UTMOST_LOGS are not set");
+  await browser.close();
+}
+process.exitCode = failures ? 1 : 0;

@@ -1,0 +1,180 @@
+//! What an engineer does with logs: judge them, look at them, and probe a server.
+
+use crate::documents::assert_valid;
+use crate::{data, only_line, stdout_of, utmost};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+/// A process that is ended with the test.
+struct Running {
+    child: Child,
+    address: String,
+}
+
+impl Running {
+    /// Starts the program, which says where it listens.
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_utmost"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("piped");
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        let address = line.trim().trim_start_matches("listening on ").trim_start_matches("http://");
+        Self { child, address: address.trim_end_matches('/').to_owned() }
+    }
+
+    /// One request over HTTP/1.1: the whole answer.
+    fn http(&self, request_line: &str, host: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        let length = body.len();
+        write!(
+            stream,
+            "{request_line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Type: application/x-qlog\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .expect("sent");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("answered");
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn fixture() -> String {
+    data("first-come.qlog").display().to_string()
+}
+
+#[test]
+fn lint_flags_a_first_come_server_and_says_so_by_its_exit_code() {
+    let output = utmost(&["qlog", "lint", &fixture(), "--json"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_valid("qlog-lint.json", &document);
+    let first = &document["violations"][0];
+    assert_eq!((first["stream"].as_u64(), first["expected_stream"].as_u64()), (Some(0), Some(4)));
+    assert_eq!(document["cannot_judge"], Value::Null);
+}
+
+#[test]
+fn lint_says_what_it_cannot_judge() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("empty.qlog");
+    std::fs::write(&path, "{\"file_schema\":\"x\"}\n").expect("written");
+    let text = stdout_of(&["qlog", "lint", path.to_str().expect("UTF-8")]);
+    assert!(text.contains("cannot judge: no STREAM frames"), "{text}");
+}
+
+#[test]
+fn our_server_passes_lint_under_every_scheme() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let logs = folder.path().to_str().expect("UTF-8");
+    for scheme in ["rr", "fifo", "p+", "bucket", "rfc9218", "zeroweight"] {
+        let logs = format!("{logs}/{scheme}");
+        stdout_of(&["play", "davies-meenan", "--scheme", scheme, "--qlog", &logs]);
+        let document: Value = serde_json::from_str(&stdout_of(&[
+            "qlog", "lint", &logs, "--scheme", scheme, "--json",
+        ]))
+        .expect("JSON");
+        assert_valid("qlog-lint.json", &document);
+        assert!(document["packets_checked"].as_u64() > Some(100), "{scheme}: {document}");
+        assert_eq!(document["basis"], "the server's own log of its scheduler");
+    }
+}
+
+#[test]
+fn a_report_is_one_file_with_its_figures_beside_it() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (page, figures) = (at("report.html"), at("figures"));
+    stdout_of(&["qlog", "report", &fixture(), "-o", &page, "--figures", &figures]);
+    let html = std::fs::read_to_string(page).expect("written");
+    assert!(html.contains("<h1>first-come.qlog</h1>"), "{}", &html[..2000]);
+    assert!(folder.path().join("figures/1-waterfall.svg").is_file());
+}
+
+#[test]
+fn the_local_page_lists_and_opens_logs_and_nothing_else() {
+    let folder = data("");
+    let view = Running::start(&["view", folder.to_str().expect("UTF-8")]);
+    let host = view.address.clone();
+    let list = view.http("GET /", &host, "");
+    assert!(list.contains("200 OK") && list.contains("first-come.qlog"), "{list}");
+    assert!(view.http("GET /report?file=first-come.qlog", &host, "").contains("id=\"data\""));
+    for outside in ["..%2Fmain.rs", "%2Fetc%2Fpasswd", "server.pem%00", "..%2f..%2fCargo.toml"] {
+        let answer = view.http(&format!("GET /report?file={outside}"), &host, "");
+        assert!(answer.starts_with("HTTP/1.1 422"), "{outside}: {answer}");
+    }
+    assert!(view.http("GET /", "evil.test", "").starts_with("HTTP/1.1 403"));
+    assert!(
+        view.http("GET /", &format!("evil.test:{}", host.rsplit(':').next().expect("a port")), "")
+            .starts_with("HTTP/1.1 403")
+    );
+    let log = std::fs::read_to_string(data("first-come.qlog")).expect("read");
+    assert!(view.http("POST /upload?name=..%2Fx.qlog", &host, &log).contains("dropped: x.qlog"));
+    assert!(view.http("GET /report?file=dropped%3A+x.qlog", &host, "").contains("id=\"data\""));
+    assert!(view.http("POST /upload?name=x", &host, "nonsense").starts_with("HTTP/1.1 422"));
+}
+
+#[test]
+fn probe_tells_a_server_that_prioritizes_from_one_that_does_not() {
+    let folder = tempfile::tempdir().expect("a directory");
+    std::fs::write(folder.path().join("big.bin"), vec![7; 200_000]).expect("written");
+    std::fs::write(folder.path().join("index.html"), "<img src=\"big.bin\">").expect("written");
+    let root = folder.path().to_str().expect("UTF-8");
+    for (signals, code, verdict) in [("obey", 0, "prioritizes"), ("ignore", 1, "does-not")] {
+        let server = Running::start(&[
+            "serve",
+            "--root",
+            root,
+            "--listen",
+            "127.0.0.1:0",
+            "--scheme",
+            "rfc9218",
+            "--signals",
+            signals,
+        ]);
+        let url = format!("https://{}/", server.address);
+        let arguments = [
+            "probe",
+            &url,
+            "--insecure",
+            "--repeats",
+            "3",
+            "--others",
+            "4",
+            "--response-ms",
+            "20",
+            "--json",
+        ];
+        let output = utmost(&arguments).output().expect("it runs");
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_valid("probe.json", &document);
+        assert_eq!(document["finding"]["verdict"], verdict, "{document}");
+        assert_eq!(
+            (output.status.code(), document["path"].as_str()),
+            (Some(code), Some("/big.bin"))
+        );
+    }
+}
+
+#[test]
+fn probe_names_what_is_wrong_with_its_target() {
+    let output = utmost(&["probe", "http://a.test/"]).output().expect("it runs");
+    assert!(only_line(&output, 2).contains("https://HOST[:PORT]/PATH"));
+    // A port that nobody can listen on.
+    let output =
+        utmost(&["probe", "https://127.0.0.1:1/", "--insecure"]).output().expect("it runs");
+    only_line(&output, 3);
+}

@@ -1,0 +1,291 @@
+//! Studies in folders: interrupted, in shards, repeated; and what follows from them for a server.
+
+use crate::serving::Serving;
+use crate::{only_line, stdout_of, utmost};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+const STUDY: [&str; 9] = [
+    "compare",
+    "examples/page-minimal.json",
+    "davies-meenan",
+    "--schemes",
+    "fifo,dfifo",
+    "--network",
+    "paper-jitter,3g",
+    "--seeds",
+    "3",
+];
+
+/// Carries the study out into `out`, with more flags.
+fn study_in(out: &Path, more: &[&str]) {
+    let out = ["--out", out.to_str().expect("UTF-8")];
+    stdout_of(&[&STUDY[..], &out, more].concat());
+}
+
+fn read(folder: &Path, file: &str) -> String {
+    fs::read_to_string(folder.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// A study's results, as they stand in its file; and its tables without the lines of provenance.
+fn results(folder: &Path) -> [String; 4] {
+    let text = read(folder, "study.json");
+    let (_, runs) = text.split_once("\n  \"runs\": [").expect("runs follow the provenance");
+    let table = |file| {
+        let text = read(folder, file);
+        text.lines().filter(|it| !it.starts_with("# {\"utmost")).collect::<Vec<_>>().join("\n")
+    };
+    [runs.to_owned(), table("runs.csv"), table("summary.csv"), table("pages.csv")]
+}
+
+#[test]
+fn a_study_that_was_interrupted_goes_on_and_ends_as_if_it_had_not_been() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("study");
+    study_in(&out, &["--jobs", "1"]);
+    let (whole, journal) = (results(&out), read(&out, "runs.jsonl"));
+    assert_eq!(journal.lines().count(), 36, "2 pages, 3 schemes, 2 networks, 3 seeds");
+    for torn in [journal.len() - 3, journal.len() / 2, 10] {
+        fs::write(out.join("runs.jsonl"), &journal.as_bytes()[..torn]).expect("torn");
+        study_in(&out, &["--jobs", "3"]);
+        assert_eq!(results(&out), whole);
+        let again = read(&out, "runs.jsonl");
+        let left = journal[..torn].rfind('\n').map_or("", |it| &journal[..=it]);
+        assert!(again.starts_with(left), "what was done is not done again");
+        assert_eq!(again.lines().count(), 36);
+    }
+}
+
+#[test]
+fn a_folder_with_another_study_is_refused_by_what_differs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    study_in(folder.path(), &[]);
+    let out = folder.path().to_str().expect("UTF-8");
+    for (from, to, key) in [
+        ("3", "4", "seeds"),
+        ("fifo,dfifo", "fifo", "schemes"),
+        ("paper-jitter,3g", "3g", "networks"),
+    ] {
+        let changed: Vec<&str> = STUDY.iter().map(|it| if *it == from { to } else { it }).collect();
+        let output = utmost(&[&changed[..], &["--out", out]].concat()).output().expect("runs");
+        let line = only_line(&output, 2);
+        let expected = format!("utmost: {out}: holds another study, whose `{key}` differs; ");
+        assert!(line.starts_with(&expected), "{line}");
+    }
+}
+
+#[test]
+fn shards_merge_into_the_study_of_one_machine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let text = |name: &str| path(name).to_str().expect("UTF-8").to_owned();
+    study_in(&path("whole"), &[]);
+    for place in ["1", "2", "3"] {
+        study_in(&path(place), &["--shard", &format!("{place}/3")]);
+    }
+    stdout_of(&["merge", &text("2"), &text("3"), &text("1"), "--out", &text("merged")]);
+    assert_eq!(results(&path("merged")), results(&path("whole")));
+    let figures = |name| fs::read_dir(path(name).join("figures")).expect("figures").count();
+    assert_eq!(figures("merged"), figures("whole"));
+
+    let refused = |shards: &[&str], expected: &str| {
+        let shards: Vec<String> = shards.iter().map(|it| text(it)).collect();
+        let out = text("refused");
+        let mut arguments = vec!["merge"];
+        arguments.extend(shards.iter().map(String::as_str));
+        arguments.extend(["--out", &out]);
+        let line = only_line(&utmost(&arguments).output().expect("runs"), 2);
+        assert!(line.contains(expected), "{line}");
+    };
+    refused(
+        &["1", "3"],
+        "12 of 36 loads are in none of the folders, the first of them in shard 2/3; ",
+    );
+    refused(&["1", "2", "2"], "has loads that ");
+    study_in(&path("other"), &["--shard", "2/3", "--metadata", "none"]);
+    refused(&["1", "other", "3"], "their `metadata` differs");
+    refused(&["1", "nowhere"], "nowhere/manifest.json: No such file");
+    refused(&["1", "."], "manifest.json: No such file");
+}
+
+#[test]
+fn a_study_is_repeated_from_its_manifest() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (first, again) = (folder.path().join("first"), folder.path().join("again"));
+    study_in(
+        &first,
+        &["--send-buffer", "14k", "--metadata", "browser", "--delivery-order", "connection"],
+    );
+    let manifest = first.join("manifest.json");
+    let manifest = manifest.to_str().expect("UTF-8");
+    stdout_of(&["compare", "--from", manifest, "--out", again.to_str().expect("UTF-8")]);
+    assert_eq!(results(&again), results(&first));
+}
+
+#[test]
+fn a_study_with_everything_in_it_is_as_its_schema_says() {
+    let text = stdout_of(
+        &[
+            &STUDY[..3],
+            &["--schemes", "paper", "--network", "paper-jitter,3g", "--seeds", "6", "--json"][..],
+        ]
+        .concat(),
+    );
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    crate::documents::assert_valid("study.json", &document);
+    let rows = document["page_summary"].as_array().expect("rows");
+    assert!(rows.iter().any(|it| it["speedup_interval"]["all"].is_array()));
+    assert_eq!(document["rank_correlations"].as_array().expect("two networks").len(), 4);
+}
+
+/// A recording of a document whose script is needed at once and whose images are not.
+fn har() -> Value {
+    let entry = |ms: u32, path: &str, mime: &str, size: u32| {
+        json!({"pageref": "p", "startedDateTime": format!("2016-07-08T09:10:11.{ms:03}Z"), "time": 50.0,
+            "request": {"method": "GET", "url": format!("https://shop.example{path}")},
+            "response": {"status": 200, "bodySize": size, "content": {"size": size, "mimeType": mime}}})
+    };
+    json!({"log": {"entries": [
+        entry(100, "/sale", "text/html", 6000),
+        entry(200, "/a.png", "image/png", 90_000),
+        entry(201, "/b.png", "image/png", 90_000),
+        entry(300, "/late.css", "text/css", 20_000),
+        entry(301, "/late.js", "text/javascript", 30_000),
+    ]}})
+}
+
+#[test]
+fn a_site_owner_imports_a_page_finds_its_scheme_and_serves_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (recording, page, policy) = (text("shop.har"), text("shop.json"), text("policy.toml"));
+    fs::write(&recording, har().to_string()).expect("written");
+    stdout_of(&["corpus", "import", &recording, "-o", &page]);
+    let schemes = ["--schemes", "paper", "--policy", &policy, "--policy-default", "rr"];
+    let shown = stdout_of(&[&["compare", &page, "davies-meenan"][..], &schemes].concat());
+    assert!(shown.contains("policy: "), "{shown}");
+    let found: toml_of::Policy = toml_of::read(&policy);
+    assert_eq!(found.default, "rr");
+    let (_, best) = found.routes.iter().find(|it| it.0 == "host-0.test/").expect("a route");
+    assert_ne!(best, "rr");
+
+    let server = Serving::start(&["--config", &policy]);
+    for (page, scheme) in [(page.as_str(), best), ("davies-meenan", &found.routes[1].1)] {
+        let played =
+            stdout_of(&["play", page, "--server", &server.address, "--insecure", "--json"]);
+        let document: Value = serde_json::from_str(&played).expect("JSON");
+        assert_eq!(document["runs"][0]["completed"], true);
+        assert_eq!(document["runs"][0]["scheme"], scheme.as_str(), "{page}");
+    }
+    assert_eq!(server.stop().0, Some(0));
+}
+
+/// What a policy says, read without knowing how it is written.
+mod toml_of {
+    pub(super) struct Policy {
+        pub(super) default: String,
+        /// Host and path, and scheme.
+        pub(super) routes: Vec<(String, String)>,
+    }
+
+    pub(super) fn read(file: &str) -> Policy {
+        let text = std::fs::read_to_string(file).expect("a policy");
+        let value = |key: &str, line: &str| {
+            let quoted = line.strip_prefix(key)?.trim().strip_prefix('=')?.trim();
+            Some(quoted.trim_matches('"').to_owned())
+        };
+        let all = |key: &str| text.lines().filter_map(|it| value(key, it)).collect::<Vec<_>>();
+        let (hosts, paths, schemes) = (all("host"), all("path"), all("scheme"));
+        let places = hosts.iter().zip(&paths).map(|(host, path)| format!("{host}{path}"));
+        let routes = places.zip(schemes[1..].iter().cloned()).collect();
+        Policy { default: schemes[0].clone(), routes }
+    }
+}
+
+#[test]
+fn a_page_without_a_better_scheme_keeps_the_default() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let policy = folder.path().join("policy.toml");
+    let policy = policy.to_str().expect("UTF-8");
+    let shown =
+        stdout_of(&["compare", "davies-meenan", "--schemes", "rr,fifo", "--policy", policy]);
+    assert!(shown.contains("no difference"), "{shown}");
+    let text = fs::read_to_string(policy).expect("a policy");
+    assert!(text.contains("# page davies-meenan: no difference; bucket-html has 1.000"), "{text}");
+    assert!(!text.contains("[[route]]"), "{text}");
+    let server = Serving::start(&["--config", policy]);
+    let played = stdout_of(&["play", "davies-meenan", "--server", &server.address, "--insecure"]);
+    assert!(played.starts_with("the server sends in the order of bucket-html\n"), "{played}");
+    assert_eq!(server.stop().0, Some(0));
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_before_anything_is_loaded() {
+    let page = "davies-meenan";
+    let refused = |arguments: &[&str], expected: &str| {
+        let all = [&["compare", page][..], arguments].concat();
+        let line = only_line(&utmost(&all).output().expect("runs"), 2);
+        assert!(line.contains(expected), "{arguments:?}: {line}");
+    };
+    refused(
+        &["--engine", "stack", "--send-buffer", "14k", "--send-buffer-model", "delay"],
+        "send buffer model delay: it is the time in which a buffer drains at a fixed rate",
+    );
+    refused(&["--schemes", "cpl", "--metadata", "none"], "`cpl` looks ahead in the whole page");
+    refused(&["--initial-window", "32"], "an initial window: engine ideal has none");
+    refused(&["--network", "paper,nosuch"], "no network named `nosuch`");
+    refused(&["--shard", "1/2"], "--out");
+    refused(&["--shard", "3/2", "--out", "x"], "is no shard: use I/N");
+    refused(&["--network", "paper,3g", "--policy", "x"], "one network and one send buffer");
+    refused(&["--engine", "stack", "--policy", "x"], "6 loads at least: use --seeds 9");
+    refused(&["--metadata", "some"], "invalid value 'some'");
+    let line =
+        only_line(&utmost(&["compare", "--from", "no/manifest.json"]).output().expect("runs"), 2);
+    assert_eq!(line, "utmost: no/manifest.json: No such file or directory (os error 2)");
+    let line = only_line(
+        &utmost(&["compare", "--from", "examples/page-minimal.json"]).output().expect("runs"),
+        2,
+    );
+    assert!(line.contains("not a study's manifest: missing field `engine`"), "{line}");
+    let arguments = ["play", page, "--server", "127.0.0.1:1", "--delivery-order", "connection"];
+    let line = only_line(&utmost(&arguments).output().expect("runs"), 2);
+    assert!(line.contains("another process's server does not say"), "{line}");
+}
+
+/// A network on which nothing comes after a while: the load is given up, and said to be so.
+#[test]
+fn a_load_that_does_not_finish_is_reported_with_its_seed_and_its_log_and_counts_nowhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let network = folder.path().join("dead.toml");
+    let text = "rate = 1e6\ndelay_ms = 10\nqueue = \"unlimited\"\nblackhole = { windows_ms = [[200, 1e9]] }\n";
+    fs::write(&network, text).expect("written");
+    let (network, out) = (network.to_str().expect("UTF-8"), folder.path().join("out"));
+    let arguments = [
+        "compare",
+        "davies-meenan",
+        "--schemes",
+        "rr",
+        "--engine",
+        "stack",
+        "--network",
+        network,
+        "--out",
+        out.to_str().expect("UTF-8"),
+    ];
+    let output = utmost(&arguments).output().expect("runs");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        stderr.contains("page davies-meenan under rr on ")
+            && stderr.contains(" with seed 0 did not finish: "),
+        "{stderr}"
+    );
+    let study: Value = serde_json::from_str(&read(&out, "study.json")).expect("JSON");
+    crate::documents::assert_valid("study.json", &study);
+    assert_eq!(study["summary"][0]["unfinished"], 1);
+    assert_eq!(study["summary"][0]["pages"], 0);
+    let log = study["runs"][0]["unfinished"]["qlog"].as_str().expect("a log");
+    let log = out.join(log).join("client.sqlog");
+    assert!(fs::metadata(&log).expect("kept").len() > 1000, "{}", log.display());
+}
