@@ -29,6 +29,7 @@ const COMMANDS: &[&str] = &[
     "reproduce",
     "qlog report",
     "qlog lint",
+    "qlog tree",
     "view",
     "probe",
 ];
