@@ -27,6 +27,7 @@ use std::sync::Arc;
 utmost play page.json --server 127.0.0.1:4433 --insecure --qlog logs --json\n  \
 utmost play davies-meenan --scheme dfifo --delivery-order connection\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --push-log")]
+#[expect(clippy::struct_excessive_bools, reason = "flags, independent of each other")]
 pub(crate) struct Arguments {
     /// A page: a bundled name, or a file
     page: String,
