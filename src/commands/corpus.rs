@@ -57,7 +57,7 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
-    /// Make a page from a recording: HAR, a DevTools log, WProfX, or a resource list of the paper's
+    /// Make a page from a recording: HAR, a DevTools log, `WProfX`, or a resource list of the paper's
     /// implementation
     #[command(
         long_about = "Make a page from a recording. The format is told by the contents:\n\n  HAR              of browsers, sitespeed.io, WebPageTest\n  DevTools log     a list of {method, params}, or one on each line\n  WProfX           a list of {id, objs}\n  resource list    {\"resources\": {PATH: METADATA}}, of the paper's implementation; sizes are\n                   those of the files beside it\n  package page     {\"res\": [...]}\n\nWhat the recording does not hold and had to be assumed is listed on stderr and kept in the\npage's source. Names of hosts and resources are not kept, but those of resource lists and packages.",

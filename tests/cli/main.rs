@@ -6,6 +6,7 @@ mod documents;
 mod help;
 mod logs;
 mod orders;
+mod qlog;
 mod results;
 mod serving;
 mod studies;
