@@ -5,9 +5,11 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::provenance::{Build, of_program};
+use qlog_tools::figures::png::Rasterizer;
 use serde::Serialize;
 use serde_json::Value;
 use std::io::Write;
+use std::path::Path;
 
 /// What this program was built from.
 pub(crate) const BUILD: Build = Build {
@@ -63,6 +65,28 @@ pub(crate) fn progress(length: usize, what: &'static str) -> ProgressBar {
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.set_message(what);
     bar
+}
+
+/// Pixels for each unit of a figure.
+const PNG_SCALE: f32 = 2.0;
+
+/// Writes a figure as `NAME.svg` and `NAME.png`. Without a font on the machine there is no PNG file, and a line says so.
+pub(crate) fn figure(folder: &Path, name: &str, svg: &str) -> Result<(), Failure> {
+    let write = |extension: &str, bytes: &[u8]| {
+        let path = folder.join(format!("{name}.{extension}"));
+        std::fs::write(&path, bytes)
+            .map_err(|error| Failure::elsewhere(format!("{}: {error}", path.display())))
+    };
+    write("svg", svg.as_bytes())?;
+    match Rasterizer::new() {
+        Ok(rasterizer) => {
+            write("png", &rasterizer.png(svg, PNG_SCALE).map_err(Failure::elsewhere)?)
+        }
+        Err(error) => {
+            eprintln!("utmost: no PNG files: {error}");
+            Ok(())
+        }
+    }
 }
 
 /// A number with so many decimals, or a dash.

@@ -18,6 +18,9 @@ that the list of orders names; `utmost serve --scheme rfc9218 --signals obey` se
 the server's qlog shows that these requests came with these headers, and each byte's first transmission in the order of
 RFC 9218, section 10: the lowest urgency number that waits goes first; within an urgency, one response after the other in
 the order of stream IDs, or, if they are incremental, all that wait in turn. *-*: the client cannot be told to do this.
+
+*Malformed priorities*: h3i sends one PRIORITY_UPDATE that no client may send, while a request is under way; a row passes
+when the server closes the connection with the error code that the RFCs name, which is its answer here.
 """
 
 

@@ -14,6 +14,9 @@ pub enum Contender {
 }
 
 impl Contender {
+    /// Those that are no schemes.
+    pub const BRACKETS: [Self; 2] = [Self::Oracle, Self::AntiOracle];
+
     /// A scheme or a bracket by its name.
     pub fn find(name: &str) -> Result<Self, SchemeError> {
         match name {
@@ -29,6 +32,15 @@ impl Contender {
             Self::Scheme(scheme) => &scheme.name,
             Self::Oracle => "oracle",
             Self::AntiOracle => "anti-oracle",
+        }
+    }
+
+    /// What it does, in a line.
+    pub fn about(&self) -> &'static str {
+        match self {
+            Self::Scheme(scheme) => scheme.about,
+            Self::Oracle => "The best order of a page that is found, often proven (docs/bounds.md)",
+            Self::AntiOracle => "The worst work-conserving order of a page that is found",
         }
     }
 

@@ -8,11 +8,11 @@ mod figure;
 mod playing;
 mod trace;
 
-pub use figure::figure;
+pub use figure::{PANELS, figure};
 pub use playing::What;
-pub use trace::{MAX_MOMENTS, Moment, TraceError, trace};
+pub use trace::{MAX_MOMENTS, Moment, TraceError, node_json, trace};
 
-use schedulers::{Kind, Resource, Scheme};
+use schedulers::{Element, Kind, Resource, Scheme};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -45,6 +45,9 @@ pub struct Scenario {
     pub packet_bytes: u64,
     /// The requests; those of one slot arrive in this order.
     pub requests: Vec<Request>,
+    /// What the client says about the tree; those of a slot come after its requests, in this order.
+    #[serde(default)]
+    pub signals: Vec<TreeSignal>,
     /// Orders to compare with, by scheme: golden vectors have them.
     #[serde(default)]
     pub orders: BTreeMap<String, Vec<Run>>,
@@ -64,8 +67,32 @@ pub struct Request {
     pub wait_slots: u64,
     /// Bytes of the response.
     pub bytes: u64,
+    /// What figures call it; its stream ID when absent.
+    #[serde(default)]
+    pub name: Option<String>,
     /// What is known of it.
     pub resource: ScenarioResource,
+}
+
+/// A `PRIORITY` frame of the dependency tree (HTTP/3 drafts 20 and 22).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TreeSignal {
+    /// The slot in which it arrives.
+    #[serde(default)]
+    pub slot: u64,
+    /// The node it is about: `stream 4`, `placeholder 0`.
+    #[serde(deserialize_with = "element")]
+    pub element: Element,
+    /// The node that goes before it: the same, or `root`.
+    #[serde(deserialize_with = "element")]
+    pub parent: Element,
+    /// 1 to 256.
+    #[serde(default = "weight")]
+    pub weight: u16,
+    /// Whether all other children of the parent move below the node.
+    #[serde(default)]
+    pub exclusive: bool,
 }
 
 /// What a scenario knows of a resource; what is absent is false.
@@ -194,7 +221,28 @@ impl Scenario {
             let cause = format!("{} requests, at most {MAX_REQUESTS}", self.requests.len());
             return wrong("requests", cause);
         }
+        self.check_signals()?;
         self.check_requests()
+    }
+
+    fn check_signals(&self) -> Result<(), (String, String)> {
+        if self.signals.len() > MAX_REQUESTS {
+            let cause = format!("{} signals, at most {MAX_REQUESTS}", self.signals.len());
+            return Err(("signals".to_owned(), cause));
+        }
+        for (index, signal) in self.signals.iter().enumerate() {
+            let wrong = |key: &str, cause| Err((format!("signals[{index}].{key}"), cause));
+            if signal.slot > MAX_SLOTS {
+                return wrong(
+                    "slot",
+                    format!("the scenario would last more than {MAX_SLOTS} slots"),
+                );
+            }
+            if !(1..=256).contains(&signal.weight) {
+                return wrong("weight", format!("{} is not within 1 to 256", signal.weight));
+            }
+        }
+        Ok(())
     }
 
     fn check_requests(&self) -> Result<(), (String, String)> {
@@ -273,6 +321,14 @@ fn append(runs: &mut Vec<Run>, slot: u64, stream: u64, bytes: u64) {
         }
         _ => runs.push(Run { first_slot: slot, stream, packets: 1, last_bytes: bytes }),
     }
+}
+
+fn element<'de, D: serde::Deserializer<'de>>(text: D) -> Result<Element, D::Error> {
+    String::deserialize(text)?.parse().map_err(serde::de::Error::custom)
+}
+
+fn weight() -> u16 {
+    16
 }
 
 fn packet_bytes() -> u64 {

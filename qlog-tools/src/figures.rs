@@ -47,10 +47,15 @@ pub struct PageResource {
 impl PageResource {
     /// The last part of the path: what a legend has room for.
     pub fn short_name(&self) -> &str {
-        let path = self.url.split(['?', '#']).next().unwrap_or_default();
-        let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        if last.is_empty() { "/" } else { last }
+        short_name(&self.url)
     }
+}
+
+/// The last part of a URL's path; `/` for a path without parts.
+pub fn short_name(url: &str) -> &str {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    if last.is_empty() { "/" } else { last }
 }
 
 /// A number of milliseconds as a reader wants it: `7.3`, `1506`, `21,589`.

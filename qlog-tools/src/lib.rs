@@ -12,6 +12,7 @@ pub mod figures;
 pub mod head_of_line;
 pub mod lint;
 pub mod reader;
+pub mod replay;
 pub mod report;
 pub mod timeline;
 pub mod trace;

@@ -37,7 +37,7 @@ use contained::{Contained, Piece};
 use header::Header;
 use reading::Reading;
 use records::{Record, Records};
-pub use scheduler::{SchedulerCall, SchedulerOp};
+pub use scheduler::{OrderingScheme, SchedulerCall, SchedulerOp};
 
 const ENDS_EARLY: &str = "the file ends early; what came before was read";
 

@@ -34,8 +34,8 @@ pub use graph::{GraphResource, PageGraph};
 pub use resource::{Kind, Resource};
 pub use scheduler::Scheduler;
 pub use scheme::{
-    Args, Build, ClientHalf, Halves, Needs, REGISTRY, SCHEMES, Scheme, SchemeError, ServerHalf,
-    find_page_scheme, find_scheme, paper_schemes,
+    Args, Build, ClientHalf, GroupName, Halves, Needs, REGISTRY, SCHEMES, Scheme, SchemeError,
+    ServerHalf, find_page_scheme, find_scheme, paper_schemes,
 };
-pub use signal::{Element, Signal, StreamId};
+pub use signal::{Element, Signal, StreamId, UnknownElement};
 pub use tree::{Place, Rank, Snapshot, SnapshotNode, Standing, Tree};

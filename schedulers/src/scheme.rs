@@ -76,6 +76,9 @@ pub enum Needs {
 /// that it needs the page's graph.
 pub type Build = fn(&Args, Option<&PageGraph>) -> Result<Halves, SchemeError>;
 
+/// The name of a placeholder by its ID.
+pub type GroupName = fn(u64) -> Option<String>;
+
 /// A scheme, chosen by name: [`find_scheme`]. One of your own is a literal of this type.
 #[derive(Debug, Clone)]
 pub struct Scheme {
@@ -89,6 +92,8 @@ pub struct Scheme {
     pub parameters: &'static str,
     /// Placeholders that a client needs to signal it, after Table 2 of the paper.
     pub placeholders: u32,
+    /// What its source calls the placeholder of an ID, for those who look at its tree; `None`: by its number.
+    pub group_name: GroupName,
     /// Bumped when the scheme's behaviour changes.
     pub revision: u32,
     /// What it needs besides its name.
@@ -112,6 +117,7 @@ impl Scheme {
             source,
             parameters: "",
             placeholders: 0,
+            group_name: |_| None,
             revision: 1,
             needs: Needs::Nothing,
             build,

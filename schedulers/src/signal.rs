@@ -1,5 +1,8 @@
 //! What a client says about order: three languages, one type.
 
+use std::fmt;
+use std::str::FromStr;
+
 /// A QUIC stream ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u64);
@@ -21,6 +24,37 @@ impl Element {
         match self {
             Self::Stream(stream) => Some(stream),
             Self::Root | Self::Placeholder(_) => None,
+        }
+    }
+}
+
+/// Neither `root`, `placeholder N` nor `stream N`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownElement(String);
+
+impl fmt::Display for UnknownElement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no element: use `root`, `placeholder N` or `stream N`", self.0)
+    }
+}
+
+impl std::error::Error for UnknownElement {}
+
+/// `root`, `placeholder 2`, `stream 8`: as logs and scenarios write it.
+impl FromStr for Element {
+    type Err = UnknownElement;
+
+    fn from_str(text: &str) -> Result<Self, UnknownElement> {
+        let unknown = || UnknownElement(text.chars().take(40).collect());
+        if text == "root" {
+            return Ok(Self::Root);
+        }
+        let (kind, id) = text.split_once(' ').ok_or_else(unknown)?;
+        let id: u64 = id.parse().map_err(|_| unknown())?;
+        match kind {
+            "placeholder" => Ok(Self::Placeholder(id)),
+            "stream" => Ok(Self::Stream(StreamId(id))),
+            _ => Err(unknown()),
         }
     }
 }

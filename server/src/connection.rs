@@ -4,6 +4,7 @@ use crate::group::Member;
 use crate::limits::{Budget, CONTROL_BYTES};
 use crate::order::Order;
 use crate::pushes::{Pushed, Pushes};
+use crate::qlog_events;
 use crate::send_loop::{Datagram, SendLoop};
 use crate::send_queue::Head;
 use crate::site::{Availability, Body, Request, Response, Site};
@@ -61,7 +62,12 @@ struct SentAhead {
 const NO_ERROR: u64 = http3::Code::NoError as u64;
 
 impl Connection {
-    pub(crate) fn new(quic: quiche::Connection, site: Arc<dyn Site>, options: &Options) -> Self {
+    pub(crate) fn new(
+        mut quic: quiche::Connection,
+        site: Arc<dyn Site>,
+        options: &Options,
+    ) -> Self {
+        qlog_events::scheme(&mut quic, &options.scheme.name, false);
         Self {
             quic,
             session: Session::new(Role::Server, settings(options), http3_limits(options)),

@@ -5,7 +5,7 @@ use qlog::events::{EventImportance, JsonEvent};
 use schedulers::{Element, Resource, Signal, StreamId};
 use serde_json::{Value, json};
 
-/// From now on another scheme, or a group's scheduler, orders the streams: those under way are opened there again.
+/// From now on this scheme orders the streams, or a group's scheduler; those under way are opened there again.
 pub(crate) fn scheme(quic: &mut quiche::Connection, name: &str, in_group: bool) {
     log_as(quic, "utmost:scheme", || json!({"name": name, "in_group": in_group}));
 }

@@ -1,6 +1,7 @@
 //! `utmost corpus`: the pages there are, and new ones.
 
 mod generate;
+mod graph;
 mod record;
 mod stats;
 mod visit;
@@ -76,6 +77,7 @@ enum Command {
     )]
     Generate(generate::Arguments),
     Record(record::Arguments),
+    Graph(graph::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -91,6 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Generate(arguments) => generate::run(arguments),
         Command::Import { file, output } => import_page(file, output),
         Command::Record(arguments) => record::run(arguments),
+        Command::Graph(arguments) => graph::run(arguments),
     }
 }
 

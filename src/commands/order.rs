@@ -2,9 +2,8 @@
 
 use crate::failure::Failure;
 use crate::{output, values};
-use lab::scenario::{Moment, Run, Scenario, figure, run as schedule, trace};
+use lab::scenario::{Moment, PANELS, Run, Scenario, figure, run as schedule, trace};
 use lab::study::file_name;
-use qlog_tools::figures::png::Rasterizer;
 use schedulers::Scheme;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -32,10 +31,10 @@ pub(crate) struct Arguments {
     /// Draw the first different trees of each scheme into this directory, as SVG and PNG
     #[arg(long, value_name = "DIR", requires = "trace")]
     figures: Option<PathBuf>,
+    /// How many trees a figure has
+    #[arg(long, value_name = "N", default_value_t = PANELS, requires = "figures")]
+    panels: usize,
 }
-
-/// Pixels for each unit of a figure.
-const PNG_SCALE: f32 = 2.0;
 
 /// The moments of a scheme.
 type Trace<'a> = (&'a Scheme, Vec<Moment>);
@@ -46,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let orders = schemes.iter().map(|scheme| (scheme.name.clone(), schedule(&scenario, scheme)));
     let traces = arguments.trace.then(|| traces(&scenario, &schemes)).transpose()?;
     if let (Some(folder), Some(traces)) = (&arguments.figures, &traces) {
-        draw(&scenario, traces, folder)?;
+        draw(&scenario, traces, folder, arguments.panels)?;
     }
     if arguments.json {
         let orders: Map<String, Value> = orders.map(|(name, runs)| (name, json!(runs))).collect();
@@ -84,25 +83,18 @@ fn print_trace((scheme, moments): &Trace<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One figure a scheme. Without a font on the machine there are no PNG files; the SVG files are there all the same.
-fn draw(scenario: &Scenario, traces: &[Trace<'_>], folder: &Path) -> Result<(), Failure> {
-    let failure = |path: &Path, error| Failure::elsewhere(format!("{}: {error}", path.display()));
-    std::fs::create_dir_all(folder).map_err(|error| failure(folder, error))?;
-    let rasterizer = Rasterizer::new();
-    if let Err(error) = &rasterizer {
-        eprintln!("utmost: no PNG files: {error}");
-    }
-    for (scheme, moments) in traces {
-        let svg = figure(scenario, &scheme.name, moments).svg();
-        let path = folder.join(format!("{}-tree.svg", file_name(&scheme.name)));
-        std::fs::write(&path, &svg).map_err(|error| failure(&path, error))?;
-        if let Ok(rasterizer) = &rasterizer {
-            let png = rasterizer.png(&svg, PNG_SCALE).map_err(Failure::elsewhere)?;
-            let path = path.with_extension("png");
-            std::fs::write(&path, png).map_err(|error| failure(&path, error))?;
-        }
-    }
-    Ok(())
+/// One figure a scheme.
+fn draw(
+    scenario: &Scenario,
+    traces: &[Trace<'_>],
+    folder: &Path,
+    panels: usize,
+) -> Result<(), Failure> {
+    values::directory(folder, "--figures")?;
+    traces.iter().try_for_each(|(scheme, moments)| {
+        let svg = figure(scenario, scheme, moments, panels).svg();
+        output::figure(folder, &format!("{}-tree", file_name(&scheme.name)), &svg)
+    })
 }
 
 fn written(run: &Run) -> String {

@@ -13,6 +13,7 @@ pub(crate) mod report;
 mod ribbon;
 mod set;
 mod streams;
+mod tree;
 
 use crate::failure::Failure;
 use clap::Subcommand;
@@ -40,6 +41,7 @@ enum Command {
     Convert(convert::Arguments),
     Report(report::Arguments),
     Lint(lint::Arguments),
+    Tree(tree::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -53,5 +55,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Convert(arguments) => convert::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Lint(arguments) => lint::run(arguments),
+        Command::Tree(arguments) => tree::run(arguments),
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::failure::Failure;
 use crate::output;
-use schedulers::REGISTRY;
-use serde_json::json;
+use lab::Contender;
+use schedulers::{REGISTRY, Scheme};
+use serde_json::{Value, json};
 
 /// List all schemes: name, what it does, source, parameters, placeholders
 #[derive(Debug, clap::Args)]
@@ -16,19 +17,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
-        let rows = REGISTRY.iter().map(|it| {
-            json!({
-                "name": it.name,
-                "about": it.about,
-                "source": it.source,
-                "parameters": it.parameters,
-                "placeholders": it.placeholders,
-                "revision": it.revision,
-            })
-        });
-        return output::json(&json!({"schemes": rows.collect::<Vec<_>>()}));
+        let rows: Vec<Value> = REGISTRY.iter().map(scheme_json).chain(brackets_json()).collect();
+        return output::json(&json!({"schemes": rows, "guard": GUARD}));
     }
-    let rows = REGISTRY.iter().map(|it| {
+    let schemes = REGISTRY.iter().map(|it| {
         vec![
             it.name.clone(),
             it.placeholders.to_string(),
@@ -36,11 +28,46 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             it.about.to_owned(),
         ]
     });
+    let brackets = Contender::BRACKETS.iter().map(|it| {
+        let about = it.about().to_owned();
+        vec![it.name().to_owned(), "-".to_owned(), "(bracket)".to_owned(), about]
+    });
+    let headings = ["scheme", "placeholders", "parameters", "what it does"];
+    output::line(&output::table(&headings, &[2, 3], schemes.chain(brackets)).to_string())?;
     output::line(
-        &output::table(&["scheme", "placeholders", "parameters", "what it does"], &[2, 3], rows)
-            .to_string(),
-    )?;
-    output::line("Sources: --json. Any name may be followed by @guard:PACKETS, against starvation.")
+        "Sources: --json. Any scheme may be followed by @guard:PACKETS, against starvation. A bracket is no scheme: \
+         the best or the worst order that a page allows, for `compare` only.",
+    )
+}
+
+/// What may follow any scheme.
+const GUARD: &str =
+    "@guard:PACKETS (20): one packet in so many goes to the ready response that has waited longest";
+
+fn scheme_json(scheme: &Scheme) -> Value {
+    json!({
+        "name": scheme.name,
+        "about": scheme.about,
+        "source": scheme.source,
+        "parameters": scheme.parameters,
+        "placeholders": scheme.placeholders,
+        "revision": scheme.revision,
+        "bracket": false,
+    })
+}
+
+fn brackets_json() -> impl Iterator<Item = Value> {
+    Contender::BRACKETS.iter().map(|it| {
+        json!({
+            "name": it.name(),
+            "about": it.about(),
+            "source": "docs/bounds.md",
+            "parameters": "",
+            "placeholders": 0,
+            "revision": it.revision(),
+            "bracket": true,
+        })
+    })
 }
 
 /// What a parameter is called; what it does, the JSON says.

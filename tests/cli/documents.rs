@@ -29,7 +29,7 @@ fn schemes_is_as_its_schema_says() {
         .map(|it| it["name"].as_str().expect("a name"));
     assert_eq!(
         names.collect::<Vec<_>>().join(" "),
-        "rr wrr fifo dfifo firefox p+ s+ spdyrr bucket bucket-html zeroweight rfc9218 strict spdy bucket7 weighted-incremental mixed kway srpt cpl lifo random tree"
+        "rr wrr fifo dfifo firefox p+ s+ spdyrr bucket bucket-html zeroweight rfc9218 strict spdy bucket7 weighted-incremental mixed kway srpt cpl lifo random tree oracle anti-oracle"
     );
 }
 

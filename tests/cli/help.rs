@@ -23,8 +23,13 @@ const COMMANDS: &[&str] = &[
     "qlog compare",
     "qlog convert",
     "corpus generate",
+    "corpus record",
+    "corpus bodies",
+    "corpus graph",
+    "reproduce",
     "qlog report",
     "qlog lint",
+    "qlog tree",
     "view",
     "probe",
 ];

@@ -7,6 +7,7 @@ mod help;
 mod logs;
 mod orders;
 mod qlog;
+mod qlog_tree;
 mod results;
 mod serving;
 mod studies;

@@ -2,17 +2,20 @@
 
 use super::trace::looks_the_same;
 use super::{Moment, Scenario, What};
+use qlog_tools::figures::tree::group_names;
 use qlog_tools::figures::{TreePanel, Trees};
-use schedulers::{Element, StreamId};
+use schedulers::{Element, Scheme, StreamId};
+use std::collections::BTreeMap;
 
-/// Trees that a figure shows.
-const MAX_PANELS: usize = 6;
+/// Trees that a figure shows, unless its reader wants another number.
+pub const PANELS: usize = 6;
 
 /// Streams that a panel names for each thing that happened.
 const MAX_NAMED: usize = 4;
 
 /// The first trees that decided packets of `scenario` under the scheme that its trace is of.
-pub fn figure(scenario: &Scenario, scheme: &str, moments: &[Moment]) -> Trees {
+pub fn figure(scenario: &Scenario, scheme: &Scheme, moments: &[Moment], most: usize) -> Trees {
+    let names = names(scenario, scheme, moments);
     let mut panels: Vec<TreePanel> = Vec::new();
     let mut happened: Vec<What> = Vec::new();
     let decisions = moments.chunk_by(|one, other| decided_slot(one) == decided_slot(other));
@@ -24,26 +27,38 @@ pub fn figure(scenario: &Scenario, scheme: &str, moments: &[Moment]) -> Trees {
         if !sends || is_known {
             continue;
         }
-        let (when, what) = (format!("slot {}", decided_slot(last)), in_words(&happened));
+        let (when, what) = (format!("slot {}", decided_slot(last)), in_words(&happened, &names));
         panels.push(TreePanel { when, what, tree: last.tree.clone() });
         happened.clear();
     }
     let count = panels.len();
-    panels.truncate(MAX_PANELS);
+    panels.truncate(most);
     let kind = |it: &super::Request| {
         (Element::Stream(StreamId(it.stream)), it.resource.for_scheduler().kind)
     };
-    let note = if count > MAX_PANELS {
-        format!("The first {MAX_PANELS} of {count} trees, each before the packet of its slot.")
+    let note = if count > most {
+        let first = if most == 1 { "first".to_owned() } else { format!("first {most}") };
+        format!("The {first} of {count} trees, each before the packet of its slot.")
     } else {
         "Each tree is that before the packet of its slot.".to_owned()
     };
     Trees {
-        title: format!("{}: the tree under {scheme}", scenario.name),
+        title: format!("{}: the tree under {}", scenario.name, scheme.name),
+        names,
         kinds: scenario.requests.iter().map(kind).collect(),
         panels,
         note,
     }
+}
+
+/// What the scenario calls its streams, and the scheme its groups.
+fn names(scenario: &Scenario, scheme: &Scheme, moments: &[Moment]) -> BTreeMap<Element, String> {
+    let streams = scenario
+        .requests
+        .iter()
+        .filter_map(|it| Some((Element::Stream(StreamId(it.stream)), it.name.clone()?)));
+    let groups = moments.iter().flat_map(|it| group_names(scheme, &it.tree));
+    streams.chain(groups).collect()
 }
 
 /// The slot whose packet is the first that the moment's tree decides.
@@ -52,7 +67,7 @@ fn decided_slot(moment: &Moment) -> u64 {
 }
 
 /// `closed: 0`, `opened, ready: 4, 8`.
-fn in_words(happened: &[What]) -> Vec<String> {
+fn in_words(happened: &[What], names: &BTreeMap<Element, String>) -> Vec<String> {
     let streams = |of: fn(&What) -> Option<u64>| happened.iter().filter_map(of).collect();
     let opened: Vec<u64> = streams(|it| match it {
         What::Opened(stream) => Some(*stream),
@@ -74,22 +89,37 @@ fn in_words(happened: &[What]) -> Vec<String> {
     let only = |these: &[u64], others: &[u64]| {
         these.iter().filter(|it| !others.contains(it)).copied().collect::<Vec<u64>>()
     };
+    let signalled = happened.iter().filter_map(|it| match it {
+        What::Signalled(element) => Some(*element),
+        _ => None,
+    });
     let parts = [
-        ("sent", sent),
-        ("closed", closed),
-        ("opened, ready", both),
-        ("opened", only(&opened, &ready)),
-        ("ready", only(&ready, &opened)),
+        ("sent", elements(sent)),
+        ("closed", elements(closed)),
+        ("opened, ready", elements(both)),
+        ("opened", elements(only(&opened, &ready))),
+        ("ready", elements(only(&ready, &opened))),
+        ("signalled", signalled.collect()),
     ];
-    let said = parts.into_iter().filter(|(_, streams)| !streams.is_empty());
-    said.map(|(verb, streams)| format!("{verb}: {}", named(&streams))).collect()
+    let said = parts.into_iter().filter(|(_, elements)| !elements.is_empty());
+    said.map(|(verb, elements)| format!("{verb}: {}", listed(&elements, names))).collect()
 }
 
-fn named(streams: &[u64]) -> String {
-    if streams.len() > MAX_NAMED {
-        return format!("{} streams", streams.len());
+fn elements(streams: Vec<u64>) -> Vec<Element> {
+    streams.into_iter().map(|it| Element::Stream(StreamId(it))).collect()
+}
+
+/// A stream without a name is its number.
+fn listed(elements: &[Element], names: &BTreeMap<Element, String>) -> String {
+    if elements.len() > MAX_NAMED {
+        return format!("{} streams", elements.len());
     }
-    streams.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+    let name = |it: &Element| match (names.get(it), it) {
+        (Some(name), _) => name.clone(),
+        (None, Element::Stream(stream)) => stream.0.to_string(),
+        (None, other) => other.to_string(),
+    };
+    elements.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -102,8 +132,9 @@ mod tests {
 
     fn panels(json: &str, scheme: &str) -> Trees {
         let scenario = Scenario::parse(json, "a.json").unwrap();
-        let moments = trace(&scenario, &find_scheme(scheme).unwrap()).unwrap();
-        figure(&scenario, scheme, &moments)
+        let scheme = find_scheme(scheme).unwrap();
+        let moments = trace(&scenario, &scheme).unwrap();
+        figure(&scenario, &scheme, &moments, PANELS)
     }
 
     #[test]

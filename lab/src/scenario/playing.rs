@@ -1,11 +1,11 @@
 //! A scenario from its first slot to its last, and what happens on the way.
 
-use super::{Request, Scenario};
-use schedulers::{Scheduler, Scheme, StreamId};
+use super::{Request, Scenario, TreeSignal};
+use schedulers::{Element, Scheduler, Scheme, Signal, StreamId};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What happens in a slot, in this order: requests arrive, responses become ready, a packet is sent, its
+/// What happens in a slot, in this order: requests arrive, signals arrive, responses become ready, a packet is sent, its
 /// stream is closed if that was the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
@@ -13,6 +13,8 @@ pub enum What {
     Opened(u64),
     /// The request of this stream arrived, and there is nothing to send.
     Empty(u64),
+    /// A signal about this node arrived.
+    Signalled(Element),
     /// The response of this stream is available.
     Ready(u64),
     /// This stream got the slot's packet, of so many bytes.
@@ -33,6 +35,7 @@ impl fmt::Display for What {
         match self {
             Self::Opened(stream) => write!(f, "stream {stream} opened"),
             Self::Empty(stream) => write!(f, "stream {stream} opened and closed, empty"),
+            Self::Signalled(element) => write!(f, "{element} signalled"),
             Self::Ready(stream) => write!(f, "stream {stream} ready"),
             Self::Sent(stream, bytes) => write!(f, "stream {stream} sent {bytes} bytes"),
             Self::Closed(stream) => write!(f, "stream {stream} closed"),
@@ -68,6 +71,8 @@ struct Playing<'a> {
     packet_bytes: u64,
     /// Requests by slot of arrival, then by their place in the file; the next is the last.
     to_arrive: Vec<&'a Request>,
+    /// Signals by slot; the next is the last.
+    signals: Vec<&'a TreeSignal>,
     /// Streams by the slot at which their responses are available.
     to_be_ready: BTreeMap<u64, Vec<u64>>,
     /// Bytes left of each open stream.
@@ -79,10 +84,14 @@ impl<'a> Playing<'a> {
         let mut to_arrive: Vec<&Request> = scenario.requests.iter().collect();
         to_arrive.sort_by_key(|request| request.arrival_slot);
         to_arrive.reverse();
+        let mut signals: Vec<&TreeSignal> = scenario.signals.iter().collect();
+        signals.sort_by_key(|signal| signal.slot);
+        signals.reverse();
         Self {
             scheduler: Scheduler::new(scheme),
             packet_bytes: scenario.packet_bytes,
             to_arrive,
+            signals,
             to_be_ready: BTreeMap::new(),
             left: BTreeMap::new(),
         }
@@ -106,6 +115,11 @@ impl<'a> Playing<'a> {
             self.left.insert(request.stream, request.bytes);
             let available = request.arrival_slot + request.wait_slots;
             self.to_be_ready.entry(available).or_default().push(request.stream);
+        }
+        while let Some(signal) = self.signals.pop_if(|signal| signal.slot <= slot) {
+            let TreeSignal { element, parent, weight, exclusive, .. } = *signal;
+            self.scheduler.signal(Signal::Depend { element, parent, weight, exclusive });
+            watch(What::Signalled(element), &self.scheduler)?;
         }
         while let Some(entry) = self.to_be_ready.first_entry()
             && *entry.key() <= slot
@@ -142,6 +156,7 @@ impl<'a> Playing<'a> {
     fn next_event(&self) -> Option<u64> {
         let arrival = self.to_arrive.last().map(|request| request.arrival_slot);
         let ready = self.to_be_ready.first_key_value().map(|(slot, _)| *slot);
-        arrival.into_iter().chain(ready).min()
+        let signal = self.signals.last().map(|signal| signal.slot);
+        arrival.into_iter().chain(ready).chain(signal).min()
     }
 }

@@ -4,6 +4,7 @@ use super::Scenario;
 use super::playing::{What, play};
 use schedulers::{Element, Scheme, Snapshot, SnapshotNode};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde_json::{Value, json};
 use thiserror::Error;
 
 /// Moments that a trace may have.
@@ -81,11 +82,10 @@ pub(super) fn looks_the_same(one: &Snapshot, other: &Snapshot) -> bool {
     one.nodes.iter().map(looks).eq(other.nodes.iter().map(looks))
 }
 
-/// `{slot, what, nodes: [{element, parent, depth, level, order, weight, ready, active, share, own_share}]}`; the root's
-/// parent is null.
+/// `{slot, what, nodes}`, each node as [`node_json`] has it.
 impl Serialize for Moment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let nodes: Vec<Node<'_>> = self.tree.nodes.iter().map(Node).collect();
+        let nodes: Vec<Value> = self.tree.nodes.iter().map(node_json).collect();
         let mut written = serializer.serialize_struct("Moment", 3)?;
         written.serialize_field("slot", &self.slot)?;
         written.serialize_field("what", &self.what.to_string())?;
@@ -94,23 +94,19 @@ impl Serialize for Moment {
     }
 }
 
-struct Node<'a>(&'a SnapshotNode);
-
-impl Serialize for Node<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(node) = self;
-        let parent = (node.element != Element::Root).then(|| node.parent.to_string());
-        let mut written = serializer.serialize_struct("Node", 10)?;
-        written.serialize_field("element", &node.element.to_string())?;
-        written.serialize_field("parent", &parent)?;
-        written.serialize_field("depth", &node.depth)?;
-        written.serialize_field("level", &node.level)?;
-        written.serialize_field("order", &node.order)?;
-        written.serialize_field("weight", &node.weight)?;
-        written.serialize_field("ready", &node.ready)?;
-        written.serialize_field("active", &node.active)?;
-        written.serialize_field("share", &node.share)?;
-        written.serialize_field("own_share", &node.own_share)?;
-        written.end()
-    }
+/// `{element, parent, depth, level, order, weight, ready, active, share, own_share}`; the root's parent is null.
+pub fn node_json(node: &SnapshotNode) -> Value {
+    let parent = (node.element != Element::Root).then(|| node.parent.to_string());
+    json!({
+        "element": node.element.to_string(),
+        "parent": parent,
+        "depth": node.depth,
+        "level": node.level,
+        "order": node.order,
+        "weight": node.weight,
+        "ready": node.ready,
+        "active": node.active,
+        "share": node.share,
+        "own_share": node.own_share,
+    })
 }

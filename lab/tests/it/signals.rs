@@ -3,6 +3,8 @@
 use corpus::Page;
 use lab::wire;
 use qlog_tools::reader::{SchedulerCall, SchedulerOp, read_file};
+use qlog_tools::replay::Replay;
+use qlog_tools::trace::Trace;
 use schedulers::{SCHEMES, Scheme, Signal, StreamId, find_scheme};
 use serde_json::Value;
 use server::{Options, Pace, SignalUse};
@@ -34,6 +36,7 @@ fn calls(options: Options, client: client::Options) -> Vec<SchedulerCall> {
 fn calls_of(page: &Arc<Page>, options: Options, client: client::Options) -> Vec<SchedulerCall> {
     let folder = tempfile::tempdir().expect("a folder");
     let logs = folder.path();
+    let scheme = options.scheme.clone();
     let load = wire::load_through(
         page,
         Options { qlog_dir: Some(logs.to_owned()), ..options },
@@ -43,7 +46,19 @@ fn calls_of(page: &Arc<Page>, options: Options, client: client::Options) -> Vec<
     )
     .expect("a load");
     assert!(load.completed);
-    read_file(&server_log(logs)).expect("a log").scheduler_calls
+    let trace = read_file(&server_log(logs)).expect("a log");
+    assert_replayed(&trace, &scheme);
+    trace.scheduler_calls
+}
+
+/// The log names its scheme, and its calls, made again, give every pick of the log: so they give every tree, too. In
+/// the last nobody is left.
+fn assert_replayed(trace: &Trace, scheme: &Scheme) {
+    let mut replay = Replay::new(trace, None, None).expect("calls");
+    let (of, tree) = replay.tree_at(u64::MAX).expect(&scheme.name).expect("a scheme");
+    assert_eq!(of.name, scheme.name);
+    let streams = tree.nodes.iter().filter(|it| it.element.stream().is_some() && it.ready);
+    assert_eq!(streams.count(), 0, "{}: {tree}", scheme.name);
 }
 
 fn server_log(folder: &Path) -> std::path::PathBuf {

@@ -5,7 +5,7 @@ mod layout;
 
 use std::collections::BTreeMap;
 
-use schedulers::{Element, Kind, Snapshot, SnapshotNode};
+use schedulers::{Element, Kind, Scheme, Snapshot, SnapshotNode};
 
 use self::layout::{BOX_HEIGHT, BOX_WIDTH, Band, Laid, Line, TRUNK, laid_out};
 use super::palette::kind_colour;
@@ -17,6 +17,8 @@ use super::{Table, kind_name};
 pub struct Trees {
     /// Above the figure, and its name for screen readers.
     pub title: String,
+    /// What elements are called, where it is known; others by their kind and number.
+    pub names: BTreeMap<Element, String>,
     /// What each stream carries, where it is known.
     pub kinds: BTreeMap<Element, Kind>,
     /// The trees, in the order of time.
@@ -102,7 +104,7 @@ impl Trees {
             rows: rows
                 .into_iter()
                 .map(|(element, shares)| {
-                    std::iter::once(element.to_string()).chain(shares).collect()
+                    std::iter::once(self.name(element)).chain(shares).collect()
                 })
                 .collect(),
         }
@@ -179,7 +181,11 @@ impl Trees {
             svg.rect(stripe, &format!(r#"fill="{}""#, kind_colour(kind)));
         }
         draw_share_bar(svg, area, node.share);
-        draw_texts(svg, area, node, kind);
+        draw_texts(svg, area, node, (self.name(node.element), kind));
+    }
+
+    fn name(&self, element: Element) -> String {
+        self.names.get(&element).cloned().unwrap_or_else(|| element.to_string())
     }
 
     fn draw_legend(&self, svg: &mut Svg, top: f64) {
@@ -216,6 +222,15 @@ impl Trees {
         let note = Style::PLAIN.size(11.0).muted();
         svg.text(MARGIN, top + 36.0, note, &self.note);
     }
+}
+
+/// What a scheme calls the groups of a tree.
+pub fn group_names(scheme: &Scheme, tree: &Snapshot) -> Vec<(Element, String)> {
+    let name = |it: &SnapshotNode| match it.element {
+        Element::Placeholder(id) => Some((it.element, (scheme.group_name)(id)?)),
+        _ => None,
+    };
+    tree.nodes.iter().filter_map(name).collect()
 }
 
 fn panel_width(laid: &Laid<'_>) -> f64 {
@@ -255,12 +270,17 @@ fn characters(width: f64) -> usize {
 }
 
 /// Name and weight, the share, and what it carries.
-fn draw_texts(svg: &mut Svg, area: Area, node: &SnapshotNode, kind: Option<Kind>) {
+fn draw_texts(
+    svg: &mut Svg,
+    area: Area,
+    node: &SnapshotNode,
+    (name, kind): (String, Option<Kind>),
+) {
     let Area { left, top, .. } = area;
     let is_stream = node.element.stream().is_some();
     let (first, second) = (top + 15.5, top + 30.0);
     let (text_left, text_right) = (left + 10.0, left + BOX_WIDTH - 7.0);
-    let name = shorten(&node.element.to_string(), if is_stream { 11 } else { 16 });
+    let name = shorten(&name, if is_stream { 11 } else { 16 });
     svg.text(text_left, first, Style::PLAIN.size(12.0).bold(), &name);
     if node.element != Element::Root {
         let weight = format!("w {}", node.weight);
@@ -386,6 +406,7 @@ mod tests {
         }
         Trees {
             title: "<b>\"&".to_owned(),
+            names: BTreeMap::new(),
             kinds: BTreeMap::from([(Element::Stream(StreamId(0)), Kind::Image)]),
             panels: vec![TreePanel {
                 when: "<script>".to_owned(),

@@ -26,6 +26,8 @@ pub(super) enum EventKind {
     ParametersSet,
     /// A call of our scheduler.
     Scheduler,
+    /// Another scheme of our server, from now on.
+    Scheme,
     /// qlog 0.1: a STREAM frame as an event of its own.
     LegacyStream,
     /// An event of a known schema that the reader does not need.
@@ -123,13 +125,15 @@ pub(super) fn kind(name: &str) -> EventKind {
     let event = name.rsplit_once(':').map_or(name, |(_, event)| event);
     match exact(event) {
         EventKind::Unknown => {}
-        EventKind::Scheduler if name != "utmost:scheduler" => return EventKind::Unknown,
+        EventKind::Scheduler | EventKind::Scheme if name != format!("utmost:{event}") => {
+            return EventKind::Unknown;
+        }
         found => return found,
     }
     // Drafts 00 and 01 allowed upper case.
     let lower = event.to_ascii_lowercase();
     match exact(&lower) {
-        EventKind::Scheduler => EventKind::Unknown,
+        EventKind::Scheduler | EventKind::Scheme => EventKind::Unknown,
         EventKind::Unknown if is_unused(&lower) => EventKind::Unused,
         found => found,
     }
@@ -158,6 +162,7 @@ fn exact(event: &str) -> EventKind {
         "priority_updated" => EventKind::PriorityUpdated,
         "parameters_set" => EventKind::ParametersSet,
         "scheduler" => EventKind::Scheduler,
+        "scheme" => EventKind::Scheme,
         "stream_new" => EventKind::LegacyStream,
         "timer_updated" | "recovery_parameters_set" | "datagrams_received" | "datagrams_sent" => {
             EventKind::Unused
@@ -188,5 +193,7 @@ mod tests {
         assert_eq!(kind("x:y"), EventKind::Unknown);
         assert_eq!(kind("utmost:scheduler"), EventKind::Scheduler);
         assert_eq!(kind("other:scheduler"), EventKind::Unknown);
+        assert_eq!(kind("utmost:scheme"), EventKind::Scheme);
+        assert_eq!(kind("other:scheme"), EventKind::Unknown);
     }
 }

@@ -14,7 +14,7 @@
 //! ```
 //! Order: `hchschfsiIfiIiI`.
 
-use super::PAPER;
+use super::{PAPER, nth_name};
 use crate::scheme::obey;
 use crate::{
     ClientHalf, Element, Halves, Kind, Place, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
@@ -24,6 +24,7 @@ pub(super) fn scheme() -> Scheme {
     Scheme {
         parameters: "@quicker: the mapping of the paper's implementation",
         placeholders: 6,
+        group_name,
         ..Scheme::new("firefox", "A tree of six weighted groups (Firefox)", PAPER, |args, _| {
             let takes = "takes no parameters; its variant is `quicker`";
             match args.variant.as_deref() {
@@ -52,6 +53,13 @@ const GROUPS: [(Element, u16, Element); 6] = [
     (SPECULATIVE, 1, BACKGROUND),
     (URGENT, 240, Element::Root),
 ];
+
+/// The names of Figure 9.
+pub(super) fn group_name(id: u64) -> Option<String> {
+    const NAMES: [&str; 6] =
+        ["LEADERS", "FOLLOWERS", "UNBLOCKED", "BACKGROUND", "SPECULATIVE", "URGENT"];
+    nth_name(&NAMES, id)
+}
 
 struct Firefox;
 

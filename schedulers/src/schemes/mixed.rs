@@ -9,6 +9,7 @@ use crate::{Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, 
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
+        group_name: |id| Some(rfc9218::group_name(id)),
         parameters: "PERCENT of the whole responses, from 1 to 99 (50), as in mixed:75",
         ..Scheme::new(
             "mixed",

@@ -69,6 +69,11 @@ pub(crate) fn all() -> Vec<Scheme> {
     ]
 }
 
+/// The name at the place of a placeholder's ID.
+fn nth_name(names: &[&str], id: u64) -> Option<String> {
+    names.get(usize::try_from(id).ok()?).map(ToString::to_string)
+}
+
 /// A client that says nothing about order.
 struct Silent;
 

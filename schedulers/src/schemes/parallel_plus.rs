@@ -5,7 +5,7 @@
 //! in which the paper's "dfifo" is a fifo. The paper's implementation gave NORMAL its weight back
 //! half a second late; here it has it at once. Order: `hhhccffiIsiIsiI`.
 
-use super::{Arrivals, Silent, WIJNANTS};
+use super::{Arrivals, Silent, WIJNANTS, nth_name};
 use crate::{
     Args, Element, Halves, Kind, Place, Rank, Resource, Scheme, SchemeError, ServerHalf, StreamId,
     Tree,
@@ -16,6 +16,7 @@ pub(super) fn scheme() -> Scheme {
     Scheme {
         parameters: QUICKER,
         placeholders: 3,
+        group_name: |id| nth_name(&["HIGH", "NORMAL", "LOW"], id),
         ..Scheme::new(
             "p+",
             "Parallel+: high priority in sequence, medium and low share",

@@ -12,8 +12,15 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Two groups an urgency, as a `priority` field writes them: `u=2`, `u=2, i`.
+pub(super) fn group_name(id: u64) -> String {
+    let incremental = if id % 2 == 1 { ", i" } else { "" };
+    format!("u={}{incremental}", id / 2)
+}
+
 pub(super) fn scheme() -> Scheme {
     Scheme {
+        group_name: |id| Some(group_name(id)),
         parameters: "@quiche (the default), @h2o, @nghttp3, @quicgo: who goes first within an urgency",
         ..Scheme::new(
             "rfc9218",

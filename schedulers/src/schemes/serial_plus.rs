@@ -7,13 +7,14 @@
 //! Order: `ccssfhiIfhiIhiI`.
 
 use super::parallel_plus::{Foreground, QUICKER, Restore};
-use super::{Arrivals, Silent, WIJNANTS, firefox};
+use super::{Arrivals, Silent, WIJNANTS, firefox, nth_name};
 use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         parameters: QUICKER,
         placeholders: 8,
+        group_name,
         ..Scheme::new(
             "s+",
             "Serial+: high and medium priority in sequence, low as in firefox",
@@ -35,6 +36,12 @@ const FOLLOWERS: Element = Element::Placeholder(4);
 const UNBLOCKED: Element = Element::Placeholder(5);
 const BACKGROUND: Element = Element::Placeholder(6);
 const SPECULATIVE: Element = Element::Placeholder(7);
+
+/// `firefox`'s names below LOW.
+fn group_name(id: u64) -> Option<String> {
+    const NAMES: [&str; 3] = ["HIGH", "MEDIUM", "LOW"];
+    nth_name(&NAMES, id).or_else(|| firefox::group_name(id.checked_sub(3)?))
+}
 
 /// Placeholder, weight, parent. LEADERS and UNBLOCKED have no streams of their own.
 const GROUPS: [(Element, u16, Element); 8] = [

@@ -7,20 +7,37 @@
 //! descendant, weights that the children of a closed stream inherit. Order (nobody signals): `hicIsfhicIsfhiI`.
 
 use super::firefox;
-use crate::scheme::MAX_PLACEHOLDERS;
+use crate::scheme::{MAX_PLACEHOLDERS, obey};
 use crate::{Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
 use std::collections::{BTreeSet, VecDeque};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         placeholders: 6,
+        parameters: "@draft20: an unknown parent is the root, there are no orphans",
+        group_name,
         ..Scheme::new(
             "tree",
             "The dependency tree that the client signals, with an orphan placeholder (draft 22)",
             "draft-ietf-quic-http-22, Hypertext Transfer Protocol Version 3, 2019",
-            |_, _| Ok(Halves::new(firefox::client(), ObeyTree::default())),
+            |args, _| {
+                let takes = "takes no parameters; its variant is `draft20`";
+                match args.variant.as_deref() {
+                    _ if !args.parameters.is_empty() => args.refuse("tree", takes),
+                    None => Ok(Halves::new(firefox::client(), ObeyTree::default())),
+                    Some("draft20") => Ok(Halves::new(firefox::client(), Draft20)),
+                    Some(_) => args.refuse("tree", takes),
+                }
+            },
         )
     }
+}
+
+fn group_name(id: u64) -> Option<String> {
+    if Element::Placeholder(id) == ORPHANS {
+        return Some("ORPHAN".to_owned());
+    }
+    firefox::group_name(id)
 }
 
 /// The orphan placeholder. No client can name it: IDs on the wire end at 2^62.
@@ -105,6 +122,19 @@ impl ServerHalf for ObeyTree {
     }
 }
 
+/// The rules before draft 22, and HTTP/2's: whoever nobody prioritized, or whose parent is not in the tree, is a child
+/// of the root (the paper, Figures 3 and 5).
+struct Draft20;
+
+impl ServerHalf for Draft20 {
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, _resource: &Resource) {
+        tree.put(Element::Stream(stream), Place::DEFAULT);
+    }
+    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
+        obey(tree, signal);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::sample;
@@ -112,5 +142,6 @@ mod tests {
     #[test]
     fn without_signals_all_orphans_share() {
         assert_eq!(sample::order("tree"), sample::order("rr"));
+        assert_eq!(sample::order("tree@draft20"), sample::order("rr"));
     }
 }

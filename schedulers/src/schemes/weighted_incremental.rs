@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
+        group_name: |id| Some(format!("u={id}")),
         parameters: "ALPHA from 0 to 1 (0.8), RHO from 0.01 to 1000 (1), as in weighted-incremental:0.5:1",
         ..Scheme::new(
             "weighted-incremental",

@@ -105,11 +105,18 @@ impl fmt::Display for Element {
     }
 }
 
-/// One line a node, indented by its depth: name, weight, what share of the connection it gets.
-impl fmt::Display for Snapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Snapshot {
+    /// As it is displayed, with other names for its elements.
+    pub fn in_words(&self, name: impl Fn(Element) -> String) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        self.write(&mut text, name).ok();
+        text
+    }
+
+    fn write(&self, f: &mut impl fmt::Write, name: impl Fn(Element) -> String) -> fmt::Result {
         for node in &self.nodes {
-            write!(f, "{:indent$}{}", "", node.element, indent = 2 * node.depth)?;
+            write!(f, "{:indent$}{}", "", name(node.element), indent = 2 * node.depth)?;
             if node.element != Element::Root {
                 write!(f, " ({})", node.weight)?;
             }
@@ -119,5 +126,12 @@ impl fmt::Display for Snapshot {
             writeln!(f)?;
         }
         Ok(())
+    }
+}
+
+/// One line a node, indented by its depth: name, weight, what share of the connection it gets.
+impl fmt::Display for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, |element| element.to_string())
     }
 }

@@ -46,7 +46,9 @@ fn run(options: Options, link: Link) -> (Vec<Entry>, Seen) {
 
 fn entries(record: &Value) -> Vec<Entry> {
     match record["name"].as_str() {
-        Some("utmost:scheduler") => vec![Entry::Call(record["data"].clone())],
+        Some("utmost:scheduler") if record["data"]["op"] != "started" => {
+            vec![Entry::Call(record["data"].clone())]
+        }
         Some("quic:packet_sent") => {
             let frames = record["data"]["frames"].as_array().cloned().unwrap_or_default();
             let frames = frames.iter().filter(|it| it["frame_type"] == "stream");

@@ -1,0 +1,269 @@
+//! The scheduler of a server's log at any time: its calls made again.
+//!
+//! A scheduler is a pure function of the calls made to it, and our server logs each of them (`utmost:scheduler`), after the
+//! name of its scheme. So its tree at any time needs no record of its own; that the replay picks what the log picked
+//! proves each.
+
+use std::collections::BTreeMap;
+
+use schedulers::{
+    Element, Kind, PageGraph, Scheduler, Scheme, Snapshot, StreamId, find_page_scheme,
+};
+
+use crate::reader::{OrderingScheme, SchedulerCall, SchedulerOp};
+use crate::trace::Trace;
+
+/// A scheduler that is told what a log tells, in the order of time.
+#[derive(Debug)]
+pub struct Replay<'a> {
+    trace: &'a Trace,
+    page: Option<&'a PageGraph>,
+    /// Who orders, once that is known.
+    ordering: Option<(Scheme, Scheduler)>,
+    /// The first call that has not been made.
+    next: usize,
+}
+
+/// Why a log's scheduler cannot be made again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The log has none.
+    #[error(
+        "{file}: no calls of a scheduler (utmost:scheduler): it needs the log of `utmost serve --qlog`"
+    )]
+    NoCalls {
+        /// The log.
+        file: String,
+    },
+    /// A call that says something impossible.
+    #[error("{file}: at {time_ms} ms: {cause}")]
+    Call {
+        /// The log.
+        file: String,
+        /// The time of the call.
+        time_ms: f64,
+        /// What is wrong with it.
+        cause: String,
+    },
+}
+
+/// What the log tells of a stream's resource.
+pub fn kinds(trace: &Trace) -> BTreeMap<Element, Kind> {
+    let opened = trace.scheduler_calls.iter().filter(|it| it.op == SchedulerOp::Opened);
+    let kind = |it: &SchedulerCall| {
+        Some((Element::Stream(StreamId(it.stream?)), it.read_resource().ok()?.kind))
+    };
+    opened.filter_map(kind).collect()
+}
+
+/// The time of the first call after which most streams are ready; `None` without calls.
+pub fn busiest_us(trace: &Trace) -> Option<u64> {
+    let mut ready = std::collections::BTreeSet::new();
+    let mut busiest: Option<(usize, u64)> = None;
+    for call in &trace.scheduler_calls {
+        match call.op {
+            SchedulerOp::Ready => {
+                ready.insert(call.stream);
+            }
+            SchedulerOp::Blocked | SchedulerOp::Closed => {
+                ready.remove(&call.stream);
+            }
+            _ => {}
+        }
+        if busiest.is_none_or(|(most, _)| ready.len() > most) {
+            busiest = Some((ready.len(), call.time_us));
+        }
+    }
+    busiest.map(|(_, time_us)| time_us)
+}
+
+impl<'a> Replay<'a> {
+    /// Before the first call. `scheme`: who orders until the log says it; `page`: the page that was served, for the schemes
+    /// that look ahead in it.
+    pub fn new(
+        trace: &'a Trace,
+        scheme: Option<Scheme>,
+        page: Option<&'a PageGraph>,
+    ) -> Result<Self, ReplayError> {
+        if trace.scheduler_calls.is_empty() {
+            return Err(ReplayError::NoCalls { file: trace.file.clone() });
+        }
+        let mut replay = Self { trace, page, ordering: None, next: 0 };
+        if let Some(scheme) = scheme {
+            replay.start(scheme).map_err(|cause| replay.error(0, cause))?;
+        }
+        Ok(replay)
+    }
+
+    /// The scheme and its tree after all calls up to `time_us`; `None` before the first. Earlier than the time before: the
+    /// same again.
+    pub fn tree_at(&mut self, time_us: u64) -> Result<Option<(&Scheme, Snapshot)>, ReplayError> {
+        let trace = self.trace;
+        while let Some(call) = trace.scheduler_calls.get(self.next)
+            && call.time_us <= time_us
+        {
+            self.make(call).map_err(|cause| self.error(call.time_us, cause))?;
+            self.next += 1;
+        }
+        Ok(self.ordering.as_ref().map(|(scheme, scheduler)| (scheme, scheduler.tree())))
+    }
+
+    fn error(&self, time_us: u64, cause: String) -> ReplayError {
+        let time_ms = time_us as f64 / 1000.0;
+        ReplayError::Call { file: self.trace.file.clone(), time_ms, cause }
+    }
+
+    fn start(&mut self, scheme: Scheme) -> Result<(), String> {
+        let scheme = match self.page {
+            Some(page) => scheme.for_page(page),
+            None => scheme,
+        };
+        let scheduler = Scheduler::build(&scheme).map_err(|error| error.to_string())?;
+        self.ordering = Some((scheme, scheduler));
+        Ok(())
+    }
+
+    fn make(&mut self, call: &SchedulerCall) -> Result<(), String> {
+        if let Some(ordering) = &call.scheme {
+            return self.take_over(ordering);
+        }
+        let stream =
+            || call.stream.map(StreamId).ok_or_else(|| format!("{:?} of no stream", call.op));
+        let Some((_, scheduler)) = &mut self.ordering else {
+            return Err("the log does not say which scheme orders: name it".to_owned());
+        };
+        match call.op {
+            SchedulerOp::Opened => scheduler.open(stream()?, &call.read_resource()?),
+            SchedulerOp::Signalled => scheduler.signal(call.read_signal()?),
+            SchedulerOp::Ready => scheduler.set_ready(stream()?, true),
+            SchedulerOp::Blocked => scheduler.set_ready(stream()?, false),
+            SchedulerOp::Sent => scheduler.sent(stream()?, call.bytes.unwrap_or(0)),
+            SchedulerOp::Closed => scheduler.close(stream()?),
+            SchedulerOp::Picked => return check_pick(scheduler, call.stream),
+            SchedulerOp::Scheme => {}
+        }
+        Ok(())
+    }
+
+    /// Another scheduler orders from now on; what is under way is told to it by the calls that follow.
+    fn take_over(&mut self, ordering: &OrderingScheme) -> Result<(), String> {
+        if ordering.in_group {
+            let cause = "from here on several connections are ordered as one, and their calls are in several logs";
+            return Err(cause.to_owned());
+        }
+        let scheme = find_page_scheme(&ordering.name).map_err(|error| error.to_string())?;
+        self.start(scheme)
+    }
+}
+
+/// Another pick is the sign of another scheme, another revision of it, or of calls that are missing.
+fn check_pick(scheduler: &Scheduler, logged: Option<u64>) -> Result<(), String> {
+    let picked = scheduler.pick().map(|it| it.0);
+    if picked == logged {
+        return Ok(());
+    }
+    let name = |it: Option<u64>| it.map_or("nobody".to_owned(), |it| format!("stream {it}"));
+    Err(format!(
+        "the log picked {}, this scheme picks {}: another scheme ran, or calls are missing",
+        name(logged),
+        name(picked)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: &str = r#"
+{"time":0,"name":"utmost:scheme","data":{"name":"tree","in_group":false}}
+{"time":1,"name":"utmost:scheduler","data":{"op":"opened","stream":0,"resource":{"kind":"css"}}}
+{"time":1,"name":"utmost:scheduler","data":{"op":"opened","stream":4,"resource":{"kind":"image"}}}
+{"time":2,"name":"utmost:scheduler","data":{"op":"ready","stream":0}}
+{"time":2,"name":"utmost:scheduler","data":{"op":"ready","stream":4}}
+{"time":5,"name":"utmost:scheduler","data":{"op":"signalled","stream":4,"signal":{"element":"stream 4","parent":"root","weight":8,"exclusive":false}}}
+{"time":6,"name":"utmost:scheduler","data":{"op":"picked","stream":4}}
+{"time":6,"name":"utmost:scheduler","data":{"op":"sent","stream":4,"bytes":1400}}
+{"time":7,"name":"utmost:scheduler","data":{"op":"closed","stream":4}}
+"#;
+
+    fn trace(log: &str) -> Trace {
+        crate::reader::read("a.sqlog", log.trim().as_bytes()).unwrap()
+    }
+
+    fn trees(log: &str, scheme: Option<&str>, times_ms: &[u64]) -> Result<Vec<String>, String> {
+        let trace = trace(log);
+        let scheme = scheme.map(|it| find_page_scheme(it).unwrap());
+        let mut replay = Replay::new(&trace, scheme, None).map_err(|it| it.to_string())?;
+        let mut text = |time_ms: &u64| match replay.tree_at(1000 * time_ms) {
+            Ok(tree) => {
+                Ok(tree.map_or("-".to_owned(), |(scheme, it)| format!("{}: {it}", scheme.name)))
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        times_ms.iter().map(&mut text).collect()
+    }
+
+    #[test]
+    fn the_tree_of_any_time_is_that_after_the_calls_before() {
+        assert_eq!(
+            trees(LOG, None, &[2, 5, 9]).unwrap(),
+            [
+                "tree: root 100%\n  orphans (16) 100%\n    stream 0 (16) 50%\n    stream 4 (16) 50%\n",
+                "tree: root 100%\n  stream 4 (8) 100%\n  orphans (16) 0%\n    stream 0 (16) 0%\n",
+                "tree: root 100%\n  orphans (16) 100%\n    stream 0 (16) 100%\n",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_scheme_that_takes_over_begins_with_what_it_is_told() {
+        let taken_over = format!(
+            "{}{}",
+            LOG.trim_end(),
+            r#"
+{"time":8,"name":"utmost:scheme","data":{"name":"fifo","in_group":false}}
+{"time":8,"name":"utmost:scheduler","data":{"op":"opened","stream":0,"resource":{"kind":"css"}}}
+"#
+        );
+        assert_eq!(trees(&taken_over, None, &[9]).unwrap(), ["fifo: root\n  stream 0 (16)\n"]);
+        let in_group =
+            taken_over.replace("\"fifo\",\"in_group\":false", "\"fifo\",\"in_group\":true");
+        assert!(trees(&in_group, None, &[7]).is_ok());
+        assert_eq!(
+            trees(&in_group, None, &[9]).unwrap_err(),
+            "a.sqlog: at 8 ms: from here on several connections are ordered as one, and their calls are in several logs"
+        );
+    }
+
+    #[test]
+    fn a_log_that_does_not_say_who_orders_needs_to_be_told() {
+        let silent = LOG.trim().split_once('\n').unwrap().1;
+        assert_eq!(
+            trees(silent, None, &[9]).unwrap_err(),
+            "a.sqlog: at 1 ms: the log does not say which scheme orders: name it"
+        );
+        assert_eq!(
+            trees(silent, Some("fifo"), &[9]).unwrap_err(),
+            "a.sqlog: at 6 ms: the log picked stream 4, this scheme picks stream 0: another scheme ran, or calls are missing"
+        );
+        assert_eq!(trees(silent, Some("tree"), &[0]).unwrap(), ["tree: root\n  orphans (16)\n"]);
+    }
+
+    #[test]
+    fn a_call_that_cannot_be_made_is_an_error_that_says_when() {
+        let bad = LOG.replace("\"parent\":\"root\"", "\"parent\":\"heaven\"");
+        assert_eq!(
+            trees(&bad, None, &[9]).unwrap_err(),
+            "a.sqlog: at 5 ms: `heaven` is no element: use `root`, `placeholder N` or `stream N`"
+        );
+        let error = trees("{\"time\":0,\"name\":\"a:b\",\"data\":{}}", None, &[9]).unwrap_err();
+        assert!(error.starts_with("a.sqlog: no calls of a scheduler"), "{error}");
+    }
+
+    #[test]
+    fn the_busiest_moment_is_the_first_with_most_streams_ready() {
+        assert_eq!(busiest_us(&trace(LOG)), Some(2000));
+        let kinds: Vec<Kind> = kinds(&trace(LOG)).into_values().collect();
+        assert_eq!(kinds, [Kind::Css, Kind::Image]);
+    }
+}

@@ -1,0 +1,155 @@
+//! `utmost qlog tree`: the scheduler's tree at a time, from the log of our server.
+
+use super::input::shown;
+use crate::failure::Failure;
+use crate::{output, values};
+use lab::scenario::node_json;
+use qlog_tools::figures::tree::group_names;
+use qlog_tools::figures::{TreePanel, Trees, short_name};
+use qlog_tools::reader::read_file;
+use qlog_tools::replay::{Replay, busiest_us, kinds};
+use qlog_tools::trace::Trace;
+use schedulers::{Element, Scheme, Snapshot, SnapshotNode, StreamId, find_page_scheme};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Show the scheduler's tree at any time of a connection, from the log of `utmost serve --qlog`
+///
+/// The logged calls of the scheduler are made again; that this picks what the log picked is checked on the way.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost qlog tree logs/SERVER.sqlog --at 120\n  \
+utmost qlog tree logs/SERVER.sqlog --at 30,120,900 --figures out")]
+pub(crate) struct Arguments {
+    /// The log of a server's connection
+    log: PathBuf,
+    /// Times of the log, in ms, separated by commas; by default the first time at which most streams are ready
+    #[arg(long, value_name = "MS", value_delimiter = ',', value_parser = milliseconds)]
+    at: Vec<f64>,
+    /// The scheme that ran, when the log does not say
+    #[arg(long, value_name = "NAME")]
+    scheme: Option<String>,
+    /// The page that was served, by name or file: cpl needs it
+    #[arg(long, value_name = "PAGE")]
+    page: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Draw the trees into this directory, as SVG and PNG
+    #[arg(long, value_name = "DIR")]
+    figures: Option<PathBuf>,
+}
+
+/// Of a stream's name.
+const NAME_CHARACTERS: usize = 60;
+
+/// Trees of one call: a figure with more cannot be read.
+const MAX_TIMES: usize = 100;
+
+/// A tree, when it was, and whose.
+struct Seen {
+    at_ms: f64,
+    scheme: Scheme,
+    tree: Snapshot,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.at.len() > MAX_TIMES {
+        return Err(Failure::BadInput(format!("--at takes at most {MAX_TIMES} times")));
+    }
+    let trace = read_file(&arguments.log).map_err(Failure::bad_input)?;
+    let trees = trees(arguments, &trace)?;
+    let names = names(&trace, &trees);
+    if let Some(folder) = &arguments.figures {
+        values::directory(folder, "--figures")?;
+        let figure = figure(&trace, &trees, names.clone());
+        output::figure(folder, &format!("{}-tree", stem(&arguments.log)), &figure.svg())?;
+    }
+    if arguments.json {
+        return print_json(&trace, &trees, &names);
+    }
+    output::line("element (weight), the share of the connection that it and all below it get")?;
+    for Seen { at_ms, scheme, tree } in &trees {
+        output::line(&format!("at {at_ms} ms, {}", scheme.name))?;
+        for line in tree.in_words(|element| name(&names, element)).lines() {
+            output::line(&format!("  {line}"))?;
+        }
+    }
+    arguments.figures.iter().try_for_each(|it| output::line(&format!("figures: {}", it.display())))
+}
+
+/// The tree of each time, by time.
+fn trees(arguments: &Arguments, trace: &Trace) -> Result<Vec<Seen>, Failure> {
+    let page = arguments.page.as_deref().map(values::page).transpose()?.map(|it| it.graph());
+    let scheme = arguments.scheme.as_deref().map(find_page_scheme).transpose();
+    let scheme = scheme.map_err(Failure::bad_input)?;
+    let mut replay = Replay::new(trace, scheme, page.as_ref()).map_err(Failure::bad_input)?;
+    let busiest_ms = busiest_us(trace).map(|it| it as f64 / 1000.0);
+    let mut times_ms = arguments.at.clone();
+    times_ms.extend(busiest_ms.filter(|_| arguments.at.is_empty()));
+    times_ms.sort_by(f64::total_cmp);
+    let seen = |at_ms: f64| {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
+        let at_us = (at_ms * 1000.0).round() as u64;
+        let (scheme, tree) =
+            replay.tree_at(at_us).map_err(Failure::bad_input)?.ok_or_else(|| {
+                Failure::BadInput(format!("{}: no scheduler before {at_ms} ms", trace.file))
+            })?;
+        Ok(Seen { at_ms, scheme: scheme.clone(), tree })
+    };
+    times_ms.into_iter().map(seen).collect()
+}
+
+/// The last part of each stream's path, and what the scheme calls its groups.
+fn names(trace: &Trace, trees: &[Seen]) -> BTreeMap<Element, String> {
+    let streams = trace.timeline.transfers.iter().map(|it| {
+        (Element::Stream(StreamId(it.stream)), shown(short_name(&it.url), NAME_CHARACTERS))
+    });
+    streams.chain(trees.iter().flat_map(|it| group_names(&it.scheme, &it.tree))).collect()
+}
+
+fn name(names: &BTreeMap<Element, String>, element: Element) -> String {
+    names.get(&element).cloned().unwrap_or_else(|| element.to_string())
+}
+
+fn figure(trace: &Trace, trees: &[Seen], names: BTreeMap<Element, String>) -> Trees {
+    let panel = |it: &Seen| TreePanel {
+        when: format!("{} ms", it.at_ms),
+        what: vec![it.scheme.name.clone()],
+        tree: it.tree.clone(),
+    };
+    Trees {
+        title: shown(&trace.file, NAME_CHARACTERS),
+        names,
+        kinds: kinds(trace),
+        panels: trees.iter().map(panel).collect(),
+        note: "Times are the log's.".to_owned(),
+    }
+}
+
+fn print_json(
+    trace: &Trace,
+    trees: &[Seen],
+    names: &BTreeMap<Element, String>,
+) -> Result<(), Failure> {
+    let named = |node: &SnapshotNode| {
+        let mut written = node_json(node);
+        written["name"] = name(names, node.element).into();
+        written
+    };
+    let tree = |it: &Seen| {
+        let nodes: Vec<_> = it.tree.nodes.iter().map(named).collect();
+        json!({"at_ms": it.at_ms, "scheme": it.scheme.name, "nodes": nodes})
+    };
+    let trees: Vec<_> = trees.iter().map(tree).collect();
+    output::json(&json!({"log": trace.file, "trees": trees}))
+}
+
+fn stem(path: &std::path::Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn milliseconds(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.parse().ok().filter(|it| (0.0..=1e12).contains(it));
+    number.ok_or_else(|| format!("`{text}` is no time: use milliseconds, for example 120"))
+}
