@@ -7,7 +7,7 @@ target := $(or $(CARGO_TARGET_DIR),target)
 export PATH := $(PATH):$(HOME)/.cargo/bin
 demo_page := gentelella-index
 
-.PHONY: build test demo interop bench advisories bootstrap help
+.PHONY: build test demo interop bench results advisories bootstrap help
 
 build: bootstrap ## the program, optimized: target/release/utmost
 	cargo build --locked --release --workspace --bin utmost
@@ -27,6 +27,10 @@ interop: bootstrap ## other HTTP/3 stacks talk to us; writes docs/interop.md
 
 bench: bootstrap ## the cost of scheduling, beside a plain heap
 	cargo bench --locked --workspace --bench '*'
+
+results: bootstrap ## the paper's tables and figures again, ours beside theirs: writes results/
+	cargo build --locked --workspace --bin utmost
+	$(target)/debug/utmost reproduce all --out results || [ $$? = 1 ]
 
 advisories: ## known faults of the dependencies (needs cargo-deny and the network)
 	cargo deny --locked check advisories

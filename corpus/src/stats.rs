@@ -1,7 +1,7 @@
 //! What a set of pages is made of.
 
 use crate::discovery;
-use crate::page::{Page, SourceKind};
+use crate::page::{self, Page, SourceKind};
 use serde::Serialize;
 
 /// The document of `utmost corpus stats`.
@@ -70,7 +70,7 @@ pub struct Spread {
 }
 
 /// One page.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     /// Its name.
     pub name: String,
@@ -84,6 +84,9 @@ pub struct Row {
     pub atf_resources: usize,
     /// Discoveries that follow one another until the last resource is known; 0: a document alone.
     pub depth: usize,
+    /// Of a recorded page that says so: how far it is off when it predicts a load that had no part in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recording_error_ms: Option<page::Spread>,
 }
 
 /// Counts. The pages must be checked.
@@ -183,6 +186,11 @@ fn row(page: &Page) -> Row {
         bytes: page.resources.iter().fold(0, |sum, it| it.bytes.saturating_add(sum)),
         atf_resources: page.resources.iter().filter(|it| it.above_fold).count(),
         depth: discovery::depth(page),
+        recording_error_ms: page
+            .source
+            .recording
+            .as_ref()
+            .map(|it| it.unseen_ms.unwrap_or(it.left_out_ms)),
     }
 }
 

@@ -14,6 +14,7 @@ mod plan;
 pub mod policy;
 pub mod published;
 pub mod record;
+mod report;
 mod run;
 pub mod statistics;
 mod summary;

@@ -15,6 +15,7 @@ pub mod png;
 mod ratio_axis;
 pub mod ribbon;
 pub mod speedup_dots;
+pub mod stacks;
 pub mod still;
 mod svg;
 pub mod table;
@@ -26,6 +27,7 @@ pub use interleaving::{Interleaving, InterleavingLine};
 pub use ribbon::{RibbonRow, Ribbons};
 use schedulers::Kind;
 pub use speedup_dots::{Dot, DotGroup, SizeClass, SpeedupDots};
+pub use stacks::Stacks;
 pub use table::Table;
 pub use tree::{TreePanel, Trees};
 

@@ -4,9 +4,12 @@
 //! from a log by [`reader`], which also says what else the log holds ([`trace::Trace`]), or filled
 //! in memory by whoever saw the frames.
 
+pub mod alignment;
 mod assembly;
 pub mod byte_index;
+pub mod convert;
 pub mod figures;
+pub mod head_of_line;
 pub mod lint;
 pub mod reader;
 pub mod replay;

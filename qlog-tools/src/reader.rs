@@ -20,6 +20,7 @@ mod http3;
 mod limits;
 mod names;
 mod quic;
+pub(crate) mod raw;
 mod reading;
 mod records;
 mod scheduler;

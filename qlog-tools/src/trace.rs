@@ -37,6 +37,8 @@ pub struct Trace {
     pub details: Vec<TransferDetails>,
     /// All streams of the direction of the responses, by ID: requests, pushes, control.
     pub streams: Vec<StreamSummary>,
+    /// For each of `timeline.frames` the number of its packet ([`Detail::Frames`] and above).
+    pub frame_numbers: Vec<Option<u64>>,
     /// For each of `timeline.frames` the place of its packet in `packets` ([`Detail::Full`]).
     pub frame_packets: Vec<u32>,
     /// Packets in the order of the log ([`Detail::Full`]).
@@ -58,7 +60,7 @@ pub struct Trace {
 pub enum Detail {
     /// Streams and requests: memory for streams and their holes, not for the file's length.
     Summary,
-    /// And each STREAM frame: 32 bytes a frame.
+    /// And each STREAM frame: 48 bytes a frame.
     #[default]
     Frames,
     /// And packets, acknowledgements and recovery samples.

@@ -26,7 +26,9 @@ pub fn missing(trace: &Trace) -> Vec<&'static str> {
         (counts.http_frames == 0, "no HTTP/3 frames logged: no URLs, body sizes or priorities"),
         (counts.packets_sent + counts.packets_received == 0, "no packets logged"),
         (
-            counts.packets_lost == 0 && trace.vantage == Vantage::Server,
+            counts.packets_lost == 0
+                && trace.vantage == Vantage::Server
+                && trace.streams.iter().any(|stream| stream.retransmitted_bytes > 0),
             "no packet_lost events: losses show as retransmissions only",
         ),
         (counts.recovery_events == 0, NO_RECOVERY),

@@ -1,13 +1,17 @@
 //! The server's configuration file.
 
+mod pushing;
+
 use crate::SignalUse;
+use crate::site::PushRoute;
 use http3::Priority;
+use pushing::{FilePush, KEYS};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What a configuration file says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Config {
     /// What is served.
     pub site: ConfigSite,
@@ -19,6 +23,8 @@ pub struct Config {
     pub directives: BTreeMap<String, Priority>,
     /// Schemes for single pages.
     pub routes: Vec<ConfigRoute>,
+    /// What is pushed and hinted with which documents.
+    pub pushes: Vec<PushRoute>,
 }
 
 /// A page with a scheme of its own.
@@ -72,15 +78,34 @@ struct File {
     route: Vec<FileRoute>,
 }
 
-/// One page.
+/// One page. What is not named here is about pushes.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct FileRoute {
     path: String,
     host: Option<String>,
     scheme: Option<String>,
     #[serde(default)]
     resource: BTreeMap<String, FileDirective>,
+    #[serde(flatten)]
+    pushing: toml::Table,
+}
+
+impl FileRoute {
+    /// What it says of pushes; none if it says nothing.
+    fn push_route(&self, folder: &Path) -> Result<Option<PushRoute>, String> {
+        if let Some(unknown) = self.pushing.keys().find(|it| !KEYS.contains(&it.as_str())) {
+            let known = KEYS.join("`, `");
+            return Err(format!(
+                "unknown field `{unknown}`, expected `path`, `host`, `scheme`, `resource`, `{known}`"
+            ));
+        }
+        if self.pushing.is_empty() {
+            return Ok(None);
+        }
+        let file: FilePush =
+            self.pushing.clone().try_into().map_err(|error| error.message().to_owned())?;
+        file.route(&self.path, folder).map(Some)
+    }
 }
 
 #[derive(Deserialize)]
@@ -139,12 +164,20 @@ impl Config {
             FileSignals::Override => SignalUse::Override,
         });
         let mut directives = BTreeMap::new();
-        let mut routes = Vec::new();
+        let (mut routes, mut pushes) = (Vec::new(), Vec::new());
         for route in &file.route {
+            let of_route = |cause| {
+                let route = &route.path;
+                malformed(
+                    line_of_route(text, route),
+                    format!("[[route]] path \"{route}\": {cause}"),
+                )
+            };
             if !route.path.starts_with('/') {
-                let path = &route.path;
-                return Err(malformed(1, format!("[[route]] path \"{path}\": it begins with /")));
+                return Err(of_route("it begins with /".to_owned()));
             }
+            let folder = path.parent().unwrap_or(Path::new(""));
+            pushes.extend(route.push_route(folder).map_err(of_route)?);
             let (host, path) = (route.host.clone(), route.path.clone());
             routes.extend(route.scheme.clone().map(|scheme| ConfigRoute { host, path, scheme }));
         }
@@ -156,8 +189,14 @@ impl Config {
             }
             directives.insert(path, Priority { urgency, incremental });
         }
-        Ok(Self { site, scheme: file.site.scheme, signals, directives, routes })
+        Ok(Self { site, scheme: file.site.scheme, signals, directives, routes, pushes })
     }
+}
+
+/// The line of a route's path: values that a table gives have lost their place.
+fn line_of_route(text: &str, path: &str) -> usize {
+    let names = |line: &str| line.trim_start().starts_with("path") && line.contains(path);
+    text.lines().position(names).map_or(1, |index| index + 1)
 }
 
 /// The line, from 1, at which `text` is not what was expected.
@@ -174,15 +213,16 @@ mod tests {
     fn a_site_with_its_scheme_is_read() {
         let text = "[site]\npage = \"davies-meenan\"\nscheme = \"dfifo\"\nsignals = \"override\"\n[[route]]\npath = \"/\"\nscheme = \"fifo\"\n\
                     [route.resource.\"/hero.jpg\"]\nurgency = 1\n";
-        let expected = Config {
-            site: ConfigSite::Pages(vec!["davies-meenan".into()]),
-            scheme: Some("dfifo".into()),
-            signals: Some(SignalUse::Override),
-            directives: [("/hero.jpg".into(), Priority { urgency: Some(1), incremental: None })]
-                .into(),
-            routes: vec![ConfigRoute { host: None, path: "/".into(), scheme: "fifo".into() }],
-        };
-        assert_eq!(Config::parse(text, Path::new("x.toml")).expect("good"), expected);
+        let config = Config::parse(text, Path::new("x.toml")).expect("good");
+        assert_eq!(config.site, ConfigSite::Pages(vec!["davies-meenan".into()]));
+        assert_eq!(
+            (config.scheme.as_deref(), config.signals),
+            (Some("dfifo"), Some(SignalUse::Override))
+        );
+        let hero = Priority { urgency: Some(1), incremental: None };
+        assert_eq!(config.directives, [("/hero.jpg".into(), hero)].into());
+        let route = ConfigRoute { host: None, path: "/".into(), scheme: "fifo".into() };
+        assert_eq!((config.routes, config.pushes.len()), (vec![route], 0));
     }
 
     #[test]
@@ -196,7 +236,15 @@ mod tests {
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\npath = \"x\"",
-                "x.toml: line 1: [[route]] path \"x\": it begins with /",
+                "x.toml: line 4: [[route]] path \"x\": it begins with /",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\npushh = []",
+                "x.toml: line 4: [[route]] path \"/\": unknown field `pushh`, expected `path`",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\npush_gate = \"x\"",
+                "x.toml: line 4: [[route]] path \"/\": `x` is no push gate",
             ),
             ("[site]\nsignals = \"no\"", "x.toml: line 2: unknown variant `no`"),
             ("", "x.toml: line 1: missing field `site`"),

@@ -1,10 +1,17 @@
 //! `utmost qlog`: what the logs of any QUIC stack say. One file a subcommand.
 
 mod check;
+mod compare;
+mod convert;
+mod figure;
+mod hol;
+mod index;
 mod input;
 mod lint;
 mod logs;
 pub(crate) mod report;
+mod ribbon;
+mod set;
 mod streams;
 mod tree;
 
@@ -27,6 +34,11 @@ pub(crate) struct Arguments {
 enum Command {
     Check(check::Arguments),
     Streams(streams::Arguments),
+    Index(index::Arguments),
+    Ribbon(ribbon::Arguments),
+    Hol(hol::Arguments),
+    Compare(compare::Arguments),
+    Convert(convert::Arguments),
     Report(report::Arguments),
     Lint(lint::Arguments),
     Tree(tree::Arguments),
@@ -36,6 +48,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Check(arguments) => check::run(arguments),
         Command::Streams(arguments) => streams::run(arguments),
+        Command::Index(arguments) => index::run(arguments),
+        Command::Ribbon(arguments) => ribbon::run(arguments),
+        Command::Hol(arguments) => hol::run(arguments),
+        Command::Compare(arguments) => compare::run(arguments),
+        Command::Convert(arguments) => convert::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Lint(arguments) => lint::run(arguments),
         Command::Tree(arguments) => tree::run(arguments),

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::{output, values};
 use ::corpus::Page;
 use ::server::event_loop::EventLoop;
-use ::server::site::{DirectedSite, DirectorySite, PageSite, Route, RoutedSite, Site};
+use ::server::site::{DirectedSite, DirectorySite, PageSite, PushingSite, Route, RoutedSite, Site};
 use ::server::{Config, ConfigRoute, ConfigSite, Identity, Options, Pace, Server, SignalUse};
 use schedulers::{Scheme, SchemeError, find_page_scheme, find_scheme};
 use std::collections::BTreeMap;
@@ -146,6 +146,10 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let routes: Vec<Route> =
         routes.collect::<Result<_, _>>().map_err(|error| in_config(file, &error))?;
     let site = if routes.is_empty() { site } else { Arc::new(RoutedSite::new(site, routes)) };
+    let site: Arc<dyn Site> = match config.pushes {
+        pushes if pushes.is_empty() => site,
+        pushes => Arc::new(PushingSite::new(site, pushes)),
+    };
     // Directives say nothing to a server that does not use them.
     let default_signals = if directed { SignalUse::Override } else { default_signals };
     let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
@@ -166,6 +170,7 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
         signals: arguments.signals.map(SignalUse::from),
         directives: BTreeMap::new(),
         routes: Vec::new(),
+        pushes: Vec::new(),
     })
 }
 

@@ -130,3 +130,13 @@ fn the_ideal_engine_prints_the_same_twice_outside_provenance() {
     assert!(first.contains("\"summary\": ["), "the summary is among them");
     assert_eq!(first, results());
 }
+
+#[test]
+fn the_qlog_commands_print_what_their_schemas_say() {
+    let log = |name: &str| crate::data("qlog").join(name).to_str().expect("UTF-8").to_owned();
+    let (client, server) = (log("client.sqlog"), log("server.sqlog"));
+    for command in ["check", "streams", "index", "ribbon", "hol", "compare"] {
+        let document = document(&["qlog", command, &client, &server, "--json"]);
+        assert_valid(&format!("qlog-{command}.json"), &document);
+    }
+}

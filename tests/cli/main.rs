@@ -6,7 +6,9 @@ mod documents;
 mod help;
 mod logs;
 mod orders;
+mod qlog;
 mod qlog_tree;
+mod results;
 mod serving;
 mod studies;
 

@@ -22,7 +22,7 @@ pub const HOST: &str = "www.page.test";
 /// Size of the window, in CSS pixels.
 pub const VIEWPORT: [u32; 2] = [1366, 768];
 /// A load that takes longer is cut off.
-const LOAD_MAX: Duration = Duration::from_secs(30);
+const LOAD_MAX: Duration = Duration::from_secs(60);
 /// A trace that comes no more.
 const TRACE_MAX: Duration = Duration::from_secs(30);
 const STEP: Duration = Duration::from_millis(50);

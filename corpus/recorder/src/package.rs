@@ -131,8 +131,8 @@ impl Package {
             }
             PackageKind::Deb => {
                 let mut apt = Command::new("apt-get");
-                let version = self.version.iter().map(|it| format!("={it}")).collect::<String>();
-                apt.args(["-q", "download"]).arg(format!("{}{version}", self.name));
+                let exact = self.version.as_ref().map(|it| format!("{}={it}", self.name));
+                apt.args(["-q", "download"]).arg(exact.as_ref().unwrap_or(&self.name));
                 apt
             }
         };

@@ -145,7 +145,7 @@ fn load(
         Ok(load)
     } else {
         Err(RecordError::Page(
-            "it has not loaded and fallen silent within 30 s; a page that goes on asking for more \
+            "it has not loaded and fallen silent within 60 s; a page that goes on asking for more \
              cannot be recorded"
                 .into(),
         ))

@@ -35,7 +35,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     rows.extend(medium_least(&matrix));
     rows.extend(no_winner(&matrix));
     rows.extend(davies(&matrix));
-    rows.push(less_than_half(&matrix));
+    rows.extend(less_than_half(&matrix));
     let figure = figure(&matrix);
     Ok(Findings {
         method: format!(
@@ -137,56 +137,71 @@ fn no_winner(matrix: &Matrix) -> Vec<Row> {
 }
 
 fn davies(matrix: &Matrix) -> Vec<Row> {
-    let speedup =
-        |scheme: &str, buffer| matrix.speedup(DAVIES, scheme, (buffer, Buffer::NONE), Set::Atf);
-    let schemes = TABLE_2.iter().map(|it| it.scheme);
-    let largest = schemes
-        .filter_map(|scheme| Some((scheme, speedup(scheme, Buffer::NONE)?)))
+    let speedup = |scheme: &str, buffers| matrix.speedup(DAVIES, scheme, buffers, Set::Atf);
+    let plain = (Buffer::NONE, Buffer::NONE);
+    let largest = TABLE_2
+        .iter()
+        .filter_map(|it| Some((it.scheme, speedup(it.scheme, plain)?)))
         .max_by(|one, other| one.1.total_cmp(&other.1));
-    let Some((scheme, plain)) = largest else { return Vec::new() };
-    let buffered = speedup(scheme, K1000);
+    let Some((scheme, gain)) = largest else { return Vec::new() };
+    let buffered = speedup(scheme, (K1000, K1000));
+    let over_plain_rr = speedup(scheme, (K1000, Buffer::NONE));
     vec![
-        Row::shown(
-            "davies",
-            format!("ATF speedup of {scheme} on the page of Davies and Meenan"),
-            Some(plain),
-        )
-        .published(DAVIES_SPEEDUP)
-        .note("The page's sizes are not printed: ours are our own, so compare the drop."),
-        Row::shown(
-            "davies-1000k",
-            format!("the same with 1000 KB of buffer, over rr without"),
-            buffered,
-        )
-        .published(DAVIES_SPEEDUP_1000K),
+        Row::shown("davies", format!("ATF speedup of {scheme} on the page of Davies and Meenan"), Some(gain))
+            .published(DAVIES_SPEEDUP)
+            .note("The page's sizes are not printed: ours are our own, so compare the drop."),
+        Row::shown("davies-1000k", "the same with 1000 KB of buffer", buffered).published(DAVIES_SPEEDUP_1000K),
         Row::shown(
             "davies-drop",
             "what 1000 KB of buffer leaves of that speedup, as a share",
-            buffered.map(|it| it / plain),
+            buffered.map(|it| it / gain),
         )
         .published(0.3333)
         .between(A_THIRD[0], A_THIRD[1])
         .note("\"Dropping from x9 speedup without send buffer to x3 with 1000K\"."),
+        Row::shown(
+            "davies-drop-unbuffered-rr",
+            "the same share, over rr without a buffer",
+            over_plain_rr.map(|it| it / gain),
+        )
+        .published(0.3333)
+        .note("The other reading: on our page a buffer of 1000 KB makes every scheme slower than rr without one, fifo included."),
     ]
 }
 
-fn less_than_half(matrix: &Matrix) -> Row {
+/// What 1000 KB of buffer leaves of the mean ATF speedup of the scheme that loses most.
+fn least_kept(matrix: &Matrix, baseline: Buffer) -> Option<(f64, &'static str)> {
     let shares = TABLE_2.iter().filter_map(|it| {
         let plain = matrix.mean(it.scheme, Buffer::NONE, Set::Atf)?;
-        Some(mean(&matrix.speedups(it.scheme, K1000, Set::Atf))? / plain)
+        let buffered = mean(&matrix.speedups_against(it.scheme, (K1000, baseline), Set::Atf))?;
+        Some((buffered / plain, it.scheme))
     });
-    Row::shown(
-        "buffer-less-than-half",
-        "lowest mean ATF speedup with 1000 KB of buffer, as a share of the same scheme's without",
-        shares.reduce(f64::min),
-    )
-    .published(0.68)
-    .above(HALF)
-    .note("\"Visible, but less impressively so than the slowdowns of /2\"; the published value is zeroweight's.")
-    .because(
-        "Most of our pages fit whole into 1000 KB, and what lies in the buffer cannot be overtaken: they load in \
-         the order of requests under every scheme.",
-    )
+    shares.min_by(|one, other| one.0.total_cmp(&other.0))
+}
+
+fn less_than_half(matrix: &Matrix) -> [Row; 2] {
+    let published = TABLE_2.iter().map(|it| it.atf_1000k / it.atf).fold(f64::INFINITY, f64::min);
+    let published = (published * 100.0).round() / 100.0;
+    let (with, without) = (least_kept(matrix, K1000), least_kept(matrix, Buffer::NONE));
+    let loser = |it: Option<(f64, &'static str)>| it.map_or("none", |it| it.1);
+    [
+        Row::shown(
+            "buffer-less-than-half",
+            "lowest mean ATF speedup with 1000 KB of buffer, as a share of the same scheme's without",
+            with.map(|it| it.0),
+        )
+        .published(published)
+        .above(HALF)
+        .note(format!("\"Visible, but less impressively so than the slowdowns of /2\"; theirs is zeroweight's, ours {}'s.", loser(with)))
+        .because("The buffer makes `rr`, the baseline, sequential and so faster too: see the next row."),
+        Row::shown(
+            "buffer-less-than-half-unbuffered-rr",
+            "the same, over rr without a buffer",
+            without.map(|it| it.0),
+        )
+        .published(published)
+        .note(format!("The other reading, and close to the published value: the paper seems to divide by rr without a buffer; ours is {}'s.", loser(without))),
+    ]
 }
 
 /// The scheme's dots of each column.

@@ -1,6 +1,6 @@
 //! Figure 8: what each scheme sends when, on the page of Davies and Meenan, with and without send buffers.
 
-use super::matrix::{Buffer, paper_network, scheme_names};
+use super::matrix::{Buffer, paper_names, paper_network};
 use super::{Experiment, Findings, ReproduceError, Row, Setting};
 use crate::ideal::{self, Conditions};
 use crate::resource_url;
@@ -35,7 +35,7 @@ struct Ribbon {
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let page = setting.page("marx-figure8", PAGE)?;
     let mut ribbons = Vec::new();
-    for scheme in scheme_names() {
+    for scheme in paper_names() {
         ribbons.push(ribbon(page, &scheme, Buffer::NONE, scheme.clone())?);
     }
     for (bytes, name) in [(280_000, "280K"), (1_000_000, "1000K")] {
@@ -64,7 +64,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
                  all packets)."
             .to_owned(),
         rows: rows(page, &ribbons),
-        schemes: scheme_names(),
+        schemes: paper_names(),
         pages: vec![Arc::clone(page)],
         svg: figure.svg(),
         caption: figure.caption(),
@@ -138,7 +138,8 @@ fn rows(page: &Page, ribbons: &[Ribbon]) -> Vec<Row> {
 
 fn because_of(kind: Kind) -> &'static str {
     if kind == Kind::Font {
-        "Our font waits for top.js, which both schemes send at once, rather than for the whole HTML."
+        "In the paper the font depends directly on the HTML; ours is known from its first 4300 bytes, and bucket-html \
+         then sends the rest of the HTML first."
     } else {
         "In our page little else that is normal in bucket competes with the HTML."
     }

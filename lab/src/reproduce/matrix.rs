@@ -7,7 +7,7 @@ use crate::network::Network;
 use crate::study::{RunRecord, SendBufferModel, statistics};
 use corpus::Page;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
-use schedulers::{Scheme, paper_schemes};
+use schedulers::{Kind, Scheme, find_scheme, paper_schemes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -40,6 +40,9 @@ pub(super) enum Set {
     Atf,
 }
 
+/// The paper's implementation of `firefox`, which differs from its text.
+pub(super) const FIREFOX_AS_RUN: &str = "firefox@quicker";
+
 /// The index of each load, sampled each 100 ms as the paper does.
 pub(super) struct Matrix {
     pub(super) pages: Vec<Arc<Page>>,
@@ -47,9 +50,21 @@ pub(super) struct Matrix {
     indices: BTreeMap<(String, String, Buffer), [Option<f64>; 2]>,
 }
 
+/// The paper's eleven, `rr` first, and `firefox` as the paper's implementation has it.
+fn schemes() -> Result<Vec<Scheme>, ReproduceError> {
+    let as_run =
+        find_scheme(FIREFOX_AS_RUN).map_err(|error| ReproduceError::Unusable(error.to_string()))?;
+    Ok(paper_schemes().iter().cloned().chain([as_run]).collect())
+}
+
 /// The names of the paper's eleven, `rr` first.
+pub(super) fn paper_names() -> Vec<String> {
+    paper_schemes().iter().map(|it| it.name.clone()).collect()
+}
+
+/// The same, and the one that is run beside them.
 pub(super) fn scheme_names() -> Vec<String> {
-    paper_schemes().iter().map(|it| it.name.to_string()).collect()
+    paper_names().into_iter().chain([FIREFOX_AS_RUN.to_owned()]).collect()
 }
 
 /// The network of the paper's section 4.2.
@@ -65,9 +80,10 @@ impl Matrix {
         jobs: usize,
     ) -> Result<Self, ReproduceError> {
         let network = paper_network()?;
+        let schemes = schemes()?;
         let mut cells: Vec<(&Arc<Page>, &Scheme, Buffer)> = Vec::new();
         for page in pages {
-            for scheme in paper_schemes() {
+            for scheme in &schemes {
                 cells.extend(buffers.iter().map(|buffer| (page, scheme, *buffer)));
             }
         }
@@ -126,6 +142,13 @@ impl Matrix {
 /// The mean of speedups.
 pub(super) fn mean(speedups: &[(&Arc<Page>, f64)]) -> Option<f64> {
     statistics::mean(&speedups.iter().map(|it| it.1).collect::<Vec<_>>())
+}
+
+/// The share of a page's bytes that are scripts below the fold: deferred, asynchronous, or late.
+pub(super) fn late_script_share(page: &Page) -> f64 {
+    let late =
+        page.resources.iter().filter(|it| Kind::of_mime(&it.mime) == Kind::Js && !it.above_fold);
+    late.map(|it| it.bytes).sum::<u64>() as f64 / page_bytes(page).max(1) as f64
 }
 
 /// All bytes of a page's bodies.

@@ -39,11 +39,6 @@ impl Stacks {
         self.handed_up.values().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// The largest before `until_us`.
-    pub(super) fn largest_before(&self, until_us: u64) -> usize {
-        self.handed_up.range(..until_us).map(|it| it.1.len()).max().unwrap_or(0)
-    }
-
     /// How long a byte waited for others, on average.
     pub(super) fn mean_wait_ms(&self) -> f64 {
         if self.bytes == 0 { 0.0 } else { self.waited_byte_ms / self.bytes as f64 }
@@ -71,7 +66,7 @@ mod tests {
         let stacks = Stacks::of(&Timeline { frames, ..Timeline::default() });
         let sizes: Vec<usize> = stacks.handed_up.values().map(Vec::len).collect();
         assert_eq!(sizes, [1, 2, 1]);
-        assert_eq!((stacks.largest(), stacks.largest_before(3000)), (2, 1));
+        assert_eq!(stacks.largest(), 2);
         assert_eq!((stacks.mean_wait_ms(), stacks.stacked_share()), (0.5, 0.5));
     }
 }

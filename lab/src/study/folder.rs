@@ -2,14 +2,9 @@
 //! `runs.csv`, `summary.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
 
 use super::statistics::Interval;
-use super::{BASELINE, Intervals, Plan, Study, file_name};
-use crate::network::queue_text;
-use crate::resource_url;
-use corpus::Page;
-use qlog_tools::figures::PageResource;
+use super::{Intervals, Plan, Study, file_name};
 use qlog_tools::figures::png::{PngError, Rasterizer};
-use qlog_tools::report::{Comparison, PageComparison, Run, comparison_report};
-use schedulers::Kind;
+use qlog_tools::report::{Comparison, comparison_report};
 use std::path::{Path, PathBuf};
 
 /// A folder that cannot be written.
@@ -62,25 +57,16 @@ pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, Folde
     write_runs(study, &folder.join("runs.csv"))?;
     write_summary(study, &folder.join("summary.csv"))?;
     write_pages(study, &folder.join("pages.csv"))?;
-    let comparison = comparison(plan, study);
+    let comparison = super::report::comparison(plan, study);
     // Without a font on the machine there are no PNG files; the SVG files are there all the same.
     let (rasterizer, without_png) = match Rasterizer::new() {
         Ok(it) => (Some(it), None),
         Err(error) => (None, Some(error.to_string())),
     };
-    for page in &comparison.pages {
-        let drawn = [("ribbons", &page.ribbons), ("curve", &page.curve)];
-        for (kind, figure) in
-            drawn.into_iter().filter_map(|(kind, figure)| Some((kind, figure.as_ref()?)))
-        {
-            let name = format!("{}-{kind}", file_name(&page.name));
-            write_file(&figures.join(format!("{name}.svg")), figure.svg.as_bytes())?;
-            if let Some(rasterizer) = &rasterizer {
-                write_file(
-                    &figures.join(format!("{name}.png")),
-                    &rasterizer.png(&figure.svg, PNG_SCALE)?,
-                )?;
-            }
+    for (name, svg) in drawings(&comparison) {
+        write_file(&figures.join(format!("{name}.svg")), svg.as_bytes())?;
+        if let Some(rasterizer) = &rasterizer {
+            write_file(&figures.join(format!("{name}.png")), &rasterizer.png(svg, PNG_SCALE)?)?;
         }
     }
     let report = folder.join("report.html");
@@ -91,89 +77,23 @@ pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, Folde
 /// Pixels for each unit of a figure.
 const PNG_SCALE: f32 = 2.0;
 
-fn comparison(plan: &Plan, study: &Study) -> Comparison {
-    let (mut pages, mut summary) = (Vec::new(), Vec::new());
-    for setting in settings(plan) {
-        let compared: Vec<PageComparison> =
-            plan.pages.iter().map(|it| compared(plan, study, it, &setting)).collect();
-        // Loads on another network or with another buffer are no more of the same: each has its own means.
-        let of_setting = Comparison::new("", BASELINE, compared);
-        summary.extend(of_setting.summary.into_iter().map(|mut row| {
-            row.scheme += &setting.suffix;
-            row
-        }));
-        pages.extend(of_setting.pages);
-    }
-    let pages_text = if plan.pages.len() == 1 {
-        "One page".to_owned()
-    } else {
-        format!("{} pages", plan.pages.len())
-    };
-    let title = format!("{pages_text} under {} schemes", plan.schemes.len());
-    let buffers: Vec<String> = plan.send_buffers_bytes.iter().map(u64::to_string).collect();
-    let networks = plan.networks.iter().map(|it| {
-        format!(
-            "network {} ({} bit/s, {} ms one way, queue {})",
-            it.name,
-            it.down.rate.mean(),
-            it.down.delay_ms,
-            queue_text(it.down.queue)
-        )
-    });
-    let what = format!(
-        "engine {}, {}, send buffer {} bytes",
-        plan.engine.name(),
-        networks.collect::<Vec<_>>().join(", "),
-        buffers.join(", ")
-    );
-    let (baseline, provenance) = (BASELINE.to_owned(), study.provenance.clone());
-    Comparison { title, what, baseline, provenance, summary, pages }
-}
-
-/// A network with a send buffer.
-struct Setting<'a> {
-    network: &'a str,
-    send_buffer_bytes: u64,
-    /// What it adds to names, where there are several.
-    suffix: String,
-}
-
-fn settings(plan: &Plan) -> Vec<Setting<'_>> {
-    let mut settings = Vec::new();
-    for network in &plan.networks {
-        for &send_buffer_bytes in &plan.send_buffers_bytes {
-            let mut suffix = String::new();
-            if plan.networks.len() > 1 {
-                suffix = format!(", network {}", network.name);
-            }
-            if plan.send_buffers_bytes.len() > 1 {
-                suffix = format!("{suffix}, send buffer {send_buffer_bytes} bytes");
-            }
-            settings.push(Setting { network: &network.name, send_buffer_bytes, suffix });
-        }
-    }
-    settings
-}
-
-/// One page in one setting. Figures show the first seed.
-fn compared(plan: &Plan, study: &Study, page: &Page, setting: &Setting<'_>) -> PageComparison {
-    let runs: Vec<Run<'_>> = study
-        .runs
+/// The figures' file names and drawings.
+fn drawings(comparison: &Comparison) -> Vec<(String, &str)> {
+    let mut drawings: Vec<(String, &str)> = comparison
+        .figures
         .iter()
-        .zip(&study.loads)
-        .filter(|(run, _)| {
-            run.page == page.name
-                && run.network == setting.network
-                && run.send_buffer_bytes == setting.send_buffer_bytes
-                && run.seed == plan.seeds[0]
-        })
-        .filter_map(|(run, load)| {
-            Some(Run { scheme: &run.scheme, timeline: &load.as_ref()?.timeline })
-        })
+        .map(|it| (format!("{}{OVERALL}", it.name), &*it.figure.svg))
         .collect();
-    let name = format!("{}{}", page.name, setting.suffix);
-    PageComparison::from_runs(&name, &resources(page), &runs, BASELINE)
+    for page in &comparison.pages {
+        let name = file_name(&page.name);
+        drawings.extend(page.ribbons.as_ref().map(|it| (format!("{name}-ribbons"), &*it.svg)));
+        drawings.extend(page.curve.as_ref().map(|it| (format!("{name}-curve"), &*it.svg)));
+    }
+    drawings
 }
+
+/// What the names of figures over all pages end with.
+const OVERALL: &str = "-overall";
 
 /// Figures of an earlier study in the same folder, which the manifest would not know of.
 fn remove_old_figures(figures: &Path) -> std::io::Result<()> {
@@ -181,21 +101,11 @@ fn remove_old_figures(figures: &Path) -> std::io::Result<()> {
         let path = entry?.path();
         let stem = path.file_stem().and_then(|it| it.to_str()).unwrap_or_default();
         let drawn = path.extension().is_some_and(|it| it == "svg" || it == "png");
-        if drawn && (stem.ends_with("-ribbons") || stem.ends_with("-curve")) {
+        if drawn && ["-ribbons", "-curve", OVERALL].iter().any(|it| stem.ends_with(it)) {
             std::fs::remove_file(path)?;
         }
     }
     Ok(())
-}
-
-fn resources(page: &Page) -> Vec<PageResource> {
-    let resource = |it: &corpus::PageResource| PageResource {
-        url: resource_url(page, it.id),
-        kind: Kind::of_mime(&it.mime),
-        above_fold: it.above_fold,
-        body_bytes: Some(it.bytes),
-    };
-    page.resources.iter().map(resource).collect()
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {

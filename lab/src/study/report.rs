@@ -103,7 +103,8 @@ impl<'a> View<'a> {
         for scheme in &self.plan.schemes {
             let key = (&*page.name, scheme.name(), setting.network, setting.send_buffer_bytes);
             let places = self.runs.get(&key).map_or(&[][..], Vec::as_slice);
-            let first = places.iter().find_map(|it| Some((*it, self.study.loads.get(*it)?.as_ref()?)));
+            let first =
+                places.iter().find_map(|it| Some((*it, self.study.loads.get(*it)?.as_ref()?)));
             loads.extend(first.map(|(place, load)| Run {
                 scheme: &self.study.runs[place].scheme,
                 timeline: &load.timeline,
@@ -113,9 +114,10 @@ impl<'a> View<'a> {
     }
 
     fn summary(&self, row: &SummaryRow) -> report::SummaryRow {
-        let setting = self.settings.iter().find(|it| {
-            it.network == row.network && it.send_buffer_bytes == row.send_buffer_bytes
-        });
+        let setting = self
+            .settings
+            .iter()
+            .find(|it| it.network == row.network && it.send_buffer_bytes == row.send_buffer_bytes);
         let of = |pick: fn(&super::Speedups) -> Option<f64>| Speedups {
             pages: if pick(&row.mean_speedup).is_some() { row.pages } else { 0 },
             mean: pick(&row.mean_speedup),
@@ -162,8 +164,9 @@ impl<'a> View<'a> {
     /// What the lower bound would reach.
     fn bound_speedup(&self, page: &str, setting: &Setting<'_>) -> Option<f64> {
         let base = self.completed(page, BASELINE, setting);
-        let ratios =
-            base.iter().filter_map(|it| qlog_tools::byte_index::speedup(atf(it), it.lower_bound.atf));
+        let ratios = base
+            .iter()
+            .filter_map(|it| qlog_tools::byte_index::speedup(atf(it), it.lower_bound.atf));
         Speedups::of(ratios.collect()).mean
     }
 
@@ -199,16 +202,25 @@ impl<'a> View<'a> {
             .map(|scheme| {
                 let pair = (BASELINE, scheme);
                 let mut columns = vec![dots(&|page| self.speedup(page, pair, settings[0], all))];
-                columns.extend(settings.iter().map(|setting| dots(&|page| self.speedup(page, pair, setting, atf))));
+                columns.extend(
+                    settings
+                        .iter()
+                        .map(|setting| dots(&|page| self.speedup(page, pair, setting, atf))),
+                );
                 DotGroup { label: scheme.to_owned(), columns }
             })
             .collect();
         let mut bounds = vec![Vec::new()];
-        bounds.extend(settings.iter().map(|setting| dots(&|page| self.bound_speedup(page, setting))));
+        bounds
+            .extend(settings.iter().map(|setting| dots(&|page| self.bound_speedup(page, setting))));
         if bounds.iter().any(|it| !it.is_empty()) {
             groups.push(DotGroup { label: "[lower bound]".to_owned(), columns: bounds });
         }
-        let suffix = if self.plan.networks.len() > 1 { format!(", network {network}") } else { String::new() };
+        let suffix = if self.plan.networks.len() > 1 {
+            format!(", network {network}")
+        } else {
+            String::new()
+        };
         let figure = SpeedupDots {
             title: format!("ByteIndex speedup over {BASELINE}, page by page{suffix}"),
             baseline: BASELINE.to_owned(),
@@ -235,7 +247,8 @@ impl<'a> View<'a> {
             .collect();
         let bound = row("lower bound", true, &|setting| {
             let pages = self.plan.pages.iter();
-            Speedups::of(pages.filter_map(|it| self.bound_speedup(&it.name, setting)).collect()).mean
+            Speedups::of(pages.filter_map(|it| self.bound_speedup(&it.name, setting)).collect())
+                .mean
         });
         rows.extend(bound.ratios.iter().any(Option::is_some).then_some(bound));
         let figure = HeatMap {
@@ -283,7 +296,9 @@ impl<'a> View<'a> {
     fn setting_name(&self, setting: &Setting<'_>) -> String {
         match (self.plan.networks.len() > 1, self.plan.send_buffers_bytes.len() > 1) {
             (_, false) => setting.network.to_owned(),
-            (true, true) => format!("{} {}", setting.network, buffer_name(setting.send_buffer_bytes)),
+            (true, true) => {
+                format!("{} {}", setting.network, buffer_name(setting.send_buffer_bytes))
+            }
             (false, true) => buffer_name(setting.send_buffer_bytes),
         }
     }
@@ -308,7 +323,11 @@ fn interleaving_width(scheme: &str) -> Option<u64> {
 
 /// `280K`, as in the paper.
 fn buffer_name(bytes: u64) -> String {
-    if bytes >= 1000 && bytes.is_multiple_of(1000) { format!("{}K", bytes / 1000) } else { format!("{bytes} B") }
+    if bytes >= 1000 && bytes.is_multiple_of(1000) {
+        format!("{}K", bytes / 1000)
+    } else {
+        format!("{bytes} B")
+    }
 }
 
 fn row(scheme: &str, runs: &[&RunRecord]) -> Row {

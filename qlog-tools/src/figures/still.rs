@@ -6,6 +6,8 @@ mod multiplexing;
 mod stacks;
 mod waterfall;
 
+use std::fmt::Write as _;
+
 use super::axis::Axis;
 use super::palette::Look;
 use super::svg::{Area, Style, Svg, number};
@@ -110,7 +112,8 @@ impl Plot {
         let Some(((x, y), rest)) = points.split_first() else { return };
         let mut d = format!("M{} {}", number(*x), number(*y));
         for (x, y) in rest {
-            d.push_str(&format!("L{} {}", number(*x), number(*y)));
+            // Writing to a string cannot fail.
+            let _ = write!(d, "L{} {}", number(*x), number(*y));
         }
         let attributes = format!(
             r#"fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="{dash}""#

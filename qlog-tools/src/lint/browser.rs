@@ -177,7 +177,7 @@ mod tests {
             ];
             format!(r#"{{"log":{{"entries":[{}]}}}}"#, entries.join(","))
         };
-        assert!(violations(&har(1900)) > 50);
+        assert!(violations(&har(1810)) > 50);
         assert_eq!(violations(&har(25)), 0);
     }
 

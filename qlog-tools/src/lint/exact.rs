@@ -36,10 +36,10 @@ fn events(calls: &[SchedulerCall]) -> Vec<Event> {
             picked = call.stream;
         }
         let Some(mut event) = event(call) else { continue };
-        if let What::Sent(stream, bytes) = event.what {
-            if picked.take() != Some(stream.0) {
-                event.what = What::ToppedUp(stream, bytes);
-            }
+        if let What::Sent(stream, bytes) = event.what
+            && picked.take() != Some(stream.0)
+        {
+            event.what = What::ToppedUp(stream, bytes);
         }
         events.push(event);
     }

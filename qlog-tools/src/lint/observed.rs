@@ -12,7 +12,7 @@ use schedulers::{Kind, Resource, Signal, StreamId};
 use super::Allowance;
 use super::browser::FORMATS;
 use super::story::{Event, Story, What, parse_priority};
-use crate::trace::{PrioritySignal, SignalKind, Trace, Vantage};
+use crate::trace::{PrioritySignal, RecoverySample, SignalKind, Trace, Vantage};
 
 /// A response has begun when so many bytes went: its header alone is no sign that its body was ready.
 const BEGUN_BYTES: u64 = 2000;
@@ -35,7 +35,8 @@ pub(super) fn story(
     let grace_us = if is_server { allowance.think_us } else { allowance.think_us + rtt_us };
     let gap_us = 3 * rtt_us.max(grace_us);
     let idle = idle(&sendings, gap_us);
-    let mut events: Vec<Event> = Vec::new();
+    // What is known at an instant comes before what is sent then; what is sent, in its order.
+    let mut events: Vec<(u64, Event)> = Vec::new();
     for (place, transfer) in trace.timeline.transfers.iter().enumerate() {
         let stream = StreamId(transfer.stream);
         let Some(sent) = sendings.get(&transfer.stream) else { continue };
@@ -46,13 +47,14 @@ pub(super) fn story(
             ..Resource::default()
         };
         let asked_us = transfer.requested_us.min(sent.first_us());
-        events.push(Event { time_us: asked_us, what: What::Opened(stream, resource) });
+        events.push((0, Event { time_us: asked_us, what: What::Opened(stream, resource) }));
         let idle_us = last_idle_us(&idle, asked_us, sent.first_us(), gap_us).unwrap_or_default();
-        let ready_us = (asked_us + grace_us).max(idle_us).min(sent.first_us());
+        let ready_us = asked_us.saturating_add(grace_us).max(idle_us).min(sent.first_us());
         events.extend(sent.events(stream, ready_us, rtt_us.max(grace_us)));
     }
-    events.extend(header_signals(trace, client));
-    events.sort_by_key(|event| (event.time_us, event.what.rank()));
+    events.extend(header_signals(trace, client).into_iter().map(|event| (0, event)));
+    events.sort_by_key(|(place, event)| (event.time_us, *place, event.what.rank()));
+    let events = events.into_iter().map(|(_, event)| event).collect();
     let side = if is_server { "server" } else { "client" };
     let round_trip = if is_server {
         String::new()
@@ -70,31 +72,42 @@ pub(super) fn story(
     })
 }
 
-/// The first transmissions of one stream, in order: time and bytes.
+/// The first transmissions of one stream, in order.
 #[derive(Debug, Default)]
 struct Sending {
-    packets: Vec<(u64, u64)>,
+    packets: Vec<Sent>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    time_us: u64,
+    bytes: u64,
+    /// Its place among the first transmissions of all streams, from 1.
+    place: u64,
 }
 
 impl Sending {
     fn first_us(&self) -> u64 {
-        self.packets.first().map_or(u64::MAX, |packet| packet.0)
+        self.packets.first().map_or(u64::MAX, |packet| packet.time_us)
     }
 
-    /// Its packets, and from `ready_us` on, when it could send: until it pauses for longer than `lapse_us`.
-    fn events(&self, stream: StreamId, ready_us: u64, lapse_us: u64) -> Vec<Event> {
+    /// Its packets, and from `ready_us` on, when it could send: until it pauses for longer than `lapse_us`. Each with its
+    /// place among what happens at the same time: twice that of the packet, one more for what follows it.
+    fn events(&self, stream: StreamId, ready_us: u64, lapse_us: u64) -> Vec<(u64, Event)> {
         let ready = |time_us, ready| Event { time_us, what: What::Ready(stream, ready) };
-        let mut events = vec![ready(ready_us, true)];
-        let (mut sum, mut before_us) = (0, ready_us);
-        for &(time_us, bytes) in &self.packets {
-            if sum >= BEGUN_BYTES && time_us.saturating_sub(before_us) > lapse_us {
-                events.push(ready(before_us, false));
-                events.push(ready(time_us, true));
+        let mut events = vec![(0, ready(ready_us, true))];
+        let (mut sum, mut before_us, mut before) = (0_u64, ready_us, 0);
+        for sent in &self.packets {
+            if sum >= BEGUN_BYTES && sent.time_us.saturating_sub(before_us) > lapse_us {
+                events.push((before + 1, ready(before_us, false)));
+                events.push((0, ready(sent.time_us, true)));
             }
-            events.push(Event { time_us, what: What::Sent(stream, bytes) });
-            (sum, before_us) = (bytes.saturating_add(sum), time_us);
+            let what = What::Sent(stream, sent.bytes);
+            events.push((2 * sent.place, Event { time_us: sent.time_us, what }));
+            sum = sum.saturating_add(sent.bytes);
+            (before_us, before) = (sent.time_us, 2 * sent.place);
         }
-        events.push(Event { time_us: before_us, what: What::Closed(stream) });
+        events.push((before + 1, Event { time_us: before_us, what: What::Closed(stream) }));
         events
     }
 }
@@ -119,14 +132,15 @@ fn sendings(trace: &Trace) -> Result<BTreeMap<u64, Sending>, String> {
     for transfer in &trace.timeline.transfers {
         sendings.entry(transfer.stream).or_default();
     }
-    let mut now_us = 0;
+    let (mut now_us, mut place) = (0, 0);
     for frame in order.into_iter().map(|place| &frames[place]) {
         now_us = now_us.max(frame.time_us);
         let Some(sending) = sendings.get_mut(&frame.stream) else { continue };
         let farthest = farthest.entry(frame.stream).or_default();
         let end = frame.offset.saturating_add(frame.bytes);
         if end > *farthest {
-            sending.packets.push((now_us, end - *farthest));
+            place += 1;
+            sending.packets.push(Sent { time_us: now_us, bytes: end - *farthest, place });
             *farthest = end;
         }
     }
@@ -137,7 +151,7 @@ fn sendings(trace: &Trace) -> Result<BTreeMap<u64, Sending>, String> {
 /// The stretches longer than `gap_us` in which nothing was sent.
 fn idle(sendings: &BTreeMap<u64, Sending>, gap_us: u64) -> Vec<(u64, u64)> {
     let mut times: Vec<u64> =
-        sendings.values().flat_map(|it| &it.packets).map(|packet| packet.0).collect();
+        sendings.values().flat_map(|it| &it.packets).map(|packet| packet.time_us).collect();
     times.sort_unstable();
     times
         .windows(2)
@@ -146,20 +160,21 @@ fn idle(sendings: &BTreeMap<u64, Sending>, gap_us: u64) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// When the server was last idle though this response had been asked for and not begun.
+/// When the server was last idle though this response had been asked for and not begun: just after the packet that
+/// ended it, for that was not this response's.
 fn last_idle_us(idle: &[(u64, u64)], asked_us: u64, first_us: u64, gap_us: u64) -> Option<u64> {
     let ends_before = idle.partition_point(|gap| gap.1 <= first_us);
     let gap = idle[..ends_before].last()?;
-    (gap.1.saturating_sub(gap.0.max(asked_us)) > gap_us).then_some(gap.1)
+    (gap.1.saturating_sub(gap.0.max(asked_us)) > gap_us).then_some(gap.1.saturating_add(1))
 }
 
 /// The longest round trip that the log measured: what may be under way, queues included.
 fn rtt_us(trace: &Trace) -> u64 {
-    let milliseconds = trace
-        .recovery
-        .iter()
-        .filter_map(|sample| sample.latest_rtt_ms.or(sample.smoothed_rtt_ms))
-        .fold(None, |most: Option<f64>, rtt_ms| Some(most.map_or(rtt_ms, |it| it.max(rtt_ms))));
+    let longest = |of: fn(&RecoverySample) -> Option<f64>| {
+        trace.recovery.iter().filter_map(of).max_by(f64::total_cmp)
+    };
+    // Before the first measurement stacks log a guess as their smoothed value.
+    let milliseconds = longest(|it| it.latest_rtt_ms).or_else(|| longest(|it| it.smoothed_rtt_ms));
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

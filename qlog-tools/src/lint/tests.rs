@@ -125,6 +125,19 @@ fn retransmissions_are_not_judged() {
 }
 
 #[test]
+fn packets_of_one_millisecond_keep_their_order() {
+    let sent: Vec<_> = packets(&order(&[(0, 20), (4, 10), (0, 30)]))
+        .into_iter()
+        .map(|(_, stream, offset, bytes)| {
+            (if stream == 0 && offset < 20_000 { 1.0 } else { 60.0 }, stream, offset, bytes)
+        })
+        .collect();
+    let allowance = Allowance { packets: 0, ..Allowance::default() };
+    let lint = lint(&server_log(&LOW_THEN_URGENT, &sent), None, &Rules::Rfc9218, allowance);
+    assert_eq!(lint.violations, []);
+}
+
+#[test]
 fn without_priorities_there_is_nothing_to_judge_by() {
     let log = server_log(&[(0.0, 0, ""), (1.0, 4, "")], &packets(&order(&[(0, 5), (4, 5)])));
     let lint = lint(&log, None, &Rules::Rfc9218, Allowance::default());

@@ -109,9 +109,11 @@ impl Collector {
                 Direction::Received => PacketEvent::Received,
             },
         );
+        // Not later: acknowledgements in the same packet become records of their own.
+        let place = self.last_record();
         for frame in packet.frames.iter() {
             if let Some(stream) = frame.stream() {
-                self.frame(time_us, stream, packet.number(), direction);
+                self.frame(time_us, stream, (packet.number(), place), direction);
             } else if direction == Direction::Received && self.detail == Detail::Full {
                 self.acknowledge(time_us, packet.space(), frame.acknowledged());
             }
@@ -145,15 +147,27 @@ impl Collector {
         }
     }
 
-    fn frame(&mut self, time_us: u64, frame: Stream, packet: Option<u64>, direction: Direction) {
+    /// The place of the record that was added last.
+    fn last_record(&self) -> u32 {
+        u32::try_from(self.packets.len().saturating_sub(1)).unwrap_or(u32::MAX)
+    }
+
+    /// A STREAM frame in a packet of this number and with its record at this place.
+    fn frame(
+        &mut self,
+        time_us: u64,
+        frame: Stream,
+        (packet, place): (Option<u64>, u32),
+        direction: Direction,
+    ) {
         self.stream_frames += 1;
-        let place = u32::try_from(self.packets.len().saturating_sub(1)).unwrap_or(u32::MAX);
         let detail = self.detail;
         let flow = self.flow(direction);
         flow.frame(time_us, frame, packet, direction == Direction::Sent);
         if detail >= Detail::Frames {
             let Stream { id: stream, offset, bytes, .. } = frame;
             flow.frames.push(StreamFrame { time_us, stream, offset, bytes });
+            flow.frame_numbers.push(packet);
         }
         if detail == Detail::Full {
             flow.frame_packets.push(place);
@@ -173,7 +187,8 @@ impl Collector {
             _ => Direction::Sent,
         };
         if let Some(stream) = event.stream() {
-            self.frame(time_us, stream, event.packet_nr.map(|number| number.0), direction);
+            let packet = (event.packet_nr.map(|number| number.0), self.last_record());
+            self.frame(time_us, stream, packet, direction);
         }
         Ok(())
     }

@@ -51,6 +51,10 @@ impl<'a> Event<'a> {
         let quote = rest.iter().take(128).position(|&byte| byte == b'"' || byte == b'\\')?;
         let name = std::str::from_utf8(&rest[..quote]).ok()?;
         let data = rest[quote..].strip_prefix(b"\",\"data\":")?.strip_suffix(b"}")?;
+        // Something else than an object's end at the end: fields follow the body.
+        if !data.ends_with(b"}") {
+            return None;
+        }
         Some(Self { time, name: Cow::Borrowed(name), data, group: None, trigger: None })
     }
 
@@ -126,6 +130,7 @@ mod tests {
             r#"{"time": 1, "name": "a:b", "data": {}}"#,
             r#"{"time":1,"name":"a\u003ab","data":{}}"#,
             r#"{"time":"1","name":"a:b","data":{}}"#,
+            r#"{"time":1,"name":"a:b","data":{},"group_id":"x"}"#,
         ] {
             assert_eq!(Event::quick(record.as_bytes()), None, "{record}");
             let event = Event::object(record.as_bytes()).unwrap();

@@ -14,6 +14,8 @@ use crate::trace::{StreamRole, StreamSummary};
 pub(super) struct Flow {
     /// Each frame, if frames are kept.
     pub(super) frames: Vec<StreamFrame>,
+    /// For each frame its packet's number.
+    pub(super) frame_numbers: Vec<Option<u64>>,
     /// For each frame its packet's place, if packets are kept.
     pub(super) frame_packets: Vec<u32>,
     pub(super) streams: BTreeMap<u64, FlowStream>,

@@ -192,3 +192,151 @@ proptest! {
         }
     }
 }
+
+/// The client's log as one document with all events inside.
+fn contained() -> Vec<u8> {
+    let mut lines = CLIENT.trim().lines();
+    let header: serde_json::Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+    let events: Vec<serde_json::Value> =
+        lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut trace = header["trace"].clone();
+    trace["events"] = events.into();
+    let document = serde_json::json!({"qlog_version": "0.3", "traces": [trace]});
+    serde_json::to_vec_pretty(&document).unwrap()
+}
+
+#[test]
+fn a_contained_log_is_the_same_as_a_sequence() {
+    let (sequence, contained) = (read_ok(&sequence(CLIENT)), read_ok(&contained()));
+    assert_eq!(contained.container, Container::Contained);
+    assert_eq!(contained.timeline, sequence.timeline);
+    assert_eq!(contained.details, sequence.details);
+    assert_eq!(contained.vantage, Vantage::Client);
+}
+
+#[test]
+fn a_contained_log_that_ends_early_keeps_what_came_before() {
+    let bytes = contained();
+    let trace = read_ok(&bytes[..bytes.len() * 9 / 10]);
+    assert_eq!(trace.repairs[0].what, ENDS_EARLY);
+    assert_eq!(trace.timeline.transfers[0].stream_bytes, Some(123));
+}
+
+#[test]
+fn a_vantage_from_outside_counts_before_the_logs_own() {
+    let options = ReadOptions { vantage: Some(Vantage::Server), ..ReadOptions::default() };
+    let trace = read_traces("t", &sequence(CLIENT)[..], options).unwrap().remove(0);
+    assert_eq!((trace.vantage, trace.timeline.frames.len()), (Vantage::Server, 1));
+}
+
+#[test]
+fn connections_with_ids_of_their_own_are_traces_of_their_own() {
+    let packet = |group: &str, stream: u64| {
+        format!(
+            "{{\"time\":1,\"name\":\"transport:packet_received\",\"data\":{{\"frames\":[{{\"frame_type\":\"stream\",\"stream_id\":{stream},\"offset\":0,\"length\":9}}]}},\"group_id\":\"{group}\"}}\n"
+        )
+    };
+    let log = format!(
+        "{{\"qlog_version\":\"0.3\",\"trace\":{{\"vantage_point\":{{\"type\":\"client\"}}}}}}\n{}{}{}",
+        packet("a1", 0),
+        packet("b2", 4),
+        packet("a1", 8)
+    );
+    let traces = read_traces("t", log.as_bytes(), ReadOptions::default()).unwrap();
+    let of = |trace: &Trace| (trace.connection.clone().unwrap(), trace.streams.len());
+    assert_eq!(
+        traces.iter().map(of).collect::<Vec<_>>(),
+        [("a1".to_owned(), 2), ("b2".to_owned(), 1)]
+    );
+}
+
+#[test]
+fn a_packet_logged_twice_counts_once_and_steps_back_are_reported() {
+    let packet = r#"{"time":5,"name":"quic:packet_received","data":{"header":{"packet_number":7},"frames":[{"frame_type":"stream","stream_id":0,"length":9}]}}"#;
+    let earlier = packet.replace("\"time\":5", "\"time\":4").replace(":7", ":8");
+    let log = format!("{packet}\n{packet}\n{earlier}\n");
+    let trace = read_ok(log.as_bytes());
+    assert_eq!((trace.counts.events, trace.counts.packets_received), (3, 2));
+    let repairs: Vec<u64> = trace
+        .repairs
+        .iter()
+        .filter(|it| it.what.contains("twice") || it.what.contains("earlier"))
+        .map(|it| it.first_record)
+        .collect();
+    assert_eq!(repairs, [2, 3]);
+}
+
+#[test]
+fn full_detail_has_packets_acknowledgements_and_recovery() {
+    let log = r#"
+{"qlog_version":"0.3","trace":{"vantage_point":{"type":"server"}}}
+{"time":1,"name":"transport:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":1},"raw":{"length":100},"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":60}]}}
+{"time":2,"name":"transport:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":2},"frames":[{"frame_type":"stream","stream_id":0,"offset":60,"length":60,"fin":true}]}}
+{"time":3,"name":"transport:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":1},"frames":[{"frame_type":"ack","acked_ranges":[[2]]}]}}
+{"time":4,"name":"recovery:packet_lost","data":{"header":{"packet_type":"1RTT","packet_number":1}}}
+{"time":4,"name":"recovery:metrics_updated","data":{"congestion_window":12000,"smoothed_rtt":20.5,"ssthresh":18446744073709551615}}
+{"time":5,"name":"transport:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":3},"frames":[{"frame_type":"ping"},{"frame_type":"stream","stream_id":0,"offset":0,"length":60}]}}
+{"time":6,"name":"http3:frame_parsed","data":{"stream_id":2,"frame":{"frame_type":"priority_update","stream_id":0,"priority_field_value":"u=1"}}}
+"#;
+    let options = ReadOptions { detail: Detail::Full, vantage: None };
+    let trace = read_traces("t", log.trim().as_bytes(), options).unwrap().remove(0);
+    let packets: Vec<String> =
+        trace.packets.iter().map(|it| format!("{:?} {}", it.event, it.number.unwrap())).collect();
+    assert_eq!(packets, ["Sent 1", "Sent 2", "Received 1", "Acknowledged 2", "Lost 1", "Sent 3"]);
+    assert_eq!(trace.frame_packets, [0, 1, 5]);
+    assert_eq!(trace.streams[0].retransmitted_bytes, 60);
+    assert_eq!(trace.recovery[0].congestion_window_bytes, Some(12_000));
+    assert_eq!(trace.recovery[0].slow_start_threshold_bytes, None);
+    assert_eq!((trace.signals[0].element, &*trace.signals[0].value), (0, "u=1"));
+}
+
+#[test]
+fn a_frame_behind_an_acknowledgement_belongs_to_its_own_packet() {
+    let log = r#"{"time":1,"name":"quic:packet_received","data":{"header":{"packet_number":9},"frames":[{"frame_type":"ack","acked_ranges":[[1,3]]},{"frame_type":"stream","stream_id":0,"length":9}]}}"#;
+    let options = ReadOptions { detail: Detail::Full, vantage: Some(Vantage::Client) };
+    let trace = read_traces("t", log.as_bytes(), options).unwrap().remove(0);
+    let place = usize::try_from(trace.frame_packets[0]).unwrap();
+    assert_eq!((trace.packets.len(), trace.packets[place].number), (4, Some(9)));
+}
+
+proptest! {
+    /// Any damage to a contained log gives traces or an error, never a panic.
+    #[test]
+    fn damaged_documents_never_panic(cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..20), end in any::<prop::sample::Index>()) {
+        let mut bytes = contained();
+        for (at, byte) in cuts {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        bytes.truncate(end.index(bytes.len()) + 1);
+        let options = ReadOptions { detail: Detail::Full, vantage: None };
+        if let Ok(traces) = read_traces("test", &bytes[..], options) {
+            for trace in traces {
+                let exact = byte_index(&trace.timeline, |_| true);
+                prop_assert_eq!(exact, crate::byte_index::byte_index_of_trace(&trace, |_| true));
+            }
+        }
+    }
+
+    /// Garbage, deep nesting and odd strings neither panic nor take long.
+    #[test]
+    fn garbage_never_panics(bytes in prop::collection::vec(prop::sample::select(b"\x1e\n {}[]\",:\\0e9truenlvsaf\xff\0".to_vec()), 0..400)) {
+        let _ = read_traces("test", &bytes[..], ReadOptions::default());
+    }
+}
+
+#[test]
+fn deep_nesting_is_left_out_and_what_follows_is_read() {
+    let deep = format!(
+        "{{\"time\":1,\"name\":\"quic:packet_sent\",\"data\":{{\"frames\":{}{}}}}}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    let good = r#"{"time":2,"name":"quic:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":0,"length":9}]}}"#;
+    for log in
+        [format!("{good}\n{deep}\n"), format!("{{\"traces\":[{{\"events\":[{deep},{good}]}}]}}")]
+    {
+        let trace = read_ok(log.as_bytes());
+        assert_eq!((trace.counts.bad_records, trace.unique_stream_bytes()), (1, 9));
+    }
+}

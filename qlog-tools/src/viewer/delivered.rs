@@ -24,17 +24,12 @@ pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace
         stream.note(frame, number);
     }
     let sent = sender.map(|sender| Order::of(sender.timeline.frames.iter()));
-    match sent.filter(|sent| sent.holds_all(&trace.timeline.frames)) {
-        Some(sent) => {
-            release_in_order(frames, &trace.timeline.frames, &sent);
-            Exactness::Exact
-        }
-        None => {
-            let guessed = order_of_packets(trace);
-            release_in_order(frames, &trace.timeline.frames, &guessed);
-            Exactness::Estimated
-        }
+    if let Some(sent) = sent.filter(|sent| sent.holds_all(&trace.timeline.frames)) {
+        release_in_order(frames, &trace.timeline.frames, &sent);
+        return Exactness::Exact;
     }
+    release_in_order(frames, &trace.timeline.frames, &order_of_packets(trace));
+    Exactness::Estimated
 }
 
 /// The number of the packet that a frame came in.

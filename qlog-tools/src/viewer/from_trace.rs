@@ -289,7 +289,9 @@ fn events(trace: &Trace, start_us: u64) -> Vec<Events> {
         ),
         of("response with priority", signals(|how| how == SignalKind::Response)),
     ];
-    all.iter_mut().for_each(|events| events.times_us.sort_unstable());
+    for events in &mut all {
+        events.times_us.sort_unstable();
+    }
     all.retain(|events| !events.times_us.is_empty());
     all
 }
@@ -300,6 +302,8 @@ fn completed(trace: &Trace, start_us: u64) -> Vec<(u64, f64)> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a log")]
     completed_share(&trace.timeline, |_| true)
         .into_iter()
-        .map(|point| (shift_us + (point.time_ms * 1000.0).max(0.0) as u64, point.share))
+        .map(|point| {
+            (shift_us.saturating_add((point.time_ms * 1000.0).max(0.0) as u64), point.share)
+        })
         .collect()
 }

@@ -34,7 +34,7 @@ class Panel {
     const footer = build("div", { className: "footer" }, this.element);
     for (const [name, save] of [["SVG", saveSvg], ["PNG", savePng]]) {
       const button = build("button", { type: "button", textContent: `Save ${name}` }, footer);
-      button.setAttribute("aria-label", `Save ${this.figure.title} of ${this.recording.name} as ${name}`);
+      button.setAttribute("aria-label", `Save ${name}: ${this.figure.title} of ${this.recording.name}`);
       button.addEventListener("click", () => save(this));
     }
     const details = build("details", {}, this.element);

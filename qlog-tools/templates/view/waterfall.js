@@ -87,7 +87,12 @@ class Waterfall {
     const runs = [];
     this.eachColumn(scale, place, (column, frame) => {
       const last = runs[runs.length - 1];
-      const wide = (recording.position(scale.axis, frame) - recording.start(scale.axis, frame)) * scale.perUnit;
+      // As in the ribbon: on the time axis as wide as the bytes take at a busy moment, ending when they came.
+      const span =
+        scale.axis === "time"
+          ? recording.bytes[frame] * recording.busy_us_per_byte
+          : recording.position(scale.axis, frame) - recording.start(scale.axis, frame);
+      const wide = span * scale.perUnit;
       const left = column - Math.max(0, wide - 1);
       if (last && last[0] + last[1] >= left - 0.5) last[1] = column + 1 - last[0];
       else runs.push([left, column + 1 - left]);

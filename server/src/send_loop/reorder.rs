@@ -27,8 +27,8 @@ impl SendLoop {
         qlog_events::scheme(quic, &scheme.name, matches!(order, Order::Shared(_)));
         self.order = order;
         self.scheme.clone_from(&scheme.name);
-        let history = self.history.get_or_insert_default();
-        for told in history.iter() {
+        let history = self.history.take();
+        for told in history.iter().flatten() {
             match told {
                 Told::Opened(stream, resource) => {
                     qlog_events::opened(quic, *stream, resource);
@@ -40,6 +40,7 @@ impl SendLoop {
                 }
             }
         }
+        self.history = history;
         let waiting = |it: &StreamId| self.queue.pending(*it) > 0;
         let waiting: Vec<StreamId> = self.queue.streams().filter(waiting).collect();
         for stream in waiting {

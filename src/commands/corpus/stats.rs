@@ -41,9 +41,12 @@ fn rows(stats: &Stats) -> String {
         let source = format!("{:?}", it.source).to_lowercase();
         let resources = [it.resources, it.atf_resources, it.depth].map(|it| it.to_string());
         let [resources, atf, depth] = resources;
-        vec![it.name.clone(), source, resources, kilobytes(it.bytes), atf, depth]
+        let error = it.recording_error_ms.map(|it| format!("{:.0} / {:.0}", it.p50, it.p90));
+        let error = error.unwrap_or_default();
+        vec![it.name.clone(), source, resources, kilobytes(it.bytes), atf, depth, error]
     });
-    let header = ["page", "source", "resources", "KB", "ATF resources", "depth"];
+    let header =
+        ["page", "source", "resources", "KB", "ATF resources", "depth", "error p50 / p90 ms"];
     output::table(&header, &[1], rows).to_string()
 }
 

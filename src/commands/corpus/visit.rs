@@ -36,7 +36,7 @@ pub(super) fn run(names: &[String], real: bool) -> Result<(), Failure> {
     }
     let header =
         ["page", "resources", "asked", "over h3", "errors of the page", "missing", "wrong"];
-    output::line(&output::table(&header, &[], rows.into_iter()).to_string())?;
+    output::line(&output::table(&header, &[], rows).to_string())?;
     if unwell == 0 {
         Ok(())
     } else {

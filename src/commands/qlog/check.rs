@@ -32,7 +32,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         }
     }
-    match traces.iter().find(|trace| views(trace).iter().all(|view| view.reason.is_some())) {
+    let has_view = |trace: &Trace| views(trace).iter().any(|view| view.reason.is_none());
+    let is_seen = |file: &str| traces.iter().any(|it| it.file == file && has_view(it));
+    let unusable = traces.iter().find(|trace| !is_seen(&trace.file));
+    match unusable {
         None => Ok(()),
         Some(trace) => Err(Failure::No(format!("{}: no view is possible", trace.file))),
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Files and how to take them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Files {
-    /// Logs, directories of logs, or `-` for the standard input
+    /// Logs, directories of logs, or `-` for the standard input; `NAME=FILE` gives a log a name
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Take the logs as written by this side, whatever they say
@@ -45,12 +45,38 @@ impl Files {
     /// All traces of all files.
     pub(crate) fn traces(&self, detail: Detail) -> Result<Vec<Trace>, Failure> {
         let mut traces = Vec::new();
-        for path in &self.files {
-            for path in logs_of(path)? {
-                traces.extend(read(&path, detail, self.vantage)?);
+        for argument in &self.files {
+            let (name, path) = named(argument);
+            for path in logs_of(&path)? {
+                let of_file = read(&path, detail, self.vantage)?;
+                let several = of_file.len() > 1;
+                for (place, mut trace) in of_file.into_iter().enumerate() {
+                    trace.timeline.name = name.clone().unwrap_or_else(|| short_name(&trace.file));
+                    if several {
+                        trace.timeline.name += &format!(" #{}", place + 1);
+                    }
+                    traces.push(trace);
+                }
             }
         }
         Ok(traces)
+    }
+}
+
+/// The file without its folders.
+fn short_name(file: &str) -> String {
+    let name = Path::new(file).file_name();
+    name.map_or_else(|| file.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// `NAME=FILE`, unless there is a file of that whole name.
+fn named(argument: &Path) -> (Option<String>, PathBuf) {
+    let text = argument.to_string_lossy();
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !argument.exists() => {
+            (Some(name.to_owned()), PathBuf::from(path))
+        }
+        _ => (None, argument.to_owned()),
     }
 }
 

@@ -9,7 +9,7 @@ use qlog_tools::figures::{TreePanel, Trees, short_name};
 use qlog_tools::reader::read_file;
 use qlog_tools::replay::{Replay, busiest_us, kinds};
 use qlog_tools::trace::Trace;
-use schedulers::{Element, Scheme, Snapshot, StreamId, find_page_scheme};
+use schedulers::{Element, Scheme, Snapshot, SnapshotNode, StreamId, find_page_scheme};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -132,7 +132,7 @@ fn print_json(
     trees: &[Seen],
     names: &BTreeMap<Element, String>,
 ) -> Result<(), Failure> {
-    let named = |node| {
+    let named = |node: &SnapshotNode| {
         let mut written = node_json(node);
         written["name"] = name(names, node.element).into();
         written

@@ -9,7 +9,7 @@ use super::roles::{last_part, offset, reference};
 use super::table::{Table, median};
 use crate::capture::{Capture, Fetch};
 use corpus::PageResource;
-use corpus::page::{Event, PageKind, Trigger};
+use corpus::page::{Event, PageKind, Script, Trigger};
 
 /// Most prerequisites of a discovery.
 const NEEDS_MAX: usize = 4;
@@ -127,7 +127,7 @@ impl Search<'_> {
     /// parser stands, others; what had arrived just before; the events of the page.
     fn of_scripts(&self, id: usize) -> Vec<Candidate> {
         let by = &self.fetches[id].initiator;
-        let events = [(Event::Dcl, 1.0), (Event::Load, 1.0), (Event::StyleApplied, 3.0)];
+        let events = [(Event::Dcl, 1.0), (Event::Load, 1.0), (Event::StyleApplied, 6.0)];
         let mut candidates: Vec<Candidate> =
             events.map(|(on, handicap_ms)| Candidate::new(on, 0, handicap_ms)).to_vec();
         let stack: Vec<usize> = by.stack.iter().filter_map(|it| self.find(it)).collect();
@@ -138,8 +138,9 @@ impl Search<'_> {
                 it if Some(it) == current => 1.0,
                 _ => 4.0,
             };
-            candidates.push(Candidate::new(Event::Exec, script, handicap_ms));
-            candidates.push(Candidate::new(Event::Timer, script, handicap_ms + 0.5));
+            // What comes later than the script's end comes after it, even if both fit as well.
+            candidates.push(Candidate::new(Event::Exec, script, handicap_ms + 0.5));
+            candidates.push(Candidate::new(Event::Timer, script, handicap_ms));
         }
         for cause in self.earlier(id, |it| !it.is_executed() && it.id != 0) {
             let alike = reference(&self.fetches[cause], self.first).is_none();
@@ -151,12 +152,12 @@ impl Search<'_> {
         candidates
     }
 
-    /// The last script of the document before the parser's place.
+    /// The last script before the parser's place that it waited for.
     fn current_script(&self, id: usize) -> Option<usize> {
         let by = &self.fetches[id].initiator;
         let at = by.place.filter(|_| by.kind == "parser")?;
         let at = offset(&self.first.document, at)?;
-        let scripts = self.resources.iter().filter(|it| it.kind == PageKind::Js);
+        let scripts = self.resources.iter().filter(|it| it.script == Some(Script::Sync));
         scripts
             .filter_map(|it| Some((reference(&self.fetches[it.id], self.first)?, it.id)))
             .filter(|&(end, _)| end <= at)

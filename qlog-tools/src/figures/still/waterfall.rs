@@ -21,6 +21,10 @@ pub(super) fn draw(recording: &Recording) -> String {
             columns.push(column);
         }
     }
+    // A log's clock can step back.
+    for columns in &mut columns {
+        columns.sort_unstable();
+    }
     for (row, stream) in recording.streams.iter().take(shown).enumerate() {
         let top = TOP + 2.0 + ROW * row as f64;
         let middle = top + ROW / 2.0;
@@ -39,12 +43,12 @@ pub(super) fn draw(recording: &Recording) -> String {
             ];
             plot.line(&triangle, "#1a1a1a", "");
         }
-        for run in columns[row].chunk_by(|one, next| next - one <= 1) {
+        for run in columns[row].chunk_by(|one, next| next.abs_diff(*one) <= 1) {
             let left = LEFT + run[0] as f64;
             let area = Area {
                 left,
                 top: top + 3.0,
-                width: (run.len() as f64).max(1.5),
+                width: (run[run.len() - 1] - run[0] + 1) as f64 + 0.5,
                 height: ROW - 6.0,
             };
             plot.block(area, &stream.look);

@@ -18,7 +18,8 @@ pub(super) fn exchanges(events: &[Value]) -> Vec<Exchange> {
         let exchange = known.entry(id).or_default();
         match method {
             "Network.requestWillBeSent" => {
-                exchange.url = params["request"]["url"].as_str().unwrap_or_default().to_owned();
+                let url = params["request"]["url"].as_str().unwrap_or_default();
+                url.clone_into(&mut exchange.url);
                 exchange.sent_us = time_us;
                 note_priority(exchange, time_us, &params["request"]["initialPriority"]);
             }

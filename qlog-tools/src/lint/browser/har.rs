@@ -1,4 +1,4 @@
-//! HAR 1.2 with the fields that Chromium and WebPageTest add (`connection`, `_priority`).
+//! HAR 1.2 with the fields that Chromium and `WebPageTest` add (`connection`, `_priority`).
 
 use serde_json::Value;
 

@@ -1,0 +1,7 @@
+//! The recorder from outside: what it derives from kept captures, what it refuses, and a real browser.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod browser;
+mod derivation;
+mod observation;

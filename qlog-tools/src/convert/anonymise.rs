@@ -1,0 +1,149 @@
+//! Takes off what says who talked of what: names, paths, addresses, identifiers, tokens, texts.
+//! What scheduling is judged by stays: sizes, times, priorities, media types, the kind of a path.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+/// Field lines whose values stay.
+const KEPT_FIELDS: [&str; 8] = [
+    ":method",
+    ":scheme",
+    ":status",
+    "priority",
+    "content-length",
+    "content-type",
+    "content-encoding",
+    "accept-ranges",
+];
+/// Keys whose values are dropped, wherever they stand.
+const DROPPED_KEYS: [&str; 25] = [
+    "token",
+    "stateless_reset_token",
+    "reset_token",
+    "ip",
+    "ip_v4",
+    "ip_v6",
+    "src_ip",
+    "dst_ip",
+    "src",
+    "dst",
+    "local",
+    "remote",
+    "address_v4",
+    "address_v6",
+    "addr_from",
+    "addr_to",
+    "sni",
+    "message",
+    "reason",
+    "details",
+    "begins_with",
+    "preferred_address",
+    "original_uris",
+    "resource",
+    "url",
+];
+/// Keys whose values are connection IDs.
+const IDENTIFIER_KEYS: [&str; 12] = [
+    "scid",
+    "dcid",
+    "connection_id",
+    "src_cid",
+    "dst_cid",
+    "src_id",
+    "group_id",
+    "original_destination_connection_id",
+    "initial_source_connection_id",
+    "retry_source_connection_id",
+    "old",
+    "new",
+];
+
+/// Distinct texts that keep names of their own; later ones share one.
+const NAMES: usize = 1 << 16;
+
+/// Gives the same stand-in for the same text.
+#[derive(Debug, Default)]
+pub(super) struct Anonymiser {
+    identifiers: BTreeMap<String, usize>,
+    paths: BTreeMap<String, usize>,
+    hosts: BTreeMap<String, usize>,
+}
+
+impl Anonymiser {
+    /// A stand-in for a connection ID.
+    pub(super) fn identifier(&mut self, id: &str) -> String {
+        format!("{:016x}", number(&mut self.identifiers, id))
+    }
+
+    pub(super) fn anonymise(&mut self, value: &mut Value) {
+        match value {
+            Value::Object(object) => {
+                object.retain(|key, _| !DROPPED_KEYS.contains(&&**key));
+                for (key, value) in object.iter_mut() {
+                    self.entry(key, value);
+                }
+            }
+            Value::Array(values) => values.iter_mut().for_each(|it| self.anonymise(it)),
+            _ => {}
+        }
+    }
+
+    fn entry(&mut self, key: &str, value: &mut Value) {
+        match (key, &mut *value) {
+            ("headers", Value::Array(fields)) => fields.iter_mut().for_each(|it| self.field(it)),
+            ("raw", Value::Object(raw)) => {
+                raw.remove("data");
+            }
+            ("data", Value::String(_)) => *value = json!(""),
+            (key, Value::String(text)) if IDENTIFIER_KEYS.contains(&key) && is_identifier(text) => {
+                let id = self.identifier(text);
+                *value = json!(id);
+            }
+            (_, other) => self.anonymise(other),
+        }
+    }
+
+    fn field(&mut self, field: &mut Value) {
+        let name = field.get("name").and_then(Value::as_str).unwrap_or_default().to_lowercase();
+        if KEPT_FIELDS.contains(&&*name) {
+            return;
+        }
+        let text = field.get("value").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let value = match &*name {
+            ":path" => self.path(&text),
+            ":authority" | "host" => format!("host-{}.invalid", number(&mut self.hosts, &text)),
+            _ => String::new(),
+        };
+        if let Value::Object(field) = field {
+            field.retain(|key, _| key == "name");
+            field.insert("value".to_owned(), json!(value));
+        }
+    }
+
+    /// `/resource-3.css`: the ending tells the kind.
+    fn path(&mut self, path: &str) -> String {
+        let number = number(&mut self.paths, path);
+        let last = path.split(['?', '#']).next().and_then(|it| it.rsplit('/').next());
+        let ending = last.and_then(|it| it.rsplit_once('.')).map(|it| it.1).unwrap_or_default();
+        let is_kind =
+            (1..=5).contains(&ending.len()) && ending.chars().all(|it| it.is_ascii_alphanumeric());
+        if is_kind { format!("/resource-{number}.{ending}") } else { format!("/resource-{number}") }
+    }
+}
+
+fn is_identifier(text: &str) -> bool {
+    text.len() >= 8 && text.chars().all(|it| it.is_ascii_hexdigit() || matches!(it, 'x' | ':'))
+}
+
+fn number(known: &mut BTreeMap<String, usize>, text: &str) -> usize {
+    if let Some(&number) = known.get(text) {
+        return number;
+    }
+    let number = known.len() + 1;
+    if number <= NAMES {
+        known.insert(text.to_owned(), number);
+    }
+    number
+}

@@ -1,0 +1,288 @@
+//! Names and fields of the two schemas that are written.
+
+use serde_json::{Map, Value, json};
+
+use super::Target;
+use crate::reader::raw::Facts;
+
+/// The first record.
+pub(super) fn header(target: Target, facts: &Facts) -> Value {
+    let mut vantage = Map::from_iter([("type".to_owned(), json!(facts.vantage.name()))]);
+    if let Some(name) = &facts.name {
+        vantage.insert("name".to_owned(), json!(name));
+    }
+    let mut common = Map::new();
+    if let Some(id) = &facts.connection {
+        let key = if target == Target::V03 { "ODCID" } else { "group_id" };
+        common.insert(key.to_owned(), json!(id));
+    }
+    let title = facts.title.clone().unwrap_or_else(|| "converted".to_owned());
+    match target {
+        Target::Current => {
+            let mut reference = json!({"clock_type": "monotonic", "epoch": "unknown"});
+            if let Some(start) = facts.start.as_ref().filter(|start| start.contains('T')) {
+                reference["wall_clock_time"] = json!(start);
+            }
+            common.insert("reference_time".to_owned(), reference);
+            json!({
+                "file_schema": "urn:ietf:params:qlog:file:sequential",
+                "serialization_format": "application/qlog+json-seq",
+                "title": title,
+                "trace": {
+                    "title": title,
+                    "vantage_point": vantage,
+                    "common_fields": common,
+                    "event_schemas": [
+                        "urn:ietf:params:qlog:events:quic-12",
+                        "urn:ietf:params:qlog:events:http3-12",
+                    ],
+                },
+            })
+        }
+        Target::V03 => {
+            common.insert("time_format".to_owned(), json!("relative"));
+            common.insert("reference_time".to_owned(), json!(0));
+            json!({
+                "qlog_version": "0.3",
+                "qlog_format": "JSON-SEQ",
+                "title": title,
+                "trace": {"title": title, "vantage_point": vantage, "common_fields": common},
+            })
+        }
+    }
+}
+
+/// An event of any generation in the target's terms. What is not known stays as it is.
+pub(super) fn event(
+    target: Target,
+    name: &str,
+    trigger: Option<&str>,
+    mut data: Value,
+) -> (String, Value) {
+    let (category, event) = name.rsplit_once(':').unwrap_or(("", name));
+    let event = event.to_ascii_lowercase();
+    if event == "stream_new" {
+        return legacy_stream(target, trigger, &data);
+    }
+    let event = match &*event {
+        "metric_update"
+        | "metrics_update"
+        | "cwnd_update"
+        | "rtt_update"
+        | "bytes_in_flight_update"
+        | "recovery_metrics_updated" => "metrics_updated",
+        "data_moved" => "stream_data_moved",
+        "spin_bit_update" => "spin_bit_updated",
+        other => other,
+    };
+    normalise(&mut data, event);
+    (named(target, &category.to_ascii_lowercase(), event), fields(target, event, data))
+}
+
+fn named(target: Target, category: &str, event: &str) -> String {
+    let is_http = matches!(category, "http" | "h3" | "http3");
+    match (target, category, event) {
+        (Target::Current, _, "metrics_updated") => "quic:recovery_metrics_updated".to_owned(),
+        (Target::Current, "recovery", "parameters_set") => {
+            "quic:recovery_parameters_set".to_owned()
+        }
+        (Target::Current, _, _) if is_http => format!("http3:{event}"),
+        (Target::Current, "transport" | "recovery" | "connectivity" | "security" | "quic", _) => {
+            format!("quic:{event}")
+        }
+        (Target::V03, _, "metrics_updated") => "recovery:metrics_updated".to_owned(),
+        (Target::V03, _, "stream_data_moved") => "transport:data_moved".to_owned(),
+        (Target::V03, _, _) if is_http => format!("http:{event}"),
+        (Target::V03, "quic", _) => format!("{}:{event}", old_category(event)),
+        (_, "", _) => event.to_owned(),
+        _ => format!("{category}:{event}"),
+    }
+}
+
+/// Where draft-02 had what is now `quic:`.
+fn old_category(event: &str) -> &'static str {
+    match event {
+        "packet_lost"
+        | "congestion_state_updated"
+        | "loss_timer_updated"
+        | "marked_for_retransmit"
+        | "timer_updated" => "recovery",
+        "key_updated" | "key_discarded" => "security",
+        "connection_started"
+        | "connection_closed"
+        | "connection_state_updated"
+        | "spin_bit_updated"
+        | "server_listening"
+        | "connection_id_updated" => "connectivity",
+        _ => "transport",
+    }
+}
+
+/// Numbers that drafts before 02 wrote as text, and names that have changed.
+fn normalise(data: &mut Value, event: &str) {
+    if let Value::Object(body) = data {
+        rename(body, "cwnd", "congestion_window");
+        rename(body, "byte_length", "length");
+        if let Some(Value::Object(header)) = body.get_mut("header") {
+            numbers(header, &["packet_number"]);
+            for gone in ["scil", "dcil", "payload_length"] {
+                header.remove(gone);
+            }
+        }
+        if let Some(kind) = body
+            .remove("packet_type")
+            .or_else(|| if event == "packet_lost" { body.remove("type") } else { None })
+        {
+            let header = body.entry("header").or_insert_with(|| json!({}));
+            header["packet_type"] = kind;
+        }
+        if let Some(number) = body.remove("packet_number") {
+            let header = body.entry("header").or_insert_with(|| json!({}));
+            header["packet_number"] = whole(&number).map_or(number, Value::from);
+        }
+        let size = body.get_mut("header").and_then(Value::as_object_mut);
+        if let Some(size) = size.and_then(|header| header.remove("packet_size")) {
+            let raw = body.entry("raw").or_insert_with(|| json!({}));
+            raw["length"] = size;
+        }
+        numbers(body, &["stream_id", "offset", "length"]);
+        for frame in body.get_mut("frames").and_then(Value::as_array_mut).into_iter().flatten() {
+            normalise_frame(frame);
+        }
+        if event == "stream_type_set" {
+            rename(body, "new", "stream_type");
+            rename(body, "owner", "initiator");
+        }
+    }
+}
+
+fn normalise_frame(frame: &mut Value) {
+    let Value::Object(frame) = frame else { return };
+    let kind = frame.get("frame_type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if matches!(
+        &*kind,
+        "stream" | "max_stream_data" | "stream_data_blocked" | "reset_stream" | "stop_sending"
+    ) {
+        rename(frame, "id", "stream_id");
+    }
+    numbers(
+        frame,
+        &[
+            "stream_id",
+            "offset",
+            "length",
+            "maximum",
+            "sequence_number",
+            "retire_prior_to",
+            "ack_delay",
+            "raw_error_code",
+        ],
+    );
+    let ranges = frame.get_mut("acked_ranges").and_then(Value::as_array_mut);
+    for bound in ranges.into_iter().flatten().filter_map(Value::as_array_mut).flatten() {
+        if let Some(number) = whole(bound) {
+            *bound = json!(number);
+        }
+    }
+}
+
+/// Where the two schemas differ.
+fn fields(target: Target, event: &str, mut data: Value) -> Value {
+    if let Some(frames) = data.get_mut("frames").and_then(Value::as_array_mut) {
+        for frame in frames.iter_mut().filter_map(Value::as_object_mut) {
+            match target {
+                Target::Current => length_into_raw(frame),
+                Target::V03 => length_out_of_raw(frame),
+            }
+        }
+    }
+    let Value::Object(body) = &mut data else { return data };
+    match (target, event) {
+        (Target::Current, "stream_data_moved" | "datagram_data_moved") => {
+            if let Some(length) = body.remove("length") {
+                body.entry("raw").or_insert_with(|| json!({"length": length}));
+            }
+        }
+        (Target::V03, "stream_data_moved") => {
+            if let Some(length) = body.get("raw").and_then(|raw| raw.get("length")).cloned() {
+                body.entry("length").or_insert(length);
+            }
+        }
+        (Target::V03, "frame_created" | "frame_parsed") => {
+            let raw = body.get("raw").or_else(|| body.get("frame")?.get("raw"));
+            let length =
+                raw.and_then(|raw| raw.get("payload_length").or_else(|| raw.get("length")));
+            if let Some(length) = length.cloned() {
+                body.entry("length").or_insert(length);
+            }
+        }
+        _ => {}
+    }
+    data
+}
+
+fn length_into_raw(frame: &mut Map<String, Value>) {
+    if frame.get("frame_type").and_then(Value::as_str) == Some("new_connection_id") {
+        rename(frame, "length", "connection_id_length");
+        rename(frame, "reset_token", "stateless_reset_token");
+        return;
+    }
+    if let Some(length) = frame.remove("length") {
+        frame.entry("raw").or_insert_with(|| json!({"payload_length": length}));
+    }
+}
+
+fn length_out_of_raw(frame: &mut Map<String, Value>) {
+    let raw = frame.get("raw");
+    let length = raw.and_then(|raw| raw.get("payload_length").or_else(|| raw.get("length")));
+    let is_stream = frame.get("frame_type").and_then(Value::as_str) == Some("stream");
+    let length = length.cloned().or(is_stream.then(|| json!(0)));
+    if let Some(length) = length {
+        frame.entry("length").or_insert(length);
+    }
+    if is_stream {
+        frame.entry("offset").or_insert_with(|| json!(0));
+        frame.entry("fin").or_insert(Value::Bool(false));
+    }
+}
+
+/// qlog 0.1 has STREAM frames for events: each becomes a packet.
+fn legacy_stream(target: Target, trigger: Option<&str>, data: &Value) -> (String, Value) {
+    let number = |key: &str| data.get(key).and_then(whole).unwrap_or(0);
+    let event = if trigger == Some("PACKET_RX") { "packet_received" } else { "packet_sent" };
+    let body = json!({
+        "header": {"packet_type": "1RTT", "packet_number": number("packet_nr")},
+        "frames": [{
+            "frame_type": "stream",
+            "stream_id": number("stream_id"),
+            "offset": number("offset"),
+            "length": number("length"),
+            "fin": number("final_frame") != 0,
+        }],
+    });
+    (named(target, "transport", event), fields(target, event, body))
+}
+
+fn rename(object: &mut Map<String, Value>, from: &str, to: &str) {
+    if !object.contains_key(to)
+        && let Some(value) = object.remove(from)
+    {
+        object.insert(to.to_owned(), value);
+    }
+}
+
+fn numbers(object: &mut Map<String, Value>, keys: &[&str]) {
+    for key in keys {
+        if let Some(value) = object.get_mut(*key)
+            && let Value::String(text) = value
+            && let Ok(number) = text.parse::<u64>()
+        {
+            *value = json!(number);
+        }
+    }
+}
+
+/// A whole number, also one in a text.
+pub(super) fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}

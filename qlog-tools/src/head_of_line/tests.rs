@@ -1,0 +1,178 @@
+//! Small cases with visible numbers, the plain rule byte by byte, and the logs of other stacks.
+
+use super::*;
+use crate::reader::{Detail, ReadOptions, Trace, read_file_traces};
+use proptest::prelude::*;
+use std::path::Path;
+
+/// (milliseconds, stream, offset, bytes).
+fn frames(list: &[(u64, u64, u64, u64)]) -> Vec<StreamFrame> {
+    let frame = |&(time_ms, stream, offset, bytes): &(u64, u64, u64, u64)| StreamFrame {
+        time_us: time_ms * 1000,
+        stream,
+        offset,
+        bytes,
+    };
+    list.iter().map(frame).collect()
+}
+
+fn of(arrived: &[(u64, u64, u64, u64)], sent: Option<&[(u64, u64, u64, u64)]>) -> HeadOfLine {
+    let (arrived, sent) = (frames(arrived), sent.map(frames));
+    HeadOfLine::new(Arrivals { frames: &arrived, packets: &[], sent: sent.as_deref() })
+}
+
+/// Two streams in turn, 100 bytes a frame; the first frame of stream 4 is lost and comes last.
+const IN_TURN: [(u64, u64, u64, u64); 4] =
+    [(0, 0, 0, 100), (1, 4, 0, 100), (2, 0, 100, 100), (3, 4, 100, 100)];
+const IN_TURN_ARRIVED: [(u64, u64, u64, u64); 4] =
+    [(10, 0, 0, 100), (12, 0, 100, 100), (13, 4, 100, 100), (30, 4, 0, 100)];
+
+#[test]
+fn streams_in_turn_wait_for_each_other_in_one_order_only() {
+    let hol = of(&IN_TURN_ARRIVED, Some(&IN_TURN));
+    // Stream 4's second frame waits 17 ms for its first.
+    assert_eq!(hol.intra.bytes_ms, 1700.0);
+    // In one order stream 0's second frame waits 18 ms for the lost one.
+    assert_eq!(hol.inter.bytes_ms, 1800.0);
+    assert_eq!((hol.inter.delayed_share, hol.inter.p95_ms), (0.25, 18.0));
+    assert_eq!(hol.largest_stack, Stack { frames: 2, bytes: 200 });
+    assert_eq!(hol.largest_stack_in_one_order, Stack { frames: 3, bytes: 300 });
+    let gains: Vec<f64> = hol.streams.iter().map(|stream| stream.completion_gain_ms).collect();
+    assert_eq!(gains, [18.0, 0.0]);
+}
+
+#[test]
+fn a_stream_after_the_other_waits_for_itself() {
+    let sent = [(0, 0, 0, 100), (1, 0, 100, 100), (2, 0, 200, 100), (3, 4, 0, 100)];
+    let arrived = [(10, 0, 0, 100), (12, 0, 200, 100), (30, 0, 100, 100), (31, 4, 0, 100)];
+    let hol = of(&arrived, Some(&sent));
+    assert_eq!((hol.intra.bytes_ms, hol.inter.bytes_ms), (1800.0, 0.0));
+}
+
+#[test]
+fn without_the_senders_log_a_hole_filler_is_placed_after_its_predecessor() {
+    let arrived =
+        [(10, 4, 0, 100), (11, 0, 0, 100), (12, 0, 100, 100), (13, 4, 200, 100), (30, 4, 100, 100)];
+    let hol = of(&arrived, None);
+    assert!(!hol.is_exact);
+    assert_eq!(hol.intra.bytes_ms, 1700.0);
+    // Both frames of stream 0 are taken to have been sent after the lost one: 19 + 18 ms.
+    assert_eq!(hol.inter.bytes_ms, 3700.0);
+}
+
+#[test]
+fn packet_numbers_tell_what_was_overtaken() {
+    let arrived = frames(&[(10, 0, 0, 100), (11, 4, 0, 100), (12, 0, 100, 100)]);
+    let packets = [Some(1), Some(3), Some(2)];
+    let hol = HeadOfLine::new(Arrivals { frames: &arrived, packets: &packets, sent: None });
+    assert_eq!((hol.intra.bytes_ms, hol.inter.bytes_ms), (0.0, 100.0));
+}
+
+#[test]
+fn nothing_arrived_is_no_blocking() {
+    assert_eq!(of(&[], Some(&IN_TURN)).intra, Blocking::default());
+}
+
+/// For each byte of each stream the first frame that has it.
+fn first_frames(frames: &[StreamFrame]) -> BTreeMap<u64, Vec<Option<usize>>> {
+    let mut first: BTreeMap<u64, Vec<Option<usize>>> = BTreeMap::new();
+    for (place, frame) in frames.iter().enumerate() {
+        let bytes = first.entry(frame.stream).or_default();
+        let (start, end) = (frame.offset as usize, (frame.offset + frame.bytes) as usize);
+        bytes.resize(bytes.len().max(end), None);
+        for byte in &mut bytes[start..end] {
+            byte.get_or_insert(place);
+        }
+    }
+    first
+}
+
+/// Byte by byte: (intra, inter) in byte microseconds.
+fn plain_rule(arrived: &[StreamFrame], sent: &[StreamFrame]) -> (u128, u128) {
+    let order = first_frames(sent);
+    let time = |place: usize| arrived[place].time_us;
+    // Where a byte stands in the order, and the arrivals that brought and delivered it.
+    let mut bytes: Vec<((u64, u64, u64, usize), usize, usize)> = Vec::new();
+    for (stream, arrivals) in first_frames(arrived) {
+        let order = order.get(&stream).map_or(&[][..], Vec::as_slice);
+        let mut latest = 0;
+        for (byte, place) in arrivals.iter().enumerate() {
+            let Some(place) = *place else { continue };
+            latest = latest.max(place);
+            let key = match order.get(byte).copied().flatten() {
+                Some(sent) => (sent as u64, 0, stream, byte),
+                None => (u64::MAX, place as u64, stream, byte),
+            };
+            bytes.push((key, place, latest));
+        }
+    }
+    bytes.sort_unstable();
+    let (mut intra, mut inter, mut latest) = (0, 0, 0);
+    for (_, place, delivered) in bytes {
+        latest = latest.max(place);
+        intra += u128::from(time(delivered) - time(place));
+        inter += u128::from(time(latest.max(delivered)) - time(delivered));
+    }
+    (intra, inter)
+}
+
+fn assert_plain(name: &str, arrived: &[StreamFrame], sent: &[StreamFrame]) {
+    let hol = HeadOfLine::new(Arrivals { frames: arrived, packets: &[], sent: Some(sent) });
+    let (intra, inter) = plain_rule(arrived, sent);
+    assert_eq!(hol.intra.bytes_ms, intra as f64 / 1000.0, "{name}");
+    assert_eq!(hol.inter.bytes_ms, inter as f64 / 1000.0, "{name}");
+}
+
+proptest! {
+    #[test]
+    fn the_plain_rule_agrees(sent in prop::collection::vec((0u64..3, 0u64..20, 0u64..8), 0..30), picks in prop::collection::vec((any::<prop::sample::Index>(), 0u64..5), 0..30)) {
+        let sent: Vec<(u64, u64, u64, u64)> = sent.into_iter().map(|(stream, offset, bytes)| (0, stream, offset, bytes)).collect();
+        let mut now = 0;
+        let arrived: Vec<(u64, u64, u64, u64)> = picks
+            .iter()
+            .filter(|_| !sent.is_empty())
+            .map(|(index, later)| {
+                now += later;
+                let (_, stream, offset, bytes) = sent[index.index(sent.len())];
+                (now, stream, offset, bytes)
+            })
+            .collect();
+        assert_plain("generated", &frames(&arrived), &frames(&sent));
+    }
+}
+
+fn sample(name: &str) -> Option<Trace> {
+    let Some(folder) = std::env::var_os("UTMOST_FIXTURES") else {
+        println!("skipped: UTMOST_FIXTURES is not set");
+        return None;
+    };
+    let path = Path::new(&folder).join("qlog-samples/generated").join(name);
+    let options = ReadOptions { detail: Detail::Frames, vantage: None };
+    Some(read_file_traces(&path, options).unwrap().remove(0))
+}
+
+#[test]
+fn the_samples_agree_with_the_plain_rule_and_show_the_papers_contrast() {
+    let pairs = [
+        ("aio_noloss", "qlog"),
+        ("aio_reorder_prio", "qlog"),
+        ("qg_noloss", "sqlog"),
+        ("qg_loss", "sqlog"),
+        ("qg_reorder_prio", "sqlog"),
+        ("ngtcp2_loss", "sqlog"),
+        ("quiche_loss", "sqlog"),
+        ("quiche_noloss", "sqlog"),
+    ];
+    let mut share = BTreeMap::new();
+    for (pair, ending) in pairs {
+        let read = |end| sample(&format!("{pair}_{end}.{ending}.gz"));
+        let (Some(client), Some(server)) = (read("client"), read("server")) else { return };
+        let (arrived, sent) = (&client.timeline.frames, &server.timeline.frames);
+        assert_plain(pair, arrived, sent);
+        let hol = HeadOfLine::new(Arrivals { frames: arrived, packets: &[], sent: Some(sent) });
+        share.insert(pair, hol.inter.mean_ms / (hol.intra.mean_ms + hol.inter.mean_ms));
+    }
+    // Streams in turn profit from independent streams; one stream after the other blocks itself.
+    assert!(share["aio_reorder_prio"] > 0.9 && share["aio_noloss"] > 0.9, "{share:?}");
+    assert!(share["quiche_loss"] < 0.1 && share["ngtcp2_loss"] < 0.1, "{share:?}");
+}

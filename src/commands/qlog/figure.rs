@@ -1,0 +1,81 @@
+//! Figures of traces: whose resources they show, and where they go.
+
+use super::set::AtfSet;
+use crate::failure::Failure;
+use qlog_tools::figures::PageResource;
+use qlog_tools::figures::png::Rasterizer;
+use qlog_tools::trace::Trace;
+use schedulers::Kind;
+use std::path::Path;
+
+/// Pixels for each unit of a figure.
+const PNG_SCALE: f32 = 2.0;
+
+/// The resources of all traces, each URL once, in the order of their requests.
+pub(crate) fn resources(traces: &[&Trace], set: Option<&AtfSet>) -> Vec<PageResource> {
+    let mut resources: Vec<PageResource> = Vec::new();
+    let mut known = std::collections::BTreeSet::new();
+    for trace in traces {
+        for (transfer, details) in trace.timeline.transfers.iter().zip(&trace.details) {
+            if known.insert(&transfer.url) {
+                resources.push(PageResource {
+                    url: transfer.url.clone(),
+                    kind: kind(details.content_type.as_deref(), &transfer.url),
+                    above_fold: set.is_some_and(|set| set.contains(&transfer.url)),
+                    body_bytes: transfer.body_bytes_or_stream(),
+                });
+            }
+        }
+    }
+    resources
+}
+
+/// Gives further requests for the same URL names of their own, so that each has its own look.
+pub(crate) fn name_apart(trace: &mut Trace) {
+    let mut seen: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
+    for transfer in &mut trace.timeline.transfers {
+        let times = seen.entry(transfer.url.clone()).or_default();
+        *times += 1;
+        if *times > 1 {
+            transfer.url = format!("{} #{times}", transfer.url);
+        }
+    }
+}
+
+/// By the media type, or else by the ending of the path.
+fn kind(content_type: Option<&str>, url: &str) -> Kind {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let ending = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|it| it.1);
+    let mime = match (content_type, ending) {
+        (Some(mime), _) => mime,
+        (None, Some("html" | "htm")) => "text/html",
+        (None, Some("css")) => "text/css",
+        (None, Some("js" | "mjs")) => "text/javascript",
+        (None, Some("woff2" | "woff" | "ttf" | "otf")) => "font/woff2",
+        (None, Some("jpg" | "jpeg" | "png" | "gif" | "webp" | "avif" | "svg" | "ico")) => {
+            "image/png"
+        }
+        (None, Some("mp4" | "webm" | "mp3")) => "video/mp4",
+        (None, Some("json")) => "application/json",
+        (None, _) => "application/octet-stream",
+    };
+    Kind::of_mime(mime)
+}
+
+/// Writes an SVG, or a PNG of it, as the file's ending says.
+pub(crate) fn write(file: &Path, svg: &str) -> Result<(), Failure> {
+    let ending = file.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let bytes = match &*ending {
+        "svg" => svg.as_bytes().to_vec(),
+        "png" => {
+            let rasterizer = Rasterizer::new().map_err(Failure::elsewhere)?;
+            rasterizer.png(svg, PNG_SCALE).map_err(Failure::elsewhere)?
+        }
+        _ => {
+            let reason = "--out takes a file that ends with .svg or .png";
+            return Err(Failure::BadInput(format!("{}: {reason}", file.display())));
+        }
+    };
+    std::fs::write(file, bytes)
+        .map_err(|error| Failure::BadInput(format!("{}: {error}", file.display())))
+}

@@ -1,0 +1,149 @@
+//! `utmost qlog index`: when the bytes were there.
+
+use super::input::{Files, milliseconds, shown};
+use super::set::{AtfSet, SetArguments};
+use crate::failure::Failure;
+use crate::output::{self, number};
+use qlog_tools::byte_index::{ByteIndex, NoIndex, byte_index_of_trace, speedup};
+use qlog_tools::trace::{Detail, Trace};
+use serde_json::{Value, json};
+
+/// Compute `ByteIndex` and `ObjectIndex` of what logs show
+///
+/// Of all resources, and of those above the fold (ATF) when a page or a set is named. With several logs,
+/// speedups are the first log's index divided by each one's.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost qlog index client.sqlog --page gentelella-index\n  \
+utmost qlog index rr.sqlog fifo.sqlog --set atf.txt --json")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    set: SetArguments,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The indices of one trace.
+pub(crate) struct Indices {
+    all: Result<ByteIndex, NoIndex>,
+    atf: Option<Result<ByteIndex, NoIndex>>,
+}
+
+impl Indices {
+    pub(crate) fn of(trace: &Trace, set: Option<&AtfSet>) -> Self {
+        let all = byte_index_of_trace(trace, |_| true);
+        let atf = set.map(|set| byte_index_of_trace(trace, |it| set.contains(&it.url)));
+        Self { all, atf }
+    }
+
+    /// One kind of index, of all resources and of the ATF set.
+    pub(crate) fn pair(&self, kind: fn(&ByteIndex) -> f64) -> [Option<f64>; 2] {
+        let atf = self.atf.as_ref().and_then(|atf| atf.as_ref().ok());
+        [self.all.as_ref().ok().map(kind), atf.map(kind)]
+    }
+
+    /// Why a number is missing.
+    fn note(&self) -> Option<String> {
+        let of_atf = self.atf.as_ref().and_then(|it| it.as_ref().err());
+        let all = self.all.as_ref().err().map(ToString::to_string);
+        all.or_else(|| of_atf.map(|reason| format!("above the fold: {reason}")))
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let set = arguments.set.atf_set()?;
+    let traces = arguments.files.traces(Detail::Summary)?;
+    let indices: Vec<Indices> = traces.iter().map(|it| Indices::of(it, set.as_ref())).collect();
+    if let [trace] = &traces[..]
+        && trace.timeline.transfers.is_empty()
+    {
+        let reason = match trace.counts.stream_frames {
+            0 => "no STREAM frames logged",
+            _ => "no request streams in the log",
+        };
+        return Err(Failure::BadInput(format!("{}: {reason}", trace.file)));
+    }
+    let base = indices[0].pair(|it| it.complete_ms);
+    if arguments.json {
+        let several = traces.len() > 1;
+        let documents = traces.iter().zip(&indices);
+        let documents: Vec<Value> =
+            documents.map(|(trace, it)| document(trace, it, several.then_some(base))).collect();
+        return output::json(&json!({"traces": documents}));
+    }
+    print(&traces, &indices, base)
+}
+
+fn both(pair: [Option<f64>; 2]) -> Value {
+    json!({"all": pair[0], "atf": pair[1]})
+}
+
+fn document(trace: &Trace, indices: &Indices, base: Option<[Option<f64>; 2]>) -> Value {
+    let complete = indices.pair(|it| it.complete_ms);
+    let start_us = trace.timeline.start_us().unwrap_or_default();
+    let resources = trace.timeline.transfers.iter().map(|transfer| {
+        let stream = trace.streams.iter().find(|it| it.stream == transfer.stream);
+        let complete = stream.and_then(|it| it.complete_us);
+        json!({
+            "id": transfer.stream,
+            "url": transfer.url,
+            "requested_ms": milliseconds(transfer.requested_us.saturating_sub(start_us)),
+            "complete_ms": complete.map(|it| milliseconds(it.saturating_sub(start_us))),
+            "bytes": transfer.body_bytes_or_stream(),
+        })
+    });
+    json!({
+        "file": trace.file,
+        "name": trace.timeline.name,
+        "vantage": trace.vantage.name(),
+        "byte_index": both(complete),
+        "byte_index_sampled": both(indices.pair(|it| it.sampled_ms)),
+        "byte_index_progressive": both(indices.pair(|it| it.progressive_ms)),
+        "object_index": both(indices.pair(|it| it.object_ms)),
+        "speedup": base.map(|base| both([0, 1].map(|place| speedup(base[place], complete[place])))),
+        "note": indices.note(),
+        "resources": resources.collect::<Vec<_>>(),
+    })
+}
+
+fn print(traces: &[Trace], indices: &[Indices], base: [Option<f64>; 2]) -> Result<(), Failure> {
+    let rows = traces.iter().zip(indices).map(|(trace, it)| {
+        let complete = it.pair(|it| it.complete_ms);
+        let kinds = [
+            complete,
+            it.pair(|it| it.sampled_ms),
+            it.pair(|it| it.progressive_ms),
+            it.pair(|it| it.object_ms),
+        ];
+        let mut row = vec![shown(&trace.timeline.name, 60)];
+        row.extend(kinds.iter().map(|it| number(it[0], 1)));
+        row.push(number(speedup(base[0], complete[0]), 3));
+        row.extend([number(complete[1], 1), number(speedup(base[1], complete[1]), 3)]);
+        row
+    });
+    let header = [
+        "log",
+        "ByteIndex",
+        "sampled",
+        "progressive",
+        "ObjectIndex",
+        "speedup",
+        "ATF ByteIndex",
+        "ATF speedup",
+    ];
+    output::line(&output::table(&header, &[], rows).to_string())?;
+    for (trace, it) in traces.iter().zip(indices) {
+        if let Some(note) = it.note() {
+            output::line(&format!("{}: {}", trace.file, shown(&note, 200)))?;
+        }
+        if trace.vantage == qlog_tools::trace::Vantage::Server {
+            output::line(&format!(
+                "{}: a server's log: times are those of sending, not of arrival",
+                trace.file
+            ))?;
+        }
+    }
+    Ok(())
+}

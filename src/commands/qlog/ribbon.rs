@@ -1,0 +1,158 @@
+//! `utmost qlog ribbon`: who got each packet (the paper's Figure 8).
+
+use super::figure;
+use super::input::{Files, shown};
+use super::set::SetArguments;
+use crate::failure::Failure;
+use crate::output;
+use clap::ValueEnum;
+use qlog_tools::figures::axis::Axis;
+use qlog_tools::figures::{RibbonRow, Ribbons};
+use qlog_tools::timeline::Timeline;
+use qlog_tools::trace::{Detail, Trace};
+use qlog_tools::views::unusable;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Show in what order the streams got their frames, several logs under each other
+///
+/// Without --out as text: stream x frames in a row.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  utmost qlog ribbon rr=rr.sqlog fifo=fifo.sqlog --out ribbons.svg\n  \
+utmost qlog ribbon client.sqlog --by bytes"
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    set: SetArguments,
+    /// What the width means
+    #[arg(long, default_value = "time")]
+    by: By,
+    /// Draw into FILE.svg or FILE.png
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Print JSON: runs of `[stream, frames, bytes, first_ms, last_ms]`
+    #[arg(long)]
+    json: bool,
+}
+
+/// `--by`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum By {
+    /// Milliseconds since the first request
+    Time,
+    /// STREAM frames, whatever their size
+    Count,
+    /// Stream bytes
+    Bytes,
+}
+
+impl From<By> for Axis {
+    fn from(by: By) -> Self {
+        match by {
+            By::Time => Self::Time,
+            By::Count => Self::Frames,
+            By::Bytes => Self::Bytes,
+        }
+    }
+}
+
+/// Frames of one stream in a row.
+struct Run {
+    stream: u64,
+    frames: u64,
+    bytes: u64,
+    first_us: u64,
+    last_us: u64,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let set = arguments.set.atf_set()?;
+    let mut traces = arguments.files.traces(Detail::Frames)?;
+    if let Some(reason) = traces.iter().find_map(unusable) {
+        if traces.iter().all(|trace| unusable(trace).is_some()) {
+            return Err(Failure::BadInput(reason));
+        }
+        eprintln!("left out: {reason}");
+        traces.retain(|trace| unusable(trace).is_none());
+    }
+    traces.iter_mut().for_each(figure::name_apart);
+    if let Some(out) = &arguments.out {
+        let rows = traces.iter().map(|trace| RibbonRow {
+            label: shown(&trace.timeline.name, 60),
+            notes: Vec::new(),
+            timeline: &trace.timeline,
+        });
+        let ribbons = Ribbons {
+            id: "qlog".to_owned(),
+            title: "Who got each STREAM frame".to_owned(),
+            axis: arguments.by.into(),
+            resources: figure::resources(&traces.iter().collect::<Vec<_>>(), set.as_ref()),
+            note_titles: Vec::new(),
+            rows: rows.collect(),
+        };
+        figure::write(out, &ribbons.svg())?;
+        if !arguments.json {
+            output::line(&ribbons.caption())?;
+        }
+    }
+    if arguments.json {
+        let documents: Vec<Value> = traces.iter().map(document).collect();
+        return output::json(&json!({"traces": documents}));
+    }
+    if arguments.out.is_none() {
+        for trace in &traces {
+            let unit = |run: &Run| match arguments.by {
+                By::Time => format!("{}:{}", run.stream, (run.last_us - run.first_us) / 1000),
+                By::Count => format!("{}x{}", run.stream, run.frames),
+                By::Bytes => format!("{}:{}", run.stream, run.bytes),
+            };
+            let runs: Vec<String> = runs(&trace.timeline).iter().map(unit).collect();
+            let what = match arguments.by {
+                By::Time => "stream:ms",
+                By::Count => "stream x frames",
+                By::Bytes => "stream:bytes",
+            };
+            output::line(&format!("{} ({what}): {}", trace.timeline.name, runs.join(" ")))?;
+        }
+    }
+    Ok(())
+}
+
+fn document(trace: &Trace) -> Value {
+    let ms = |time_us: u64| time_us as f64 / 1000.0;
+    let runs = runs(&trace.timeline);
+    let runs = runs
+        .iter()
+        .map(|run| json!([run.stream, run.frames, run.bytes, ms(run.first_us), ms(run.last_us)]));
+    json!({"file": trace.file, "name": trace.timeline.name, "runs": runs.collect::<Vec<_>>()})
+}
+
+/// The frames of responses; times since the first request.
+fn runs(timeline: &Timeline) -> Vec<Run> {
+    let start_us = timeline.start_us().unwrap_or_default();
+    let transfers: BTreeSet<u64> = timeline.transfers.iter().map(|it| it.stream).collect();
+    let mut runs: Vec<Run> = Vec::new();
+    for frame in timeline.frames.iter().filter(|it| transfers.contains(&it.stream) && it.bytes > 0)
+    {
+        let time_us = frame.time_us.saturating_sub(start_us);
+        match runs.last_mut() {
+            Some(run) if run.stream == frame.stream => {
+                run.frames += 1;
+                run.bytes += frame.bytes;
+                run.last_us = run.last_us.max(time_us);
+            }
+            _ => runs.push(Run {
+                stream: frame.stream,
+                frames: 1,
+                bytes: frame.bytes,
+                first_us: time_us,
+                last_us: time_us,
+            }),
+        }
+    }
+    runs
+}

@@ -1,0 +1,62 @@
+//! The resources that count as above the fold: a page's, or those of a list.
+
+use crate::failure::Failure;
+use crate::values;
+use qlog_tools::alignment::path_of;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Where the ATF set is from.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SetArguments {
+    /// The page whose above-the-fold resources count as ATF: a bundled name, or a file
+    #[arg(long, value_name = "PAGE")]
+    page: Option<String>,
+    /// A file with the URLs or paths that count as ATF: a JSON array, or one a line
+    #[arg(long, value_name = "FILE", conflicts_with = "page")]
+    set: Option<PathBuf>,
+}
+
+/// An ATF set.
+#[derive(Debug)]
+pub(crate) struct AtfSet {
+    urls: BTreeSet<String>,
+}
+
+impl SetArguments {
+    /// The set, if one was named.
+    pub(crate) fn atf_set(&self) -> Result<Option<AtfSet>, Failure> {
+        if let Some(page) = &self.page {
+            let page = values::page(page)?;
+            let atf = page.resources.iter().filter(|it| it.above_fold).map(|it| it.url.clone());
+            return Ok(Some(AtfSet::new(atf)));
+        }
+        self.set.as_deref().map(read).transpose()
+    }
+}
+
+fn read(file: &Path) -> Result<AtfSet, Failure> {
+    let bad = |cause: String| Failure::BadInput(format!("{}: {cause}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
+    let urls: Vec<String> = if text.trim_start().starts_with('[') {
+        serde_json::from_str(&text)
+            .map_err(|error| bad(format!("{error}; use an array of URLs")))?
+    } else {
+        text.lines().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
+    };
+    if urls.is_empty() {
+        return Err(bad("the set is empty; name a URL or path a line".to_owned()));
+    }
+    Ok(AtfSet::new(urls))
+}
+
+impl AtfSet {
+    fn new(urls: impl IntoIterator<Item = String>) -> Self {
+        // A log may know the path only, and a page may be served from another host.
+        Self { urls: urls.into_iter().map(|url| path_of(&url).to_owned()).collect() }
+    }
+
+    pub(crate) fn contains(&self, url: &str) -> bool {
+        self.urls.contains(path_of(url))
+    }
+}

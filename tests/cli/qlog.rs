@@ -1,0 +1,160 @@
+//! `utmost qlog` on small logs of one connection: three streams in turn, 500 bytes a frame; the
+//! second frame of stream 4 is lost and comes 25 ms later.
+
+use crate::{data, only_line, stdout_of, utmost};
+use serde_json::Value;
+use std::io::Write as _;
+
+fn log(name: &str) -> String {
+    data("qlog").join(name).to_str().expect("UTF-8").to_owned()
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let mut all = vec!["qlog"];
+    all.extend(arguments);
+    all.push("--json");
+    serde_json::from_str(&stdout_of(&all)).expect("one JSON document")
+}
+
+#[test]
+fn all_generations_of_a_log_tell_the_same() {
+    for name in ["client.sqlog", "client-draft-01.qlog", "server.sqlog"] {
+        let document = json(&["streams", &log(name)]);
+        let trace = &document["traces"][0];
+        assert_eq!(trace["unique_stream_bytes"], 6069, "{name}");
+        assert_eq!(trace["connection"], "0102030405060708", "{name}");
+        assert_eq!(trace["stack"], "example", "{name}");
+        let streams = trace["streams"].as_array().expect("streams");
+        let rows: Vec<String> = streams
+            .iter()
+            .map(|it| format!("{} {} {} {}", it["id"], it["url"], it["priority"], it["bytes"]))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                r#"0 "https://example.test/" "u=0" 2023"#,
+                r#"4 "https://example.test/style.css" "u=1" 1023"#,
+                r#"8 "https://example.test/hero.jpg" "u=4, i" 3023"#,
+            ],
+            "{name}"
+        );
+        assert_eq!(streams[1]["retransmitted_bytes"], 500, "{name}");
+    }
+}
+
+#[test]
+fn check_says_what_a_log_is_for() {
+    let document = json(&["check", &log("server.sqlog")]);
+    let trace = &document["traces"][0];
+    assert_eq!((&trace["vantage"], &trace["packets_lost"]), (&"server".into(), &1.into()));
+    assert_eq!(trace["unknown_events"], 1);
+    assert_eq!(trace["views"]["streams"], true);
+    assert_eq!(
+        trace["views"]["hol"],
+        "a server's log has no arrival times: use the client's, or both"
+    );
+}
+
+#[test]
+fn a_pair_gives_the_exact_blocking_and_a_client_alone_an_estimate() {
+    let exact = json(&["hol", &log("client.sqlog"), &log("server.sqlog")]);
+    assert_eq!(exact["exact"], true);
+    // The last frame of stream 4 (23 bytes) came at 38 ms and waited for 500 bytes until 61 ms.
+    assert_eq!(exact["intra"]["bytes_ms"], 23.0 * 23.0);
+    assert!(exact["inter"]["bytes_ms"].as_f64().expect("a number") > 10_000.0);
+    let swapped = json(&["hol", &log("server.sqlog"), &log("client.sqlog")]);
+    assert_eq!(swapped, exact);
+    let estimated = json(&["hol", &log("client.sqlog")]);
+    assert_eq!(estimated["exact"], false);
+    assert_eq!(estimated["intra"], exact["intra"]);
+    let output = utmost(&["qlog", "hol", &log("server.sqlog")]).output().expect("runs");
+    assert!(only_line(&output, 2).contains("a server's log has no arrival times"));
+}
+
+#[test]
+fn the_index_has_an_atf_half_when_a_set_is_named() {
+    let log = log("client.sqlog");
+    let document = json(&["index", &log]);
+    let index = &document["traces"][0]["byte_index"];
+    assert!(index["all"].is_f64() && index["atf"].is_null(), "{document}");
+    let mut set = tempfile::NamedTempFile::new().expect("a file");
+    writeln!(set, "/\n/style.css").expect("written");
+    let set = set.path().to_str().expect("UTF-8");
+    let twice = format!("again={log}");
+    let document = json(&["index", &log, &twice, "--set", set]);
+    let of = |place: usize, what: &str| document["traces"][place][what]["atf"].clone();
+    assert_eq!(of(0, "byte_index"), of(1, "byte_index"));
+    assert_eq!((of(1, "speedup"), &document["traces"][1]["name"]), (1.0.into(), &"again".into()));
+}
+
+#[test]
+fn figures_are_drawn_as_svg_and_png() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (command, file) in [("ribbon", "ribbon.svg"), ("hol", "stacks.svg"), ("hol", "stacks.png")]
+    {
+        let out = folder.path().join(file);
+        let out = out.to_str().expect("UTF-8");
+        stdout_of(&["qlog", command, &log("client.sqlog"), "--out", out]);
+        let bytes = std::fs::read(out).expect(file);
+        assert!(bytes.starts_with(b"<svg ") || bytes.starts_with(b"\x89PNG"), "{file}");
+    }
+    let text = stdout_of(&["qlog", "ribbon", &log("client.sqlog"), "--by", "count"]);
+    assert!(text.contains("(stream x frames): 0x1 4x1 8x1 0x1 8x1 "), "{text}");
+}
+
+#[test]
+fn compare_says_which_bytes_moved() {
+    let (client, server) = (
+        format!("at-client={}", log("client.sqlog")),
+        format!("at-server={}", log("server.sqlog")),
+    );
+    let document = json(&["compare", &client, &server]);
+    assert_eq!(document["baseline"], "at-client");
+    let rows = document["resources"].as_array().expect("resources");
+    assert_eq!((rows.len(), &rows[1]["url"]), (3, &"https://example.test/style.css".into()));
+    assert_eq!(rows[0]["runs"][0]["later_ms"], 0.0);
+    let output = utmost(&["qlog", "compare", &client]).output().expect("runs");
+    assert!(only_line(&output, 2).contains("two logs or more"));
+}
+
+#[test]
+fn a_converted_log_measures_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let before = json(&["hol", &log("client.sqlog")]);
+    for to in ["current", "0.3"] {
+        let out = folder.path().join(to);
+        let out = out.to_str().expect("UTF-8");
+        stdout_of(&[
+            "qlog",
+            "convert",
+            &log("client-draft-01.qlog"),
+            "--to",
+            to,
+            "-o",
+            out,
+            "--anonymise",
+        ]);
+        assert_eq!(json(&["hol", out]), before, "{to}");
+        assert!(!std::fs::read_to_string(out).expect(out).contains("style.css"));
+    }
+}
+
+#[test]
+fn a_log_comes_from_the_standard_input_too() {
+    let bytes = std::fs::read(data("qlog").join("client.sqlog")).expect("a log");
+    let output = utmost(&["qlog", "streams", "-"]).write_stdin(bytes).output().expect("runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && text.contains("(standard input)"), "{text}");
+}
+
+#[test]
+fn what_is_no_log_is_one_line() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(b"\x00\xffnonsense").expect("written");
+    let path = file.path().to_str().expect("UTF-8");
+    for command in ["check", "streams", "index", "ribbon", "hol", "convert"] {
+        let output = utmost(&["qlog", command, path]).output().expect("runs");
+        let line = only_line(&output, 2);
+        assert!(line.contains(path) && line.contains("no qlog"), "{command}: {line}");
+    }
+}
