@@ -104,7 +104,7 @@ fn weigh(scheme: &Scheme, page: Page, network: &Network) -> Adversary {
     let others = paper_schemes();
     let others = others.iter().filter(|it| it.name != scheme.name);
     let (best_ms, best) = others
-        .map(|it| (index(it), it.name.to_string()))
+        .map(|it| (index(it), it.name.clone()))
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .unwrap_or((f64::INFINITY, String::new()));
     let ratio = index(scheme) / best_ms;

@@ -66,32 +66,11 @@ fn recording(count: u64) -> Recording {
         stream.complete_us = Some(time_us);
         stream.bytes += FRAME_BYTES;
     }
-    let all = (FRAME_BYTES * count) as f64;
-    let mut completed: Vec<(u64, f64)> =
-        streams.iter().filter_map(|it| Some((it.complete_us?, it.bytes as f64 / all))).collect();
-    completed.sort_unstable_by_key(|it| it.0);
-    let mut sum = 0.0;
-    for (_, share) in &mut completed {
-        sum += *share;
-        *share = sum;
-    }
-    let points = |low: u64, high: u64| -> Vec<(u64, u64)> {
-        (0..count / 4)
-            .map(|place| (place * time_us / (count / 4).max(1), low + place * 7919 % (high - low)))
-            .collect()
-    };
+    let completed = completions(&streams, (FRAME_BYTES * count) as f64);
     Recording {
         duration_us: time_us,
         facts: vec!["made up".to_owned(), format!("{count} STREAM frames")],
-        series: vec![
-            Series {
-                name: "congestion window",
-                unit: Unit::Bytes,
-                points: points(90_000, 120_000),
-            },
-            Series { name: "bytes in flight", unit: Unit::Bytes, points: points(20_000, 90_000) },
-            Series { name: "smoothed RTT", unit: Unit::Us, points: points(20_000, 24_000) },
-        ],
+        series: series(count, time_us),
         events: vec![Events { name: "packet lost".to_owned(), times_us: losses }],
         causes: vec![(Mark::Retransmitted, "the packet with these bytes was lost".to_owned())],
         byte_index: Ok(ByteIndex {
@@ -106,6 +85,33 @@ fn recording(count: u64) -> Recording {
         frames,
         ..Recording::empty("made-up.sqlog")
     }
+}
+
+/// Made-up lines of the transport's figures.
+fn series(count: u64, time_us: u64) -> Vec<Series> {
+    let points = |low: u64, high: u64| -> Vec<(u64, u64)> {
+        (0..count / 4)
+            .map(|place| (place * time_us / (count / 4).max(1), low + place * 7919 % (high - low)))
+            .collect()
+    };
+    vec![
+        Series { name: "congestion window", unit: Unit::Bytes, points: points(90_000, 120_000) },
+        Series { name: "bytes in flight", unit: Unit::Bytes, points: points(20_000, 90_000) },
+        Series { name: "smoothed RTT", unit: Unit::Us, points: points(20_000, 24_000) },
+    ]
+}
+
+/// When each stream was complete, and the share of all bytes that was complete then.
+fn completions(streams: &[Stream], all: f64) -> Vec<(u64, f64)> {
+    let mut completed: Vec<(u64, f64)> =
+        streams.iter().filter_map(|it| Some((it.complete_us?, it.bytes as f64 / all))).collect();
+    completed.sort_unstable_by_key(|it| it.0);
+    let mut sum = 0.0;
+    for (_, share) in &mut completed {
+        sum += *share;
+        *share = sum;
+    }
+    completed
 }
 
 fn stream(place: usize) -> Stream {

@@ -94,7 +94,6 @@ pub fn path_of(url: &str) -> &str {
 }
 
 #[cfg(test)]
-#[expect(clippy::float_cmp, reason = "the expected values are exact")]
 mod tests {
     use super::*;
     use crate::byte_index::byte_index_of_trace;
@@ -106,14 +105,16 @@ mod tests {
             "{\"qlog_version\":\"0.3\",\"trace\":{\"vantage_point\":{\"type\":\"client\"}}}\n"
                 .to_owned();
         for (path, stream, _) in resources {
-            log += &format!(
+            let line = format!(
                 "{{\"time\":10,\"name\":\"http:frame_created\",\"data\":{{\"stream_id\":{stream},\"frame\":{{\"frame_type\":\"headers\",\"headers\":[{{\"name\":\":method\",\"value\":\"GET\"}},{{\"name\":\":path\",\"value\":\"{path}\"}}]}}}}}}\n"
             );
+            log.push_str(&line);
         }
         for (_, stream, complete_ms) in resources {
-            log += &format!(
+            let line = format!(
                 "{{\"time\":{complete_ms},\"name\":\"transport:packet_received\",\"data\":{{\"frames\":[{{\"frame_type\":\"stream\",\"stream_id\":{stream},\"offset\":0,\"length\":100,\"fin\":true}}]}}}}\n"
             );
+            log.push_str(&line);
         }
         read("run", log.as_bytes()).unwrap()
     }

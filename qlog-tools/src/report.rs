@@ -34,6 +34,8 @@ pub struct Comparison {
 /// A scheme's speedups over all pages.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct SummaryRow {
+    /// The network and send buffer, where there are several: each has a table of its own.
+    pub setting: String,
     /// The scheme.
     pub scheme: String,
     /// Of all resources.

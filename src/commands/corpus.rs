@@ -1,6 +1,7 @@
 //! `utmost corpus`: the pages there are, and new ones.
 
 mod generate;
+mod graph;
 mod record;
 mod stats;
 mod visit;
@@ -57,7 +58,7 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
-    /// Make a page from a recording: HAR, a DevTools log, WProfX, or a resource list of the paper's
+    /// Make a page from a recording: HAR, a DevTools log, `WProfX`, or a resource list of the paper's
     /// implementation
     #[command(
         long_about = "Make a page from a recording. The format is told by the contents:\n\n  HAR              of browsers, sitespeed.io, WebPageTest\n  DevTools log     a list of {method, params}, or one on each line\n  WProfX           a list of {id, objs}\n  resource list    {\"resources\": {PATH: METADATA}}, of the paper's implementation; sizes are\n                   those of the files beside it\n  package page     {\"res\": [...]}\n\nWhat the recording does not hold and had to be assumed is listed on stderr and kept in the\npage's source. Names of hosts and resources are not kept, but those of resource lists and packages.",
@@ -76,6 +77,7 @@ enum Command {
     )]
     Generate(generate::Arguments),
     Record(record::Arguments),
+    Graph(graph::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -91,6 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Generate(arguments) => generate::run(arguments),
         Command::Import { file, output } => import_page(file, output),
         Command::Record(arguments) => record::run(arguments),
+        Command::Graph(arguments) => graph::run(arguments),
     }
 }
 

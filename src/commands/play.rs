@@ -1,5 +1,7 @@
 //! `utmost play`: one page load.
 
+mod push_log;
+
 use crate::failure::Failure;
 use crate::output::number;
 use crate::{output, values};
@@ -23,7 +25,9 @@ use std::sync::Arc;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost play gentelella-index --scheme bucket-html\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --qlog logs --json\n  \
-utmost play davies-meenan --scheme dfifo --delivery-order connection")]
+utmost play davies-meenan --scheme dfifo --delivery-order connection\n  \
+utmost play page.json --server 127.0.0.1:4433 --insecure --push-log")]
+#[expect(clippy::struct_excessive_bools, reason = "flags, independent of each other")]
 pub(crate) struct Arguments {
     /// A page: a bundled name, or a file
     page: String,
@@ -55,10 +59,16 @@ pub(crate) struct Arguments {
     /// Write the bodies below this directory, at the paths of their URLs
     #[arg(long, value_name = "DIR", requires = "server")]
     bodies: Option<PathBuf>,
+    /// Take pushes, and list what came by them
+    #[arg(long, requires = "server")]
+    push_log: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
+
+/// How many pushes a server may have open; Chromium once took 100 streams.
+const PUSHES: u64 = 100;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let profile =
@@ -77,6 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let client = Options {
         scheme: scheme.clone(),
         hold_back: profile.and_then(|it| it.hold_back),
+        pushes: if arguments.push_log { PUSHES } else { 0 },
         ..Options::default()
     };
     let own = arguments.server.is_none();
@@ -86,14 +97,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                      leave --server out";
         return Err(Failure::BadInput(cause.to_owned()));
     }
-    let Played { load, problems, announced } = match arguments.server {
+    let Played { load, problems, announced, pushed, refused_pushes } = match arguments.server {
         Some(server) => from_server(arguments, &page, server, client, &logs)?,
         None => from_own_server(&page, client, delivery_order, &logs)?,
     };
     if let Some(name) = announced.as_ref().filter(|_| !arguments.json) {
         output::line(&format!("the server sends in the order of {name}"))?;
     }
-    let run = RunRecord {
+    let mut run = RunRecord {
         page: page.name.clone(),
         // The server in this process runs `rr` where nothing is said; another server's order is its own, and
         // known where it says so.
@@ -105,7 +116,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         cc: own.then(|| "bbr2".to_owned()),
         ..RunRecord::of_load(&page, &load)
     };
-    show(arguments, run, load, page.resources.len())?;
+    for resource in &mut run.resources {
+        resource.pushed = pushed.contains(&resource.id);
+    }
+    if arguments.push_log && !arguments.json {
+        push_log::show(&page, &run, refused_pushes)?;
+    } else {
+        show(arguments, run, load, page.resources.len())?;
+    }
     match &problems[..] {
         [] => Ok(()),
         [only] => Err(Failure::Elsewhere(only.clone())),
@@ -120,6 +138,9 @@ struct Played {
     load: Load,
     problems: Vec<String>,
     announced: Option<String>,
+    /// Resources that came by push.
+    pushed: Vec<usize>,
+    refused_pushes: usize,
 }
 
 fn from_own_server(
@@ -135,7 +156,13 @@ fn from_own_server(
     let metadata = Metadata::default();
     let setup = wire::Setup { options, client, links: None, metadata, delivery_order, log_dir };
     let loaded = wire::load_with(page, setup).map_err(Failure::elsewhere)?;
-    Ok(Played { load: loaded.load, problems: loaded.problems, announced: None })
+    Ok(Played {
+        load: loaded.load,
+        problems: loaded.problems,
+        announced: None,
+        pushed: Vec::new(),
+        refused_pushes: 0,
+    })
 }
 
 fn from_server(
@@ -168,7 +195,9 @@ fn from_server(
     let problems = outcome.problems.iter().map(|it| format!("{server}: {it}")).collect();
     let timeline = read_file(&log).map_err(Failure::elsewhere)?.timeline;
     let load = Load { completed: outcome.completed, timeline };
-    Ok(Played { load, problems, announced: outcome.announced })
+    let pushed = outcome.pushed.iter().map(|(resource, _)| *resource).collect();
+    let (announced, refused_pushes) = (outcome.announced, outcome.refused_pushes);
+    Ok(Played { load, problems, announced, pushed, refused_pushes })
 }
 
 /// Writes the bodies that came; a URL whose path leads out of the folder is refused.

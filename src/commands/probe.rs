@@ -26,7 +26,7 @@ const FORMAT: &str = "utmost-probe/1";
 #[command(after_help = "Examples:\n  utmost probe https://www.example.com/\n  \
 utmost probe https://localhost:4433/ --insecure --path /big.jpg --repeats 10 --json")]
 pub(crate) struct Arguments {
-    /// The server: https://HOST[:PORT]/PATH. Without --path the largest of the page and what it links to is used
+    /// The server: <https://HOST>[:PORT]/PATH. Without --path the largest of the page and what it links to is used
     url: String,
     /// What to ask for, 100 kB or more for a sharp answer; with several, the first is the late one
     #[arg(long = "path", alias = "paths", value_name = "PATH", value_delimiter = ',')]

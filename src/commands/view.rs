@@ -70,13 +70,8 @@ fn answer(request: &mut Request, library: &mut Library, port: u16) -> Answer {
 }
 
 fn list(library: &mut Library) -> Answer {
-    match library.files() {
-        Ok(files) => {
-            let directory = library.directory().display().to_string();
-            html(listing(&Listing { directory, files }))
-        }
-        Err(failure) => refuse(500, &failure.to_string()),
-    }
+    let directory = library.directory().display().to_string();
+    html(listing(&Listing { directory, files: library.files() }))
 }
 
 fn open(library: &mut Library, query: &str) -> Answer {

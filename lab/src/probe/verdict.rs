@@ -168,7 +168,9 @@ mod tests {
     #[test]
     fn runs_that_left_nothing_to_overtake_are_no_answer() {
         let mut runs = runs(0.4, 0.1, 0.4);
-        runs.iter_mut().for_each(|run| run.left_bytes = 500);
+        for run in &mut runs {
+            run.left_bytes = 500;
+        }
         assert_eq!(judge(&runs).verdict, Verdict::Inconclusive);
         assert_eq!(judge(&[]).verdict, Verdict::Inconclusive);
     }

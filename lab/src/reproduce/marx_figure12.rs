@@ -60,9 +60,9 @@ fn almost_all(matrix: &Matrix) -> Row {
             for (_, speedup) in matrix.speedups(row.scheme, buffer, set) {
                 dots += 1;
                 if speedup >= AS_FAST {
-                    fast += 1
+                    fast += 1;
                 } else {
-                    *slower.entry(row.scheme).or_default() += 1
+                    *slower.entry(row.scheme).or_default() += 1;
                 }
             }
         }
@@ -165,7 +165,7 @@ fn davies(matrix: &Matrix) -> Vec<Row> {
             over_plain_rr.map(|it| it / gain),
         )
         .published(0.3333)
-        .note("The other reading: on our page a buffer of 1000 KB makes every scheme slower than rr without one, fifo included."),
+        .note("The other reading: with 1000 KB of buffer every scheme is slower on our page than rr without one, fifo included."),
     ]
 }
 
@@ -192,7 +192,10 @@ fn less_than_half(matrix: &Matrix) -> [Row; 2] {
         )
         .published(published)
         .above(HALF)
-        .note(format!("\"Visible, but less impressively so than the slowdowns of /2\"; theirs is zeroweight's, ours {}'s.", loser(with)))
+        .note(format!(
+            "\"Visible, but less impressively so than the slowdowns of /2\"; theirs is zeroweight's, ours {}'s.",
+            loser(with)
+        ))
         .because("The buffer makes `rr`, the baseline, sequential and so faster too: see the next row."),
         Row::shown(
             "buffer-less-than-half-unbuffered-rr",
@@ -200,7 +203,11 @@ fn less_than_half(matrix: &Matrix) -> [Row; 2] {
             without.map(|it| it.0),
         )
         .published(published)
-        .note(format!("The other reading, and close to the published value: the paper seems to divide by rr without a buffer; ours is {}'s.", loser(without))),
+        .note(format!(
+            "The other reading, and close to the published value: the paper seems to divide by rr without a buffer; \
+             ours is {}'s.",
+            loser(without)
+        )),
     ]
 }
 

@@ -234,10 +234,10 @@ mod tests {
     #[test]
     fn orders_differ_by_how_far_packets_move() {
         let (sequential, shared) = (order([0, 0, 4, 4]), order([0, 4, 0, 4]));
-        assert_eq!((switches(&sequential), switches(&shared)), (1.0, 3.0));
-        assert_eq!(distance(&sequential, &sequential), 0.0);
+        let text = |value: f64| value.to_string();
+        assert_eq!([switches(&sequential), switches(&shared)].map(text), ["1", "3"]);
         // Two of four packets move by one place of four.
-        assert_eq!(distance(&sequential, &shared), 0.125);
-        assert_eq!(distance(&sequential, &order([4, 4, 0, 0])), 0.5);
+        let others = [&sequential, &shared, &order([4, 4, 0, 0])];
+        assert_eq!(others.map(|it| text(distance(&sequential, it))), ["0", "0.125", "0.5"]);
     }
 }

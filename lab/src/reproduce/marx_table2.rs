@@ -133,7 +133,8 @@ fn deviation(matrix: &Matrix, scheme: &str, column: Column) -> String {
             ratio_text(mean(&matrix.speedups_against(scheme, (K1000, Buffer::NONE), Set::Atf)))
         ),
         ("firefox", "atf") => format!(
-            "The paper's implementation put deferred scripts of the head with the blocking ones; placed so, ours has {}.",
+            "The paper's implementation put deferred scripts of the head with the blocking ones; placed so, ours has \
+             {}.",
             ratio_text(matrix.mean(FIREFOX_AS_RUN, Buffer::NONE, Set::Atf))
         ),
         ("zeroweight", "atf") => late_scripts_text(matrix),
@@ -168,7 +169,9 @@ fn worst(matrix: &Matrix, column: Column) -> Row {
     let published = TABLE_2.iter().map(column.published).fold(f64::INFINITY, f64::min);
     row.published(published)
         .at_least(RR_MARGIN)
-        .note(format!("\"rr is by far the worst performing of all tested setups\"; here the lowest is {lowest_scheme}."))
+        .note(format!(
+            "\"rr is by far the worst performing of all tested setups\"; here the lowest is {lowest_scheme}."
+        ))
 }
 
 fn correlation(matrix: &Matrix, column: Column) -> Row {

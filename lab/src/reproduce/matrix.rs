@@ -90,7 +90,7 @@ impl Matrix {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build()?;
         let indices = pool.install(|| {
             let loads = cells.par_iter().map(|&(page, scheme, buffer)| {
-                let key = (page.name.clone(), scheme.name.to_string(), buffer);
+                let key = (page.name.clone(), scheme.name.clone(), buffer);
                 (key, indices(page, scheme, &network, buffer))
             });
             loads.collect()

@@ -67,6 +67,7 @@ mod tests {
         let sizes: Vec<usize> = stacks.handed_up.values().map(Vec::len).collect();
         assert_eq!(sizes, [1, 2, 1]);
         assert_eq!(stacks.largest(), 2);
-        assert_eq!((stacks.mean_wait_ms(), stacks.stacked_share()), (0.5, 0.5));
+        let text = |value: f64| value.to_string();
+        assert_eq!([stacks.mean_wait_ms(), stacks.stacked_share()].map(text), ["0.5", "0.5"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{BASELINE, Plan, RunRecord, Study, SummaryRow};
 use crate::network::queue_text;
-use crate::resource_url;
+use crate::{Contender, resource_url};
 use corpus::Page;
 use qlog_tools::figures::{
     Dot, DotGroup, HeatMap, HeatRow, Interleaving, InterleavingLine, PageResource, SpeedupDots,
@@ -94,7 +94,7 @@ impl<'a> View<'a> {
 
     /// The page's numbers under each scheme: medians of its loads.
     fn rows(&self, page: &Page, setting: &Setting<'_>) -> Vec<Row> {
-        let schemes = self.plan.schemes.iter().map(|it| it.name());
+        let schemes = self.plan.schemes.iter().map(Contender::name);
         schemes.map(|scheme| row(scheme, &self.completed(&page.name, scheme, setting))).collect()
     }
 
@@ -126,7 +126,8 @@ impl<'a> View<'a> {
             worst: pick(&row.worst_page_speedup),
         };
         report::SummaryRow {
-            scheme: format!("{}{}", row.scheme, setting.map_or("", |it| &it.suffix)),
+            setting: setting.map_or("", |it| it.suffix.trim_start_matches(", ")).to_owned(),
+            scheme: row.scheme.clone(),
             all: of(|it| it.all),
             atf: of(|it| it.atf),
             atf_interval: row.mean_speedup_interval.atf.filter(|_| row.scheme != BASELINE),
@@ -197,7 +198,7 @@ impl<'a> View<'a> {
             };
             pages.filter_map(|it| Some(dot(it, of(&it.name)?))).collect::<Vec<Dot>>()
         };
-        let schemes = self.plan.schemes.iter().map(|it| it.name()).filter(|it| *it != BASELINE);
+        let schemes = self.plan.schemes.iter().map(Contender::name).filter(|it| *it != BASELINE);
         let mut groups: Vec<DotGroup> = schemes
             .map(|scheme| {
                 let pair = (BASELINE, scheme);
@@ -241,7 +242,7 @@ impl<'a> View<'a> {
             ratios: self.settings.iter().map(of).collect(),
             is_bound,
         };
-        let schemes = self.plan.schemes.iter().map(|it| it.name());
+        let schemes = self.plan.schemes.iter().map(Contender::name);
         let mut rows: Vec<HeatRow> = schemes
             .map(|it| row(it, false, &|setting| self.mean_speedup((BASELINE, it), setting)))
             .collect();
@@ -375,13 +376,11 @@ fn settings(plan: &Plan) -> Vec<Setting<'_>> {
     let mut settings = Vec::new();
     for network in &plan.networks {
         for &send_buffer_bytes in &plan.send_buffers_bytes {
-            let mut suffix = String::new();
-            if plan.networks.len() > 1 {
-                suffix += &format!(", network {}", network.name);
-            }
-            if plan.send_buffers_bytes.len() > 1 {
-                suffix += &format!(", send buffer {send_buffer_bytes} bytes");
-            }
+            let network_text =
+                (plan.networks.len() > 1).then(|| format!(", network {}", network.name));
+            let buffer_text = (plan.send_buffers_bytes.len() > 1)
+                .then(|| format!(", send buffer {send_buffer_bytes} bytes"));
+            let suffix = [network_text, buffer_text].into_iter().flatten().collect();
             settings.push(Setting { network: &network.name, send_buffer_bytes, suffix });
         }
     }

@@ -7,24 +7,26 @@ use std::sync::Arc;
 
 /// (all, above the fold) in milliseconds, of a load that must be complete.
 fn indices(page: &Arc<corpus::Page>, scheme: &Scheme, send_buffer_bytes: u64) -> (f64, f64) {
-    let network = Network::find("paper").unwrap();
+    let network = Network::find("paper").expect("built in");
     let load = lab::ideal::load(page, scheme, &network, send_buffer_bytes, 0);
     assert!(load.completed, "{} under {}", page.name, scheme.name);
     let index = RunRecord::of_load(page, &load).byte_index;
-    (index.all.unwrap(), index.atf.unwrap())
+    (index.all.expect("loaded"), index.atf.expect("an ATF set"))
 }
 
 fn bundled() -> impl Iterator<Item = Arc<corpus::Page>> {
-    corpus::bundled_names().into_iter().map(|it| Arc::new(corpus::bundled(it).unwrap().clone()))
+    corpus::bundled_names()
+        .into_iter()
+        .map(|it| Arc::new(corpus::bundled(it).expect("bundled").clone()))
 }
 
 fn page(name: &str) -> Arc<corpus::Page> {
-    Arc::new(corpus::bundled(name).unwrap().clone())
+    Arc::new(corpus::bundled(name).expect("bundled").clone())
 }
 
 /// How many times faster than rr a scheme is above the fold.
 fn speedup(page: &Arc<corpus::Page>, scheme: &str) -> f64 {
-    let of = |name: &str| indices(page, &find_scheme(name).unwrap(), 0).1;
+    let of = |name: &str| indices(page, &find_scheme(name).expect("a scheme"), 0).1;
     of("rr") / of(scheme)
 }
 
@@ -59,7 +61,7 @@ fn in_the_second_case_study_a_large_send_buffer_helps_bucket_and_firefox() {
     let page = page("case-study-2");
     assert_eq!(page.resources[0].bytes, 167_000);
     for name in ["bucket", "firefox"] {
-        let scheme = find_scheme(name).unwrap();
+        let scheme = find_scheme(name).expect("a scheme");
         let (_, without) = indices(&page, &scheme, 0);
         let (_, with) = indices(&page, &scheme, 1_000_000);
         assert!(with < without * 0.9, "{name}: {with} and {without}");

@@ -35,7 +35,7 @@ pub struct Pair {
 
 const WIDTH: f64 = 1180.0;
 const MARGIN: f64 = 14.0;
-const LEFT: f64 = 58.0;
+const LEFT: f64 = 66.0;
 const TOP: f64 = 42.0;
 const PLOT_HEIGHT: f64 = 280.0;
 const COLOURS: [&str; 4] = ["#009E73", "#0072B2", "#D55E00", "#CC79A7"];
@@ -48,7 +48,7 @@ impl Beside {
         let axis = RatioAxis::over(values, TOP, PLOT_HEIGHT);
         let mut svg = Svg::new();
         svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
-        axis.draw(&mut svg, LEFT, WIDTH - MARGIN);
+        axis.draw(&mut svg, LEFT, WIDTH - MARGIN, "speedup");
         let width = (WIDTH - MARGIN - LEFT) / self.groups.len().max(1) as f64;
         for (place, group) in self.groups.iter().enumerate() {
             let left = LEFT + place as f64 * width;

@@ -1,6 +1,8 @@
 //! Packets by the moment at which they were handed to HTTP/3: those handed up together stand on one another (the
 //! paper's Figure 13). An empty place is a moment at which nothing could be used.
 
+use std::fmt::Write as _;
+
 use super::axis::Axis;
 use super::palette::looks;
 use super::ribbon::{fill, patterns};
@@ -110,7 +112,8 @@ impl DeliveryStacks {
                 let path = &mut paths[packet.filter(|it| *it < fills.len()).unwrap_or(fills.len())];
                 let (x, y) = (self.x(*time_ms) - width, bottom - (height + 1) as f64 * BLOCK);
                 let (drawn, tall) = (number((width - 0.4).max(0.5)), number(BLOCK - 0.6));
-                path.push_str(&format!("M{} {}h{drawn}v{tall}h-{drawn}z", number(x), number(y)));
+                // Writing to a string cannot fail.
+                let _ = write!(path, "M{} {}h{drawn}v{tall}h-{drawn}z", number(x), number(y));
             }
         }
         for (place, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {

@@ -1,6 +1,8 @@
 //! A heat map: schemes down, networks across, a ratio in each cell as a number and as a colour.
 
-use super::svg::{Area, Style, Svg, shorten};
+use std::fmt::Write as _;
+
+use super::svg::{Area, Style, Svg, number, shorten};
 use super::{Table, ratio_text};
 
 /// The figure.
@@ -38,7 +40,7 @@ impl HeatMap {
     /// The figure.
     pub fn svg(&self) -> String {
         let cell = self.cell_width();
-        let width = (LABEL + cell * self.columns.len() as f64 + 2.0 * MARGIN).max(560.0);
+        let width = (LABEL + cell * self.columns.len() as f64 + 2.0 * MARGIN).max(LABEL + 540.0);
         let mut svg = Svg::new();
         svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
         svg.text(MARGIN, 40.0, Style::PLAIN.size(11.0).muted(), &self.what);
@@ -69,7 +71,7 @@ impl HeatMap {
         } else {
             ""
         };
-        format!("{}. ★ marks the best of a column.{bound}", self.what)
+        format!("{}. A star marks the best of a column.{bound}", self.what)
     }
 
     /// The same numbers.
@@ -100,16 +102,30 @@ fn draw_cell(svg: &mut Svg, area: Area, ratio: Option<f64>, is_best: bool, is_bo
     svg.rect(inner, &format!(r#"fill="{fill}""#));
     let weight = if is_best { r#" font-weight="700""# } else { "" };
     let ink = if ratio.is_some_and(is_strong) { "#ffffff" } else { "#1a1a1a" };
-    let text = match (is_best, is_bound) {
-        (true, _) => format!("\u{2605} {}", ratio_text(ratio)),
-        (_, true) => format!("[{}]", ratio_text(ratio)),
-        _ => ratio_text(ratio),
-    };
-    let (x, y) = (area.left + area.width / 2.0 - 1.0, area.top + 16.5);
+    let text = if is_bound { format!("[{}]", ratio_text(ratio)) } else { ratio_text(ratio) };
+    let (x, y) = (area.left + area.width / 2.0 - 1.0, area.top + area.height / 2.0 + 3.5);
+    if is_best {
+        let star = format!(r#"fill="{ink}""#);
+        svg.path(&star_path(x - 30.0, y - 4.0), &star, "the best of its column");
+    }
     // The cell has its own colour in light and dark, and so has the text on it.
     svg.raw(&format!(
         r#"<text x="{x:.1}" y="{y:.1}" font-size="11.5" text-anchor="middle" fill="{ink}"{weight}>{text}</text>"#
     ));
+}
+
+/// A star; not every font has one.
+fn star_path(x: f64, y: f64) -> String {
+    let mut path = String::new();
+    for corner in 0..10 {
+        let angle = f64::from(corner) * std::f64::consts::PI / 5.0;
+        let radius = if corner % 2 == 0 { 5.0 } else { 2.1 };
+        let command = if corner == 0 { 'M' } else { 'L' };
+        let (x, y) = (x + radius * angle.sin(), y - radius * angle.cos());
+        // Writing to a string cannot fail.
+        let _ = write!(path, "{command}{} {}", number(x), number(y));
+    }
+    path + "z"
 }
 
 fn draw_legend(svg: &mut Svg, top: f64) {
@@ -171,8 +187,12 @@ mod tests {
     #[test]
     fn the_best_scheme_of_each_network_is_marked_and_a_bound_never_is() {
         let svg = figure().svg();
-        assert!(svg.contains("★ ×2.00") && svg.contains("★ ×1.00"), "{svg}");
-        assert!(svg.contains("[×9.00]") && !svg.contains("★ ×9"));
+        assert_eq!(svg.matches("the best of its column").count(), 2, "{svg}");
+        assert!(
+            svg.contains(r#"font-weight="700">×2.00"#)
+                && svg.contains(r#"font-weight="700">×1.00"#)
+        );
+        assert!(svg.contains(">[×9.00]"));
         assert!(svg.contains("fifo&lt;"));
     }
 

@@ -54,7 +54,7 @@ impl Interleaving {
         let axis = RatioAxis::over(ratios, TOP, PLOT_HEIGHT);
         let mut svg = Svg::new();
         svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
-        axis.draw(&mut svg, LEFT, RIGHT);
+        axis.draw(&mut svg, LEFT, RIGHT, "speedup over one at a time");
         for (place, width) in self.widths.iter().enumerate() {
             let style = Style::PLAIN.size(11.0).middle();
             svg.text(self.x(place), axis.bottom() + 18.0, style, width);
@@ -62,10 +62,6 @@ impl Interleaving {
         let middle = f64::midpoint(LEFT, RIGHT);
         let style = Style::PLAIN.size(11.0).middle().muted();
         svg.text(middle, axis.bottom() + 38.0, style, "resources that share the link");
-        let middle = TOP + PLOT_HEIGHT / 2.0;
-        svg.raw(&format!(r#"<g transform="rotate(-90 22 {middle})">"#));
-        svg.text(22.0, middle, style, "speedup over one at a time");
-        svg.raw("</g>");
         for (place, line) in self.lines.iter().enumerate() {
             self.draw_line(&mut svg, &axis, place, line);
             self.draw_legend_line(&mut svg, place, line);

@@ -153,7 +153,8 @@ impl Stacks<'_> {
                 let path = &mut paths[resource.unwrap_or(self.resources.len())];
                 let (x, y) = (number(left), number(top));
                 let (w, h) = (number(width.max(0.4)), number((height * 0.92).max(0.3)));
-                path.push_str(&format!("M{x} {y}h{w}v{h}h-{w}z"));
+                let block = format!("M{x} {y}h{w}v{h}h-{w}z");
+                path.push_str(&block);
             }
         }
         for (resource, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {

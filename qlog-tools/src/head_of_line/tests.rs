@@ -87,12 +87,15 @@ fn first_frames(frames: &[StreamFrame]) -> BTreeMap<u64, Vec<Option<usize>>> {
     first
 }
 
+/// Where a byte stands in the order of transmission.
+type Standing = (u64, u64, u64, usize);
+
 /// Byte by byte: (intra, inter) in byte microseconds.
 fn plain_rule(arrived: &[StreamFrame], sent: &[StreamFrame]) -> (u128, u128) {
     let order = first_frames(sent);
     let time = |place: usize| arrived[place].time_us;
     // Where a byte stands in the order, and the arrivals that brought and delivered it.
-    let mut bytes: Vec<((u64, u64, u64, usize), usize, usize)> = Vec::new();
+    let mut bytes: Vec<(Standing, usize, usize)> = Vec::new();
     for (stream, arrivals) in first_frames(arrived) {
         let order = order.get(&stream).map_or(&[][..], Vec::as_slice);
         let mut latest = 0;

@@ -98,7 +98,7 @@ fn a_response_that_pauses_in_the_middle_is_no_reproach() {
     let mut sent = packets(&order(&[(0, 5), (4, 10)]));
     // Stream 4 pauses for 400 ms, while the other goes on.
     sent.extend(
-        (0..40).map(|n| (40.0 + 10.0 * f64::from(n), 0, 5000 + 1000 * u64::from(n as u32), 1000)),
+        (0..40_u32).map(|n| (40.0 + 10.0 * f64::from(n), 0, 5000 + 1000 * u64::from(n), 1000)),
     );
     sent.push((441.0, 4, 10_000, 1000));
     let log = server_log(&[(0.0, 0, "u=7"), (9.0, 4, "u=0")], &sent);

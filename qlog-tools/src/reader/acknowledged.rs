@@ -32,15 +32,12 @@ impl Acknowledged {
             }
             let last = last.min(next.saturating_add(FRESH));
             while next <= last {
-                match known.range(next..=last).next() {
-                    Some((&start, &end)) => {
-                        numbers.extend(next..start);
-                        next = end.saturating_add(1);
-                    }
-                    None => {
-                        numbers.extend(next..=last);
-                        break;
-                    }
+                if let Some((&start, &end)) = known.range(next..=last).next() {
+                    numbers.extend(next..start);
+                    next = end.saturating_add(1);
+                } else {
+                    numbers.extend(next..=last);
+                    break;
                 }
             }
             insert(known, first, last);

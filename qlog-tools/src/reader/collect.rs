@@ -115,7 +115,7 @@ impl Collector {
             if let Some(stream) = frame.stream() {
                 self.frame(time_us, stream, (packet.number(), place), direction);
             } else if direction == Direction::Received && self.detail == Detail::Full {
-                self.acknowledge(time_us, packet.space(), frame.acknowledged());
+                self.acknowledge(time_us, packet.space(), &frame.acknowledged());
             }
         }
         Ok(Taken::Fresh)
@@ -134,8 +134,8 @@ impl Collector {
         }
     }
 
-    fn acknowledge(&mut self, time_us: u64, space: Space, ranges: Vec<(u64, u64)>) {
-        for number in self.acknowledged.fresh(space, &ranges) {
+    fn acknowledge(&mut self, time_us: u64, space: Space, ranges: &[(u64, u64)]) {
+        for number in self.acknowledged.fresh(space, ranges) {
             let event = PacketEvent::Acknowledged;
             self.packets.push(PacketRecord {
                 time_us,

@@ -153,11 +153,9 @@ impl Scanner {
         let mut end = None;
         for (place, &byte) in bytes.iter().enumerate() {
             match (self.text, byte) {
-                (Text::Escaped, _) => self.text = Text::Inside,
+                (Text::Escaped, _) | (Text::Outside, b'"') => self.text = Text::Inside,
                 (Text::Inside, b'\\') => self.text = Text::Escaped,
                 (Text::Inside, b'"') => self.text = Text::Outside,
-                (Text::Inside, _) => {}
-                (Text::Outside, b'"') => self.text = Text::Inside,
                 (Text::Outside, b'{' | b'[') => self.depth += 1,
                 (Text::Outside, b'}' | b']') => {
                     self.depth -= 1;

@@ -20,6 +20,7 @@ pub(super) enum Direction {
 
 /// `packet_received`, `packet_sent` and `packet_lost`.
 #[derive(Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names of qlog")]
 pub(super) struct Packet<'a> {
     #[serde(borrow, default)]
     header: Header<'a>,

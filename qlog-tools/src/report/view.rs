@@ -47,20 +47,37 @@ pub(super) fn of(comparison: &Comparison) -> Value {
     let provenance = serde_json::to_string_pretty(&comparison.provenance).unwrap_or_default();
     let (drawn, lines): (Vec<&PageComparison>, Vec<&PageComparison>) =
         comparison.pages.iter().partition(|page| page.is_drawn());
-    let rows = &comparison.summary;
-    let names = rows.iter().map(|row| (row.scheme.clone(), incomplete(row, rows)));
+    let summaries: Vec<Value> = comparison
+        .summary
+        .chunk_by(|one, other| one.setting == other.setting)
+        .map(|rows| summary(rows, &comparison.baseline))
+        .collect();
     context! {
         title => comparison.title.clone(),
         what => comparison.what.clone(),
         baseline => comparison.baseline.clone(),
-        summary => table(rows, names.collect(), &SUMMARY),
+        summaries => summaries,
         figures => comparison.figures.iter().map(|it| figure(&it.figure)).collect::<Vec<Value>>(),
         omitted => comparison.omitted.clone(),
-        page_count => comparison.pages.len(),
         folded => drawn.len() > FOLDED_FROM,
         pages => drawn.into_iter().map(page).collect::<Vec<Value>>(),
         other_pages => lines.into_iter().map(page_line).collect::<Vec<Value>>(),
         provenance => provenance,
+    }
+}
+
+/// The schemes' means in one setting.
+fn summary(rows: &[SummaryRow], baseline: &str) -> Value {
+    let names = rows.iter().map(|row| (row.scheme.clone(), incomplete(row, rows))).collect();
+    let setting = &rows[0].setting;
+    let place = if setting.is_empty() { String::new() } else { format!(", {setting}") };
+    let pages = rows.iter().map(|row| row.all.pages.max(row.atf.pages)).max().unwrap_or(0);
+    let plural = if pages == 1 { "" } else { "s" };
+    context! {
+        caption => format!(
+            "Speedup over {baseline} by scheme, over {pages} page{plural}{place}. \u{2605} marks the best of a column."
+        ),
+        table => table(rows, names, &SUMMARY),
     }
 }
 

@@ -76,7 +76,9 @@ mod tests {
     fn small_numbers_of_either_sign_stay_small() {
         assert_eq!([0, -1, 1, -2, i64::MIN].map(zigzag), [0, 1, 2, 3, u64::MAX]);
         let mut bytes = Vec::new();
-        [0, 127, 128, 300].iter().for_each(|value| put_varint(&mut bytes, *value));
+        for value in [0, 127, 128, 300] {
+            put_varint(&mut bytes, value);
+        }
         assert_eq!(bytes, [0, 127, 128, 1, 172, 2]);
     }
 }

@@ -57,18 +57,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let input = open(&arguments.file)?;
     let file = arguments.file.display().to_string();
-    let converted = match &arguments.out {
-        Some(out) => to_file(&file, input, out, &conversion)?,
-        None => {
-            let stdout = BufWriter::new(std::io::stdout().lock());
-            match convert(&file, input, stdout, &conversion) {
-                Err(ConvertError::Write(error))
-                    if error.kind() == std::io::ErrorKind::BrokenPipe =>
-                {
-                    return Ok(());
-                }
-                other => other.map_err(failure)?,
+    let converted = if let Some(out) = &arguments.out {
+        to_file(&file, input, out, &conversion)?
+    } else {
+        let stdout = BufWriter::new(std::io::stdout().lock());
+        match convert(&file, input, stdout, &conversion) {
+            Err(ConvertError::Write(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                return Ok(());
             }
+            other => other.map_err(failure)?,
         }
     };
     let Converted { events, cut, bad_records, traces } = converted;

@@ -53,7 +53,8 @@ impl Files {
                 for (place, mut trace) in of_file.into_iter().enumerate() {
                     trace.timeline.name = name.clone().unwrap_or_else(|| short_name(&trace.file));
                     if several {
-                        trace.timeline.name += &format!(" #{}", place + 1);
+                        let name = &mut trace.timeline.name;
+                        *name = format!("{name} #{}", place + 1);
                     }
                     traces.push(trace);
                 }
