@@ -130,7 +130,7 @@ fn the_log_says_which_updates_came_and_which_scheme_took_over() {
     assert_eq!(updates[0]["frame"]["priority_field_value"], "u=1, i");
     assert_eq!(
         data("utmost:scheme"),
-        ["rfc9218", "bucket-html"].map(|it| serde_json::json!({"name": it, "in_group": false}))
+        ["fifo", "bucket-html"].map(|it| serde_json::json!({"name": it, "in_group": false}))
     );
     let opened = data("utmost:scheduler").iter().filter(|it| it["op"] == "opened").count();
     assert_eq!(opened, 2, "once for each scheduler");
