@@ -1,20 +1,22 @@
 //! One page load: quiche below, HTTP/3 in the middle, the playback above.
 
+mod pushing;
+
 use crate::event_loop::Endpoint;
 use crate::ordered_delivery::OrderedDelivery;
+use crate::outcome::{ConnectError, Outcome, Problem};
 use crate::playback::Playback;
-use crate::pushed::{Promised, PushCache, Verdict};
+use crate::pushed::PushCache;
 use crate::requests::Requests;
 use crate::signalling::{Signalling, Writing};
 use crate::{Options, Verify};
 use corpus::Page;
-use http3::{Event, Header, NameValue, Prioritized, PushId, Role, Session, Signal, StreamId};
+use http3::{Event, Header, NameValue, Prioritized, Role, Session, Signal, StreamId};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
 use std::io::BufWriter;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -57,81 +59,6 @@ struct Receiving {
     body: Vec<u8>,
     /// It ended before its promise came.
     ended: bool,
-}
-
-/// How a page load ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// Every resource of the page was asked for and answered.
-    pub completed: bool,
-    /// The scheme that the server said it sends in: for the page, or else for the connection.
-    pub announced: Option<String>,
-    /// What went otherwise than the page says.
-    pub problems: Vec<Problem>,
-    /// The bodies by resource, if they were to be kept.
-    pub bodies: BTreeMap<usize, Vec<u8>>,
-    /// Resources that the server pushed, in the order of their IDs, and whether the page needed each.
-    pub pushed: Vec<(usize, bool)>,
-    /// Promises that were refused.
-    pub refused_pushes: usize,
-}
-
-/// Something that went otherwise than the page says.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
-    /// Another status than the page's.
-    #[error("{url}: status {status}, the page says {expected}")]
-    Status {
-        /// The resource.
-        url: String,
-        /// What the server said.
-        status: u16,
-        /// What the page says.
-        expected: u16,
-    },
-    /// A body of another size than the page's.
-    #[error("{url}: {bytes} bytes, the page says {expected}")]
-    Size {
-        /// The resource.
-        url: String,
-        /// What the server sent.
-        bytes: u64,
-        /// What the page says.
-        expected: u64,
-    },
-    /// The server reset the response.
-    #[error("{url}: reset by the server with code {code:#x}")]
-    Reset {
-        /// The resource.
-        url: String,
-        /// The HTTP/3 error code.
-        code: u64,
-    },
-    /// The connection ended before the page was loaded.
-    #[error("connection lost: {0}")]
-    Connection(String),
-}
-
-/// A connection that cannot even be tried.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectError {
-    /// The file of certificate authorities is of no use.
-    #[error("{0}: holds no certificates in PEM form")]
-    Authorities(PathBuf),
-    /// The log cannot be written.
-    #[error("{path}: {source}")]
-    Log {
-        /// The log.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The transport refused.
-    #[error("transport: {0}")]
-    Transport(#[from] quiche::Error),
-    /// The system gave no randomness.
-    #[error("no randomness from the system")]
-    Random,
 }
 
 const NO_ERROR: u64 = 0x100;
@@ -307,14 +234,6 @@ impl Client {
                 return;
             }
             self.control.pop_front();
-        }
-    }
-
-    /// Lets the server promise as many more as it may have open.
-    fn allow_pushes(&mut self) {
-        if self.pushes > 0 {
-            let (stream, bytes) = self.session.allow_pushes(self.pushed.end() + self.pushes);
-            self.control.push_back((stream, bytes, false));
         }
     }
 
@@ -516,82 +435,6 @@ impl Client {
             Event::Finished { stream } => self.finish(stream, None, now_us),
             Event::Reset { stream, code } => self.finish(stream, Some(code), now_us),
             _ => {}
-        }
-    }
-
-    /// A promise: kept if the page needs it and has not got it.
-    fn promised(&mut self, push: PushId, headers: &[Header], now_us: u64) {
-        let promised = Promised::of(headers);
-        let resource = self.resource_of(&promised).filter(|it| self.is_wanted(*it));
-        match self.pushed.promise(push, resource) {
-            Verdict::Keep(None) | Verdict::Known => {}
-            Verdict::Keep(Some(stream)) => self.adopt_push(stream, resource, now_us),
-            Verdict::Refuse(stream) => {
-                let (control, bytes) = self.session.cancel_push(push);
-                self.control.push_back((control, bytes, false));
-                if let Some(stream) = stream {
-                    self.stop(stream);
-                }
-            }
-        }
-        self.allow_pushes();
-        self.write_control();
-    }
-
-    /// The stream of a push.
-    fn push_came(&mut self, stream: StreamId, push: PushId) {
-        http3::log::push_stream(self.quic.qlog_streamer(), stream, push);
-        match self.pushed.stream(push, stream) {
-            Ok(resource) => {
-                self.responses.insert(stream, Receiving { resource, ..Receiving::default() });
-            }
-            Err(_) => self.stop(stream),
-        }
-    }
-
-    fn resource_of(&self, promised: &Promised) -> Option<usize> {
-        let host =
-            promised.authority.rsplit_once(':').map_or(promised.authority.as_str(), |it| it.0);
-        let names = |it: &&corpus::PageResource| {
-            let own = self.page.origins.get(it.origin).map_or("localhost", |it| it.host.as_str());
-            it.url == promised.path && own.eq_ignore_ascii_case(host)
-        };
-        let found = self.page.resources.iter().find(names).filter(|_| promised.is_safe);
-        found.map(|it| it.id)
-    }
-
-    /// Neither cached, nor asked for.
-    fn is_wanted(&self, resource: usize) -> bool {
-        let asked = self.responses.values().any(|it| it.resource == Some(resource));
-        !asked && !self.cached.contains(&resource) && !self.requests.has_asked(resource)
-    }
-
-    /// The promise of a push whose bytes came before it.
-    fn adopt_push(&mut self, stream: StreamId, resource: Option<usize>, now_us: u64) {
-        let (Some(receiving), Some(resource)) = (self.responses.get_mut(&stream), resource) else {
-            return;
-        };
-        receiving.resource = Some(resource);
-        if self.keep_bodies {
-            self.outcome.bodies.insert(resource, std::mem::take(&mut receiving.body));
-        }
-        self.playback.arrived(resource, receiving.body_bytes, now_us);
-        if receiving.ended {
-            self.finish(stream, None, now_us);
-        }
-    }
-
-    /// The bytes of a push are not wanted (RFC 9114, 4.6).
-    fn stop(&mut self, stream: StreamId) {
-        self.responses.remove(&stream);
-        let code = http3::Code::RequestCancelled as u64;
-        self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code).ok();
-    }
-
-    /// The server gave a push up: what the page waits for is asked for after all.
-    fn lose_push(&mut self, push: PushId) {
-        if let Some(resource) = self.pushed.lost(push) {
-            self.requests.again(resource);
         }
     }
 

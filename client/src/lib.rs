@@ -8,6 +8,7 @@ mod connection;
 pub mod event_loop;
 mod options;
 mod ordered_delivery;
+mod outcome;
 pub mod playback;
 pub mod probe;
 pub mod profile;
@@ -15,5 +16,6 @@ mod pushed;
 mod requests;
 mod signalling;
 
-pub use connection::{Client, ConnectError, Outcome, Problem};
+pub use connection::Client;
 pub use options::{Options, Verify};
+pub use outcome::{ConnectError, Outcome, Problem};

@@ -1,9 +1,11 @@
 //! One connection: quiche below, HTTP/3 in the middle, the site above, and the send loop beside them.
 
+mod ahead;
+
 use crate::group::Member;
 use crate::limits::{Budget, CONTROL_BYTES};
 use crate::order::Order;
-use crate::pushes::{Pushed, Pushes};
+use crate::pushes::Pushes;
 use crate::qlog_events;
 use crate::send_loop::{Datagram, SendLoop};
 use crate::send_queue::Head;
@@ -50,13 +52,6 @@ pub(crate) struct Connection {
 
 /// What a client must be able to say to negotiate, where the server uses signals.
 const BUCKET: Extension = Extension::BucketJanuary2019;
-
-/// What was put ahead of a response.
-struct SentAhead {
-    frames: Vec<u8>,
-    /// What was promised there.
-    pushes: Vec<Pushed>,
-}
 
 /// HTTP/3's "no error".
 const NO_ERROR: u64 = http3::Code::NoError as u64;
@@ -388,41 +383,6 @@ impl Connection {
             self.push(stream, pushed, now);
         }
         self.obey_header(stream, &request);
-    }
-
-    /// What goes ahead of a response: early hints, then promises, before the bytes that refer to them.
-    fn send_ahead(&mut self, stream: StreamId, response: &Response) -> SentAhead {
-        let mut frames = Vec::new();
-        if !response.ahead.hints.is_empty() {
-            let status = std::iter::once(Header::new(b":status", b"103"));
-            let links = response.ahead.hints.iter().map(|it| Header::new(b"link", it.as_bytes()));
-            let fields: Vec<Header> = status.chain(links).collect();
-            if let Ok(interim) = self.session.encode_headers(&fields) {
-                http3::log::headers_created(
-                    self.quic.qlog_streamer(),
-                    stream,
-                    &fields,
-                    interim.len(),
-                );
-                frames.extend(interim);
-            }
-        }
-        let (promises, pushes) = self.pushes.promise(
-            (&mut self.quic, &mut self.session),
-            (self.site.as_ref(), stream),
-            &response.ahead,
-        );
-        frames.extend(promises);
-        SentAhead { frames, pushes }
-    }
-
-    /// Sends a promised response; it belongs to the one on `main`.
-    fn push(&mut self, main: StreamId, pushed: Pushed, now: Instant) {
-        let Pushed { push, stream, request, response, gate } = pushed;
-        http3::log::push_stream(self.quic.qlog_streamer(), stream, push);
-        self.requests.insert(stream);
-        self.answer(stream, &request, response, (Session::push_stream_header(push), now));
-        self.sender.gate(stream, main, gate);
     }
 
     /// Queues a response, with bytes that go ahead of it.

@@ -1,0 +1,51 @@
+//! What goes ahead of a response, and the pushes that it promises.
+
+use super::Connection;
+use crate::pushes::Pushed;
+use crate::site::Response;
+use http3::{Header, Session, StreamId};
+use std::time::Instant;
+
+/// What was put ahead of a response.
+pub(super) struct SentAhead {
+    pub(super) frames: Vec<u8>,
+    /// What was promised there.
+    pub(super) pushes: Vec<Pushed>,
+}
+
+impl Connection {
+    /// What goes ahead of a response: early hints, then promises, before the bytes that refer to them.
+    pub(super) fn send_ahead(&mut self, stream: StreamId, response: &Response) -> SentAhead {
+        let mut frames = Vec::new();
+        if !response.ahead.hints.is_empty() {
+            let status = std::iter::once(Header::new(b":status", b"103"));
+            let links = response.ahead.hints.iter().map(|it| Header::new(b"link", it.as_bytes()));
+            let fields: Vec<Header> = status.chain(links).collect();
+            if let Ok(interim) = self.session.encode_headers(&fields) {
+                http3::log::headers_created(
+                    self.quic.qlog_streamer(),
+                    stream,
+                    &fields,
+                    interim.len(),
+                );
+                frames.extend(interim);
+            }
+        }
+        let (promises, pushes) = self.pushes.promise(
+            (&mut self.quic, &mut self.session),
+            (self.site.as_ref(), stream),
+            &response.ahead,
+        );
+        frames.extend(promises);
+        SentAhead { frames, pushes }
+    }
+
+    /// Sends a promised response; it belongs to the one on `main`.
+    pub(super) fn push(&mut self, main: StreamId, pushed: Pushed, now: Instant) {
+        let Pushed { push, stream, request, response, gate } = pushed;
+        http3::log::push_stream(self.quic.qlog_streamer(), stream, push);
+        self.requests.insert(stream);
+        self.answer(stream, &request, response, (Session::push_stream_header(push), now));
+        self.sender.gate(stream, main, gate);
+    }
+}
