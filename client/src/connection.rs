@@ -511,12 +511,7 @@ impl Client {
                 http3::log::promise_parsed(self.quic.qlog_streamer(), (stream, push), &headers);
                 self.promised(push, &headers, now_us);
             }
-            Event::PushStream { stream, push } => match self.pushed.stream(push, stream) {
-                Ok(resource) => {
-                    self.responses.insert(stream, Receiving { resource, ..Receiving::default() });
-                }
-                Err(_) => self.stop(stream),
-            },
+            Event::PushStream { stream, push } => self.push_came(stream, push),
             Event::PushCancelled { push } => self.lose_push(push),
             Event::Finished { stream } => self.finish(stream, None, now_us),
             Event::Reset { stream, code } => self.finish(stream, Some(code), now_us),
@@ -541,6 +536,17 @@ impl Client {
         }
         self.allow_pushes();
         self.write_control();
+    }
+
+    /// The stream of a push.
+    fn push_came(&mut self, stream: StreamId, push: PushId) {
+        http3::log::push_stream(self.quic.qlog_streamer(), stream, push);
+        match self.pushed.stream(push, stream) {
+            Ok(resource) => {
+                self.responses.insert(stream, Receiving { resource, ..Receiving::default() });
+            }
+            Err(_) => self.stop(stream),
+        }
     }
 
     fn resource_of(&self, promised: &Promised) -> Option<usize> {

@@ -3,7 +3,9 @@
 
 use crate::{Header, NameValue, Prioritized, PushId, StreamId};
 use qlog::events::EventData;
-use qlog::events::http3::{FrameCreated, FrameParsed, Http3Frame, HttpHeader};
+use qlog::events::http3::{
+    FrameCreated, FrameParsed, Http3Frame, HttpHeader, StreamType, StreamTypeSet,
+};
 use qlog::streamer::QlogStreamer;
 
 /// We made a HEADERS frame of `frame_bytes`, its own header included.
@@ -49,6 +51,19 @@ pub fn promise_created(
         let frame = Http3Frame::PushPromise { push_id: push, headers: logged(headers), raw: None };
         let length = Some(frame_bytes as u64);
         EventData::Http3FrameCreated(FrameCreated { stream_id: stream.0, length, frame, raw: None })
+    });
+}
+
+/// The stream of `push` opened, at either end.
+pub fn push_stream(streamer: Option<&mut QlogStreamer>, stream: StreamId, PushId(push): PushId) {
+    log(streamer, || {
+        EventData::Http3StreamTypeSet(StreamTypeSet {
+            initiator: None,
+            stream_id: stream.0,
+            stream_type: StreamType::Push,
+            stream_type_bytes: None,
+            associated_push_id: Some(push),
+        })
     });
 }
 

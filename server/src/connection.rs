@@ -419,6 +419,7 @@ impl Connection {
     /// Sends a promised response; it belongs to the one on `main`.
     fn push(&mut self, main: StreamId, pushed: Pushed, now: Instant) {
         let Pushed { push, stream, request, response, gate } = pushed;
+        http3::log::push_stream(self.quic.qlog_streamer(), stream, push);
         self.requests.insert(stream);
         self.answer(stream, &request, response, (Session::push_stream_header(push), now));
         self.sender.gate(stream, main, gate);

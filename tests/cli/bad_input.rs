@@ -38,7 +38,7 @@ fn assert_file_refused(arguments: &[&str], file: &Path, expected: &str) {
 
 #[test]
 fn an_unknown_page_is_answered_with_the_page_that_is_near() {
-    let expected = "no bundled page is named \"gentelela\", but gentelella-index; ";
+    let expected = "no bundled page is named \"gentelela\", but gentelella-";
     for command in ["compare", "play"] {
         assert_refused(&[command, "gentelela"], 2, expected);
     }

@@ -314,8 +314,8 @@ fn small_effect(matrix: &Matrix, bytes: u64) -> [Row; 2] {
             whose(with)
         ))
         .because(
-            "A buffer between scheduler and transport makes `rr` itself sequential and so faster, which lowers every \
-             speedup over it: see the next row.",
+            "280 KB hold the whole of a small page; the buffer makes `rr` itself sequential and so faster, which lowers \
+             every speedup over it, and without that it still moves some schemes: see the next row.",
         ),
         Row::shown(
             format!("small-effect-{kilobytes}k-unbuffered-rr"),
@@ -323,7 +323,7 @@ fn small_effect(matrix: &Matrix, bytes: u64) -> [Row; 2] {
             without.map(|it| it.0),
         )
         .note(format!(
-            "The other reading; the largest is {}'s.",
+            "The other reading; the largest is {}'s: the buffer sends the HTML in one piece, which that scheme starves.",
             whose(without)
         )),
     ]

@@ -1,47 +1,35 @@
 //! Packets that are handed to HTTP/3 together (the paper's Figure 13): a stack of one is a packet that could be
 //! used as soon as it came.
 
+use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
 use qlog_tools::timeline::Timeline;
 use std::collections::BTreeMap;
 
 /// When each packet could be used.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Stacks {
-    /// By moment, in microseconds: the streams of the packets that were handed up then.
+    /// By moment, in microseconds: the streams of the packets that were handed up then, those that came together
+    /// as well as those that one of them released.
     pub(super) handed_up: BTreeMap<u64, Vec<u64>>,
-    /// Sum over bytes of the time between arrival and use, in byte-milliseconds.
-    waited_byte_ms: f64,
-    bytes: u64,
+    /// Blocking within streams, and what one order for all would add.
+    pub(super) blocking: HeadOfLine,
 }
 
 impl Stacks {
-    /// Of a load; each frame of its timeline is a packet. A packet is handed up when all bytes of its stream up to
-    /// its end have arrived.
+    /// Of a load; each frame of its timeline is a packet.
     pub(super) fn of(timeline: &Timeline) -> Self {
-        let mut frames = timeline.frames.clone();
-        frames.sort_by_key(|it| (it.stream, it.offset));
+        let frames = &timeline.frames;
+        let blocking = HeadOfLine::new(Arrivals { frames, packets: &[], sent: None });
         let mut handed_up: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-        let (mut waited_byte_ms, mut bytes) = (0.0, 0);
-        for stream in frames.chunk_by(|one, other| one.stream == other.stream) {
-            let mut usable_us = 0;
-            for frame in stream {
-                usable_us = frame.time_us.max(usable_us);
-                handed_up.entry(usable_us).or_default().push(frame.stream);
-                waited_byte_ms += (usable_us - frame.time_us) as f64 / 1000.0 * frame.bytes as f64;
-                bytes += frame.bytes;
-            }
+        for piece in &blocking.pieces {
+            handed_up.entry(frames[piece.delivered].time_us).or_default().push(piece.stream);
         }
-        Self { handed_up, waited_byte_ms, bytes }
+        Self { handed_up, blocking }
     }
 
     /// The most packets handed up at once.
     pub(super) fn largest(&self) -> usize {
         self.handed_up.values().map(Vec::len).max().unwrap_or(0)
-    }
-
-    /// How long a byte waited for others, on average.
-    pub(super) fn mean_wait_ms(&self) -> f64 {
-        if self.bytes == 0 { 0.0 } else { self.waited_byte_ms / self.bytes as f64 }
     }
 
     /// The share of packets that were handed up with others.
@@ -67,7 +55,11 @@ mod tests {
         let sizes: Vec<usize> = stacks.handed_up.values().map(Vec::len).collect();
         assert_eq!(sizes, [1, 2, 1]);
         assert_eq!(stacks.largest(), 2);
+        assert_eq!(stacks.blocking.largest_stack.frames, 2);
         let text = |value: f64| value.to_string();
-        assert_eq!([stacks.mean_wait_ms(), stacks.stacked_share()].map(text), ["0.5", "0.5"]);
+        assert_eq!(
+            [stacks.blocking.intra.mean_ms, stacks.stacked_share()].map(text),
+            ["0.5", "0.5"]
+        );
     }
 }

@@ -79,6 +79,13 @@ fn a_pushed_script_saves_a_round_trip() {
     let (pushed, asked) = (pushed.load(1), asked.load(1));
     assert_eq!((&pushed.problems, &pushed.pushed), (&Vec::new(), &vec![(1, true)]));
     assert_eq!((&asked.problems, &asked.pushed), (&Vec::new(), &Vec::new()));
+    let paths: Vec<&str> =
+        pushed.load.timeline.transfers.iter().map(|it| it.url.as_str()).collect();
+    assert_eq!(
+        paths,
+        ["https://site.example/", "https://site.example/1.js"],
+        "the log tells of it"
+    );
     let saved_ms = done_ms(&asked)[1] - done_ms(&pushed)[1];
     assert!((100.0..220.0).contains(&saved_ms), "{saved_ms}");
 }
