@@ -80,6 +80,13 @@ class Priorities(unittest.TestCase):
         doable = [it.name for it in priorities.PLANS if it.needs <= client().signals]
         self.assertEqual(doable, ["unsignalled"])
 
+    def test_those_that_share_may_be_complete_in_either_order(self):
+        expected = "before,left+right,after"
+        for finished in ("before,left,right,after", "before,right,left,after"):
+            self.assertTrue(priorities.is_as_expected(finished, expected))
+        for finished in ("left,before,right,after", "before,left,right", "before,left,right,after,more"):
+            self.assertFalse(priorities.is_as_expected(finished, expected))
+
     def test_a_plan_says_what_is_asked_for(self):
         plan = priorities.Plan("", {"a": None, "b": "u=6"}, "", late={"c": "u=0"}, updates={"b": "u=1"})
         self.assertEqual(
