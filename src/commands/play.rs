@@ -120,7 +120,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         resource.pushed = pushed.contains(&resource.id);
     }
     if arguments.push_log && !arguments.json {
-        push_log::show(&page, &run, refused_pushes)?;
+        push_log::show(&run, refused_pushes)?;
     } else {
         show(arguments, run, load, page.resources.len())?;
     }

@@ -40,7 +40,7 @@ impl PageSite {
         Self { pages, by_host_and_path, by_path, made: Vec::new() }
     }
 
-    /// The same with bodies that make a browser ask for what the page asks for, for the same reasons: HTML,
+    /// The same with bodies that make a browser (by its `user-agent`) ask for what the page asks for, for the same reasons: HTML,
     /// CSS and scripts with references.
     #[must_use]
     pub fn for_browsers(self) -> Self {
@@ -51,9 +51,11 @@ impl PageSite {
     }
 
     /// The body of a resource, and whether it is compressed.
-    fn body(&self, (page, id): Place, resource: &PageResource) -> (Body, bool) {
+    fn body(&self, (page, id): Place, resource: &PageResource, request: &Request) -> (Body, bool) {
         let (seed, bytes) = (resource.id as u64, resource.bytes);
-        match self.made.get(page).and_then(|it| it.get(id)) {
+        // Markup can need more bytes than a small resource has; who plays the page back wants its sizes.
+        let is_browser = request.field("user-agent").is_some_and(|it| it.starts_with("Mozilla/"));
+        match self.made.get(page).and_then(|it| it.get(id)).filter(|_| is_browser) {
             Some(Made::Text(text, encoding)) => {
                 (Body::Bytes(Arc::clone(text)), *encoding == Encoding::Gzip)
             }
@@ -82,7 +84,7 @@ impl Site for PageSite {
         let Some((place, resource)) = self.find(request) else { return Response::error(404) };
         let mut headers = vec![("content-type", resource.mime.clone())];
         headers.extend(resource.etag.clone().map(|it| ("etag", it)));
-        let (body, compressed) = self.body(place, resource);
+        let (body, compressed) = self.body(place, resource, request);
         headers.extend(compressed.then(|| ("content-encoding", "gzip".to_owned())));
         headers.extend(resource.vary.clone().map(|it| ("vary", it)));
         Response {

@@ -3,11 +3,10 @@
 use crate::failure::Failure;
 use crate::output;
 use crate::output::number;
-use ::corpus::Page;
 use lab::study::RunRecord;
 
 /// Prints each resource, by its end; `*` marks what was pushed.
-pub(super) fn show(page: &Page, run: &RunRecord, refused: usize) -> Result<(), Failure> {
+pub(super) fn show(run: &RunRecord, refused: usize) -> Result<(), Failure> {
     let mut resources: Vec<_> = run.resources.iter().collect();
     resources.sort_by(|one, other| {
         one.complete_ms.unwrap_or(f64::MAX).total_cmp(&other.complete_ms.unwrap_or(f64::MAX))
@@ -15,20 +14,17 @@ pub(super) fn show(page: &Page, run: &RunRecord, refused: usize) -> Result<(), F
     let rows = resources.iter().map(|it| {
         let mark = if it.pushed { "*" } else { "" };
         let process = it.complete_ms.map(|end| end - it.requested_ms);
-        let status = page.resources.get(it.id).map_or(0, |it| it.status);
         vec![
             it.id.to_string(),
             number(it.complete_ms, 1),
             format!("{mark}{}", number(Some(it.requested_ms), 1)),
             number(process, 1),
-            status.to_string(),
             it.bytes.to_string(),
             it.url.clone(),
         ]
     });
-    let header =
-        ["id", "response end ms", "request start ms", "process ms", "code", "size", "path"];
-    output::line(&output::table(&header, &[6], rows).to_string())?;
+    let header = ["id", "response end ms", "request start ms", "process ms", "size", "path"];
+    output::line(&output::table(&header, &[5], rows).to_string())?;
     let pushed = run.resources.iter().filter(|it| it.pushed);
     let (count, bytes) = pushed.fold((0, 0), |(count, bytes), it| (count + 1, bytes + it.bytes));
     output::line(&format!("* pushed: {count} resources, {bytes} bytes; {refused} promises refused"))
