@@ -322,6 +322,9 @@ fn swarm(axis: &RatioAxis, dots: &[Dot], middle: f64, width: f64) -> Vec<(f64, f
     places
 }
 
+/// Of a crowd, dots within this many units stand for each other; less than the size of one.
+const TOGETHER: f64 = 4.0;
+
 /// One path a class; dots at (nearly) the same place are drawn once.
 fn draw_together(svg: &mut Svg, dots: &[Dot], places: &[(f64, f64)]) {
     for class in SizeClass::ALL {
@@ -330,11 +333,11 @@ fn draw_together(svg: &mut Svg, dots: &[Dot], places: &[(f64, f64)]) {
             .iter()
             .zip(places)
             .filter(|(dot, _)| SizeClass::of(dot.bytes) == class)
-            .map(|(_, &(x, y))| ((x / 2.0).round() as i64 * 2, (y / 2.0).round() as i64 * 2))
+            .map(|(_, &(x, y))| ((x / TOGETHER).round() as i64, (y / TOGETHER).round() as i64))
             .collect();
         let mut path = String::new();
         for (x, y) in rounded {
-            class.add_mark(&mut path, x as f64, y as f64);
+            class.add_mark(&mut path, x as f64 * TOGETHER, y as f64 * TOGETHER);
         }
         if !path.is_empty() {
             svg.path(&path, &class.paint("0.7"), "");
@@ -391,7 +394,7 @@ mod tests {
             dot(&format!("page{it}"), u64::from(it) * 200, 0.5 + f64::from(it % 997) / 200.0)
         });
         let figure = figure(many.collect());
-        assert!(figure.svg().len() < 600_000, "{}", figure.svg().len());
+        assert!(figure.svg().len() < 400_000, "{}", figure.svg().len());
         assert!(figure.caption().contains("stands for several"));
     }
 
