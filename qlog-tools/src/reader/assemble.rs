@@ -35,7 +35,7 @@ impl Collector {
         trace.streams = self.summaries(&responses, &transfers);
         trace.timeline = Timeline { name: trace.file.clone(), transfers, frames: responses.frames };
         trace.details = details;
-        trace.frame_numbers = responses.frame_numbers;
+        trace.arrivals = responses.arrivals;
         trace.frame_packets = responses.frame_packets;
         trace.packets = self.packets;
         trace.recovery = self.recovery;

@@ -67,8 +67,8 @@ impl Collector {
 
     /// Things in memory: grows with the file as far as the detail says.
     pub(super) fn kept(&self) -> usize {
-        self.received.frames.len()
-            + self.sent.frames.len()
+        self.received.arrivals.len()
+            + self.sent.arrivals.len()
             + self.received.holes
             + self.sent.holes
             + self.scheduler_calls.len()
@@ -164,10 +164,13 @@ impl Collector {
         let detail = self.detail;
         let flow = self.flow(direction);
         flow.frame(time_us, frame, packet, direction == Direction::Sent);
+        let Stream { id: stream, offset, bytes, .. } = frame;
+        let frame = StreamFrame { time_us, stream, offset, bytes };
+        if detail >= Detail::Arrivals {
+            flow.arrivals.push(frame, packet);
+        }
         if detail >= Detail::Frames {
-            let Stream { id: stream, offset, bytes, .. } = frame;
-            flow.frames.push(StreamFrame { time_us, stream, offset, bytes });
-            flow.frame_numbers.push(packet);
+            flow.frames.push(frame);
         }
         if detail == Detail::Full {
             flow.frame_packets.push(place);
