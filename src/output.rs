@@ -25,6 +25,14 @@ pub(crate) fn provenance() -> Value {
     of_program(&BUILD, jiff::Timestamp::now())
 }
 
+/// Prints one JSON document that says where it comes from, and nothing else.
+pub(crate) fn json_of_program(mut document: Value) -> Result<(), Failure> {
+    if let Value::Object(fields) = &mut document {
+        fields.insert("provenance".to_owned(), provenance());
+    }
+    json(&document)
+}
+
 /// Prints one JSON document and nothing else.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(Failure::elsewhere)?;

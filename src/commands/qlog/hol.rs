@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         figure::write(out, &drawing.svg())?;
     }
     if arguments.json {
-        return output::json(&document(&hol));
+        return output::json_of_program(document(&hol));
     }
     print(&client, server.is_some(), &hol)
 }
