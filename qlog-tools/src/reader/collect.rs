@@ -33,6 +33,8 @@ pub(super) struct Collector {
     pub(super) last_packets: [Option<(u64, Space, u64)>; 2],
     /// STREAM frames read.
     pub(super) stream_frames: u64,
+    /// STREAM frames that cannot be.
+    pub(super) impossible_frames: u64,
 }
 
 /// The messages of one stream.
@@ -114,6 +116,8 @@ impl Collector {
         for frame in packet.frames.iter() {
             if let Some(stream) = frame.stream() {
                 self.frame(time_us, stream, (packet.number(), place), direction);
+            } else if frame.is_stream() {
+                self.impossible_frames += 1;
             } else if direction == Direction::Received && self.detail == Detail::Full {
                 self.acknowledge(time_us, packet.space(), &frame.acknowledged());
             }
@@ -192,6 +196,8 @@ impl Collector {
         if let Some(stream) = event.stream() {
             let packet = (event.packet_nr.map(|number| number.0), self.last_record());
             self.frame(time_us, stream, packet, direction);
+        } else {
+            self.impossible_frames += 1;
         }
         Ok(())
     }
