@@ -47,7 +47,11 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// A table without lines; columns from the second on are numbers unless `text_columns` says otherwise.
+/// Rows of a table for people.
+const TABLE_ROWS: usize = 10_000;
+
+/// A table without lines; columns from the second on are numbers unless `text_columns` says otherwise. Beyond 10,000
+/// rows it only counts.
 pub(crate) fn table(
     header: &[&str],
     text_columns: &[usize],
@@ -55,8 +59,11 @@ pub(crate) fn table(
 ) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING).set_header(header.to_vec());
-    for row in rows {
-        table.add_row(row);
+    let mut rows = rows.into_iter();
+    table.add_rows(rows.by_ref().take(TABLE_ROWS));
+    let more = rows.count();
+    if more > 0 {
+        table.add_row([format!("({more} more: --json has all)")]);
     }
     for index in (1..header.len()).filter(|it| !text_columns.contains(it)) {
         if let Some(column) = table.column_mut(index) {
