@@ -1,6 +1,6 @@
 //! `utmost corpus generate`.
 
-use super::write;
+use super::outputs::{self, Kind};
 use crate::failure::Failure;
 use crate::{output, values};
 use ::corpus::generate::{Profile, Shape, generate};
@@ -52,6 +52,7 @@ enum ProfileName {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    outputs::check(&arguments.output, Kind::Page)?;
     let late_share = if arguments.depth == 1 { 0.0 } else { 0.2 };
     let shape = Shape {
         seed: arguments.seed,
@@ -82,7 +83,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(problem) = ::corpus::check(&page).into_iter().next() {
         return Err(Failure::BadInput(problem.to_string()));
     }
-    write(&page, &arguments.output)?;
+    outputs::write(&arguments.output, Kind::Page, page.to_text().as_bytes())?;
     let bytes: u64 = page.resources.iter().map(|it| it.bytes).sum();
     let count = page.resources.len();
     output::line(&format!("{}: {count} resources, {bytes} bytes", arguments.output.display()))
