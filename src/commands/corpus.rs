@@ -108,7 +108,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn check(pages: &[String]) -> Result<(), Failure> {
-    let mut wrong = 0;
+    let (mut wrong, mut unread) = (0, 0);
     for page in pages {
         match ::corpus::page(page) {
             Ok(_) => output::line(&format!("{page}: valid"))?,
@@ -118,16 +118,22 @@ fn check(pages: &[String]) -> Result<(), Failure> {
                     eprintln!("{file}: {problem}");
                 }
             }
-            Err(error) => {
+            Err(error @ PageError::Json { .. }) => {
                 wrong += 1;
+                eprintln!("{error}");
+            }
+            Err(error) if pages.len() == 1 => return Err(Failure::bad_input(error)),
+            Err(error) => {
+                unread += 1;
                 eprintln!("{error}");
             }
         }
     }
-    if wrong == 0 {
-        Ok(())
-    } else {
-        Err(Failure::No(format!("{wrong} of {} pages not valid", pages.len())))
+    let count = pages.len();
+    match (wrong, unread) {
+        (0, 0) => Ok(()),
+        (wrong, 0) => Err(Failure::No(format!("{wrong} of {count} pages not valid"))),
+        (_, unread) => Err(Failure::BadInput(format!("{unread} of {count} pages cannot be read"))),
     }
 }
 

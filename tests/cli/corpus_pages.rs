@@ -25,14 +25,14 @@ fn assert_refused(folder: &Path, arguments: &[&str], expected: &str) {
     assert_eq!(line.strip_prefix("utmost: "), Some(expected), "{arguments:?}");
 }
 
-/// Captures of a page that loads otherwise each time: nothing predicts it.
+/// Captures of a page that loads otherwise under each of the five settings: nothing predicts it.
 fn erratic() -> String {
     let mut captures: Value = serde_json::from_str(CAPTURES).expect("JSON");
     let loads = captures["fitted"].as_array_mut().expect("a list");
     for (load, capture) in loads.iter_mut().enumerate() {
         let fetches = capture["fetches"].as_array_mut().expect("a list");
         for (number, it) in fetches.iter_mut().enumerate().skip(1) {
-            let late_ms = if (load + number) % 2 == 0 { 400.0 } else { 0.0 };
+            let late_ms = if (load % 5 + number) % 2 == 0 { 900.0 } else { 0.0 };
             for key in ["discovered_ms", "finished_ms"] {
                 it[key] = (it[key].as_f64().expect("a time") + late_ms).into();
             }
@@ -106,15 +106,50 @@ fn a_file_that_is_no_page_is_not_replaced() {
 }
 
 #[test]
+fn numbers_that_are_none_and_pages_too_large_to_search_are_refused() {
+    let folder = folder();
+    let generate = |more: &[&'static str]| {
+        [&["generate", "-o", "page.json", "--seed"][..], more].concat()
+    };
+    assert_refused(
+        folder.path(),
+        &generate(&["many"]),
+        "invalid value 'many' for '--seed <SEED>': use a whole number (see --help)",
+    );
+    assert_refused(
+        folder.path(),
+        &generate(&["1", "--adversary", "fifo", "--resources", "25"]),
+        "--adversary: searches pages of at most 24 resources and 400000 bytes; ask for fewer",
+    );
+}
+
+#[test]
 fn a_file_without_a_slash_is_named_as_it_must_be_written() {
     let folder = folder();
     fs::write(folder.path().join("mine"), "{}").expect("written");
-    let output = corpus(folder.path(), &["check", "mine"]);
+    let hint = "no bundled page is named \"mine\"; the file of this name is ./mine";
+    assert_refused(folder.path(), &["check", "mine"], hint);
+    let output = corpus(folder.path(), &["check", "mine", "davies-meenan"]);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(
-        stderr.lines().next(),
-        Some("no bundled page is named \"mine\"; the file of this name is ./mine")
-    );
+    assert_eq!(stderr, format!("{hint}\nutmost: 1 of 2 pages cannot be read\n"));
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_program_that_is_no_browser_is_named() {
+    let folder = folder();
+    fs::write(folder.path().join("index.html"), "<p>").expect("written");
+    for (program, cause) in [
+        ("/bin/false", "is no Chromium, by what it answers to --version"),
+        ("/no/such/program", "No such file or directory (os error 2)"),
+    ] {
+        let mut command = utmost(&["corpus", "record", ".", "-o", "page.json"]);
+        command.current_dir(folder.path()).env("UTMOST_CHROMIUM", program);
+        let line = only_line(&command.output().expect("the program runs"), 3);
+        assert!(line.starts_with(&format!("utmost: browser: {program}: {cause}; ")), "{line}");
+    }
+    let line = only_line(&corpus(folder.path(), &["record", ".", "--entry", "home.html"]), 2);
+    assert_eq!(line, "utmost: .: /home.html: no such file on the site; name the document with --entry");
 }
 
 #[test]

@@ -11,7 +11,8 @@ use headless_chrome::protocol::cdp::{Emulation, IO, Page, Tracing};
 use headless_chrome::{Browser, LaunchOptions};
 use serde_json::Value;
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -75,12 +76,30 @@ pub struct Quiet<'a> {
 /// The browser's program: by [`BROWSER_VARIABLE`], or in the path.
 pub fn program() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os(BROWSER_VARIABLE) {
-        return Some(PathBuf::from(named)).filter(|it| it.is_file());
+        return Some(PathBuf::from(named));
     }
     let folders = std::env::var_os("PATH")?;
     let mut places = std::env::split_paths(&folders)
         .flat_map(|folder| PROGRAMS.map(|program| folder.join(program)));
     places.find(|it| it.is_file())
+}
+
+/// Makes sure that the program is a Chromium; another would be waited for in vain.
+fn check_program(path: &Path) -> Result<(), RecordError> {
+    let wrong = |cause: String| {
+        let path = path.display();
+        RecordError::Browser(format!(
+            "{path}: {cause}; install the package chromium, or name its program in \
+             {BROWSER_VARIABLE}"
+        ))
+    };
+    let output =
+        Command::new(path).arg("--version").output().map_err(|error| wrong(error.to_string()))?;
+    let says = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() && says.contains("Chrom") {
+        return Ok(());
+    }
+    Err(wrong("is no Chromium, by what it answers to --version".to_owned()))
 }
 
 /// The server that a browser loads pages from, and the host under which it knows it.
@@ -115,6 +134,7 @@ impl Chromium {
                  {BROWSER_VARIABLE}"
             ))
         })?;
+        check_program(&path)?;
         let arguments = ["--disable-field-trial-config"].iter().chain(arguments);
         let browser = Browser::new(LaunchOptions {
             path: Some(path),

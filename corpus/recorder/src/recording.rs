@@ -77,7 +77,12 @@ pub fn capture(
         loads: request.loads,
         screenshot: request.screenshot,
     };
-    let recording = session::record(source.site, &plan, progress)?;
+    let recording = session::record(source.site, &plan, progress).map_err(|error| match error {
+        RecordError::Source(cause) => {
+            RecordError::Source(format!("{}: {cause}", request.source))
+        }
+        error => error,
+    })?;
     let unseen: Vec<String> = Setting::unseen().into_iter().map(|it| it.name).collect();
     let (unseen, fitted) =
         recording.captures.into_iter().partition(|it| unseen.contains(&it.setting));

@@ -4,6 +4,7 @@ mod ahead;
 mod body;
 mod directed;
 mod directory;
+mod font;
 mod markup;
 mod page;
 mod pushing;

@@ -68,6 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut page = match &arguments.adversary {
         None => generate(&shape).map_err(Failure::bad_input)?,
         Some(name) => {
+            refuse_large(arguments)?;
             let scheme = schedulers::find_page_scheme(name).map_err(Failure::bad_input)?;
             let network = Network::find("paper").map_err(Failure::bad_input)?;
             eprintln!("searching: {} pages under the paper's schemes", adversary::STEPS);
@@ -87,4 +88,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let bytes: u64 = page.resources.iter().map(|it| it.bytes).sum();
     let count = page.resources.len();
     output::line(&format!("{}: {count} resources, {bytes} bytes", arguments.output.display()))
+}
+
+/// A search for an adversary would cut them down.
+fn refuse_large(arguments: &Arguments) -> Result<(), Failure> {
+    let (resources, bytes) = (arguments.resources.unwrap_or(0), arguments.bytes.unwrap_or(0));
+    if resources > adversary::RESOURCES_MAX || bytes > adversary::PAGE_BYTES {
+        return Err(Failure::BadInput(format!(
+            "--adversary: searches pages of at most {} resources and {} bytes; ask for fewer",
+            adversary::RESOURCES_MAX,
+            adversary::PAGE_BYTES
+        )));
+    }
+    Ok(())
 }

@@ -28,6 +28,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         for path in dropped {
             eprintln!("left out, in one recording only: {path}");
         }
+        if kept.nodes.len() < 2 && graph.nodes.len() > 1 {
+            return Err(Failure::BadInput(format!(
+                "{again}: has none of the resources of {}; name a second recording of the same page",
+                arguments.page
+            )));
+        }
         graph = kept;
     }
     let text = serde_json::to_string_pretty(&graph).map_err(Failure::elsewhere)? + "\n";

@@ -6,6 +6,7 @@ use recorder::session::{LocalServer, Plan, Recording, record};
 use recorder::setting::Setting;
 use recorder::visit::visit;
 use server::site::{DirectorySite, PageSite, Site};
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -66,7 +67,7 @@ fn a_mirror_of_a_server_is_loaded_as_the_folder_that_it_serves() {
     }
     let server = LocalServer::start(folder()).unwrap();
     let trust = Trust { pin: Some(server.pin.clone()), http3: true };
-    let url = format!("https://localhost:{}/", server.port);
+    let url = format!("https://127.0.0.1:{}/", server.port);
     let answers = Chromium::for_mirroring(&trust).unwrap().answers(&url).unwrap();
     let mirror = Mirror::new(&url, answers).unwrap();
     assert_eq!((mirror.entry.as_str(), mirror.assumptions.len()), ("/", 0));
@@ -92,8 +93,9 @@ fn a_host_that_is_not_there_is_the_environments_fault() {
         return;
     }
     let chromium = Chromium::for_mirroring(&Trust::default()).unwrap();
-    // Port 9, discard, is closed.
-    let error = chromium.answers("http://127.0.0.1:9/").unwrap_err();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{closed}/");
+    let error = chromium.answers(&url).unwrap_err();
     assert!(!error.is_bad_input());
-    assert!(error.to_string().starts_with("browser: http://127.0.0.1:9/: net::ERR_"), "{error}");
+    assert_eq!(error.to_string(), format!("browser: {url}: net::ERR_CONNECTION_REFUSED"));
 }
