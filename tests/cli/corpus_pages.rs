@@ -108,9 +108,8 @@ fn a_file_that_is_no_page_is_not_replaced() {
 #[test]
 fn numbers_that_are_none_and_pages_too_large_to_search_are_refused() {
     let folder = folder();
-    let generate = |more: &[&'static str]| {
-        [&["generate", "-o", "page.json", "--seed"][..], more].concat()
-    };
+    let generate =
+        |more: &[&'static str]| [&["generate", "-o", "page.json", "--seed"][..], more].concat();
     assert_refused(
         folder.path(),
         &generate(&["many"]),
@@ -149,7 +148,10 @@ fn a_program_that_is_no_browser_is_named() {
         assert!(line.starts_with(&format!("utmost: browser: {program}: {cause}; ")), "{line}");
     }
     let line = only_line(&corpus(folder.path(), &["record", ".", "--entry", "home.html"]), 2);
-    assert_eq!(line, "utmost: .: /home.html: no such file on the site; name the document with --entry");
+    assert_eq!(
+        line,
+        "utmost: .: /home.html: no such file on the site; name the document with --entry"
+    );
 }
 
 #[test]

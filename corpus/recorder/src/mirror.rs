@@ -76,7 +76,7 @@ pub fn same_host(one: &str, other: &str) -> bool {
 impl Mirror {
     /// The page of `url`, from all that was asked for while it loaded, in order. Errors name what a mirror
     /// cannot hold: other hosts' documents, HTTP errors, POST requests, service workers.
-    pub fn new(url: &str, answers: Vec<Answer>) -> Result<Self, RecordError> {
+    pub fn new(url: &str, answers: &[Answer]) -> Result<Self, RecordError> {
         check_url(url)?;
         let by_url: BTreeMap<&str, &Answer> =
             answers.iter().rev().map(|it| (plain(&it.url), it)).collect();
@@ -124,7 +124,7 @@ impl Mirror {
         }
         let end = end_of_redirects(answer, by_url)?;
         let Some(parts) = parts(url) else { return Ok(()) };
-        let elsewhere = |it: &str| !self::parts(it).is_some_and(|it| it.authority == authority);
+        let elsewhere = |it: &str| self::parts(it).is_none_or(|it| it.authority != authority);
         if elsewhere(&end.url) {
             return Err(refused(
                 url,
@@ -300,8 +300,8 @@ mod tests {
     }
 
     fn error(url: &str, more: Vec<Answer>) -> String {
-        let answers = page().into_iter().chain(more).collect();
-        Mirror::new(url, answers).expect_err("refused").to_string()
+        let answers: Vec<Answer> = page().into_iter().chain(more).collect();
+        Mirror::new(url, &answers).expect_err("refused").to_string()
     }
 
     fn got(mirror: &Mirror, path: &str) -> (u16, u64) {
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_mirror_answers_as_the_host_did_and_leaves_out_other_hosts() {
-        let mirror = Mirror::new("https://www.shop.example", page()).expect("a mirror");
+        let mirror = Mirror::new("https://www.shop.example", &page()).expect("a mirror");
         assert_eq!((mirror.host.as_str(), mirror.entry.as_str()), ("www.shop.example", "/"));
         assert_eq!(got(&mirror, "/"), (200, 6));
         assert_eq!(got(&mirror, "/a.css?v=2"), (200, 4));
@@ -326,8 +326,8 @@ mod tests {
     fn a_time_of_day_in_a_query_is_any_time() {
         let url = "https://www.shop.example/data.json?_=1795243635064";
         let more = [answer(url, "application/json", "{}")];
-        let answers = page().into_iter().chain(more).collect();
-        let mirror = Mirror::new(PAGE, answers).expect("a mirror");
+        let answers: Vec<Answer> = page().into_iter().chain(more).collect();
+        let mirror = Mirror::new(PAGE, &answers).expect("a mirror");
         assert_eq!(got(&mirror, "/data.json?_=1795243699999"), (200, 2));
     }
 
@@ -345,8 +345,8 @@ mod tests {
         };
         let lost =
             Answer { body: None, ..answer("https://www.shop.example/film.mp4", "video/mp4", "") };
-        let answers = page().into_iter().chain([gone, failed, lost]).collect();
-        let mirror = Mirror::new(PAGE, answers).expect("a mirror");
+        let answers: Vec<Answer> = page().into_iter().chain([gone, failed, lost]).collect();
+        let mirror = Mirror::new(PAGE, &answers).expect("a mirror");
         assert_eq!(got(&mirror, "/gone.png"), (410, 0));
         assert_eq!(got(&mirror, "/cut.png"), (404, 0));
         assert_eq!(got(&mirror, "/film.mp4"), (200, 0));
@@ -366,7 +366,7 @@ mod tests {
             redirect(PAGE, "https://www.shop.example/en/"),
             answer("https://www.shop.example/en/", "text/html", "<html>"),
         ];
-        let mirror = Mirror::new("http://www.shop.example/#top", answers).expect("a mirror");
+        let mirror = Mirror::new("http://www.shop.example/#top", &answers).expect("a mirror");
         assert_eq!(mirror.entry, "/en/");
         assert_eq!(got(&mirror, "/"), (200, 6));
         assert!(mirror.assumptions[0].starts_with("2 redirects on the same host"));

@@ -78,9 +78,7 @@ pub fn capture(
         screenshot: request.screenshot,
     };
     let recording = session::record(source.site, &plan, progress).map_err(|error| match error {
-        RecordError::Source(cause) => {
-            RecordError::Source(format!("{}: {cause}", request.source))
-        }
+        RecordError::Source(cause) => RecordError::Source(format!("{}: {cause}", request.source)),
         error => error,
     })?;
     let unseen: Vec<String> = Setting::unseen().into_iter().map(|it| it.name).collect();
@@ -151,7 +149,7 @@ fn mirrored(request: &Request, progress: &dyn Fn(&str)) -> Result<Served, Record
     mirror::check_url(&request.source)?;
     progress("mirroring the page");
     let chromium = Chromium::for_mirroring(&request.trust)?;
-    let mirror = Mirror::new(&request.source, chromium.answers(&request.source)?)?;
+    let mirror = Mirror::new(&request.source, &chromium.answers(&request.source)?)?;
     // Addresses cannot be led elsewhere, and this machine's names are not.
     let named = mirror.host.parse::<IpAddr>().is_err()
         && !mirror.host.starts_with('[')

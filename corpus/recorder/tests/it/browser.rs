@@ -69,7 +69,7 @@ fn a_mirror_of_a_server_is_loaded_as_the_folder_that_it_serves() {
     let trust = Trust { pin: Some(server.pin.clone()), http3: true };
     let url = format!("https://127.0.0.1:{}/", server.port);
     let answers = Chromium::for_mirroring(&trust).unwrap().answers(&url).unwrap();
-    let mirror = Mirror::new(&url, answers).unwrap();
+    let mirror = Mirror::new(&url, &answers).unwrap();
     assert_eq!((mirror.entry.as_str(), mirror.assumptions.len()), ("/", 0));
     // Under a name of its own, as a page of the web.
     let mirrored = one_load(Arc::new(mirror), "www.shop.example");
