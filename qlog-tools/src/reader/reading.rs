@@ -93,7 +93,7 @@ impl Reading {
             return;
         }
         if let Some(header) = Header::of_record(bytes) {
-            self.begin(header, true);
+            self.begin(&header, true);
             self.count_record();
             return;
         }
@@ -133,7 +133,7 @@ impl Reading {
     }
 
     /// A trace begins.
-    pub(super) fn begin(&mut self, header: Header, has_header: bool) {
+    pub(super) fn begin(&mut self, header: &Header, has_header: bool) {
         let mut reading = TraceReading {
             trace: Trace { file: self.file.clone(), container: self.container, ..Trace::default() },
             collector: Collector::new(self.options.detail),
@@ -151,7 +151,7 @@ impl Reading {
         }
         reading.clock = header.clock();
         reading.fields = header.event_fields();
-        reading.set_header(&header);
+        reading.set_header(header);
         self.kept += reading.trace.text_bytes() / limits::KEPT_BYTES;
         self.current = Some(self.traces.len());
         self.groups.clear();
@@ -159,16 +159,16 @@ impl Reading {
     }
 
     /// A contained trace ends: what stood after its events counts too.
-    pub(super) fn end(&mut self, header: Header) {
+    pub(super) fn end(&mut self, header: &Header) {
         if let Some(place) = self.current {
-            self.traces[place].set_header(&header);
+            self.traces[place].set_header(header);
         }
     }
 
     /// Whether the event could be read.
     fn event(&mut self, event: &Event<'_>) -> bool {
         if self.current.is_none() {
-            self.begin(Header::default(), false);
+            self.begin(&Header::default(), false);
         }
         let place = self.place(event);
         let records = self.records;
