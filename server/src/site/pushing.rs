@@ -1,7 +1,7 @@
 //! A site that pushes and hints: the routes of its operator, the `Link` fields of its responses, and what the client
 //! is known to have.
 
-use super::{Ahead, Promise, Request, Response, Site};
+use super::{Ahead, Foreseen, Promise, Request, Response, Site};
 use push::digest::{CacheDigest, Casper, Identity};
 use push::guard::{self, CookiePolicy, Parent};
 use push::link::{self, Link};
@@ -72,7 +72,22 @@ impl PushingSite {
 
 impl Site for PushingSite {
     fn respond(&self, request: &Request) -> Response {
-        let mut response = self.inner.respond(request);
+        self.add(request, self.inner.respond(request))
+    }
+
+    fn arrived(&self, request: &Request, response: Response) -> Response {
+        self.add(request, self.inner.arrived(request, response))
+    }
+
+    fn foresee(&self, request: &Request) -> Option<Foreseen> {
+        self.inner.foresee(request)
+    }
+}
+
+impl PushingSite {
+    /// What goes with a response. One that is still awaited gets what is known without it, at once; the rest when
+    /// its head has come, where what was promised already is known to the connection.
+    fn add(&self, request: &Request, mut response: Response) -> Response {
         let route =
             self.route(&request.path).filter(|_| !request.pushed && request.method == "GET");
         let Some(route) = route.filter(|_| response.status == 200) else { return response };
@@ -81,10 +96,13 @@ impl Site for PushingSite {
         let pushes = wishes.pushes(&self.inner, route, (request, &response), &mut has);
         response.headers.extend(wishes.links.iter().map(|it| ("link".into(), it.clone())));
         if !pushes.is_empty() {
-            response.headers.extend(route.push_when.set_cookie().map(|it| ("set-cookie".into(), it)));
+            response
+                .headers
+                .extend(route.push_when.set_cookie().map(|it| ("set-cookie".into(), it)));
         }
         response.headers.extend(has.set_cookie().map(|it| ("set-cookie".into(), it)));
-        let waits = response.ready.first().is_some_and(|(after, _)| !after.is_zero());
+        let waits = response.is_awaited()
+            || response.ready.first().is_some_and(|(after, _)| !after.is_zero());
         let hints =
             if waits && is_navigation(request, &response) { wishes.hints } else { Vec::new() };
         response.ahead = Ahead {
@@ -111,14 +129,14 @@ struct Wishes {
 impl Wishes {
     fn of(route: &PushRoute, request: &Request, response: &Response) -> Self {
         let own: Vec<(&str, Vec<Link>)> =
-            fields(response, "link").map(|it| (it, link::parse(it))).collect();
+            response.fields("link").map(|it| (it, link::parse(it))).collect();
         let mut wishes = Self { paths: route.push.clone(), ..Self::default() };
         if route.push_preload {
             let preloads = own.iter().flat_map(|(_, links)| links).filter_map(Link::path_to_push);
             wishes.paths.extend(preloads.map(str::to_owned));
         }
         if route.x_push {
-            let named = fields(response, "x-push").flat_map(|it| it.split(',')).map(str::trim);
+            let named = response.fields("x-push").flat_map(|it| it.split(',')).map(str::trim);
             wishes.paths.extend(named.filter(|it| it.starts_with('/')).map(str::to_owned));
         }
         wishes.hints.clone_from(&route.early_hints);
@@ -186,7 +204,7 @@ fn candidate(
     has: &mut Has,
 ) -> Option<Promise> {
     let authority = request.authority.as_str();
-    let set_cookies: Vec<String> = fields(response, "set-cookie").map(str::to_owned).collect();
+    let set_cookies: Vec<String> = response.fields("set-cookie").map(str::to_owned).collect();
     let names: Vec<&str> = request.fields.iter().map(|(name, _)| name.as_str()).collect();
     let cookies = request.cookies();
     let parent = Parent {
@@ -196,22 +214,31 @@ fn candidate(
         set_cookies: &set_cookies,
         fields: &names,
     };
-    let plain =
-        Promise { authority: authority.to_owned(), path: path.to_owned(), fields: Vec::new() };
-    let answer = inner.respond(&plain.request());
-    if answer.status != 200 {
+    let plain = Promise {
+        authority: authority.to_owned(),
+        path: path.to_owned(),
+        fields: Vec::new(),
+        cookies_known: false,
+    };
+    // Of a resource that nobody has asked for yet it is not known what it varies on: that is checked again when
+    // its response is there.
+    let answer = inner.foresee(&plain.request());
+    if answer.as_ref().is_some_and(|it| it.status != 200) {
         return None;
     }
-    let vary = fields(&answer, "vary").collect::<Vec<_>>().join(",");
-    let candidate = guard::Candidate { authority, path, vary: Some(&vary) };
-    let cookies = guard::check(&parent, &candidate, &route.cookies).ok()?;
-    if has.note(authority, path, fields(&answer, "etag").next()) {
+    // A response that is still awaited may set cookies.
+    let policy = if response.is_awaited() { &CookiePolicy::None } else { &route.cookies };
+    let candidate = |vary| guard::Candidate { authority, path, vary };
+    let vary = answer.as_ref().map(|it| it.vary.as_str());
+    let cookies = guard::check(&parent, &candidate(vary), policy).ok()?;
+    let cookies_known = guard::check(&parent, &candidate(Some("cookie")), policy).is_ok();
+    if has.note(authority, path, answer.as_ref().and_then(|it| it.etag.as_deref())) {
         return None;
     }
     let repeated =
         request.fields.iter().filter(|(name, _)| guard::REPEATED.contains(&name.as_str()));
     let fields = repeated.cloned().chain(cookies.map(|it| ("cookie".to_owned(), it))).collect();
-    Some(Promise { fields, ..plain })
+    Some(Promise { fields, cookies_known, ..plain })
 }
 
 /// What the client is known to have.
@@ -250,10 +277,6 @@ impl Has {
     fn set_cookie(&self) -> Option<String> {
         self.casper.as_ref().filter(|_| self.changed).and_then(Casper::set_cookie)
     }
-}
-
-fn fields<'a>(response: &'a Response, name: &'a str) -> impl Iterator<Item = &'a str> {
-    response.headers.iter().filter(move |(it, _)| *it == name).map(|(_, value)| value.as_str())
 }
 
 fn node_of(graph: &Graph, request: &Request) -> Option<usize> {
