@@ -5,6 +5,7 @@ mod body;
 mod directed;
 mod directory;
 mod markup;
+mod mounted;
 mod page;
 mod pushing;
 mod routed;
@@ -13,8 +14,9 @@ pub use ahead::{Ahead, Promise};
 pub use body::Body;
 pub use directed::DirectedSite;
 pub use directory::{DirectorySite, OpenError};
+pub use mounted::MountedSite;
 pub use page::PageSite;
-pub use pushing::{Knows, PushRoute, PushingSite};
+pub use pushing::{Knows, PushRoute, PushingSite, absent_pushes};
 pub use routed::{Route, RoutedSite};
 
 use http3::{Header, NameValue};
@@ -35,6 +37,16 @@ pub trait Site: Send + Sync {
     /// What the response to a request would be, without making it; none: not known.
     fn foresee(&self, request: &Request) -> Option<Foreseen> {
         Some(Foreseen::of(&self.respond(request)))
+    }
+}
+
+/// Whether a path is one of those that `pattern` stands for: itself with any query, or, where it ends in `*`, all that
+/// begin like it.
+fn fits(pattern: &str, path: &str) -> bool {
+    let plain = path.split('?').next().unwrap_or_default();
+    match pattern.strip_suffix('*') {
+        Some(prefix) => plain.starts_with(prefix),
+        None => pattern == plain || pattern == path,
     }
 }
 

@@ -1,7 +1,7 @@
 //! A site that pushes and hints: the routes of its operator, the `Link` fields of its responses, and what the client
 //! is known to have.
 
-use super::{Ahead, Foreseen, Promise, Request, Response, Site};
+use super::{Ahead, Foreseen, Promise, Request, Response, Site, fits};
 use push::digest::{CacheDigest, Casper, Identity};
 use push::guard::{self, CookiePolicy, Parent};
 use push::link::{self, Link};
@@ -12,6 +12,8 @@ use std::sync::Arc;
 /// What is pushed and hinted with the responses of a path.
 #[derive(Debug, Clone, Default)]
 pub struct PushRoute {
+    /// The host; none: any.
+    pub host: Option<String>,
     /// The path; one that ends in `*` stands for all that begin like it.
     pub path: String,
     /// Paths to push, in this order.
@@ -22,6 +24,8 @@ pub struct PushRoute {
     pub x_push: bool,
     /// `Link` values of early hints.
     pub early_hints: Vec<String>,
+    /// Hints at what the last response to the same request preloaded.
+    pub learn_hints: bool,
     /// When it pushes.
     pub push_when: PushWhen,
     /// What of the graph is pushed and hinted.
@@ -61,13 +65,29 @@ impl PushingSite {
         Self { inner, routes }
     }
 
-    fn route(&self, path: &str) -> Option<&PushRoute> {
-        let plain = path.split('?').next().unwrap_or_default();
-        self.routes.iter().find(|it| match it.path.strip_suffix('*') {
-            Some(prefix) => plain.starts_with(prefix),
-            None => it.path == plain || it.path == path,
-        })
+    fn route(&self, request: &Request) -> Option<&PushRoute> {
+        let of_host = |it: &PushRoute| {
+            it.host.as_deref().is_none_or(|it| it.eq_ignore_ascii_case(request.host()))
+        };
+        self.routes.iter().find(|it| of_host(it) && fits(&it.path, &request.path))
     }
+}
+
+/// The pushes of routes that `site` answers otherwise than with 200: route and path. What nothing is known of is not
+/// among them.
+pub fn absent_pushes<'a>(site: &dyn Site, routes: &'a [PushRoute]) -> Vec<(&'a str, &'a str)> {
+    let is_absent = |route: &PushRoute, path: &str| {
+        let promise = Promise {
+            authority: route.host.clone().unwrap_or_default(),
+            path: path.to_owned(),
+            fields: Vec::new(),
+            cookies_known: false,
+        };
+        site.foresee(&promise.request()).is_some_and(|it| it.status != 200)
+    };
+    let pushes = routes.iter().flat_map(|route| route.push.iter().map(move |path| (route, path)));
+    let absent = pushes.filter(|(route, path)| is_absent(route, path));
+    absent.map(|(route, path)| (route.path.as_str(), path.as_str())).collect()
 }
 
 impl Site for PushingSite {
@@ -88,10 +108,13 @@ impl PushingSite {
     /// What goes with a response. One that is still awaited gets what is known without it, at once; the rest when
     /// its head has come, where what was promised already is known to the connection.
     fn add(&self, request: &Request, mut response: Response) -> Response {
-        let route =
-            self.route(&request.path).filter(|_| !request.pushed && request.method == "GET");
+        let route = self.route(request).filter(|_| !request.pushed && request.method == "GET");
         let Some(route) = route.filter(|_| response.status == 200) else { return response };
-        let wishes = Wishes::of(route, request, &response);
+        let mut wishes = Wishes::of(route, request, &response);
+        if route.learn_hints && response.is_awaited() {
+            let links = self.inner.foresee(request).map(|it| it.links).unwrap_or_default();
+            wishes.hint_at(links.iter().map(String::as_str));
+        }
         let mut has = Has::of(route, request);
         let pushes = wishes.pushes(&self.inner, route, (request, &response), &mut has);
         response.headers.extend(wishes.links.iter().map(|it| ("link".into(), it.clone())));
@@ -128,25 +151,26 @@ struct Wishes {
 
 impl Wishes {
     fn of(route: &PushRoute, request: &Request, response: &Response) -> Self {
-        let own: Vec<(&str, Vec<Link>)> =
-            response.fields("link").map(|it| (it, link::parse(it))).collect();
         let mut wishes = Self { paths: route.push.clone(), ..Self::default() };
         if route.push_preload {
-            let preloads = own.iter().flat_map(|(_, links)| links).filter_map(Link::path_to_push);
-            wishes.paths.extend(preloads.map(str::to_owned));
+            for link in response.fields("link").flat_map(link::parse) {
+                wishes.paths.extend(link.path_to_push().map(str::to_owned));
+            }
         }
         if route.x_push {
             let named = response.fields("x-push").flat_map(|it| it.split(',')).map(str::trim);
             wishes.paths.extend(named.filter(|it| it.starts_with('/')).map(str::to_owned));
         }
         wishes.hints.clone_from(&route.early_hints);
-        wishes.hints.extend(
-            own.iter()
-                .filter(|(_, links)| links.iter().any(Link::is_hint))
-                .map(|(it, _)| (*it).to_owned()),
-        );
+        wishes.hint_at(response.fields("link"));
         wishes.plan(route, request, response);
         wishes
+    }
+
+    /// Hints at those of `Link` values that are of use ahead.
+    fn hint_at<'a>(&mut self, links: impl Iterator<Item = &'a str>) {
+        let hints = links.filter(|it| link::parse(it).iter().any(Link::is_hint));
+        self.hints.extend(hints.map(str::to_owned));
     }
 
     /// What the policy adds.
