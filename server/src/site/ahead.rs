@@ -18,7 +18,7 @@ pub struct Ahead {
 }
 
 /// A request that the client is expected to make.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Promise {
     /// `:authority`.
     pub authority: String,
