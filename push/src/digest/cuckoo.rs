@@ -1,9 +1,9 @@
 //! The `Cache-Digest` request field as a cuckoo filter, as of draft-ietf-httpbis-cache-digest-03 to -05 (expired).
 //!
-//! The value is base64url of: log2 of the inverse share of false positives (P, one byte), the number of buckets less
-//! nothing (N, four bytes, the highest first), then N buckets of four fingerprints of P + 3 bits each, 0 for an empty
-//! place. Unlike a Golomb-coded set, what is no longer cached can be taken out. The draft's frame, type 0xd, is
-//! `MAX_PUSH_ID` in HTTP/3 (RFC 9114, 7.2.7), so that only the field is left.
+//! The value is base64url of: the bits f of a fingerprint (one byte: log2 of the inverse share of false positives, and 3),
+//! a prime number N (four bytes, the highest first), then as many buckets as the next power of two above N says, of four
+//! fingerprints each, 0 for an empty place. Unlike from a Golomb-coded set, what is no longer cached can be taken out.
+//! The draft's frame, type 0xd, is `MAX_PUSH_ID` in HTTP/3 (RFC 9114, 7.2.7), so that only the field is left.
 
 use super::DigestError;
 use super::golomb::{BitReader, BitWriter};
@@ -23,8 +23,11 @@ const MAX_FINGERPRINT_BITS: u32 = 32;
 /// A digest of a client's cache, from which resources can be taken out again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CuckooDigest {
-    probability_bits: u32,
-    /// A power of two.
+    fingerprint_bits: u32,
+    /// N: a hash modulo this is a bucket. A prime, so that the bucket says nothing of the fingerprint, whose bits are of
+    /// the same hash.
+    modulus: u32,
+    /// The next power of two above N.
     buckets: Vec<[u64; PLACES]>,
 }
 
@@ -37,9 +40,11 @@ impl CuckooDigest {
     /// An empty one for `resources` and a share of false positives of one in `one_in`, rounded up to a power of two.
     pub fn new(resources: usize, one_in: u32) -> Self {
         // Full to 95 %, filters of four places can still be filled (Fan et al., 2014).
-        let buckets = (resources * 20).div_ceil(PLACES * 19).max(1).next_power_of_two();
+        let needed = resources.saturating_mul(20).div_ceil(PLACES * 19).clamp(2, MAX_FIELD_BYTES);
+        let modulus = (u32::try_from(needed).unwrap_or(2)..).find(|it| is_prime(*it)).unwrap_or(2);
         let probability_bits = one_in.max(1).next_power_of_two().trailing_zeros();
-        Self { probability_bits, buckets: vec![[0; PLACES]; buckets] }
+        let fingerprint_bits = (probability_bits + 3).min(MAX_FINGERPRINT_BITS);
+        Self { fingerprint_bits, modulus, buckets: vec![[0; PLACES]; allocated(modulus)] }
     }
 
     /// The client has cached a resource, in the state that the entity tag names, if there is one.
@@ -85,66 +90,64 @@ impl CuckooDigest {
             return Err(DigestError::TooLong);
         }
         let value = field.split([',', ';']).next().unwrap_or_default().trim();
-        let bytes =
-            URL_SAFE_NO_PAD.decode(value.trim_end_matches('=')).map_err(|_| DigestError::NotBase64)?;
+        let bytes = URL_SAFE_NO_PAD
+            .decode(value.trim_end_matches('='))
+            .map_err(|_| DigestError::NotBase64)?;
         let mut reader = BitReader::new(&bytes);
-        let probability_bits = reader.bits(8).ok_or(DigestError::Parameters)?;
-        let count = reader.bits(32).ok_or(DigestError::Parameters)?;
-        let probability_bits = u32::try_from(probability_bits).unwrap_or(u32::MAX);
-        let count = usize::try_from(count).map_err(|_| DigestError::Parameters)?;
-        let fingerprint_bits = probability_bits.saturating_add(3);
-        let bits = count.saturating_mul(PLACES).saturating_mul(fingerprint_bits as usize);
+        let mut number = |bits| u32::try_from(reader.bits(bits)?).ok();
+        let fingerprint_bits = number(8).ok_or(DigestError::Parameters)?;
+        let modulus = number(32).filter(|it| *it > 1).ok_or(DigestError::Parameters)?;
+        if !(1..=MAX_FINGERPRINT_BITS).contains(&fingerprint_bits) || modulus > 1 << 24 {
+            return Err(DigestError::Parameters);
+        }
+        let count = allocated(modulus);
         // What it announces must be there before memory is given to it.
-        let there = bits.div_ceil(8).checked_add(5) == Some(bytes.len());
-        if !count.is_power_of_two() || fingerprint_bits > MAX_FINGERPRINT_BITS || !there {
+        if (count * PLACES * fingerprint_bits as usize).div_ceil(8) + 5 != bytes.len() {
             return Err(DigestError::Parameters);
         }
         let mut place = || reader.bits(fingerprint_bits).unwrap_or(0);
         let buckets = (0..count).map(|_| [place(), place(), place(), place()]).collect();
-        Ok(Self { probability_bits, buckets })
+        Ok(Self { fingerprint_bits, modulus, buckets })
     }
 
     /// The field's value.
     pub fn field(&self) -> String {
         let mut writer = BitWriter::default();
-        writer.bits(u64::from(self.probability_bits), 8);
-        writer.bits(self.buckets.len() as u64, 32);
+        writer.bits(u64::from(self.fingerprint_bits), 8);
+        writer.bits(u64::from(self.modulus), 32);
         for fingerprint in self.buckets.iter().flatten() {
-            writer.bits(*fingerprint, self.probability_bits + 3);
+            writer.bits(*fingerprint, self.fingerprint_bits);
         }
         URL_SAFE_NO_PAD.encode(writer.finish())
     }
 
-    /// A fingerprint and its two buckets (draft-03, 2.1.3 and 2.1.4).
+    /// A fingerprint and its two buckets (draft-03, 2.2).
     fn places(&self, url: &str, etag: Option<&str>) -> (u64, usize, usize) {
         let key = format!("{url}{}", etag.unwrap_or_default());
-        let hash = number(key.as_bytes());
-        let first = self.bucket(hash);
-        let fingerprint = self.fingerprint(key.as_bytes());
+        let first = self.bucket(&key);
+        let fingerprint = self.fingerprint(&key);
         (fingerprint, first, self.other(first, fingerprint))
     }
 
     /// The other bucket of a fingerprint: the same from both.
     fn other(&self, bucket: usize, fingerprint: u64) -> usize {
-        bucket ^ self.bucket(number(&fingerprint.to_be_bytes()))
+        bucket ^ self.bucket(&fingerprint.to_string())
     }
 
-    fn bucket(&self, hash: u64) -> usize {
-        usize::try_from(hash & (self.buckets.len() as u64 - 1)).unwrap_or(0)
+    /// The last 32 bits of the hash, modulo N.
+    fn bucket(&self, key: &str) -> usize {
+        let hash = digest(&SHA256, key.as_bytes());
+        let last = bits_before(hash.as_ref(), 256, 32);
+        usize::try_from(last % u64::from(self.modulus)).unwrap_or(0)
     }
 
-    /// The first bits of the hash that are not all 0, which stands for an empty place.
-    fn fingerprint(&self, key: &[u8]) -> u64 {
-        let bits = self.probability_bits + 3;
-        let hash = digest(&SHA256, key);
-        let mut reader = BitReader::new(hash.as_ref());
-        loop {
-            match reader.bits(bits) {
-                None => return 1,
-                Some(0) => {}
-                Some(fingerprint) => return fingerprint,
-            }
-        }
+    /// The last bits of the hash that are not all 0, which stands for an empty place.
+    fn fingerprint(&self, key: &str) -> u64 {
+        let hash = digest(&SHA256, key.as_bytes());
+        let bits = self.fingerprint_bits as usize;
+        let ends = (2 * bits..=256).rev().step_by(bits);
+        let found = ends.map(|end| bits_before(hash.as_ref(), end, bits)).find(|it| *it != 0);
+        found.unwrap_or(1)
     }
 
     fn put(&mut self, bucket: usize, fingerprint: u64) -> bool {
@@ -153,10 +156,19 @@ impl CuckooDigest {
     }
 }
 
-/// The last eight bytes of a hash, of which fingerprints do not take their bits.
-fn number(bytes: &[u8]) -> u64 {
-    let hash = digest(&SHA256, bytes);
-    hash.as_ref().iter().skip(24).fold(0, |value: u64, byte| value << 8 | u64::from(*byte))
+/// Buckets for N.
+fn allocated(modulus: u32) -> usize {
+    (modulus as usize + 1).next_power_of_two()
+}
+
+fn is_prime(number: u32) -> bool {
+    number > 1 && (2..).take_while(|it| it * it <= number).all(|it| !number.is_multiple_of(it))
+}
+
+/// The `count` bits of `bytes` before bit `end`, counted from the highest of the first byte.
+fn bits_before(bytes: &[u8], end: usize, count: usize) -> u64 {
+    let bit = |at: usize| bytes.get(at / 8).map_or(0, |byte| u64::from(byte >> (7 - at % 8) & 1));
+    (end - count..end).fold(0, |value, at| value << 1 | bit(at))
 }
 
 #[cfg(test)]
@@ -194,8 +206,17 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_resources_at_one_in_128_take_165_bytes() {
-        // 32 buckets of four places of ten bits, and five bytes before them.
+    fn buckets_and_fingerprints_are_those_of_the_draft() {
+        // SHA-256 of the URL ends in 4668ab6b, that of the fingerprint, "875", in 16c71344.
+        let digest = CuckooDigest::new(100, 128);
+        let (fingerprint, first, second) = digest.places("https://example.com/style.css", None);
+        assert_eq!((digest.modulus, fingerprint), (29, 875));
+        assert_eq!((first, second), (4, 19));
+    }
+
+    #[test]
+    fn a_hundred_resources_at_one_in_128_take_220_bytes() {
+        // N = 29: 32 buckets of four places of ten bits, and five bytes before them.
         assert_eq!(of(100, 128).field().len(), (32 * 4 * 10 / 8 + 5_usize).div_ceil(3) * 4);
     }
 
@@ -215,7 +236,9 @@ mod tests {
     fn a_changed_resource_is_unknown_by_its_tag() {
         let mut digest = CuckooDigest::new(1, 1 << 20);
         digest.insert("/a.css", Some("\"1\"")).expect("room");
-        assert!(digest.contains("/a.css", Some("\"1\"")) && !digest.contains("/a.css", Some("\"2\"")));
+        assert!(
+            digest.contains("/a.css", Some("\"1\"")) && !digest.contains("/a.css", Some("\"2\""))
+        );
     }
 
     #[test]
@@ -223,8 +246,8 @@ mod tests {
         assert_eq!(CuckooDigest::parse("%%"), Err(DigestError::NotBase64));
         assert_eq!(CuckooDigest::parse(""), Err(DigestError::Parameters));
         assert_eq!(CuckooDigest::parse(&"A".repeat(20_000)), Err(DigestError::TooLong));
-        // A filter of 2^31 buckets in five bytes.
-        assert_eq!(CuckooDigest::parse("B4AAAAA"), Err(DigestError::Parameters));
+        // A filter of 2^24 buckets in five bytes.
+        assert_eq!(CuckooDigest::parse("CgEAAAA"), Err(DigestError::Parameters));
     }
 
     proptest::proptest! {
