@@ -1,5 +1,6 @@
 //! `utmost corpus graph`: what refers to what on a page, for a server's push policy.
 
+use super::outputs::{self, Kind};
 use crate::failure::Failure;
 use crate::{output, values};
 use ::server::site::{DirectorySite, Promise, Response, Site};
@@ -32,6 +33,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    outputs::check(&arguments.output, Kind::Graph)?;
     let mut graph = if Path::new(&arguments.page).is_dir() {
         of_directory(arguments)?
     } else {
@@ -42,9 +44,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         for path in dropped {
             eprintln!("left out, in one recording only: {path}");
         }
+        if kept.nodes.len() < 2 && graph.nodes.len() > 1 {
+            return Err(Failure::BadInput(format!(
+                "{again}: has none of the resources of {}; name a second recording of the same page",
+                arguments.page
+            )));
+        }
         graph = kept;
     }
-    write(&graph, &arguments.output)?;
+    let text = serde_json::to_string_pretty(&graph).map_err(Failure::elsewhere)? + "\n";
+    outputs::write(&arguments.output, Kind::Graph, text.as_bytes())?;
     let (nodes, edges) = (graph.nodes.len(), graph.edges.len());
     output::line(&format!("{}: {nodes} resources, {edges} references", arguments.output.display()))
 }
@@ -88,10 +97,4 @@ fn of_directory(arguments: &Arguments) -> Result<Graph, Failure> {
         eprintln!("left out: {} references to other hosts", found.elsewhere);
     }
     Ok(found.graph)
-}
-
-fn write(graph: &Graph, to: &Path) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(graph).map_err(Failure::elsewhere)?;
-    std::fs::write(to, text + "\n")
-        .map_err(|error| Failure::BadInput(format!("{}: {error}", to.display())))
 }
