@@ -110,7 +110,7 @@ impl Client {
             pushed: PushCache::default(),
             cached: options.cached.clone(),
             ordered: options.delivery_order.clone().map(OrderedDelivery::new),
-            outcome: Outcome::default(),
+            outcome: Outcome { cookies: options.cookies.clone(), ..Outcome::default() },
             next_stream: 0,
             scratch: vec![0; 65_536],
         })
@@ -286,6 +286,8 @@ impl Client {
             self.outcome.completed = true;
             self.outcome.pushed = self.pushed.resources().collect();
             self.outcome.refused_pushes = self.pushed.refused();
+            let path = self.quic.path_stats().find(|it| it.active);
+            self.outcome.round_trip = path.and_then(|it| it.min_rtt);
             self.quic.close(true, NO_ERROR, b"done").ok();
         }
     }
@@ -326,6 +328,8 @@ impl Client {
             said.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())),
         );
         self.write(writings);
+        let cookies = self.outcome.cookies.field();
+        fields.extend(cookies.map(|it| Header::new(b"cookie", it.as_bytes())));
         fields
     }
 

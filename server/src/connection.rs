@@ -324,6 +324,12 @@ impl Connection {
         };
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, error.code()).ok();
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, error.code()).ok();
+        self.drop_response(stream);
+    }
+
+    /// Nobody wants the rest of a response, also if it is still on its way to us.
+    fn drop_response(&mut self, stream: StreamId) {
+        self.awaited.remove(&stream);
         self.sender.drop_response(&mut self.quic, stream);
     }
 
@@ -354,7 +360,7 @@ impl Connection {
                 if let Some(stream) = self.pushes.stream(push) {
                     let code = http3::Code::RequestCancelled as u64;
                     self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-                    self.sender.drop_response(&mut self.quic, stream);
+                    self.drop_response(stream);
                 }
             }
             Event::Data { stream, ref bytes } if self.upload(stream, bytes) => {}
@@ -367,7 +373,7 @@ impl Connection {
                 // The client took its request back: the response is of no use.
                 self.nuisances += 1;
                 self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-                self.sender.drop_response(&mut self.quic, stream);
+                self.drop_response(stream);
             }
             _ => {}
         }

@@ -20,6 +20,9 @@ impl Client {
             }
             Event::Headers { stream, headers, .. } => {
                 self.adopt_for_page(&headers);
+                for cookie in headers.iter().filter(|it| it.name() == b"set-cookie") {
+                    self.outcome.cookies.set(&String::from_utf8_lossy(cookie.value()));
+                }
                 let frame_bytes = self.session.headers_frame_bytes(stream);
                 http3::log::headers_parsed(
                     self.quic.qlog_streamer(),
@@ -89,6 +92,7 @@ impl Client {
         http3::log::data_parsed(self.quic.qlog_streamer(), stream, receiving.body_bytes);
         self.session.forget(stream);
         self.signalling.closed(stream);
+        self.outcome.statuses.insert(resource, receiving.status);
         let known = &self.page.resources[resource];
         let url = known.url.clone();
         if let Some(code) = reset {

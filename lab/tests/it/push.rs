@@ -138,6 +138,34 @@ fn what_the_client_has_cached_is_refused_and_needs_no_request() {
 }
 
 #[test]
+fn a_repeat_visit_is_pushed_nothing_that_is_cached() {
+    use server::site::Knows;
+    for identity in [push::digest::Identity::Path, push::digest::Identity::PathAndEtag] {
+        let mut case = Case::new(page(8, 0.0));
+        case.route.knows = Knows { casper: Some(identity), ..Knows::default() };
+        let first = case.load(1);
+        assert_eq!((first.problems, first.pushed.len()), (Vec::new(), 8));
+        case.client.cookies = first.cookies;
+        case.client.cached = (1..=8).collect();
+        let second = case.load(2);
+        assert_eq!((second.problems, second.pushed), (Vec::new(), Vec::new()));
+        assert_eq!(second.refused_pushes, 0, "nothing was even promised");
+        // Without what the first visit left, all would be: refused, for they are cached.
+        case.client.cookies = client::CookieJar::default();
+        assert_eq!(case.load(3).refused_pushes, 8);
+    }
+}
+
+#[test]
+fn a_first_visit_cookie_ends_the_pushes() {
+    let mut case = Case::new(page(3, 0.0));
+    case.route.push_when = push::visits::PushWhen::CookieAbsent("session".into());
+    let first = case.load(1);
+    case.client.cookies = first.cookies;
+    assert_eq!((first.pushed.len(), case.load(2).pushed.len()), (3, 0));
+}
+
+#[test]
 fn no_more_pushes_than_the_operator_allows_are_under_way() {
     let mut case = Case::new(page(6, 0.0));
     case.route.max_concurrent_pushes = Some(2);

@@ -60,6 +60,7 @@ enum FileHas {
     Casper,
     CasperEtag,
     CacheDigest,
+    CuckooDigest,
     Conditional,
 }
 
@@ -139,6 +140,7 @@ impl FilePush {
         let knows = Knows {
             casper,
             cache_digest: has(FileHas::CacheDigest),
+            cuckoo_digest: has(FileHas::CuckooDigest),
             conditional: has(FileHas::Conditional),
         };
         Ok(PushRoute {
@@ -234,7 +236,7 @@ mod tests {
         assert_eq!((route.policy, route.gate), (None, Some(Gate::Throttle(8900))));
         assert_eq!(route.push_when, PushWhen::CookieAbsent("session".into()));
         assert_eq!(route.max_concurrent_pushes, Some(3));
-        let knows = Knows { casper: Some(Identity::Path), cache_digest: false, conditional: true };
+        let knows = Knows { casper: Some(Identity::Path), conditional: true, ..Knows::default() };
         assert_eq!(route.knows, knows);
         let scopes = vec![Scope { name: "id".into(), path: "/".into() }];
         assert_eq!(route.cookies, CookiePolicy::DeclaredScope(scopes));

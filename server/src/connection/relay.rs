@@ -73,7 +73,10 @@ impl Connection {
             awaited.answered = true;
             let is_error = head.is_err();
             let response = head.unwrap_or_else(|trouble| Response::error(trouble.status()));
-            if !self.head_came(stream, response, now) || is_error {
+            if !self.head_came(stream, response, now) {
+                return;
+            }
+            if is_error {
                 self.end_response(stream, &[]);
                 return;
             }
@@ -98,11 +101,17 @@ impl Connection {
             return false;
         };
         http3::log::headers_created(self.quic.qlog_streamer(), stream, &fields, frames.len());
-        self.sender.extend(&mut self.quic, stream, &frames, false);
+        // What has no body ends with its head (RFC 9110, 6.4.1).
+        let is_all = request.method == "HEAD" || matches!(response.status, 204 | 304);
+        if is_all {
+            self.end_response(stream, &frames);
+        } else {
+            self.sender.extend(&mut self.quic, stream, &frames, false);
+        }
         for pushed in ahead.pushes {
             self.push(stream, pushed, now);
         }
-        true
+        !is_all
     }
 
     fn body_came(&mut self, stream: StreamId) {
@@ -142,10 +151,9 @@ impl Connection {
 
     /// A response that cannot be sent whole.
     fn abort(&mut self, stream: StreamId, code: http3::Code) {
-        self.awaited.remove(&stream);
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code as u64).ok();
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code as u64).ok();
-        self.sender.drop_response(&mut self.quic, stream);
+        self.drop_response(stream);
     }
 
     /// What was promised must not be sent after all (RFC 9114, 7.2.3).

@@ -2,7 +2,7 @@
 //! is known to have.
 
 use super::{Ahead, Foreseen, Promise, Request, Response, Site, fits};
-use push::digest::{CacheDigest, Casper, Identity};
+use push::digest::{CacheDigest, Casper, CuckooDigest, Identity};
 use push::guard::{self, CookiePolicy, Parent};
 use push::link::{self, Link};
 use push::visits::{PushWhen, revisits};
@@ -47,8 +47,10 @@ pub struct PushRoute {
 pub struct Knows {
     /// h2o's cookie, which the responses set.
     pub casper: Option<Identity>,
-    /// The `Cache-Digest` request field.
+    /// The `Cache-Digest` request field, as a Golomb-coded set.
     pub cache_digest: bool,
+    /// The `Cache-Digest` request field, as a cuckoo filter.
+    pub cuckoo_digest: bool,
     /// A conditional request for the page says that its resources are cached.
     pub conditional: bool,
 }
@@ -270,6 +272,7 @@ fn candidate(
 struct Has {
     casper: Option<Casper>,
     digest: Option<CacheDigest>,
+    cuckoo: Option<CuckooDigest>,
     changed: bool,
 }
 
@@ -280,17 +283,24 @@ impl Has {
             casper.read(request.cookies().as_deref().unwrap_or_default());
             casper
         });
-        let digest = request.field("cache-digest").filter(|_| route.knows.cache_digest);
-        Self { casper, digest: digest.and_then(|it| CacheDigest::parse(it).ok()), changed: false }
+        let digest = |wanted: bool| request.field("cache-digest").filter(|_| wanted);
+        Self {
+            casper,
+            digest: digest(route.knows.cache_digest).and_then(|it| CacheDigest::parse(it).ok()),
+            cuckoo: digest(route.knows.cuckoo_digest).and_then(|it| CuckooDigest::parse(it).ok()),
+            changed: false,
+        }
     }
 
     /// Whether the client has a resource; from now on it has.
     fn note(&mut self, authority: &str, path: &str, etag: Option<&str>) -> bool {
         let url = format!("https://{authority}{path}");
-        let digested = self
-            .digest
-            .as_ref()
-            .is_some_and(|it| it.contains(&url, etag) || it.contains(path, etag));
+        let digested = [url.as_str(), path].into_iter().any(|it| {
+            self.digest.as_ref().is_some_and(|digest| digest.contains(it, etag))
+                || self.cuckoo.as_ref().is_some_and(|digest| {
+                    digest.contains(it, None) || (etag.is_some() && digest.contains(it, etag))
+                })
+        });
         let Some(casper) = &mut self.casper else { return digested };
         let known = casper.contains(path, etag);
         casper.insert(path, etag);
