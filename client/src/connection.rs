@@ -1,6 +1,7 @@
 //! One page load: quiche below, HTTP/3 in the middle, the playback above.
 
 mod pushing;
+mod responses;
 
 use crate::event_loop::Endpoint;
 use crate::ordered_delivery::OrderedDelivery;
@@ -11,7 +12,7 @@ use crate::requests::Requests;
 use crate::signalling::{Signalling, Writing};
 use crate::{Options, Verify};
 use corpus::Page;
-use http3::{Event, Header, NameValue, Prioritized, Role, Session, Signal, StreamId};
+use http3::{Header, Prioritized, Role, Session, Signal, StreamId};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
@@ -109,7 +110,7 @@ impl Client {
             pushed: PushCache::default(),
             cached: options.cached.clone(),
             ordered: options.delivery_order.clone().map(OrderedDelivery::new),
-            outcome: Outcome::default(),
+            outcome: Outcome { cookies: options.cookies.clone(), ..Outcome::default() },
             next_stream: 0,
             scratch: vec![0; 65_536],
         })
@@ -285,6 +286,8 @@ impl Client {
             self.outcome.completed = true;
             self.outcome.pushed = self.pushed.resources().collect();
             self.outcome.refused_pushes = self.pushed.refused();
+            let path = self.quic.path_stats().find(|it| it.active);
+            self.outcome.round_trip = path.and_then(|it| it.min_rtt);
             self.quic.close(true, NO_ERROR, b"done").ok();
         }
     }
@@ -325,6 +328,8 @@ impl Client {
             said.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())),
         );
         self.write(writings);
+        let cookies = self.outcome.cookies.field();
+        fields.extend(cookies.map(|it| Header::new(b"cookie", it.as_bytes())));
         fields
     }
 
@@ -381,114 +386,6 @@ impl Client {
             self.quic.close(true, error.code(), error.to_string().as_bytes()).ok();
         })
         .ok()
-    }
-
-    fn on_event(&mut self, event: Event, now: Instant) {
-        let now_us = self.micros(now);
-        match event {
-            Event::Settings(_) => {
-                let writings = self.signalling.settings_came(&self.session);
-                self.write(writings);
-            }
-            Event::PreferredScheme(name) => {
-                self.outcome.announced.get_or_insert_with(|| name.clone());
-                let writings = self.signalling.preferred(&name, &self.session);
-                self.write(writings);
-            }
-            Event::Headers { stream, headers, .. } => {
-                self.adopt_for_page(&headers);
-                let frame_bytes = self.session.headers_frame_bytes(stream);
-                http3::log::headers_parsed(
-                    self.quic.qlog_streamer(),
-                    stream,
-                    &headers,
-                    frame_bytes,
-                );
-                let status =
-                    headers.iter().find(|it| it.name() == b":status").map(|it| it.value().to_vec());
-                let status =
-                    status.and_then(|it| String::from_utf8(it).ok()?.parse().ok()).unwrap_or(0);
-                if let Some(receiving) = self.responses.get_mut(&stream) {
-                    receiving.status = status;
-                }
-            }
-            Event::Data { stream, bytes } => {
-                let Some(receiving) = self.responses.get_mut(&stream) else { return };
-                receiving.body_bytes += bytes.len() as u64;
-                let Some(resource) = receiving.resource else {
-                    if self.keep_bodies {
-                        receiving.body.extend(bytes);
-                    }
-                    return;
-                };
-                self.playback.arrived(resource, receiving.body_bytes, now_us);
-                if self.keep_bodies {
-                    self.outcome.bodies.entry(resource).or_default().extend(bytes);
-                }
-            }
-            Event::PushPromise { stream, push, headers } => {
-                http3::log::promise_parsed(self.quic.qlog_streamer(), (stream, push), &headers);
-                self.promised(push, &headers, now_us);
-            }
-            Event::PushStream { stream, push } => self.push_came(stream, push),
-            Event::PushCancelled { push } => self.lose_push(push),
-            Event::Finished { stream } => self.finish(stream, None, now_us),
-            Event::Reset { stream, code } => self.finish(stream, Some(code), now_us),
-            _ => {}
-        }
-    }
-
-    /// A server may prefer another scheme for this page than for the connection.
-    fn adopt_for_page(&mut self, headers: &[Header]) {
-        let field = headers.iter().find(|it| it.name() == http3::SCHEME_FIELD.as_bytes());
-        if let Some(name) = field.and_then(|it| http3::parse_scheme_field(it.value())) {
-            let writings = self.signalling.preferred(&name, &self.session);
-            self.write(writings);
-            self.outcome.announced = Some(name);
-        }
-    }
-
-    /// A response is over; a page load goes on as a browser's does, whatever the response was.
-    fn finish(&mut self, stream: StreamId, reset: Option<u64>, now_us: u64) {
-        let Some(receiving) = self.responses.get_mut(&stream) else { return };
-        let Some(resource) = receiving.resource else {
-            receiving.ended = reset.is_none();
-            if reset.is_some() {
-                self.responses.remove(&stream);
-            }
-            return;
-        };
-        let Some(receiving) = self.responses.remove(&stream) else { return };
-        if let Some(push) = self.pushed.on_stream(stream).filter(|_| reset.is_some()) {
-            self.lose_push(push);
-            return;
-        }
-        http3::log::data_parsed(self.quic.qlog_streamer(), stream, receiving.body_bytes);
-        self.session.forget(stream);
-        self.signalling.closed(stream);
-        let known = &self.page.resources[resource];
-        let url = known.url.clone();
-        if let Some(code) = reset {
-            self.outcome.problems.push(Problem::Reset { url, code });
-        } else if receiving.status != known.status {
-            self.outcome.problems.push(Problem::Status {
-                url,
-                status: receiving.status,
-                expected: known.status,
-            });
-        } else if receiving.body_bytes != known.bytes {
-            self.outcome.problems.push(Problem::Size {
-                url,
-                bytes: receiving.body_bytes,
-                expected: known.bytes,
-            });
-        }
-        if self.keep_bodies {
-            self.outcome.bodies.entry(resource).or_default();
-        }
-        self.requests.came(resource);
-        self.playback.completed(resource, now_us);
-        self.end_if_loaded();
     }
 }
 

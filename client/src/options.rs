@@ -1,5 +1,6 @@
 //! What a client is told when it starts.
 
+use crate::CookieJar;
 use crate::profile::HoldBack;
 use http3::SendOrder;
 use schedulers::Scheme;
@@ -21,6 +22,8 @@ pub struct Options {
     pub pushes: u64,
     /// Resources of the page, by ID, that the HTTP cache has.
     pub cached: BTreeSet<usize>,
+    /// What earlier visits left.
+    pub cookies: CookieJar,
     /// Data is handed up in this order; none: in each stream's own, as it arrives.
     pub delivery_order: Option<SendOrder>,
     /// Whom to trust.
@@ -61,6 +64,7 @@ impl Default for Options {
             metadata: false,
             pushes: 0,
             cached: BTreeSet::new(),
+            cookies: CookieJar::default(),
             delivery_order: None,
             verify: Verify::System,
             qlog_file: None,

@@ -1,7 +1,9 @@
 //! How a page load ended, and what went wrong.
 
+use crate::CookieJar;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// How a page load ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,6 +20,12 @@ pub struct Outcome {
     pub pushed: Vec<(usize, bool)>,
     /// Promises that were refused.
     pub refused_pushes: usize,
+    /// The cookies after the visit.
+    pub cookies: CookieJar,
+    /// The status of each response, by resource.
+    pub statuses: BTreeMap<usize, u16>,
+    /// The shortest round trip that was seen.
+    pub round_trip: Option<Duration>,
 }
 
 /// Something that went otherwise than the page says.

@@ -63,6 +63,8 @@ pub struct StackLoad {
     pub pushed: Vec<(usize, bool)>,
     /// Promises that the client refused.
     pub refused_pushes: usize,
+    /// The client's cookies after the load.
+    pub cookies: client::CookieJar,
     /// Virtual time from the client's start to the end of the connection.
     pub simulated: Duration,
     /// Datagrams that arrived at the client.
@@ -165,11 +167,13 @@ pub fn load_between(
         keep(&folder.join("client.sqlog"), &bytes)?;
     }
     let (pushed, refused_pushes) = (outcome.pushed, outcome.refused_pushes);
+    let cookies = outcome.cookies;
     Ok(StackLoad {
         load,
         problems,
         pushed,
         refused_pushes,
+        cookies,
         simulated,
         delivered_down,
         delivered_up,

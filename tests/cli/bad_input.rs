@@ -160,7 +160,7 @@ fn a_value_that_is_none_is_named_with_its_flag() {
         ),
         (
             &["serve"],
-            "the following required arguments were not provided: <--root <DIR>|--page <PAGE>|--config <FILE>>",
+            "the following required arguments were not provided: <--root <DIR>|--page <PAGE>|--upstream <URL>|--config <FILE>>",
         ),
         (
             &["compare", page, "--send-buffer", "0,5x"],
