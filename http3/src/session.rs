@@ -1,10 +1,12 @@
 //! The HTTP/3 half of one connection: what streams mean, and what may come on which.
 
+mod pushing;
+
 use crate::control::{Control, Message, Said};
 use crate::error::{Code, Error};
 use crate::frame::{self, put_varint};
 use crate::priority::Priority;
-use crate::pushes::{Pushes, id_frame, promise_frame, stream_header};
+use crate::pushes::Pushes;
 use crate::qpack::{check_encoder_stream, encode_section, section_bytes};
 use crate::scheme_name::is_name;
 use crate::stream::{Context, RequestStream};
@@ -39,6 +41,8 @@ pub struct Session {
     pushes_end: u64,
     /// Those that we allowed (a client).
     pushes: Pushes,
+    /// The server's of an earlier connection, until its own come (a client).
+    remembered: Option<Settings>,
     scheme_announced: bool,
     goaway_sent: Option<u64>,
     events: VecDeque<Event>,
@@ -59,11 +63,19 @@ impl Session {
             signals: WaitingSignals::default(),
             pushes_end: 0,
             pushes: Pushes::default(),
+            remembered: None,
             scheme_announced: false,
             goaway_sent: None,
             events: VecDeque::new(),
             failure: None,
         }
+    }
+
+    /// The server's settings of the connection that this one resumes (as a client), before early data is sent: they
+    /// hold until its settings come, which then must allow as much (RFC 9114, 7.2.4.2). None: early data was rejected,
+    /// and nothing is remembered.
+    pub fn remember(&mut self, settings: Option<Settings>) {
+        self.remembered = settings;
     }
 
     /// Our unidirectional streams with their first bytes: control (with SETTINGS), QPACK encoder, QPACK
@@ -194,44 +206,6 @@ impl Session {
         self.control.in_use().contains(&extension)
     }
 
-    /// A `PUSH_PROMISE` frame of a request (as a server), for the request stream whose response refers to it, before the
-    /// bytes that do. None: the client allows no more pushes now. The response goes on a unidirectional stream that
-    /// begins with [`Self::push_stream_header`]. From now on the client may signal about the push.
-    pub fn promise(&mut self, headers: &[Header]) -> Result<Option<(PushId, Vec<u8>)>, Error> {
-        if self.pushes_left() == 0 {
-            return Ok(None);
-        }
-        self.check_section(headers)?;
-        let push = PushId(self.pushes_end);
-        let promise = promise_frame(push, &encode_section(headers)?);
-        self.pushes_end += 1;
-        Ok(Some((push, promise)))
-    }
-
-    /// How many pushes the client still allows (at a server): its `MAX_PUSH_ID`, less what was promised; none after its
-    /// GOAWAY said so.
-    pub fn pushes_left(&self) -> u64 {
-        let refused_from = self.control.goaway_id().unwrap_or(u64::MAX);
-        let end = if self.role == Role::Server { self.control.push_ids_end() } else { 0 };
-        end.min(refused_from).saturating_sub(self.pushes_end)
-    }
-
-    /// The first bytes of the stream of a push.
-    pub fn push_stream_header(push: PushId) -> Vec<u8> {
-        stream_header(push)
-    }
-
-    /// A `MAX_PUSH_ID` frame for our control stream (as a client): pushes with the IDs below `end`, at least 1, may come.
-    /// What was allowed stays allowed.
-    pub fn allow_pushes(&mut self, end: u64) -> (StreamId, Vec<u8>) {
-        (control_stream(self.role), self.pushes.allow(end.max(1)))
-    }
-
-    /// A `CANCEL_PUSH` frame for our control stream: we do not want the push (a client), or will not send it (a server).
-    pub fn cancel_push(&self, PushId(push): PushId) -> (StreamId, Vec<u8>) {
-        (control_stream(self.role), id_frame(frame::CANCEL_PUSH, push))
-    }
-
     /// The peer's settings, once they came.
     pub fn peer_settings(&self) -> Option<&Settings> {
         self.control.settings()
@@ -239,7 +213,8 @@ impl Session {
 
     /// The peer takes this field section.
     fn check_section(&self, headers: &[Header]) -> Result<(), Error> {
-        let limit = self.peer_settings().and_then(|settings| settings.max_field_section_size);
+        let settings = self.peer_settings().or(self.remembered.as_ref());
+        let limit = settings.and_then(|it| it.max_field_section_size);
         if limit.is_none_or(|limit_bytes| section_bytes(headers) <= limit_bytes) {
             return Ok(());
         }
@@ -348,13 +323,6 @@ impl Session {
         if fin { self.unidirectional.close(stream) } else { Ok(()) }
     }
 
-    fn open_push(&mut self, stream: StreamId, push: u64) -> Result<(), Error> {
-        let push = self.pushes.open(push)?;
-        self.unidirectional.is_push(stream, push);
-        self.events.push_back(Event::PushStream { stream, push });
-        Ok(())
-    }
-
     fn reset_unidirectional(&mut self, stream: StreamId, code: u64) -> Result<(), Error> {
         if self.requests.contains_key(&stream) {
             self.reset_request(stream, code);
@@ -362,26 +330,15 @@ impl Session {
         self.unidirectional.close(stream)
     }
 
-    /// A server that cancels names what we allowed, a client what we promised (RFC 9114, 7.2.3).
-    fn take_cancel_push(&mut self, id: u64) -> Result<(), Error> {
-        let push = match self.role {
-            Role::Client => self.pushes.check_cancelled(id)?,
-            Role::Server if id < self.pushes_end => PushId(id),
-            Role::Server => {
-                return Err(Error::connection(
-                    Code::Id,
-                    "CANCEL_PUSH of a push that was never promised (RFC 9114, 7.2.3)",
-                ));
-            }
-        };
-        self.events.push_back(Event::PushCancelled { push });
-        Ok(())
-    }
-
     fn receive_control(&mut self, control: StreamId, mut bytes: &[u8]) -> Result<(), Error> {
         while let Some(message) = self.control.next(&mut bytes, &self.limits)? {
             match message {
-                Message::Settings(settings) => self.events.push_back(Event::Settings(settings)),
+                Message::Settings(settings) => {
+                    if let Some(remembered) = self.remembered.take() {
+                        remembered.check_kept(&settings)?;
+                    }
+                    self.events.push_back(Event::Settings(settings));
+                }
                 Message::GoAway(id) => self.events.push_back(Event::GoAway { id }),
                 Message::CancelPush(id) => self.take_cancel_push(id)?,
                 Message::PreferredScheme(name) => {
