@@ -2,6 +2,7 @@
 
 mod ahead;
 
+use crate::early_data::is_safe;
 use crate::group::Member;
 use crate::limits::{Budget, CONTROL_BYTES};
 use crate::order::Order;
@@ -374,8 +375,13 @@ impl Connection {
         let frame_bytes = self.session.headers_frame_bytes(stream);
         http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers, frame_bytes);
         let path_state = Pushes::path_state(&mut self.quic, &self.session);
-        let request = Request { path_state, ..Request::from_headers(headers) };
-        let response = self.site.respond(&request);
+        let request = Request { path_state, ..Request::from_headers(headers) }
+            .not_proven_fresh(!self.quic.is_established());
+        let response = if request.early && !is_safe(&request.method) {
+            Response::error(425)
+        } else {
+            self.site.respond(&request)
+        };
         self.pushes.note(&request);
         let ahead = self.send_ahead(stream, &response);
         self.answer(stream, &request, response, (ahead.frames, now));
@@ -512,7 +518,7 @@ impl Connection {
 
 /// A server that uses signals takes them in every form; of the two revisions of the bucket byte, in the one
 /// that its scheme speaks. The announcement of its scheme needs no signals.
-fn settings(options: &Options) -> Settings {
+pub(crate) fn settings(options: &Options) -> Settings {
     let other = match options.scheme.name.as_str() {
         "bucket7" => Extension::BucketJanuary2019,
         _ => Extension::BucketJune2019,

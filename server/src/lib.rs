@@ -8,6 +8,7 @@
 
 mod config;
 mod connection;
+mod early_data;
 pub mod event_loop;
 mod group;
 mod limits;
@@ -24,6 +25,7 @@ pub mod site;
 mod tls;
 
 pub use config::{Config, ConfigError, ConfigRoute, ConfigSite, line_of};
+pub use early_data::{TicketKey, TicketKeyError};
 pub use limits::Limits;
 pub use options::{CongestionControl, Options, SignalUse};
 pub use pace::Pace;
