@@ -35,8 +35,8 @@ mod reorder;
 mod repairs;
 mod window;
 
-/// Event loops sleep in steps of this. A release nearer than that counts as now, or a fast link would stand idle
-/// between two packets.
+/// Event loops sleep in steps of this, rounded up. A release nearer than that counts as now, and they are woken by
+/// as much before it, or a fast link would stand idle between two packets.
 const TIMER_STEP: Duration = Duration::from_millis(1);
 
 /// A datagram that was made: its size and where it goes.
@@ -212,7 +212,8 @@ impl SendLoop {
         let tick = tick.and_then(|(_, ticks)| ticks.next()).filter(|at| *at > now);
         // What is overdue waits for the pacing's release.
         let held = self.held_until.filter(|at| *at > now);
-        [self.queue.next_release(), self.release, held, tick].into_iter().flatten().min()
+        let release = self.release.map(|at| at.checked_sub(TIMER_STEP).unwrap_or(at));
+        [self.queue.next_release(), release, held, tick].into_iter().flatten().min()
     }
 
     /// The next datagram, if one may go now: its size in `out`.
