@@ -1,19 +1,19 @@
 //! One connection: quiche below, HTTP/3 in the middle, the site above, and the send loop beside them.
 
 mod ahead;
+mod requests;
+mod signals;
 
-use crate::early_data::is_safe;
 use crate::group::Member;
 use crate::limits::{Budget, CONTROL_BYTES};
 use crate::order::Order;
 use crate::pushes::Pushes;
 use crate::qlog_events;
 use crate::send_loop::{Datagram, SendLoop};
-use crate::send_queue::Head;
-use crate::site::{Availability, Body, Request, Response, Site};
+use crate::site::Site;
 use crate::{Options, SignalUse};
-use http3::{Event, Extension, Header, Priority, Role, Session, Settings, Signal, StreamId};
-use schedulers::{Resource, Scheme};
+use http3::{Event, Extension, Priority, Role, Session, Settings, Signal, StreamId};
+use schedulers::Scheme;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -50,9 +50,6 @@ pub(crate) struct Connection {
     /// Bytes of the client's control and QPACK streams that are not counted as nuisances yet.
     control_bytes: u64,
 }
-
-/// What a client must be able to say to negotiate, where the server uses signals.
-const BUCKET: Extension = Extension::BucketJanuary2019;
 
 /// HTTP/3's "no error".
 const NO_ERROR: u64 = http3::Code::NoError as u64;
@@ -354,141 +351,6 @@ impl Connection {
         }
     }
 
-    /// A client that negotiates gets the scheme that is meant for such clients, also for what it has asked for
-    /// already.
-    fn negotiate(&mut self) {
-        let can_say = !self.signals.uses_signals() || self.session.in_use(BUCKET);
-        let negotiates = self.session.in_use(Extension::SchemeAnnouncement) && can_say;
-        if let Some(scheme) = self.negotiated.take().filter(|_| negotiates) {
-            self.sender.reorder(&mut self.quic, &scheme, Order::alone(&scheme));
-            self.scheme = scheme;
-        }
-    }
-
-    fn on_request(&mut self, stream: StreamId, headers: &[Header], now: Instant) {
-        if self.refused_from.is_some_and(|it| stream.0 >= it) {
-            let code = http3::Code::RequestRejected as u64;
-            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code).ok();
-            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-            return;
-        }
-        let frame_bytes = self.session.headers_frame_bytes(stream);
-        http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers, frame_bytes);
-        let path_state = Pushes::path_state(&mut self.quic, &self.session);
-        let request = Request { path_state, ..Request::from_headers(headers) }
-            .not_proven_fresh(!self.quic.is_established());
-        let response = if request.early && !is_safe(&request.method) {
-            Response::error(425)
-        } else {
-            self.site.respond(&request)
-        };
-        self.pushes.note(&request);
-        let ahead = self.send_ahead(stream, &response);
-        self.answer(stream, &request, response, (ahead.frames, now));
-        for pushed in ahead.pushes {
-            self.push(stream, pushed, now);
-        }
-        self.obey_header(stream, &request);
-    }
-
-    /// Queues a response, with bytes that go ahead of it.
-    fn answer(
-        &mut self,
-        stream: StreamId,
-        request: &Request,
-        mut response: Response,
-        (ahead, now): (Vec<u8>, Instant),
-    ) {
-        let resource = self.known_of(&response, request);
-        let fields = self.response_fields(stream, &mut response);
-        if request.method == "HEAD" {
-            response.body = Body::Empty;
-            response.ready.clear();
-        }
-        let Ok(mut frames) = self.session.encode_headers(&fields) else {
-            let code = http3::Code::Internal as u64;
-            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-            return;
-        };
-        http3::log::headers_created(self.quic.qlog_streamer(), stream, &fields, frames.len());
-        if response.body.bytes() > 0 {
-            frames.extend(http3::data_frame_header(response.body.bytes()));
-            http3::log::data_created(self.quic.qlog_streamer(), stream, response.body.bytes());
-        }
-        let when = (Availability::new(&response, now), now);
-        let head = Head { ahead, frames };
-        self.sender.respond(&mut self.quic, stream, &resource, (head, response.body), when);
-    }
-
-    fn response_fields(&mut self, stream: StreamId, response: &mut Response) -> Vec<Header> {
-        let mut fields = response_headers(response, self.alt_svc_port);
-        if let Some(directive) = response.directive.filter(|_| self.signals == SignalUse::Override)
-        {
-            let value = http3::priority_delta(directive);
-            fields.push(Header::new(b"priority", value.as_bytes()));
-            self.directives.insert(stream, directive);
-        }
-        if response.resource.main {
-            self.begin_page(response.scheme.take());
-            if self.session.in_use(Extension::SchemeAnnouncement) {
-                let name = self.sender.scheme().as_bytes();
-                fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
-            }
-        }
-        fields
-    }
-
-    /// A page has a scheme of its own, or the server's. What is under way of the page before it stays in its
-    /// order, and the new page joins it.
-    fn begin_page(&mut self, scheme: Option<Scheme>) {
-        let scheme = scheme.unwrap_or_else(|| self.scheme.clone());
-        if self.sender.scheme() != scheme.name {
-            self.sender.adopt(&mut self.quic, &scheme);
-        }
-    }
-
-    /// What the scheduler is told of a resource: the site's knowledge, what the client says it is for, or both.
-    fn known_of(&self, response: &Response, request: &Request) -> Resource {
-        let known = if self.signals.uses_knowledge() {
-            response.resource
-        } else {
-            Resource { body_bytes: response.resource.body_bytes, ..Resource::default() }
-        };
-        let said = request.metadata.as_deref().filter(|_| self.signals.uses_signals());
-        said.map_or(known, |it| http3::parse_metadata(it).refine(&known))
-    }
-
-    /// The `priority` field of a request. A `PRIORITY_UPDATE` that overtook it follows as its own event
-    /// and overrides it (RFC 9218, 7). A client that says nothing leaves a directive to stand alone.
-    fn obey_header(&mut self, stream: StreamId, request: &Request) {
-        let said = request.priority.as_deref().and_then(|it| http3::parse_priority(it).ok());
-        let directed = self.directives.contains_key(&stream);
-        if let Some(priority) = said.or(directed.then(Priority::default)) {
-            let urgency = priority.urgency_or_default();
-            let incremental = priority.incremental_or_default();
-            self.obey(Signal::Extensible { stream, urgency, incremental });
-        }
-    }
-
-    /// A client's signal, changed by the directive for its resource: what the directive leaves open is the
-    /// client's (RFC 9218, 8).
-    fn obey(&mut self, signal: Signal) {
-        if !self.signals.uses_signals() {
-            return;
-        }
-        let signal = match signal {
-            Signal::Extensible { stream, urgency, incremental } => {
-                let said = Priority { urgency: Some(urgency), incremental: Some(incremental) };
-                let directive = self.directives.get(&stream).copied().unwrap_or_default();
-                let merged = http3::merge(said, directive);
-                let urgency = merged.urgency_or_default();
-                Signal::Extensible { stream, urgency, incremental: merged.incremental_or_default() }
-            }
-            other => other,
-        };
-        self.sender.signal(&mut self.quic, signal);
-    }
-
     /// Forgets requests that are over, and responses that the client does not want any more and that the
     /// scheduler has not come to since: quiche gives their streams back to the client only when asked
     /// about them. As often as the search through all of them costs little for each datagram.
@@ -533,21 +395,6 @@ pub(crate) fn settings(options: &Options) -> Settings {
 /// The stream limit is the transport's (RFC 9218, 7.2, checks signals against it).
 fn http3_limits(options: &Options) -> http3::Limits {
     http3::Limits { concurrent_requests: options.limits.streams, ..options.limits.http3 }
-}
-
-fn response_headers(response: &Response, alt_svc_port: Option<u16>) -> Vec<Header> {
-    let mut fields = vec![
-        Header::new(b":status", response.status.to_string().as_bytes()),
-        Header::new(b"server", b"utmost"),
-        Header::new(b"content-length", response.body.bytes().to_string().as_bytes()),
-    ];
-    fields.extend(
-        response.headers.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())),
-    );
-    if let Some(port) = alt_svc_port {
-        fields.push(Header::new(b"alt-svc", format!("h3=\":{port}\"; ma=86400").as_bytes()));
-    }
-    fields
 }
 
 fn close(quic: &mut quiche::Connection, code: u64, reason: &str) {

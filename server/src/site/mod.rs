@@ -18,6 +18,7 @@ pub use pushing::{Knows, PushRoute, PushingSite};
 pub use routed::{Route, RoutedSite};
 
 use http3::{Header, NameValue};
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 /// Something that answers requests.
@@ -110,13 +111,16 @@ impl Request {
     }
 }
 
+/// A header field: its name in lower case, and its value.
+pub type Field = (Cow<'static, str>, String);
+
 /// A response.
 #[derive(Debug)]
 pub struct Response {
     /// HTTP status.
     pub status: u16,
     /// Header fields beside `:status`, `content-length` and `server`.
-    pub headers: Vec<(&'static str, String)>,
+    pub headers: Vec<Field>,
     /// The body.
     pub body: Body,
     /// What the scheduler may know of it.
