@@ -1,6 +1,7 @@
 //! One page load: quiche below, HTTP/3 in the middle, the playback above.
 
 mod early_data;
+mod preloading;
 mod pushing;
 mod responses;
 
@@ -31,6 +32,8 @@ pub struct Client {
     signalling: Signalling,
     keep_bodies: bool,
     server_name: String,
+    /// The `Cookie` field of all requests.
+    cookie: Option<String>,
     verify: Verify,
     /// When the client was made; the playback counts from here.
     epoch: Instant,
@@ -103,6 +106,7 @@ impl Client {
             quic,
             session,
             server_name: name.to_owned(),
+            cookie: (!options.cookies.is_empty()).then(|| options.cookies.join("; ")),
             verify: options.verify.clone(),
             playback: Playback::new(Arc::clone(&page)),
             signalling: Signalling::new(options.scheme.as_ref(), options.metadata),
@@ -332,6 +336,7 @@ impl Client {
             Header::new(b":path", known.url.as_bytes()),
             Header::new(b"user-agent", b"utmost"),
         ];
+        fields.extend(self.cookie.as_ref().map(|it| Header::new(b"cookie", it.as_bytes())));
         let (said, writings) = self.signalling.request(&self.session, stream, known);
         fields.extend(
             said.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())),
@@ -421,9 +426,7 @@ impl Endpoint for Client {
 fn transport_config(options: &Options) -> Result<quiche::Config, ConnectError> {
     let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION)?;
     config.set_application_protos(&[b"h3"])?;
-    if options.session.is_some() {
-        config.enable_early_data();
-    }
+    config.enable_early_data();
     config.verify_peer(options.verify != Verify::Nobody);
     if let Verify::Authorities(path) = &options.verify {
         let text = path.to_str().ok_or_else(|| ConnectError::Authorities(path.clone()))?;

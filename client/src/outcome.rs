@@ -19,6 +19,12 @@ pub struct Outcome {
     pub pushed: Vec<(usize, bool)>,
     /// Promises that were refused.
     pub refused_pushes: usize,
+    /// How many 103 responses came.
+    pub early_hints: usize,
+    /// Resources that were asked for because a `Link` field preloads them, in this order.
+    pub preloaded: Vec<usize>,
+    /// `name=value` of each cookie that responses set, each name once, whatever its scope.
+    pub cookies: Vec<String>,
     /// What became of early data.
     pub early_data: EarlyData,
     /// With which the next connection to this server can send early data.

@@ -34,12 +34,15 @@ impl Client {
     }
 
     /// The handshake is complete: the server said whether it took early data. What it did not take, the transport sends
-    /// again, as if it were lost.
+    /// again as soon as it counts as lost: when something that went later is acknowledged, so something goes.
     pub(super) fn settle_early_data(&mut self) {
         let accepted = self.quic.early_data_reason() == ACCEPTED;
         if self.outcome.early_data == EarlyData::Sent {
             self.outcome.early_data =
                 if accepted { EarlyData::Accepted } else { EarlyData::Rejected };
+            if !accepted {
+                self.quic.send_ack_eliciting().ok();
+            }
         }
         if !accepted {
             self.session.remember(None);

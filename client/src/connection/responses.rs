@@ -5,6 +5,9 @@ use crate::outcome::Problem;
 use http3::{Event, Header, NameValue, StreamId};
 use std::time::Instant;
 
+/// Cookies that are kept; browsers keep at least as many of a site (RFC 6265, 6.1).
+const COOKIES_MAX: usize = 50;
+
 impl Client {
     pub(super) fn on_event(&mut self, event: Event, now: Instant) {
         let now_us = self.micros(now);
@@ -34,6 +37,8 @@ impl Client {
                 if let Some(receiving) = self.responses.get_mut(&stream) {
                     receiving.status = status;
                 }
+                self.preload(stream, status, &headers);
+                self.keep_cookies(&headers);
             }
             Event::Data { stream, bytes } => {
                 let Some(receiving) = self.responses.get_mut(&stream) else { return };
@@ -58,6 +63,19 @@ impl Client {
             Event::Finished { stream } => self.finish(stream, None, now_us),
             Event::Reset { stream, code } => self.finish(stream, Some(code), now_us),
             _ => {}
+        }
+    }
+
+    /// A cookie that is set again has its new value.
+    fn keep_cookies(&mut self, headers: &[Header]) {
+        for field in headers.iter().filter(|it| it.name() == b"set-cookie") {
+            let text = String::from_utf8_lossy(field.value());
+            let Some(cookie) = text.split(';').next().map(str::trim) else { continue };
+            let name = |it: &str| it.split('=').next().unwrap_or_default().to_owned();
+            self.outcome.cookies.retain(|it| name(it) != name(cookie));
+            if self.outcome.cookies.len() < COOKIES_MAX {
+                self.outcome.cookies.push(cookie.to_owned());
+            }
         }
     }
 

@@ -81,7 +81,9 @@ impl Site for PushingSite {
         let pushes = wishes.pushes(&self.inner, route, (request, &response), &mut has);
         response.headers.extend(wishes.links.iter().map(|it| ("link".into(), it.clone())));
         if !pushes.is_empty() {
-            response.headers.extend(route.push_when.set_cookie().map(|it| ("set-cookie".into(), it)));
+            response
+                .headers
+                .extend(route.push_when.set_cookie().map(|it| ("set-cookie".into(), it)));
         }
         response.headers.extend(has.set_cookie().map(|it| ("set-cookie".into(), it)));
         let waits = response.ready.first().is_some_and(|(after, _)| !after.is_zero());
