@@ -130,7 +130,7 @@ impl SendLoop {
 
     /// The connection ends: in a group others go first.
     pub(crate) fn rest(&self) {
-        self.order.rest(true);
+        self.order.rest();
     }
 
     /// The stream is over on both sides.
@@ -181,7 +181,7 @@ impl SendLoop {
     /// The transport has read a datagram: windows and credit may have changed.
     pub(crate) fn received(&mut self, quic: &mut quiche::Connection) {
         self.window.received();
-        self.order.rest(false);
+        self.order.heard();
         self.repairs.rank(quic, &self.order, self.queue.streams());
         for stream in std::mem::take(&mut self.held) {
             match quic.stream_capacity(stream.0) {
@@ -202,7 +202,7 @@ impl SendLoop {
     /// A timer of the transport has fired.
     pub(crate) fn timer_fired(&mut self, quic: &mut quiche::Connection) {
         self.timer_fired = true;
-        self.order.rest(true);
+        self.order.rest();
         self.repairs.rank(quic, &self.order, self.queue.streams());
     }
 
@@ -277,6 +277,7 @@ impl SendLoop {
             }
             self.window.measure(quic);
             if !self.window.fits(quic, out.len()) && !self.held_too_long(quic, now) {
+                self.order.window_full(|| window::path_has_queue(quic));
                 return poke(quic, out);
             }
             self.top_up(quic, out.len());

@@ -13,4 +13,5 @@ mod signals;
 mod stack;
 mod study;
 mod trace;
+mod trees;
 mod vectors;

@@ -16,7 +16,7 @@ fn world(unidirectional_streams: u64) -> (World, Peer) {
     let push = (0..100).map(|it| format!("/{PUSHED_BYTES}/css/0/{it}")).collect();
     let route = PushRoute { path: "/5000/html*".into(), push, ..PushRoute::default() };
     let site = PushingSite::new(Arc::new(Bodies), vec![route]);
-    let mut world = World::serving(Arc::new(site), options("fifo"));
+    let mut world = World::of(options("fifo"), Arc::new(site));
     let address = ([127, 0, 0, 1], 5001).into();
     let mut peer = Peer::allowing(&world, address, Settings::default(), unidirectional_streams);
     world.run_ms(50, &mut [&mut peer]);
