@@ -145,7 +145,7 @@ fn a_repeat_visit_is_pushed_nothing_that_is_cached() {
         case.route.knows = Knows { casper: Some(identity), ..Knows::default() };
         let first = case.load(1);
         assert_eq!((first.problems, first.pushed.len()), (Vec::new(), 8));
-        case.client.cookies = first.cookies;
+        case.client.cookies = first.outcome.cookies;
         case.client.cached = (1..=8).collect();
         let second = case.load(2);
         assert_eq!((second.problems, second.pushed), (Vec::new(), Vec::new()));
@@ -161,7 +161,7 @@ fn a_first_visit_cookie_ends_the_pushes() {
     let mut case = Case::new(page(3, 0.0));
     case.route.push_when = push::visits::PushWhen::CookieAbsent("session".into());
     let first = case.load(1);
-    case.client.cookies = first.cookies;
+    case.client.cookies = first.outcome.cookies;
     assert_eq!((first.pushed.len(), case.load(2).pushed.len()), (3, 0));
 }
 
