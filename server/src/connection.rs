@@ -374,13 +374,16 @@ impl Connection {
         let frame_bytes = self.session.headers_frame_bytes(stream);
         http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers, frame_bytes);
         let path_state = Pushes::path_state(&mut self.quic, &self.session);
-        let request = Request { path_state, ..Request::from_headers(headers) };
+        let waiting_urgency = self.pushes.most_urgent(|it| self.sender.contains(it));
+        let request = Request { path_state, waiting_urgency, ..Request::from_headers(headers) };
         let response = self.site.respond(&request);
         self.pushes.note(&request);
         let ahead = self.send_ahead(stream, &response);
         self.answer(stream, &request, response, (ahead.frames, now));
         for pushed in ahead.pushes {
+            let push = pushed.stream;
             self.push(stream, pushed, now);
+            self.place_after(push, &request);
         }
         self.obey_header(stream, &request);
     }
@@ -393,6 +396,7 @@ impl Connection {
         mut response: Response,
         (ahead, now): (Vec<u8>, Instant),
     ) {
+        self.pushes.begin(stream, schedulers::usual_urgency(&response.resource));
         let resource = self.known_of(&response, request);
         let fields = self.response_fields(stream, &mut response);
         if request.method == "HEAD" {
@@ -476,6 +480,7 @@ impl Connection {
                 let directive = self.directives.get(&stream).copied().unwrap_or_default();
                 let merged = http3::merge(said, directive);
                 let urgency = merged.urgency_or_default();
+                self.pushes.reprioritize(stream, urgency);
                 Signal::Extensible { stream, urgency, incremental: merged.incremental_or_default() }
             }
             other => other,

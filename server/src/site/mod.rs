@@ -45,6 +45,8 @@ pub struct Request {
     pub pushed: bool,
     /// What the path to the client holds, when the client takes pushes.
     pub path_state: Option<push::PathState>,
+    /// The most urgent of the other responses on the connection whose bytes have not all gone.
+    pub waiting_urgency: Option<u8>,
 }
 
 impl Request {
@@ -62,6 +64,7 @@ impl Request {
             fields: regular(headers),
             pushed: false,
             path_state: None,
+            waiting_urgency: None,
         }
     }
 
