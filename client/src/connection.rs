@@ -1,5 +1,6 @@
 //! One page load: quiche below, HTTP/3 in the middle, the playback above.
 
+mod preloading;
 mod pushing;
 
 use crate::event_loop::Endpoint;
@@ -411,6 +412,7 @@ impl Client {
                 if let Some(receiving) = self.responses.get_mut(&stream) {
                     receiving.status = status;
                 }
+                self.preload(stream, status, &headers);
             }
             Event::Data { stream, bytes } => {
                 let Some(receiving) = self.responses.get_mut(&stream) else { return };

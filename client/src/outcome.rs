@@ -18,6 +18,10 @@ pub struct Outcome {
     pub pushed: Vec<(usize, bool)>,
     /// Promises that were refused.
     pub refused_pushes: usize,
+    /// How many 103 responses came.
+    pub early_hints: usize,
+    /// Resources that were asked for because a `Link` field preloads them, in this order.
+    pub preloaded: Vec<usize>,
 }
 
 /// Something that went otherwise than the page says.
