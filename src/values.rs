@@ -44,6 +44,19 @@ pub(crate) fn schemes(list: &str) -> Result<Vec<Scheme>, Failure> {
     schemes_by(list, find_scheme)
 }
 
+/// Why a name is no scheme's; a bracket is none.
+pub(crate) fn no_scheme(error: SchemeError) -> Failure {
+    match error {
+        SchemeError::Unknown { name, .. }
+            if Contender::BRACKETS.iter().any(|it| it.name() == name) =>
+        {
+            let what = "is a bracket, the best or the worst order of a page: for `compare` only";
+            Failure::BadInput(format!("`{name}` {what}"))
+        }
+        error => Failure::bad_input(error),
+    }
+}
+
 fn schemes_by(
     list: &str,
     find: fn(&str) -> Result<Scheme, SchemeError>,
@@ -53,7 +66,7 @@ fn schemes_by(
         let found = match name {
             "paper" => paper_schemes().to_vec(),
             "all" => SCHEMES.to_vec(),
-            name => vec![find(name).map_err(Failure::bad_input)?],
+            name => vec![find(name).map_err(no_scheme)?],
         };
         for scheme in found {
             if !schemes.iter().any(|it| it.name == scheme.name) {

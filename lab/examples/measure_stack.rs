@@ -15,6 +15,7 @@ use lab::study::statistics::spearman;
 use lab::study::{Engine, PageRow, Plan, RunRecord, Study, run};
 use schedulers::{find_scheme, paper_schemes};
 use server::{CongestionControl, Identity, Options};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
@@ -128,13 +129,14 @@ fn control(name: &str) -> Result<CongestionControl, Box<dyn Error>> {
     Ok(all.into_iter().find(|it| it.name() == name).ok_or("CC: bbr2, cubic or reno")?)
 }
 
-/// The eleven schemes of the paper and `rfc9218`: medians of `LOADS` on `stack` and on `wire`.
+/// The eleven schemes of the paper and `rfc9218`: medians of `LOADS` on `wire`, and of five times as many, which cost
+/// little, on `stack`.
 fn fidelity(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let [network, cc, loads, jobs, names @ ..] = arguments else { return Err("arguments".into()) };
     let loads: u64 = loads.parse()?;
     let mut schemes: Vec<Contender> = paper_schemes().iter().cloned().map(Into::into).collect();
     schemes.push(find_scheme("rfc9218")?.into());
-    let study = |engine, jobs| -> Result<Study, Box<dyn Error>> {
+    let study = |engine, loads, jobs| -> Result<Study, Box<dyn Error>> {
         let plan = Plan {
             seeds: (0..loads).collect(),
             congestion_control: control(cc)?,
@@ -143,7 +145,8 @@ fn fidelity(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         };
         Ok(run(&plan, serde_json::json!({}), &|| ())?)
     };
-    let (stack, wire) = (study(Engine::Stack, 2)?, study(Engine::Wire, jobs.parse()?)?);
+    let stack = study(Engine::Stack, 5 * loads, 2)?;
+    let wire = study(Engine::Wire, loads, jobs.parse()?)?;
     let atf = |row: &PageRow| row.median_byte_index.atf.or(row.median_byte_index.all);
     let rows: Vec<(&PageRow, f64, f64)> = stack
         .page_summary
@@ -163,6 +166,10 @@ fn fidelity(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         let pairs: Vec<(f64, f64)> = of_page.map(|it| (it.1, it.2)).collect();
         println!("{}: rank correlation {:.3}", page.name, spearman(&pairs).unwrap_or(f64::NAN));
     }
+    println!(
+        "means over the pages: rank correlation of the schemes {:.3}",
+        spearman(&means(&rows)).unwrap_or(f64::NAN)
+    );
     let mut deviations: Vec<f64> =
         rows.iter().map(|it| (it.1 / it.2 - 1.0).abs() * 100.0).collect();
     deviations.sort_by(f64::total_cmp);
@@ -178,6 +185,20 @@ fn fidelity(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let unfinished = |it: &Study| it.runs.iter().filter(|it| !it.completed).count();
     println!("unfinished: {} on stack, {} on wire", unfinished(&stack), unfinished(&wire));
     Ok(())
+}
+
+/// Each scheme's means over pages on `stack` and on `wire`.
+fn means(rows: &[(&PageRow, f64, f64)]) -> Vec<(f64, f64)> {
+    let mut of_scheme: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+    for (row, stack, wire) in rows {
+        of_scheme.entry(&row.scheme).or_default().push((*stack, *wire));
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let both = |pairs: &Vec<(f64, f64)>| {
+        let (stack, wire): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        (mean(&stack), mean(&wire))
+    };
+    of_scheme.values().map(both).collect()
 }
 
 fn compare(name: &str, stack: &Study, other: &Study) {

@@ -39,8 +39,12 @@ impl Contender {
     pub fn about(&self) -> &'static str {
         match self {
             Self::Scheme(scheme) => scheme.about,
-            Self::Oracle => "The best order of a page that is found, often proven (docs/bounds.md)",
-            Self::AntiOracle => "The worst work-conserving order of a page that is found",
+            Self::Oracle => {
+                "The best order that is found, above the fold, often proven (docs/bounds.md)"
+            }
+            Self::AntiOracle => {
+                "The worst work-conserving order that is found, above the fold (docs/bounds.md)"
+            }
         }
     }
 

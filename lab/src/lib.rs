@@ -5,6 +5,7 @@
 //! under every scheme; [`scenario`] is pure scheduling without a page.
 
 pub mod adversary;
+mod bare;
 pub mod bounds;
 mod contender;
 mod delivery_order;

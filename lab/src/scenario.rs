@@ -5,14 +5,16 @@
 //! available `wait_slots` after its request; a response that is sent whole is closed.
 
 mod figure;
+mod over_quic;
 mod playing;
 mod trace;
 
 pub use figure::{PANELS, figure};
+pub use over_quic::{HEAD_BYTES, OverQuicError, over_quic, tree_time_ms};
 pub use playing::What;
 pub use trace::{MAX_MOMENTS, Moment, TraceError, node_json, trace};
 
-use schedulers::{Element, Kind, Resource, Scheme};
+use schedulers::{Element, Kind, Resource, Scheme, Signal};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -265,6 +267,14 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+}
+
+impl TreeSignal {
+    /// As a scheduler is told, and as a client says it.
+    pub fn in_tree(&self) -> Signal {
+        let Self { element, parent, weight, exclusive, .. } = *self;
+        Signal::Depend { element, parent, weight, exclusive }
     }
 }
 

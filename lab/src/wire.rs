@@ -108,6 +108,8 @@ pub fn load_with(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireErr
     let Setup { mut options, client, links, metadata, delivery_order, log_dir } = setup;
     let send_order = (delivery_order == DeliveryOrder::Connection).then(SendOrder::default);
     options.send_order.clone_from(&send_order);
+    // The client's last word is lost with the relay: nothing is worth waiting for.
+    options.limits.drain = Duration::ZERO;
     let scheme = options.scheme.name.clone();
     let log = log_dir.join("client.sqlog");
     let client_options = client::Options {

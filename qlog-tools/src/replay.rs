@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 
 use schedulers::{
-    Element, Kind, PageGraph, Scheduler, Scheme, Snapshot, StreamId, find_page_scheme,
+    Element, Kind, PageGraph, Scheduler, Scheme, Signal, Snapshot, StreamId, find_page_scheme,
 };
 
+use crate::figures::tree::TreeChange;
 use crate::reader::{OrderingScheme, SchedulerCall, SchedulerOp};
 use crate::trace::Trace;
 
@@ -75,6 +76,36 @@ pub fn busiest_us(trace: &Trace) -> Option<u64> {
         }
     }
     busiest.map(|(_, time_us)| time_us)
+}
+
+/// What the log tells of requests, responses and signals later than `after_us` and up to `until_us`.
+pub fn happened(trace: &Trace, after_us: Option<u64>, until_us: u64) -> Vec<(TreeChange, Element)> {
+    let told = trace.scheduler_calls.iter().filter(|it| {
+        it.time_us <= until_us && after_us.is_none_or(|after_us| it.time_us > after_us)
+    });
+    let change = |call: &SchedulerCall| {
+        let stream = call.stream.map(|it| Element::Stream(StreamId(it)));
+        Some(match call.op {
+            SchedulerOp::Opened => (TreeChange::Opened, stream?),
+            SchedulerOp::Ready => (TreeChange::Ready, stream?),
+            SchedulerOp::Closed => (TreeChange::Closed, stream?),
+            SchedulerOp::Signalled => {
+                (TreeChange::Signalled, prioritized(call.read_signal().ok()?))
+            }
+            _ => return None,
+        })
+    };
+    told.filter_map(change).collect()
+}
+
+/// Whom a signal is about.
+fn prioritized(signal: Signal) -> Element {
+    match signal {
+        Signal::Depend { element, .. } => element,
+        Signal::Extensible { stream, .. } | Signal::Bucket { stream, .. } => {
+            Element::Stream(stream)
+        }
+    }
 }
 
 impl<'a> Replay<'a> {

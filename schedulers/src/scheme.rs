@@ -186,6 +186,9 @@ pub enum SchemeError {
 impl fmt::Display for SchemeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Unknown { name, .. } if name.is_empty() => {
+                write!(f, "a scheme has a name: `utmost schemes` lists them")
+            }
             Self::Unknown { name, near } if near.is_empty() => {
                 write!(f, "no scheme is named `{name}`: `utmost schemes` lists them")
             }
@@ -379,7 +382,7 @@ mod tests {
             message("nonsense"),
             "no scheme is named `nonsense`: `utmost schemes` lists them"
         );
-        assert_eq!(message(""), "no scheme is named ``: `utmost schemes` lists them");
+        assert_eq!(message(""), "a scheme has a name: `utmost schemes` lists them");
     }
 
     #[test]

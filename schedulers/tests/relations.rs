@@ -1,32 +1,19 @@
-//! What schemes promise of one another: the same order on any scenario.
+//! What single schemes promise, and what they promise of one another: the same order on any scenario.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
 
+mod resources;
+
 use proptest::prelude::*;
-use schedulers::{Kind, Resource, Scheduler, StreamId, find_scheme};
+use resources::resource;
+use schedulers::{Kind, Resource, Scheduler, Signal, StreamId, find_scheme};
+use std::collections::BTreeSet;
 
 /// One slot: perhaps a request comes, perhaps a stream blocks or gets ready, and one packet goes.
 #[derive(Debug, Clone)]
 struct Slot {
     request: Option<(Resource, u64)>,
     toggled: Option<(u64, bool)>,
-}
-
-fn resource() -> impl Strategy<Value = Resource> {
-    use Kind::{Css, Font, Html, Image, Js, Media, Other, Xhr};
-    let kind = prop::sample::select(vec![Html, Css, Js, Font, Image, Media, Xhr, Other]);
-    (kind, any::<[bool; 8]>()).prop_map(|(kind, facts)| Resource {
-        kind,
-        main: facts[0],
-        in_head: facts[1],
-        critical: facts[2],
-        above_fold: facts[3],
-        after_first_image: facts[4],
-        asynchronous: facts[5],
-        deferred: facts[6],
-        preload: facts[7],
-        ..Resource::default()
-    })
 }
 
 fn slots() -> impl Strategy<Value = Vec<Slot>> {
@@ -63,6 +50,56 @@ fn order(scheme: &str, slots: &[Slot]) -> Vec<Option<u64>> {
         order.push(picked.map(|it| it.0));
     }
     order
+}
+
+/// The schemes in which every ready response has a share, and the packets within which its turn comes.
+/// The least weight of `wrr` is 8 among 256s.
+#[test]
+fn where_weights_promise_a_share_nobody_starves() {
+    let kinds = [
+        Kind::Html,
+        Kind::Css,
+        Kind::Js,
+        Kind::Font,
+        Kind::Image,
+        Kind::Media,
+        Kind::Xhr,
+        Kind::Other,
+    ];
+    for (name, packets) in [("rr", 8), ("wrr", 200), ("firefox", 100_000)] {
+        let mut scheduler = Scheduler::new(&find_scheme(name).unwrap());
+        for (id, kind) in (0..).step_by(4).zip(kinds) {
+            scheduler.open(
+                StreamId(id),
+                &Resource { kind, main: kind == Kind::Html, ..Resource::default() },
+            );
+            scheduler.set_ready(StreamId(id), true);
+        }
+        let mut served = BTreeSet::new();
+        for _ in 0..packets {
+            let picked = scheduler.pick().unwrap();
+            scheduler.sent(picked, 1400);
+            served.insert(picked);
+        }
+        assert_eq!(served.len(), kinds.len(), "{name} serves all within {packets} packets");
+    }
+}
+
+#[test]
+fn early_signals_are_forgotten_from_the_lowest_stream_on() {
+    let mut scheduler = Scheduler::new(&find_scheme("rfc9218").unwrap());
+    for id in 0..10_000 {
+        scheduler.signal(Signal::Extensible {
+            stream: StreamId(id),
+            urgency: 0,
+            incremental: false,
+        });
+    }
+    scheduler.open(StreamId(0), &Resource::default());
+    scheduler.open(StreamId(9_999), &Resource::default());
+    scheduler.set_ready(StreamId(0), true);
+    scheduler.set_ready(StreamId(9_999), true);
+    assert_eq!(scheduler.pick(), Some(StreamId(9_999)));
 }
 
 proptest! {

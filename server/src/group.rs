@@ -3,9 +3,14 @@
 //! HTTP/2's dependency trees end at the connection; a client with several, to several names of one site, has no
 //! say in what goes first among them. Here one scheduler orders the streams of all of a group's
 //! connections. Each connection keeps its own window, pacing and recovery; what is shared is the turn: new
-//! bytes go only on the connection whose stream the scheduler picks. It keeps the turn while its window is
-//! full, because the bottleneck behind it is the same; it loses it when a timer of its transport fires,
-//! which says that nothing comes back from its client, until something does.
+//! bytes go only on the connection whose stream the scheduler picks. It loses the turn when a timer of its
+//! transport fires, which says that nothing comes back from its client, until something does.
+//!
+//! A connection with a full window keeps its turn if the round trips say that there is a queue: then it is
+//! the bottleneck that is full, and that is the same for all. Without a queue the window alone is too small
+//! still, and the others send until something comes back. Without that the link stands idle while one window
+//! after another grows; and a connection that waited through its beginning can start into a full queue, lose
+//! its first packets, and be left with a window that takes seconds to grow.
 //!
 //! Who may join: a client names its group by a number of 62 bits that it draws at random, inside TLS, and a
 //! group is bound to the address of the client that made it. What a group's members can do to each other is
@@ -33,6 +38,18 @@ struct Inside {
     streams: BTreeMap<StreamId, bool>,
     /// It does not get its turn: nothing comes back from its client.
     rests: bool,
+    /// It does not get its turn: its window is too small for the path, and full.
+    full: bool,
+}
+
+impl Inside {
+    fn new(serial: u64) -> Self {
+        Self { serial, streams: BTreeMap::new(), rests: false, full: false }
+    }
+
+    fn takes_part(&self) -> bool {
+        !self.rests && !self.full
+    }
 }
 
 /// One connection's part in a group. Dropping it leaves the group.
@@ -55,7 +72,7 @@ impl Group {
             return None;
         }
         inside.next_slot += 1;
-        inside.members.insert(slot, Inside { serial, streams: BTreeMap::new(), rests: false });
+        inside.members.insert(slot, Inside::new(serial));
         Some(Member { group: Arc::clone(group), slot })
     }
 
@@ -68,29 +85,33 @@ impl Group {
         let Some(inside) = self.members.get_mut(&slot) else { return };
         let Some(noted) = inside.streams.get_mut(&stream) else { return };
         *noted = ready;
-        if !inside.rests {
+        if inside.takes_part() {
             self.scheduler.set_ready(named(slot, stream), ready);
         }
         self.wake_all_if_idle();
     }
 
-    fn rest(&mut self, slot: u64, rests: bool) {
+    /// Changes what is known of a connection, and with it perhaps whether it takes part.
+    fn change(&mut self, slot: u64, change: impl FnOnce(&mut Inside)) {
         let Some(inside) = self.members.get_mut(&slot) else { return };
-        if inside.rests != rests {
-            inside.rests = rests;
+        let before = inside.takes_part();
+        change(inside);
+        let after = inside.takes_part();
+        if before != after {
             for (stream, _) in inside.streams.iter().filter(|(_, ready)| **ready) {
-                self.scheduler.set_ready(named(slot, *stream), !rests);
+                self.scheduler.set_ready(named(slot, *stream), after);
             }
             self.wake_all_if_idle();
         }
     }
 
-    /// Where only resting connections have something to send, none of them needs to rest.
+    /// Where only resting connections have something to send, none of them needs to rest. Full ones stay out of it:
+    /// something comes back, or a timer fires.
     fn wake_all_if_idle(&mut self) {
         if self.scheduler.pick().is_some() {
             return;
         }
-        for (slot, inside) in self.members.iter_mut().filter(|(_, inside)| inside.rests) {
+        for (slot, inside) in self.members.iter_mut().filter(|(_, it)| it.rests && !it.full) {
             inside.rests = false;
             for (stream, _) in inside.streams.iter().filter(|(_, ready)| **ready) {
                 self.scheduler.set_ready(named(*slot, *stream), true);
@@ -147,9 +168,19 @@ impl Member {
         lock(&self.group).scheduler.standing(named(self.slot, stream))
     }
 
-    /// Gives up the turn, or is ready for it again.
-    pub(crate) fn rest(&self, rests: bool) {
-        lock(&self.group).rest(self.slot, rests);
+    /// Nothing comes back from the client: gives up the turn.
+    pub(crate) fn rest(&self) {
+        lock(&self.group).change(self.slot, |it| (it.rests, it.full) = (true, false));
+    }
+
+    /// Something came back: is ready for the turn.
+    pub(crate) fn heard(&self) {
+        lock(&self.group).change(self.slot, |it| (it.rests, it.full) = (false, false));
+    }
+
+    /// The window is full and the path is not: gives up the turn until something comes back.
+    pub(crate) fn window_full(&self) {
+        lock(&self.group).change(self.slot, |it| it.full = true);
     }
 
     /// The connection whose turn it is, as the router numbers it.
@@ -226,12 +257,25 @@ mod tests {
         let (a, b) = two();
         open(&a, 0);
         open(&b, 0);
-        a.rest(true);
+        a.rest();
         assert_eq!((a.pick(), b.pick()), (None, Some(StreamId(0))));
         b.set_ready(StreamId(0), false);
         assert_eq!(a.pick(), Some(StreamId(0)), "nobody else can");
         b.set_ready(StreamId(0), true);
         assert_eq!(a.pick(), Some(StreamId(0)), "it is first again");
+    }
+
+    #[test]
+    fn who_has_a_window_that_is_too_small_leaves_the_turn_to_others_until_something_comes_back() {
+        let (a, b) = two();
+        open(&a, 0);
+        open(&b, 0);
+        a.window_full();
+        assert_eq!((a.turn(), b.pick()), (Some(9), Some(StreamId(0))));
+        b.window_full();
+        assert_eq!((a.turn(), a.pick(), b.pick()), (None, None, None), "nobody can send");
+        a.heard();
+        assert_eq!((a.turn(), a.pick()), (Some(7), Some(StreamId(0))));
     }
 
     #[test]

@@ -66,10 +66,26 @@ impl Order {
         }
     }
 
-    /// In a group: gives up the turn while nothing comes back from the client, or takes part again.
-    pub(crate) fn rest(&self, rests: bool) {
+    /// In a group: gives up the turn, because nothing comes back from the client.
+    pub(crate) fn rest(&self) {
         if let Self::Shared(member) = self {
-            member.rest(rests);
+            member.rest();
+        }
+    }
+
+    /// In a group: something came back from the client, takes part again.
+    pub(crate) fn heard(&self) {
+        if let Self::Shared(member) = self {
+            member.heard();
+        }
+    }
+
+    /// In a group: gives up the turn until something comes back, unless what is full is the path.
+    pub(crate) fn window_full(&self, path_has_queue: impl FnOnce() -> bool) {
+        if let Self::Shared(member) = self
+            && !path_has_queue()
+        {
+            member.window_full();
         }
     }
 

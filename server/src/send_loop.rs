@@ -35,8 +35,8 @@ mod reorder;
 mod repairs;
 mod window;
 
-/// Event loops sleep in steps of this. A release nearer than that counts as now, or a fast link would stand idle
-/// between two packets.
+/// Event loops sleep in steps of this, rounded up. A release nearer than that counts as now, and they are woken by
+/// as much before it, or a fast link would stand idle between two packets.
 const TIMER_STEP: Duration = Duration::from_millis(1);
 
 /// A datagram that was made: its size and where it goes.
@@ -129,7 +129,7 @@ impl SendLoop {
 
     /// The connection ends: in a group others go first.
     pub(crate) fn rest(&self) {
-        self.order.rest(true);
+        self.order.rest();
     }
 
     /// The stream is over on both sides.
@@ -180,7 +180,7 @@ impl SendLoop {
     /// The transport has read a datagram: windows and credit may have changed.
     pub(crate) fn received(&mut self, quic: &mut quiche::Connection) {
         self.window.received();
-        self.order.rest(false);
+        self.order.heard();
         self.repairs.rank(quic, &self.order, self.queue.streams());
         for stream in std::mem::take(&mut self.held) {
             match quic.stream_capacity(stream.0) {
@@ -201,7 +201,7 @@ impl SendLoop {
     /// A timer of the transport has fired.
     pub(crate) fn timer_fired(&mut self, quic: &mut quiche::Connection) {
         self.timer_fired = true;
-        self.order.rest(true);
+        self.order.rest();
         self.repairs.rank(quic, &self.order, self.queue.streams());
     }
 
@@ -212,7 +212,8 @@ impl SendLoop {
         let tick = tick.and_then(|(_, ticks)| ticks.next()).filter(|at| *at > now);
         // What is overdue waits for the pacing's release.
         let held = self.held_until.filter(|at| *at > now);
-        [self.queue.next_release(), self.release, held, tick].into_iter().flatten().min()
+        let release = self.release.map(|at| at.checked_sub(TIMER_STEP).unwrap_or(at));
+        [self.queue.next_release(), release, held, tick].into_iter().flatten().min()
     }
 
     /// The next datagram, if one may go now: its size in `out`.
@@ -270,6 +271,7 @@ impl SendLoop {
             }
             self.window.measure(quic);
             if !self.window.fits(quic, out.len()) && !self.held_too_long(quic, now) {
+                self.order.window_full(|| window::path_has_queue(quic));
                 return poke(quic, out);
             }
             self.top_up(quic, out.len());

@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     #[arg(required_unless_present = "from", value_name = "PAGE")]
     pages: Vec<String>,
     /// Schemes, separated by commas; `paper` and `all` stand for several. On engine ideal also
-    /// `oracle` and `anti-oracle`, the best and the worst order found
+    /// `oracle` and `anti-oracle`, the best and the worst order found for what is above the fold
     #[arg(long, value_name = "LIST", default_value = "paper")]
     schemes: String,
     /// How pages are loaded

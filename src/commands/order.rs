@@ -2,10 +2,11 @@
 
 use crate::failure::Failure;
 use crate::{output, values};
-use lab::scenario::{Moment, PANELS, Run, Scenario, figure, run as schedule, trace};
+use lab::scenario::{Moment, PANELS, Run, Scenario, figure, over_quic, run as schedule, trace};
 use lab::study::file_name;
 use schedulers::Scheme;
 use serde_json::{Map, Value, json};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// Show who gets each packet of a scenario
@@ -14,7 +15,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  utmost order examples/late-stylesheet.json --scheme rr,fifo,dfifo
-  utmost order examples/late-stylesheet.json --scheme firefox --trace"
+  utmost order examples/late-stylesheet.json --scheme firefox --trace --figures out
+  utmost order examples/trees/figure-6.json --scheme tree --qlog logs
+  utmost qlog tree logs/figure-6-tree.sqlog --at 39"
 )]
 pub(crate) struct Arguments {
     /// A file of format utmost-scenario/1
@@ -28,12 +31,16 @@ pub(crate) struct Arguments {
     /// Also show the scheduler's tree whenever a stream is opened, ready or closed, or the order changes
     #[arg(long)]
     trace: bool,
-    /// Draw the first different trees of each scheme into this directory, as SVG and PNG
+    /// With --trace: draw the first different trees of each scheme into this directory, as SVG and PNG
     #[arg(long, value_name = "DIR", requires = "trace")]
     figures: Option<PathBuf>,
-    /// How many trees a figure has
+    /// With --figures: how many trees a figure has
     #[arg(long, value_name = "N", default_value_t = PANELS, requires = "figures")]
-    panels: usize,
+    panels: NonZeroUsize,
+    /// Also send it over QUIC, in virtual time with a slot of 10 ms, with its signals or else the scheme's; keep the
+    /// server's logs in this directory, for `utmost qlog`
+    #[arg(long, value_name = "DIR")]
+    qlog: Option<PathBuf>,
 }
 
 /// The moments of a scheme.
@@ -45,8 +52,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let orders = schemes.iter().map(|scheme| (scheme.name.clone(), schedule(&scenario, scheme)));
     let traces = arguments.trace.then(|| traces(&scenario, &schemes)).transpose()?;
     if let (Some(folder), Some(traces)) = (&arguments.figures, &traces) {
-        draw(&scenario, traces, folder, arguments.panels)?;
+        draw(&scenario, traces, folder, arguments.panels.get())?;
     }
+    let logs = match &arguments.qlog {
+        Some(folder) => send(&scenario, &schemes, folder)?,
+        None => Vec::new(),
+    };
     if arguments.json {
         let orders: Map<String, Value> = orders.map(|(name, runs)| (name, json!(runs))).collect();
         let mut document = json!({"scenario": scenario.name, "orders": orders});
@@ -61,7 +72,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::line("who sends when: stream, or stream x packets in a row")?;
     output::line(&output::table(&["scheme", "order"], &[1], rows).to_string())?;
     traces.iter().flatten().try_for_each(print_trace)?;
-    arguments.figures.iter().try_for_each(|it| output::line(&format!("figures: {}", it.display())))
+    arguments
+        .figures
+        .iter()
+        .try_for_each(|it| output::line(&format!("figures: {}", it.display())))?;
+    logs.iter().try_for_each(|it| output::line(&format!("log: {}", it.display())))
+}
+
+/// The log of each scheme.
+fn send(scenario: &Scenario, schemes: &[Scheme], folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    values::directory(folder, "--qlog")?;
+    let send = |scheme| over_quic(scenario, scheme, folder).map_err(Failure::bad_input);
+    schemes.iter().map(send).collect()
 }
 
 fn traces<'a>(scenario: &Scenario, schemes: &'a [Scheme]) -> Result<Vec<Trace<'a>>, Failure> {

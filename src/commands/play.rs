@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     // Browsers signal in RFC 9218's terms.
     let scheme = arguments.scheme.as_deref().or(profile.as_ref().map(|_| "rfc9218"));
-    let scheme = scheme.map(find_scheme).transpose().map_err(Failure::bad_input)?;
+    let scheme = scheme.map(find_scheme).transpose().map_err(values::no_scheme)?;
     let scratch = tempfile::tempdir().map_err(Failure::elsewhere)?;
     let logs = arguments.qlog.clone().unwrap_or_else(|| scratch.path().to_owned());
     values::directory(&logs, "--qlog")?;

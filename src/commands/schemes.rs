@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output;
 use lab::Contender;
-use schedulers::{REGISTRY, Scheme};
+use schedulers::{Needs, REGISTRY, Scheme};
 use serde_json::{Value, json};
 
 /// List all schemes: name, what it does, source, parameters, placeholders
@@ -24,16 +24,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         vec![
             it.name.clone(),
             it.placeholders.to_string(),
-            short(it.parameters).to_owned(),
+            if it.needs == Needs::Nothing { "yes" } else { "-" }.to_owned(),
+            short(it.parameters),
             it.about.to_owned(),
         ]
     });
     let brackets = Contender::BRACKETS.iter().map(|it| {
-        let about = it.about().to_owned();
-        vec![it.name().to_owned(), "-".to_owned(), "(bracket)".to_owned(), about]
+        let cells = [it.name(), "-", "-", "(bracket)", it.about()];
+        cells.map(str::to_owned).into()
     });
-    let headings = ["scheme", "placeholders", "parameters", "what it does"];
-    output::line(&output::table(&headings, &[2, 3], schemes.chain(brackets)).to_string())?;
+    let headings = ["scheme", "placeholders", "in all", "parameters", "what it does"];
+    output::line(&output::table(&headings, &[2, 3, 4], schemes.chain(brackets)).to_string())?;
     output::line(
         "Sources: --json. Any scheme may be followed by @guard:PACKETS, against starvation. A bracket is no scheme: \
          the best or the worst order that a page allows, for `compare` only.",
@@ -52,6 +53,7 @@ fn scheme_json(scheme: &Scheme) -> Value {
         "parameters": scheme.parameters,
         "placeholders": scheme.placeholders,
         "revision": scheme.revision,
+        "in_all": scheme.needs == Needs::Nothing,
         "bracket": false,
     })
 }
@@ -65,12 +67,43 @@ fn brackets_json() -> impl Iterator<Item = Value> {
             "parameters": "",
             "placeholders": 0,
             "revision": it.revision(),
+            "in_all": false,
             "bracket": true,
         })
     })
 }
 
-/// What a parameter is called; what it does, the JSON says.
-fn short(parameters: &str) -> &str {
-    parameters.split([',', ':']).next().unwrap_or_default()
+/// What parameters and variants are called, separated by commas; what they do, the JSON says.
+fn short(parameters: &str) -> String {
+    let is_name = |word: &&str| {
+        let is_parameter = word.len() > 1 || *word == "N";
+        word.starts_with('@') || (is_parameter && word.chars().all(|it| it.is_ascii_uppercase()))
+    };
+    let words = parameters.split([' ', ',', ':', '(', ')']);
+    words.filter(is_name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_and_variant_is_named() {
+        let named = REGISTRY.iter().filter(|it| !it.parameters.is_empty());
+        let named = named.map(|it| format!("{}: {}", it.name, short(it.parameters)));
+        assert_eq!(
+            named.collect::<Vec<_>>(),
+            [
+                "firefox: @quicker",
+                "p+: @quicker",
+                "s+: @quicker",
+                "rfc9218: @quiche, @h2o, @nghttp3, @quicgo",
+                "weighted-incremental: ALPHA, RHO",
+                "mixed: PERCENT",
+                "kway: N",
+                "random: SEED",
+                "tree: @draft20",
+            ]
+        );
+    }
 }

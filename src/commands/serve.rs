@@ -135,7 +135,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
         [page] => find_page_scheme(name).map(|it| it.for_page(&page.graph())),
         _ => find_scheme(name),
     };
-    let scheme = scheme.map_err(|error| in_config(file, &error))?;
+    let scheme = scheme.map_err(|error| in_config(file, error))?;
     let directed = !config.directives.is_empty();
     let site = if directed {
         Arc::new(DirectedSite::new(site, config.directives)) as Arc<dyn Site>
@@ -144,7 +144,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     };
     let routes = config.routes.into_iter().map(|it| route(it, &pages));
     let routes: Vec<Route> =
-        routes.collect::<Result<_, _>>().map_err(|error| in_config(file, &error))?;
+        routes.collect::<Result<_, _>>().map_err(|error| in_config(file, error))?;
     let site = if routes.is_empty() { site } else { Arc::new(RoutedSite::new(site, routes)) };
     let site: Arc<dyn Site> = match config.pushes {
         pushes if pushes.is_empty() => site,
@@ -174,10 +174,11 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     })
 }
 
-fn in_config(file: Option<&Path>, error: &SchemeError) -> Failure {
+fn in_config(file: Option<&Path>, error: SchemeError) -> Failure {
+    let error = values::no_scheme(error);
     match file {
         Some(file) => Failure::BadInput(format!("{}: {error}", file.display())),
-        None => Failure::bad_input(error),
+        None => error,
     }
 }
 

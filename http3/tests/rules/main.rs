@@ -12,3 +12,5 @@ mod priorities;
 mod pushes;
 mod splits;
 mod streams;
+#[cfg(test)]
+mod trees;

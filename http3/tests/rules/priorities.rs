@@ -13,11 +13,11 @@
 //! | 7.1 | HTTP/2 only: its frame type is reserved or unknown in HTTP/3 | here |
 //! | 7.2 | control stream of a client only: `H3_FRAME_UNEXPECTED`; what is no request, beyond the limit, not promised: `H3_ID_ERROR` | here |
 //! | 8 | a response overrides what it names | here; `server` with directives in `lab/tests/it/signals.rs` |
-//! | 9 | the order of a client's own requests: left to clients (MAY) | `client/src/requests.rs` |
+//! | 9 | the order of a client's own requests: left to clients (MAY); ours ask in order of discovery | nothing to keep |
 //! | 10 | ascending urgency; by stream ID; incremental share; no starvation (a guard) | `schedulers/tests/rfc9218.rs` |
-//! | 11 | CONNECT: this server refuses it, like every method that its sites do not know | `server/src/site/` |
+//! | 11 | CONNECT: refused with 405, like every method that sites do not know; holds nobody back | `server/tests/it/rfc9218.rs` |
 //! | 12 | the order of retransmissions is left open | `server/src/send_loop/repairs.rs` |
-//! | 13 | fairness between connections: left to servers; they take turns | `server/src/router.rs` |
+//! | 13 | fairness between connections: left to servers; ours take turns, whatever the urgencies | `server/tests/it/rfc9218.rs` |
 //! | 14 | the field is end to end, the frame is not: no intermediary here | none |
 //! | 15 | floods cost their sender the connection | `extensions.rs`; `server/tests/it/bad_clients.rs` |
 

@@ -2,9 +2,9 @@
 //!
 //! Each client has links of its own, as if it were alone on its access network, with the same seed; they
 //! start when its first datagram comes. A datagram may leave later than the link says, never earlier: by
-//! what the machine is late, which for waits below a millisecond is the time of a system call, since the
-//! relay does not sleep then.
+//! what the machine is late, some ten microseconds where it has a free core.
 
+use super::alarm::Alarm;
 use super::{Link, Way, log_line};
 use crate::network::Network;
 use mio::net::UdpSocket;
@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 /// A relay that is bound.
 pub struct Relay {
     poll: Poll,
+    alarm: Alarm,
     socket: UdpSocket,
     to: SocketAddr,
     network: Network,
@@ -51,15 +52,14 @@ pub enum Notice {
 
 const SOCKET: Token = Token(0);
 const STOP: Token = Token(1);
+const ALARM: Token = Token(2);
+const FIRST_CLIENT: usize = 3;
 
 /// Clients at a time; beyond it the one that was silent longest is forgotten.
 const CLIENTS_MAX: usize = 256;
 
 /// Datagrams read from one socket before others get their turn.
 const READ_BURST: usize = 256;
-
-/// The system's timers are this coarse: shorter waits are spent asking.
-const TIMER: Duration = Duration::from_millis(1);
 
 impl Relay {
     /// Binds `listen` (port 0 takes a free one); datagrams go to `to` and back as `network` lets them.
@@ -73,15 +73,17 @@ impl Relay {
         let mut socket = UdpSocket::bind(listen)?;
         poll.registry().register(&mut socket, SOCKET, Interest::READABLE)?;
         let stop = Stop::new(poll.registry(), STOP)?;
+        let alarm = Alarm::new(poll.registry(), ALARM)?;
         Ok(Self {
             poll,
+            alarm,
             socket,
             to,
             network,
             server_paces: false,
             seed,
             clients: BTreeMap::new(),
-            next_token: 2,
+            next_token: FIRST_CLIENT,
             buffer: vec![0; 65_536],
             log: None,
             stop,
@@ -114,7 +116,9 @@ impl Relay {
     pub fn run(&mut self, notice: &mut dyn FnMut(Notice)) -> io::Result<()> {
         let mut events = Events::with_capacity(64);
         loop {
-            match self.poll.poll(&mut events, self.wait()) {
+            let due = self.clients.values().filter_map(Path::next).min();
+            self.alarm.set(due, now())?;
+            match self.poll.poll(&mut events, None) {
                 Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
                 _ => {}
             }
@@ -129,14 +133,6 @@ impl Relay {
                 self.stop.wake()?;
             }
         }
-    }
-
-    /// How long to sleep.
-    fn wait(&self) -> Option<Duration> {
-        let due = self.clients.values().filter_map(Path::next).min()?;
-        let wait = due.saturating_duration_since(now());
-        let sleep = wait.saturating_sub(TIMER);
-        Some(if sleep < TIMER { Duration::ZERO } else { sleep })
     }
 
     /// Reads what clients sent; true: there may be more.

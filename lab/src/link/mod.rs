@@ -5,6 +5,7 @@
 //! taken its time on the link), held back, delayed, changed or doubled, and arrives a delay later. Times
 //! are nanoseconds from the link's start and never go backwards.
 
+mod alarm;
 mod bottleneck;
 mod chance;
 pub mod event_loop;

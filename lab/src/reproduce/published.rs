@@ -1,34 +1,7 @@
 //! What Marx, De Decker, Quax and Lamotte printed: "Of the Utmost Importance: Resource Prioritization in HTTP/3
 //! over QUIC", WEBIST 2019, pages 130 to 143.
 
-/// A row of Table 2 (page 140): mean speedups over `rr`.
-pub(super) struct Table2Row {
-    pub(super) scheme: &'static str,
-    /// Of all resources.
-    pub(super) all: f64,
-    /// Above the fold.
-    pub(super) atf: f64,
-    /// Above the fold, with a send buffer of 1000 KB.
-    pub(super) atf_1000k: f64,
-}
-
-/// Table 2, page 140.
-pub(super) const TABLE_2: [Table2Row; 10] = [
-    row("wrr", 1.05, 1.49, 1.28),
-    row("fifo", 1.27, 1.93, 1.57),
-    row("dfifo", 1.27, 2.30, 1.72),
-    row("firefox", 1.07, 1.22, 1.25),
-    row("p+", 1.17, 2.20, 1.64),
-    row("s+", 1.14, 1.45, 1.56),
-    row("spdyrr", 1.14, 1.96, 1.57),
-    row("bucket", 1.20, 2.13, 1.82),
-    row("bucket-html", 1.20, 2.49, 1.83),
-    row("zeroweight", 1.15, 2.8, 1.9),
-];
-
-const fn row(scheme: &'static str, all: f64, atf: f64, atf_1000k: f64) -> Table2Row {
-    Table2Row { scheme, all, atf, atf_1000k }
-}
+pub(super) use crate::study::published::{TABLE_2, Table2Row};
 
 /// All but the "few bad performers (i.e., firefox, wrr, s+)" (page 140).
 pub(super) const WELL_PERFORMING: [&str; 7] =

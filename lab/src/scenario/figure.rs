@@ -2,25 +2,23 @@
 
 use super::trace::looks_the_same;
 use super::{Moment, Scenario, What};
-use qlog_tools::figures::tree::group_names;
+use qlog_tools::figures::tree::{TreeChange, group_names, in_words};
 use qlog_tools::figures::{TreePanel, Trees};
 use schedulers::{Element, Scheme, StreamId};
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 /// Trees that a figure shows, unless its reader wants another number.
-pub const PANELS: usize = 6;
-
-/// Streams that a panel names for each thing that happened.
-const MAX_NAMED: usize = 4;
+pub const PANELS: NonZeroUsize = NonZeroUsize::new(6).expect("not zero");
 
 /// The first trees that decided packets of `scenario` under the scheme that its trace is of.
 pub fn figure(scenario: &Scenario, scheme: &Scheme, moments: &[Moment], most: usize) -> Trees {
     let names = names(scenario, scheme, moments);
     let mut panels: Vec<TreePanel> = Vec::new();
-    let mut happened: Vec<What> = Vec::new();
+    let mut happened = Vec::new();
     let decisions = moments.chunk_by(|one, other| decided_slot(one) == decided_slot(other));
     for moments in decisions {
-        happened.extend(moments.iter().map(|it| it.what));
+        happened.extend(moments.iter().map(|it| change(it.what)));
         let Some(last) = moments.last() else { continue };
         let sends = last.tree.nodes.first().is_some_and(|root| root.active);
         let is_known = panels.last().is_some_and(|it| looks_the_same(&it.tree, &last.tree));
@@ -66,60 +64,16 @@ fn decided_slot(moment: &Moment) -> u64 {
     if moment.what.is_before_packet() { moment.slot } else { moment.slot + 1 }
 }
 
-/// `closed: 0`, `opened, ready: 4, 8`.
-fn in_words(happened: &[What], names: &BTreeMap<Element, String>) -> Vec<String> {
-    let streams = |of: fn(&What) -> Option<u64>| happened.iter().filter_map(of).collect();
-    let opened: Vec<u64> = streams(|it| match it {
-        What::Opened(stream) => Some(*stream),
-        _ => None,
-    });
-    let ready: Vec<u64> = streams(|it| match it {
-        What::Ready(stream) => Some(*stream),
-        _ => None,
-    });
-    let sent = streams(|it| match it {
-        What::Sent(stream, _) => Some(*stream),
-        _ => None,
-    });
-    let closed = streams(|it| match it {
-        What::Closed(stream) | What::Empty(stream) => Some(*stream),
-        _ => None,
-    });
-    let both = opened.iter().filter(|it| ready.contains(it)).copied().collect();
-    let only = |these: &[u64], others: &[u64]| {
-        these.iter().filter(|it| !others.contains(it)).copied().collect::<Vec<u64>>()
-    };
-    let signalled = happened.iter().filter_map(|it| match it {
-        What::Signalled(element) => Some(*element),
-        _ => None,
-    });
-    let parts = [
-        ("sent", elements(sent)),
-        ("closed", elements(closed)),
-        ("opened, ready", elements(both)),
-        ("opened", elements(only(&opened, &ready))),
-        ("ready", elements(only(&ready, &opened))),
-        ("signalled", signalled.collect()),
-    ];
-    let said = parts.into_iter().filter(|(_, elements)| !elements.is_empty());
-    said.map(|(verb, elements)| format!("{verb}: {}", listed(&elements, names))).collect()
-}
-
-fn elements(streams: Vec<u64>) -> Vec<Element> {
-    streams.into_iter().map(|it| Element::Stream(StreamId(it))).collect()
-}
-
-/// A stream without a name is its number.
-fn listed(elements: &[Element], names: &BTreeMap<Element, String>) -> String {
-    if elements.len() > MAX_NAMED {
-        return format!("{} streams", elements.len());
+/// What happened, to whom.
+fn change(what: What) -> (TreeChange, Element) {
+    let stream = |id| Element::Stream(StreamId(id));
+    match what {
+        What::Opened(id) => (TreeChange::Opened, stream(id)),
+        What::Ready(id) => (TreeChange::Ready, stream(id)),
+        What::Sent(id, _) => (TreeChange::Sent, stream(id)),
+        What::Closed(id) | What::Empty(id) => (TreeChange::Closed, stream(id)),
+        What::Signalled(element) => (TreeChange::Signalled, element),
     }
-    let name = |it: &Element| match (names.get(it), it) {
-        (Some(name), _) => name.clone(),
-        (None, Element::Stream(stream)) => stream.0.to_string(),
-        (None, other) => other.to_string(),
-    };
-    elements.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -134,7 +88,7 @@ mod tests {
         let scenario = Scenario::parse(json, "a.json").unwrap();
         let scheme = find_scheme(scheme).unwrap();
         let moments = trace(&scenario, &scheme).unwrap();
-        figure(&scenario, &scheme, &moments, PANELS)
+        figure(&scenario, &scheme, &moments, PANELS.get())
     }
 
     #[test]

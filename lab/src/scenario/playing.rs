@@ -1,7 +1,7 @@
 //! A scenario from its first slot to its last, and what happens on the way.
 
 use super::{Request, Scenario, TreeSignal};
-use schedulers::{Element, Scheduler, Scheme, Signal, StreamId};
+use schedulers::{Element, Scheduler, Scheme, StreamId};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -117,9 +117,8 @@ impl<'a> Playing<'a> {
             self.to_be_ready.entry(available).or_default().push(request.stream);
         }
         while let Some(signal) = self.signals.pop_if(|signal| signal.slot <= slot) {
-            let TreeSignal { element, parent, weight, exclusive, .. } = *signal;
-            self.scheduler.signal(Signal::Depend { element, parent, weight, exclusive });
-            watch(What::Signalled(element), &self.scheduler)?;
+            self.scheduler.signal(signal.in_tree());
+            watch(What::Signalled(signal.element), &self.scheduler)?;
         }
         while let Some(entry) = self.to_be_ready.first_entry()
             && *entry.key() <= slot

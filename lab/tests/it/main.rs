@@ -11,4 +11,5 @@ mod signals;
 mod stack;
 mod study;
 mod trace;
+mod trees;
 mod vectors;

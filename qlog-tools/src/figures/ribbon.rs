@@ -225,11 +225,14 @@ impl Ribbons<'_> {
             let width = if is_separate { (right - left) * 0.94 } else { right - left };
             add_box(path, left, top, width.max(0.15), BLOCK_HEIGHT);
         }
+        // Once a run: it goes through all of the run's frames.
+        let complete = completions_ms(self.rows[place].timeline, &self.resources);
         for (resource, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
             let paint = looks
                 .get(resource)
                 .map_or(UNLISTED.to_owned(), |look| fill(&self.pattern_id(), resource, look));
-            let title = self.tooltip(place, resource, counts[resource]);
+            let complete_ms = complete.get(resource).copied().flatten();
+            let title = self.tooltip(place, (resource, complete_ms), counts[resource]);
             svg.path(d, &format!(r#"fill="{paint}""#), &title);
         }
         let mut bar = String::new();
@@ -253,7 +256,12 @@ impl Ribbons<'_> {
         }
     }
 
-    fn tooltip(&self, row: usize, resource: usize, blocks: usize) -> String {
+    fn tooltip(
+        &self,
+        row: usize,
+        (resource, complete_ms): (usize, Option<f64>),
+        blocks: usize,
+    ) -> String {
         let row = &self.rows[row];
         let Some(known) = self.resources.get(resource) else {
             return format!(
@@ -268,7 +276,7 @@ impl Ribbons<'_> {
         if let Some(bytes) = known.body_bytes {
             let _ = write!(title, ", {}", bytes_text(bytes));
         }
-        let complete = optional_ms(completions_ms(row.timeline, std::slice::from_ref(known))[0]);
+        let complete = optional_ms(complete_ms);
         let _ = write!(title, "), {blocks} blocks, complete at {complete} ms");
         title
     }

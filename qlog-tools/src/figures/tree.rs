@@ -1,12 +1,14 @@
 //! Dependency trees, one panel a moment (the paper's Figures 9 and 10): who is below whom, who goes strictly
 //! before whom, and who shares with whom by which weight.
 
+mod happened;
 mod layout;
 
 use std::collections::BTreeMap;
 
 use schedulers::{Element, Kind, Scheme, Snapshot, SnapshotNode};
 
+pub use self::happened::{TreeChange, in_words};
 use self::layout::{BOX_HEIGHT, BOX_WIDTH, Band, Laid, Line, TRUNK, laid_out};
 use super::palette::kind_colour;
 use super::svg::{Area, Style, Svg, number, shorten};

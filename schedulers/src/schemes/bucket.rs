@@ -6,10 +6,10 @@
 //! after another means in order of request. `bucket-html` puts HTML into bucket 63. Orders: `ccfIfIIhihihiss` and
 //! `cchIhIhIffsisii`.
 
+use super::bucket_byte::{ByByte, ByteScheme};
 use super::{Arrivals, PAPER};
 use crate::{
-    ClientHalf, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId,
-    Tree,
+    ClientHalf, Element, Halves, Kind, Place, Rank, Resource, Scheme, Signal, StreamId, Tree,
 };
 
 pub(super) fn scheme() -> Scheme {
@@ -17,7 +17,7 @@ pub(super) fn scheme() -> Scheme {
         "bucket",
         "Strict priority buckets with three kinds of concurrency (Meenan)",
         PAPER,
-        |_, _| Ok(Halves::new(BucketByte { html: NORMAL }, Buckets::new(NORMAL))),
+        |_, _| Ok(Halves::new(BucketByte { html: NORMAL }, ByByte(Buckets::new(NORMAL)))),
     )
 }
 
@@ -25,7 +25,9 @@ pub(super) fn html_scheme() -> Scheme {
     Scheme {
         name: "bucket-html".to_owned(),
         about: "As bucket, with HTML in the critical bucket",
-        build: |_, _| Ok(Halves::new(BucketByte { html: CRITICAL }, Buckets::new(CRITICAL))),
+        build: |_, _| {
+            Ok(Halves::new(BucketByte { html: CRITICAL }, ByByte(Buckets::new(CRITICAL))))
+        },
         ..scheme()
     }
 }
@@ -83,6 +85,12 @@ impl Buckets {
     fn new(html: u8) -> Self {
         Self { html, arrivals: Arrivals::default() }
     }
+}
+
+impl ByteScheme for Buckets {
+    fn byte(&self, resource: &Resource) -> u8 {
+        byte(resource, self.html)
+    }
 
     fn put(&mut self, tree: &mut Tree, stream: StreamId, byte: u8) {
         let (priority, concurrency) = (byte >> 2, byte & 3);
@@ -107,17 +115,6 @@ fn shared_group(tree: &mut Tree, level: u16, which: u16) -> Element {
         tree.put(group, Place::DEFAULT.rank(Rank::level(level + 1)));
     }
     group
-}
-
-impl ServerHalf for Buckets {
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        self.put(tree, stream, byte(resource, self.html));
-    }
-    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
-        if let Signal::Bucket { stream, byte } = signal {
-            self.put(tree, stream, byte);
-        }
-    }
 }
 
 #[cfg(test)]

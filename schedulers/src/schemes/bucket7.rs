@@ -5,17 +5,16 @@
 //! The classes are those of `bucket`, whose exclusive responses are sequential here, and its three
 //! levels spread over 0 to 127. Order: `cIcIfIfhihihiss`.
 
+use super::bucket_byte::{ByByte, ByteScheme};
 use super::{Arrivals, bucket};
-use crate::{
-    ClientHalf, Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
-};
+use crate::{ClientHalf, Element, Halves, Place, Rank, Resource, Scheme, Signal, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme::new(
         "bucket7",
         "Strict priorities of 7 bits, sequential and concurrent responses alternate (Meenan)",
         "Meenan, HTTP/3 Prioritization Proposal, June 2019 (github.com/pmeenan/http3-prioritization-proposal)",
-        |_, _| Ok(Halves::new(SevenBits, SevenBitGroups::default())),
+        |_, _| Ok(Halves::new(SevenBits, ByByte(SevenBitGroups::default()))),
     )
 }
 
@@ -40,7 +39,11 @@ struct SevenBitGroups {
     arrivals: Arrivals,
 }
 
-impl SevenBitGroups {
+impl ByteScheme for SevenBitGroups {
+    fn byte(&self, resource: &Resource) -> u8 {
+        byte(resource)
+    }
+
     fn put(&mut self, tree: &mut Tree, stream: StreamId, byte: u8) {
         let group = Element::Placeholder(u64::from(byte));
         if !tree.contains(group) {
@@ -51,17 +54,6 @@ impl SevenBitGroups {
             _ => Place::below(group),
         };
         tree.put(Element::Stream(stream), place);
-    }
-}
-
-impl ServerHalf for SevenBitGroups {
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        self.put(tree, stream, byte(resource));
-    }
-    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
-        if let Signal::Bucket { stream, byte } = signal {
-            self.put(tree, stream, byte);
-        }
     }
 }
 

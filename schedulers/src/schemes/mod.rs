@@ -7,6 +7,7 @@
 
 mod bucket;
 mod bucket7;
+mod bucket_byte;
 mod cpl;
 mod dfifo;
 mod fifo;

@@ -5,15 +5,16 @@
 //! for each priority; in it streams of their own in sequence, before one placeholder for those that share in
 //! sequence and one for those that share. Order: `ccfIfIIhihihiss`.
 
+use super::bucket_byte::{ByByte, ByteScheme};
 use super::{Arrivals, PAPER, bucket};
-use crate::{Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
+use crate::{Element, Halves, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme::new(
         "strict",
         "Strict priorities in a tree of placeholders, the classes of bucket (Swett)",
         PAPER,
-        |_, _| Ok(Halves::new(bucket::client(), Strict::default())),
+        |_, _| Ok(Halves::new(bucket::client(), ByByte(Strict::default()))),
     )
 }
 
@@ -22,7 +23,11 @@ struct Strict {
     arrivals: Arrivals,
 }
 
-impl Strict {
+impl ByteScheme for Strict {
+    fn byte(&self, resource: &Resource) -> u8 {
+        bucket::normal_byte(resource)
+    }
+
     fn put(&mut self, tree: &mut Tree, stream: StreamId, byte: u8) {
         let (priority, concurrency) = (byte >> 2, byte & 3);
         let [level, in_sequence, in_parallel] =
@@ -40,17 +45,6 @@ impl Strict {
             _ => Place::below(group),
         };
         tree.put(Element::Stream(stream), place);
-    }
-}
-
-impl ServerHalf for Strict {
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        self.put(tree, stream, bucket::normal_byte(resource));
-    }
-    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
-        if let Signal::Bucket { stream, byte } = signal {
-            self.put(tree, stream, byte);
-        }
     }
 }
 

@@ -192,7 +192,14 @@ pub(crate) fn in_flight_bytes(quic: &mut quiche::Connection) -> u64 {
     window.saturating_sub(free) as u64
 }
 
-/// The same with a packet number of 1 byte.
+/// Whether round trips have become longer than the shortest by an eighth, HyStart++'s sign (RFC 9406, 4.2) that packets
+/// wait in a queue.
+pub(crate) fn path_has_queue(quic: &quiche::Connection) -> bool {
+    let path = quic.path_stats().find(|it| it.active);
+    path.is_some_and(|it| it.min_rtt.is_some_and(|least| it.rtt > least + least / 8))
+}
+
+/// As [`overhead_max`] with a packet number of 1 byte.
 fn overhead_min(quic: &quiche::Connection, stream: StreamId, offset: u64) -> usize {
     let frame = 1 + octets::varint_len(stream.0) + octets::varint_len(offset) + 2;
     1 + quic.destination_id().len() + 1 + 16 + frame

@@ -5,6 +5,7 @@ mod groups;
 mod negotiation;
 mod order;
 mod peers;
+mod rfc9218;
 mod simulation;
 mod waiting;
 mod window;

@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut page = match &arguments.adversary {
         None => generate(&shape).map_err(Failure::bad_input)?,
         Some(name) => {
-            let scheme = schedulers::find_page_scheme(name).map_err(Failure::bad_input)?;
+            let scheme = schedulers::find_page_scheme(name).map_err(values::no_scheme)?;
             let network = Network::find("paper").map_err(Failure::bad_input)?;
             eprintln!("searching: {} pages under the paper's schemes", adversary::STEPS);
             let Adversary { page, ratio, best } =

@@ -64,6 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     show(arguments, &judged)?;
     match judged.iter().map(|(_, lint)| lint.violations.len()).sum() {
         0 => Ok(()),
+        1 => Err(Failure::No("1 packet broke the rules".to_owned())),
         count => Err(Failure::No(format!("{count} packets broke the rules"))),
     }
 }
@@ -98,7 +99,7 @@ fn scheme(arguments: &Arguments) -> Result<Option<Scheme>, Failure> {
         }
         None => find_scheme(name),
     };
-    scheme.map(Some).map_err(Failure::bad_input)
+    scheme.map(Some).map_err(values::no_scheme)
 }
 
 /// The servers' logs, and clients' logs of connections whose server's is not there.

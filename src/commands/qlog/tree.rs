@@ -4,10 +4,10 @@ use super::input::shown;
 use crate::failure::Failure;
 use crate::{output, values};
 use lab::scenario::node_json;
-use qlog_tools::figures::tree::group_names;
+use qlog_tools::figures::tree::{group_names, in_words};
 use qlog_tools::figures::{TreePanel, Trees, short_name};
 use qlog_tools::reader::read_file;
-use qlog_tools::replay::{Replay, busiest_us, kinds};
+use qlog_tools::replay::{Replay, busiest_us, happened, kinds};
 use qlog_tools::trace::Trace;
 use schedulers::{Element, Scheme, Snapshot, SnapshotNode, StreamId, find_page_scheme};
 use serde_json::json;
@@ -82,17 +82,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn trees(arguments: &Arguments, trace: &Trace) -> Result<Vec<Seen>, Failure> {
     let page = arguments.page.as_deref().map(values::page).transpose()?.map(|it| it.graph());
     let scheme = arguments.scheme.as_deref().map(find_page_scheme).transpose();
-    let scheme = scheme.map_err(Failure::bad_input)?;
+    let scheme = scheme.map_err(values::no_scheme)?;
     let mut replay = Replay::new(trace, scheme, page.as_ref()).map_err(Failure::bad_input)?;
     let busiest_ms = busiest_us(trace).map(|it| it as f64 / 1000.0);
     let mut times_ms = arguments.at.clone();
     times_ms.extend(busiest_ms.filter(|_| arguments.at.is_empty()));
     times_ms.sort_by(f64::total_cmp);
     let seen = |at_ms: f64| {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
-        let at_us = (at_ms * 1000.0).round() as u64;
         let (scheme, tree) =
-            replay.tree_at(at_us).map_err(Failure::bad_input)?.ok_or_else(|| {
+            replay.tree_at(micros(at_ms)).map_err(Failure::bad_input)?.ok_or_else(|| {
                 Failure::BadInput(format!("{}: no scheduler before {at_ms} ms", trace.file))
             })?;
         Ok(Seen { at_ms, scheme: scheme.clone(), tree })
@@ -113,18 +111,26 @@ fn name(names: &BTreeMap<Element, String>, element: Element) -> String {
 }
 
 fn figure(trace: &Trace, trees: &[Seen], names: BTreeMap<Element, String>) -> Trees {
-    let panel = |it: &Seen| TreePanel {
-        when: format!("{} ms", it.at_ms),
-        what: vec![it.scheme.name.clone()],
-        tree: it.tree.clone(),
+    let before = std::iter::once(None).chain(trees.iter().map(Some));
+    let panel = |(before, it): (Option<&Seen>, &Seen)| {
+        let is_new = before.is_none_or(|before| before.scheme.name != it.scheme.name);
+        let mut what: Vec<String> = is_new.then(|| it.scheme.name.clone()).into_iter().collect();
+        let changes = happened(trace, before.map(|it| micros(it.at_ms)), micros(it.at_ms));
+        what.extend(in_words(&changes, &names));
+        TreePanel { when: format!("{} ms", it.at_ms), what, tree: it.tree.clone() }
     };
     Trees {
         title: shown(&trace.file, NAME_CHARACTERS),
-        names,
         kinds: kinds(trace),
-        panels: trees.iter().map(panel).collect(),
+        panels: before.zip(trees).map(panel).collect(),
         note: "Times are the log's.".to_owned(),
+        names,
     }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
+fn micros(ms: f64) -> u64 {
+    (ms * 1000.0).round() as u64
 }
 
 fn print_json(

@@ -39,9 +39,10 @@ pub(super) fn keep_fetches(
     }
     let dropped = all - requests.len();
     if dropped > 0 {
+        let requests = if dropped == 1 { "request is" } else { "requests are" };
         notes.push(format!(
-            "{dropped} requests are left out: redirects, failures, other methods than GET, data URLs, \
-             icons, other loads, and {repeated} repeated fetches"
+            "{dropped} {requests} left out: redirects, failures, other methods than GET, data URLs, \
+             icons, other loads, and repeated fetches ({repeated})"
         ));
     }
     Ok(requests)

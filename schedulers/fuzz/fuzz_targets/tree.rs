@@ -1,6 +1,6 @@
 //! The tree under any operations: it does not panic, and a pick exists exactly when a stream is ready.
 //!
-//! `cargo +nightly fuzz run tree`
+//! `cargo +nightly fuzz run --fuzz-dir schedulers/fuzz tree`
 
 #![no_main]
 

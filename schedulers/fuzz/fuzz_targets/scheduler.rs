@@ -1,11 +1,11 @@
 //! Every scheme under any operations: it does not panic, and a pick is an open, ready stream and exists exactly when
 //! there is one. The operations are those of the conformance suite.
 //!
-//! `cargo +nightly fuzz run scheduler`
+//! `cargo +nightly fuzz run --fuzz-dir schedulers/fuzz scheduler`
 
 #![no_main]
 
-#[path = "../../schedulers/tests/operations/mod.rs"]
+#[path = "../../tests/operations/mod.rs"]
 mod operations;
 
 use arbitrary::{Arbitrary, Result, Unstructured};

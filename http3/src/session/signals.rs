@@ -1,0 +1,175 @@
+//! What is said about order on a connection: read and written, checked and held back.
+
+use super::{Role, Session};
+use crate::control::Said;
+use crate::error::{Code, Error};
+use crate::priority::Priority;
+use crate::scheme_name::is_name;
+use crate::tree_frame::{Form, Reach, TreeFrame};
+use crate::unidirectional::control_stream;
+use crate::waiting::MayBeOpened;
+use crate::{Event, Extension, Prioritized, PushId, Signal, StreamId};
+use crate::{bucket_frame, frame, priority_update};
+
+impl Session {
+    /// What a client writes to say `signal`, and on which stream (its control stream). None: this connection
+    /// cannot say it. RFC 9218 can always be said, the tree and the bucket byte once both sides offered
+    /// them ([`Settings::extensions`]); the tree in the first form, of those of [`Extension::ALL`] that are
+    /// in use, that can say it: only draft 22 says exclusive, only `TreeZeroWeight` says weight 0. What
+    /// the server would answer with an error is not said: the root, or a placeholder that it does not have.
+    pub fn signal(&self, signal: &Signal) -> Option<(StreamId, Vec<u8>)> {
+        if self.role == Role::Server {
+            return None;
+        }
+        let bytes = match *signal {
+            Signal::Extensible { stream, urgency, incremental } => {
+                priority_update(stream, urgency, incremental)
+            }
+            Signal::Bucket { stream, byte } => {
+                let revision = [Extension::BucketJanuary2019, Extension::BucketJune2019]
+                    .into_iter()
+                    .find(|it| self.in_use(*it))?;
+                frame::whole(revision.codepoint(), &bucket_frame::payload(stream, byte))
+            }
+            Signal::Depend { .. } => self.tree_frame(TreeFrame::of(signal)?)?,
+        };
+        Some((control_stream(self.role), bytes))
+    }
+
+    /// The same signal of the tree as the first frame of the request stream that it is about, before HEADERS:
+    /// the "current stream" of draft 20. None: this connection cannot say it there.
+    pub fn signal_on_request(&self, signal: &Signal) -> Option<Vec<u8>> {
+        if self.role == Role::Server {
+            return None;
+        }
+        self.tree_frame(TreeFrame::of(signal)?.on_its_stream()?)
+    }
+
+    /// What a server writes, and on which stream (its control stream), to say which scheme it prefers on this
+    /// connection. None: not now or never: the client did not offer [`Extension::SchemeAnnouncement`] (its
+    /// settings may be still to come), we did not, a scheme was announced already, or `name` is no scheme's
+    /// name (1 to 64 letters, digits and `+-_.:@`).
+    pub fn announce_scheme(&mut self, name: &str) -> Option<(StreamId, Vec<u8>)> {
+        let may = self.role == Role::Server
+            && self.in_use(Extension::SchemeAnnouncement)
+            && !self.scheme_announced
+            && is_name(name);
+        may.then(|| {
+            self.scheme_announced = true;
+            let codepoint = Extension::SchemeAnnouncement.codepoint();
+            (control_stream(self.role), frame::whole(codepoint, name.as_bytes()))
+        })
+    }
+
+    /// Whether both sides offered `extension`: false until the peer's settings came. Of the two revisions of
+    /// the bucket byte at most one is in use; it says how to read [`Signal::Bucket`].
+    pub fn in_use(&self, extension: Extension) -> bool {
+        self.control.in_use().contains(&extension)
+    }
+
+    pub(super) fn take_update(
+        &mut self,
+        control: StreamId,
+        said: Said,
+        field: String,
+    ) -> Result<(), Error> {
+        let prioritized = match said {
+            Said::Priority(stream, _) => Some(Prioritized::Request(stream)),
+            Said::PushPriority(push, _) => Some(Prioritized::Push(push)),
+            Said::Tree(_) | Said::Bucket(..) => None,
+        };
+        let update =
+            prioritized.map(|prioritized| Event::PriorityUpdate { control, prioritized, field });
+        self.events.extend(update);
+        self.take_signal(said)
+    }
+
+    pub(super) fn take_signal(&mut self, said: Said) -> Result<(), Error> {
+        self.signals.spend(&self.limits)?;
+        match said {
+            Said::Priority(stream, priority) => self.place(Signal::Extensible {
+                stream,
+                urgency: priority.urgency_or_default(),
+                incremental: priority.incremental_or_default(),
+            }),
+            Said::PushPriority(push, priority) => self.place_push(push, priority),
+            Said::Tree(frame) => {
+                frame.on_control(self.reach())?.map_or(Ok(()), |signal| self.place(signal))
+            }
+            Said::Bucket(stream, byte) => self.place(Signal::Bucket { stream, byte }),
+        }
+    }
+
+    fn place_push(&mut self, push: PushId, priority: Priority) -> Result<(), Error> {
+        if push.0 >= self.reach().pushes {
+            return Err(Error::connection(
+                Code::Id,
+                "PRIORITY_UPDATE of a push that was never promised (RFC 9218, 7.2)",
+            ));
+        }
+        self.events.push_back(Event::PushPriority {
+            push,
+            urgency: priority.urgency_or_default(),
+            incremental: priority.incremental_or_default(),
+        });
+        Ok(())
+    }
+
+    /// The rules for a server (RFC 9218, 7.2), for every kind of signal: what can never be opened is an error,
+    /// what is not opened yet waits (of the tree: is named), what is closed is ignored.
+    fn place(&mut self, signal: Signal) -> Result<(), Error> {
+        let event = Event::Priority(signal);
+        let Some(stream) = signal.stream() else {
+            self.events.push_back(event);
+            return Ok(());
+        };
+        let may_be_opened = self.signals.may_be_opened(stream, self.limits.concurrent_requests);
+        match self.requests.get(&stream) {
+            Some(request) if request.header_seen() => self.events.push_back(event),
+            Some(request) if request.awaits_header() => self.place_early(stream, signal),
+            Some(_) => {}
+            None => match may_be_opened {
+                MayBeOpened::Yes => self.place_early(stream, signal),
+                MayBeOpened::NoMore => {}
+                MayBeOpened::Never => {
+                    return Err(Error::connection(
+                        Code::Id,
+                        "a priority signal of a request beyond the stream limit (RFC 9218, 7.2)",
+                    ));
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// A signal that overtakes its request.
+    fn place_early(&mut self, stream: StreamId, signal: Signal) {
+        let event = Event::Priority(signal);
+        if !matches!(signal, Signal::Depend { .. }) {
+            self.signals.keep(stream, event, &self.limits);
+        } else if self.signals.name_node(stream, &self.limits) {
+            self.events.push_back(event);
+        }
+    }
+
+    /// What a client may name in a signal.
+    pub(super) fn reach(&self) -> Reach {
+        Reach {
+            streams: self.signals.streams_end(self.limits.concurrent_requests),
+            pushes: self.pushes_end.min(self.control.push_ids_end()),
+            placeholders: self.settings.placeholders,
+        }
+    }
+
+    /// A frame of the tree in the first form in use that can say it.
+    fn tree_frame(&self, frame: TreeFrame) -> Option<Vec<u8>> {
+        let announced = self.peer_settings()?.placeholders;
+        if frame.placeholder().is_some_and(|id| id >= announced) {
+            return None;
+        }
+        Extension::ALL.into_iter().filter(|it| self.in_use(*it)).find_map(|extension| {
+            let payload = frame.to_payload(Form::of(extension)?)?;
+            Some(frame::whole(extension.codepoint(), &payload))
+        })
+    }
+}

@@ -1,0 +1,306 @@
+//! A scenario over QUIC, in virtual time: a bare client asks and signals when the scenario says, the real server answers,
+//! and its log has the tree at each moment.
+//!
+//! A slot is a tick of 10 ms of a server that is paced as the paper's. What a scenario says of slot n happens in the
+//! middle between two ticks, so that the tree which decides slot n's packet is that of [`tree_time_ms`].
+//! A scenario without signals has those of the scheme's client half. Responses have the scenario's sizes, with their
+//! headers: shorter ones than [`HEAD_BYTES`] are all header.
+
+use super::{Request, Scenario, TreeSignal};
+use crate::bare::{BareClient, World};
+use crate::network::{Network, NetworkError};
+use crate::stack::StackError;
+use crate::study::file_name;
+use http3::{Event, Extension, Settings};
+use schedulers::{ClientHalf, Scheme, Signal, StreamId};
+use server::site::{Body, Response, Site};
+use server::{Identity, Options, Pace, SignalUse};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a response's header takes of its bytes.
+pub const HEAD_BYTES: u64 = 100;
+
+/// Requests that a server takes at once on one connection, and slots: a log has some 100 bytes for each packet.
+const MAX_REQUESTS: usize = 100;
+const MAX_SLOTS: u64 = 20_000;
+
+/// Stream bytes of a packet, so that it fits in a datagram with all headers.
+const MAX_PACKET_BYTES: u64 = 16_000;
+
+/// Why a scenario is not sent.
+#[derive(Debug, thiserror::Error)]
+pub enum OverQuicError {
+    /// It says what this connection cannot.
+    #[error("{scenario} over QUIC: {cause}")]
+    Impossible {
+        /// The scenario's name.
+        scenario: String,
+        /// What is in the way.
+        cause: String,
+    },
+    /// The two ends cannot be made.
+    #[error(transparent)]
+    Stack(#[from] StackError),
+    /// The network `paper` cannot be made.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// The log cannot be kept.
+    #[error("{path}: {source}")]
+    Log {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// When a log has the tree that decides the packet of `slot`, in ms.
+pub fn tree_time_ms(slot: u64) -> u64 {
+    let tick_ms = u64::try_from(Pace::PAPER.interval.as_millis()).unwrap_or(u64::MAX);
+    // After all that the slot brings, and before its tick.
+    (slot + 1).saturating_mul(tick_ms).saturating_sub(1)
+}
+
+/// Sends `scenario` under `scheme` and keeps the server's log in `folder`, which must exist: the log's path.
+pub fn over_quic(
+    scenario: &Scenario,
+    scheme: &Scheme,
+    folder: &Path,
+) -> Result<PathBuf, OverQuicError> {
+    let impossible = |cause| OverQuicError::Impossible { scenario: scenario.name.clone(), cause };
+    check(scenario).map_err(impossible)?;
+    let names = [&scenario.name, &scheme.name].map(|it| file_name(it));
+    let path = folder.join(format!("{}.sqlog", names.join("-")));
+    let keep = |source| OverQuicError::Log { path: path.clone(), source };
+    let logs = tempfile::tempdir_in(folder).map_err(keep)?;
+    let mut sending = Sending::new(scenario, scheme, logs.path())?;
+    let outcome = sending.run();
+    // The server ends its log when it is dropped.
+    drop(sending);
+    outcome.map_err(impossible)?;
+    move_only_file(logs.path(), &path).map_err(keep)?;
+    Ok(path)
+}
+
+/// The server chooses the name of its log itself.
+fn move_only_file(folder: &Path, to: &Path) -> std::io::Result<()> {
+    let file = std::fs::read_dir(folder)?.next().ok_or(std::io::ErrorKind::NotFound)??;
+    std::fs::rename(file.path(), to)
+}
+
+/// What is in the way.
+fn check(scenario: &Scenario) -> Result<(), String> {
+    if scenario.requests.len() > MAX_REQUESTS {
+        return Err(format!("{} requests, at most {MAX_REQUESTS}", scenario.requests.len()));
+    }
+    let is_request = |it: &&Request| it.stream % 4 == 0 && it.stream < 4 * MAX_REQUESTS as u64;
+    if let Some(other) = scenario.requests.iter().find(|it| !is_request(it)) {
+        return Err(format!(
+            "stream {} is none of a client's first {MAX_REQUESTS} requests: 0, 4, 8, ...",
+            other.stream
+        ));
+    }
+    let packets = scenario.requests.iter().map(|it| it.bytes.div_ceil(scenario.packet_bytes));
+    let arrivals = scenario.requests.iter().map(|it| it.arrival_slot + it.wait_slots);
+    let last = arrivals.chain(scenario.signals.iter().map(|it| it.slot)).max().unwrap_or(0);
+    let slots = packets.fold(last, u64::saturating_add);
+    if slots > MAX_SLOTS {
+        return Err(format!("it may last {slots} slots, at most {MAX_SLOTS}"));
+    }
+    if scenario.packet_bytes > MAX_PACKET_BYTES {
+        return Err(format!("packets of at most {MAX_PACKET_BYTES} bytes go"));
+    }
+    Ok(())
+}
+
+/// What a scenario's server answers.
+struct ScenarioSite {
+    /// By path.
+    requests: BTreeMap<String, Request>,
+}
+
+impl Site for ScenarioSite {
+    fn respond(&self, request: &server::site::Request) -> Response {
+        let Some(asked) = self.requests.get(&request.path) else { return Response::error(404) };
+        let body_bytes = asked.bytes.saturating_sub(HEAD_BYTES);
+        let slots = u32::try_from(asked.wait_slots).unwrap_or(u32::MAX);
+        Response {
+            body: Body::Synthetic { bytes: body_bytes, seed: asked.stream },
+            resource: asked.resource.for_scheduler(),
+            ready: vec![(slots * Pace::PAPER.interval, body_bytes)],
+            ..Response::error(200)
+        }
+    }
+}
+
+/// The last part is what figures call it.
+fn path(request: &Request) -> String {
+    let may = |it: &&String| it.chars().all(|it| it.is_ascii_alphanumeric() || "-_.".contains(it));
+    match request.name.as_ref().filter(may) {
+        Some(name) => format!("/{}/{name}", request.stream),
+        None => format!("/{0}/{0}", request.stream),
+    }
+}
+
+/// A scenario under way.
+struct Sending<'a> {
+    world: World,
+    /// What signals where the scenario has none.
+    half: Option<Box<dyn ClientHalf>>,
+    /// By slot, the requests of one first.
+    to_say: BTreeMap<u64, Vec<Said<'a>>>,
+    responses: BTreeSet<StreamId>,
+}
+
+#[derive(Clone, Copy)]
+enum Said<'a> {
+    Request(&'a Request),
+    Signal(&'a TreeSignal),
+}
+
+impl<'a> Sending<'a> {
+    fn new(scenario: &'a Scenario, scheme: &Scheme, logs: &Path) -> Result<Self, OverQuicError> {
+        let pace = Pace {
+            packet_bytes: usize::try_from(scenario.packet_bytes).unwrap_or(usize::MAX),
+            ..Pace::PAPER
+        };
+        let options = Options {
+            signals: SignalUse::Obey,
+            qlog_dir: Some(logs.to_owned()),
+            ..Options::new(scheme.clone()).paced(pace)
+        };
+        let requests = scenario.requests.iter().map(|it| (path(it), it.clone())).collect();
+        let network = Network::find("paper")?;
+        let identity = Identity::self_signed().map_err(StackError::from)?;
+        let settings = Settings { extensions: offered(scenario, scheme), ..Settings::default() };
+        let site = Arc::new(ScenarioSite { requests });
+        let world = World::new(options, site, (&network, 0), &identity, vec![settings])?;
+        let mut to_say: BTreeMap<u64, Vec<Said<'a>>> = BTreeMap::new();
+        for request in &scenario.requests {
+            to_say.entry(request.arrival_slot).or_default().push(Said::Request(request));
+        }
+        for signal in &scenario.signals {
+            to_say.entry(signal.slot).or_default().push(Said::Signal(signal));
+        }
+        let half = scenario.signals.is_empty().then(|| scheme.client_half());
+        Ok(Self { world, half, to_say, responses: BTreeSet::new() })
+    }
+
+    /// From the handshake to the end of the last response; an error says what could not be said.
+    fn run(&mut self) -> Result<(), String> {
+        while !self.world.clients[0].is_open() || !self.world.clients[0].knows_server() {
+            self.step(None)?;
+        }
+        let setup = self.half.as_mut().map(|it| it.setup()).unwrap_or_default();
+        setup.iter().try_for_each(|signal| say(&mut self.world.clients[0], signal))?;
+        while let Some((&slot, _)) = self.to_say.first_key_value() {
+            let time = slot_time(slot);
+            if self.world.now() < time {
+                self.step(Some(time))?;
+                continue;
+            }
+            for said in self.to_say.remove(&slot).unwrap_or_default() {
+                self.say(said)?;
+            }
+        }
+        while !self.responses.is_empty() {
+            self.step(None)?;
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, said: Said<'_>) -> Result<(), String> {
+        let client = &mut self.world.clients[0];
+        let request = match said {
+            Said::Signal(signal) => return say(client, &signal.in_tree()),
+            Said::Request(request) => request,
+        };
+        let (stream, resource) = (StreamId(request.stream), request.resource.for_scheduler());
+        let signals = self.half.as_mut().map(|it| it.request(stream, &resource));
+        signals.iter().flatten().try_for_each(|signal| say(client, signal))?;
+        let metadata = http3::metadata_field(&resource);
+        if !client.ask(stream, &path(request), &[(http3::METADATA_FIELD, &metadata)]) {
+            return Err(format!("the server takes no request on stream {}", request.stream));
+        }
+        self.responses.insert(stream);
+        Ok(())
+    }
+
+    fn step(&mut self, wakeup: Option<Duration>) -> Result<(), String> {
+        if !self.world.step(wakeup) {
+            return Err("the connection ended before the last response".to_owned());
+        }
+        for event in self.world.events(0) {
+            if let Event::Finished { stream } | Event::Reset { stream, .. } = event {
+                self.responses.remove(&stream);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn say(client: &mut BareClient, signal: &Signal) -> Result<(), String> {
+    if client.say(signal) { Ok(()) } else { Err(format!("no frame says {signal:?}")) }
+}
+
+/// Draft 20's form where its rules are asked for and it can say all; else every form, of which the best is taken.
+fn offered(scenario: &Scenario, scheme: &Scheme) -> BTreeSet<Extension> {
+    let is_exclusive = scenario.signals.iter().any(|it| it.exclusive);
+    if scheme.args.variant.as_deref() == Some("draft20") && !is_exclusive {
+        return [Extension::TreeDraft20].into();
+    }
+    Extension::ALL.into()
+}
+
+/// In the middle between the ticks of the slot before and its own. The server's ticks count from its connection, which
+/// on this network begins at once.
+fn slot_time(slot: u64) -> Duration {
+    Duration::from_millis(tree_time_ms(slot)) - Pace::PAPER.interval / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedulers::find_scheme;
+
+    fn error(change: impl FnOnce(&mut Scenario)) -> String {
+        let json = r#"{"name": "one", "requests": [{"stream": 0, "bytes": 1400, "resource": {"mime": ""}}]}"#;
+        let mut scenario = Scenario::parse(json, "one.json").unwrap();
+        change(&mut scenario);
+        let folder = tempfile::tempdir().unwrap();
+        let error = over_quic(&scenario, &find_scheme("tree").unwrap(), folder.path()).unwrap_err();
+        error.to_string()
+    }
+
+    #[test]
+    fn what_cannot_go_over_quic_is_said() {
+        assert_eq!(
+            error(|it| it.requests[0].stream = 2),
+            "one over QUIC: stream 2 is none of a client's first 100 requests: 0, 4, 8, ..."
+        );
+        assert_eq!(
+            error(|it| it.requests[0].bytes = 30_000_000),
+            "one over QUIC: it may last 21429 slots, at most 20000"
+        );
+        assert_eq!(
+            error(|it| it.packet_bytes = 70_000),
+            "one over QUIC: packets of at most 16000 bytes go"
+        );
+        assert_eq!(
+            error(|it| it.requests = vec![it.requests[0].clone(); 101]),
+            "one over QUIC: 101 requests, at most 100"
+        );
+        let below_itself = TreeSignal {
+            slot: 0,
+            element: schedulers::Element::Placeholder(99),
+            parent: schedulers::Element::Root,
+            weight: 16,
+            exclusive: false,
+        };
+        let said = error(|it| it.signals = vec![below_itself]);
+        assert!(said.starts_with("one over QUIC: no frame says Depend"), "{said}");
+    }
+}
