@@ -343,7 +343,7 @@ mod tests {
         ];
         let graph = page(1, &children);
         assert_eq!(plan(Policy::Preload, &graph, 0).hint, [1]);
-        let both = plan(Policy::PushAndPreload, &graph, 2);
+        let both = plan(Policy::PushAndPreload, &graph, 3);
         assert_eq!((both.push, both.hint), (vec![1, 2], vec![]));
     }
 
@@ -380,9 +380,9 @@ mod tests {
         assert_eq!(pushes(Policy::Push, false, None), [1, 2]);
         assert_eq!(pushes(Policy::Push, false, Some(3)), [1, 2], "images wait");
         assert_eq!(pushes(Policy::Push, false, Some(1)), [1], "a script waits");
-        assert_eq!(pushes(Policy::Push, false, Some(0)), [0; 0], "a stylesheet waits");
+        assert_eq!(pushes(Policy::Push, false, Some(0)), [0_usize; 0], "a stylesheet waits");
         assert_eq!(pushes(Policy::Push, true, Some(0)), [1, 2], "with the document");
-        assert_eq!(pushes(Policy::PushAndPreload, false, None), [0; 0]);
+        assert_eq!(pushes(Policy::PushAndPreload, false, None), [0_usize; 0]);
     }
 
     #[test]

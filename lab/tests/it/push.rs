@@ -172,17 +172,12 @@ fn where_clients_decide_pushes_stand_after_their_document_and_before_what_is_ask
     // The client makes the script as urgent as the document: that takes precedence.
     let mut case = siblings(Some(0));
     case.signals = SignalUse::Obey;
-    assert_eq!(
-        order(&case.load(1)),
-        ["/", "/1.js", "/3.js", "/2.js"],
-        "the first image was on its way"
-    );
+    assert_eq!(order(&case.load(1)), ["/", "/3.js", "/1.js", "/2.js"]);
 }
 
 #[test]
 fn where_the_server_knows_kinds_a_script_overtakes_pushed_images() {
-    let order = order(&siblings(None).load(1));
-    assert_eq!((order[0].as_str(), order.last().map(String::as_str)), ("/", Some("/2.js")));
+    assert_eq!(order(&siblings(None).load(1))[..2], ["/", "/3.js"]);
 }
 
 #[test]
@@ -235,6 +230,6 @@ fn nothing_is_pushed_in_the_middle_of_a_load_while_more_urgent_responses_wait() 
         assert_eq!(load.problems, Vec::<String>::new());
         load.pushed
     };
-    assert_eq!(pushed(200_000), [], "the script is under way");
+    assert!(pushed(200_000).is_empty(), "the script is under way");
     assert_eq!(pushed(1), [(3, true)]);
 }
