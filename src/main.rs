@@ -64,10 +64,20 @@ fn parse() -> Result<Arguments, Failure> {
             let text = error.to_string();
             let first: Vec<&str> =
                 text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
-            let cause = first.join(" ");
+            let cause = plainly(first.join(" "));
             Failure::BadInput(format!("{} (see --help)", cause.trim_start_matches("error: ")))
         }
     })
+}
+
+/// What Rust says of numbers, for those who do not write it.
+fn plainly(cause: String) -> String {
+    let texts = [
+        ("invalid digit found in string", "use a whole number"),
+        ("number too large to fit in target type", "is too large"),
+        ("invalid float literal", "use a number"),
+    ];
+    texts.iter().fold(cause, |cause, (rust, plain)| cause.replace(rust, plain))
 }
 
 fn run(arguments: Arguments) -> Result<(), Failure> {

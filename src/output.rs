@@ -25,6 +25,14 @@ pub(crate) fn provenance() -> Value {
     of_program(&BUILD, jiff::Timestamp::now())
 }
 
+/// Prints one JSON document that says where it comes from, and nothing else.
+pub(crate) fn json_of_program(mut document: Value) -> Result<(), Failure> {
+    if let Value::Object(fields) = &mut document {
+        fields.insert("provenance".to_owned(), provenance());
+    }
+    json(&document)
+}
+
 /// Prints one JSON document and nothing else.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(Failure::elsewhere)?;
@@ -39,7 +47,11 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// A table without lines; columns from the second on are numbers unless `text_columns` says otherwise.
+/// Rows of a table for people.
+const TABLE_ROWS: usize = 10_000;
+
+/// A table without lines; columns from the second on are numbers unless `text_columns` says otherwise. Beyond 10,000
+/// rows it only counts.
 pub(crate) fn table(
     header: &[&str],
     text_columns: &[usize],
@@ -47,8 +59,11 @@ pub(crate) fn table(
 ) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING).set_header(header.to_vec());
-    for row in rows {
-        table.add_row(row);
+    let mut rows = rows.into_iter();
+    table.add_rows(rows.by_ref().take(TABLE_ROWS));
+    let more = rows.count();
+    if more > 0 {
+        table.add_row([format!("({more} more: --json has all)")]);
     }
     for index in (1..header.len()).filter(|it| !text_columns.contains(it)) {
         if let Some(column) = table.column_mut(index) {

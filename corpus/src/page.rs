@@ -361,6 +361,39 @@ impl Page {
 }
 
 impl PageResource {
+    /// A resource of which nothing is known but what every resource has; the document is number 0.
+    pub fn plain(id: usize, url: String, mime: String, bytes: u64) -> Self {
+        let on = if id == 0 { Event::Nav } else { Event::Complete };
+        Self {
+            id,
+            url,
+            origin: 0,
+            kind: PageKind::from(Kind::of_mime(&mime)),
+            mime,
+            status: ok(),
+            bytes,
+            decoded_bytes: None,
+            wait_ms: 0.0,
+            chunks: Vec::new(),
+            script: None,
+            in_head: false,
+            preload: false,
+            lazy: false,
+            fetchpriority: None,
+            after_first_image: false,
+            main: id == 0,
+            critical: id == 0,
+            above_fold: id == 0,
+            hero: false,
+            eval_order: None,
+            exec_ms: 0.0,
+            vary: None,
+            etag: None,
+            browser: None,
+            trigger: Trigger { on, of: 0, byte: None, needs: Vec::new(), delay_ms: 0.0 },
+        }
+    }
+
     /// What a scheduler may know of this resource.
     pub fn for_scheduler(&self) -> schedulers::Resource {
         schedulers::Resource {

@@ -49,7 +49,7 @@ pub enum PageError {
         problems: Vec<Problem>,
     },
     /// No bundled page has this name.
-    #[error("no bundled page is named {name:?}{}; `utmost corpus list` names all; a path needs a slash or ends in .json", near(.name, .names))]
+    #[error("no bundled page is named {name:?}{}; {}", near(.name, .names), remedy(.name))]
     Unknown {
         /// The name.
         name: String,
@@ -63,6 +63,13 @@ fn more(problems: &[Problem]) -> String {
         0 | 1 => String::new(),
         count => format!(" (and {} more; `utmost corpus check` lists them)", count - 1),
     }
+}
+
+fn remedy(name: &str) -> String {
+    if Path::new(name).exists() {
+        return format!("the file of this name is ./{name}");
+    }
+    "`utmost corpus list` names all; a path needs a slash or ends in .json".to_owned()
 }
 
 /// The names that begin like `name`, at most three, as a remark.

@@ -88,7 +88,7 @@ pub fn convert(
         anonymiser: Anonymiser::default(),
     };
     let mut failure = None;
-    pieces(file, input, |raw| match writer.piece(raw, &mut output) {
+    let begins = pieces(file, input, |raw| match writer.piece(raw, &mut output) {
         Ok(()) => true,
         Err(error) => {
             failure = Some(error);
@@ -100,7 +100,7 @@ pub fn convert(
     }
     if writer.done.traces == 0 {
         let (file, records) = (file.to_owned(), writer.done.bad_records);
-        return Err(ReadError::NotQlog { file, records }.into());
+        return Err(ReadError::NotQlog { file, records, begins }.into());
     }
     if !writer.has_header {
         let (wanted, traces) = (conversion.trace + 1, writer.done.traces);

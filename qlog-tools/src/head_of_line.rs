@@ -10,20 +10,19 @@ mod order;
 
 use std::collections::BTreeMap;
 
-use crate::timeline::StreamFrame;
-use order::{Atom, atoms};
+use crate::packed_frames::PackedFrames;
+use order::Atoms;
 
 /// What to compute from.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrivals<'a> {
-    /// The STREAM frames as they arrived.
-    pub frames: &'a [StreamFrame],
-    /// For each frame the number of its packet, or none at all: it tells a frame that was
-    /// overtaken from one that was sent again, when `sent` is not known.
-    pub packets: &'a [Option<u64>],
-    /// The frames as the other side sent them, retransmissions included. Without them the order
-    /// is estimated: what fills a hole is placed right after what precedes it in its stream.
-    pub sent: Option<&'a [StreamFrame]>,
+    /// The STREAM frames as they arrived. The numbers of their packets, where they are known, tell
+    /// a frame that was overtaken from one that was sent again, when `sent` is not known.
+    pub frames: &'a PackedFrames,
+    /// The frames as the other side sent them, retransmissions included. Without them, or if they
+    /// lack bytes that arrived, the order is estimated: what fills a hole is placed right after
+    /// what precedes it in its stream.
+    pub sent: Option<&'a PackedFrames>,
 }
 
 /// The blocking of one connection.
@@ -43,8 +42,7 @@ pub struct HeadOfLine {
     pub largest_stack_in_one_order: Stack,
     /// By stream.
     pub streams: Vec<StreamBlocking>,
-    /// What was delivered when and by which arrival, in order of sending: for figures.
-    pub pieces: Vec<Piece>,
+    deliveries: Deliveries,
 }
 
 /// A distribution of delays over bytes.
@@ -99,81 +97,136 @@ pub struct Piece {
     pub delivered_in_one_order: usize,
 }
 
+/// What was delivered by which arrival: some 32 bytes a part of a frame.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Deliveries {
+    atoms: Atoms,
+    /// For each atom the arrival after which QUIC could deliver it. Arrivals are compared by their
+    /// place, so that equal timestamps keep their order.
+    delivered: Vec<u32>,
+}
+
 impl HeadOfLine {
     /// From what arrived. O(n log n) in the frames.
     pub fn new(arrivals: Arrivals<'_>) -> Self {
-        let frames = arrivals.frames;
-        let pieces = delivered(&atoms(arrivals), frames);
+        let deliveries = Deliveries::of(Atoms::new(arrivals));
+        let times_us: Vec<u64> = arrivals.frames.iter().map(|(frame, _)| frame.time_us).collect();
         let mut sums: BTreeMap<u64, Sums> = BTreeMap::new();
         let (mut intra, mut inter) = (Delays::default(), Delays::default());
-        for piece in &pieces {
-            let [arrived, delivered, in_one_order] =
+        let mut largest_in_one_order = Largest::default();
+        for piece in deliveries.pieces() {
+            let [arrived_us, delivered_us, in_one_order_us] =
                 [piece.arrived, piece.delivered, piece.delivered_in_one_order]
-                    .map(|place| frames[place].time_us);
+                    .map(|place| times_us[place]);
             // A log's clock may step back; no wait is negative.
-            let intra_us = delivered.saturating_sub(arrived);
-            let inter_us = in_one_order.saturating_sub(delivered.max(arrived));
+            let intra_us = delivered_us.saturating_sub(arrived_us);
+            let inter_us = in_one_order_us.saturating_sub(delivered_us.max(arrived_us));
             intra.add(intra_us, piece.bytes);
             inter.add(inter_us, piece.bytes);
             let sum = sums.entry(piece.stream).or_default();
-            sum.bytes += piece.bytes;
-            sum.intra_byte_us += u128::from(intra_us) * u128::from(piece.bytes);
-            sum.inter_byte_us += u128::from(inter_us) * u128::from(piece.bytes);
-            sum.last_us = sum.last_us.max(delivered);
-            sum.last_in_one_order_us = sum.last_in_one_order_us.max(in_one_order);
+            sum.bytes = sum.bytes.saturating_add(piece.bytes);
+            sum.intra_byte_us = added(sum.intra_byte_us, intra_us, piece.bytes);
+            sum.inter_byte_us = added(sum.inter_byte_us, inter_us, piece.bytes);
+            sum.last_us = sum.last_us.max(delivered_us);
+            sum.last_in_one_order_us = sum.last_in_one_order_us.max(in_one_order_us);
+            largest_in_one_order.add(piece.delivered_in_one_order, piece.arrived, piece.bytes);
         }
         Self {
-            is_exact: arrivals.sent.is_some(),
+            is_exact: deliveries.atoms.is_exact,
             bytes: intra.bytes,
             intra: intra.blocking(),
             inter: inter.blocking(),
-            largest_stack: largest(&pieces, |piece| piece.delivered),
-            largest_stack_in_one_order: largest(&pieces, |piece| piece.delivered_in_one_order),
+            largest_stack: deliveries.largest_stack(),
+            largest_stack_in_one_order: largest_in_one_order.finish(),
             streams: sums.iter().map(|(&stream, sum)| sum.blocking(stream)).collect(),
-            pieces,
+            deliveries,
         }
+    }
+
+    /// What was delivered when and by which arrival, in order of sending: for figures.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
+        self.deliveries.pieces()
     }
 }
 
-/// The two deliveries of each atom. Arrivals are compared by their place, so that equal
-/// timestamps keep their order.
-fn delivered(atoms: &[Atom], frames: &[StreamFrame]) -> Vec<Piece> {
-    let mut latest_of_stream: BTreeMap<u64, usize> = BTreeMap::new();
-    let mut by_offset: Vec<usize> = (0..atoms.len()).collect();
-    by_offset.sort_by_key(|&place| (atoms[place].stream, atoms[place].offset));
-    let mut delivered = vec![0; atoms.len()];
-    for place in by_offset {
-        let atom = &atoms[place];
-        let latest = latest_of_stream.entry(atom.stream).or_default();
-        *latest = (*latest).max(atom.arrived);
-        delivered[place] = *latest;
+impl Deliveries {
+    fn of(atoms: Atoms) -> Self {
+        let mut delivered = Vec::with_capacity(atoms.atoms.len());
+        for of_stream in atoms.atoms.chunk_by(|one, other| one.stream == other.stream) {
+            let mut latest = 0;
+            delivered.extend(of_stream.iter().map(|atom| {
+                latest = atom.frame.max(latest);
+                latest
+            }));
+        }
+        Self { atoms, delivered }
     }
-    let mut latest = 0;
-    let piece = |(atom, delivered): (&Atom, usize)| {
-        latest = latest.max(atom.arrived);
-        debug_assert!(atom.arrived < frames.len(), "each atom is part of a frame");
+
+    /// In order of sending.
+    fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
+        let mut latest = 0;
+        self.atoms.order.iter().map(move |&place| {
+            latest = self.atoms.atoms[place as usize].frame.max(latest);
+            self.piece(place as usize, latest)
+        })
+    }
+
+    fn piece(&self, place: usize, latest: u32) -> Piece {
+        let (atom, delivered) = (&self.atoms.atoms[place], self.delivered[place]);
         Piece {
-            stream: atom.stream,
-            bytes: atom.bytes,
-            arrived: atom.arrived,
-            delivered,
-            delivered_in_one_order: latest.max(delivered),
+            stream: self.atoms.streams[atom.stream as usize],
+            bytes: atom.end - atom.start,
+            arrived: atom.frame as usize,
+            delivered: delivered as usize,
+            delivered_in_one_order: latest.max(delivered) as usize,
         }
-    };
-    atoms.iter().zip(delivered).map(piece).collect()
+    }
+
+    /// An arrival releases bytes of its own stream only, and in their order.
+    fn largest_stack(&self) -> Stack {
+        let mut largest = Largest::default();
+        for (atom, &delivered) in self.atoms.atoms.iter().zip(&self.delivered) {
+            largest.add(delivered as usize, atom.frame as usize, atom.end - atom.start);
+        }
+        largest.finish()
+    }
 }
 
-fn largest(pieces: &[Piece], released_by: impl Fn(&Piece) -> usize) -> Stack {
-    let mut stacks: BTreeMap<usize, (Stack, usize)> = BTreeMap::new();
-    for piece in pieces {
-        let (stack, last) =
-            stacks.entry(released_by(piece)).or_insert((Stack::default(), usize::MAX));
-        stack.bytes += piece.bytes;
-        stack.frames += u64::from(*last != piece.arrived);
-        *last = piece.arrived;
+/// The largest stack of pieces that come stack by stack.
+#[derive(Default)]
+struct Largest {
+    largest: Stack,
+    stack: Stack,
+    /// The arrival that released the stack, and the one that brought its last piece.
+    last: Option<(usize, usize)>,
+}
+
+impl Largest {
+    fn add(&mut self, released_by: usize, arrived: usize, bytes: u64) {
+        if self.last.is_some_and(|(released, _)| released != released_by) {
+            self.close();
+        }
+        let is_same_frame = self.last == Some((released_by, arrived));
+        self.stack.frames += u64::from(!is_same_frame);
+        self.stack.bytes = self.stack.bytes.saturating_add(bytes);
+        self.last = Some((released_by, arrived));
     }
-    let stacks = stacks.into_values().map(|(stack, _)| stack);
-    stacks.max_by_key(|stack| (stack.frames, stack.bytes)).unwrap_or_default()
+
+    fn close(&mut self) {
+        let stack = std::mem::take(&mut self.stack);
+        if (stack.frames, stack.bytes) > (self.largest.frames, self.largest.bytes) {
+            self.largest = stack;
+        }
+    }
+
+    fn finish(mut self) -> Stack {
+        self.close();
+        self.largest
+    }
+}
+
+fn added(sum: u128, delay_us: u64, bytes: u64) -> u128 {
+    sum.saturating_add(u128::from(delay_us) * u128::from(bytes))
 }
 
 #[derive(Default)]
@@ -210,15 +263,16 @@ struct Delays {
 
 impl Delays {
     fn add(&mut self, delay_us: u64, bytes: u64) {
-        self.bytes += bytes;
-        self.byte_us += u128::from(delay_us) * u128::from(bytes);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.byte_us = added(self.byte_us, delay_us, bytes);
         if delay_us > 0 {
-            *self.delayed.entry(delay_us).or_default() += bytes;
+            let delayed = self.delayed.entry(delay_us).or_default();
+            *delayed = delayed.saturating_add(bytes);
         }
     }
 
     fn blocking(&self) -> Blocking {
-        let delayed: u64 = self.delayed.values().sum();
+        let delayed = self.delayed.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
         let share = |bytes: u64| bytes as f64 / self.bytes.max(1) as f64;
         Blocking {
             bytes_ms: self.byte_us as f64 / 1000.0,

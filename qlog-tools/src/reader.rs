@@ -38,6 +38,7 @@ use header::Header;
 use reading::Reading;
 use records::{Record, Records};
 pub use scheduler::{OrderingScheme, SchedulerCall, SchedulerOp};
+use sniff::Sniffed;
 
 const ENDS_EARLY: &str = "the file ends early; what came before was read";
 
@@ -62,18 +63,27 @@ pub enum ReadError {
         cause: io::Error,
     },
     /// Nothing in it is a qlog header or event.
-    #[error("{file}: no qlog: none of its {records} records is a header or an event")]
+    #[error(
+        "{file}: no qlog: none of its {records} records is a header or an event; it begins with {begins}; \
+         what is read is JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
+    )]
     NotQlog {
         /// Which file.
         file: String,
         /// How many records there were.
         records: u64,
+        /// Its first bytes, in words.
+        begins: String,
     },
     /// A JSON document without a list of traces or events.
-    #[error("{file}: no qlog: this JSON document has no \"traces\" and no \"events\"")]
+    #[error(
+        "{file}: no qlog: this JSON document has no event in \"traces\" or \"events\"; it begins with {begins}"
+    )]
     NoTraces {
         /// Which file.
         file: String,
+        /// Its first bytes, in words.
+        begins: String,
     },
 }
 
@@ -113,7 +123,7 @@ pub fn read_traces(
 ) -> Result<Vec<Trace>, ReadError> {
     let unreadable = |cause| ReadError::Unreadable { file: file.to_owned(), cause };
     let unpacked = unpack::unpack(input).map_err(unreadable)?;
-    let (container, whole) = sniff::sniff(unpacked).map_err(unreadable)?;
+    let Sniffed { container, begins, whole } = sniff::sniff(unpacked).map_err(unreadable)?;
     let input = BufReader::with_capacity(1 << 16, whole);
     let mut reading = Reading::new(file, container, options);
     if container == Container::Contained {
@@ -121,12 +131,12 @@ pub fn read_traces(
     } else {
         read_records(&mut reading, Records::new(input).map_err(unreadable)?);
     }
-    match reading.finish() {
-        Err(ReadError::NotQlog { file, .. }) if container == Container::Contained => {
-            Err(ReadError::NoTraces { file })
-        }
-        other => other,
-    }
+    let records = reading.records();
+    let file = file.to_owned();
+    reading.finish().ok_or(match container {
+        Container::Contained => ReadError::NoTraces { file, begins },
+        _ => ReadError::NotQlog { file, records, begins },
+    })
 }
 
 /// The trace with the most stream bytes; the first of several.

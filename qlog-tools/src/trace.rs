@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::byte_index::Progress;
+use crate::packed_frames::PackedFrames;
 use crate::reader::SchedulerCall;
 use crate::timeline::Timeline;
 
@@ -37,8 +38,9 @@ pub struct Trace {
     pub details: Vec<TransferDetails>,
     /// All streams of the direction of the responses, by ID: requests, pushes, control.
     pub streams: Vec<StreamSummary>,
-    /// For each of `timeline.frames` the number of its packet ([`Detail::Frames`] and above).
-    pub frame_numbers: Vec<Option<u64>>,
+    /// The frames of `timeline.frames`, each with the number of its packet, in less memory
+    /// ([`Detail::Arrivals`] and above).
+    pub arrivals: PackedFrames,
     /// For each of `timeline.frames` the place of its packet in `packets` ([`Detail::Full`]).
     pub frame_packets: Vec<u32>,
     /// Packets in the order of the log ([`Detail::Full`]).
@@ -60,7 +62,9 @@ pub struct Trace {
 pub enum Detail {
     /// Streams and requests: memory for streams and their holes, not for the file's length.
     Summary,
-    /// And each STREAM frame: 48 bytes a frame.
+    /// And each STREAM frame, packed: about ten bytes a frame.
+    Arrivals,
+    /// And each STREAM frame by itself: 32 bytes a frame more.
     #[default]
     Frames,
     /// And packets, acknowledgements and recovery samples.

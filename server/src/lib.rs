@@ -29,4 +29,4 @@ pub use options::{CongestionControl, Options, SignalUse};
 pub use pace::Pace;
 pub use router::{Server, Transmit};
 pub use send_buffer::SendBuffer;
-pub use tls::{Identity, TlsError};
+pub use tls::{Identity, TlsError, certificate_pin};

@@ -106,9 +106,20 @@ impl Identity {
     /// Base64 of the SHA-256 of the public key (RFC 7469, 2.4): what Chromium takes in
     /// `--ignore-certificate-errors-spki-list` to trust a self-signed certificate.
     pub fn public_key_pin(&self) -> Result<String, TlsError> {
-        let digest = hash(MessageDigest::sha256(), &self.key.public_key_to_der()?)?;
-        Ok(boring::base64::encode_block(&digest))
+        pin(&self.key.public_key_to_der()?)
     }
+}
+
+/// As [`Identity::public_key_pin`], of the first certificate in a PEM file.
+pub fn certificate_pin(certificate: &Path) -> Result<String, TlsError> {
+    let malformed =
+        || TlsError::Malformed { path: certificate.to_owned(), expected: "certificate" };
+    let first = X509::from_pem(&read(certificate)?).map_err(|_| malformed())?;
+    pin(&first.public_key()?.public_key_to_der()?)
+}
+
+fn pin(public_key: &[u8]) -> Result<String, TlsError> {
+    Ok(boring::base64::encode_block(&hash(MessageDigest::sha256(), public_key)?))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {

@@ -2,15 +2,17 @@
 
 mod generate;
 mod graph;
+mod outputs;
 mod record;
 mod stats;
 mod visit;
 
 use crate::failure::Failure;
 use crate::output;
-use ::corpus::import::{self, Imported};
-use ::corpus::{Page, PageError, bundled_names};
+use ::corpus::import::{self, Imported, Label};
+use ::corpus::{PageError, bundled_names};
 use clap::Subcommand;
+use outputs::Kind;
 use std::path::{Path, PathBuf};
 
 /// List, check, import, record and generate pages
@@ -61,7 +63,7 @@ enum Command {
     /// Make a page from a recording: HAR, a DevTools log, `WProfX`, or a resource list of the paper's
     /// implementation
     #[command(
-        long_about = "Make a page from a recording. The format is told by the contents:\n\n  HAR              of browsers, sitespeed.io, WebPageTest\n  DevTools log     a list of {method, params}, or one on each line\n  WProfX           a list of {id, objs}\n  resource list    {\"resources\": {PATH: METADATA}}, of the paper's implementation; sizes are\n                   those of the files beside it\n  package page     {\"res\": [...]}\n\nWhat the recording does not hold and had to be assumed is listed on stderr and kept in the\npage's source. Names of hosts and resources are not kept, but those of resource lists and packages.",
+        long_about = "Make a page from a recording. The format is told by the contents:\n\n  HAR              of browsers, sitespeed.io, WebPageTest\n  DevTools log     a list of {method, params}, or one on each line\n  WProfX           a list of {id, objs}\n  resource list    {\"resources\": {PATH: METADATA}}, of the paper's implementation; sizes are\n                   those of the files beside it\n  package page     {\"res\": [...]}\n\nWhat the recording does not hold and had to be assumed is listed on stderr and kept in the\npage's source. Names of hosts and resources are not kept, but those of resource lists and packages;\nneither is the recording's own, which often holds the host's.",
         after_help = "Example:\n  utmost corpus import recording.har.gz -o page.json"
     )]
     Import {
@@ -70,6 +72,12 @@ enum Command {
         /// Where to write the page
         #[arg(short, value_name = "PAGE")]
         output: PathBuf,
+        /// The page's name [default: that of the file it is written to]
+        #[arg(long)]
+        name: Option<String>,
+        /// What the page says it is of [default: a recording, without its name]
+        #[arg(long, value_name = "TEXT")]
+        from: Option<String>,
     },
     /// Make a synthetic page
     #[command(
@@ -91,14 +99,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         Command::Bodies { page, out } => visit::bodies(page, out),
         Command::Generate(arguments) => generate::run(arguments),
-        Command::Import { file, output } => import_page(file, output),
+        Command::Import { file, output, name, from } => {
+            import_page(file, output, name.as_deref(), from.as_deref())
+        }
         Command::Record(arguments) => record::run(arguments),
         Command::Graph(arguments) => graph::run(arguments),
     }
 }
 
 fn check(pages: &[String]) -> Result<(), Failure> {
-    let mut wrong = 0;
+    let (mut wrong, mut unread) = (0, 0);
     for page in pages {
         match ::corpus::page(page) {
             Ok(_) => output::line(&format!("{page}: valid"))?,
@@ -108,29 +118,42 @@ fn check(pages: &[String]) -> Result<(), Failure> {
                     eprintln!("{file}: {problem}");
                 }
             }
-            Err(error) => {
+            Err(error @ PageError::Json { .. }) => {
                 wrong += 1;
+                eprintln!("{error}");
+            }
+            Err(error) if pages.len() == 1 => return Err(Failure::bad_input(error)),
+            Err(error) => {
+                unread += 1;
                 eprintln!("{error}");
             }
         }
     }
-    if wrong == 0 {
-        Ok(())
-    } else {
-        Err(Failure::No(format!("{wrong} of {} pages not valid", pages.len())))
+    let count = pages.len();
+    match (wrong, unread) {
+        (0, 0) => Ok(()),
+        (wrong, 0) => Err(Failure::No(format!("{wrong} of {count} pages not valid"))),
+        (_, unread) => Err(Failure::BadInput(format!("{unread} of {count} pages cannot be read"))),
     }
 }
 
-fn import_page(file: &Path, to: &Path) -> Result<(), Failure> {
-    let Imported { page, notes } = import::import(file, None).map_err(Failure::bad_input)?;
-    write(&page, to)?;
+fn import_page(
+    file: &Path,
+    to: &Path,
+    name: Option<&str>,
+    from: Option<&str>,
+) -> Result<(), Failure> {
+    outputs::check(to, Kind::Page)?;
+    let label = Label {
+        name: name.map_or_else(|| import::name_of(to), str::to_owned),
+        from: from.unwrap_or("a recording").to_owned(),
+        licence: "unknown".to_owned(),
+        sha256: None,
+    };
+    let Imported { page, notes } = import::import(file, Some(label)).map_err(Failure::bad_input)?;
+    outputs::write(to, Kind::Page, page.to_text().as_bytes())?;
     for note in notes {
         eprintln!("assumed: {note}");
     }
     output::line(&format!("{}: {} resources", to.display(), page.resources.len()))
-}
-
-fn write(page: &Page, to: &Path) -> Result<(), Failure> {
-    std::fs::write(to, page.to_text())
-        .map_err(|error| Failure::BadInput(format!("{}: {error}", to.display())))
 }

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bootstrap;
+mod corpus_pages;
 mod documents;
 mod help;
 mod logs;

@@ -24,7 +24,8 @@ pub fn package(page: &Page, cache: &Path) -> Result<Fetched, RecordError> {
 }
 
 /// Copies the files that a page asks for from its package to `to`, so that a server can serve them.
-/// Returns how many; what the page says is missing is not there either.
+/// Returns how many; what the page says is missing is not there either. Files that are there already and
+/// differ are not replaced.
 pub fn copy(page: &Page, fetched: &Fetched, to: &Path) -> Result<usize, RecordError> {
     let mut copied = 0;
     for resource in page.resources.iter().filter(|it| it.status == 200) {
@@ -36,7 +37,14 @@ pub fn copy(page: &Page, fetched: &Fetched, to: &Path) -> Result<usize, RecordEr
         if let Some(folder) = target.parent() {
             std::fs::create_dir_all(folder).map_err(|error| fail(folder, error))?;
         }
-        std::fs::copy(&source, &target).map_err(|error| fail(&source, error))?;
+        let bytes = std::fs::read(&source).map_err(|error| fail(&source, error))?;
+        if target.exists() && std::fs::read(&target).ok().as_ref() != Some(&bytes) {
+            return Err(RecordError::Source(format!(
+                "{}: is there already and differs from the package's; name an empty folder",
+                target.display()
+            )));
+        }
+        std::fs::write(&target, bytes).map_err(|error| fail(&target, error))?;
         copied += 1;
     }
     Ok(copied)
@@ -83,6 +91,27 @@ mod tests {
         for outside in ["/../etc/passwd", "/%2e%2e/x", "//etc/passwd", "a"] {
             assert_eq!(file(outside), None, "{outside}");
         }
+    }
+
+    #[test]
+    fn files_are_copied_below_a_folder_and_replace_none_that_differs() {
+        let (from, to) = [(); 2].map(|()| tempfile::tempdir().expect("a folder")).into();
+        let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
+        page.resources.truncate(1);
+        page.resources[0].url = "/home/?v=2".to_owned();
+        std::fs::create_dir(from.path().join("home")).expect("made");
+        std::fs::write(from.path().join("home/index.html"), "<html>").expect("written");
+        let root = from.path().to_owned();
+        let fetched = Fetched { root, sha256: String::new(), archive: String::new() };
+        for _ in 0..2 {
+            assert_eq!(copy(&page, &fetched, to.path()).expect("copied"), 1);
+        }
+        let copied = to.path().join("home/index.html");
+        assert_eq!(std::fs::read(&copied).expect("there"), b"<html>");
+        std::fs::write(&copied, "mine").expect("written");
+        let error = copy(&page, &fetched, to.path()).expect_err("refused").to_string();
+        assert!(error.ends_with("differs from the package's; name an empty folder"), "{error}");
+        assert_eq!(std::fs::read(&copied).expect("there"), b"mine");
     }
 
     #[test]

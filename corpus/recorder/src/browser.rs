@@ -1,5 +1,9 @@
 //! The adapter to Chromium: starts it, loads pages, hands back what DevTools saw.
 
+mod mirroring;
+
+pub use mirroring::Trust;
+
 use crate::error::RecordError;
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::protocol::cdp::types::Event;
@@ -7,7 +11,8 @@ use headless_chrome::protocol::cdp::{Emulation, IO, Page, Tracing};
 use headless_chrome::{Browser, LaunchOptions};
 use serde_json::Value;
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -35,6 +40,8 @@ const CATEGORIES: [&str; 5] = [
     "blink.user_timing",
     "v8",
 ];
+type Trouble = Box<dyn std::error::Error + Send + Sync>;
+
 const REPORT: &str = include_str!("report.js");
 
 /// A running Chromium.
@@ -60,6 +67,8 @@ pub struct Load {
 pub struct Quiet<'a> {
     /// Requests so far.
     pub requests: &'a dyn Fn() -> usize,
+    /// Some of them are not answered.
+    pub waiting: &'a dyn Fn() -> bool,
     /// As long as this after the last request.
     pub after: Duration,
 }
@@ -67,7 +76,7 @@ pub struct Quiet<'a> {
 /// The browser's program: by [`BROWSER_VARIABLE`], or in the path.
 pub fn program() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os(BROWSER_VARIABLE) {
-        return Some(PathBuf::from(named)).filter(|it| it.is_file());
+        return Some(PathBuf::from(named));
     }
     let folders = std::env::var_os("PATH")?;
     let mut places = std::env::split_paths(&folders)
@@ -75,35 +84,65 @@ pub fn program() -> Option<PathBuf> {
     places.find(|it| it.is_file())
 }
 
+/// Makes sure that the program is a Chromium; another would be waited for in vain.
+fn check_program(path: &Path) -> Result<(), RecordError> {
+    let wrong = |cause: String| {
+        let path = path.display();
+        RecordError::Browser(format!(
+            "{path}: {cause}; install the package chromium, or name its program in \
+             {BROWSER_VARIABLE}"
+        ))
+    };
+    let output =
+        Command::new(path).arg("--version").output().map_err(|error| wrong(error.to_string()))?;
+    let says = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() && says.contains("Chrom") {
+        return Ok(());
+    }
+    Err(wrong("is no Chromium, by what it answers to --version".to_owned()))
+}
+
+/// The server that a browser loads pages from, and the host under which it knows it.
+#[derive(Debug, Clone, Copy)]
+pub struct Reach<'a> {
+    /// The host that leads to the server.
+    pub host: &'a str,
+    /// The server's port on this machine.
+    pub port: u16,
+    /// The pin of its certificate's public key (base64 of SHA-256).
+    pub pin: &'a str,
+}
+
 impl Chromium {
-    /// Starts the browser. It takes the certificate with this public key pin (base64 of SHA-256), speaks
-    /// HTTP/3 only, and reaches no host but this machine.
-    pub fn start(pin: &str) -> Result<Self, RecordError> {
+    /// Starts the browser. It takes the server's certificate, speaks HTTP/3 only, and reaches no host but
+    /// that of the server.
+    pub fn start(reach: &Reach) -> Result<Self, RecordError> {
+        let pin = format!("--ignore-certificate-errors-spki-list={}", reach.pin);
+        let rules = format!(
+            "--host-resolver-rules=MAP {} 127.0.0.1:{}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, \
+             EXCLUDE localhost",
+            reach.host, reach.port
+        );
+        // It reaches this machine only, and runs in containers and for root.
+        Self::with(false, &["--enable-quic", "--origin-to-force-quic-on=*", &pin, &rules])
+    }
+
+    fn with(sandbox: bool, arguments: &[&str]) -> Result<Self, RecordError> {
         let path = program().ok_or_else(|| {
             RecordError::Browser(format!(
                 "no Chromium found; install the package chromium, or name its program in \
                  {BROWSER_VARIABLE}"
             ))
         })?;
-        let pin = format!("--ignore-certificate-errors-spki-list={pin}");
-        let rules = format!(
-            "--host-resolver-rules=MAP {HOST} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, \
-             EXCLUDE localhost"
-        );
-        let arguments = [
-            "--enable-quic",
-            "--origin-to-force-quic-on=*",
-            "--disable-field-trial-config",
-            &pin,
-            &rules,
-        ];
+        check_program(&path)?;
+        let arguments = ["--disable-field-trial-config"].iter().chain(arguments);
         let browser = Browser::new(LaunchOptions {
             path: Some(path),
-            sandbox: false,
+            sandbox,
             ignore_certificate_errors: false,
             window_size: Some((VIEWPORT[0], VIEWPORT[1])),
             idle_browser_timeout: Duration::from_secs(120),
-            args: arguments.iter().map(OsStr::new).collect(),
+            args: arguments.map(OsStr::new).collect(),
             ..LaunchOptions::default()
         });
         let browser = browser.map_err(failed)?;
@@ -118,11 +157,18 @@ impl Chromium {
 
     /// Loads a page in a window that shares nothing with earlier ones.
     pub fn load(&self, url: &str, quiet: &Quiet, screenshot: bool) -> Result<Load, RecordError> {
+        self.in_new_window(|tab| load(tab, url, quiet, screenshot))
+    }
+
+    fn in_new_window<T>(
+        &self,
+        act: impl FnOnce(&Tab) -> Result<T, Trouble>,
+    ) -> Result<T, RecordError> {
         let context = self.browser.new_context().map_err(failed)?;
         let tab = context.new_tab().map_err(failed)?;
-        let load = load(&tab, url, quiet, screenshot);
+        let done = act(&tab);
         tab.close_target().ok();
-        load.map_err(failed)
+        done.map_err(failed)
     }
 }
 
@@ -130,12 +176,24 @@ fn failed(error: impl std::fmt::Display) -> RecordError {
     RecordError::Browser(error.to_string().replace('\n', " "))
 }
 
-fn load(
-    tab: &Tab,
-    url: &str,
-    quiet: &Quiet,
-    screenshot: bool,
-) -> Result<Load, Box<dyn std::error::Error + Send + Sync>> {
+fn load(tab: &Tab, url: &str, quiet: &Quiet, screenshot: bool) -> Result<Load, Trouble> {
+    set_viewport(tab)?;
+    let (loaded, trace_streams) = listen(tab)?;
+    tab.call_method(start_tracing())?;
+    tab.call_method(navigate(url))?;
+    let finished = wait(quiet, &loaded);
+    let report = tab.evaluate(REPORT, true)?.value;
+    let report = report.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default();
+    tab.call_method(Tracing::End(None))?;
+    let stream = trace_streams.recv_timeout(TRACE_MAX)?.ok_or("the trace was lost")?;
+    let trace = read_trace(tab, &stream)?;
+    let picture = screenshot.then(|| {
+        tab.capture_screenshot(Page::CaptureScreenshotFormatOption::Png, None, None, true)
+    });
+    Ok(Load { trace, report, screenshot: picture.transpose()?, finished })
+}
+
+fn set_viewport(tab: &Tab) -> Result<(), Trouble> {
     tab.call_method(Emulation::SetDeviceMetricsOverride {
         width: VIEWPORT[0],
         height: VIEWPORT[1],
@@ -152,27 +210,13 @@ fn load(
         display_feature: None,
         device_posture: None,
     })?;
-    let (loaded, trace_streams) = listen(tab)?;
-    tab.call_method(start_tracing())?;
-    tab.call_method(navigate(url))?;
-    let finished = wait(quiet, &loaded);
-    let report = tab.evaluate(REPORT, true)?.value;
-    let report = report.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default();
-    tab.call_method(Tracing::End(None))?;
-    let stream = trace_streams.recv_timeout(TRACE_MAX)?.ok_or("the trace was lost")?;
-    let trace = read_trace(tab, &stream)?;
-    let picture = screenshot.then(|| {
-        tab.capture_screenshot(Page::CaptureScreenshotFormatOption::Png, None, None, true)
-    });
-    Ok(Load { trace, report, screenshot: picture.transpose()?, finished })
+    Ok(())
 }
 
 type Streams = Receiver<Option<String>>;
 
 /// Listens to the load event and to the end of the trace.
-fn listen(
-    tab: &Tab,
-) -> Result<(Arc<AtomicBool>, Streams), Box<dyn std::error::Error + Send + Sync>> {
+fn listen(tab: &Tab) -> Result<(Arc<AtomicBool>, Streams), Trouble> {
     let loaded = Arc::new(AtomicBool::new(false));
     let (sender, streams) = channel();
     let loaded_inside = Arc::clone(&loaded);
@@ -228,7 +272,7 @@ fn wait(quiet: &Quiet, loaded: &AtomicBool) -> bool {
         std::thread::sleep(STEP);
         waited += STEP;
         let now = (quiet.requests)();
-        calm = if now == requests && loaded.load(Ordering::SeqCst) {
+        calm = if now == requests && !(quiet.waiting)() && loaded.load(Ordering::SeqCst) {
             calm + STEP
         } else {
             Duration::ZERO
@@ -241,10 +285,7 @@ fn wait(quiet: &Quiet, loaded: &AtomicBool) -> bool {
     false
 }
 
-fn read_trace(
-    tab: &Tab,
-    stream: &str,
-) -> Result<Vec<Value>, Box<dyn std::error::Error + Send + Sync>> {
+fn read_trace(tab: &Tab, stream: &str) -> Result<Vec<Value>, Trouble> {
     let mut text = String::new();
     loop {
         let handle = stream.to_owned();

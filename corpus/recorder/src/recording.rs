@@ -1,15 +1,20 @@
-//! From a folder or a package to a page: record, derive, judge.
+//! From a folder, a package or a URL to a page: record, derive, judge.
 
+use crate::browser::{Chromium, HOST, Trust};
 use crate::capture::Capture;
 use crate::derive::{self, Derived, Label, Miss};
 use crate::error::RecordError;
+use crate::mirror::{self, Mirror};
 use crate::package::{self, Package};
 use crate::session::{self, Plan};
 use crate::setting::Setting;
 use corpus::Page;
 use corpus::page::Spread;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use server::site::{DirectorySite, Site};
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
 
 /// Largest median and 90th percentile of the errors with which a page may be kept, in milliseconds.
 pub const ERROR_MAX: Spread = Spread { p50: 50.0, p90: 150.0, max: f64::INFINITY };
@@ -17,14 +22,12 @@ pub const ERROR_MAX: Spread = Spread { p50: 50.0, p90: 150.0, max: f64::INFINITY
 /// What is to be recorded, and how.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// A folder, or a package.
+    /// A folder, a package, or a URL.
     pub source: String,
-    /// The document's path on the site; none: what the package says, or `/`.
+    /// The document's path on the site; none: what the package or the URL says, or `/`.
     pub entry: Option<String>,
-    /// The page's name.
-    pub name: String,
-    /// Its licence.
-    pub licence: String,
+    /// How a URL is reached.
+    pub trust: Trust,
     /// How many settings.
     pub settings: usize,
     /// Loads under each setting.
@@ -41,6 +44,9 @@ pub struct Captures {
     pub from: String,
     /// SHA-256 of the package.
     pub sha256: Option<String>,
+    /// How what was recorded differs from its original, one sentence each.
+    #[serde(default)]
+    pub assumptions: Vec<String>,
     /// Derived from.
     pub fitted: Vec<Capture>,
     /// Judged by.
@@ -63,45 +69,53 @@ pub fn capture(
     request: &Request,
     progress: &dyn Fn(&str),
 ) -> Result<(Captures, Option<Vec<u8>>), RecordError> {
-    let site = site(request)?;
+    let source = source(request, progress)?;
     let plan = Plan {
-        entry: site.entry,
+        host: source.host,
+        entry: source.entry,
         settings: Setting::fitted(request.settings).into_iter().chain(Setting::unseen()).collect(),
         loads: request.loads,
         screenshot: request.screenshot,
     };
-    let recording = session::record(&site.root, &plan, progress)?;
+    let recording = session::record(source.site, &plan, progress).map_err(|error| match error {
+        RecordError::Source(cause) => RecordError::Source(format!("{}: {cause}", request.source)),
+        error => error,
+    })?;
     let unseen: Vec<String> = Setting::unseen().into_iter().map(|it| it.name).collect();
     let (unseen, fitted) =
         recording.captures.into_iter().partition(|it| unseen.contains(&it.setting));
-    let captures = Captures { from: site.from, sha256: site.sha256, fitted, unseen };
+    let captures = Captures {
+        from: source.from,
+        sha256: source.sha256,
+        assumptions: source.assumptions,
+        fitted,
+        unseen,
+    };
     Ok((captures, recording.screenshot))
 }
 
-struct Site {
-    root: PathBuf,
+/// What is served to the browser, and what the page says of it.
+struct Served {
+    site: Arc<dyn Site>,
+    host: String,
     entry: String,
     from: String,
     sha256: Option<String>,
+    assumptions: Vec<String>,
 }
 
-fn site(request: &Request) -> Result<Site, RecordError> {
+fn source(request: &Request, progress: &dyn Fn(&str)) -> Result<Served, RecordError> {
     let folder = Path::new(&request.source);
     if folder.is_dir() {
-        let entry = request.entry.clone().unwrap_or_else(|| "/".to_owned());
-        let from = format!("the folder {}", folder.display());
-        return Ok(Site { root: folder.to_owned(), entry: rooted(&entry), from, sha256: None });
+        let entry = rooted(request.entry.as_deref().unwrap_or_default());
+        return Ok(Served { from: "a folder of files".to_owned(), ..files(folder, entry)? });
     }
-    if request.source.starts_with("http://") || request.source.starts_with("https://") {
-        return Err(RecordError::Source(format!(
-            "{}: a page is recorded from its files, so that their delays can be chosen; mirror it \
-             first (wget --page-requisites --convert-links) and name the folder",
-            request.source
-        )));
+    if request.source.contains("://") {
+        return mirrored(request, progress);
     }
     if !request.source.contains(':') {
         return Err(RecordError::Source(format!(
-            "{}: no such folder; name a folder, npm:NAME@VERSION/PATH or deb:NAME/PATH",
+            "{}: no such folder; name a folder, a URL, npm:NAME@VERSION/PATH or deb:NAME/PATH",
             request.source
         )));
     }
@@ -109,7 +123,45 @@ fn site(request: &Request) -> Result<Site, RecordError> {
     let fetched = package.fetch(&package::cache())?;
     let entry = rooted(request.entry.as_deref().unwrap_or(&package.entry));
     let from = format!("{} (archive {}), {entry}", request.source, fetched.archive);
-    Ok(Site { root: fetched.root, entry, from, sha256: Some(fetched.sha256) })
+    Ok(Served { from, sha256: Some(fetched.sha256), ..files(&fetched.root, entry)? })
+}
+
+fn files(root: &Path, entry: String) -> Result<Served, RecordError> {
+    let site = DirectorySite::open(root).map_err(|it| RecordError::Source(it.to_string()))?;
+    Ok(Served {
+        site: Arc::new(site),
+        host: HOST.to_owned(),
+        entry,
+        from: String::new(),
+        sha256: None,
+        assumptions: Vec::new(),
+    })
+}
+
+/// The page of a URL, from a mirror: its host answers once, then we do.
+fn mirrored(request: &Request, progress: &dyn Fn(&str)) -> Result<Served, RecordError> {
+    if request.entry.is_some() {
+        return Err(RecordError::Source(format!(
+            "{}: names the document itself; leave out --entry",
+            request.source
+        )));
+    }
+    mirror::check_url(&request.source)?;
+    progress("mirroring the page");
+    let chromium = Chromium::for_mirroring(&request.trust)?;
+    let mirror = Mirror::new(&request.source, &chromium.answers(&request.source)?)?;
+    // Addresses cannot be led elsewhere, and this machine's names are not.
+    let named = mirror.host.parse::<IpAddr>().is_err()
+        && !mirror.host.starts_with('[')
+        && mirror.host != "localhost";
+    Ok(Served {
+        host: if named { mirror.host.clone() } else { HOST.to_owned() },
+        entry: mirror.entry.clone(),
+        from: "a page of the web, mirrored".to_owned(),
+        sha256: None,
+        assumptions: mirror.assumptions.clone(),
+        site: Arc::new(mirror),
+    })
 }
 
 fn rooted(entry: &str) -> String {
@@ -125,6 +177,7 @@ pub fn page(captures: &Captures, name: &str, licence: &str) -> Result<Judged, Re
         sha256: captures.sha256.clone(),
     };
     let Derived { mut page, notes } = derive::derive(&captures.fitted, &label)?;
+    page.source.assumptions.splice(0..0, captures.assumptions.iter().cloned());
     let unseen = if captures.unseen.is_empty() {
         Vec::new()
     } else {

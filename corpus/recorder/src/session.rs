@@ -1,6 +1,6 @@
 //! Recording: our server, a browser, one load after another.
 
-use crate::browser::{Chromium, HOST, Load, Quiet, VIEWPORT};
+use crate::browser::{Chromium, Load, Quiet, Reach, VIEWPORT};
 use crate::capture::Capture;
 use crate::error::RecordError;
 use crate::observe::{Observations, observe};
@@ -8,9 +8,8 @@ use crate::setting::Setting;
 use crate::site::RecordedSite;
 use schedulers::find_scheme;
 use server::event_loop::{EventLoop, Stop};
-use server::site::Site;
+use server::site::{Request, Site};
 use server::{Identity, Options, Server, SignalUse};
-use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -19,6 +18,8 @@ use std::time::Duration;
 const SILENCE: Duration = Duration::from_millis(700);
 /// Largest document, in bytes.
 const DOCUMENT_BYTES_MAX: u64 = 16 << 20;
+/// Where the browser thinks that the server is: links that name the host lead to it, too.
+const HTTPS_PORT: u16 = 443;
 /// Wide enough that a page on this machine waits for nothing but its delays.
 const INITIAL_WINDOW_PACKETS: usize = 1000;
 
@@ -43,7 +44,7 @@ impl LocalServer {
         let address = event_loop.local_addr().map_err(|it| failed(&it))?;
         let scheme = find_scheme("rfc9218").map_err(|it| failed(&it))?;
         let mut options = Options {
-            alt_svc_port: Some(address.port()),
+            alt_svc_port: Some(HTTPS_PORT),
             signals: SignalUse::Obey,
             initial_window_packets: INITIAL_WINDOW_PACKETS,
             ..Options::new(scheme)
@@ -72,6 +73,8 @@ impl Drop for LocalServer {
 /// What to record and how often.
 #[derive(Debug, Clone)]
 pub struct Plan {
+    /// The host that the browser knows the site by.
+    pub host: String,
     /// The document's path on the site, with a slash.
     pub entry: String,
     /// The settings, each with its own delays.
@@ -91,17 +94,20 @@ pub struct Recording {
     pub screenshot: Option<Vec<u8>>,
 }
 
-/// Loads the page of the folder `root` as planned. `progress` is told of each load.
-pub fn record(root: &Path, plan: &Plan, progress: &dyn Fn(&str)) -> Result<Recording, RecordError> {
-    let document = document(root, &plan.entry)?;
+/// Loads the page of a site as planned. `progress` is told of each load.
+pub fn record(
+    files: Arc<dyn Site>,
+    plan: &Plan,
+    progress: &dyn Fn(&str),
+) -> Result<Recording, RecordError> {
+    let document = document(files.as_ref(), plan)?;
     let first = plan.settings.first().cloned();
     let first = first.ok_or_else(|| RecordError::Source("no setting to record under".into()))?;
-    let site =
-        RecordedSite::open(root, first).map_err(|error| RecordError::Source(error.to_string()))?;
-    let site = Arc::new(site);
+    let site = Arc::new(RecordedSite::new(files, first));
     let server = LocalServer::start(Arc::clone(&site) as Arc<dyn Site>)?;
-    let chromium = Chromium::start(&server.pin)?;
-    let origin = format!("https://{HOST}:{}", server.port);
+    let reach = Reach { host: &plan.host, port: server.port, pin: &server.pin };
+    let chromium = Chromium::start(&reach)?;
+    let origin = format!("https://{}", plan.host);
     let mut recording = Recording { captures: Vec::new(), screenshot: None };
     // The first load warms up: the browser compiles its own parts, the site its compressed bodies.
     load(&chromium, &site, &format!("{origin}{}", plan.entry), &plan.settings[0], false)?;
@@ -138,6 +144,7 @@ fn load(
     site.set(setting.clone());
     let quiet = Quiet {
         requests: &|| site.request_count(),
+        waiting: &|| false,
         after: SILENCE + Duration::from_millis(setting.delay_max_ms()),
     };
     let load = chromium.load(url, &quiet, screenshot)?;
@@ -152,21 +159,20 @@ fn load(
     }
 }
 
-fn document(root: &Path, entry: &str) -> Result<String, RecordError> {
-    let plain = entry.split('?').next().unwrap_or_default().trim_start_matches('/');
-    let mut path = root.join(plain);
-    if plain.is_empty() || plain.ends_with('/') {
-        path.push("index.html");
+/// The document's text.
+fn document(files: &dyn Site, plan: &Plan) -> Result<String, RecordError> {
+    let wrong = |cause: String| RecordError::Source(format!("{}: {cause}", plan.entry));
+    let response = files.respond(&Request::get(&plan.host, &plan.entry));
+    if response.status != 200 {
+        return Err(wrong("no such file on the site; name the document with --entry".into()));
     }
-    let bytes = std::fs::metadata(&path).map_or(0, |it| it.len());
+    let bytes = response.body.bytes();
     if bytes > DOCUMENT_BYTES_MAX {
-        return Err(RecordError::Source(format!(
-            "{}: larger than {DOCUMENT_BYTES_MAX} bytes, the most that a document may take",
-            path.display()
+        return Err(wrong(format!(
+            "holds {bytes} bytes; a document may hold {DOCUMENT_BYTES_MAX}"
         )));
     }
-    let text = std::fs::read(&path).map_err(|error| {
-        RecordError::Source(format!("{}: {error}; name the document with --entry", path.display()))
-    })?;
+    let mut text = vec![0; usize::try_from(bytes).unwrap_or_default()];
+    response.body.read_at(0, &mut text).map_err(|error| wrong(error.to_string()))?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }

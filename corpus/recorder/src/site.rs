@@ -1,21 +1,20 @@
-//! The site that is recorded: a folder whose responses are held back, compressed, and logged.
+//! The site that is recorded: its responses are held back, compressed, and logged.
 
 use crate::setting::Setting;
 use corpus::page::PageKind;
 use flate2::{Compression, write::GzEncoder};
-use server::site::{Body, DirectorySite, OpenError, Request, Response, Site};
+use server::site::{Body, Request, Response, Site};
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Largest file that is compressed; larger ones go as they are.
 const COMPRESSED_BYTES_MAX: u64 = 16 << 20;
 
-/// A folder as a site whose delays can be changed between loads.
+/// A site whose delays can be changed between loads.
 pub struct RecordedSite {
-    files: DirectorySite,
+    files: Arc<dyn Site>,
     state: Mutex<State>,
 }
 
@@ -37,10 +36,10 @@ pub struct Requested {
 }
 
 impl RecordedSite {
-    /// The files below `root`, held back as `setting` says.
-    pub fn open(root: &Path, setting: Setting) -> Result<Self, OpenError> {
+    /// What `files` answers, held back as `setting` says.
+    pub fn new(files: Arc<dyn Site>, setting: Setting) -> Self {
         let state = State { setting, requests: Vec::new(), compressed: BTreeMap::new() };
-        Ok(Self { files: DirectorySite::open(root)?, state: Mutex::new(state) })
+        Self { files, state: Mutex::new(state) }
     }
 
     /// Begins another load: other delays, no requests yet.
@@ -114,16 +113,10 @@ fn compress(body: &Body) -> Option<Arc<[u8]>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use server::site::DirectorySite;
 
     fn request(path: &str) -> Request {
-        let headers = [
-            (":method", "GET"),
-            (":authority", "page.test"),
-            (":path", path),
-            ("priority", "u=1, i"),
-        ]
-        .map(|(name, value)| http3::Header::new(name.as_bytes(), value.as_bytes()));
-        Request::from_headers(&headers)
+        Request { priority: Some(b"u=1, i".to_vec()), ..Request::get("page.test", path) }
     }
 
     #[test]
@@ -132,7 +125,8 @@ mod tests {
         std::fs::write(folder.path().join("a.css"), "a { color: red }\n".repeat(100))
             .expect("written");
         let setting = Setting::fitted(3).swap_remove(0);
-        let site = RecordedSite::open(folder.path(), setting).expect("a folder");
+        let files = DirectorySite::open(folder.path()).expect("a folder");
+        let site = RecordedSite::new(Arc::new(files), setting);
         let response = site.respond(&request("/a.css"));
         assert_eq!(response.ready, [(Duration::from_millis(600), response.body.bytes())]);
         assert!(response.body.bytes() < 200);

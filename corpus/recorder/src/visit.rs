@@ -1,6 +1,6 @@
 //! A browser visits a page that a server of ours serves: does it ask for what the page says?
 
-use crate::browser::{Chromium, HOST, Quiet, VIEWPORT};
+use crate::browser::{Chromium, HOST, Quiet, Reach, VIEWPORT};
 use crate::error::RecordError;
 use crate::observe::{Observations, observe};
 use crate::session::LocalServer;
@@ -53,10 +53,12 @@ impl Site for Counted {
 pub fn visit(page: &Page, site: Arc<dyn Site>) -> Result<Visit, RecordError> {
     let site = Arc::new(Counted { site, requests: AtomicUsize::new(0) });
     let server = LocalServer::start(Arc::clone(&site) as Arc<dyn Site>)?;
-    let chromium = Chromium::start(&server.pin)?;
-    let origin = format!("https://{HOST}:{}", server.port);
+    let reach = Reach { host: HOST, port: server.port, pin: &server.pin };
+    let chromium = Chromium::start(&reach)?;
+    let origin = format!("https://{HOST}");
     let path = plain(&page.resources[0].url);
-    let quiet = Quiet { requests: &|| site.requests.load(Ordering::SeqCst), after: SILENCE };
+    let requests = || site.requests.load(Ordering::SeqCst);
+    let quiet = Quiet { requests: &requests, waiting: &|| false, after: SILENCE };
     let load = chromium.load(&format!("{origin}{path}"), &quiet, false)?;
     let capture = observe(&Observations {
         setting: "",

@@ -9,7 +9,7 @@ mod place;
 mod quantiles;
 
 use crate::check::FORMAT;
-use crate::import::derive::{plain_resource, set_after_first_image, set_eval_order};
+use crate::import::derive::{set_after_first_image, set_eval_order};
 use crate::page::{
     BrowserPriority, Origin, Page, PageKind, PageResource, Party, Script, Source, SourceKind,
 };
@@ -99,7 +99,7 @@ pub fn generate(shape: &Shape) -> Result<Page, ShapeError> {
     let mut resources = Vec::new();
     for (kind, bytes) in budget {
         let id = resources.len();
-        let mut it = plain_resource(id, url(id, kind), mime(kind).to_owned(), bytes);
+        let mut it = PageResource::plain(id, url(id, kind), mime(kind).to_owned(), bytes);
         let text = matches!(kind, PageKind::Html | PageKind::Css | PageKind::Js | PageKind::Xhr);
         it.decoded_bytes = Some(if text { bytes * TEXT_EXPANSION } else { bytes });
         resources.push(it);

@@ -3,7 +3,7 @@
 
 use super::{ImportError, Imported};
 use crate::check::check;
-use crate::page::{Event, Page, PageKind, PageResource, Script, Trigger};
+use crate::page::{Event, Page, PageKind, PageResource, Script};
 use std::collections::BTreeMap;
 
 /// Main-thread time of a script for each decoded byte, where it was not recorded: the median of 221
@@ -104,40 +104,6 @@ pub(crate) fn set_after_first_image(resources: &mut [PageResource]) {
             None => it.trigger.of < id && resources[it.trigger.of].after_first_image,
         };
         resources[id].after_first_image = behind;
-    }
-}
-
-/// A resource of which nothing is known but what every resource has.
-pub(crate) fn plain_resource(id: usize, url: String, mime: String, bytes: u64) -> PageResource {
-    let kind = PageKind::from(schedulers::Kind::of_mime(&mime));
-    let on = if id == 0 { Event::Nav } else { Event::Complete };
-    PageResource {
-        id,
-        url,
-        origin: 0,
-        kind,
-        mime,
-        status: 200,
-        bytes,
-        decoded_bytes: None,
-        wait_ms: 0.0,
-        chunks: Vec::new(),
-        script: None,
-        in_head: false,
-        preload: false,
-        lazy: false,
-        fetchpriority: None,
-        after_first_image: false,
-        main: id == 0,
-        critical: id == 0,
-        above_fold: id == 0,
-        hero: false,
-        eval_order: None,
-        exec_ms: 0.0,
-        vary: None,
-        etag: None,
-        browser: None,
-        trigger: Trigger { on, of: 0, byte: None, needs: Vec::new(), delay_ms: 0.0 },
     }
 }
 

@@ -147,8 +147,9 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The file's name up to its first extension, as a page name.
-fn name_of(path: &Path) -> String {
+/// The name of a page in a file of this name: without its extension, and without what a page's name may
+/// not hold.
+pub fn name_of(path: &Path) -> String {
     let file = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let stem = file.trim_end_matches(".gz").trim_end_matches(".json").trim_end_matches(".har");
     let name: String = stem

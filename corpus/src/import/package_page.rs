@@ -1,6 +1,6 @@
 //! Pages of npm and Debian packages, recorded in Chromium over HTTP/3 on one machine.
 
-use super::derive::{Seen, finish, merge_fetches, mime_for, plain_resource, set_delays};
+use super::derive::{Seen, finish, merge_fetches, mime_for, set_delays};
 use super::{ImportError, Imported, Label};
 use crate::page::{
     BrowserPriority, Event, Origin, Page, PageKind, PageResource, Party, Script, SourceKind,
@@ -124,7 +124,7 @@ fn notes(external: u64, repeated: usize) -> Vec<String> {
 
 fn resource(id: usize, fetch: &Fetch, targets: &[usize]) -> Result<PageResource, ImportError> {
     let mime = mime_for(&fetch.mime, &fetch.used_as, &fetch.url);
-    let mut it = plain_resource(id, fetch.url.clone(), mime, fetch.enc);
+    let mut it = PageResource::plain(id, fetch.url.clone(), mime, fetch.enc);
     it.decoded_bytes = Some(fetch.dec);
     it.browser = Some(BrowserPriority { urgency: fetch.u, incremental: fetch.inc != 0 });
     it.in_head = fetch.head == Some(1);

@@ -1,7 +1,7 @@
 //! The resource lists that the paper's own implementation plays back: `{"resources": {PATH: METADATA, ...}}`,
 //! the document first (github.com/rmarx/quicker). They hold roles and discoveries, but no sizes.
 
-use super::derive::{finish_as_stated, mime_for, plain_resource};
+use super::derive::{finish_as_stated, mime_for};
 use super::recognize::within_entries;
 use super::{ImportError, Imported, Label};
 use crate::check::FORMAT;
@@ -111,7 +111,7 @@ pub(super) fn resource_list(
 
 fn resource(id: usize, path: &str, metadata: &Metadata) -> PageResource {
     let mime = mime_for(&metadata.mime_type, "", path);
-    let mut it = plain_resource(id, url_of(path), mime, 0);
+    let mut it = PageResource::plain(id, url_of(path), mime, 0);
     it.in_head = metadata.in_head;
     it.after_first_image = metadata.is_after_first_image;
     it.preload = metadata.is_preload;

@@ -19,9 +19,9 @@ impl Stacks {
     /// Of a load; each frame of its timeline is a packet.
     pub(super) fn of(timeline: &Timeline) -> Self {
         let frames = &timeline.frames;
-        let blocking = HeadOfLine::new(Arrivals { frames, packets: &[], sent: None });
+        let blocking = HeadOfLine::new(Arrivals { frames: &frames.iter().collect(), sent: None });
         let mut handed_up: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-        for piece in &blocking.pieces {
+        for piece in blocking.pieces() {
             handed_up.entry(frames[piece.delivered].time_us).or_default().push(piece.stream);
         }
         Self { handed_up, blocking }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::axis::Axis;
-use super::palette::LINE_COLOURS;
+use super::palette::line_stroke;
 use super::svg::{Style, Svg, number, shorten};
 use super::{Table, milliseconds_text};
 use crate::byte_index::CurvePoint;
@@ -38,8 +38,6 @@ const RIGHT: f64 = 840.0;
 const TOP: f64 = 42.0;
 const PLOT_HEIGHT: f64 = 270.0;
 const LEGEND_LINE: f64 = 21.0;
-/// Solid, dashed, dotted: the eight colours come again with the next.
-const DASHES: [&str; 4] = ["", "7 3", "2 2.5", "9 3 2 3"];
 
 impl Curves {
     /// The figure. The legend is sorted by index, the best first.
@@ -134,13 +132,13 @@ impl Curves {
         }
         let _ = write!(d, "H{RIGHT}");
         let title = format!("{}: ByteIndex {} ms", curve.label, text(curve.index_ms));
-        svg.path(&d, &stroke(place), &title);
+        svg.path(&d, &line_stroke(place), &title);
     }
 
     fn draw_legend_line(&self, svg: &mut Svg, top: f64, place: usize) {
         let curve = &self.curves[place];
         let left = RIGHT + 22.0;
-        svg.path(&format!("M{left} {}h36", number(top + 7.0)), &stroke(place), "");
+        svg.path(&format!("M{left} {}h36", number(top + 7.0)), &line_stroke(place), "");
         svg.text(left + 44.0, top + 11.0, Style::PLAIN.bold(), &shorten(&curve.label, 26));
         let index = curve.index_ms.map_or_else(
             || "no index".to_owned(),
@@ -152,14 +150,6 @@ impl Curves {
 
 fn x(time_ms: f64, end_ms: f64) -> f64 {
     if end_ms <= 0.0 { LEFT } else { LEFT + time_ms / end_ms * (RIGHT - LEFT) }
-}
-
-fn stroke(place: usize) -> String {
-    let colour = LINE_COLOURS[place % LINE_COLOURS.len()];
-    let dashes = DASHES[place / LINE_COLOURS.len() % DASHES.len()];
-    let dashes =
-        if dashes.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dashes}""#) };
-    format!(r#"fill="none" stroke="{colour}" stroke-width="2.2" stroke-linejoin="round"{dashes}"#)
 }
 
 fn text(value: Option<f64>) -> String {

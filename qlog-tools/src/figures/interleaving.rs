@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::palette::LINE_COLOURS;
+use super::palette::line_stroke;
 use super::ratio_axis::RatioAxis;
 use super::svg::{Style, Svg, number, shorten};
 use super::{Table, ratio_text};
@@ -34,7 +34,6 @@ const LEFT: f64 = 76.0;
 const RIGHT: f64 = 600.0;
 const TOP: f64 = 44.0;
 const PLOT_HEIGHT: f64 = 250.0;
-const DASHES: [&str; 3] = ["", "7 3", "2 2.5"];
 
 impl InterleavingLine {
     /// The place of the best width.
@@ -111,30 +110,22 @@ impl Interleaving {
             // Writing to a string cannot fail.
             let _ = write!(d, "{command}{} {}", number(self.x(width)), number(axis.y(ratio)));
         }
-        svg.path(&d, &stroke(place), &line.label);
+        svg.path(&d, &line_stroke(place), &line.label);
         let best = line.best().and_then(|width| Some((width, line.ratios[width]?)));
         if let Some((width, ratio)) = best {
             let (x, y) = (number(self.x(width)), number(axis.y(ratio)));
             let ring = format!("M{x} {y}m-5.5 0a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0 -11 0z");
-            svg.path(&ring, &stroke(place), &format!("{}: best", line.label));
+            svg.path(&ring, &line_stroke(place), &format!("{}: best", line.label));
         }
     }
 
     fn draw_legend_line(&self, svg: &mut Svg, place: usize, line: &InterleavingLine) {
         let top = TOP + place as f64 * 20.0;
-        svg.path(&format!("M{} {}h30", RIGHT + 24.0, number(top + 4.0)), &stroke(place), "");
+        svg.path(&format!("M{} {}h30", RIGHT + 24.0, number(top + 4.0)), &line_stroke(place), "");
         svg.text(RIGHT + 62.0, top + 8.0, Style::PLAIN.bold(), &shorten(&line.label, 20));
         let best = format!("best: {}", self.best_text(line));
         svg.text(WIDTH - MARGIN, top + 8.0, Style::PLAIN.size(11.0).end(), &best);
     }
-}
-
-fn stroke(place: usize) -> String {
-    let colour = LINE_COLOURS[place % LINE_COLOURS.len()];
-    let dashes = DASHES[place / LINE_COLOURS.len() % DASHES.len()];
-    let dashes =
-        if dashes.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dashes}""#) };
-    format!(r#"fill="none" stroke="{colour}" stroke-width="2.2" stroke-linejoin="round"{dashes}"#)
 }
 
 #[cfg(test)]

@@ -84,6 +84,16 @@ fn by_kind(resources: &[PageResource]) -> Vec<Look> {
     looks
 }
 
+/// How the line at `place` of a figure is drawn: by colour, and once those are used up by dashes too.
+pub(super) fn line_stroke(place: usize) -> String {
+    const DASHES: [&str; 4] = ["", "7 3", "2 2.5", "9 3 2 3"];
+    let colour = LINE_COLOURS[place % LINE_COLOURS.len()];
+    let dashes = DASHES[place / LINE_COLOURS.len() % DASHES.len()];
+    let dashes =
+        if dashes.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dashes}""#) };
+    format!(r#"fill="none" stroke="{colour}" stroke-width="2.2" stroke-linejoin="round"{dashes}"#)
+}
+
 /// `colour` from dark (0) by itself (about a third) to light (1).
 pub(super) fn shade(colour: &str, share: f64) -> String {
     const DARKEST: f64 = -0.3;

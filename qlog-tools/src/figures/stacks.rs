@@ -111,9 +111,9 @@ impl Stacks<'_> {
             .map(|it| (it.stream, places.get(&*it.url).copied()))
             .collect();
         let mut released: BTreeMap<usize, (Released, usize)> = BTreeMap::new();
-        for piece in &self.hol.pieces {
+        for piece in self.hol.pieces() {
             let (stack, last) =
-                released.entry(released_by(piece)).or_insert((Released::new(), usize::MAX));
+                released.entry(released_by(&piece)).or_insert((Released::new(), usize::MAX));
             if *last != piece.arrived {
                 stack.push(of_stream.get(&piece.stream).copied().flatten());
             }
@@ -183,7 +183,8 @@ mod tests {
         let frame = |time_us, stream, offset| StreamFrame { time_us, stream, offset, bytes: 100 };
         let sent = [frame(0, 0, 0), frame(1, 4, 0), frame(2, 0, 100)];
         let frames = vec![frame(9, 0, 0), frame(10, 0, 100), frame(30, 4, 0)];
-        let hol = HeadOfLine::new(Arrivals { frames: &frames, packets: &[], sent: Some(&sent) });
+        let (arrived, sent) = (frames.iter().collect(), sent.iter().collect());
+        let hol = HeadOfLine::new(Arrivals { frames: &arrived, sent: Some(&sent) });
         let timeline = Timeline { frames, ..Timeline::default() };
         let stacks = Stacks {
             title: "<t>".to_owned(),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::reader::{Detail, ReadOptions, Trace, read_file_traces};
+use crate::timeline::StreamFrame;
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -17,8 +18,9 @@ fn frames(list: &[(u64, u64, u64, u64)]) -> Vec<StreamFrame> {
 }
 
 fn of(arrived: &[(u64, u64, u64, u64)], sent: Option<&[(u64, u64, u64, u64)]>) -> HeadOfLine {
-    let (arrived, sent) = (frames(arrived), sent.map(frames));
-    HeadOfLine::new(Arrivals { frames: &arrived, packets: &[], sent: sent.as_deref() })
+    let packed = |list| frames(list).iter().collect::<PackedFrames>();
+    let (arrived, sent) = (packed(arrived), sent.map(packed));
+    HeadOfLine::new(Arrivals { frames: &arrived, sent: sent.as_ref() })
 }
 
 /// Two streams in turn, 100 bytes a frame; the first frame of stream 4 is lost and comes last.
@@ -63,9 +65,16 @@ fn without_the_senders_log_a_hole_filler_is_placed_after_its_predecessor() {
 #[test]
 fn packet_numbers_tell_what_was_overtaken() {
     let arrived = frames(&[(10, 0, 0, 100), (11, 4, 0, 100), (12, 0, 100, 100)]);
-    let packets = [Some(1), Some(3), Some(2)];
-    let hol = HeadOfLine::new(Arrivals { frames: &arrived, packets: &packets, sent: None });
+    let arrived = arrived.into_iter().zip([Some(1), Some(3), Some(2)]).collect();
+    let hol = HeadOfLine::new(Arrivals { frames: &arrived, sent: None });
     assert_eq!((hol.intra.bytes_ms, hol.inter.bytes_ms), (0.0, 100.0));
+}
+
+#[test]
+fn a_senders_log_that_lacks_what_arrived_is_not_believed() {
+    let whole = of(&IN_TURN_ARRIVED, None);
+    let cut = of(&IN_TURN_ARRIVED, Some(&IN_TURN[..3]));
+    assert_eq!((cut.is_exact, cut.inter), (false, whole.inter));
 }
 
 #[test]
@@ -120,7 +129,11 @@ fn plain_rule(arrived: &[StreamFrame], sent: &[StreamFrame]) -> (u128, u128) {
 }
 
 fn assert_plain(name: &str, arrived: &[StreamFrame], sent: &[StreamFrame]) {
-    let hol = HeadOfLine::new(Arrivals { frames: arrived, packets: &[], sent: Some(sent) });
+    let hol = HeadOfLine::new(Arrivals {
+        frames: &arrived.iter().collect(),
+        sent: Some(&sent.iter().collect()),
+    });
+    assert!(hol.is_exact, "{name}");
     let (intra, inter) = plain_rule(arrived, sent);
     assert_eq!(hol.intra.bytes_ms, intra as f64 / 1000.0, "{name}");
     assert_eq!(hol.inter.bytes_ms, inter as f64 / 1000.0, "{name}");
@@ -172,7 +185,8 @@ fn the_samples_agree_with_the_plain_rule_and_show_the_papers_contrast() {
         let (Some(client), Some(server)) = (read("client"), read("server")) else { return };
         let (arrived, sent) = (&client.timeline.frames, &server.timeline.frames);
         assert_plain(pair, arrived, sent);
-        let hol = HeadOfLine::new(Arrivals { frames: arrived, packets: &[], sent: Some(sent) });
+        let sent = Some(&server.arrivals);
+        let hol = HeadOfLine::new(Arrivals { frames: &client.arrivals, sent });
         share.insert(pair, hol.inter.mean_ms / (hol.intra.mean_ms + hol.inter.mean_ms));
     }
     // Streams in turn profit from independent streams; one stream after the other blocks itself.

@@ -8,7 +8,10 @@ use super::http3::Message;
 use super::limits;
 use super::quic::Direction;
 use crate::timeline::{Timeline, Transfer};
-use crate::trace::{StreamRole, StreamSummary, Trace, TransferDetails, Vantage};
+use crate::trace::{Repair, StreamRole, StreamSummary, Trace, TransferDetails, Vantage};
+
+const IMPOSSIBLE_FRAMES: &str =
+    "STREAM frames without stream ID, or beyond the largest offset that QUIC has, were left out";
 
 impl Collector {
     /// Fills the trace: its vantage if that is unknown, its timeline and what goes with it.
@@ -35,13 +38,17 @@ impl Collector {
         trace.streams = self.summaries(&responses, &transfers);
         trace.timeline = Timeline { name: trace.file.clone(), transfers, frames: responses.frames };
         trace.details = details;
-        trace.frame_numbers = responses.frame_numbers;
+        trace.arrivals = responses.arrivals;
         trace.frame_packets = responses.frame_packets;
         trace.packets = self.packets;
         trace.recovery = self.recovery;
         trace.signals = self.signals;
         trace.scheduler_calls = self.scheduler_calls;
         trace.counts.stream_frames = self.stream_frames;
+        if self.impossible_frames > 0 {
+            let (what, count) = (IMPOSSIBLE_FRAMES, self.impossible_frames);
+            trace.repairs.push(Repair { what, count, first_record: 0 });
+        }
         if trace.connection.is_none() {
             trace.connection = self.connection;
         }

@@ -33,6 +33,8 @@ pub(super) struct Collector {
     pub(super) last_packets: [Option<(u64, Space, u64)>; 2],
     /// STREAM frames read.
     pub(super) stream_frames: u64,
+    /// STREAM frames that cannot be.
+    pub(super) impossible_frames: u64,
 }
 
 /// The messages of one stream.
@@ -67,8 +69,8 @@ impl Collector {
 
     /// Things in memory: grows with the file as far as the detail says.
     pub(super) fn kept(&self) -> usize {
-        self.received.frames.len()
-            + self.sent.frames.len()
+        self.received.arrivals.len()
+            + self.sent.arrivals.len()
             + self.received.holes
             + self.sent.holes
             + self.scheduler_calls.len()
@@ -114,6 +116,8 @@ impl Collector {
         for frame in packet.frames.iter() {
             if let Some(stream) = frame.stream() {
                 self.frame(time_us, stream, (packet.number(), place), direction);
+            } else if frame.is_stream() {
+                self.impossible_frames += 1;
             } else if direction == Direction::Received && self.detail == Detail::Full {
                 self.acknowledge(time_us, packet.space(), &frame.acknowledged());
             }
@@ -164,10 +168,13 @@ impl Collector {
         let detail = self.detail;
         let flow = self.flow(direction);
         flow.frame(time_us, frame, packet, direction == Direction::Sent);
+        let Stream { id: stream, offset, bytes, .. } = frame;
+        let frame = StreamFrame { time_us, stream, offset, bytes };
+        if detail >= Detail::Arrivals {
+            flow.arrivals.push(frame, packet);
+        }
         if detail >= Detail::Frames {
-            let Stream { id: stream, offset, bytes, .. } = frame;
-            flow.frames.push(StreamFrame { time_us, stream, offset, bytes });
-            flow.frame_numbers.push(packet);
+            flow.frames.push(frame);
         }
         if detail == Detail::Full {
             flow.frame_packets.push(place);
@@ -189,6 +196,8 @@ impl Collector {
         if let Some(stream) = event.stream() {
             let packet = (event.packet_nr.map(|number| number.0), self.last_record());
             self.frame(time_us, stream, packet, direction);
+        } else {
+            self.impossible_frames += 1;
         }
         Ok(())
     }

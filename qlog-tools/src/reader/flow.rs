@@ -6,6 +6,7 @@ use super::http3::Framing;
 use super::quic::Stream;
 use crate::assembly::Assembly;
 use crate::byte_index::Progress;
+use crate::packed_frames::PackedFrames;
 use crate::timeline::StreamFrame;
 use crate::trace::{StreamRole, StreamSummary};
 
@@ -14,8 +15,8 @@ use crate::trace::{StreamRole, StreamSummary};
 pub(super) struct Flow {
     /// Each frame, if frames are kept.
     pub(super) frames: Vec<StreamFrame>,
-    /// For each frame its packet's number.
-    pub(super) frame_numbers: Vec<Option<u64>>,
+    /// The same with their packets' numbers, packed.
+    pub(super) arrivals: PackedFrames,
     /// For each frame its packet's place, if packets are kept.
     pub(super) frame_packets: Vec<u32>,
     pub(super) streams: BTreeMap<u64, FlowStream>,

@@ -113,11 +113,16 @@ pub(super) struct Stream {
 }
 
 impl Frame<'_> {
+    /// Whether it says that it is a STREAM frame.
+    pub(super) fn is_stream(&self) -> bool {
+        self.kind.as_deref() == Some("stream")
+    }
+
     /// `None` for other frames and for impossible ones. Stacks put the data's length in one of
     /// three places (quiche in `raw.payload_length`, mvfst in `raw.length`, older schemas in
     /// `length`) and may leave out what is 0.
     pub(super) fn stream(&self) -> Option<Stream> {
-        if self.kind.as_deref() != Some("stream") {
+        if !self.is_stream() {
             return None;
         }
         let raw_length = || self.raw.and_then(|raw| raw.payload_length.or(raw.length));

@@ -9,7 +9,8 @@ use super::contained::{Contained, Piece};
 use super::event::Event;
 use super::header::Header;
 use super::records::{Record, Records};
-use super::{ReadError, sniff, unpack};
+use super::sniff::{self, Sniffed};
+use super::{ReadError, unpack};
 use crate::trace::{Container, Vantage};
 
 /// A trace's header, as every format can say it.
@@ -42,14 +43,15 @@ pub(crate) enum Raw {
     Bad,
 }
 
-/// Gives each piece to `each` until it says no more.
+/// Gives each piece to `each` until it says no more. The first bytes, for a message.
 pub(crate) fn pieces(
     file: &str,
     input: impl Read,
     mut each: impl FnMut(Raw) -> bool,
-) -> Result<(), ReadError> {
+) -> Result<String, ReadError> {
     let unreadable = |cause| ReadError::Unreadable { file: file.to_owned(), cause };
-    let (container, whole) = unpack::unpack(input).and_then(sniff::sniff).map_err(unreadable)?;
+    let Sniffed { container, begins, whole } =
+        unpack::unpack(input).and_then(sniff::sniff).map_err(unreadable)?;
     let input = BufReader::with_capacity(1 << 16, whole);
     let mut state = State::default();
     if container == Container::Contained {
@@ -78,7 +80,7 @@ pub(crate) fn pieces(
             }
         }
     }
-    Ok(())
+    Ok(begins)
 }
 
 #[derive(Default)]

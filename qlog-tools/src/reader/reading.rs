@@ -8,7 +8,7 @@ use super::event::Event;
 use super::header::Header;
 use super::names::{EventKind, kind};
 use super::quic::Direction;
-use super::{ReadError, ReadOptions, limits};
+use super::{ReadOptions, limits};
 use crate::trace::{Container, Trace, Vantage};
 
 const BAD_RECORD: &str = "records that are no JSON, or neither header nor event, were left out";
@@ -235,9 +235,15 @@ impl Reading {
         }
     }
 
-    pub(super) fn finish(self) -> Result<Vec<Trace>, ReadError> {
+    /// Records so far.
+    pub(super) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// `None` if nothing was a header or an event.
+    pub(super) fn finish(self) -> Option<Vec<Trace>> {
         if self.traces.is_empty() {
-            return Err(ReadError::NotQlog { file: self.file, records: self.records });
+            return None;
         }
         let has_groups = self.traces.len() > 1;
         let vantage = self.options.vantage;
@@ -257,9 +263,9 @@ impl Reading {
         let first = self.traces.iter().position(|reading| reading.trace.counts.events > 0);
         if first.is_none() {
             // Traces without any event: the first stands for all.
-            return Ok(self.traces.into_iter().take(1).map(|reading| reading.trace).collect());
+            return Some(self.traces.into_iter().take(1).map(|reading| reading.trace).collect());
         }
-        Ok(self.traces.into_iter().filter_map(whole).collect())
+        Some(self.traces.into_iter().filter_map(whole).collect())
     }
 }
 

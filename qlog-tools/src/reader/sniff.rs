@@ -5,24 +5,73 @@ use std::io::{self, Cursor, Read};
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 
+use super::limits::RECORD_BYTES;
 use crate::trace::Container;
 
-/// A first line longer than this is a whole document.
-const LOOK_BYTES: u64 = 1 << 16;
+/// What is looked at first. Where it has no line end, the first line may still be a record: more is
+/// looked at, up to the longest record.
+const LOOK_BYTES: usize = 1 << 16;
 const RECORD_SEPARATOR: u8 = 0x1e;
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// The container, and all bytes of `input` again.
-pub(super) fn sniff<'a>(mut input: impl Read + 'a) -> io::Result<(Container, Box<dyn Read + 'a>)> {
+/// A log of which the first bytes have been looked at.
+pub(super) struct Sniffed<'a> {
+    pub(super) container: Container,
+    /// The first bytes, for a message.
+    pub(super) begins: String,
+    /// All bytes, the first ones too.
+    pub(super) whole: Box<dyn Read + 'a>,
+}
+
+/// Looks at the first bytes of `input`.
+pub(super) fn sniff<'a>(mut input: impl Read + 'a) -> io::Result<Sniffed<'a>> {
     let mut look = Vec::new();
-    let end = input.by_ref().take(LOOK_BYTES).read_to_end(&mut look);
-    let container = container(&look);
-    match end {
-        Ok(_) => Ok((container, Box::new(Cursor::new(look).chain(input)))),
-        Err(cause) if look.is_empty() => Err(cause),
+    let end = look_at(&mut input, &mut look);
+    let (container, begins) = (container(&look), begins(&look));
+    let whole: Box<dyn Read + 'a> = match end {
+        Ok(()) => Box::new(Cursor::new(look).chain(input)),
+        Err(cause) if look.is_empty() => return Err(cause),
         // What came before the error is worth reading.
-        Err(cause) => Ok((container, Box::new(Cursor::new(look).chain(Broken(Some(cause)))))),
+        Err(cause) => Box::new(Cursor::new(look).chain(Broken(Some(cause)))),
+    };
+    Ok(Sniffed { container, begins, whole })
+}
+
+/// The first line as far as a message can show it, or what it is made of.
+fn begins(look: &[u8]) -> String {
+    const SHOWN: usize = 40;
+    if look.starts_with(&[0xff, 0xfe]) || look.starts_with(&[0xfe, 0xff]) {
+        return "a mark of UTF-16; a log is UTF-8".to_owned();
     }
+    let line = text_of(look).split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let line = &line[..line.len().min(4 * SHOWN)];
+    let shown: String = String::from_utf8_lossy(line).trim().chars().take(SHOWN).collect();
+    if shown.is_empty() {
+        return "nothing: it is empty".to_owned();
+    }
+    if shown.contains(|it: char| it.is_control() || it == char::REPLACEMENT_CHARACTER) {
+        let bytes: Vec<String> = look.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        return format!("the bytes {}", bytes.join(" "));
+    }
+    format!("`{shown}`")
+}
+
+/// Reads until the container can be told.
+fn look_at(input: &mut impl Read, look: &mut Vec<u8>) -> io::Result<()> {
+    let mut wanted = LOOK_BYTES;
+    loop {
+        let missing = wanted - look.len();
+        let read = input.by_ref().take(missing as u64).read_to_end(look)?;
+        let is_object = text_of(look).first() == Some(&b'{');
+        if read < missing || !is_object || look.contains(&b'\n') || wanted >= RECORD_BYTES {
+            return Ok(());
+        }
+        wanted *= 4;
+    }
+}
+
+fn text_of(look: &[u8]) -> &[u8] {
+    look.strip_prefix(&BYTE_ORDER_MARK).unwrap_or(look).trim_ascii_start()
 }
 
 /// Gives the error that cut the input off.
@@ -39,7 +88,7 @@ impl Read for Broken {
     reason = "only the keys are asked for; serde has no set of keys"
 )]
 fn container(look: &[u8]) -> Container {
-    let text = look.strip_prefix(&BYTE_ORDER_MARK).unwrap_or(look).trim_ascii_start();
+    let text = text_of(look);
     if text.first() == Some(&RECORD_SEPARATOR) {
         return Container::Sequence;
     }
@@ -65,6 +114,22 @@ fn is_document(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_first_line_may_be_long() {
+        let title = "x".repeat(3 * LOOK_BYTES);
+        let sniffed = |log: String| {
+            let mut sniffed = sniff(log.as_bytes()).unwrap();
+            let mut text = String::new();
+            sniffed.whole.read_to_string(&mut text).unwrap();
+            assert_eq!(text, log);
+            sniffed.container
+        };
+        let lines = format!("{{\"qlog_version\":\"0.3\",\"title\":\"{title}\"}}\n{{\"time\":1}}\n");
+        assert_eq!(sniffed(lines), Container::Lines);
+        let one = format!("{{\"qlog_version\":\"0.3\",\"title\":\"{title}\",\"traces\":[]}}");
+        assert_eq!(sniffed(one), Container::Contained);
+    }
 
     #[test]
     fn the_first_bytes_tell_the_container() {

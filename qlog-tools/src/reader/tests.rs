@@ -103,6 +103,14 @@ fn a_truncated_log_keeps_what_came_before() {
 }
 
 #[test]
+fn impossible_frames_are_counted_and_left_out() {
+    let log = "{\"file_schema\":\"x\"}\n{\"time\":1,\"name\":\"quic:packet_sent\",\"data\":{\"frames\":[{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":4611686018427387903,\"length\":1},{\"frame_type\":\"stream\",\"offset\":0,\"length\":1},{\"frame_type\":\"ping\"}]}}\n";
+    let trace = read_ok(log.as_bytes());
+    let repair = trace.repairs.iter().find(|repair| repair.what.starts_with("STREAM frames"));
+    assert_eq!((trace.counts.stream_frames, repair.map(|repair| repair.count)), (0, Some(2)));
+}
+
+#[test]
 fn bad_records_and_times_are_counted_and_left_out() {
     let log = "{\"file_schema\":\"x\"}\nnonsense\n{\"time\":-1,\"name\":\"quic:packet_sent\",\"data\":{}}\n\
                {\"time\":1,\"name\":\"quic:packet_sent\",\"data\":{\"frames\":7}}\n{\"time\":1,\"name\":\"x:y\"}\n[]\n";
@@ -117,10 +125,14 @@ fn what_is_no_qlog_is_an_error_that_says_so() {
     let error = |bytes: &[u8]| read("f", bytes).unwrap_err().to_string();
     assert_eq!(
         error(b"hello\nworld\n"),
-        "f: no qlog: none of its 2 records is a header or an event"
+        "f: no qlog: none of its 2 records is a header or an event; it begins with `hello`; \
+         what is read is JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
     );
-    assert_eq!(error(b""), "f: no qlog: none of its 0 records is a header or an event");
-    assert!(error(br#"{"qlog_version":"0.3","traces":[]}"#).contains("no \"traces\""));
+    assert!(error(b"").contains("it begins with nothing: it is empty"));
+    assert!(error(b"\x00\xffa").contains("it begins with the bytes 00 ff 61"));
+    assert!(error(b"\xff\xfe{\x00").contains("UTF-16"));
+    assert!(error(b"\x1f\x8b").contains("gzip") && error(b"\x28\xb5\x2f\xfd").contains("zstd"));
+    assert!(error(br#"{"qlog_version":"0.3","traces":[]}"#).contains("no event in \"traces\""));
     assert!(
         read_file(Path::new("/nonexistent")).unwrap_err().to_string().starts_with("/nonexistent: ")
     );

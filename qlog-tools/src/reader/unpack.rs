@@ -17,12 +17,30 @@ pub(super) fn unpack<'a>(mut input: impl Read + 'a) -> io::Result<Box<dyn Read +
     let is_zstd = magic.starts_with(&ZSTD);
     let whole = Cursor::new(magic).chain(input);
     if is_gzip {
-        return Ok(Box::new(MultiGzDecoder::new(whole)));
+        return Ok(Box::new(Named { packed: MultiGzDecoder::new(whole), format: "gzip" }));
     }
     if is_zstd {
         let mut decoder = zstd::stream::read::Decoder::new(whole)?;
         decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-        return Ok(Box::new(decoder));
+        return Ok(Box::new(Named { packed: decoder, format: "zstd" }));
     }
     Ok(Box::new(whole))
+}
+
+/// Compressed data whose errors say what it is.
+struct Named<R> {
+    packed: R,
+    format: &'static str,
+}
+
+impl<R: Read> Read for Named<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.packed.read(buffer).map_err(|cause| {
+            if cause.kind() == io::ErrorKind::Interrupted {
+                return cause;
+            }
+            let message = format!("its {} data is damaged or not complete: {cause}", self.format);
+            io::Error::new(cause.kind(), message)
+        })
+    }
 }

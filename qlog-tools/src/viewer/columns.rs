@@ -5,11 +5,13 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::varint::put;
+
 /// The numbers as the page embeds them.
 pub(super) fn pack(values: impl IntoIterator<Item = u64>) -> String {
     let mut plain = Vec::new();
     for value in values {
-        put_varint(&mut plain, value);
+        put(&mut plain, value);
     }
     let mut gzip = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::new(5));
     // Writing to memory cannot fail; were it to, the page would say that it cannot be read.
@@ -25,23 +27,6 @@ pub(super) fn pack_rising(values: impl IntoIterator<Item = u64>) -> String {
         before = before.max(value);
         step
     }))
-}
-
-/// 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
-pub(super) fn zigzag(value: i64) -> u64 {
-    ((value << 1) ^ (value >> 63)).cast_unsigned()
-}
-
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    loop {
-        let low = (value & 0x7f) as u8;
-        value >>= 7;
-        if value == 0 {
-            out.push(low);
-            return;
-        }
-        out.push(low | 0x80);
-    }
 }
 
 fn base64(bytes: &[u8]) -> String {
@@ -70,15 +55,5 @@ mod tests {
         let texts: Vec<String> =
             ["", "f", "fo", "foo", "foobar"].map(|it| base64(it.as_bytes())).into();
         assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYmFy"]);
-    }
-
-    #[test]
-    fn small_numbers_of_either_sign_stay_small() {
-        assert_eq!([0, -1, 1, -2, i64::MIN].map(zigzag), [0, 1, 2, 3, u64::MAX]);
-        let mut bytes = Vec::new();
-        for value in [0, 127, 128, 300] {
-            put_varint(&mut bytes, value);
-        }
-        assert_eq!(bytes, [0, 127, 128, 1, 172, 2]);
     }
 }

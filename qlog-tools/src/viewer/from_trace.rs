@@ -1,6 +1,6 @@
 //! From what a log says to what the page shows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schedulers::Kind;
 
@@ -9,8 +9,10 @@ use super::recording::{Events, Frame, Mark, Recording, Role, Series, Stream, Uni
 use crate::byte_index::{byte_index, completed_share};
 use crate::figures::PageResource;
 use crate::figures::palette::{Look, Pattern, looks};
+use crate::timeline::Transfer;
 use crate::trace::{
-    PacketEvent, RecoverySample, SignalKind, StreamRole, StreamSummary, Trace, Vantage,
+    PacketEvent, RecoverySample, SignalKind, StreamRole, StreamSummary, Trace, TransferDetails,
+    Vantage,
 };
 use crate::views;
 
@@ -104,16 +106,18 @@ fn end_us(trace: &Trace) -> u64 {
 
 /// In the order of requests; streams that nobody asked for come last.
 fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
+    let said = Said::of(trace);
+    let with_frames: BTreeSet<u64> = trace.streams.iter().map(|it| it.stream).collect();
     let mut streams: Vec<Stream> =
-        trace.streams.iter().map(|summary| stream(trace, summary, start_us)).collect();
+        trace.streams.iter().map(|summary| said.stream(summary, start_us)).collect();
     for transfer in &trace.timeline.transfers {
-        if !streams.iter().any(|stream| stream.id == transfer.stream) {
+        if !with_frames.contains(&transfer.stream) {
             let summary = StreamSummary {
                 stream: transfer.stream,
                 role: StreamRole::Request,
                 ..StreamSummary::default()
             };
-            streams.push(Stream { first_us: None, ..stream(trace, &summary, start_us) });
+            streams.push(Stream { first_us: None, ..said.stream(&summary, start_us) });
         }
     }
     streams.sort_by_key(|stream| (stream.role == Role::Control, stream.requested_us, stream.id));
@@ -121,7 +125,7 @@ fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
         .iter()
         .map(|stream| PageResource {
             url: stream.url.clone(),
-            kind: kind(trace, stream.id),
+            kind: said.kind(stream.id),
             above_fold: false,
             body_bytes: Some(stream.bytes),
         })
@@ -132,64 +136,76 @@ fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
     streams
 }
 
-fn stream(trace: &Trace, summary: &StreamSummary, start_us: u64) -> Stream {
-    let from_start = |time_us: u64| time_us.saturating_sub(start_us);
-    let transfer = trace.timeline.transfers.iter().find(|it| it.stream == summary.stream);
-    Stream {
-        id: summary.stream,
-        role: match summary.role {
-            StreamRole::Push => Role::Push,
-            _ if transfer.is_some() => Role::Request,
-            _ => Role::Control,
-        },
-        url: match transfer {
-            Some(transfer) if !transfer.url.starts_with("stream ") => transfer.url.clone(),
-            Some(_) => String::new(),
-            None => summary.role.name().to_owned(),
-        },
-        priority: priority(trace, summary.stream),
-        requested_us: transfer.map(|transfer| from_start(transfer.requested_us)),
-        first_us: Some(from_start(summary.first_us)),
-        complete_us: summary.complete_us.map(from_start),
-        bytes: summary.bytes,
-        retransmitted_bytes: summary.retransmitted_bytes,
-        duplicate_bytes: summary.duplicate_bytes,
-        reordered_bytes: summary.reordered_bytes,
-        // Looks differ by the number of streams; they are given to all at the end.
-        look: Look { colour: String::new(), pattern: Pattern::Solid },
-    }
+/// What HTTP/3 said, by stream: a log may have hundreds of thousands.
+struct Said<'a> {
+    transfers: BTreeMap<u64, (&'a Transfer, Option<&'a TransferDetails>)>,
+    priorities: BTreeMap<u64, Vec<&'a str>>,
 }
 
-/// What was said of a stream, in order, without repetition: `u=3 → u=0`.
-fn priority(trace: &Trace, stream: u64) -> String {
-    let mut said: Vec<&str> = Vec::new();
-    for signal in trace.signals.iter().filter(|it| it.element == stream) {
-        if signal.how != SignalKind::PushUpdate && said.last() != Some(&&*signal.value) {
-            said.push(&signal.value);
+impl<'a> Said<'a> {
+    fn of(trace: &'a Trace) -> Self {
+        let details = trace.details.iter().map(Some).chain(std::iter::repeat(None));
+        let transfers = trace.timeline.transfers.iter().zip(details);
+        let mut priorities: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+        for signal in trace.signals.iter().filter(|it| it.how != SignalKind::PushUpdate) {
+            priorities.entry(signal.element).or_default().push(&signal.value);
+        }
+        Self { transfers: transfers.map(|both| (both.0.stream, both)).collect(), priorities }
+    }
+
+    fn stream(&self, summary: &StreamSummary, start_us: u64) -> Stream {
+        let from_start = |time_us: u64| time_us.saturating_sub(start_us);
+        let transfer = self.transfers.get(&summary.stream).map(|(transfer, _)| transfer);
+        Stream {
+            id: summary.stream,
+            role: match summary.role {
+                StreamRole::Push => Role::Push,
+                _ if transfer.is_some() => Role::Request,
+                _ => Role::Control,
+            },
+            url: match transfer {
+                Some(transfer) if !transfer.url.starts_with("stream ") => transfer.url.clone(),
+                Some(_) => String::new(),
+                None => summary.role.name().to_owned(),
+            },
+            priority: self.priority(summary.stream),
+            requested_us: transfer.map(|transfer| from_start(transfer.requested_us)),
+            first_us: Some(from_start(summary.first_us)),
+            complete_us: summary.complete_us.map(from_start),
+            bytes: summary.bytes,
+            retransmitted_bytes: summary.retransmitted_bytes,
+            duplicate_bytes: summary.duplicate_bytes,
+            reordered_bytes: summary.reordered_bytes,
+            // Looks differ by the number of streams; they are given to all at the end.
+            look: Look { colour: String::new(), pattern: Pattern::Solid },
         }
     }
-    said.truncate(4);
-    said.join(" \u{2192} ")
-}
 
-/// By its MIME type, or else by the ending of its URL.
-fn kind(trace: &Trace, stream: u64) -> Kind {
-    let Some(place) = trace.timeline.transfers.iter().position(|it| it.stream == stream) else {
-        return Kind::Other;
-    };
-    if let Some(mime) = trace.details.get(place).and_then(|it| it.content_type.as_deref()) {
-        return Kind::of_mime(mime);
+    /// What was said of a stream, in order, without repetition: `u=3 → u=0`.
+    fn priority(&self, stream: u64) -> String {
+        let mut said = self.priorities.get(&stream).cloned().unwrap_or_default();
+        said.dedup();
+        said.truncate(4);
+        said.join(" \u{2192} ")
     }
-    let path = trace.timeline.transfers[place].url.split(['?', '#']).next().unwrap_or_default();
-    match path.rsplit('.').next().unwrap_or_default() {
-        "html" | "htm" => Kind::Html,
-        "css" => Kind::Css,
-        "js" | "mjs" => Kind::Js,
-        "woff" | "woff2" | "ttf" | "otf" => Kind::Font,
-        "png" | "jpg" | "jpeg" | "gif" | "webp" | "avif" | "svg" | "ico" => Kind::Image,
-        "mp4" | "webm" | "mp3" => Kind::Media,
-        "json" | "xml" => Kind::Xhr,
-        _ => Kind::Other,
+
+    /// By its MIME type, or else by the ending of its URL.
+    fn kind(&self, stream: u64) -> Kind {
+        let Some((transfer, details)) = self.transfers.get(&stream) else { return Kind::Other };
+        if let Some(mime) = details.and_then(|it| it.content_type.as_deref()) {
+            return Kind::of_mime(mime);
+        }
+        let path = transfer.url.split(['?', '#']).next().unwrap_or_default();
+        match path.rsplit('.').next().unwrap_or_default() {
+            "html" | "htm" => Kind::Html,
+            "css" => Kind::Css,
+            "js" | "mjs" => Kind::Js,
+            "woff" | "woff2" | "ttf" | "otf" => Kind::Font,
+            "png" | "jpg" | "jpeg" | "gif" | "webp" | "avif" | "svg" | "ico" => Kind::Image,
+            "mp4" | "webm" | "mp3" => Kind::Media,
+            "json" | "xml" => Kind::Xhr,
+            _ => Kind::Other,
+        }
     }
 }
 

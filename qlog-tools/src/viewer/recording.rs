@@ -3,9 +3,10 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::columns::{pack, pack_rising, zigzag};
+use super::columns::{pack, pack_rising};
 use crate::byte_index::ByteIndex;
 use crate::figures::palette::{Look, Pattern};
+use crate::varint::zigzag;
 
 /// One log, ready to be shown. Times are microseconds from the log's first event.
 #[derive(Debug, Clone)]

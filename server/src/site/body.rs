@@ -21,7 +21,7 @@ pub enum Body {
         /// What tells it from other bodies.
         seed: u64,
     },
-    /// The same behind a given beginning: an image whose rest nobody looks at.
+    /// The same behind a given beginning: an image or a font whose rest nobody looks at.
     Begun {
         /// The first bytes.
         begin: &'static [u8],

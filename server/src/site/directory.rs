@@ -96,10 +96,7 @@ mod tests {
     use super::*;
 
     fn status(site: &DirectorySite, path: &str) -> u16 {
-        let headers = [(":method", "GET"), (":path", path)]
-            .map(|(name, value)| http3::Header::new(name.as_bytes(), value.as_bytes()));
-        let request = Request::from_headers(&headers);
-        site.respond(&request).status
+        site.respond(&Request::get("page.test", path)).status
     }
 
     #[test]

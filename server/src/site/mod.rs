@@ -4,6 +4,7 @@ mod ahead;
 mod body;
 mod directed;
 mod directory;
+mod font;
 mod markup;
 mod page;
 mod pushing;
@@ -50,6 +51,13 @@ pub struct Request {
 }
 
 impl Request {
+    /// A plain GET.
+    pub fn get(authority: &str, path: &str) -> Self {
+        let fields = [(":method", "GET"), (":authority", authority), (":path", path)];
+        let headers = fields.map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()));
+        Self::from_headers(&headers)
+    }
+
     /// Reads the pseudo-header fields, which `http3` has checked to be there.
     pub fn from_headers(headers: &[Header]) -> Self {
         let field =

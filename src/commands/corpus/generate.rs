@@ -1,6 +1,6 @@
 //! `utmost corpus generate`.
 
-use super::write;
+use super::outputs::{self, Kind};
 use crate::failure::Failure;
 use crate::{output, values};
 use ::corpus::generate::{Profile, Shape, generate};
@@ -52,6 +52,7 @@ enum ProfileName {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    outputs::check(&arguments.output, Kind::Page)?;
     let late_share = if arguments.depth == 1 { 0.0 } else { 0.2 };
     let shape = Shape {
         seed: arguments.seed,
@@ -67,6 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut page = match &arguments.adversary {
         None => generate(&shape).map_err(Failure::bad_input)?,
         Some(name) => {
+            refuse_large(arguments)?;
             let scheme = schedulers::find_page_scheme(name).map_err(values::no_scheme)?;
             let network = Network::find("paper").map_err(Failure::bad_input)?;
             eprintln!("searching: {} pages under the paper's schemes", adversary::STEPS);
@@ -82,8 +84,21 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(problem) = ::corpus::check(&page).into_iter().next() {
         return Err(Failure::BadInput(problem.to_string()));
     }
-    write(&page, &arguments.output)?;
+    outputs::write(&arguments.output, Kind::Page, page.to_text().as_bytes())?;
     let bytes: u64 = page.resources.iter().map(|it| it.bytes).sum();
     let count = page.resources.len();
     output::line(&format!("{}: {count} resources, {bytes} bytes", arguments.output.display()))
+}
+
+/// A search for an adversary would cut them down.
+fn refuse_large(arguments: &Arguments) -> Result<(), Failure> {
+    let (resources, bytes) = (arguments.resources.unwrap_or(0), arguments.bytes.unwrap_or(0));
+    if resources > adversary::RESOURCES_MAX || bytes > adversary::PAGE_BYTES {
+        return Err(Failure::BadInput(format!(
+            "--adversary: searches pages of at most {} resources and {} bytes; ask for fewer",
+            adversary::RESOURCES_MAX,
+            adversary::PAGE_BYTES
+        )));
+    }
+    Ok(())
 }

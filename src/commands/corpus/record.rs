@@ -1,9 +1,12 @@
 //! `utmost corpus record`: a real page, loaded in Chromium, as a page.
 
+use super::outputs::{self, Kind};
 use super::visit::failure;
 use crate::failure::Failure;
 use crate::output;
+use ::corpus::import::name_of;
 use ::corpus::page::Spread;
+use recorder::browser::Trust;
 use recorder::recording::{self, Captures, Judged, Request};
 use recorder::setting::{SETTINGS_MAX, SETTINGS_MIN};
 use std::path::{Path, PathBuf};
@@ -13,19 +16,35 @@ use std::path::{Path, PathBuf};
 /// The page is served by our own server over HTTP/3, a few times with other delays each; what causes
 /// what is derived from all loads together. Errors are those of discovery times: `left out` under each
 /// setting predicted from the others, `unseen` under settings that took no part.
+///
+/// The page of a URL is mirrored first: Chromium loads it once from its own server, and our server answers
+/// from then on. What other hosts serve is left out, as it is of a folder.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost corpus record site -o page.json\n  \
+utmost corpus record https://example.org/ -o example.json\n  \
 utmost corpus record npm:startbootstrap-agency@7.0.12/dist/ -o agency.json --screenshot agency.png")]
 pub(crate) struct Arguments {
-    /// A folder, or a page in a package: npm:NAME@VERSION/PATH, deb:NAME[=VERSION]/PATH
-    #[arg(value_name = "DIR|PACKAGE", required_unless_present = "from_captures")]
+    /// A folder, a URL, or a page in a package: npm:NAME@VERSION/PATH, deb:NAME[=VERSION]/PATH
+    #[arg(value_name = "DIR|URL|PACKAGE", required_unless_present = "from_captures")]
     source: Option<String>,
     /// Where to write the page
     #[arg(short, value_name = "PAGE.json", default_value = "page.json")]
     output: PathBuf,
-    /// The document's path on the site [default: the package's, or /]
+    /// The document's path on the site [default: the package's, the URL's, or /]
     #[arg(long, value_name = "PATH")]
     entry: Option<String>,
+    /// Mirror a server with this certificate, which no authority signed
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Mirror over HTTP/3 only: a server without TCP, such as `utmost serve`
+    #[arg(long)]
+    http3: bool,
+    /// The page's name [default: that of the file it is written to]
+    #[arg(long)]
+    name: Option<String>,
+    /// What the page says it is of [default: the package; of a folder or URL not its name]
+    #[arg(long, value_name = "TEXT")]
+    from: Option<String>,
     /// The page's licence
     #[arg(long, value_name = "TEXT", default_value = "unknown")]
     licence: String,
@@ -54,11 +73,15 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let name = arguments.output.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let captures = match &arguments.from_captures {
+    let name = arguments.name.clone().unwrap_or_else(|| name_of(&arguments.output));
+    check_outputs(arguments)?;
+    let mut captures = match &arguments.from_captures {
         Some(file) => read(file)?,
-        None => record(arguments, &name)?,
+        None => record(arguments)?,
     };
+    if let Some(from) = &arguments.from {
+        captures.from.clone_from(from);
+    }
     let judged = recording::page(&captures, &name, &arguments.licence).map_err(failure)?;
     for note in &judged.notes {
         eprintln!("note: {note}");
@@ -68,15 +91,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         recording::good_enough(&judged.page)
             .map_err(|error| Failure::No(format!("{name}: {error}")))?;
     }
-    write(&arguments.output, judged.page.to_text().as_bytes())
+    outputs::write(&arguments.output, Kind::Page, judged.page.to_text().as_bytes())
 }
 
-fn record(arguments: &Arguments, name: &str) -> Result<Captures, Failure> {
+/// A recording takes minutes; what cannot be written in the end is said before.
+fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
+    outputs::check(&arguments.output, Kind::Page)?;
+    for (file, kind) in
+        [(&arguments.captures, Kind::Captures), (&arguments.screenshot, Kind::Picture)]
+    {
+        file.as_ref().map_or(Ok(()), |it| outputs::check(it, kind))?;
+    }
+    Ok(())
+}
+
+fn record(arguments: &Arguments) -> Result<Captures, Failure> {
+    let pin = arguments.ca.as_ref().map(|it| server::certificate_pin(it)).transpose();
+    let pin = pin.map_err(Failure::bad_input)?;
     let request = Request {
         source: arguments.source.clone().unwrap_or_default(),
         entry: arguments.entry.clone(),
-        name: name.to_owned(),
-        licence: arguments.licence.clone(),
+        trust: Trust { pin, http3: arguments.http3 },
         settings: arguments.settings.into(),
         loads: arguments.loads.into(),
         screenshot: arguments.screenshot.is_some(),
@@ -84,10 +119,11 @@ fn record(arguments: &Arguments, name: &str) -> Result<Captures, Failure> {
     let (captures, picture) =
         recording::capture(&request, &|it| eprintln!("{it}")).map_err(failure)?;
     if let Some(file) = &arguments.captures {
-        write(file, serde_json::to_string(&captures).unwrap_or_default().as_bytes())?;
+        let text = serde_json::to_string(&captures).map_err(Failure::elsewhere)?;
+        outputs::write(file, Kind::Captures, text.as_bytes())?;
     }
     if let Some((file, picture)) = arguments.screenshot.as_ref().zip(picture) {
-        write(file, &picture)?;
+        outputs::write(file, Kind::Picture, &picture)?;
     }
     Ok(captures)
 }
@@ -136,9 +172,4 @@ fn read(file: &Path) -> Result<Captures, Failure> {
         |error: &dyn std::fmt::Display| Failure::BadInput(format!("{}: {error}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|it| wrong(&it))?;
     serde_json::from_str(&text).map_err(|it| wrong(&it))
-}
-
-fn write(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    std::fs::write(file, bytes)
-        .map_err(|error| Failure::BadInput(format!("{}: {error}", file.display())))
 }

@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let traces = arguments.files.traces(Detail::Summary)?;
     if arguments.json {
         let traces: Vec<Value> = traces.iter().map(document).collect();
-        output::json(&json!({"traces": traces}))?;
+        output::json_of_program(json!({"traces": traces}))?;
     } else {
         for trace in &traces {
             for line in lines(trace) {

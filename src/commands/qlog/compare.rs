@@ -51,7 +51,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let runs: Vec<Value> = runs.collect();
         let resources: Vec<Value> = alignment.resources.iter().map(document).collect();
         let baseline = &first.timeline.name;
-        return output::json(&json!({"baseline": baseline, "runs": runs, "resources": resources}));
+        return output::json_of_program(
+            json!({"baseline": baseline, "runs": runs, "resources": resources}),
+        );
     }
     print(&traces, &alignment, &indices)
 }

@@ -37,9 +37,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (mut client, server) = logs(arguments)?;
     figure::name_apart(&mut client);
-    let frames = &client.timeline.frames;
-    let sent = server.as_ref().map(|server| &server.timeline.frames[..]);
-    let hol = HeadOfLine::new(Arrivals { frames, packets: &client.frame_numbers, sent });
+    let sent = server.as_ref().map(|server| &server.arrivals);
+    let hol = HeadOfLine::new(Arrivals { frames: &client.arrivals, sent });
     if let Some(out) = &arguments.out {
         let file = arguments.client.file_name().unwrap_or_default().to_string_lossy();
         let name = format!("What was delivered together: {}", shown(&file, 60));
@@ -47,14 +46,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let drawing = Stacks { title: name, resources, timeline: &client.timeline, hol: &hol };
         figure::write(out, &drawing.svg())?;
     }
-    if arguments.json { output::json(&document(&hol)) } else { print(&client, &hol) }
+    if arguments.json {
+        return output::json_of_program(document(&hol));
+    }
+    print(&client, server.is_some(), &hol)
 }
 
 /// The client's log and the server's, whichever way round they came, or both from one file.
 fn logs(arguments: &Arguments) -> Result<(Trace, Option<Trace>), Failure> {
-    let mut traces = read(&arguments.client, Detail::Frames, arguments.vantage)?;
+    // The figure is drawn from the frames by themselves, the numbers are not: a log may have millions.
+    let detail = if arguments.out.is_some() { Detail::Frames } else { Detail::Arrivals };
+    let mut traces = read(&arguments.client, detail, arguments.vantage)?;
     if let Some(server) = &arguments.server {
-        traces.extend(read(server, Detail::Frames, None)?);
+        traces.extend(read(server, detail, None)?);
     }
     traces.sort_by_key(|trace| std::cmp::Reverse(trace.unique_stream_bytes()));
     if let Some(reason) = traces.first().and_then(unusable) {
@@ -116,11 +120,11 @@ fn document(hol: &HeadOfLine) -> Value {
     })
 }
 
-fn print(client: &Trace, hol: &HeadOfLine) -> Result<(), Failure> {
-    let order = if hol.is_exact {
-        "exact: the order of sending is the server's log's"
-    } else {
-        "estimated: without the server's log the order of sending is guessed"
+fn print(client: &Trace, has_server: bool, hol: &HeadOfLine) -> Result<(), Failure> {
+    let order = match (hol.is_exact, has_server) {
+        (true, _) => "exact: the order of sending is the server's log's",
+        (_, true) => "estimated: the server's log lacks bytes that arrived, the order is guessed",
+        _ => "estimated: without the server's log the order of sending is guessed",
     };
     output::line(&format!("{}: {} bytes; {order}", client.file, hol.bytes))?;
     let row = |name: &str, it: &Blocking| {

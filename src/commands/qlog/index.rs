@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let documents = traces.iter().zip(&indices);
         let documents: Vec<Value> =
             documents.map(|(trace, it)| document(trace, it, several.then_some(base))).collect();
-        return output::json(&json!({"traces": documents}));
+        return output::json_of_program(json!({"traces": documents}));
     }
     print(&traces, &indices, base)
 }

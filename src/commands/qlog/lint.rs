@@ -132,8 +132,8 @@ fn show(arguments: &Arguments, judged: &[(&Trace, Lint)]) -> Result<(), Failure>
     if arguments.json {
         let documents: Vec<_> = judged.iter().map(|(trace, lint)| document(trace, lint)).collect();
         return match &documents[..] {
-            [only] => output::json(only),
-            many => output::json(&json!({"traces": many})),
+            [only] => output::json_of_program(only.clone()),
+            many => output::json_of_program(json!({"traces": many})),
         };
     }
     for (trace, lint) in judged {

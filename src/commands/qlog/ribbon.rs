@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if arguments.json {
         let documents: Vec<Value> = traces.iter().map(document).collect();
-        return output::json(&json!({"traces": documents}));
+        return output::json_of_program(json!({"traces": documents}));
     }
     if arguments.out.is_none() {
         for trace in &traces {

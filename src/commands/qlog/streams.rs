@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let traces = arguments.files.traces(Detail::Summary)?;
     if arguments.json {
         let traces: Vec<Value> = traces.iter().map(document).collect();
-        return output::json(&json!({"traces": traces}));
+        return output::json_of_program(json!({"traces": traces}));
     }
     for trace in &traces {
         print(trace)?;

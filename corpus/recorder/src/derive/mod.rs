@@ -9,25 +9,13 @@ use crate::browser::HOST;
 use crate::capture::Capture;
 use crate::error::RecordError;
 use causes::Search;
+pub use corpus::import::Label;
 use corpus::page::{Event, Origin, Page, Party, Recording, Source, SourceKind, Spread};
 use corpus::{PageResource, check};
 use replay::{Moments, replay};
 use std::sync::Arc;
 use table::Table;
 pub(crate) use table::without_numbers;
-
-/// What a page is called and where it comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Label {
-    /// The page's name.
-    pub name: String,
-    /// Package, version, path.
-    pub from: String,
-    /// Its licence.
-    pub licence: String,
-    /// SHA-256 of the package, in hex.
-    pub sha256: Option<String>,
-}
 
 /// A page and what had to be left out of it.
 #[derive(Debug, Clone)]
@@ -84,6 +72,7 @@ pub fn derive(captures: &[Capture], label: &Label) -> Result<Derived, RecordErro
         unseen_settings: Vec::new(),
         unseen_ms: None,
     });
+    page.source.assumptions = assumptions(captures);
     Ok(Derived { page, notes: notes(captures, &table) })
 }
 
@@ -211,11 +200,22 @@ fn notes(captures: &[Capture], table: &Table) -> Vec<String> {
     for path in &table.rare {
         notes.push(format!("{path} is left out: most loads did without it"));
     }
-    let mut hosts: Vec<&String> = captures.iter().flat_map(|it| &it.other_hosts).collect();
-    hosts.sort();
-    hosts.dedup();
-    for host in hosts {
+    for host in other_hosts(captures) {
         notes.push(format!("{host} could not be reached; what it serves is left out"));
     }
     notes
+}
+
+/// What is kept with the page; it does not name hosts.
+fn assumptions(captures: &[Capture]) -> Vec<String> {
+    let count = other_hosts(captures).len();
+    let left_out = format!("what other hosts ({count}) serve is left out");
+    Some(left_out).filter(|_| count > 0).into_iter().collect()
+}
+
+fn other_hosts(captures: &[Capture]) -> Vec<&String> {
+    let mut hosts: Vec<&String> = captures.iter().flat_map(|it| &it.other_hosts).collect();
+    hosts.sort();
+    hosts.dedup();
+    hosts
 }

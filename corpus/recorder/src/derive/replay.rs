@@ -142,14 +142,9 @@ fn with_probes(page: &Page) -> (Page, Vec<Probes>) {
     }
     let probe = |page: &mut Page, trigger: Trigger| {
         let id = page.resources.len();
-        page.resources.push(PageResource {
-            id,
-            url: format!("/probe/{id}"),
-            kind: PageKind::Other,
-            lazy: true,
-            trigger,
-            ..blank()
-        });
+        let (url, mime) = (format!("/probe/{id}"), "application/octet-stream".to_owned());
+        let plain = PageResource::plain(id, url, mime, 0);
+        page.resources.push(PageResource { lazy: true, trigger, ..plain });
         id
     };
     let mut probes = Vec::new();
@@ -173,36 +168,4 @@ fn with_probes(page: &Page) -> (Page, Vec<Probes>) {
 fn trigger(on: Event, of: usize) -> Trigger {
     let byte = (on == Event::Bytes).then_some(0);
     Trigger { on, of, byte, needs: Vec::new(), delay_ms: 0.0 }
-}
-
-/// A resource of which nothing is said.
-pub(crate) fn blank() -> PageResource {
-    PageResource {
-        id: 0,
-        url: "/".to_owned(),
-        origin: 0,
-        kind: PageKind::Other,
-        mime: "application/octet-stream".to_owned(),
-        status: 200,
-        bytes: 0,
-        decoded_bytes: None,
-        wait_ms: 0.0,
-        chunks: Vec::new(),
-        script: None,
-        in_head: false,
-        preload: false,
-        lazy: false,
-        fetchpriority: None,
-        after_first_image: false,
-        main: false,
-        critical: false,
-        above_fold: false,
-        hero: false,
-        eval_order: None,
-        exec_ms: 0.0,
-        vary: None,
-        etag: None,
-        browser: None,
-        trigger: trigger(Event::Nav, 0),
-    }
 }

@@ -1,8 +1,7 @@
 //! What each resource is: everything of it but its trigger.
 
-use super::replay::blank;
 use super::table::{Key, Table, keys, median};
-use crate::capture::{Capture, Element, Fetch};
+use crate::capture::{Capture, Element, Fetch, ImageBox};
 use corpus::PageResource;
 use corpus::page::{BrowserPriority, FetchPriority, PageKind, Script};
 use schedulers::Kind;
@@ -53,12 +52,7 @@ impl Reader<'_> {
         let hero = kind == PageKind::Image && self.is_hero(&fetch.path);
         let of = |tag: &str| element.filter(|it| it.tag == tag);
         PageResource {
-            id,
-            url: url(key),
-            kind,
-            mime,
             status: fetch.status.unwrap_or(404),
-            bytes: fetch.bytes,
             decoded_bytes: (fetch.decoded_bytes != fetch.bytes).then_some(fetch.decoded_bytes),
             script,
             in_head: element.is_some_and(|it| it.in_head) && by_parser,
@@ -66,28 +60,28 @@ impl Reader<'_> {
             lazy: of("img").is_some_and(|it| it.mode == "lazy"),
             fetchpriority: element.and_then(|it| fetch_priority(&it.fetchpriority)),
             after_first_image: self.is_after_first_image(fetch),
-            main: id == 0,
             critical,
             above_fold: id == 0 || critical || kind == PageKind::Font || hero,
             hero,
             exec_ms: if code { self.work_ms(&fetch.path) } else { 0.0 },
             browser: Some(priority(fetch.priority.as_deref().unwrap_or_default())),
-            ..blank()
+            ..PageResource::plain(id, url(key), mime, fetch.bytes)
         }
     }
 
-    /// The largest contentful paint's image, or a large one that is no background.
+    /// The largest contentful paint's image, or a large one. A background is none, unless it is both.
     fn is_hero(&self, path: &str) -> bool {
-        let large = |it: &Capture| {
-            it.boxes
-                .iter()
-                .any(|it| it.path == path && !it.background && it.share >= HERO_SHARE_MIN)
+        let box_of = |it: &Capture| it.boxes.iter().find(|it| it.path == path).cloned();
+        let large = |it: &ImageBox| it.share >= HERO_SHARE_MIN;
+        let hero = |it: &&Capture| {
+            let (seen, largest) = (box_of(it), it.largest_paint.as_deref() == Some(path));
+            match seen {
+                Some(seen) if seen.background => largest && large(&seen),
+                Some(seen) => largest || large(&seen),
+                None => largest,
+            }
         };
-        let largest = |it: &Capture| it.largest_paint.as_deref() == Some(path);
-        let in_most = |test: &dyn Fn(&Capture) -> bool| {
-            self.captures.iter().filter(|it| test(it)).count() * 2 > self.captures.len()
-        };
-        in_most(&large) || in_most(&largest)
+        self.captures.iter().filter(hero).count() * 2 > self.captures.len()
     }
 
     fn is_after_first_image(&self, fetch: &Fetch) -> bool {

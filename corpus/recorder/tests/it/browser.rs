@@ -1,10 +1,12 @@
 //! A real Chromium, if there is one.
 
-use recorder::browser::program;
-use recorder::session::{Plan, record};
+use recorder::browser::{Chromium, HOST, Trust, program};
+use recorder::mirror::Mirror;
+use recorder::session::{LocalServer, Plan, Recording, record};
 use recorder::setting::Setting;
 use recorder::visit::visit;
-use server::site::PageSite;
+use server::site::{DirectorySite, PageSite, Site};
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,19 +29,28 @@ fn chromium_asks_for_all_of_a_page_with_synthetic_bodies_over_http3() {
     assert_eq!(visit.over_http3, page.resources.len());
 }
 
-#[test]
-fn a_load_of_a_folder_sees_each_request_and_where_it_came_from() {
-    if !has_browser("a_load_of_a_folder_sees_each_request_and_where_it_came_from") {
-        return;
-    }
+fn folder() -> Arc<dyn Site> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/site");
+    Arc::new(DirectorySite::open(&root).unwrap())
+}
+
+fn one_load(site: Arc<dyn Site>, host: &str) -> Recording {
     let plan = Plan {
+        host: host.into(),
         entry: "/".into(),
         settings: Setting::fitted(3).into_iter().take(1).collect(),
         loads: 1,
         screenshot: true,
     };
-    let recording = record(&root, &plan, &|_| ()).unwrap();
+    record(site, &plan, &|_| ()).unwrap()
+}
+
+#[test]
+fn a_load_of_a_folder_sees_each_request_and_where_it_came_from() {
+    if !has_browser("a_load_of_a_folder_sees_each_request_and_where_it_came_from") {
+        return;
+    }
+    let recording = one_load(folder(), HOST);
     let capture = &recording.captures[0];
     assert!(capture.fetches.iter().all(|it| it.protocol == "h3"), "{:?}", capture.fetches);
     assert_eq!(capture.fetches.len(), 17);
@@ -47,4 +58,44 @@ fn a_load_of_a_folder_sees_each_request_and_where_it_came_from() {
     let style = capture.fetches.iter().find(|it| it.path == "/a.css").unwrap();
     assert!(style.finished_ms >= 600.0, "held back by 600 ms: {style:?}");
     assert!(recording.screenshot.unwrap().starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn a_mirror_of_a_server_is_loaded_as_the_folder_that_it_serves() {
+    if !has_browser("a_mirror_of_a_server_is_loaded_as_the_folder_that_it_serves") {
+        return;
+    }
+    let server = LocalServer::start(folder()).unwrap();
+    let trust = Trust { pin: Some(server.pin.clone()), http3: true };
+    let url = format!("https://127.0.0.1:{}/", server.port);
+    let answers = Chromium::for_mirroring(&trust).unwrap().answers(&url).unwrap();
+    let mirror = Mirror::new(&url, &answers).unwrap();
+    assert_eq!((mirror.entry.as_str(), mirror.assumptions.len()), ("/", 0));
+    // Under a name of its own, as a page of the web.
+    let mirrored = one_load(Arc::new(mirror), "www.shop.example");
+    let original = one_load(folder(), HOST);
+    let fetches = |recording: &Recording| -> Vec<_> {
+        let mut fetches: Vec<_> = recording.captures[0]
+            .fetches
+            .iter()
+            .map(|it| (it.path.clone(), it.used_as.clone(), it.status, it.bytes, it.decoded_bytes))
+            .collect();
+        fetches.sort();
+        fetches
+    };
+    assert_eq!(fetches(&mirrored), fetches(&original));
+    assert_eq!(mirrored.captures[0].document, original.captures[0].document);
+}
+
+#[test]
+fn a_host_that_is_not_there_is_the_environments_fault() {
+    if !has_browser("a_host_that_is_not_there_is_the_environments_fault") {
+        return;
+    }
+    let chromium = Chromium::for_mirroring(&Trust::default()).unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{closed}/");
+    let error = chromium.answers(&url).unwrap_err();
+    assert!(!error.is_bad_input());
+    assert_eq!(error.to_string(), format!("browser: {url}: net::ERR_CONNECTION_REFUSED"));
 }

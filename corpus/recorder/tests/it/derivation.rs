@@ -105,6 +105,56 @@ fn a_page_that_does_not_predict_its_recordings_is_refused() {
     assert!(error.contains("151 ms (90th percentile)") && error.contains("--force"), "{error}");
 }
 
+/// Captures of a page that loads otherwise under each of the five settings: nothing predicts it.
+fn erratic() -> Captures {
+    let mut captures = CAPTURES.clone();
+    for (load, capture) in captures.fitted.iter_mut().enumerate() {
+        for (number, it) in capture.fetches.iter_mut().enumerate().skip(1) {
+            let late_ms = if (load % 5 + number) % 2 == 0 { 900.0 } else { 0.0 };
+            it.discovered_ms += late_ms;
+            it.finished_ms += late_ms;
+        }
+    }
+    captures
+}
+
+#[test]
+fn a_recording_whose_replays_disagree_is_judged_so_from_its_captures() {
+    let page = recording::page(&erratic(), "erratic", "none").unwrap().page;
+    let left_out = page.source.recording.as_ref().unwrap().left_out_ms;
+    assert!(left_out.p90 > recording::ERROR_MAX.p90, "{left_out:?}");
+    let error = recording::good_enough(&page).unwrap_err();
+    assert!(matches!(error, recorder::RecordError::Unpredictable { .. }), "{error}");
+}
+
+#[test]
+fn a_background_is_a_hero_only_if_it_is_large_and_the_largest_paint() {
+    let hero = |share: f64, largest: bool| {
+        let mut captures = CAPTURES.clone();
+        for it in &mut captures.fitted {
+            let painted = it.boxes.iter_mut().find(|it| it.path == "/painted.png").unwrap();
+            (painted.share, painted.background) = (share, true);
+            it.largest_paint = largest.then(|| "/painted.png".to_owned());
+        }
+        let page = recording::page(&captures, "small", "none").unwrap().page;
+        page.resources.iter().find(|it| it.url == "/painted.png").unwrap().hero
+    };
+    assert!(hero(0.4, true), "the masthead of a page");
+    assert!(!hero(0.4, false), "wallpaper");
+    assert!(!hero(0.01, true), "a tile of a widget");
+}
+
+#[test]
+fn what_a_mirror_had_to_assume_is_kept_with_the_page_without_names_of_hosts() {
+    let mut captures = CAPTURES.clone();
+    captures.assumptions = vec!["2 requests failed and are answered by 404".to_owned()];
+    let assumptions = recording::page(&captures, "small", "none").unwrap().page.source.assumptions;
+    assert_eq!(
+        assumptions,
+        ["2 requests failed and are answered by 404", "what other hosts (1) serve is left out"]
+    );
+}
+
 #[test]
 fn the_same_captures_give_the_same_page() {
     let again = recording::page(&CAPTURES, "small", "MIT OR Apache-2.0").unwrap().page;

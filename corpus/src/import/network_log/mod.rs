@@ -7,7 +7,7 @@ mod places;
 mod roles;
 mod select;
 
-use super::derive::{Seen, finish, mime_for, plain_resource, set_delays, typical_exec_ms};
+use super::derive::{Seen, finish, mime_for, set_delays, typical_exec_ms};
 use super::{ImportError, Imported, Label};
 use crate::check::FORMAT;
 use crate::page::{BrowserPriority, Origin, Page, PageKind, PageResource, Party, SourceKind};
@@ -197,7 +197,7 @@ fn assumptions(requests: &[Request], unexplained: usize) -> Vec<String> {
 
 fn resource(id: usize, request: &Request) -> PageResource {
     let mime = mime_for(&request.mime, &request.used_as, &request.url);
-    let mut it = plain_resource(id, String::new(), mime, request.bytes);
+    let mut it = PageResource::plain(id, String::new(), mime, request.bytes);
     it.url = if id == 0 { "/".to_owned() } else { format!("/r/{id}.{}", extension(&it)) };
     it.status = request.status;
     it.decoded_bytes = Some(request.decoded_bytes.max(u64::from(request.bytes > 0)));

@@ -1,0 +1,191 @@
+//! Loads a page of the web once and hands back every response, for a [`crate::mirror::Mirror`].
+
+use super::{Chromium, Quiet, Trouble, navigate, set_viewport, wait};
+use crate::error::RecordError;
+use crate::mirror::{Answer, BYTES_MAX, same_host};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use headless_chrome::browser::tab::Tab;
+use headless_chrome::protocol::cdp::Network;
+use headless_chrome::protocol::cdp::types::Event;
+use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// After the last response a page is held to be silent for good.
+const SILENCE: Duration = Duration::from_millis(1500);
+
+/// How a server of the web is reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trust {
+    /// The pin of a certificate that no authority signed: a test server's.
+    pub pin: Option<String>,
+    /// Over HTTP/3 only: of a server that does not listen on TCP.
+    pub http3: bool,
+}
+
+/// The requests of a load so far.
+#[derive(Default)]
+struct Log {
+    asked: Vec<Asked>,
+    events: usize,
+}
+
+struct Asked {
+    id: String,
+    answer: Answer,
+    done: bool,
+}
+
+impl Chromium {
+    /// Starts a browser that reaches the web. It runs in its sandbox, but for root, who has none.
+    pub fn for_mirroring(trust: &Trust) -> Result<Self, RecordError> {
+        let root = std::fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0);
+        let pin =
+            trust.pin.as_ref().map(|it| format!("--ignore-certificate-errors-spki-list={it}"));
+        let mut arguments: Vec<&str> = pin.iter().map(String::as_str).collect();
+        if trust.http3 {
+            arguments.extend(["--enable-quic", "--origin-to-force-quic-on=*"]);
+        }
+        Self::with(!root, &arguments)
+    }
+
+    /// All requests of a page while it loads, in order, with what came of them; bodies are those of the
+    /// page's own host.
+    pub fn answers(&self, url: &str) -> Result<Vec<Answer>, RecordError> {
+        let answers = self.in_new_window(|tab| answers(tab, url))?;
+        answers.ok_or_else(|| {
+            RecordError::Page(format!(
+                "{url}: has not loaded and fallen silent within 60 s; a page that goes on asking \
+                 for more cannot be recorded"
+            ))
+        })
+    }
+}
+
+/// None: it did not finish in time.
+fn answers(tab: &Tab, url: &str) -> Result<Option<Vec<Answer>>, Trouble> {
+    set_viewport(tab)?;
+    let log = Arc::new(Mutex::new(Log::default()));
+    let loaded = listen(tab, &log)?;
+    tab.call_method(Network::Enable {
+        max_total_buffer_size: u32::try_from(BYTES_MAX).ok(),
+        max_resource_buffer_size: u32::try_from(BYTES_MAX).ok(),
+        max_post_data_size: None,
+        report_direct_socket_traffic: None,
+        enable_durable_messages: None,
+    })?;
+    let error = tab.call_method(navigate(url))?.error_text;
+    if let Some(error) = error {
+        let log = locked(&log);
+        let answers: Vec<Answer> = log.asked.iter().map(|it| it.answer.clone()).collect();
+        // Some answers are no pages for a browser; which ones, the mirror says better.
+        let answered = answers.iter().any(|it| it.status.is_some());
+        return if answered { Ok(Some(answers)) } else { Err(format!("{url}: {error}").into()) };
+    }
+    let quiet = Quiet {
+        requests: &|| locked(&log).events,
+        waiting: &|| locked(&log).asked.iter().any(|it| !it.done),
+        after: SILENCE,
+    };
+    if !wait(&quiet, &loaded) {
+        return Ok(None);
+    }
+    let asked = std::mem::take(&mut locked(&log).asked);
+    let own = |it: &Asked| same_host(&it.answer.url, url) && it.answer.redirect.is_none();
+    let with_body = |mut it: Asked| {
+        if own(&it)
+            && let Some((body, is_text)) = body(tab, &it.id)
+        {
+            it.answer.mime.push_str(if is_text { "; charset=utf-8" } else { "" });
+            it.answer.body = Some(body);
+        }
+        it.answer
+    };
+    Ok(Some(asked.into_iter().map(with_body).collect()))
+}
+
+/// Keeps the log of requests from now on. Returns whether the load event has fired.
+fn listen(tab: &Tab, log: &Arc<Mutex<Log>>) -> Result<Arc<AtomicBool>, Trouble> {
+    let loaded = Arc::new(AtomicBool::new(false));
+    let (loaded_inside, log) = (Arc::clone(&loaded), Arc::clone(log));
+    tab.add_event_listener(Arc::new(move |event: &Event| {
+        if matches!(event, Event::PageLoadEventFired(_)) {
+            loaded_inside.store(true, Ordering::SeqCst);
+        }
+        locked(&log).note(event);
+    }))?;
+    Ok(loaded)
+}
+
+fn locked(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
+    log.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Log {
+    fn note(&mut self, event: &Event) {
+        match event {
+            Event::NetworkRequestWillBeSent(it) => {
+                let it = &it.params;
+                if let Some(response) = &it.redirect_response {
+                    self.answered(&it.request_id, response);
+                    self.done(&it.request_id);
+                    if let Some(last) = self.last(&it.request_id) {
+                        last.answer.redirect = Some(it.request.url.clone());
+                    }
+                }
+                self.ask(it.request_id.clone(), &it.request);
+            }
+            Event::NetworkResponseReceived(it) => {
+                self.answered(&it.params.request_id, &it.params.response);
+            }
+            Event::NetworkLoadingFinished(it) => self.done(&it.params.request_id),
+            Event::NetworkLoadingFailed(it) => self.done(&it.params.request_id),
+            Event::NetworkDataReceived(_) => {}
+            _ => return,
+        }
+        self.events += 1;
+    }
+
+    fn ask(&mut self, id: String, request: &Network::Request) {
+        // Data URLs and the like are asked of nobody.
+        if !request.url.starts_with("http") {
+            return;
+        }
+        let answer = Answer {
+            url: request.url.clone(),
+            method: request.method.clone(),
+            ..Answer::default()
+        };
+        self.asked.push(Asked { id, answer, done: false });
+    }
+
+    fn last(&mut self, id: &str) -> Option<&mut Asked> {
+        self.asked.iter_mut().rev().find(|it| it.id == id)
+    }
+
+    fn answered(&mut self, id: &str, response: &Network::Response) {
+        let Some(asked) = self.last(id) else { return };
+        asked.answer.status = u16::try_from(response.status).ok();
+        asked.answer.mime.clone_from(&response.mime_type);
+        asked.answer.from_worker = response.from_service_worker == Some(true);
+    }
+
+    fn done(&mut self, id: &str) {
+        if let Some(asked) = self.last(id) {
+            asked.done = true;
+        }
+    }
+}
+
+/// The decoded body of a response, and whether it is text, which is UTF-8 then; none: the browser kept
+/// none.
+fn body(tab: &Tab, id: &str) -> Option<(Vec<u8>, bool)> {
+    let got = tab.call_method(Network::GetResponseBody { request_id: id.to_owned() }).ok()?;
+    if got.base_64_encoded {
+        Some((STANDARD.decode(got.body).ok()?, false))
+    } else {
+        Some((got.body.into_bytes(), true))
+    }
+}

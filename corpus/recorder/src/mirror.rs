@@ -1,0 +1,425 @@
+//! A page of the web as a site of our own: made of the responses that a browser got.
+//!
+//! A mirror holds what one host answered; what other hosts serve is left out, as it is of a folder.
+
+use crate::error::RecordError;
+use schedulers::{Kind, Resource};
+use server::site::{Body, Request, Response, Site};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Most body bytes of a mirror, which is held in memory.
+pub const BYTES_MAX: usize = 512 << 20;
+
+/// A request of the browser and what came of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// With scheme, host and query.
+    pub url: String,
+    /// `GET`.
+    pub method: String,
+    /// Where it redirects to.
+    pub redirect: Option<String>,
+    /// HTTP status; none: the request failed.
+    pub status: Option<u16>,
+    /// The `content-type` field, or what the browser took it for.
+    pub mime: String,
+    /// The decoded body; none: the browser kept none.
+    pub body: Option<Vec<u8>>,
+    /// A service worker answered.
+    pub from_worker: bool,
+}
+
+/// What a host answered, by path with query.
+#[derive(Debug)]
+pub struct Mirror {
+    /// The document's path.
+    pub entry: String,
+    /// The host, without a port.
+    pub host: String,
+    /// What differs from the original, one sentence each, without names of hosts.
+    pub assumptions: Vec<String>,
+    answers: BTreeMap<String, Stored>,
+}
+
+#[derive(Debug, Clone)]
+struct Stored {
+    status: u16,
+    mime: String,
+    body: Arc<[u8]>,
+}
+
+/// Of a URL: `www.page.test:8000`, `/a?b`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Parts<'a> {
+    authority: &'a str,
+    path: &'a str,
+}
+
+/// Refuses what a browser cannot load a page from.
+pub fn check_url(url: &str) -> Result<(), RecordError> {
+    match parts(url) {
+        Some(it) if !it.authority.contains('@') => Ok(()),
+        Some(_) => {
+            Err(refused(url, "holds a user's name; record pages that anybody may see, without it"))
+        }
+        None => Err(refused(url, "is no page of a server; name an http or https URL")),
+    }
+}
+
+/// Whether two URLs are of one host, whatever their ports.
+pub fn same_host(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(|it| parts(it).map(|it| host(it.authority)));
+    one.is_some() && one == other
+}
+
+impl Mirror {
+    /// The page of `url`, from all that was asked for while it loaded, in order. Errors name what a mirror
+    /// cannot hold: other hosts' documents, HTTP errors, POST requests, service workers.
+    pub fn new(url: &str, answers: &[Answer]) -> Result<Self, RecordError> {
+        check_url(url)?;
+        let by_url: BTreeMap<&str, &Answer> =
+            answers.iter().rev().map(|it| (plain(&it.url), it)).collect();
+        let document = document(url, &by_url)?;
+        let target = parts(plain(&document.url)).ok_or_else(|| refused(url, "has no host"))?;
+        let own = |it: &&Answer| {
+            parts(&it.url).is_some_and(|it| it.authority.eq_ignore_ascii_case(target.authority))
+        };
+        let mut mirror = Self {
+            entry: target.path.to_owned(),
+            host: host(target.authority).to_owned(),
+            assumptions: Vec::new(),
+            answers: BTreeMap::new(),
+        };
+        let mut left = Left::default();
+        for answer in answers.iter().filter(own) {
+            mirror.keep(answer, &by_url, target.authority, &mut left)?;
+        }
+        mirror.assumptions = left.sentences();
+        let bytes: usize = mirror.answers.values().map(|it| it.body.len()).sum();
+        if bytes > BYTES_MAX {
+            return Err(refused(
+                url,
+                &format!("holds {bytes} bytes; a mirror may hold {BYTES_MAX}"),
+            ));
+        }
+        Ok(mirror)
+    }
+
+    fn keep(
+        &mut self,
+        answer: &Answer,
+        by_url: &BTreeMap<&str, &Answer>,
+        authority: &str,
+        left: &mut Left,
+    ) -> Result<(), RecordError> {
+        let url = plain(&answer.url);
+        if answer.method != "GET" {
+            let cause =
+                format!("is asked for by {}; only GET can be answered again", answer.method);
+            return Err(refused(url, &(cause + ": record a page without it")));
+        }
+        if answer.from_worker {
+            return Err(refused(url, "is answered by a service worker; record a page without one"));
+        }
+        let end = end_of_redirects(answer, by_url)?;
+        let Some(parts) = parts(url) else { return Ok(()) };
+        let elsewhere = |it: &str| self::parts(it).is_none_or(|it| it.authority != authority);
+        if elsewhere(&end.url) {
+            return Err(refused(
+                url,
+                "redirects to another host; mirror the site by hand (wget --page-requisites \
+                 --convert-links) and name the folder",
+            ));
+        }
+        left.redirects += usize::from(answer.redirect.is_some());
+        let Some(status) = end.status else {
+            left.failed += 1;
+            return Ok(());
+        };
+        let body = end.body.clone().unwrap_or_else(|| {
+            left.bodiless += usize::from((200..300).contains(&status));
+            Vec::new()
+        });
+        // A part of a file is all of it that the page asked for.
+        let status = if status == 206 { 200 } else { status };
+        let stored = Stored { status, mime: end.mime.clone(), body: Arc::from(body) };
+        self.answers.entry(parts.path.to_owned()).or_insert(stored);
+        Ok(())
+    }
+
+    /// What was answered to this path, or to one that differs by a time of day in its query.
+    fn find(&self, path: &str) -> Option<&Stored> {
+        self.answers.get(path).or_else(|| {
+            let without_time = crate::derive::without_numbers(path);
+            let mut same = self.answers.iter();
+            same.find(|(it, _)| crate::derive::without_numbers(it) == without_time)
+                .map(|(_, stored)| stored)
+        })
+    }
+}
+
+impl Site for Mirror {
+    fn respond(&self, request: &Request) -> Response {
+        if request.method != "GET" {
+            return Response::error(405);
+        }
+        let Some(stored) = self.find(&request.path) else { return Response::error(404) };
+        if stored.status >= 300 {
+            return Response::error(stored.status);
+        }
+        Response {
+            status: stored.status,
+            headers: vec![
+                ("content-type", stored.mime.clone()),
+                // Of a page that was loaded without TLS, the references to its own host.
+                ("content-security-policy", "upgrade-insecure-requests".to_owned()),
+            ],
+            body: Body::Bytes(Arc::clone(&stored.body)),
+            resource: Resource {
+                kind: Kind::of_mime(&stored.mime),
+                body_bytes: Some(stored.body.len() as u64),
+                ..Resource::default()
+            },
+            ..Response::error(200)
+        }
+    }
+}
+
+/// What a mirror could not take over.
+#[derive(Default)]
+struct Left {
+    redirects: usize,
+    failed: usize,
+    bodiless: usize,
+}
+
+impl Left {
+    fn sentences(&self) -> Vec<String> {
+        let counted = [
+            (self.redirects, "redirects on the same host are answered by what they lead to"),
+            (self.failed, "requests failed and are answered by 404"),
+            (self.bodiless, "responses whose bodies the browser did not keep are answered empty"),
+        ];
+        let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+        counted.map(|(count, what)| format!("{count} {what}")).collect()
+    }
+}
+
+fn refused(url: &str, cause: &str) -> RecordError {
+    RecordError::Source(format!("{url}: {cause}"))
+}
+
+/// The answer that the page's document is.
+fn document<'a>(url: &str, by_url: &BTreeMap<&str, &'a Answer>) -> Result<&'a Answer, RecordError> {
+    let first = with_path(plain(url));
+    let first = by_url.get(first.as_str());
+    let first = first.ok_or_else(|| refused(url, "was never asked for"))?;
+    let end = end_of_redirects(first, by_url)?;
+    if !same_host(&first.url, &end.url) {
+        return Err(refused(url, &format!("leads to another host; record {} itself", end.url)));
+    }
+    match end.status {
+        None => Err(refused(url, "did not answer; is it there?")),
+        Some(200) if Kind::of_mime(&end.mime) == Kind::Html => Ok(end),
+        Some(200) => Err(refused(url, &format!("is {}; only HTML is a page", end.mime))),
+        Some(status) => Err(refused(url, &format!("answers {status}; name a page that is there"))),
+    }
+}
+
+fn end_of_redirects<'a>(
+    answer: &'a Answer,
+    by_url: &BTreeMap<&str, &'a Answer>,
+) -> Result<&'a Answer, RecordError> {
+    let mut end = answer;
+    let mut steps = 0;
+    while let Some(to) = &end.redirect {
+        let next = by_url.get(plain(to));
+        end = match next {
+            Some(next) if steps <= by_url.len() => next,
+            _ => return Err(refused(&answer.url, "redirects, and never arrives")),
+        };
+        steps += 1;
+    }
+    Ok(end)
+}
+
+/// Without the fragment.
+fn plain(url: &str) -> &str {
+    url.split('#').next().unwrap_or_default()
+}
+
+/// A host alone means its root.
+fn with_path(url: &str) -> String {
+    let bare = parts(url).is_some_and(|it| !url.ends_with(it.path));
+    if bare { format!("{url}/") } else { url.to_owned() }
+}
+
+fn parts(url: &str) -> Option<Parts<'_>> {
+    let (scheme, rest) = url.split_once("://")?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let path = if path.starts_with('/') { path } else { "/" };
+    let web = matches!(scheme, "http" | "https") && !authority.is_empty();
+    web.then_some(Parts { authority, path })
+}
+
+fn host(authority: &str) -> &str {
+    let port = authority.rfind(':').filter(|&it| !authority[it..].contains(']'));
+    &authority[..port.unwrap_or(authority.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "https://www.shop.example/";
+
+    fn answer(url: &str, mime: &str, body: &str) -> Answer {
+        Answer {
+            url: url.to_owned(),
+            method: "GET".to_owned(),
+            status: Some(200),
+            mime: mime.to_owned(),
+            body: Some(body.into()),
+            ..Answer::default()
+        }
+    }
+
+    fn redirect(from: &str, to: &str) -> Answer {
+        let redirect = Some(to.to_owned());
+        Answer { status: Some(302), redirect, body: None, ..answer(from, "", "") }
+    }
+
+    fn page() -> Vec<Answer> {
+        vec![
+            answer(PAGE, "text/html; charset=utf-8", "<html>"),
+            answer("https://www.shop.example/a.css?v=2", "text/css", "a {}"),
+            answer("https://cdn.example/b.js", "text/javascript", "b"),
+        ]
+    }
+
+    fn error(url: &str, more: Vec<Answer>) -> String {
+        let answers: Vec<Answer> = page().into_iter().chain(more).collect();
+        Mirror::new(url, &answers).expect_err("refused").to_string()
+    }
+
+    fn got(mirror: &Mirror, path: &str) -> (u16, u64) {
+        let response = mirror.respond(&Request::get("www.page.test", path));
+        (response.status, response.body.bytes())
+    }
+
+    #[test]
+    fn a_mirror_answers_as_the_host_did_and_leaves_out_other_hosts() {
+        let mirror = Mirror::new("https://www.shop.example", &page()).expect("a mirror");
+        assert_eq!((mirror.host.as_str(), mirror.entry.as_str()), ("www.shop.example", "/"));
+        assert_eq!(got(&mirror, "/"), (200, 6));
+        assert_eq!(got(&mirror, "/a.css?v=2"), (200, 4));
+        assert_eq!(got(&mirror, "/a.css"), (404, 0));
+        assert_eq!(got(&mirror, "/b.js"), (404, 0));
+        let style = mirror.respond(&Request::get("", "/a.css?v=2"));
+        assert_eq!(style.resource.kind, Kind::Css);
+        assert_eq!(mirror.assumptions, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_time_of_day_in_a_query_is_any_time() {
+        let url = "https://www.shop.example/data.json?_=1795243635064";
+        let more = [answer(url, "application/json", "{}")];
+        let answers: Vec<Answer> = page().into_iter().chain(more).collect();
+        let mirror = Mirror::new(PAGE, &answers).expect("a mirror");
+        assert_eq!(got(&mirror, "/data.json?_=1795243699999"), (200, 2));
+    }
+
+    #[test]
+    fn errors_failures_and_lost_bodies_are_kept_as_such() {
+        let gone = Answer {
+            status: Some(410),
+            body: None,
+            ..answer("https://www.shop.example/gone.png", "", "")
+        };
+        let failed = Answer {
+            status: None,
+            body: None,
+            ..answer("https://www.shop.example/cut.png", "", "")
+        };
+        let lost =
+            Answer { body: None, ..answer("https://www.shop.example/film.mp4", "video/mp4", "") };
+        let answers: Vec<Answer> = page().into_iter().chain([gone, failed, lost]).collect();
+        let mirror = Mirror::new(PAGE, &answers).expect("a mirror");
+        assert_eq!(got(&mirror, "/gone.png"), (410, 0));
+        assert_eq!(got(&mirror, "/cut.png"), (404, 0));
+        assert_eq!(got(&mirror, "/film.mp4"), (200, 0));
+        assert_eq!(
+            mirror.assumptions,
+            [
+                "1 requests failed and are answered by 404",
+                "1 responses whose bodies the browser did not keep are answered empty"
+            ]
+        );
+    }
+
+    #[test]
+    fn redirects_on_the_host_are_answered_by_what_they_lead_to() {
+        let answers = vec![
+            redirect("http://www.shop.example/", "https://www.shop.example/"),
+            redirect(PAGE, "https://www.shop.example/en/"),
+            answer("https://www.shop.example/en/", "text/html", "<html>"),
+        ];
+        let mirror = Mirror::new("http://www.shop.example/#top", &answers).expect("a mirror");
+        assert_eq!(mirror.entry, "/en/");
+        assert_eq!(got(&mirror, "/"), (200, 6));
+        assert!(mirror.assumptions[0].starts_with("2 redirects on the same host"));
+    }
+
+    #[test]
+    fn what_cannot_be_mirrored_is_refused_by_name() {
+        for (url, cause) in [
+            ("data:text/html,x", "is no page of a server; name an http or https URL"),
+            ("file:///etc/passwd", "is no page of a server; name an http or https URL"),
+            ("ftp://a/x", "is no page of a server; name an http or https URL"),
+            ("https:///x", "is no page of a server; name an http or https URL"),
+            (
+                "https://me:secret@a/x",
+                "holds a user's name; record pages that anybody may see, without it",
+            ),
+            ("https://www.shop.example/none", "was never asked for"),
+            ("https://www.shop.example/a.css?v=2", "is text/css; only HTML is a page"),
+        ] {
+            assert_eq!(error(url, Vec::new()), format!("{url}: {cause}"));
+        }
+    }
+
+    #[test]
+    fn what_a_page_does_that_a_mirror_cannot_is_refused_by_name() {
+        let url = "https://www.shop.example/x";
+        let other = "https://elsewhere.example/";
+        let status = |status| Answer { status, ..answer(url, "text/html", "") };
+        let posted = Answer { method: "POST".to_owned(), ..answer(url, "", "") };
+        let worker = Answer { from_worker: true, ..answer(url, "", "") };
+        for (page, more, cause) in [
+            (url, vec![status(Some(404))], "answers 404; name a page that is there"),
+            (url, vec![status(None)], "did not answer; is it there?"),
+            (
+                url,
+                vec![redirect(url, other), answer(other, "text/html", "")],
+                "leads to another host; record https://elsewhere.example/ itself",
+            ),
+            (url, vec![redirect(url, url)], "redirects, and never arrives"),
+            (
+                PAGE,
+                vec![redirect(url, other), answer(other, "image/png", "")],
+                "redirects to another host; mirror the site by hand (wget --page-requisites \
+                 --convert-links) and name the folder",
+            ),
+            (
+                PAGE,
+                vec![posted],
+                "is asked for by POST; only GET can be answered again: record a page without it",
+            ),
+            (PAGE, vec![worker], "is answered by a service worker; record a page without one"),
+        ] {
+            assert_eq!(error(page, more), format!("{url}: {cause}"));
+        }
+    }
+}

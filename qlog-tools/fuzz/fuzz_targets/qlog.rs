@@ -1,0 +1,67 @@
+//! A log from anywhere gives traces or an error; what is added up while reading is what the frames
+//! say; no delay is negative; it can be judged and shown, and nothing of it becomes markup; and
+//! what is converted can be read again.
+//! Input: the file.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use qlog_tools::byte_index::{byte_index, byte_index_of_trace};
+use qlog_tools::convert::{Conversion, Target, convert};
+use qlog_tools::figures::still::stills;
+use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
+use qlog_tools::lint::{Allowance, Rules, lint};
+use qlog_tools::reader::{Detail, ReadOptions, Trace, read_traces};
+use qlog_tools::viewer::{Recording, Report, report};
+use qlog_tools::views::{missing, views};
+use std::sync::LazyLock;
+
+fuzz_target!(|data: &[u8]| {
+    let options = |detail| ReadOptions { detail, vantage: None };
+    let Ok(traces) = read_traces("fuzz", data, options(Detail::Full)) else { return };
+    for trace in &traces {
+        measure(trace, &traces[0]);
+        let _ = (views(trace), missing(trace));
+        for rules in [Rules::Rfc9218, Rules::Scheme(schedulers::SCHEMES[0])] {
+            lint(trace, Some(&traces[0]), &rules, Allowance::default());
+        }
+    }
+    show(&traces);
+    for target in [Target::Current, Target::V03] {
+        for anonymise in [false, true] {
+            let mut converted = Vec::new();
+            let conversion = Conversion { target, anonymise, ..Conversion::default() };
+            if convert("fuzz", data, &mut converted, &conversion).is_ok() {
+                assert!(read_traces("again", &converted[..], options(Detail::Summary)).is_ok());
+            }
+        }
+    }
+});
+
+fn measure(trace: &Trace, other: &Trace) {
+    let all = byte_index(&trace.timeline, |_| true);
+    assert_eq!(all.is_ok(), byte_index_of_trace(trace, |_| true).is_ok());
+    for sent in [None, Some(&other.arrivals)] {
+        let hol = HeadOfLine::new(Arrivals { frames: &trace.arrivals, sent });
+        assert!(hol.intra.bytes_ms >= 0.0 && hol.inter.bytes_ms >= 0.0);
+        assert!(hol.bytes <= trace.unique_stream_bytes());
+    }
+}
+
+fn show(traces: &[Trace]) {
+    let recordings: Vec<Recording> =
+        traces.iter().map(|trace| Recording::of(trace, traces.first())).collect();
+    for recording in &recordings {
+        for (_, svg) in stills(recording) {
+            assert!(svg.starts_with("<svg ") && !svg.contains("<script"));
+        }
+    }
+    let page = Report { title: traces[0].file.clone(), recordings, ..Report::default() };
+    assert_eq!(scripts(&report(&page)), *SCRIPTS);
+}
+
+/// Of a report of nothing.
+static SCRIPTS: LazyLock<usize> = LazyLock::new(|| scripts(&report(&Report::default())));
+
+fn scripts(page: &str) -> usize {
+    page.matches("<script").count()
+}

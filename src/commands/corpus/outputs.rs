@@ -1,0 +1,99 @@
+//! Files that `utmost corpus` writes. What lies at their place already is replaced if it is of the same kind
+//! only: a slip must not cost somebody a recording.
+
+use crate::failure::Failure;
+use std::path::Path;
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Page,
+    Graph,
+    Captures,
+    Picture,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Page => "a page",
+            Self::Graph => "a graph",
+            Self::Captures => "the captures of a recording",
+            Self::Picture => "a PNG picture",
+        }
+    }
+
+    /// Whether a file's beginning is that of this kind.
+    fn is_of(self, begin: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(begin);
+        let text = text.trim_start();
+        match self {
+            Self::Page => text.starts_with('{') && text.contains(corpus::check::FORMAT),
+            Self::Graph => text.starts_with('{') && text.contains(push::GRAPH_FORMAT),
+            Self::Captures => text.starts_with("{\"from\":"),
+            Self::Picture => begin.starts_with(b"\x89PNG"),
+        }
+    }
+}
+
+/// Makes sure that a file can be written, before any work is done for it.
+pub(super) fn check(file: &Path, kind: Kind) -> Result<(), Failure> {
+    let wrong = |cause: String| Failure::BadInput(format!("{}: {cause}", file.display()));
+    if file.is_dir() {
+        return Err(wrong(format!("is a folder; name the file for {}", kind.name())));
+    }
+    let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|it| !it.is_dir()) {
+        return Err(wrong(format!("there is no folder {}; make it first", folder.display())));
+    }
+    if !file.is_file() {
+        return Ok(());
+    }
+    let begin = beginning(file).map_err(|error| wrong(error.to_string()))?;
+    if begin.is_empty() || kind.is_of(&begin) {
+        return Ok(());
+    }
+    let name = kind.name();
+    Err(wrong(format!("is there already and is not {name}; remove it or name another file")))
+}
+
+/// Writes a file, and says so if there was one.
+pub(super) fn write(file: &Path, kind: Kind, bytes: &[u8]) -> Result<(), Failure> {
+    check(file, kind)?;
+    let replaces = file.is_file();
+    std::fs::write(file, bytes)
+        .map_err(|error| Failure::BadInput(format!("{}: {error}", file.display())))?;
+    if replaces {
+        eprintln!("{}: replaced", file.display());
+    }
+    Ok(())
+}
+
+fn beginning(file: &Path) -> std::io::Result<Vec<u8>> {
+    use std::io::Read as _;
+    let mut begin = Vec::new();
+    std::fs::File::open(file)?.take(4096).read_to_end(&mut begin)?;
+    Ok(begin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_by_one_of_its_kind_only() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let at = |name: &str| folder.path().join(name);
+        let page = corpus::bundled_text("davies-meenan").expect("bundled");
+        write(&at("page.json"), Kind::Page, page.as_bytes()).expect("new");
+        write(&at("page.json"), Kind::Page, page.as_bytes()).expect("a page before");
+        std::fs::write(at("home.har"), "{\"log\": {}}").expect("written");
+        let error = |name: &str, kind| check(&at(name), kind).expect_err("refused").to_string();
+        assert!(error("home.har", Kind::Page).ends_with(
+            "home.har: is there already and is not a page; remove it or name another file"
+        ));
+        assert!(error("page.json", Kind::Picture).contains("is not a PNG picture"));
+        assert!(error("none/page.json", Kind::Page).contains("there is no folder"));
+        assert!(error("", Kind::Page).ends_with("is a folder; name the file for a page"));
+    }
+}

@@ -1,0 +1,176 @@
+//! `utmost corpus` with files that are there, are not, or are something else.
+
+use crate::{only_line, utmost};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+use tempfile::TempDir;
+
+const CAPTURES: &str = include_str!("../../corpus/recorder/tests/data/captures.json");
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+/// `utmost corpus` in a folder.
+fn corpus(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = utmost(&["corpus"]);
+    command.current_dir(folder).args(arguments).output().expect("the program runs")
+}
+
+#[track_caller]
+fn assert_refused(folder: &Path, arguments: &[&str], expected: &str) {
+    let line = only_line(&corpus(folder, arguments), 2);
+    assert_eq!(line.strip_prefix("utmost: "), Some(expected), "{arguments:?}");
+}
+
+/// Captures of a page that loads otherwise under each of the five settings: nothing predicts it.
+fn erratic() -> String {
+    let mut captures: Value = serde_json::from_str(CAPTURES).expect("JSON");
+    let loads = captures["fitted"].as_array_mut().expect("a list");
+    for (load, capture) in loads.iter_mut().enumerate() {
+        let fetches = capture["fetches"].as_array_mut().expect("a list");
+        for (number, it) in fetches.iter_mut().enumerate().skip(1) {
+            let late_ms = if (load % 5 + number) % 2 == 0 { 900.0 } else { 0.0 };
+            for key in ["discovered_ms", "finished_ms"] {
+                it[key] = (it[key].as_f64().expect("a time") + late_ms).into();
+            }
+        }
+    }
+    captures.to_string()
+}
+
+#[test]
+fn a_recording_whose_replays_disagree_is_written_with_force_only() {
+    let folder = folder();
+    fs::write(folder.path().join("captures.json"), erratic()).expect("written");
+    let record = ["record", "--from-captures", "captures.json", "-o", "page.json"];
+    let output = corpus(folder.path(), &record);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("utmost: page: discovery times are off by"), "{stderr}");
+    assert!(stderr.contains("or keep it all the same with --force"), "{stderr}");
+    assert!(!folder.path().join("page.json").exists());
+
+    let output = corpus(folder.path(), &[&record[..], &["--force"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let page = corpus::Page::load(&folder.path().join("page.json")).expect("a page");
+    assert!(page.source.recording.expect("recorded").left_out_ms.p90 > 150.0);
+}
+
+#[test]
+fn a_recording_that_predicts_itself_is_written_under_the_name_that_was_asked_for() {
+    let folder = folder();
+    fs::write(folder.path().join("captures.json"), CAPTURES).expect("written");
+    let record = ["record", "--from-captures", "captures.json", "-o", "My Page.json"];
+    for (more, name, from) in [
+        (&[][..], "my-page", "tests/data/site"),
+        (&["--name", "shop", "--from", "our shop"][..], "shop", "our shop"),
+    ] {
+        let output = corpus(folder.path(), &[&record[..], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let page = corpus::Page::load(&folder.path().join("My Page.json")).expect("a page");
+        assert_eq!((page.name.as_str(), page.source.from.as_str()), (name, from));
+    }
+}
+
+#[test]
+fn an_imported_page_does_not_say_which_site_was_recorded() {
+    let folder = folder();
+    let recording = include_str!("../../corpus/tests/data/wprofx.json");
+    fs::write(folder.path().join("www.shop.example.har"), recording).expect("written");
+    let import = ["import", "www.shop.example.har", "-o", "home.json"];
+    assert!(corpus(folder.path(), &import).status.success());
+    let text = fs::read_to_string(folder.path().join("home.json")).expect("a page");
+    assert!(!text.contains("shop.example"), "{text}");
+    let page = corpus::Page::parse(&text, "home.json").expect("a page");
+    assert_eq!((page.name.as_str(), page.source.from.as_str()), ("home", "a recording"));
+}
+
+#[test]
+fn a_file_that_is_no_page_is_not_replaced() {
+    let folder = folder();
+    let recording = include_str!("../../corpus/tests/data/wprofx.json");
+    fs::write(folder.path().join("home.har"), recording).expect("written");
+    let refusal = "home.har: is there already and is not a page; remove it or name another file";
+    assert_refused(folder.path(), &["import", "home.har", "-o", "home.har"], refusal);
+    assert_refused(folder.path(), &["generate", "--seed", "1", "-o", "home.har"], refusal);
+    assert_refused(folder.path(), &["record", ".", "-o", "home.har"], refusal);
+    assert_refused(
+        folder.path(),
+        &["graph", "davies-meenan", "-o", "none/graph.json"],
+        "none/graph.json: there is no folder none; make it first",
+    );
+    assert_eq!(fs::read_to_string(folder.path().join("home.har")).expect("there"), recording);
+}
+
+#[test]
+fn numbers_that_are_none_and_pages_too_large_to_search_are_refused() {
+    let folder = folder();
+    let generate =
+        |more: &[&'static str]| [&["generate", "-o", "page.json", "--seed"][..], more].concat();
+    assert_refused(
+        folder.path(),
+        &generate(&["many"]),
+        "invalid value 'many' for '--seed <SEED>': use a whole number (see --help)",
+    );
+    assert_refused(
+        folder.path(),
+        &generate(&["1", "--adversary", "fifo", "--resources", "25"]),
+        "--adversary: searches pages of at most 24 resources and 400000 bytes; ask for fewer",
+    );
+}
+
+#[test]
+fn a_file_without_a_slash_is_named_as_it_must_be_written() {
+    let folder = folder();
+    fs::write(folder.path().join("mine"), "{}").expect("written");
+    let hint = "no bundled page is named \"mine\"; the file of this name is ./mine";
+    assert_refused(folder.path(), &["check", "mine"], hint);
+    let output = corpus(folder.path(), &["check", "mine", "davies-meenan"]);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(stderr, format!("{hint}\nutmost: 1 of 2 pages cannot be read\n"));
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_program_that_is_no_browser_is_named() {
+    let folder = folder();
+    fs::write(folder.path().join("index.html"), "<p>").expect("written");
+    for (program, cause) in [
+        ("/bin/false", "is no Chromium, by what it answers to --version"),
+        ("/no/such/program", "No such file or directory (os error 2)"),
+    ] {
+        let mut command = utmost(&["corpus", "record", ".", "-o", "page.json"]);
+        command.current_dir(folder.path()).env("UTMOST_CHROMIUM", program);
+        let line = only_line(&command.output().expect("the program runs"), 3);
+        assert!(line.starts_with(&format!("utmost: browser: {program}: {cause}; ")), "{line}");
+    }
+    let line = only_line(&corpus(folder.path(), &["record", ".", "--entry", "home.html"]), 2);
+    assert_eq!(
+        line,
+        "utmost: .: /home.html: no such file on the site; name the document with --entry"
+    );
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused_before_a_browser_is_started() {
+    let folder = folder();
+    for (source, cause) in [
+        ("ftp://a/", "is no page of a server; name an http or https URL"),
+        ("https://me@a/", "holds a user's name; record pages that anybody may see, without it"),
+        ("nowhere", "no such folder; name a folder, a URL, npm:NAME@VERSION/PATH or deb:NAME/PATH"),
+        (
+            "data:text/html,x",
+            "not a package; write npm:NAME@VERSION/PATH or deb:NAME[=VERSION]/PATH",
+        ),
+    ] {
+        assert_refused(folder.path(), &["record", source], &format!("{source}: {cause}"));
+    }
+    assert_refused(
+        folder.path(),
+        &["record", "https://a/", "--entry", "/b"],
+        "https://a/: names the document itself; leave out --entry",
+    );
+}
