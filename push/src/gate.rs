@@ -60,7 +60,7 @@ impl Gate {
     }
 }
 
-/// A number that looks random, for each stream (the finalizer of SplitMix64; Steele, Lea, Flood, Fast Splittable
+/// A number that looks random, for each stream (the finalizer of `SplitMix64`; Steele, Lea, Flood, Fast Splittable
 /// Pseudorandom Number Generators, 2014).
 fn mixed(seed: u64, stream: u64) -> u64 {
     const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -109,10 +109,11 @@ fn by_table(rows: Vec<Row>) -> Vec<Row> {
     tables.into_iter().flat_map(of).collect()
 }
 
-/// All that is said to be saved, by table.
+/// All that was published of what push saves, by table.
 fn figure(rows: &[Row]) -> Savings {
     let mut groups: Vec<SavingsGroup> = Vec::new();
-    for row in rows.iter().filter(|it| it.id.ends_with("-saved")) {
+    let is_saved = |it: &&Row| it.id.ends_with("-saved") && it.published.is_some();
+    for row in rows.iter().filter(is_saved) {
         let title = row.table.unwrap_or_default();
         if groups.last().is_none_or(|it| it.title != title) {
             groups.push(SavingsGroup { title: title.to_owned(), rows: Vec::new() });
