@@ -108,6 +108,8 @@ pub struct Request {
     pub client: Option<IpAddr>,
     /// What the path to the client holds, when the client takes pushes.
     pub path_state: Option<push::PathState>,
+    /// The most urgent of the other responses on the connection whose bytes have not all gone.
+    pub waiting_urgency: Option<u8>,
 }
 
 impl Request {
@@ -135,6 +137,7 @@ impl Request {
             cookies_known: false,
             client: None,
             path_state: None,
+            waiting_urgency: None,
         }
     }
 
