@@ -1,7 +1,9 @@
 //! One page load: quiche below, HTTP/3 in the middle, the playback above.
 
+mod early_data;
 mod preloading;
 mod pushing;
+mod responses;
 
 use crate::event_loop::Endpoint;
 use crate::ordered_delivery::OrderedDelivery;
@@ -10,9 +12,9 @@ use crate::playback::Playback;
 use crate::pushed::PushCache;
 use crate::requests::Requests;
 use crate::signalling::{Signalling, Writing};
-use crate::{Options, Verify};
+use crate::{EarlyData, Options, Verify};
 use corpus::Page;
-use http3::{Event, Header, NameValue, Prioritized, Role, Session, Signal, StreamId};
+use http3::{Header, Prioritized, Role, Session, Signal, StreamId};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
@@ -29,10 +31,13 @@ pub struct Client {
     playback: Playback,
     signalling: Signalling,
     keep_bodies: bool,
+    server_name: String,
+    verify: Verify,
     /// When the client was made; the playback counts from here.
     epoch: Instant,
     connect_until: Option<Instant>,
-    established: bool,
+    /// Requests may go: after the handshake, or before in early data.
+    started: bool,
     /// Bytes that the transport had no room for, and whether they are their stream's last.
     control: VecDeque<(StreamId, Vec<u8>, bool)>,
     /// Discovered, and waiting for a stream.
@@ -89,20 +94,24 @@ impl Client {
             let title = format!("utmost client, page {}", page.name);
             quic.set_qlog(Box::new(BufWriter::new(file)), title, page.name.clone());
         }
+        let mut session = Session::new(
+            Role::Client,
+            Signalling::settings(options.scheme.as_ref()),
+            http3_limits(options),
+        );
+        early_data::resume((&mut quic, &mut session), name, options)?;
         Ok(Self {
             quic,
-            session: Session::new(
-                Role::Client,
-                Signalling::settings(options.scheme.as_ref()),
-                http3_limits(options),
-            ),
+            session,
+            server_name: name.to_owned(),
+            verify: options.verify.clone(),
             playback: Playback::new(Arc::clone(&page)),
             signalling: Signalling::new(options.scheme.as_ref(), options.metadata),
             keep_bodies: options.keep_bodies,
             page,
             epoch: now,
             connect_until: Some(now + options.connect_within),
-            established: false,
+            started: false,
             control: VecDeque::new(),
             requests: Requests::new(options.hold_back),
             responses: BTreeMap::new(),
@@ -110,7 +119,7 @@ impl Client {
             pushed: PushCache::default(),
             cached: options.cached.clone(),
             ordered: options.delivery_order.clone().map(OrderedDelivery::new),
-            outcome: Outcome::default(),
+            outcome: Outcome { cookies: options.cookies.clone(), ..Outcome::default() },
             next_stream: 0,
             scratch: vec![0; 65_536],
         })
@@ -127,6 +136,8 @@ impl Client {
         // quiche closes the connection itself where an error asks for it.
         self.quic.recv(datagram, info).ok();
         if self.quic.is_established() {
+            self.connect_until = None;
+            self.settle_early_data();
             self.start(now);
             self.read_streams(now);
             self.request_due(now);
@@ -143,13 +154,14 @@ impl Client {
             self.lose("no answer to the handshake in time; is an HTTP/3 server there?".to_owned());
             self.quic.close(false, 0, b"").ok();
         }
-        if self.established {
+        if self.started {
             self.request_due(now);
         }
     }
 
     /// The next datagram, written to `out`: its size.
     pub fn transmit(&mut self, out: &mut [u8]) -> Option<usize> {
+        self.start_early();
         self.write_control();
         match self.quic.send(out) {
             Ok((bytes, _)) => Some(bytes),
@@ -163,7 +175,7 @@ impl Client {
 
     /// When `on_timeout` is to be called.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let playback = self.playback.next_timeout_us().filter(|_| self.established);
+        let playback = self.playback.next_timeout_us().filter(|_| self.started);
         let playback = playback.map(|us| self.epoch + std::time::Duration::from_micros(us));
         [self.quic.timeout_instant(), self.connect_until, playback].into_iter().flatten().min()
     }
@@ -172,6 +184,7 @@ impl Client {
     pub fn outcome(&mut self) -> Option<&Outcome> {
         if self.quic.is_closed() || self.quic.is_draining() {
             self.note_end();
+            self.save_session();
             return Some(&self.outcome);
         }
         None
@@ -212,10 +225,9 @@ impl Client {
     }
 
     fn start(&mut self, now: Instant) {
-        if std::mem::replace(&mut self.established, true) {
+        if std::mem::replace(&mut self.started, true) {
             return;
         }
-        self.connect_until = None;
         self.control = self
             .session
             .opening()
@@ -286,6 +298,8 @@ impl Client {
             self.outcome.completed = true;
             self.outcome.pushed = self.pushed.resources().collect();
             self.outcome.refused_pushes = self.pushed.refused();
+            let path = self.quic.path_stats().find(|it| it.active);
+            self.outcome.round_trip = path.and_then(|it| it.min_rtt);
             self.quic.close(true, NO_ERROR, b"done").ok();
         }
     }
@@ -326,6 +340,8 @@ impl Client {
             said.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())),
         );
         self.write(writings);
+        let cookies = self.outcome.cookies.field();
+        fields.extend(cookies.map(|it| Header::new(b"cookie", it.as_bytes())));
         fields
     }
 
@@ -383,115 +399,6 @@ impl Client {
         })
         .ok()
     }
-
-    fn on_event(&mut self, event: Event, now: Instant) {
-        let now_us = self.micros(now);
-        match event {
-            Event::Settings(_) => {
-                let writings = self.signalling.settings_came(&self.session);
-                self.write(writings);
-            }
-            Event::PreferredScheme(name) => {
-                self.outcome.announced.get_or_insert_with(|| name.clone());
-                let writings = self.signalling.preferred(&name, &self.session);
-                self.write(writings);
-            }
-            Event::Headers { stream, headers, .. } => {
-                self.adopt_for_page(&headers);
-                let frame_bytes = self.session.headers_frame_bytes(stream);
-                http3::log::headers_parsed(
-                    self.quic.qlog_streamer(),
-                    stream,
-                    &headers,
-                    frame_bytes,
-                );
-                let status =
-                    headers.iter().find(|it| it.name() == b":status").map(|it| it.value().to_vec());
-                let status =
-                    status.and_then(|it| String::from_utf8(it).ok()?.parse().ok()).unwrap_or(0);
-                if let Some(receiving) = self.responses.get_mut(&stream) {
-                    receiving.status = status;
-                }
-                self.preload(stream, status, &headers);
-            }
-            Event::Data { stream, bytes } => {
-                let Some(receiving) = self.responses.get_mut(&stream) else { return };
-                receiving.body_bytes += bytes.len() as u64;
-                let Some(resource) = receiving.resource else {
-                    if self.keep_bodies {
-                        receiving.body.extend(bytes);
-                    }
-                    return;
-                };
-                self.playback.arrived(resource, receiving.body_bytes, now_us);
-                if self.keep_bodies {
-                    self.outcome.bodies.entry(resource).or_default().extend(bytes);
-                }
-            }
-            Event::PushPromise { stream, push, headers } => {
-                http3::log::promise_parsed(self.quic.qlog_streamer(), (stream, push), &headers);
-                self.promised(push, &headers, now_us);
-            }
-            Event::PushStream { stream, push } => self.push_came(stream, push),
-            Event::PushCancelled { push } => self.lose_push(push),
-            Event::Finished { stream } => self.finish(stream, None, now_us),
-            Event::Reset { stream, code } => self.finish(stream, Some(code), now_us),
-            _ => {}
-        }
-    }
-
-    /// A server may prefer another scheme for this page than for the connection.
-    fn adopt_for_page(&mut self, headers: &[Header]) {
-        let field = headers.iter().find(|it| it.name() == http3::SCHEME_FIELD.as_bytes());
-        if let Some(name) = field.and_then(|it| http3::parse_scheme_field(it.value())) {
-            let writings = self.signalling.preferred(&name, &self.session);
-            self.write(writings);
-            self.outcome.announced = Some(name);
-        }
-    }
-
-    /// A response is over; a page load goes on as a browser's does, whatever the response was.
-    fn finish(&mut self, stream: StreamId, reset: Option<u64>, now_us: u64) {
-        let Some(receiving) = self.responses.get_mut(&stream) else { return };
-        let Some(resource) = receiving.resource else {
-            receiving.ended = reset.is_none();
-            if reset.is_some() {
-                self.responses.remove(&stream);
-            }
-            return;
-        };
-        let Some(receiving) = self.responses.remove(&stream) else { return };
-        if let Some(push) = self.pushed.on_stream(stream).filter(|_| reset.is_some()) {
-            self.lose_push(push);
-            return;
-        }
-        http3::log::data_parsed(self.quic.qlog_streamer(), stream, receiving.body_bytes);
-        self.session.forget(stream);
-        self.signalling.closed(stream);
-        let known = &self.page.resources[resource];
-        let url = known.url.clone();
-        if let Some(code) = reset {
-            self.outcome.problems.push(Problem::Reset { url, code });
-        } else if receiving.status != known.status {
-            self.outcome.problems.push(Problem::Status {
-                url,
-                status: receiving.status,
-                expected: known.status,
-            });
-        } else if receiving.body_bytes != known.bytes {
-            self.outcome.problems.push(Problem::Size {
-                url,
-                bytes: receiving.body_bytes,
-                expected: known.bytes,
-            });
-        }
-        if self.keep_bodies {
-            self.outcome.bodies.entry(resource).or_default();
-        }
-        self.requests.came(resource);
-        self.playback.completed(resource, now_us);
-        self.end_if_loaded();
-    }
 }
 
 impl Endpoint for Client {
@@ -519,6 +426,7 @@ impl Endpoint for Client {
 fn transport_config(options: &Options) -> Result<quiche::Config, ConnectError> {
     let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION)?;
     config.set_application_protos(&[b"h3"])?;
+    config.enable_early_data();
     config.verify_peer(options.verify != Verify::Nobody);
     if let Verify::Authorities(path) = &options.verify {
         let text = path.to_str().ok_or_else(|| ConnectError::Authorities(path.clone()))?;

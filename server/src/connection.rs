@@ -1,6 +1,9 @@
 //! One connection: quiche below, HTTP/3 in the middle, the site above, and the send loop beside them.
 
 mod ahead;
+mod relay;
+mod requests;
+mod signals;
 
 use crate::group::Member;
 use crate::limits::{Budget, CONTROL_BYTES};
@@ -8,11 +11,11 @@ use crate::order::Order;
 use crate::pushes::Pushes;
 use crate::qlog_events;
 use crate::send_loop::{Datagram, SendLoop};
-use crate::send_queue::Head;
-use crate::site::{Availability, Body, Request, Response, Site};
+use crate::site::Site;
 use crate::{Options, SignalUse};
-use http3::{Event, Extension, Header, Priority, Role, Session, Settings, Signal, StreamId};
-use schedulers::{Resource, Scheme};
+use http3::{Event, Extension, Priority, Role, Session, Settings, Signal, StreamId};
+use relay::Awaited;
+use schedulers::Scheme;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -38,6 +41,12 @@ pub(crate) struct Connection {
     /// Directives for responses under way.
     directives: BTreeMap<StreamId, Priority>,
     pushes: Pushes,
+    /// Responses that come from elsewhere.
+    awaited: BTreeMap<StreamId, Awaited>,
+    /// The body of a request was left unread, for there was no room.
+    paused_upload: bool,
+    /// Rings for this connection when something comes from elsewhere.
+    bell: Arc<dyn Fn() + Send + Sync>,
     /// Datagrams and requests since those that are over were looked for.
     since_forgotten: usize,
     /// The first stream ID above every request.
@@ -50,16 +59,13 @@ pub(crate) struct Connection {
     control_bytes: u64,
 }
 
-/// What a client must be able to say to negotiate, where the server uses signals.
-const BUCKET: Extension = Extension::BucketJanuary2019;
-
 /// HTTP/3's "no error".
 const NO_ERROR: u64 = http3::Code::NoError as u64;
 
 impl Connection {
     pub(crate) fn new(
         mut quic: quiche::Connection,
-        site: Arc<dyn Site>,
+        (site, bell): (Arc<dyn Site>, Arc<dyn Fn() + Send + Sync>),
         options: &Options,
     ) -> Self {
         qlog_events::scheme(&mut quic, &options.scheme.name, false);
@@ -78,6 +84,9 @@ impl Connection {
             requests: BTreeSet::new(),
             directives: BTreeMap::new(),
             pushes: Pushes::default(),
+            awaited: BTreeMap::new(),
+            paused_upload: false,
+            bell,
             since_forgotten: 0,
             next_request: 0,
             refused_from: None,
@@ -104,18 +113,24 @@ impl Connection {
         self.quic.recv(datagram, info).ok();
         if self.quic.is_established() || self.quic.is_in_early_data() {
             self.open_streams();
-            self.read_streams(scratch);
-            while let Some(event) = self.session.poll() {
-                if !self.is_closing() {
-                    self.on_event(event, now);
-                }
-            }
+            self.take_in(now, scratch);
             self.forget_finished();
             self.spend_budget(now);
         }
         self.sender.received(&mut self.quic);
         if self.is_closing() {
             self.rest();
+        }
+    }
+
+    /// Reads what the client's streams have, as far as there is room for it.
+    fn take_in(&mut self, now: Instant, scratch: &mut [u8]) {
+        self.paused_upload = false;
+        self.read_streams(scratch);
+        while let Some(event) = self.session.poll() {
+            if !self.is_closing() {
+                self.on_event(event, now);
+            }
         }
     }
 
@@ -159,6 +174,9 @@ impl Connection {
     /// The next datagram, if one may go now.
     pub(crate) fn datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
         self.write_control();
+        if !self.awaited.is_empty() {
+            self.refill(now);
+        }
         let datagram = self.next_datagram(now, out);
         if datagram.is_none() && self.close_if_done() {
             return self.next_datagram(now, out);
@@ -249,7 +267,7 @@ impl Connection {
     fn read_streams(&mut self, scratch: &mut [u8]) {
         for stream in self.quic.readable().map(StreamId) {
             self.note_request(stream);
-            while !self.is_closing() {
+            while !self.is_closing() && !self.is_upload_full(stream) {
                 let read = match self.quic.stream_recv(stream.0, scratch) {
                     Ok((bytes, fin)) => {
                         self.count_control_bytes(stream, bytes);
@@ -306,6 +324,12 @@ impl Connection {
         };
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, error.code()).ok();
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, error.code()).ok();
+        self.drop_response(stream);
+    }
+
+    /// Nobody wants the rest of a response, also if it is still on its way to us.
+    fn drop_response(&mut self, stream: StreamId) {
+        self.awaited.remove(&stream);
         self.sender.drop_response(&mut self.quic, stream);
     }
 
@@ -336,9 +360,11 @@ impl Connection {
                 if let Some(stream) = self.pushes.stream(push) {
                     let code = http3::Code::RequestCancelled as u64;
                     self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-                    self.sender.drop_response(&mut self.quic, stream);
+                    self.drop_response(stream);
                 }
             }
+            Event::Data { stream, ref bytes } if self.upload(stream, bytes) => {}
+            Event::Finished { stream } => self.upload_ended(stream),
             // The rest of an upload is of no use when its response has gone (RFC 9114, 4.1).
             Event::Data { stream, .. } if !self.sender.contains(stream) => {
                 self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, NO_ERROR).ok();
@@ -347,145 +373,10 @@ impl Connection {
                 // The client took its request back: the response is of no use.
                 self.nuisances += 1;
                 self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-                self.sender.drop_response(&mut self.quic, stream);
+                self.drop_response(stream);
             }
             _ => {}
         }
-    }
-
-    /// A client that negotiates gets the scheme that is meant for such clients, also for what it has asked for
-    /// already.
-    fn negotiate(&mut self) {
-        let can_say = !self.signals.uses_signals() || self.session.in_use(BUCKET);
-        let negotiates = self.session.in_use(Extension::SchemeAnnouncement) && can_say;
-        if let Some(scheme) = self.negotiated.take().filter(|_| negotiates) {
-            self.sender.reorder(&mut self.quic, &scheme, Order::alone(&scheme));
-            self.scheme = scheme;
-        }
-    }
-
-    fn on_request(&mut self, stream: StreamId, headers: &[Header], now: Instant) {
-        if self.refused_from.is_some_and(|it| stream.0 >= it) {
-            let code = http3::Code::RequestRejected as u64;
-            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code).ok();
-            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-            return;
-        }
-        let frame_bytes = self.session.headers_frame_bytes(stream);
-        http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers, frame_bytes);
-        let path_state = Pushes::path_state(&mut self.quic, &self.session);
-        let waiting_urgency = self.pushes.most_urgent(|it| self.sender.contains(it));
-        let request = Request { path_state, waiting_urgency, ..Request::from_headers(headers) };
-        let response = self.site.respond(&request);
-        self.pushes.note(&request);
-        let ahead = self.send_ahead(stream, &response);
-        self.answer(stream, &request, response, (ahead.frames, now));
-        for pushed in ahead.pushes {
-            let push = pushed.stream;
-            self.push(stream, pushed, now);
-            self.place_after(push, &request);
-        }
-        self.obey_header(stream, &request);
-    }
-
-    /// Queues a response, with bytes that go ahead of it.
-    fn answer(
-        &mut self,
-        stream: StreamId,
-        request: &Request,
-        mut response: Response,
-        (ahead, now): (Vec<u8>, Instant),
-    ) {
-        self.pushes.begin(stream, schedulers::usual_urgency(&response.resource));
-        let resource = self.known_of(&response, request);
-        let fields = self.response_fields(stream, &mut response);
-        if request.method == "HEAD" {
-            response.body = Body::Empty;
-            response.ready.clear();
-        }
-        let Ok(mut frames) = self.session.encode_headers(&fields) else {
-            let code = http3::Code::Internal as u64;
-            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-            return;
-        };
-        http3::log::headers_created(self.quic.qlog_streamer(), stream, &fields, frames.len());
-        if response.body.bytes() > 0 {
-            frames.extend(http3::data_frame_header(response.body.bytes()));
-            http3::log::data_created(self.quic.qlog_streamer(), stream, response.body.bytes());
-        }
-        let when = (Availability::new(&response, now), now);
-        let head = Head { ahead, frames };
-        self.sender.respond(&mut self.quic, stream, &resource, (head, response.body), when);
-    }
-
-    fn response_fields(&mut self, stream: StreamId, response: &mut Response) -> Vec<Header> {
-        let mut fields = response_headers(response, self.alt_svc_port);
-        if let Some(directive) = response.directive.filter(|_| self.signals == SignalUse::Override)
-        {
-            let value = http3::priority_delta(directive);
-            fields.push(Header::new(b"priority", value.as_bytes()));
-            self.directives.insert(stream, directive);
-        }
-        if response.resource.main {
-            self.begin_page(response.scheme.take());
-            if self.session.in_use(Extension::SchemeAnnouncement) {
-                let name = self.sender.scheme().as_bytes();
-                fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
-            }
-        }
-        fields
-    }
-
-    /// A page has a scheme of its own, or the server's. What is under way of the page before it stays in its
-    /// order, and the new page joins it.
-    fn begin_page(&mut self, scheme: Option<Scheme>) {
-        let scheme = scheme.unwrap_or_else(|| self.scheme.clone());
-        if self.sender.scheme() != scheme.name {
-            self.sender.adopt(&mut self.quic, &scheme);
-        }
-    }
-
-    /// What the scheduler is told of a resource: the site's knowledge, what the client says it is for, or both.
-    fn known_of(&self, response: &Response, request: &Request) -> Resource {
-        let known = if self.signals.uses_knowledge() {
-            response.resource
-        } else {
-            Resource { body_bytes: response.resource.body_bytes, ..Resource::default() }
-        };
-        let said = request.metadata.as_deref().filter(|_| self.signals.uses_signals());
-        said.map_or(known, |it| http3::parse_metadata(it).refine(&known))
-    }
-
-    /// The `priority` field of a request. A `PRIORITY_UPDATE` that overtook it follows as its own event
-    /// and overrides it (RFC 9218, 7). A client that says nothing leaves a directive to stand alone.
-    fn obey_header(&mut self, stream: StreamId, request: &Request) {
-        let said = request.priority.as_deref().and_then(|it| http3::parse_priority(it).ok());
-        let directed = self.directives.contains_key(&stream);
-        if let Some(priority) = said.or(directed.then(Priority::default)) {
-            let urgency = priority.urgency_or_default();
-            let incremental = priority.incremental_or_default();
-            self.obey(Signal::Extensible { stream, urgency, incremental });
-        }
-    }
-
-    /// A client's signal, changed by the directive for its resource: what the directive leaves open is the
-    /// client's (RFC 9218, 8).
-    fn obey(&mut self, signal: Signal) {
-        if !self.signals.uses_signals() {
-            return;
-        }
-        let signal = match signal {
-            Signal::Extensible { stream, urgency, incremental } => {
-                let said = Priority { urgency: Some(urgency), incremental: Some(incremental) };
-                let directive = self.directives.get(&stream).copied().unwrap_or_default();
-                let merged = http3::merge(said, directive);
-                let urgency = merged.urgency_or_default();
-                self.pushes.reprioritize(stream, urgency);
-                Signal::Extensible { stream, urgency, incremental: merged.incremental_or_default() }
-            }
-            other => other,
-        };
-        self.sender.signal(&mut self.quic, signal);
     }
 
     /// Forgets requests that are over, and responses that the client does not want any more and that the
@@ -497,7 +388,7 @@ impl Connection {
             return;
         }
         self.since_forgotten = 0;
-        let Self { quic, session, sender, requests, directives, pushes, .. } = self;
+        let Self { quic, session, sender, requests, directives, pushes, awaited, .. } = self;
         requests.retain(|stream| {
             let unwanted = quic.stream_capacity(stream.0).is_err();
             if unwanted && sender.contains(*stream) {
@@ -509,6 +400,7 @@ impl Connection {
                 session.forget(*stream);
                 sender.forget(*stream);
                 directives.remove(stream);
+                awaited.remove(stream);
             }
             !over
         });
@@ -517,7 +409,7 @@ impl Connection {
 
 /// A server that uses signals takes them in every form; of the two revisions of the bucket byte, in the one
 /// that its scheme speaks. The announcement of its scheme needs no signals.
-fn settings(options: &Options) -> Settings {
+pub(crate) fn settings(options: &Options) -> Settings {
     let other = match options.scheme.name.as_str() {
         "bucket7" => Extension::BucketJanuary2019,
         _ => Extension::BucketJune2019,
@@ -532,21 +424,6 @@ fn settings(options: &Options) -> Settings {
 /// The stream limit is the transport's (RFC 9218, 7.2, checks signals against it).
 fn http3_limits(options: &Options) -> http3::Limits {
     http3::Limits { concurrent_requests: options.limits.streams, ..options.limits.http3 }
-}
-
-fn response_headers(response: &Response, alt_svc_port: Option<u16>) -> Vec<Header> {
-    let mut fields = vec![
-        Header::new(b":status", response.status.to_string().as_bytes()),
-        Header::new(b"server", b"utmost"),
-        Header::new(b"content-length", response.body.bytes().to_string().as_bytes()),
-    ];
-    fields.extend(
-        response.headers.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())),
-    );
-    if let Some(port) = alt_svc_port {
-        fields.push(Header::new(b"alt-svc", format!("h3=\":{port}\"; ma=86400").as_bytes()));
-    }
-    fields
 }
 
 fn close(quic: &mut quiche::Connection, code: u64, reason: &str) {

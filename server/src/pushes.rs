@@ -2,6 +2,7 @@
 
 use crate::site::{Ahead, Promise, Request, Response, Site};
 use http3::{PushId, Session, StreamId};
+use push::guard;
 use push::visits::Diary;
 use push::{Gate, PathState};
 use std::collections::BTreeMap;
@@ -118,7 +119,7 @@ impl Pushes {
             }
             let request = promise.request();
             let response = site.respond(&request);
-            if !matches!(response.status, 200 | 304) {
+            if !response.is_awaited() && !may_be_sent(&request, &response) {
                 continue;
             }
             let Some((push, frame)) = promised(session, promise) else { continue };
@@ -155,6 +156,14 @@ impl Pushes {
         self.next_stream += 4;
         Some(stream)
     }
+}
+
+/// Whether a response may answer a request that the client has not made: it is of use to it, and varies on nothing
+/// that its own request might have otherwise.
+pub(crate) fn may_be_sent(request: &Request, response: &Response) -> bool {
+    let names: Vec<&str> = request.fields.iter().map(|(name, _)| name.as_str()).collect();
+    matches!(response.status, 200 | 304)
+        && response.fields("vary").all(|it| guard::allows(it, &names, request.cookies_known))
 }
 
 fn promised(session: &mut Session, promise: &Promise) -> Option<(PushId, Vec<u8>)> {

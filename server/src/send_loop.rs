@@ -16,7 +16,7 @@ use crate::order::Order;
 use crate::pace::Ticks;
 use crate::qlog_events;
 use crate::send_buffer::SendBuffer;
-use crate::send_queue::{Head, Left, SendQueue};
+use crate::send_queue::{Head, SendQueue};
 use crate::site::{Availability, Body};
 use crate::{Options, Pace};
 use gated::Gated;
@@ -28,11 +28,12 @@ use schedulers::{Resource, Signal, StreamId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
-use window::{Staged, Window};
+use window::Window;
 
 mod gated;
 mod reorder;
 mod repairs;
+mod staging;
 mod window;
 
 /// Event loops sleep in steps of this, rounded up. A release nearer than that counts as now, and they are woken by
@@ -106,12 +107,46 @@ impl SendLoop {
         (head, body): (Head, Body),
         when: (Availability, Instant),
     ) {
+        self.open(quic, stream, resource);
+        self.queue.insert(stream, head, body, when);
+    }
+
+    fn open(&mut self, quic: &mut quiche::Connection, stream: StreamId, resource: &Resource) {
         qlog_events::opened(quic, stream, resource);
         self.order.open(stream, resource);
         if let Some(history) = &mut self.history {
             history.push(Told::Opened(stream, *resource));
         }
-        self.queue.insert(stream, head, body, when);
+    }
+
+    /// A response will be sent on `stream` of which only `ahead` is there.
+    pub(crate) fn await_response(
+        &mut self,
+        quic: &mut quiche::Connection,
+        stream: StreamId,
+        resource: &Resource,
+        ahead: Vec<u8>,
+    ) {
+        self.open(quic, stream, resource);
+        self.queue.insert_growing(stream, ahead);
+        self.set_ready_if_open(quic, stream);
+    }
+
+    /// More of an awaited response; `ended`: the last of it, at least a byte.
+    pub(crate) fn extend(
+        &mut self,
+        quic: &mut quiche::Connection,
+        stream: StreamId,
+        bytes: &[u8],
+        ended: bool,
+    ) {
+        self.queue.extend(stream, bytes, ended);
+        self.set_ready_if_open(quic, stream);
+    }
+
+    /// Bytes of an awaited response that have come and were not offered to the transport.
+    pub(crate) fn waiting_bytes(&self, stream: StreamId) -> usize {
+        self.queue.waiting_bytes(stream)
     }
 
     /// The response on `stream` is a push that belongs to the response on `main`.
@@ -230,7 +265,12 @@ impl SendLoop {
         let size = quic.max_send_udp_payload_size().min(out.len());
         let out = &mut out[..size];
         if !quic.is_established() {
-            return self.plain(quic, out);
+            // The handshake goes by itself; answers to early data behind it.
+            let sent = self.plain(quic, out)?;
+            self.window.sent_unasked(sent.map_or(0, |it| it.0));
+            if sent.is_some() || !quic.is_in_early_data() {
+                return Ok(sent);
+            }
         }
         if self.timer_fired {
             let sent = self.plain(quic, out)?;
@@ -321,150 +361,6 @@ impl SendLoop {
         {
             ticks.idle();
         }
-    }
-
-    /// Fills the send buffer from the scheduler, and puts its first packet's worth before the transport.
-    fn stage(&mut self, quic: &mut quiche::Connection, datagram_bytes: usize) {
-        while self.buffer.bytes() == 0
-            || self.buffer.bytes() + self.packet_bytes(datagram_bytes) <= self.buffer_limit_bytes
-        {
-            if !self.commit_one(quic, datagram_bytes) {
-                break;
-            }
-        }
-        while let Some((stream, run)) = self.buffer.front(|it| self.held.contains(&it)) {
-            let chunk = self.chunk_bytes(quic, stream, datagram_bytes);
-            let Some(credit) = self.credit(quic, stream) else { continue };
-            let bytes = chunk.min(run).min(credit);
-            let short = bytes < chunk && (run > bytes || self.queue.pending(stream) > 0);
-            let offset = self.queue.offset(stream);
-            if self.offer(quic, stream, bytes) {
-                self.window.stage(Staged::new(quic, stream, offset, bytes).short(short));
-                if let Some((_, ticks)) = &mut self.pace {
-                    ticks.used();
-                }
-            }
-            return;
-        }
-    }
-
-    /// Commits one packet's worth of the stream that the scheme picks; false: there is nothing to pick.
-    fn commit_one(&mut self, quic: &mut quiche::Connection, datagram_bytes: usize) -> bool {
-        while let Some(stream) = self.order.pick() {
-            // With a send buffer the bytes wait there for credit; without one, only what has credit is
-            // charged, so that bytes offered and bytes charged are the same.
-            let credit = if self.buffer_limit_bytes > 0 {
-                Some(u64::MAX)
-            } else {
-                self.credit(quic, stream)
-            };
-            let Some(credit) = credit else { continue };
-            let chunk = self.chunk_bytes(quic, stream, datagram_bytes);
-            let bytes = chunk.min(credit).min(self.queue.pending(stream));
-            if bytes == 0 {
-                return false;
-            }
-            qlog_events::picked(quic, stream);
-            self.commit(quic, stream, bytes);
-            return true;
-        }
-        false
-    }
-
-    fn commit(&mut self, quic: &mut quiche::Connection, stream: StreamId, bytes: u64) {
-        let left = self.queue.commit(stream, bytes);
-        self.buffer.push(stream, bytes);
-        qlog_events::sent(quic, stream, bytes);
-        self.order.sent(stream, bytes);
-        match left {
-            Left::Ready => {}
-            Left::Waiting => self.set_ready(quic, stream, false),
-            Left::Nothing => {
-                self.repairs.finished(stream, &self.order);
-                self.close(quic, stream);
-            }
-        }
-    }
-
-    /// Stream bytes that flow control lets go; none: the stream was held back or dropped. A full
-    /// congestion window is not a lack of credit.
-    fn credit(&mut self, quic: &mut quiche::Connection, stream: StreamId) -> Option<u64> {
-        match quic.stream_capacity(stream.0) {
-            Ok(0) if Window::is_full(quic) => Some(0),
-            Ok(0) => {
-                self.held.insert(stream);
-                self.set_ready(quic, stream, false);
-                None
-            }
-            Ok(credit) => Some(credit as u64),
-            Err(_) => {
-                self.drop_response(quic, stream);
-                None
-            }
-        }
-    }
-
-    /// Offers committed bytes to the transport.
-    fn offer(&mut self, quic: &mut quiche::Connection, stream: StreamId, bytes: u64) -> bool {
-        self.scratch.resize(usize::try_from(bytes).unwrap_or(0), 0);
-        let Ok(fin) = self.queue.read(stream, &mut self.scratch) else {
-            // The file became shorter while it was being sent: the length that was announced is a lie.
-            quic.stream_shutdown(stream.0, quiche::Shutdown::Write, http3::Code::Internal as u64)
-                .ok();
-            self.drop_response(quic, stream);
-            return false;
-        };
-        if bytes == 0 {
-            return false;
-        }
-        match quic.stream_send(stream.0, &self.scratch, fin) {
-            Ok(taken) => {
-                debug_assert_eq!(taken as u64, bytes, "the credit was asked for before");
-                self.buffer.pop(stream, taken as u64);
-                self.queue.offered(stream, taken as u64);
-                if let Some(order) = &self.send_order {
-                    order.sent(stream, taken as u64);
-                }
-                true
-            }
-            Err(_) => false,
-        }
-    }
-
-    /// What was staged while the window was full was cut short by it: now it becomes a full packet.
-    fn top_up(&mut self, quic: &mut quiche::Connection, datagram_bytes: usize) {
-        let Some((stream, staged)) = self.window.short() else { return };
-        let wanted = self.chunk_bytes(quic, stream, datagram_bytes).saturating_sub(staged);
-        let Some(credit) = self.credit(quic, stream) else { return };
-        let wanted = wanted.min(credit);
-        let run = match self.buffer.front(|_| false) {
-            Some((front, run)) if front == stream => run,
-            Some(_) => return,
-            None => wanted.min(self.queue.pending(stream)),
-        };
-        let bytes = wanted.min(run);
-        if self.buffer.bytes() == 0 && bytes > 0 {
-            self.commit(quic, stream, bytes);
-        }
-        if self.offer(quic, stream, bytes) {
-            self.window.topped_up(bytes);
-        }
-    }
-
-    /// Stream bytes that fit beside all headers in a datagram of `datagram_bytes`.
-    fn chunk_bytes(
-        &self,
-        quic: &quiche::Connection,
-        stream: StreamId,
-        datagram_bytes: usize,
-    ) -> u64 {
-        let overhead = window::overhead_max(quic, stream, self.queue.committed(stream))
-            + self.window.reserve();
-        self.packet_bytes(datagram_bytes.saturating_sub(overhead))
-    }
-
-    fn packet_bytes(&self, room_bytes: usize) -> u64 {
-        self.pace.as_ref().map_or(room_bytes, |(pace, _)| pace.packet_bytes.min(room_bytes)) as u64
     }
 
     /// Whatever the transport has to say beside staged data.

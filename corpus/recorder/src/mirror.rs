@@ -171,9 +171,9 @@ impl Site for Mirror {
         Response {
             status: stored.status,
             headers: vec![
-                ("content-type", stored.mime.clone()),
+                ("content-type".into(), stored.mime.clone()),
                 // Of a page that was loaded without TLS, the references to its own host.
-                ("content-security-policy", "upgrade-insecure-requests".to_owned()),
+                ("content-security-policy".into(), "upgrade-insecure-requests".to_owned()),
             ],
             body: Body::Bytes(Arc::clone(&stored.body)),
             resource: Resource {

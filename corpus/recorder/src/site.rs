@@ -79,10 +79,10 @@ impl Site for RecordedSite {
             let compressed = state.compressed.entry(request.path.clone());
             if let Some(bytes) = compressed.or_insert_with(|| compress(&response.body)) {
                 response.body = Body::Bytes(Arc::clone(bytes));
-                response.headers.push(("content-encoding", "gzip".to_owned()));
+                response.headers.push(("content-encoding".into(), "gzip".to_owned()));
             }
         }
-        response.headers.push(("cache-control", "no-cache".to_owned()));
+        response.headers.push(("cache-control".into(), "no-cache".to_owned()));
         let after = Duration::from_millis(delay_ms);
         response.ready = vec![(after, response.body.bytes())];
         response
@@ -130,7 +130,7 @@ mod tests {
         let response = site.respond(&request("/a.css"));
         assert_eq!(response.ready, [(Duration::from_millis(600), response.body.bytes())]);
         assert!(response.body.bytes() < 200);
-        assert!(response.headers.contains(&("content-encoding", "gzip".to_owned())));
+        assert!(response.headers.contains(&("content-encoding".into(), "gzip".to_owned())));
         assert_eq!(site.respond(&request("/missing.js")).status, 404);
         let requests = site.requests();
         assert_eq!(requests[0].priority.as_deref(), Some("u=1, i"));

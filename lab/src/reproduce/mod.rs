@@ -11,6 +11,7 @@ mod marx_figure13;
 mod marx_figure8;
 mod marx_table2;
 mod matrix;
+mod nginx_push;
 mod published;
 mod push_rules;
 mod row;
@@ -50,6 +51,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     marx_figure12::EXPERIMENT,
     marx_figure13::EXPERIMENT,
     marx_cases::EXPERIMENT,
+    nginx_push::EXPERIMENT,
     push_rules::EXPERIMENT,
 ];
 

@@ -46,8 +46,10 @@ impl Connection {
         let Pushed { push, stream, request, response, gate } = pushed;
         http3::log::push_stream(self.quic.qlog_streamer(), stream, push);
         self.requests.insert(stream);
-        self.answer(stream, &request, response, (Session::push_stream_header(push), now));
+        let header = Session::push_stream_header(push);
+        self.answer(stream, &request, response, header, (Some(push), now));
         self.sender.gate(stream, main, gate);
+        self.relay_one(stream, now);
     }
 
     /// Where clients alone decide on order, a push that they say nothing of goes with the response that it belongs to: it is as

@@ -62,7 +62,7 @@ impl Site for DirectorySite {
     fn respond(&self, request: &Request) -> Response {
         if !matches!(request.method.as_str(), "GET" | "HEAD") {
             return Response {
-                headers: vec![("allow", "GET, HEAD".to_owned())],
+                headers: vec![("allow".into(), "GET, HEAD".to_owned())],
                 ..Response::error(405)
             };
         }
@@ -80,7 +80,7 @@ impl Site for DirectorySite {
         };
         Response {
             status: 200,
-            headers: vec![("content-type", mime.to_string())],
+            headers: vec![("content-type".into(), mime.to_string())],
             body: Body::File(Arc::new(file), metadata.len()),
             resource,
             ready: Vec::new(),

@@ -77,16 +77,16 @@ impl Site for PageSite {
     fn respond(&self, request: &Request) -> Response {
         if !matches!(request.method.as_str(), "GET" | "HEAD") {
             return Response {
-                headers: vec![("allow", "GET, HEAD".to_owned())],
+                headers: vec![("allow".into(), "GET, HEAD".to_owned())],
                 ..Response::error(405)
             };
         }
         let Some((place, resource)) = self.find(request) else { return Response::error(404) };
-        let mut headers = vec![("content-type", resource.mime.clone())];
-        headers.extend(resource.etag.clone().map(|it| ("etag", it)));
+        let mut headers = vec![("content-type".into(), resource.mime.clone())];
+        headers.extend(resource.etag.clone().map(|it| ("etag".into(), it)));
         let (body, compressed) = self.body(place, resource, request);
-        headers.extend(compressed.then(|| ("content-encoding", "gzip".to_owned())));
-        headers.extend(resource.vary.clone().map(|it| ("vary", it)));
+        headers.extend(compressed.then(|| ("content-encoding".into(), "gzip".to_owned())));
+        headers.extend(resource.vary.clone().map(|it| ("vary".into(), it)));
         Response {
             status: resource.status,
             headers,
