@@ -32,8 +32,6 @@ pub struct Client {
     signalling: Signalling,
     keep_bodies: bool,
     server_name: String,
-    /// The `Cookie` field of all requests.
-    cookie: Option<String>,
     verify: Verify,
     /// When the client was made; the playback counts from here.
     epoch: Instant,
@@ -106,7 +104,6 @@ impl Client {
             quic,
             session,
             server_name: name.to_owned(),
-            cookie: (!options.cookies.is_empty()).then(|| options.cookies.join("; ")),
             verify: options.verify.clone(),
             playback: Playback::new(Arc::clone(&page)),
             signalling: Signalling::new(options.scheme.as_ref(), options.metadata),
@@ -122,7 +119,7 @@ impl Client {
             pushed: PushCache::default(),
             cached: options.cached.clone(),
             ordered: options.delivery_order.clone().map(OrderedDelivery::new),
-            outcome: Outcome::default(),
+            outcome: Outcome { cookies: options.cookies.clone(), ..Outcome::default() },
             next_stream: 0,
             scratch: vec![0; 65_536],
         })
@@ -301,6 +298,8 @@ impl Client {
             self.outcome.completed = true;
             self.outcome.pushed = self.pushed.resources().collect();
             self.outcome.refused_pushes = self.pushed.refused();
+            let path = self.quic.path_stats().find(|it| it.active);
+            self.outcome.round_trip = path.and_then(|it| it.min_rtt);
             self.quic.close(true, NO_ERROR, b"done").ok();
         }
     }
@@ -336,12 +335,13 @@ impl Client {
             Header::new(b":path", known.url.as_bytes()),
             Header::new(b"user-agent", b"utmost"),
         ];
-        fields.extend(self.cookie.as_ref().map(|it| Header::new(b"cookie", it.as_bytes())));
         let (said, writings) = self.signalling.request(&self.session, stream, known);
         fields.extend(
             said.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())),
         );
         self.write(writings);
+        let cookies = self.outcome.cookies.field();
+        fields.extend(cookies.map(|it| Header::new(b"cookie", it.as_bytes())));
         fields
     }
 

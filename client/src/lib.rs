@@ -5,6 +5,7 @@
 //! writes: times and metrics are computed from it, not from counters in here.
 
 mod connection;
+mod cookies;
 pub mod event_loop;
 mod options;
 mod ordered_delivery;
@@ -18,6 +19,7 @@ mod saved_session;
 mod signalling;
 
 pub use connection::Client;
+pub use cookies::CookieJar;
 pub use options::{Options, Verify};
 pub use outcome::{ConnectError, EarlyData, Outcome, Problem};
 pub use saved_session::{SavedSession, SessionError};

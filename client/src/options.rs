@@ -1,5 +1,6 @@
 //! What a client is told when it starts.
 
+use crate::CookieJar;
 use crate::SavedSession;
 use crate::profile::HoldBack;
 use http3::SendOrder;
@@ -22,8 +23,8 @@ pub struct Options {
     pub pushes: u64,
     /// Resources of the page, by ID, that the HTTP cache has.
     pub cached: BTreeSet<usize>,
-    /// `name=value` of each cookie that goes with the requests.
-    pub cookies: Vec<String>,
+    /// What earlier visits left.
+    pub cookies: CookieJar,
     /// A session of an earlier connection: where the server allows it, requests go along with the first packet. All are
     /// `GET`, which may be replayed (RFC 8470).
     pub session: Option<SavedSession>,
@@ -67,7 +68,7 @@ impl Default for Options {
             metadata: false,
             pushes: 0,
             cached: BTreeSet::new(),
-            cookies: Vec::new(),
+            cookies: CookieJar::default(),
             session: None,
             delivery_order: None,
             verify: Verify::System,

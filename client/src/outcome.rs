@@ -1,8 +1,10 @@
 //! How a page load ended, and what went wrong.
 
+use crate::CookieJar;
 use crate::SavedSession;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// How a page load ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,12 +21,16 @@ pub struct Outcome {
     pub pushed: Vec<(usize, bool)>,
     /// Promises that were refused.
     pub refused_pushes: usize,
+    /// The cookies after the visit.
+    pub cookies: CookieJar,
+    /// The status of each response, by resource.
+    pub statuses: BTreeMap<usize, u16>,
+    /// The shortest round trip that was seen.
+    pub round_trip: Option<Duration>,
     /// How many 103 responses came.
     pub early_hints: usize,
     /// Resources that were asked for because a `Link` field preloads them, in this order.
     pub preloaded: Vec<usize>,
-    /// `name=value` of each cookie that responses set, each name once, whatever its scope.
-    pub cookies: Vec<String>,
     /// What became of early data.
     pub early_data: EarlyData,
     /// With which the next connection to this server can send early data.

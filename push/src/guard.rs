@@ -119,6 +119,16 @@ pub fn check(
     }
 }
 
+/// Whether a response that came may answer a promised request: it varies on nothing but fields that the request has
+/// as the client would send them, `fields` being the names of those that it has, in lower case.
+pub fn allows(vary: &str, fields: &[&str], cookies_known: bool) -> bool {
+    vary.split(',').map(|it| it.trim().to_ascii_lowercase()).all(|name| match name.as_str() {
+        "" => true,
+        "cookie" => cookies_known,
+        name => REPEATED.contains(&name) && fields.contains(&name),
+    })
+}
+
 /// The cookies that a request for `path` would have after the parent's response.
 fn cookies(
     parent: &Parent<'_>,
@@ -277,6 +287,22 @@ mod tests {
         let candidate = Candidate { authority: "a", path: "/a", vary: Some("accept-language") };
         let expected = Err(Forbidden::VariesOn("accept-language".into()));
         assert_eq!(check(&parent, &candidate, &CookiePolicy::None), expected);
+    }
+
+    #[test]
+    fn what_came_is_checked_against_what_was_promised() {
+        for (vary, cookies_known, allowed) in [
+            ("", false, true),
+            ("Accept-Encoding, user-agent", false, true),
+            ("Accept-Language", false, false),
+            ("Cookie", false, false),
+            ("Cookie", true, true),
+            ("*", true, false),
+            ("Origin", true, false),
+        ] {
+            let fields = ["accept-encoding", "user-agent", "origin"];
+            assert_eq!(allows(vary, &fields, cookies_known), allowed, "{vary}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod figures;
 pub mod head_of_line;
 pub mod lint;
 pub mod packed_frames;
+pub mod pushed;
 pub mod reader;
 pub mod replay;
 pub mod report;

@@ -1,11 +1,15 @@
 //! The server's configuration file.
 
+mod lines;
 mod pushing;
 
 use crate::SignalUse;
 use crate::site::PushRoute;
+use crate::upstream::Address;
 use http3::Priority;
-use pushing::{FilePush, KEYS};
+use lines::Lines;
+pub use lines::line_of;
+use pushing::FilePush;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,6 +29,26 @@ pub struct Config {
     pub routes: Vec<ConfigRoute>,
     /// What is pushed and hinted with which documents.
     pub pushes: Vec<PushRoute>,
+    /// Backends for some paths.
+    pub upstreams: Vec<(String, Address)>,
+    /// What was read and will do nothing.
+    pub warnings: Vec<String>,
+}
+
+impl Config {
+    /// Of a site alone.
+    pub fn of(site: ConfigSite) -> Self {
+        Self {
+            site,
+            scheme: None,
+            signals: None,
+            directives: BTreeMap::new(),
+            routes: Vec::new(),
+            pushes: Vec::new(),
+            upstreams: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
 }
 
 /// A page with a scheme of its own.
@@ -45,6 +69,8 @@ pub enum ConfigSite {
     Root(PathBuf),
     /// Pages: bundled names, or files.
     Pages(Vec<String>),
+    /// What a backend serves.
+    Upstream(Address),
 }
 
 /// A configuration that cannot be used.
@@ -84,28 +110,11 @@ struct FileRoute {
     path: String,
     host: Option<String>,
     scheme: Option<String>,
+    upstream: Option<String>,
     #[serde(default)]
     resource: BTreeMap<String, FileDirective>,
     #[serde(flatten)]
     pushing: toml::Table,
-}
-
-impl FileRoute {
-    /// What it says of pushes; none if it says nothing.
-    fn push_route(&self, folder: &Path) -> Result<Option<PushRoute>, String> {
-        if let Some(unknown) = self.pushing.keys().find(|it| !KEYS.contains(&it.as_str())) {
-            let known = KEYS.join("`, `");
-            return Err(format!(
-                "unknown field `{unknown}`, expected `path`, `host`, `scheme`, `resource`, `{known}`"
-            ));
-        }
-        if self.pushing.is_empty() {
-            return Ok(None);
-        }
-        let file: FilePush =
-            self.pushing.clone().try_into().map_err(|error| error.message().to_owned())?;
-        file.route(&self.path, folder).map(Some)
-    }
 }
 
 #[derive(Deserialize)]
@@ -121,6 +130,7 @@ struct FileSite {
     root: Option<PathBuf>,
     page: Option<String>,
     pages: Option<Vec<String>>,
+    upstream: Option<String>,
     scheme: Option<String>,
     signals: Option<FileSignals>,
 }
@@ -149,60 +159,102 @@ impl Config {
         let malformed = |line, cause| ConfigError::Malformed { file: path.to_owned(), line, cause };
         let file: File = toml::from_str(text)
             .map_err(|error| malformed(line_of(&error, text), error.message().to_owned()))?;
-        let site = match (file.site.root, file.site.page, file.site.pages) {
-            (Some(root), None, None) => ConfigSite::Root(root),
-            (None, Some(page), None) => ConfigSite::Pages(vec![page]),
-            (None, None, Some(pages)) if !pages.is_empty() => ConfigSite::Pages(pages),
-            _ => {
-                let cause = "[site] takes either `root`, `page` or `pages`";
-                return Err(malformed(1, cause.to_owned()));
-            }
-        };
+        let lines = Lines::of(text);
+        let site =
+            file.site.served().map_err(|cause| malformed(lines.in_site("upstream"), cause))?;
         let signals = file.site.signals.map(|it| match it {
             FileSignals::Obey => SignalUse::Obey,
             FileSignals::Ignore => SignalUse::Ignore,
             FileSignals::Override => SignalUse::Override,
         });
-        let mut directives = BTreeMap::new();
-        let (mut routes, mut pushes) = (Vec::new(), Vec::new());
-        for route in &file.route {
-            let of_route = |cause| {
-                let route = &route.path;
-                malformed(
-                    line_of_route(text, route),
-                    format!("[[route]] path \"{route}\": {cause}"),
-                )
+        let mut config = Self { scheme: file.site.scheme, signals, ..Self::of(site) };
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut seen = BTreeMap::new();
+        for (index, route) in file.route.into_iter().enumerate() {
+            let name = format!("[[route]] path \"{}\"", route.path);
+            let key = (route.host.clone(), route.path.clone());
+            let wrong = |it: Wrong| {
+                malformed(lines.in_route(index, &it.key), format!("{name}: {}", it.cause))
             };
-            if !route.path.starts_with('/') {
-                return Err(of_route("it begins with /".to_owned()));
+            if let Some(before) = seen.insert(key, index) {
+                let line = lines.in_route(before, "path");
+                let cause = format!("there is one at line {line}; put both together");
+                return Err(wrong(Wrong::new("path", cause)));
             }
-            let folder = path.parent().unwrap_or(Path::new(""));
-            pushes.extend(route.push_route(folder).map_err(of_route)?);
-            let (host, path) = (route.host.clone(), route.path.clone());
-            routes.extend(route.scheme.clone().map(|scheme| ConfigRoute { host, path, scheme }));
+            let says_something = config.take_route(route, folder).map_err(wrong)?;
+            if !says_something {
+                let line = lines.in_route(index, "path");
+                config.warn(path, line, &format!("{name}: it says nothing"));
+            }
         }
-        for (path, FileDirective { urgency, incremental }) in
-            file.route.into_iter().flat_map(|it| it.resource)
-        {
+        if !config.directives.is_empty() && signals.is_some_and(|it| it != SignalUse::Override) {
+            let cause = "directives do nothing unless signals = \"override\"";
+            config.warn(path, lines.in_site("signals"), cause);
+        }
+        Ok(config)
+    }
+
+    fn warn(&mut self, file: &Path, line: usize, cause: &str) {
+        self.warnings.push(format!("{}: line {line}: {cause}", file.display()));
+    }
+
+    /// Adds a route; false: there is nothing in it.
+    fn take_route(&mut self, route: FileRoute, folder: &Path) -> Result<bool, Wrong> {
+        let FileRoute { path, host, scheme, upstream, resource, pushing } = route;
+        if !path.starts_with('/') {
+            return Err(Wrong::new("path", "it begins with /".to_owned()));
+        }
+        let says_something =
+            scheme.is_some() || upstream.is_some() || !resource.is_empty() || !pushing.is_empty();
+        if let Some(upstream) = upstream {
+            let address = upstream.parse::<Address>();
+            let address = address.map_err(|it| Wrong::new("upstream", it.to_string()))?;
+            self.upstreams.push((path.clone(), address));
+        }
+        if !pushing.is_empty() {
+            let push = FilePush::read(pushing)?.route(&path, folder)?;
+            self.pushes.push(PushRoute { host: host.clone(), ..push });
+        }
+        self.routes.extend(scheme.map(|scheme| ConfigRoute { host, path, scheme }));
+        for (path, FileDirective { urgency, incremental }) in resource {
             if urgency.is_some_and(|it| it > 7) {
-                return Err(malformed(1, format!("resource \"{path}\": urgency goes from 0 to 7")));
+                let cause = format!("resource \"{path}\": urgency goes from 0 to 7");
+                return Err(Wrong { key: format!("resource.\"{path}\""), cause });
             }
-            directives.insert(path, Priority { urgency, incremental });
+            self.directives.insert(path, Priority { urgency, incremental });
         }
-        Ok(Self { site, scheme: file.site.scheme, signals, directives, routes, pushes })
+        Ok(says_something)
     }
 }
 
-/// The line of a route's path: values that a table gives have lost their place.
-fn line_of_route(text: &str, path: &str) -> usize {
-    let names = |line: &str| line.trim_start().starts_with("path") && line.contains(path);
-    text.lines().position(names).map_or(1, |index| index + 1)
+impl FileSite {
+    fn served(&self) -> Result<ConfigSite, String> {
+        match (&self.root, &self.page, &self.pages, &self.upstream) {
+            (Some(root), None, None, None) => Ok(ConfigSite::Root(root.clone())),
+            (None, Some(page), None, None) => Ok(ConfigSite::Pages(vec![page.clone()])),
+            (None, None, Some(pages), None) if !pages.is_empty() => {
+                Ok(ConfigSite::Pages(pages.clone()))
+            }
+            (None, None, None, Some(upstream)) => upstream
+                .parse()
+                .map(ConfigSite::Upstream)
+                .map_err(|it: crate::upstream::AddressError| it.to_string()),
+            _ => Err("[site] takes one of `root`, `page`, `pages`, `upstream`".to_owned()),
+        }
+    }
 }
 
-/// The line, from 1, at which `text` is not what was expected.
-pub fn line_of(error: &toml::de::Error, text: &str) -> usize {
-    let start = error.span().map_or(0, |span| span.start);
-    1 + text.bytes().take(start).filter(|byte| *byte == b'\n').count()
+/// What is wrong with a route, and the key at which it is.
+#[derive(Debug)]
+struct Wrong {
+    key: String,
+    cause: String,
+}
+
+impl Wrong {
+    fn new(key: &str, cause: String) -> Self {
+        Self { key: key.to_owned(), cause }
+    }
 }
 
 #[cfg(test)]
@@ -229,10 +281,39 @@ mod tests {
     fn what_is_wrong_is_named_with_its_line() {
         let cases = [
             ("[site]\nroot = \"a\"\nrooot = 1", "x.toml: line 3: unknown field `rooot`"),
-            ("[site]\nroot = \"a\"\npage = \"b\"", "x.toml: line 1: [site] takes either"),
+            (
+                "# A site.\n\n[site]\nroot = \"a\"\npage = \"b\"",
+                "x.toml: line 3: [site] takes one of",
+            ),
             (
                 "[site]\npages = []\n",
-                "x.toml: line 1: [site] takes either `root`, `page` or `pages`",
+                "x.toml: line 1: [site] takes one of `root`, `page`, `pages`, `upstream`",
+            ),
+            ("[site]\nupstream = \"https://a\"", "x.toml: line 2: upstream `https://a`: backends"),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/api/*\"\nupstream = \"a\"",
+                "x.toml: line 5: [[route]] path \"/api/*\": upstream `a`: expected",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\npush_preload = 3",
+                "x.toml: line 5: [[route]] path \"/\": invalid type: integer `3`, expected a boolean",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nx_push = true\npush_policy = \"push\"",
+                "x.toml: line 6: [[route]] path \"/\": push_policy needs push_graph",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nearly_hints = [\"/a.css\"]",
+                "x.toml: line 5: [[route]] path \"/\": early_hints \"/a.css\": no Link value",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nscheme = \"rr\"\n[[route]]\npath = \"/\"\nx_push = true",
+                "x.toml: line 7: [[route]] path \"/\": there is one at line 4",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\n[route.resource.\"/a\"]\nurgency = 1\n\
+                 [route.resource.\"/b\"]\nurgency = 8",
+                "x.toml: line 7: [[route]] path \"/\": resource \"/b\": urgency goes from 0 to 7",
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\npath = \"x\"",
@@ -240,11 +321,11 @@ mod tests {
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\npushh = []",
-                "x.toml: line 4: [[route]] path \"/\": unknown field `pushh`, expected `path`",
+                "x.toml: line 5: [[route]] path \"/\": unknown field `pushh`, expected `path`",
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\npush_gate = \"x\"",
-                "x.toml: line 4: [[route]] path \"/\": `x` is no push gate",
+                "x.toml: line 5: [[route]] path \"/\": `x` is no push gate",
             ),
             ("[site]\nsignals = \"no\"", "x.toml: line 2: unknown variant `no`"),
             ("", "x.toml: line 1: missing field `site`"),
@@ -253,5 +334,32 @@ mod tests {
             let message = Config::parse(text, Path::new("x.toml")).expect_err(text).to_string();
             assert!(message.starts_with(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn what_will_do_nothing_is_warned_of() {
+        let warnings = |text: &str| {
+            Config::parse(text, Path::new("x.toml")).expect("usable").warnings.join("\n")
+        };
+        let directed = |signals: &str| {
+            let site = format!("[site]\nroot = \"a\"\nsignals = \"{signals}\"\n");
+            warnings(&format!(
+                "{site}[[route]]\npath = \"/\"\n[route.resource.\"/a\"]\nurgency = 1"
+            ))
+        };
+        let expected = "x.toml: line 3: directives do nothing unless signals = \"override\"";
+        assert_eq!((directed("ignore").as_str(), directed("obey").as_str()), (expected, expected));
+        assert_eq!(directed("override"), "");
+        let idle = warnings("[site]\nroot = \"a\"\n[[route]]\nhost = \"a\"\npath = \"/\"");
+        assert_eq!(idle, "x.toml: line 5: [[route]] path \"/\": it says nothing");
+    }
+
+    #[test]
+    fn a_backend_serves_the_site_or_some_paths() {
+        let text = "[site]\nupstream = \"http://127.0.0.1:8080\"\n[[route]]\npath = \"/api/*\"\nupstream = \"http://api\"";
+        let config = Config::parse(text, Path::new("x.toml")).expect("good");
+        let address = |text: &str| text.parse::<Address>().expect("an address");
+        assert_eq!(config.site, ConfigSite::Upstream(address("http://127.0.0.1:8080")));
+        assert_eq!(config.upstreams, [("/api/*".to_owned(), address("http://api"))]);
     }
 }

@@ -1,6 +1,7 @@
 //! One connection: quiche below, HTTP/3 in the middle, the site above, and the send loop beside them.
 
 mod ahead;
+mod relay;
 mod requests;
 mod signals;
 
@@ -13,6 +14,7 @@ use crate::send_loop::{Datagram, SendLoop};
 use crate::site::Site;
 use crate::{Options, SignalUse};
 use http3::{Event, Extension, Priority, Role, Session, Settings, Signal, StreamId};
+use relay::Awaited;
 use schedulers::Scheme;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -39,6 +41,12 @@ pub(crate) struct Connection {
     /// Directives for responses under way.
     directives: BTreeMap<StreamId, Priority>,
     pushes: Pushes,
+    /// Responses that come from elsewhere.
+    awaited: BTreeMap<StreamId, Awaited>,
+    /// The body of a request was left unread, for there was no room.
+    paused_upload: bool,
+    /// Rings for this connection when something comes from elsewhere.
+    bell: Arc<dyn Fn() + Send + Sync>,
     /// Datagrams and requests since those that are over were looked for.
     since_forgotten: usize,
     /// The first stream ID above every request.
@@ -57,7 +65,7 @@ const NO_ERROR: u64 = http3::Code::NoError as u64;
 impl Connection {
     pub(crate) fn new(
         mut quic: quiche::Connection,
-        site: Arc<dyn Site>,
+        (site, bell): (Arc<dyn Site>, Arc<dyn Fn() + Send + Sync>),
         options: &Options,
     ) -> Self {
         qlog_events::scheme(&mut quic, &options.scheme.name, false);
@@ -76,6 +84,9 @@ impl Connection {
             requests: BTreeSet::new(),
             directives: BTreeMap::new(),
             pushes: Pushes::default(),
+            awaited: BTreeMap::new(),
+            paused_upload: false,
+            bell,
             since_forgotten: 0,
             next_request: 0,
             refused_from: None,
@@ -102,18 +113,24 @@ impl Connection {
         self.quic.recv(datagram, info).ok();
         if self.quic.is_established() || self.quic.is_in_early_data() {
             self.open_streams();
-            self.read_streams(scratch);
-            while let Some(event) = self.session.poll() {
-                if !self.is_closing() {
-                    self.on_event(event, now);
-                }
-            }
+            self.take_in(now, scratch);
             self.forget_finished();
             self.spend_budget(now);
         }
         self.sender.received(&mut self.quic);
         if self.is_closing() {
             self.rest();
+        }
+    }
+
+    /// Reads what the client's streams have, as far as there is room for it.
+    fn take_in(&mut self, now: Instant, scratch: &mut [u8]) {
+        self.paused_upload = false;
+        self.read_streams(scratch);
+        while let Some(event) = self.session.poll() {
+            if !self.is_closing() {
+                self.on_event(event, now);
+            }
         }
     }
 
@@ -157,6 +174,9 @@ impl Connection {
     /// The next datagram, if one may go now.
     pub(crate) fn datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
         self.write_control();
+        if !self.awaited.is_empty() {
+            self.refill(now);
+        }
         let datagram = self.next_datagram(now, out);
         if datagram.is_none() && self.close_if_done() {
             return self.next_datagram(now, out);
@@ -247,7 +267,7 @@ impl Connection {
     fn read_streams(&mut self, scratch: &mut [u8]) {
         for stream in self.quic.readable().map(StreamId) {
             self.note_request(stream);
-            while !self.is_closing() {
+            while !self.is_closing() && !self.is_upload_full(stream) {
                 let read = match self.quic.stream_recv(stream.0, scratch) {
                     Ok((bytes, fin)) => {
                         self.count_control_bytes(stream, bytes);
@@ -304,6 +324,12 @@ impl Connection {
         };
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, error.code()).ok();
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, error.code()).ok();
+        self.drop_response(stream);
+    }
+
+    /// Nobody wants the rest of a response, also if it is still on its way to us.
+    fn drop_response(&mut self, stream: StreamId) {
+        self.awaited.remove(&stream);
         self.sender.drop_response(&mut self.quic, stream);
     }
 
@@ -334,9 +360,11 @@ impl Connection {
                 if let Some(stream) = self.pushes.stream(push) {
                     let code = http3::Code::RequestCancelled as u64;
                     self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-                    self.sender.drop_response(&mut self.quic, stream);
+                    self.drop_response(stream);
                 }
             }
+            Event::Data { stream, ref bytes } if self.upload(stream, bytes) => {}
+            Event::Finished { stream } => self.upload_ended(stream),
             // The rest of an upload is of no use when its response has gone (RFC 9114, 4.1).
             Event::Data { stream, .. } if !self.sender.contains(stream) => {
                 self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, NO_ERROR).ok();
@@ -345,7 +373,7 @@ impl Connection {
                 // The client took its request back: the response is of no use.
                 self.nuisances += 1;
                 self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-                self.sender.drop_response(&mut self.quic, stream);
+                self.drop_response(stream);
             }
             _ => {}
         }
@@ -360,7 +388,7 @@ impl Connection {
             return;
         }
         self.since_forgotten = 0;
-        let Self { quic, session, sender, requests, directives, pushes, .. } = self;
+        let Self { quic, session, sender, requests, directives, pushes, awaited, .. } = self;
         requests.retain(|stream| {
             let unwanted = quic.stream_capacity(stream.0).is_err();
             if unwanted && sender.contains(*stream) {
@@ -372,6 +400,7 @@ impl Connection {
                 session.forget(*stream);
                 sender.forget(*stream);
                 directives.remove(stream);
+                awaited.remove(stream);
             }
             !over
         });

@@ -95,6 +95,11 @@ impl EventLoop {
         let mut events = Events::with_capacity(64);
         let mut buffer = vec![0; 65_536];
         let mut pending = None;
+        let stop = self.stopper();
+        server.wake_with(Box::new(move || {
+            // A loop that is gone needs no waking.
+            stop.wake().ok();
+        }));
         loop {
             let timeout = server.next_timeout().map(|at| at.saturating_duration_since(now()));
             match self.poll.poll(&mut events, timeout) {
@@ -103,6 +108,7 @@ impl EventLoop {
             }
             let more = self.read(server, &mut buffer)?;
             server.on_timeout(now());
+            server.on_arrivals(now());
             self.write(server, &mut buffer, &mut pending);
             if self.stop_requested() {
                 server.drain(now());

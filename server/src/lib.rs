@@ -6,6 +6,7 @@
 //! the answer waits in the send queue. A packet's way out: the scheduler picks a stream, one packet's
 //! worth of it goes before the transport, and quiche encrypts it (`connection`, `send_loop`).
 
+mod alarm;
 mod config;
 mod connection;
 mod early_data;
@@ -23,10 +24,11 @@ mod send_loop;
 mod send_queue;
 pub mod site;
 mod tls;
+pub mod upstream;
 
 pub use config::{Config, ConfigError, ConfigRoute, ConfigSite, line_of};
 pub use early_data::{TicketKey, TicketKeyError};
-pub use limits::Limits;
+pub use limits::{Limits, UpstreamLimits};
 pub use options::{CongestionControl, Options, SignalUse};
 pub use pace::Pace;
 pub use router::{Server, Transmit};

@@ -52,6 +52,36 @@ impl Default for Limits {
     }
 }
 
+/// Limits of a backend. Each says what it bounds; what goes beyond is answered in the backend's place.
+#[derive(Debug, Clone)]
+pub struct UpstreamLimits {
+    /// Requests under way to it at a time: each has a thread.
+    pub requests: usize,
+    /// Requests that wait for one of them; beyond it the answer is 503.
+    pub waiting: usize,
+    /// How long a connection may take to be made.
+    pub connect: Duration,
+    /// How long the head of a response may take; beyond it the answer is 504.
+    pub answer: Duration,
+    /// How long a body under way may stand still, at the backend or at the client.
+    pub idle: Duration,
+    /// Bytes of a response's head, and of a request's longest field; beyond it the answer is 502.
+    pub header_bytes: usize,
+}
+
+impl Default for UpstreamLimits {
+    fn default() -> Self {
+        Self {
+            requests: 64,
+            waiting: 256,
+            connect: Duration::from_secs(5),
+            answer: Duration::from_secs(30),
+            idle: Duration::from_secs(30),
+            header_bytes: 64 << 10,
+        }
+    }
+}
+
 /// Bytes of control and QPACK streams that count as one nuisance.
 pub(crate) const CONTROL_BYTES: u64 = 16;
 

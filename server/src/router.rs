@@ -1,5 +1,6 @@
 //! The server's core: connection IDs lead datagrams to connections, and connections take turns to send.
 
+use crate::alarm::Alarm;
 use crate::connection::Connection;
 use crate::group::{Group, Member};
 use crate::site::Site;
@@ -33,6 +34,7 @@ pub struct Server {
     random: SystemRandom,
     scratch: Vec<u8>,
     draining: Option<Instant>,
+    alarm: Alarm,
     /// Connections that are ordered as one, by their client's address, the name that it gave, and the scheme.
     groups: HashMap<(IpAddr, u64, String), Arc<Mutex<Group>>>,
 }
@@ -90,6 +92,7 @@ impl Server {
             random: SystemRandom::new(),
             scratch: vec![0; 65_536],
             draining: None,
+            alarm: Alarm::default(),
             groups: HashMap::new(),
         })
     }
@@ -125,6 +128,22 @@ impl Server {
             if entry.connection.quic().timeout_instant().is_some_and(|it| it <= now) {
                 entry.connection.timer_fired();
             }
+            self.enqueue(serial);
+            self.pass_turn(serial);
+        }
+    }
+
+    /// Has `wake` called, on any thread, whenever something has come that is no datagram, so that
+    /// [`Server::on_arrivals`] is to be called.
+    pub fn wake_with(&self, wake: Box<dyn Fn() + Send + Sync>) {
+        self.alarm.wake_with(wake);
+    }
+
+    /// Calls every connection for which something has come from elsewhere.
+    pub fn on_arrivals(&mut self, now: Instant) {
+        for serial in self.alarm.take() {
+            let Some(entry) = self.connections.get_mut(&serial) else { continue };
+            entry.connection.relay(now, &mut self.scratch);
             self.enqueue(serial);
             self.pass_turn(serial);
         }
@@ -231,7 +250,8 @@ impl Server {
         let mut quic = quiche::accept(&scid, None, self.local, from, &mut self.config).ok()?;
         self.start_qlog(&mut quic, id);
         self.serial += 1;
-        let connection = Connection::new(quic, Arc::clone(&self.site), &self.options);
+        let bell = self.alarm.bell(self.serial);
+        let connection = Connection::new(quic, (Arc::clone(&self.site), bell), &self.options);
         // Until it has our ID the client goes on with the one it made up.
         let ids = vec![id.to_vec(), header.dcid.to_vec()];
         self.routes.extend(ids.iter().map(|it| (it.clone(), self.serial)));

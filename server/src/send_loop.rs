@@ -107,12 +107,46 @@ impl SendLoop {
         (head, body): (Head, Body),
         when: (Availability, Instant),
     ) {
+        self.open(quic, stream, resource);
+        self.queue.insert(stream, head, body, when);
+    }
+
+    fn open(&mut self, quic: &mut quiche::Connection, stream: StreamId, resource: &Resource) {
         qlog_events::opened(quic, stream, resource);
         self.order.open(stream, resource);
         if let Some(history) = &mut self.history {
             history.push(Told::Opened(stream, *resource));
         }
-        self.queue.insert(stream, head, body, when);
+    }
+
+    /// A response will be sent on `stream` of which only `ahead` is there.
+    pub(crate) fn await_response(
+        &mut self,
+        quic: &mut quiche::Connection,
+        stream: StreamId,
+        resource: &Resource,
+        ahead: Vec<u8>,
+    ) {
+        self.open(quic, stream, resource);
+        self.queue.insert_growing(stream, ahead);
+        self.set_ready_if_open(quic, stream);
+    }
+
+    /// More of an awaited response; `ended`: the last of it, at least a byte.
+    pub(crate) fn extend(
+        &mut self,
+        quic: &mut quiche::Connection,
+        stream: StreamId,
+        bytes: &[u8],
+        ended: bool,
+    ) {
+        self.queue.extend(stream, bytes, ended);
+        self.set_ready_if_open(quic, stream);
+    }
+
+    /// Bytes of an awaited response that have come and were not offered to the transport.
+    pub(crate) fn waiting_bytes(&self, stream: StreamId) -> usize {
+        self.queue.waiting_bytes(stream)
     }
 
     /// The response on `stream` is a push that belongs to the response on `main`.

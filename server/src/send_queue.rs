@@ -3,7 +3,7 @@
 
 use crate::site::{Availability, Body};
 use schedulers::StreamId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Instant;
 
 /// All responses of one connection that are not yet wholly with the transport.
@@ -22,16 +22,22 @@ pub(crate) struct Head {
     pub(crate) frames: Vec<u8>,
 }
 
-/// One response: its head, then the body.
+/// One response.
 #[derive(Debug)]
 struct Outgoing {
-    head: Vec<u8>,
-    ahead_bytes: u64,
-    body: Body,
-    availability: Availability,
+    content: Content,
     available: u64,
     committed: u64,
     offered: u64,
+}
+
+/// Where the bytes of a response's stream are.
+#[derive(Debug)]
+enum Content {
+    /// A head, then a body of known size, there at known times.
+    Whole { head: Vec<u8>, ahead_bytes: u64, body: Body, availability: Availability },
+    /// What has come so far and was not offered yet; more comes until it has ended.
+    Growing { bytes: VecDeque<u8>, ended: bool },
 }
 
 /// What is left of a response after some of it went.
@@ -62,23 +68,44 @@ impl SendQueue {
         for at in availability.times() {
             self.releases.insert((at, stream));
         }
-        let outgoing = Outgoing {
-            head: head.ahead,
-            ahead_bytes,
-            body,
-            availability,
-            available: 0,
-            committed: 0,
-            offered: 0,
-        };
+        let content = Content::Whole { head: head.ahead, ahead_bytes, body, availability };
+        let outgoing = Outgoing { content, available: 0, committed: 0, offered: 0 };
         self.responses.insert(stream, outgoing);
+    }
+
+    /// Takes a response of which only `ahead` is there yet; [`Self::extend`] brings the rest.
+    pub(crate) fn insert_growing(&mut self, stream: StreamId, ahead: Vec<u8>) {
+        let available = ahead.len() as u64;
+        let content = Content::Growing { bytes: ahead.into(), ended: false };
+        self.responses.insert(stream, Outgoing { content, available, committed: 0, offered: 0 });
+    }
+
+    /// More of a growing response; `ended`: the last of it, at least a byte.
+    pub(crate) fn extend(&mut self, stream: StreamId, more: &[u8], ended: bool) {
+        let Some(outgoing) = self.responses.get_mut(&stream) else { return };
+        if let Content::Growing { bytes, ended: has_ended } = &mut outgoing.content {
+            debug_assert!(!*has_ended && !(ended && more.is_empty()), "an end needs a byte");
+            bytes.extend(more);
+            *has_ended = ended;
+            outgoing.available += more.len() as u64;
+        }
+    }
+
+    /// Bytes of a growing response that wait here; of another one none.
+    pub(crate) fn waiting_bytes(&self, stream: StreamId) -> usize {
+        match self.responses.get(&stream).map(|it| &it.content) {
+            Some(Content::Growing { bytes, .. }) => bytes.len(),
+            _ => 0,
+        }
     }
 
     /// Drops a response that nobody wants any more.
     pub(crate) fn remove(&mut self, stream: StreamId) {
         let Some(outgoing) = self.responses.remove(&stream) else { return };
-        for at in outgoing.availability.times() {
-            self.releases.remove(&(at, stream));
+        if let Content::Whole { availability, .. } = outgoing.content {
+            for at in availability.times() {
+                self.releases.remove(&(at, stream));
+            }
         }
     }
 
@@ -108,7 +135,7 @@ impl SendQueue {
         while let Some((_, stream)) = self.releases.first().copied().filter(|(at, _)| *at <= now) {
             self.releases.pop_first();
             let Some(outgoing) = self.responses.get_mut(&stream) else { continue };
-            outgoing.available = outgoing.head_and(outgoing.availability.body_bytes_at(now));
+            outgoing.release(now);
             if outgoing.available > outgoing.committed {
                 released.push(stream);
             }
@@ -144,7 +171,7 @@ impl SendQueue {
             "only what is here can be committed"
         );
         outgoing.committed += bytes;
-        if outgoing.committed == outgoing.stream_bytes() {
+        if outgoing.stream_bytes() == Some(outgoing.committed) {
             Left::Nothing
         } else if outgoing.available > outgoing.committed {
             Left::Ready
@@ -156,17 +183,8 @@ impl SendQueue {
     /// Reads the next committed bytes into `buffer`; the flag says that they are the stream's last.
     pub(crate) fn read(&self, stream: StreamId, buffer: &mut [u8]) -> std::io::Result<bool> {
         let Some(outgoing) = self.responses.get(&stream) else { return Ok(false) };
-        let head = outgoing
-            .head
-            .get(usize::try_from(outgoing.offered).unwrap_or(usize::MAX)..)
-            .unwrap_or_default();
-        let from_head = head.len().min(buffer.len());
-        let (start, rest) = buffer.split_at_mut(from_head);
-        start.copy_from_slice(&head[..from_head]);
-        let body_offset =
-            (outgoing.offered + from_head as u64).saturating_sub(outgoing.head.len() as u64);
-        outgoing.body.read_at(body_offset, rest)?;
-        Ok(outgoing.offered + buffer.len() as u64 == outgoing.stream_bytes())
+        outgoing.read(buffer)?;
+        Ok(outgoing.stream_bytes() == Some(outgoing.offered + buffer.len() as u64))
     }
 
     /// The transport took `bytes`; a response that is wholly taken is dropped.
@@ -174,7 +192,11 @@ impl SendQueue {
         let Some(outgoing) = self.responses.get_mut(&stream) else { return true };
         outgoing.offered += bytes;
         debug_assert!(outgoing.offered <= outgoing.committed, "only committed bytes are offered");
-        let done = outgoing.offered == outgoing.stream_bytes();
+        if let Content::Growing { bytes: waiting, .. } = &mut outgoing.content {
+            waiting
+                .drain(..usize::try_from(bytes).map_or(waiting.len(), |it| it.min(waiting.len())));
+        }
+        let done = outgoing.stream_bytes() == Some(outgoing.offered);
         if done {
             self.remove(stream);
         }
@@ -183,12 +205,42 @@ impl SendQueue {
 }
 
 impl Outgoing {
-    fn head_and(&self, body_bytes: Option<u64>) -> u64 {
-        body_bytes.map_or(self.ahead_bytes, |it| self.head.len() as u64 + it)
+    fn release(&mut self, now: Instant) {
+        if let Content::Whole { head, ahead_bytes, availability, .. } = &self.content {
+            let body_bytes = availability.body_bytes_at(now);
+            self.available = body_bytes.map_or(*ahead_bytes, |it| head.len() as u64 + it);
+        }
     }
 
-    fn stream_bytes(&self) -> u64 {
-        self.head.len() as u64 + self.body.bytes()
+    /// The length of the whole stream; none: not known yet.
+    fn stream_bytes(&self) -> Option<u64> {
+        match &self.content {
+            Content::Whole { head, body, .. } => Some(head.len() as u64 + body.bytes()),
+            Content::Growing { ended, .. } => ended.then_some(self.available),
+        }
+    }
+
+    /// The bytes from the first one that was not offered.
+    fn read(&self, buffer: &mut [u8]) -> std::io::Result<()> {
+        match &self.content {
+            Content::Growing { bytes, .. } => {
+                let wanted = buffer.len();
+                let there = bytes.iter().take(wanted);
+                debug_assert_eq!(there.len(), wanted, "only what is here is committed");
+                buffer.iter_mut().zip(there).for_each(|(to, from)| *to = *from);
+                Ok(())
+            }
+            Content::Whole { head, body, .. } => {
+                let from = usize::try_from(self.offered).unwrap_or(usize::MAX);
+                let head_left = head.get(from..).unwrap_or_default();
+                let from_head = head_left.len().min(buffer.len());
+                let (start, rest) = buffer.split_at_mut(from_head);
+                start.copy_from_slice(&head_left[..from_head]);
+                let body_offset =
+                    (self.offered + from_head as u64).saturating_sub(head.len() as u64);
+                body.read_at(body_offset, rest)
+            }
+        }
     }
 }
 
@@ -216,6 +268,8 @@ mod tests {
         Commit { stream: u64, bytes: u64 },
         Offer { stream: u64, bytes: usize },
         Remove { stream: u64 },
+        InsertGrowing { stream: u64, ahead: usize },
+        Extend { stream: u64, bytes: usize, ended: bool },
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -232,6 +286,10 @@ mod tests {
             (0_u64..4, 1_u64..40).prop_map(|(stream, bytes)| Step::Commit { stream, bytes }),
             (0_u64..4, 1_usize..40).prop_map(|(stream, bytes)| Step::Offer { stream, bytes }),
             (0_u64..4).prop_map(|stream| Step::Remove { stream }),
+            (0_u64..4, 0_usize..20)
+                .prop_map(|(stream, ahead)| Step::InsertGrowing { stream, ahead }),
+            (0_u64..4, 1_usize..40, prop::bool::weighted(0.3))
+                .prop_map(|(stream, bytes, ended)| Step::Extend { stream, bytes, ended }),
         ]
     }
 
@@ -239,12 +297,21 @@ mod tests {
     struct Plain {
         bytes: Vec<u8>,
         steps: [(u64, usize); 2],
+        /// All that came is there at once, and more may come: whether it has ended.
+        growing: Option<bool>,
         committed: usize,
         offered: usize,
     }
 
     impl Plain {
+        fn is_all(&self, bytes: usize) -> bool {
+            bytes == self.bytes.len() && self.growing != Some(false)
+        }
+
         fn available(&self, released_ms: Option<u64>) -> usize {
+            if self.growing.is_some() {
+                return self.bytes.len();
+            }
             let there =
                 |(at_ms, _): &&(u64, usize)| released_ms.is_some_and(|now_ms| *at_ms <= now_ms);
             self.steps.iter().filter(there).map(|(_, bytes)| *bytes).max().unwrap_or(0)
@@ -272,6 +339,10 @@ mod tests {
                     queue.remove(StreamId(stream));
                     self.plain.remove(&stream);
                 }
+                Step::InsertGrowing { stream, ahead } => {
+                    self.insert_growing(queue, stream, ahead);
+                }
+                Step::Extend { stream, bytes, ended } => self.extend(queue, stream, bytes, ended),
             }
         }
 
@@ -300,8 +371,34 @@ mod tests {
             queue.insert(StreamId(stream), frames, response.body, (availability, now));
             let steps =
                 [(self.now_ms + at_ms, head + first), (self.now_ms + at_ms * 2, head + body)];
-            self.plain.insert(stream, Plain { bytes, steps, committed: 0, offered: 0 });
+            self.plain
+                .insert(stream, Plain { bytes, steps, growing: None, committed: 0, offered: 0 });
             self.released_ms.remove(&stream);
+        }
+
+        fn insert_growing(&mut self, queue: &mut SendQueue, stream: u64, ahead: usize) {
+            if let std::collections::btree_map::Entry::Vacant(place) = self.plain.entry(stream) {
+                let bytes: Vec<u8> = (0..ahead).map(|it| (it * 5).to_le_bytes()[0]).collect();
+                queue.insert_growing(StreamId(stream), bytes.clone());
+                let growing = Some(false);
+                place.insert(Plain {
+                    bytes,
+                    steps: [(0, 0); 2],
+                    growing,
+                    committed: 0,
+                    offered: 0,
+                });
+            }
+        }
+
+        fn extend(&mut self, queue: &mut SendQueue, stream: u64, bytes: usize, ended: bool) {
+            let Some(plain) = self.plain.get_mut(&stream) else { return };
+            if plain.growing == Some(false) {
+                let more: Vec<u8> = (0..bytes).map(|it| (it * 3).to_le_bytes()[0]).collect();
+                queue.extend(StreamId(stream), &more, ended);
+                plain.bytes.extend(more);
+                plain.growing = Some(ended);
+            }
         }
 
         fn release(&mut self, queue: &mut SendQueue, after_ms: u64) {
@@ -318,7 +415,7 @@ mod tests {
             plain.committed += usize::try_from(bytes).expect("small");
             let available = plain.available(self.released_ms.get(&stream).copied());
             let left = match plain.committed {
-                it if it == plain.bytes.len() => Left::Nothing,
+                it if plain.is_all(it) => Left::Nothing,
                 it if it < available => Left::Ready,
                 _ => Left::Waiting,
             };
@@ -335,7 +432,7 @@ mod tests {
             let last = queue.read(StreamId(stream), &mut buffer).expect("in memory");
             assert_eq!(buffer, plain.bytes[plain.offered..plain.offered + bytes]);
             plain.offered += bytes;
-            assert_eq!(last, plain.offered == plain.bytes.len());
+            assert_eq!(last, plain.is_all(plain.offered));
             assert_eq!(queue.offered(StreamId(stream), bytes as u64), last);
             if last {
                 self.plain.remove(&stream);
@@ -351,6 +448,9 @@ mod tests {
                 assert_eq!(queue.pending(stream), (available - plain.committed) as u64);
                 assert_eq!(queue.committed(stream), plain.committed as u64);
                 assert_eq!(queue.offset(stream), plain.offered as u64);
+                let waiting =
+                    if plain.growing.is_some() { plain.bytes.len() - plain.offered } else { 0 };
+                assert_eq!(queue.waiting_bytes(stream), waiting);
             }
         }
     }

@@ -13,6 +13,7 @@ use ::corpus::Page;
 use ::server::Options as ServerOptions;
 use lab::study::{Engine, FORMAT, RunRecord, Study};
 use lab::{DeliveryOrder, Load, Metadata, wire};
+use push_log::Pushes;
 use qlog_tools::reader::read_file;
 use schedulers::find_scheme;
 use std::net::SocketAddr;
@@ -103,11 +104,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                      leave --server out";
         return Err(Failure::BadInput(cause.to_owned()));
     }
-    let Played { load, problems, announced, pushed, refused_pushes, early_data } =
-        match arguments.server {
-            Some(server) => from_server(arguments, &page, server, client, &logs)?,
-            None => from_own_server(&page, client, delivery_order, &logs)?,
-        };
+    let Played { load, problems, announced, pushes, early_data } = match arguments.server {
+        Some(server) => from_server(arguments, &page, server, client, &logs)?,
+        None => from_own_server(&page, client, delivery_order, &logs)?,
+    };
     if let Some(name) = announced.as_ref().filter(|_| !arguments.json) {
         output::line(&format!("the server sends in the order of {name}"))?;
     }
@@ -127,10 +127,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ..RunRecord::of_load(&page, &load)
     };
     for resource in &mut run.resources {
-        resource.pushed = pushed.contains(&resource.id);
+        resource.pushed = pushes.pushed.iter().any(|(id, _)| *id == resource.id);
     }
     if arguments.push_log && !arguments.json {
-        push_log::show(&run, refused_pushes)?;
+        push_log::show(&run, &load.timeline, &pushes)?;
     } else {
         show(arguments, run, load, page.resources.len())?;
     }
@@ -148,9 +148,7 @@ struct Played {
     load: Load,
     problems: Vec<String>,
     announced: Option<String>,
-    /// Resources that came by push.
-    pushed: Vec<usize>,
-    refused_pushes: usize,
+    pushes: Pushes,
     early_data: EarlyData,
 }
 
@@ -171,8 +169,7 @@ fn from_own_server(
         load: loaded.load,
         problems: loaded.problems,
         announced: None,
-        pushed: Vec::new(),
-        refused_pushes: 0,
+        pushes: Pushes::default(),
         early_data: EarlyData::Unsent,
     })
 }
@@ -211,9 +208,14 @@ fn from_server(
     let problems = outcome.problems.iter().map(|it| format!("{server}: {it}")).collect();
     let timeline = read_file(&log).map_err(Failure::elsewhere)?.timeline;
     let load = Load { completed: outcome.completed, timeline };
-    let pushed = outcome.pushed.iter().map(|(resource, _)| *resource).collect();
-    let Outcome { announced, refused_pushes, early_data, .. } = outcome;
-    Ok(Played { load, problems, announced, pushed, refused_pushes, early_data })
+    let Outcome { announced, early_data, .. } = outcome;
+    let pushes = Pushes {
+        pushed: outcome.pushed,
+        refused: outcome.refused_pushes,
+        statuses: outcome.statuses,
+        round_trip: outcome.round_trip,
+    };
+    Ok(Played { load, problems, announced, pushes, early_data })
 }
 
 /// Writes the bodies that came; a URL whose path leads out of the folder is refused.

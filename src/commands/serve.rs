@@ -4,26 +4,31 @@ use crate::failure::Failure;
 use crate::{output, values};
 use ::corpus::Page;
 use ::server::event_loop::EventLoop;
-use ::server::site::{DirectedSite, DirectorySite, PageSite, PushingSite, Route, RoutedSite, Site};
+use ::server::site::{
+    DirectedSite, DirectorySite, MountedSite, PageSite, PushingSite, Route, RoutedSite, Site,
+    absent_pushes,
+};
+use ::server::upstream::{Address, UpstreamSite};
 use ::server::{
     Config, ConfigRoute, ConfigSite, Identity, Options, Pace, Server, SignalUse, TicketKey,
+    UpstreamLimits,
 };
 use schedulers::{Scheme, SchemeError, find_page_scheme, find_scheme};
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Serve a directory or a page over HTTP/3, in the order of a scheme
+/// Serve a directory, a page, or what a backend serves over HTTP/3, in the order of a scheme
 ///
 /// Prints one line `listening on ADDR:PORT` when ready; SIGTERM lets responses under way finish.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  utmost serve --root site --listen 127.0.0.1:4433 --scheme bucket-html\n  \
-utmost serve --page davies-meenan --scheme dfifo --pace 1400/10 --qlog logs"
+utmost serve --page davies-meenan --scheme dfifo --pace 1400/10 --qlog logs\n  \
+utmost serve --upstream http://127.0.0.1:8080 --cert cert.pem --key key.pem"
 )]
-#[command(group = clap::ArgGroup::new("what").required(true).args(["root", "page", "config"]))]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["root", "page", "upstream", "config"]))]
 pub(crate) struct Arguments {
     /// Serve the files below this directory
     #[arg(long, value_name = "DIR")]
@@ -31,6 +36,9 @@ pub(crate) struct Arguments {
     /// Serve a page: a bundled name, or a file
     #[arg(long)]
     page: Option<String>,
+    /// Pass requests on to this backend, over HTTP/1.1
+    #[arg(long, value_name = "URL")]
+    upstream: Option<Address>,
     /// Read what to serve from a TOML file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scheme", "signals"])]
     config: Option<PathBuf>,
@@ -126,6 +134,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let config = config(arguments)?;
+    for warning in &config.warnings {
+        eprintln!("warning: {warning}");
+    }
     let file = arguments.config.as_deref();
     let (site, pages, default_scheme, default_signals): (Arc<dyn Site>, _, _, _) = match config.site
     {
@@ -138,7 +149,11 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
             let site = PageSite::of(pages.clone()).for_browsers();
             (Arc::new(site), pages, "bucket-html", SignalUse::Ignore)
         }
+        ConfigSite::Upstream(address) => {
+            (upstream(&address)?, Vec::new(), "rfc9218", SignalUse::Obey)
+        }
     };
+    let site = mounted(site, config.upstreams)?;
     let chosen = config.scheme.is_some();
     let name = config.scheme.as_deref().unwrap_or(default_scheme);
     let scheme = match &pages[..] {
@@ -158,12 +173,36 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let site = if routes.is_empty() { site } else { Arc::new(RoutedSite::new(site, routes)) };
     let site: Arc<dyn Site> = match config.pushes {
         pushes if pushes.is_empty() => site,
-        pushes => Arc::new(PushingSite::new(site, pushes)),
+        pushes => {
+            for (route, path) in absent_pushes(site.as_ref(), &pushes) {
+                let place = file.map_or(String::new(), |it| format!("{}: ", it.display()));
+                eprintln!(
+                    "warning: {place}[[route]] path \"{route}\": push \"{path}\": the site has no such resource"
+                );
+            }
+            Arc::new(PushingSite::new(site, pushes))
+        }
     };
     // Directives say nothing to a server that does not use them.
     let default_signals = if directed { SignalUse::Override } else { default_signals };
     let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
     Ok(Served { site, scheme, negotiated, signals: config.signals.unwrap_or(default_signals) })
+}
+
+/// What a backend serves.
+fn upstream(address: &Address) -> Result<Arc<dyn Site>, Failure> {
+    let report = Arc::new(|line: &str| eprintln!("{line}"));
+    let site = UpstreamSite::start(address, UpstreamLimits::default(), report);
+    Ok(Arc::new(site.map_err(Failure::elsewhere)?))
+}
+
+/// A site with backends for some paths.
+fn mounted(site: Arc<dyn Site>, parts: Vec<(String, Address)>) -> Result<Arc<dyn Site>, Failure> {
+    if parts.is_empty() {
+        return Ok(site);
+    }
+    let parts = parts.into_iter().map(|(path, address)| Ok((path, upstream(&address)?)));
+    Ok(Arc::new(MountedSite::new(site, parts.collect::<Result<_, Failure>>()?)))
 }
 
 /// What is to be served, from a file or from flags.
@@ -172,15 +211,13 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
         return Config::load(file).map_err(Failure::bad_input);
     }
     let root = arguments.root.clone().map(ConfigSite::Root);
-    let site = root.or_else(|| arguments.page.clone().map(|it| ConfigSite::Pages(vec![it])));
+    let page = arguments.page.clone().map(|it| ConfigSite::Pages(vec![it]));
+    let site = root.or(page).or_else(|| arguments.upstream.clone().map(ConfigSite::Upstream));
+    let missing = || Failure::BadInput("one of --root, --page, --upstream, --config".to_owned());
     Ok(Config {
-        site: site
-            .ok_or_else(|| Failure::BadInput("one of --root, --page, --config".to_owned()))?,
         scheme: arguments.scheme.clone(),
         signals: arguments.signals.map(SignalUse::from),
-        directives: BTreeMap::new(),
-        routes: Vec::new(),
-        pushes: Vec::new(),
+        ..Config::of(site.ok_or_else(missing)?)
     })
 }
 

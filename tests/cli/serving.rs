@@ -1,7 +1,8 @@
 //! Two processes: `utmost serve`, and `utmost play` against it.
 
 use crate::{data, stdout_of, utmost};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 /// A server that is ended with the test.
@@ -120,6 +121,75 @@ fn a_certificate_of_nobody_is_refused_unless_told_otherwise() {
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     stdout_of(&[&play[..], &["--insecure"]].concat());
     assert_eq!(server.stop(), (Some(0), String::new()));
+}
+
+/// A server of HTTP/1.1 that has the bodies of `examples/page-minimal.json`.
+fn backend() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut line = String::new();
+            BufReader::new(&stream).read_line(&mut line).expect("a request");
+            let bytes = match line.split(' ').nth(1) {
+                Some("/style.css") => 6000,
+                Some("/hero.jpg") => 30_000,
+                _ => 8000,
+            };
+            write!(
+                stream,
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {bytes}\r\n\r\n"
+            )
+            .expect("sent");
+            stream.write_all(&vec![7; bytes]).expect("sent");
+        }
+    });
+    format!("http://{address}")
+}
+
+#[test]
+fn a_backend_is_served_and_its_pushes_are_listed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("site.toml");
+    let text = format!(
+        "[site]\nupstream = \"{}\"\n[[route]]\npath = \"/\"\npush = [\"/style.css\", \"/of-no-use.js\"]\n",
+        backend()
+    );
+    std::fs::write(&file, text).expect("written");
+    let server = Serving::start(&["--config", file.to_str().expect("UTF-8")]);
+    let play = [
+        "play",
+        "examples/page-minimal.json",
+        "--server",
+        &server.address,
+        "--insecure",
+        "--push-log",
+    ];
+    let text = stdout_of(&play);
+    assert!(text.contains("* pushed: 1 resources, 1 of them used; "), "{text}");
+    assert!(text.contains("; 1 promises refused"), "{text}");
+    assert!(text.contains(" 200 "), "{text}");
+    assert_eq!(server.stop().0, Some(0));
+}
+
+#[test]
+fn what_a_configuration_says_in_vain_is_warned_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("index.html"), "x").expect("written");
+    let file = folder.path().join("site.toml");
+    let text = "[site]\nroot = \".\"\nsignals = \"ignore\"\n[[route]]\npath = \"/\"\npush = [\"/index.html\", \"/gone.css\"]\n\
+                [route.resource.\"/index.html\"]\nurgency = 1\n";
+    std::fs::write(&file, text).expect("written");
+    let name = file.to_str().expect("UTF-8");
+    let (code, stderr) = Serving::start(&["--config", name]).stop();
+    let warnings: Vec<&str> = stderr.lines().filter(|it| it.starts_with("warning: ")).collect();
+    let expected = [
+        format!("warning: {name}: line 3: directives do nothing unless signals = \"override\""),
+        format!(
+            "warning: {name}: [[route]] path \"/\": push \"/gone.css\": the site has no such resource"
+        ),
+    ];
+    assert_eq!((code, warnings), (Some(0), expected.iter().map(String::as_str).collect()));
 }
 
 #[test]

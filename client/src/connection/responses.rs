@@ -5,9 +5,6 @@ use crate::outcome::Problem;
 use http3::{Event, Header, NameValue, StreamId};
 use std::time::Instant;
 
-/// Cookies that are kept; browsers keep at least as many of a site (RFC 6265, 6.1).
-const COOKIES_MAX: usize = 50;
-
 impl Client {
     pub(super) fn on_event(&mut self, event: Event, now: Instant) {
         let now_us = self.micros(now);
@@ -23,6 +20,9 @@ impl Client {
             }
             Event::Headers { stream, headers, .. } => {
                 self.adopt_for_page(&headers);
+                for cookie in headers.iter().filter(|it| it.name() == b"set-cookie") {
+                    self.outcome.cookies.set(&String::from_utf8_lossy(cookie.value()));
+                }
                 let frame_bytes = self.session.headers_frame_bytes(stream);
                 http3::log::headers_parsed(
                     self.quic.qlog_streamer(),
@@ -38,7 +38,6 @@ impl Client {
                     receiving.status = status;
                 }
                 self.preload(stream, status, &headers);
-                self.keep_cookies(&headers);
             }
             Event::Data { stream, bytes } => {
                 let Some(receiving) = self.responses.get_mut(&stream) else { return };
@@ -63,19 +62,6 @@ impl Client {
             Event::Finished { stream } => self.finish(stream, None, now_us),
             Event::Reset { stream, code } => self.finish(stream, Some(code), now_us),
             _ => {}
-        }
-    }
-
-    /// A cookie that is set again has its new value.
-    fn keep_cookies(&mut self, headers: &[Header]) {
-        for field in headers.iter().filter(|it| it.name() == b"set-cookie") {
-            let text = String::from_utf8_lossy(field.value());
-            let Some(cookie) = text.split(';').next().map(str::trim) else { continue };
-            let name = |it: &str| it.split('=').next().unwrap_or_default().to_owned();
-            self.outcome.cookies.retain(|it| name(it) != name(cookie));
-            if self.outcome.cookies.len() < COOKIES_MAX {
-                self.outcome.cookies.push(cookie.to_owned());
-            }
         }
     }
 
@@ -107,6 +93,7 @@ impl Client {
         http3::log::data_parsed(self.quic.qlog_streamer(), stream, receiving.body_bytes);
         self.session.forget(stream);
         self.signalling.closed(stream);
+        self.outcome.statuses.insert(resource, receiving.status);
         let known = &self.page.resources[resource];
         let url = known.url.clone();
         if let Some(code) = reset {

@@ -13,6 +13,7 @@ mod marx_table2;
 mod matrix;
 mod nginx_push;
 mod published;
+mod push_rules;
 mod row;
 mod stacks;
 
@@ -51,6 +52,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     marx_figure13::EXPERIMENT,
     marx_cases::EXPERIMENT,
     nginx_push::EXPERIMENT,
+    push_rules::EXPERIMENT,
 ];
 
 /// What experiments work on.

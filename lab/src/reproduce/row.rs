@@ -119,8 +119,9 @@ impl Row {
     }
 }
 
+/// To four decimals; what is rounded to nothing has no sign.
 fn rounded(value: f64) -> f64 {
-    (value * 10_000.0).round() / 10_000.0
+    (value * 10_000.0).round() / 10_000.0 + 0.0
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! What a route says of pushes and hints.
 
+use super::Wrong;
 use crate::site::{Knows, PushRoute};
 use push::Graph;
 use push::digest::Identity;
 use push::guard::{CookiePolicy, Scope};
+use push::link::{self, Link};
 use push::visits::PushWhen;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -21,7 +23,7 @@ pub(super) struct FilePush {
     #[serde(default)]
     x_push: bool,
     #[serde(default)]
-    early_hints: Vec<String>,
+    early_hints: FileHints,
     push_when: Option<FileWhen>,
     push_policy: Option<String>,
     push_graph: Option<PathBuf>,
@@ -30,6 +32,20 @@ pub(super) struct FilePush {
     #[serde(default)]
     client_has: Vec<FileHas>,
     cookies: Option<FileCookies>,
+}
+
+/// `Link` values, or `"learn"`: those of the last response to the same request.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum FileHints {
+    Named(String),
+    Links(Vec<String>),
+}
+
+impl Default for FileHints {
+    fn default() -> Self {
+        Self::Links(Vec::new())
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -44,6 +60,7 @@ enum FileHas {
     Casper,
     CasperEtag,
     CacheDigest,
+    CuckooDigest,
     Conditional,
 }
 
@@ -56,7 +73,7 @@ enum FileCookies {
 }
 
 /// The names of all keys that are read here.
-pub(super) const KEYS: [&str; 11] = [
+const KEYS: [&str; 11] = [
     "push",
     "push_preload",
     "x_push",
@@ -71,16 +88,47 @@ pub(super) const KEYS: [&str; 11] = [
 ];
 
 impl FilePush {
-    /// The route for `path`; files count from `folder`. None if it says nothing of pushes.
-    pub(super) fn route(self, path: &str, folder: &Path) -> Result<PushRoute, String> {
+    /// Reads the keys of a route that are about pushes. An error names the key.
+    pub(super) fn read(keys: toml::Table) -> Result<Self, Wrong> {
+        if let Some(unknown) = keys.keys().find(|it| !KEYS.contains(&it.as_str())) {
+            let known = KEYS.join("`, `");
+            let cause = format!(
+                "unknown field `{unknown}`, expected `path`, `host`, `scheme`, `upstream`, `resource`, `{known}`"
+            );
+            return Err(Wrong::new(unknown, cause));
+        }
+        for (key, value) in &keys {
+            let alone: toml::Table = [(key.clone(), value.clone())].into_iter().collect();
+            let read: Result<Self, _> = alone.try_into();
+            read.map_err(|error| Wrong::new(key, error.message().to_owned()))?;
+        }
+        keys.try_into().map_err(|error| Wrong::new("path", error.message().to_owned()))
+    }
+
+    /// The route for `path`; files count from `folder`.
+    pub(super) fn route(self, path: &str, folder: &Path) -> Result<PushRoute, Wrong> {
         for pushed in &self.push {
             if !pushed.starts_with('/') || pushed.starts_with("//") {
-                return Err(format!(
-                    "push \"{pushed}\": it begins with one / and is of the same host"
-                ));
+                let cause =
+                    format!("push \"{pushed}\": it begins with one / and is of the same host");
+                return Err(Wrong::new("push", cause));
             }
         }
-        let graph = self.push_graph.map(|it| graph(&folder.join(it))).transpose()?;
+        let (early_hints, learn_hints) = hints(self.early_hints)?;
+        let (has_policy, has_graph) = (self.push_policy.is_some(), self.push_graph.is_some());
+        match (has_policy, has_graph) {
+            (true, false) => {
+                let cause = "push_policy needs push_graph, which says what the page refers to";
+                return Err(Wrong::new("push_policy", cause.to_owned()));
+            }
+            (false, true) => {
+                let cause = "push_graph does nothing without push_policy";
+                return Err(Wrong::new("push_graph", cause.to_owned()));
+            }
+            _ => {}
+        }
+        let graph = self.push_graph.map(|it| graph(&folder.join(it))).transpose();
+        let graph = graph.map_err(|it| Wrong::new("push_graph", it))?;
         let policy = self.push_policy.map(|it| it.parse()).transpose();
         let gate = self.push_gate.map(|it| it.parse()).transpose();
         let has = |it| self.client_has.contains(&it);
@@ -92,24 +140,53 @@ impl FilePush {
         let knows = Knows {
             casper,
             cache_digest: has(FileHas::CacheDigest),
+            cuckoo_digest: has(FileHas::CuckooDigest),
             conditional: has(FileHas::Conditional),
         };
         Ok(PushRoute {
+            host: None,
             path: path.to_owned(),
             push: self.push,
             push_preload: self.push_preload,
             x_push: self.x_push,
-            early_hints: self.early_hints,
+            early_hints,
+            learn_hints,
             push_when: self
                 .push_when
                 .map_or(PushWhen::Always, |it| PushWhen::CookieAbsent(it.cookie_absent)),
-            policy: policy.map_err(|error: push::UnknownPolicy| error.to_string())?,
+            policy: policy.map_err(|error: push::UnknownPolicy| {
+                Wrong::new("push_policy", error.to_string())
+            })?,
             graph: graph.map(Arc::new),
-            gate: gate.map_err(|error: push::GateError| error.to_string())?,
+            gate: gate
+                .map_err(|error: push::GateError| Wrong::new("push_gate", error.to_string()))?,
             max_concurrent_pushes: self.max_concurrent_pushes,
             knows,
-            cookies: self.cookies.map_or(Ok(CookiePolicy::None), cookies)?,
+            cookies: self
+                .cookies
+                .map_or(Ok(CookiePolicy::None), cookies)
+                .map_err(|it| Wrong::new("cookies", it))?,
         })
+    }
+}
+
+/// The `Link` values of early hints, and whether they are learned.
+fn hints(said: FileHints) -> Result<(Vec<String>, bool), Wrong> {
+    let wrong = |cause| Wrong::new("early_hints", cause);
+    match said {
+        FileHints::Named(name) if name == "learn" => Ok((Vec::new(), true)),
+        FileHints::Named(name) => {
+            Err(wrong(format!("early_hints \"{name}\": `learn`, or a list of Link values")))
+        }
+        FileHints::Links(links) => {
+            match links.iter().find(|it| !link::parse(it).iter().any(Link::is_hint)) {
+                None => Ok((links, false)),
+                Some(none) => Err(wrong(format!(
+                    "early_hints \"{none}\": no Link value that preloads or preconnects, such as \
+                     \"</style.css>; rel=preload; as=style\""
+                ))),
+            }
+        }
     }
 }
 
@@ -136,18 +213,19 @@ fn cookies(said: FileCookies) -> Result<CookiePolicy, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use push::{Gate, Policy};
+    use push::Gate;
 
     fn read(text: &str) -> Result<PushRoute, String> {
-        let file: FilePush = toml::from_str(text).map_err(|error| error.message().to_owned())?;
-        file.route("/", Path::new("."))
+        let keys: toml::Table = toml::from_str(text).expect("TOML");
+        let file = FilePush::read(keys).map_err(|it| it.cause)?;
+        file.route("/", Path::new(".")).map_err(|it| it.cause)
     }
 
     #[test]
     fn every_key_is_read() {
         let route = read(
             "push = [\"/style.css\"]\npush_preload = true\nx_push = true\nearly_hints = [\"</a>; rel=preload\"]\n\
-             push_when = { cookie_absent = \"session\" }\npush_policy = \"preload\"\npush_gate = \"throttle:8900\"\n\
+             push_when = { cookie_absent = \"session\" }\npush_gate = \"throttle:8900\"\n\
              max_concurrent_pushes = 3\nclient_has = [\"casper\", \"conditional\"]\ncookies = { id = \"/\" }",
         )
         .expect("good");
@@ -155,10 +233,10 @@ mod tests {
             (route.push, route.push_preload, route.x_push),
             (vec!["/style.css".to_owned()], true, true)
         );
-        assert_eq!((route.policy, route.gate), (Some(Policy::Preload), Some(Gate::Throttle(8900))));
+        assert_eq!((route.policy, route.gate), (None, Some(Gate::Throttle(8900))));
         assert_eq!(route.push_when, PushWhen::CookieAbsent("session".into()));
         assert_eq!(route.max_concurrent_pushes, Some(3));
-        let knows = Knows { casper: Some(Identity::Path), cache_digest: false, conditional: true };
+        let knows = Knows { casper: Some(Identity::Path), conditional: true, ..Knows::default() };
         assert_eq!(route.knows, knows);
         let scopes = vec![Scope { name: "id".into(), path: "/".into() }];
         assert_eq!(route.cookies, CookiePolicy::DeclaredScope(scopes));
@@ -169,9 +247,15 @@ mod tests {
         for (text, expected) in [
             ("push = [\"style.css\"]", "push \"style.css\": it begins with one /"),
             ("push = [\"//cdn/style.css\"]", "push \"//cdn/style.css\": it begins with one /"),
-            ("push_policy = \"all\"", "`all` is no push policy"),
+            ("push_policy = \"push\"", "push_policy needs push_graph"),
+            ("push_graph = \"a.json\"", "push_graph does nothing without push_policy"),
+            ("early_hints = \"all\"", "early_hints \"all\": `learn`, or a list"),
+            ("early_hints = [\"</a>; rel=next\"]", "early_hints \"</a>; rel=next\": no Link value"),
             ("push_gate = \"open\"", "`open` is no push gate"),
-            ("push_graph = \"missing.json\"", "./missing.json: No such file"),
+            (
+                "push_policy = \"push\"\npush_graph = \"missing.json\"",
+                "./missing.json: No such file",
+            ),
             ("cookies = \"all\"", "cookies \"all\": `none`, `same-path`"),
             ("client_has = [\"all\"]", "unknown variant `all`"),
         ] {

@@ -6,7 +6,7 @@ use crate::early_data::is_safe;
 use crate::pushes::Pushes;
 use crate::send_queue::Head;
 use crate::site::{Availability, Body, Request, Response};
-use http3::{Extension, Header, StreamId};
+use http3::{Extension, Header, PushId, StreamId};
 use std::time::Instant;
 
 impl Connection {
@@ -20,8 +20,11 @@ impl Connection {
         let frame_bytes = self.session.headers_frame_bytes(stream);
         http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers, frame_bytes);
         let path_state = Pushes::path_state(&mut self.quic, &self.session);
-        let request = Request { path_state, ..Request::from_headers(headers) }
-            .not_proven_fresh(!self.quic.is_established());
+        let client = self.quic.path_stats().find(|it| it.active).map(|it| it.peer_addr.ip());
+        let waiting_urgency = self.pushes.most_urgent(|it| self.sender.contains(it));
+        let request =
+            Request { path_state, waiting_urgency, client, ..Request::from_headers(headers) }
+                .not_proven_fresh(!self.quic.is_established());
         let response = if request.early && !is_safe(&request.method) {
             Response::error(425)
         } else {
@@ -29,11 +32,14 @@ impl Connection {
         };
         self.pushes.note(&request);
         let ahead = self.send_ahead(stream, &response);
-        self.answer(stream, &request, response, (ahead.frames, now));
+        self.answer(stream, &request, response, ahead.frames, (None, now));
         for pushed in ahead.pushes {
+            let push = pushed.stream;
             self.push(stream, pushed, now);
+            self.place_after(push, &request);
         }
         self.obey_header(stream, &request);
+        self.relay_one(stream, now);
     }
 
     /// Queues a response, with bytes that go ahead of it.
@@ -42,10 +48,18 @@ impl Connection {
         stream: StreamId,
         request: &Request,
         mut response: Response,
-        (ahead, now): (Vec<u8>, Instant),
+        ahead: Vec<u8>,
+        (push, now): (Option<PushId>, Instant),
     ) {
+        self.pushes.begin(stream, schedulers::usual_urgency(&response.resource));
         let resource = self.known_of(&response, request);
-        let fields = self.response_fields(stream, &mut response);
+        self.begin_response(stream, &mut response);
+        if let Body::Later(later) = response.body {
+            self.sender.await_response(&mut self.quic, stream, &resource, ahead);
+            self.expect_response(stream, request.clone(), later, push);
+            return;
+        }
+        let fields = self.response_fields(stream, &response, Some(response.body.bytes()));
         if request.method == "HEAD" {
             response.body = Body::Empty;
             response.ready.clear();
@@ -65,16 +79,30 @@ impl Connection {
         self.sender.respond(&mut self.quic, stream, &resource, (head, response.body), when);
     }
 
-    fn response_fields(&mut self, stream: StreamId, response: &mut Response) -> Vec<Header> {
-        let mut fields = response_headers(response, self.alt_svc_port);
+    /// What the operator says of a response holds from now on.
+    fn begin_response(&mut self, stream: StreamId, response: &mut Response) {
         if let Some(directive) = response.directive.filter(|_| self.signals == SignalUse::Override)
         {
-            let value = http3::priority_delta(directive);
-            fields.push(Header::new(b"priority", value.as_bytes()));
             self.directives.insert(stream, directive);
         }
         if response.resource.main {
             self.begin_page(response.scheme.take());
+        }
+    }
+
+    /// The header fields of a response; `length` is the body's, where the response's own fields do not say it.
+    pub(super) fn response_fields(
+        &self,
+        stream: StreamId,
+        response: &Response,
+        length: Option<u64>,
+    ) -> Vec<Header> {
+        let mut fields = response_headers(response, length, self.alt_svc_port);
+        if let Some(directive) = self.directives.get(&stream) {
+            let value = http3::priority_delta(*directive);
+            fields.push(Header::new(b"priority", value.as_bytes()));
+        }
+        if response.resource.main {
             if self.session.in_use(Extension::SchemeAnnouncement) {
                 let name = self.sender.scheme().as_bytes();
                 fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
@@ -84,12 +112,16 @@ impl Connection {
     }
 }
 
-fn response_headers(response: &Response, alt_svc_port: Option<u16>) -> Vec<Header> {
+fn response_headers(
+    response: &Response,
+    length: Option<u64>,
+    alt_svc_port: Option<u16>,
+) -> Vec<Header> {
     let mut fields = vec![
         Header::new(b":status", response.status.to_string().as_bytes()),
         Header::new(b"server", b"utmost"),
-        Header::new(b"content-length", response.body.bytes().to_string().as_bytes()),
     ];
+    fields.extend(length.map(|it| Header::new(b"content-length", it.to_string().as_bytes())));
     fields.extend(
         response.headers.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())),
     );

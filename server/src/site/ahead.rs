@@ -18,7 +18,7 @@ pub struct Ahead {
 }
 
 /// A request that the client is expected to make.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Promise {
     /// `:authority`.
     pub authority: String,
@@ -26,6 +26,8 @@ pub struct Promise {
     pub path: String,
     /// Further fields, names in lower case.
     pub fields: Vec<(String, String)>,
+    /// The fields hold the cookies that the client's own request would have.
+    pub cookies_known: bool,
 }
 
 impl Promise {
@@ -44,6 +46,7 @@ impl Promise {
 
     /// What the site is asked for it.
     pub fn request(&self) -> Request {
-        Request { pushed: true, ..Request::from_headers(&self.headers()) }
+        let cookies_known = self.cookies_known;
+        Request { pushed: true, cookies_known, ..Request::from_headers(&self.headers()) }
     }
 }

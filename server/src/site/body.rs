@@ -1,5 +1,6 @@
 //! The body of a response, read where and when it is sent.
 
+use crate::upstream::Later;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -30,13 +31,15 @@ pub enum Body {
         /// What tells it from other bodies.
         seed: u64,
     },
+    /// Neither head nor body is there: both come from elsewhere.
+    Later(Arc<Later>),
 }
 
 impl Body {
-    /// Its size.
+    /// Its size, as far as it is known.
     pub fn bytes(&self) -> u64 {
         match self {
-            Self::Empty => 0,
+            Self::Empty | Self::Later(_) => 0,
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::File(_, bytes) | Self::Synthetic { bytes, .. } | Self::Begun { bytes, .. } => {
                 *bytes
@@ -47,7 +50,7 @@ impl Body {
     /// Fills `buffer` from `offset` on. An error where the file has become shorter.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
         match self {
-            Self::Empty => {}
+            Self::Empty | Self::Later(_) => {}
             Self::Bytes(bytes) => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX);
                 let end = start.saturating_add(buffer.len());

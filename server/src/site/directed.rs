@@ -1,6 +1,6 @@
 //! A site whose operator has a say in the order: directives for single resources, in RFC 9218's terms.
 
-use super::{Request, Response, Site};
+use super::{Foreseen, Request, Response, Site};
 use http3::Priority;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,9 +21,22 @@ impl DirectedSite {
 
 impl Site for DirectedSite {
     fn respond(&self, request: &Request) -> Response {
+        self.direct(request, self.inner.respond(request))
+    }
+
+    fn arrived(&self, request: &Request, response: Response) -> Response {
+        self.direct(request, self.inner.arrived(request, response))
+    }
+
+    fn foresee(&self, request: &Request) -> Option<Foreseen> {
+        self.inner.foresee(request)
+    }
+}
+
+impl DirectedSite {
+    fn direct(&self, request: &Request, response: Response) -> Response {
         let plain = request.path.split('?').next().unwrap_or_default();
         let directive = self.directives.get(&request.path).or_else(|| self.directives.get(plain));
-        let response = self.inner.respond(request);
         let directive = directive.copied().or(response.directive);
         Response { directive, ..response }
     }

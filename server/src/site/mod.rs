@@ -6,6 +6,7 @@ mod directed;
 mod directory;
 mod font;
 mod markup;
+mod mounted;
 mod page;
 mod pushing;
 mod routed;
@@ -14,18 +15,71 @@ pub use ahead::{Ahead, Promise};
 pub use body::Body;
 pub use directed::DirectedSite;
 pub use directory::{DirectorySite, OpenError};
+pub use mounted::MountedSite;
 pub use page::PageSite;
-pub use pushing::{Knows, PushRoute, PushingSite};
+pub use pushing::{Knows, PushRoute, PushingSite, absent_pushes};
 pub use routed::{Route, RoutedSite};
 
 use http3::{Header, NameValue};
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 /// Something that answers requests.
 pub trait Site: Send + Sync {
     /// The response to a request. What takes time is said in [`Response::ready`], not waited for.
     fn respond(&self, request: &Request) -> Response;
+
+    /// The head of a response has come whose body was [`Body::Later`]: what is sent in its place.
+    fn arrived(&self, _request: &Request, response: Response) -> Response {
+        response
+    }
+
+    /// What the response to a request would be, without making it; none: not known.
+    fn foresee(&self, request: &Request) -> Option<Foreseen> {
+        Some(Foreseen::of(&self.respond(request)))
+    }
+}
+
+/// Whether a path is one of those that `pattern` stands for: itself with any query, or, where it ends in `*`, all that
+/// begin like it.
+fn fits(pattern: &str, path: &str) -> bool {
+    let plain = path.split('?').next().unwrap_or_default();
+    match pattern.strip_suffix('*') {
+        Some(prefix) => plain.starts_with(prefix),
+        None => pattern == plain || pattern == path,
+    }
+}
+
+/// What is known of a response before its request is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Foreseen {
+    /// HTTP status.
+    pub status: u16,
+    /// The `Vary` field, its lines joined; empty: it varies on nothing.
+    pub vary: String,
+    /// The `ETag` field.
+    pub etag: Option<String>,
+    /// The `Link` fields.
+    pub links: Vec<String>,
+}
+
+impl Foreseen {
+    /// Of a response as it was.
+    pub fn of(response: &Response) -> Self {
+        Self {
+            status: response.status,
+            vary: response.fields("vary").collect::<Vec<_>>().join(","),
+            etag: response.fields("etag").next().map(str::to_owned),
+            links: response.fields("link").map(str::to_owned).collect(),
+        }
+    }
+
+    /// How much text it is.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let etag = self.etag.as_ref().map_or(0, String::len);
+        self.vary.len() + etag + self.links.iter().map(String::len).sum::<usize>()
+    }
 }
 
 /// A request, as far as a site needs it.
@@ -48,8 +102,14 @@ pub struct Request {
     pub early: bool,
     /// The server asks itself, to push the answer.
     pub pushed: bool,
+    /// Of a pushed request: it has the cookies that the client's own would have.
+    pub cookies_known: bool,
+    /// Where it came from, as far as that is known.
+    pub client: Option<IpAddr>,
     /// What the path to the client holds, when the client takes pushes.
     pub path_state: Option<push::PathState>,
+    /// The most urgent of the other responses on the connection whose bytes have not all gone.
+    pub waiting_urgency: Option<u8>,
 }
 
 impl Request {
@@ -74,7 +134,10 @@ impl Request {
             fields: regular(headers),
             early: false,
             pushed: false,
+            cookies_known: false,
+            client: None,
             path_state: None,
+            waiting_urgency: None,
         }
     }
 
@@ -157,6 +220,16 @@ impl Response {
             ahead: Ahead::default(),
             scheme: None,
         }
+    }
+
+    /// The values of a field, line by line.
+    pub fn fields<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.headers.iter().filter(move |(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether neither its head nor its body is there yet.
+    pub fn is_awaited(&self) -> bool {
+        matches!(self.body, Body::Later(_))
     }
 }
 

@@ -1,8 +1,8 @@
 //! A site that pushes and hints: the routes of its operator, the `Link` fields of its responses, and what the client
 //! is known to have.
 
-use super::{Ahead, Promise, Request, Response, Site};
-use push::digest::{CacheDigest, Casper, Identity};
+use super::{Ahead, Foreseen, Promise, Request, Response, Site, fits};
+use push::digest::{CacheDigest, Casper, CuckooDigest, Identity};
 use push::guard::{self, CookiePolicy, Parent};
 use push::link::{self, Link};
 use push::visits::{PushWhen, revisits};
@@ -12,6 +12,8 @@ use std::sync::Arc;
 /// What is pushed and hinted with the responses of a path.
 #[derive(Debug, Clone, Default)]
 pub struct PushRoute {
+    /// The host; none: any.
+    pub host: Option<String>,
     /// The path; one that ends in `*` stands for all that begin like it.
     pub path: String,
     /// Paths to push, in this order.
@@ -22,6 +24,8 @@ pub struct PushRoute {
     pub x_push: bool,
     /// `Link` values of early hints.
     pub early_hints: Vec<String>,
+    /// Hints at what the last response to the same request preloaded.
+    pub learn_hints: bool,
     /// When it pushes.
     pub push_when: PushWhen,
     /// What of the graph is pushed and hinted.
@@ -43,8 +47,10 @@ pub struct PushRoute {
 pub struct Knows {
     /// h2o's cookie, which the responses set.
     pub casper: Option<Identity>,
-    /// The `Cache-Digest` request field.
+    /// The `Cache-Digest` request field, as a Golomb-coded set.
     pub cache_digest: bool,
+    /// The `Cache-Digest` request field, as a cuckoo filter.
+    pub cuckoo_digest: bool,
     /// A conditional request for the page says that its resources are cached.
     pub conditional: bool,
 }
@@ -61,22 +67,56 @@ impl PushingSite {
         Self { inner, routes }
     }
 
-    fn route(&self, path: &str) -> Option<&PushRoute> {
-        let plain = path.split('?').next().unwrap_or_default();
-        self.routes.iter().find(|it| match it.path.strip_suffix('*') {
-            Some(prefix) => plain.starts_with(prefix),
-            None => it.path == plain || it.path == path,
-        })
+    fn route(&self, request: &Request) -> Option<&PushRoute> {
+        let of_host = |it: &PushRoute| {
+            it.host.as_deref().is_none_or(|it| it.eq_ignore_ascii_case(request.host()))
+        };
+        self.routes.iter().find(|it| of_host(it) && fits(&it.path, &request.path))
     }
+}
+
+/// The pushes of routes that `site` answers otherwise than with 200: route and path. What nothing is known of is not
+/// among them.
+pub fn absent_pushes<'a>(site: &dyn Site, routes: &'a [PushRoute]) -> Vec<(&'a str, &'a str)> {
+    let is_absent = |route: &PushRoute, path: &str| {
+        let promise = Promise {
+            authority: route.host.clone().unwrap_or_default(),
+            path: path.to_owned(),
+            fields: Vec::new(),
+            cookies_known: false,
+        };
+        site.foresee(&promise.request()).is_some_and(|it| it.status != 200)
+    };
+    let pushes = routes.iter().flat_map(|route| route.push.iter().map(move |path| (route, path)));
+    let absent = pushes.filter(|(route, path)| is_absent(route, path));
+    absent.map(|(route, path)| (route.path.as_str(), path.as_str())).collect()
 }
 
 impl Site for PushingSite {
     fn respond(&self, request: &Request) -> Response {
-        let mut response = self.inner.respond(request);
-        let route =
-            self.route(&request.path).filter(|_| !request.pushed && request.method == "GET");
+        self.add(request, self.inner.respond(request))
+    }
+
+    fn arrived(&self, request: &Request, response: Response) -> Response {
+        self.add(request, self.inner.arrived(request, response))
+    }
+
+    fn foresee(&self, request: &Request) -> Option<Foreseen> {
+        self.inner.foresee(request)
+    }
+}
+
+impl PushingSite {
+    /// What goes with a response. One that is still awaited gets what is known without it, at once; the rest when
+    /// its head has come, where what was promised already is known to the connection.
+    fn add(&self, request: &Request, mut response: Response) -> Response {
+        let route = self.route(request).filter(|_| !request.pushed && request.method == "GET");
         let Some(route) = route.filter(|_| response.status == 200) else { return response };
-        let wishes = Wishes::of(route, request, &response);
+        let mut wishes = Wishes::of(route, request, &response);
+        if route.learn_hints && response.is_awaited() {
+            let links = self.inner.foresee(request).map(|it| it.links).unwrap_or_default();
+            wishes.hint_at(links.iter().map(String::as_str));
+        }
         let mut has = Has::of(route, request);
         let pushes = wishes.pushes(&self.inner, route, (request, &response), &mut has);
         response.headers.extend(wishes.links.iter().map(|it| ("link".into(), it.clone())));
@@ -86,7 +126,8 @@ impl Site for PushingSite {
                 .extend(route.push_when.set_cookie().map(|it| ("set-cookie".into(), it)));
         }
         response.headers.extend(has.set_cookie().map(|it| ("set-cookie".into(), it)));
-        let waits = response.ready.first().is_some_and(|(after, _)| !after.is_zero());
+        let waits = response.is_awaited()
+            || response.ready.first().is_some_and(|(after, _)| !after.is_zero());
         let hints =
             if waits && is_navigation(request, &response) { wishes.hints } else { Vec::new() };
         response.ahead = Ahead {
@@ -112,25 +153,26 @@ struct Wishes {
 
 impl Wishes {
     fn of(route: &PushRoute, request: &Request, response: &Response) -> Self {
-        let own: Vec<(&str, Vec<Link>)> =
-            fields(response, "link").map(|it| (it, link::parse(it))).collect();
         let mut wishes = Self { paths: route.push.clone(), ..Self::default() };
         if route.push_preload {
-            let preloads = own.iter().flat_map(|(_, links)| links).filter_map(Link::path_to_push);
-            wishes.paths.extend(preloads.map(str::to_owned));
+            for link in response.fields("link").flat_map(link::parse) {
+                wishes.paths.extend(link.path_to_push().map(str::to_owned));
+            }
         }
         if route.x_push {
-            let named = fields(response, "x-push").flat_map(|it| it.split(',')).map(str::trim);
+            let named = response.fields("x-push").flat_map(|it| it.split(',')).map(str::trim);
             wishes.paths.extend(named.filter(|it| it.starts_with('/')).map(str::to_owned));
         }
         wishes.hints.clone_from(&route.early_hints);
-        wishes.hints.extend(
-            own.iter()
-                .filter(|(_, links)| links.iter().any(Link::is_hint))
-                .map(|(it, _)| (*it).to_owned()),
-        );
+        wishes.hint_at(response.fields("link"));
         wishes.plan(route, request, response);
         wishes
+    }
+
+    /// Hints at those of `Link` values that are of use ahead.
+    fn hint_at<'a>(&mut self, links: impl Iterator<Item = &'a str>) {
+        let hints = links.filter(|it| link::parse(it).iter().any(Link::is_hint));
+        self.hints.extend(hints.map(str::to_owned));
     }
 
     /// What the policy adds.
@@ -145,8 +187,8 @@ impl Wishes {
             });
         let host = graph.nodes[node].host.clone();
         let allowed = |it: &Node| it.host == host;
-        let choice =
-            Choice { graph, node, navigation, budget, urgent_in_flight: false, allowed: &allowed };
+        let waiting_urgency = request.waiting_urgency;
+        let choice = Choice { graph, node, navigation, budget, waiting_urgency, allowed: &allowed };
         let plan = policy.plan(&choice);
         self.paths.extend(plan.push.iter().map(|it| graph.nodes[*it].path.clone()));
         let links = plan.hint.iter().map(|it| preload(&graph.nodes[*it], &host));
@@ -188,7 +230,7 @@ fn candidate(
     has: &mut Has,
 ) -> Option<Promise> {
     let authority = request.authority.as_str();
-    let set_cookies: Vec<String> = fields(response, "set-cookie").map(str::to_owned).collect();
+    let set_cookies: Vec<String> = response.fields("set-cookie").map(str::to_owned).collect();
     let names: Vec<&str> = request.fields.iter().map(|(name, _)| name.as_str()).collect();
     let cookies = request.cookies();
     let parent = Parent {
@@ -198,22 +240,31 @@ fn candidate(
         set_cookies: &set_cookies,
         fields: &names,
     };
-    let plain =
-        Promise { authority: authority.to_owned(), path: path.to_owned(), fields: Vec::new() };
-    let answer = inner.respond(&plain.request());
-    if answer.status != 200 {
+    let plain = Promise {
+        authority: authority.to_owned(),
+        path: path.to_owned(),
+        fields: Vec::new(),
+        cookies_known: false,
+    };
+    // Of a resource that nobody has asked for yet it is not known what it varies on: that is checked again when
+    // its response is there.
+    let answer = inner.foresee(&plain.request());
+    if answer.as_ref().is_some_and(|it| it.status != 200) {
         return None;
     }
-    let vary = fields(&answer, "vary").collect::<Vec<_>>().join(",");
-    let candidate = guard::Candidate { authority, path, vary: Some(&vary) };
-    let cookies = guard::check(&parent, &candidate, &route.cookies).ok()?;
-    if has.note(authority, path, fields(&answer, "etag").next()) {
+    // A response that is still awaited may set cookies.
+    let policy = if response.is_awaited() { &CookiePolicy::None } else { &route.cookies };
+    let candidate = |vary| guard::Candidate { authority, path, vary };
+    let vary = answer.as_ref().map(|it| it.vary.as_str());
+    let cookies = guard::check(&parent, &candidate(vary), policy).ok()?;
+    let cookies_known = guard::check(&parent, &candidate(Some("cookie")), policy).is_ok();
+    if has.note(authority, path, answer.as_ref().and_then(|it| it.etag.as_deref())) {
         return None;
     }
     let repeated =
         request.fields.iter().filter(|(name, _)| guard::REPEATED.contains(&name.as_str()));
     let fields = repeated.cloned().chain(cookies.map(|it| ("cookie".to_owned(), it))).collect();
-    Some(Promise { fields, ..plain })
+    Some(Promise { fields, cookies_known, ..plain })
 }
 
 /// What the client is known to have.
@@ -221,6 +272,7 @@ fn candidate(
 struct Has {
     casper: Option<Casper>,
     digest: Option<CacheDigest>,
+    cuckoo: Option<CuckooDigest>,
     changed: bool,
 }
 
@@ -231,17 +283,24 @@ impl Has {
             casper.read(request.cookies().as_deref().unwrap_or_default());
             casper
         });
-        let digest = request.field("cache-digest").filter(|_| route.knows.cache_digest);
-        Self { casper, digest: digest.and_then(|it| CacheDigest::parse(it).ok()), changed: false }
+        let digest = |wanted: bool| request.field("cache-digest").filter(|_| wanted);
+        Self {
+            casper,
+            digest: digest(route.knows.cache_digest).and_then(|it| CacheDigest::parse(it).ok()),
+            cuckoo: digest(route.knows.cuckoo_digest).and_then(|it| CuckooDigest::parse(it).ok()),
+            changed: false,
+        }
     }
 
     /// Whether the client has a resource; from now on it has.
     fn note(&mut self, authority: &str, path: &str, etag: Option<&str>) -> bool {
         let url = format!("https://{authority}{path}");
-        let digested = self
-            .digest
-            .as_ref()
-            .is_some_and(|it| it.contains(&url, etag) || it.contains(path, etag));
+        let digested = [url.as_str(), path].into_iter().any(|it| {
+            self.digest.as_ref().is_some_and(|digest| digest.contains(it, etag))
+                || self.cuckoo.as_ref().is_some_and(|digest| {
+                    digest.contains(it, None) || (etag.is_some() && digest.contains(it, etag))
+                })
+        });
         let Some(casper) = &mut self.casper else { return digested };
         let known = casper.contains(path, etag);
         casper.insert(path, etag);
@@ -252,10 +311,6 @@ impl Has {
     fn set_cookie(&self) -> Option<String> {
         self.casper.as_ref().filter(|_| self.changed).and_then(Casper::set_cookie)
     }
-}
-
-fn fields<'a>(response: &'a Response, name: &'a str) -> impl Iterator<Item = &'a str> {
-    response.headers.iter().filter(move |(it, _)| *it == name).map(|(_, value)| value.as_str())
 }
 
 fn node_of(graph: &Graph, request: &Request) -> Option<usize> {

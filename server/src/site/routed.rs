@@ -1,6 +1,6 @@
 //! A site whose operator has chosen a scheme for each of its pages.
 
-use super::{Request, Response, Site};
+use super::{Foreseen, Request, Response, Site};
 use schedulers::Scheme;
 use std::sync::Arc;
 
@@ -39,7 +39,20 @@ impl Route {
 
 impl Site for RoutedSite {
     fn respond(&self, request: &Request) -> Response {
-        let mut response = self.inner.respond(request);
+        self.route(request, self.inner.respond(request))
+    }
+
+    fn arrived(&self, request: &Request, response: Response) -> Response {
+        self.route(request, self.inner.arrived(request, response))
+    }
+
+    fn foresee(&self, request: &Request) -> Option<Foreseen> {
+        self.inner.foresee(request)
+    }
+}
+
+impl RoutedSite {
+    fn route(&self, request: &Request, mut response: Response) -> Response {
         if let Some(route) = self.routes.iter().find(|it| it.fits(request)) {
             response.resource.main = true;
             response.scheme = Some(route.scheme.clone());

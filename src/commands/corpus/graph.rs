@@ -3,18 +3,30 @@
 use super::outputs::{self, Kind};
 use crate::failure::Failure;
 use crate::{output, values};
+use ::server::site::{DirectorySite, Promise, Response, Site};
 use push::Graph;
-use std::path::PathBuf;
+use push::scan::{Files, scan};
+use std::path::{Path, PathBuf};
 
 /// Write the fetch dependency graph of a page, for `push_graph` in a server's configuration
+///
+/// Of a page of the corpus, the graph is what was recorded. Of a directory, it is what the HTML and CSS below it refer
+/// to: what scripts ask for is not in it, and what stylesheets name is, used or not.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  utmost corpus graph davies-meenan -o graph.json")]
+#[command(after_help = "Examples:\n  utmost corpus graph davies-meenan -o graph.json\n  \
+utmost corpus graph public --document /index.html -o graph.json")]
 pub(crate) struct Arguments {
-    /// A page: a bundled name, or a file
+    /// A page: a bundled name, or a file; or a directory with a site's files
     page: String,
     /// A second recording of the same page: what only one of both asked for is left out
     #[arg(long, value_name = "PAGE")]
     again: Option<String>,
+    /// Of a directory: the page's document
+    #[arg(long, value_name = "PATH", default_value = "/")]
+    document: String,
+    /// Of a directory: the site's host
+    #[arg(long, default_value = "localhost")]
+    host: String,
     /// Where to write the graph
     #[arg(short, value_name = "FILE")]
     output: PathBuf,
@@ -22,7 +34,11 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     outputs::check(&arguments.output, Kind::Graph)?;
-    let mut graph = Graph::of_page(&values::page(&arguments.page)?);
+    let mut graph = if Path::new(&arguments.page).is_dir() {
+        of_directory(arguments)?
+    } else {
+        Graph::of_page(&values::page(&arguments.page)?)
+    };
     if let Some(again) = &arguments.again {
         let (kept, dropped) = graph.without_dynamic(&Graph::of_page(&values::page(again)?));
         for path in dropped {
@@ -40,4 +56,45 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     outputs::write(&arguments.output, Kind::Graph, text.as_bytes())?;
     let (nodes, edges) = (graph.nodes.len(), graph.edges.len());
     output::line(&format!("{}: {nodes} resources, {edges} references", arguments.output.display()))
+}
+
+/// The files below a directory as our server would serve them.
+struct Served(DirectorySite);
+
+impl Served {
+    fn get(&self, path: &str) -> Option<Response> {
+        let promise = Promise { path: path.to_owned(), ..Promise::default() };
+        Some(self.0.respond(&promise.request())).filter(|it| it.status == 200)
+    }
+}
+
+impl Files for Served {
+    fn bytes(&self, path: &str) -> Option<u64> {
+        self.get(path).map(|it| it.body.bytes())
+    }
+
+    fn read(&self, path: &str, most: usize) -> Option<Vec<u8>> {
+        let body = self.get(path)?.body;
+        let mut bytes = vec![0; usize::try_from(body.bytes()).map_or(most, |it| it.min(most))];
+        body.read_at(0, &mut bytes).ok()?;
+        Some(bytes)
+    }
+}
+
+fn of_directory(arguments: &Arguments) -> Result<Graph, Failure> {
+    let site = DirectorySite::open(Path::new(&arguments.page)).map_err(Failure::bad_input)?;
+    let found = scan(&Served(site), &arguments.host, &arguments.document).ok_or_else(|| {
+        let (folder, document) = (&arguments.page, &arguments.document);
+        Failure::BadInput(format!("{folder}: no file at {document}; choose another --document"))
+    })?;
+    for path in &found.missing {
+        eprintln!("not there: {path}");
+    }
+    for path in &found.lazy {
+        eprintln!("left out, loaded only when it comes near: {path}");
+    }
+    if found.elsewhere > 0 {
+        eprintln!("left out: {} references to other hosts", found.elsewhere);
+    }
+    Ok(found.graph)
 }

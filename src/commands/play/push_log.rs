@@ -4,9 +4,25 @@ use crate::failure::Failure;
 use crate::output;
 use crate::output::number;
 use lab::study::RunRecord;
+use qlog_tools::pushed::PushedBytes;
+use qlog_tools::timeline::Timeline;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What a client says of pushes.
+#[derive(Debug, Default)]
+pub(super) struct Pushes {
+    /// Resources that came by push, and whether the page needed each.
+    pub(super) pushed: Vec<(usize, bool)>,
+    /// Promises that it refused.
+    pub(super) refused: usize,
+    /// The status of each response.
+    pub(super) statuses: BTreeMap<usize, u16>,
+    pub(super) round_trip: Option<Duration>,
+}
 
 /// Prints each resource, by its end; `*` marks what was pushed.
-pub(super) fn show(run: &RunRecord, refused: usize) -> Result<(), Failure> {
+pub(super) fn show(run: &RunRecord, timeline: &Timeline, pushes: &Pushes) -> Result<(), Failure> {
     let mut resources: Vec<_> = run.resources.iter().collect();
     resources.sort_by(|one, other| {
         one.complete_ms.unwrap_or(f64::MAX).total_cmp(&other.complete_ms.unwrap_or(f64::MAX))
@@ -19,13 +35,33 @@ pub(super) fn show(run: &RunRecord, refused: usize) -> Result<(), Failure> {
             number(it.complete_ms, 1),
             format!("{mark}{}", number(Some(it.requested_ms), 1)),
             number(process, 1),
+            pushes.statuses.get(&it.id).map_or_else(String::new, u16::to_string),
             it.bytes.to_string(),
             it.url.clone(),
         ]
     });
-    let header = ["id", "response end ms", "request start ms", "process ms", "size", "path"];
-    output::line(&output::table(&header, &[5], rows).to_string())?;
-    let pushed = run.resources.iter().filter(|it| it.pushed);
-    let (count, bytes) = pushed.fold((0, 0), |(count, bytes), it| (count + 1, bytes + it.bytes));
-    output::line(&format!("* pushed: {count} resources, {bytes} bytes; {refused} promises refused"))
+    let header =
+        ["id", "response end ms", "request start ms", "process ms", "code", "size", "path"];
+    output::line(&output::table(&header, &[6], rows).to_string())?;
+    let used: Vec<usize> =
+        pushes.pushed.iter().filter(|(_, used)| *used).map(|(resource, _)| *resource).collect();
+    let is_used = |url: &str| run.resources.iter().any(|it| it.url == url && used.contains(&it.id));
+    let bytes = PushedBytes::of(timeline, is_used);
+    output::line(&format!(
+        "* pushed: {} resources, {} of them used; {} bytes used, {} bytes wasted; {} promises refused",
+        pushes.pushed.len(),
+        used.len(),
+        bytes.used,
+        bytes.wasted,
+        pushes.refused
+    ))?;
+    let round_trip_ms = pushes.round_trip.map_or(0.0, |it| it.as_secs_f64() * 1000.0);
+    match bytes.break_even_bits_per_s(round_trip_ms) {
+        Some(rate) => output::line(&format!(
+            "break-even: below {:.2} Mbit/s the wasted bytes take longer than the round trip of {round_trip_ms:.1} ms that \
+             pushing saves",
+            rate / 1e6
+        )),
+        None => Ok(()),
+    }
 }

@@ -4,6 +4,7 @@ use crate::link::Profile;
 use crate::network::Network;
 use crate::reproduce::ReproduceError;
 use crate::stack::{Ends, Setup, StackLoad, load_between};
+use client::CookieJar;
 use corpus::Page;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::find_scheme;
@@ -27,7 +28,7 @@ pub(super) struct Case {
     pub(super) route: PushRoute,
     /// The client was there before: it sends early data.
     pub(super) returning: bool,
-    pub(super) cookies: Vec<String>,
+    pub(super) cookies: CookieJar,
     /// Whether what the fields preload goes in early hints too, where the document takes time.
     pub(super) hints: bool,
     /// Bits a second, down.
@@ -48,7 +49,7 @@ impl Case {
             fields: Vec::new(),
             route,
             returning: false,
-            cookies: Vec::new(),
+            cookies: CookieJar::default(),
             hints: true,
             rate: f64::INFINITY,
             window_packets: 10,

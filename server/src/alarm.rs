@@ -1,0 +1,57 @@
+//! Connections that are to be called because something came for them that is no datagram.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// What rings when something came: shared by the server and by whoever brings it, on any thread.
+#[derive(Clone, Default)]
+pub(crate) struct Alarm(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    rung: Mutex<BTreeSet<u64>>,
+    wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl Alarm {
+    /// Wakes the server's thread from now on. Only the first call counts.
+    pub(crate) fn wake_with(&self, wake: Box<dyn Fn() + Send + Sync>) {
+        self.0.wake.set(wake).ok();
+        if !self.rung().is_empty() {
+            self.wake();
+        }
+    }
+
+    /// What rings for one connection, as the router numbers it.
+    pub(crate) fn bell(&self, serial: u64) -> Arc<dyn Fn() + Send + Sync> {
+        let alarm = self.clone();
+        Arc::new(move || {
+            // Whoever rang before has woken the server already, or it has heard.
+            if alarm.rung().insert(serial) {
+                alarm.wake();
+            }
+        })
+    }
+
+    /// For which connections it rang since this was last asked.
+    pub(crate) fn take(&self) -> BTreeSet<u64> {
+        std::mem::take(&mut *self.rung())
+    }
+
+    fn wake(&self) {
+        if let Some(wake) = self.0.wake.get() {
+            wake();
+        }
+    }
+
+    fn rung(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.0.rung.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Alarm {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Alarm").field(&*self.rung()).finish()
+    }
+}

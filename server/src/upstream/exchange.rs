@@ -1,0 +1,298 @@
+//! One request to the backend and its response, between a connection and a worker.
+
+use crate::site::Response;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Bytes of a request's or a response's body that wait between connection and worker.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// What went wrong with the backend.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    /// No worker is free, and too many requests wait for one.
+    #[error("too many requests under way")]
+    Busy,
+    /// Nobody listens, or the name is not known.
+    #[error("cannot be reached: {0}")]
+    Unreachable(String),
+    /// It took too long: to connect, to answer, or to go on.
+    #[error("too slow: {0}")]
+    TooSlow(String),
+    /// It sent something that is no response, or broke off.
+    #[error("no proper response: {0}")]
+    Improper(String),
+    /// The request cannot be said in HTTP/1.1.
+    #[error("the request cannot be passed on: {0}")]
+    Unsayable(String),
+    /// The client does not read, or is gone.
+    #[error("the client takes nothing")]
+    ClientGone,
+}
+
+impl Trouble {
+    /// The status of the response in its place (RFC 9110, 15.6).
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::Busy => 503,
+            Self::TooSlow(_) => 504,
+            Self::Unsayable(_) => 400,
+            Self::Unreachable(_) | Self::Improper(_) | Self::ClientGone => 502,
+        }
+    }
+}
+
+/// The request as the backend gets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Outbound {
+    pub(super) method: String,
+    /// Path and query.
+    pub(super) path: String,
+    pub(super) fields: Vec<(String, String)>,
+    /// Whether a body follows.
+    pub(super) has_body: bool,
+}
+
+/// A request under way to the backend.
+pub struct Exchange {
+    pub(super) request: Outbound,
+    /// How long either side waits for the other.
+    patience: Duration,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    upload: VecDeque<u8>,
+    upload_ended: bool,
+    head: Option<Response>,
+    body: VecDeque<u8>,
+    end: Option<Result<(), Trouble>>,
+    /// Nobody wants the response any more.
+    abandoned: bool,
+    /// Called when there is something new for the connection.
+    ring: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+impl Exchange {
+    pub(super) fn new(request: Outbound, patience: Duration) -> Arc<Self> {
+        Arc::new(Self { request, patience, state: Mutex::default(), changed: Condvar::new() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the other side that something is new: a worker that waits, and the connection.
+    fn tell(&self, state: MutexGuard<'_, State>) {
+        let ring = state.ring.clone();
+        drop(state);
+        self.changed.notify_all();
+        if let Some(ring) = ring {
+            ring();
+        }
+    }
+
+    /// Waits until `go` says so, or the connection gives up.
+    fn wait(&self, go: impl Fn(&State) -> bool) -> Result<MutexGuard<'_, State>, Trouble> {
+        let waits = |it: &mut State| !it.abandoned && !go(it);
+        let waited = self.changed.wait_timeout_while(self.state(), self.patience, waits);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.abandoned || !go(&state) { Err(Trouble::ClientGone) } else { Ok(state) }
+    }
+}
+
+/// The worker's side.
+impl Exchange {
+    /// Whether nobody wants the response any more.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.state().abandoned
+    }
+
+    /// The response's head is there.
+    pub(super) fn answer(&self, head: Response) {
+        let mut state = self.state();
+        state.head = Some(head);
+        self.tell(state);
+    }
+
+    /// More of the response's body; waits while the connection has enough.
+    pub(super) fn write_body(&self, bytes: &[u8]) -> Result<(), Trouble> {
+        let mut state = self.wait(|it| it.body.len() < BUFFER_BYTES)?;
+        state.body.extend(bytes);
+        self.tell(state);
+        Ok(())
+    }
+
+    /// The response is over.
+    pub(super) fn finish(&self, end: Result<(), Trouble>) {
+        let mut state = self.state();
+        state.end.get_or_insert(end);
+        self.tell(state);
+    }
+
+    /// The request's body; 0 at its end, an error where it will not come whole.
+    pub(super) fn read_upload(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let there = |it: &State| !it.upload.is_empty() || it.upload_ended;
+        let mut state = self.wait(there).map_err(|_| io::ErrorKind::ConnectionAborted)?;
+        let count = buffer.len().min(state.upload.len());
+        for (to, from) in buffer.iter_mut().zip(state.upload.drain(..count)) {
+            *to = from;
+        }
+        self.tell(state);
+        Ok(count)
+    }
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Exchange").field("request", &self.request).finish_non_exhaustive()
+    }
+}
+
+/// The connection's side of an [`Exchange`]: a response that comes later. Dropping it gives the exchange up.
+#[derive(Debug)]
+pub struct Later(Arc<Exchange>);
+
+impl Later {
+    pub(super) fn new(exchange: Arc<Exchange>) -> Self {
+        Self(exchange)
+    }
+
+    /// Has `ring` called from now on when something is new.
+    pub(crate) fn watch(&self, ring: Arc<dyn Fn() + Send + Sync>) {
+        self.0.state().ring = Some(ring);
+    }
+
+    /// The response's head, once; or that there will be none.
+    pub(crate) fn head(&self) -> Option<Result<Response, Trouble>> {
+        let mut state = self.0.state();
+        match state.head.take() {
+            Some(head) => Some(Ok(head)),
+            None => state.end.clone().and_then(Result::err).map(Err),
+        }
+    }
+
+    /// At most `room` bytes of the body, and how it ended, if these are its last.
+    pub(crate) fn body(&self, room: usize) -> (Vec<u8>, Option<Result<(), Trouble>>) {
+        let mut state = self.0.state();
+        let count = room.min(state.body.len());
+        let bytes: Vec<u8> = state.body.drain(..count).collect();
+        let end = state.end.clone().filter(|_| state.body.is_empty());
+        if count > 0 {
+            drop(state);
+            self.0.changed.notify_all();
+        }
+        (bytes, end)
+    }
+
+    /// More of the request's body. It is taken also beyond [`Self::has_room`].
+    pub(crate) fn give(&self, bytes: &[u8]) {
+        let mut state = self.0.state();
+        if self.0.request.has_body {
+            state.upload.extend(bytes);
+        }
+        drop(state);
+        self.0.changed.notify_all();
+    }
+
+    /// Whether more of the request's body is to be read.
+    pub(crate) fn has_room(&self) -> bool {
+        self.0.state().upload.len() < BUFFER_BYTES
+    }
+
+    /// The request is whole.
+    pub(crate) fn end_upload(&self) {
+        self.0.state().upload_ended = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Drop for Later {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.abandoned = true;
+        state.body = VecDeque::new();
+        state.upload = VecDeque::new();
+        drop(state);
+        self.0.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    fn exchange() -> (Arc<Exchange>, Later) {
+        let request = Outbound {
+            method: "POST".into(),
+            path: "/".into(),
+            fields: Vec::new(),
+            has_body: true,
+        };
+        let exchange = Exchange::new(request, Duration::from_secs(60));
+        (Arc::clone(&exchange), Later::new(exchange))
+    }
+
+    #[test]
+    fn a_worker_waits_until_the_connection_has_taken_what_is_there() {
+        let (worker, later) = exchange();
+        let writer = thread::spawn(move || {
+            for _ in 0..100 {
+                worker.write_body(&[7; 10_000]).expect("taken");
+            }
+            worker.finish(Ok(()));
+        });
+        let (mut taken, mut most) = (0, 0);
+        loop {
+            let (bytes, end) = later.body(5000);
+            most = most.max(later.0.state().body.len());
+            taken += bytes.len();
+            if end.is_some() {
+                break;
+            }
+            thread::yield_now();
+        }
+        writer.join().expect("no panic");
+        assert_eq!(taken, 1_000_000);
+        assert!(most < BUFFER_BYTES + 10_000, "{most}");
+    }
+
+    #[test]
+    fn a_connection_that_is_gone_ends_the_wait() {
+        let (worker, later) = exchange();
+        worker.write_body(&[7; BUFFER_BYTES]).expect("room");
+        let writer = thread::spawn(move || (worker.write_body(&[7]), worker.read_upload(&mut [0])));
+        drop(later);
+        let (written, read) = writer.join().expect("no panic");
+        assert_eq!(written, Err(Trouble::ClientGone));
+        assert_eq!(read.map_err(|it| it.kind()), Err(io::ErrorKind::ConnectionAborted));
+    }
+
+    #[test]
+    fn an_upload_is_read_to_its_end() {
+        let (worker, later) = exchange();
+        later.give(b"ab");
+        later.end_upload();
+        let mut buffer = [0; 8];
+        assert_eq!(worker.read_upload(&mut buffer).ok(), Some(2));
+        assert_eq!(worker.read_upload(&mut buffer).ok(), Some(0));
+    }
+
+    #[test]
+    fn trouble_after_the_head_follows_the_bytes_that_came() {
+        let (worker, later) = exchange();
+        worker.answer(Response::error(200));
+        worker.write_body(b"abc").expect("room");
+        worker.finish(Err(Trouble::Improper("short".into())));
+        assert_eq!(later.head().map(|it| it.map(|it| it.status)), Some(Ok(200)));
+        assert_eq!(later.body(2), (b"ab".to_vec(), None));
+        let end = Err(Trouble::Improper("short".into()));
+        assert_eq!(later.body(2), (b"c".to_vec(), Some(end)));
+    }
+}

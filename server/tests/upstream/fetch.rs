@@ -1,0 +1,285 @@
+//! A small HTTP/3 client that keeps everything that it is told.
+
+use http3::{Event, Header, NameValue, Role, Session, Settings, StreamId};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+/// A request.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask {
+    pub(crate) method: &'static str,
+    pub(crate) path: String,
+    pub(crate) fields: Vec<(&'static str, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Ask {
+    pub(crate) fn get(path: &str) -> Self {
+        Self { method: "GET", path: path.to_owned(), fields: Vec::new(), body: Vec::new() }
+    }
+
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.fields.push((name, value.to_owned()));
+        self
+    }
+
+    fn headers(&self) -> Vec<Header> {
+        let pseudo = [
+            (":method", self.method),
+            (":scheme", "https"),
+            (":authority", "site.example"),
+            (":path", self.path.as_str()),
+        ];
+        let fields = self.fields.iter().map(|(name, value)| (*name, value.as_str()));
+        let header = |(name, value): (&str, &str)| Header::new(name.as_bytes(), value.as_bytes());
+        pseudo.into_iter().chain(fields).map(header).collect()
+    }
+}
+
+/// What came for a request, or by a push.
+#[derive(Debug, Default)]
+pub(crate) struct Fetched {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+    /// The `Link` fields of interim responses.
+    pub(crate) hints: Vec<String>,
+    /// What was promised, and what came of it: the status of its response, or `cancelled`.
+    pub(crate) promises: BTreeMap<String, String>,
+    /// It ended as it should.
+    pub(crate) finished: bool,
+    /// The code with which the server broke off.
+    pub(crate) reset: Option<u64>,
+}
+
+impl Fetched {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All fields, sorted, but for `alt-svc`.
+    pub(crate) fn fields(&self) -> String {
+        let lines = self.headers.iter().filter(|(name, _)| name != "alt-svc");
+        let mut lines: Vec<String> =
+            lines.map(|(name, value)| format!("{name}: {value}")).collect();
+        lines.sort();
+        lines.join("\n")
+    }
+}
+
+/// Makes all requests at once on one connection; what came for each, and by pushes on the first that promised it.
+pub(crate) fn fetch(server: SocketAddr, asks: &[Ask], pushes: u64) -> Vec<Fetched> {
+    let mut client = Client::connect(server, pushes);
+    client.run(asks);
+    client.results(asks.len())
+}
+
+struct Client {
+    socket: UdpSocket,
+    quic: quiche::Connection,
+    session: Session,
+    local: SocketAddr,
+    server: SocketAddr,
+    by_stream: BTreeMap<u64, Fetched>,
+    /// Promised paths with their streams, by push ID.
+    promised: BTreeMap<u64, (u64, String)>,
+    push_streams: BTreeMap<u64, u64>,
+    cancelled: Vec<u64>,
+    pushes: u64,
+}
+
+impl Client {
+    fn connect(server: SocketAddr, pushes: u64) -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        let local = socket.local_addr().expect("bound");
+        let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).expect("a version");
+        config.set_application_protos(&[b"h3"]).expect("a protocol");
+        config.verify_peer(false);
+        config.set_max_idle_timeout(30_000);
+        config.set_initial_max_data(1 << 20);
+        config.set_initial_max_stream_data_bidi_local(256 << 10);
+        config.set_initial_max_stream_data_uni(256 << 10);
+        config.set_initial_max_streams_uni(16 + pushes);
+        let id = quiche::ConnectionId::from_ref(&[7; 16]);
+        let quic = quiche::connect(Some("localhost"), &id, local, server, &mut config)
+            .expect("a connection");
+        let session = Session::new(Role::Client, Settings::default(), http3::Limits::default());
+        Self {
+            socket,
+            quic,
+            session,
+            local,
+            server,
+            by_stream: BTreeMap::new(),
+            promised: BTreeMap::new(),
+            push_streams: BTreeMap::new(),
+            cancelled: Vec::new(),
+            pushes,
+        }
+    }
+
+    fn run(&mut self, asks: &[Ask]) {
+        let mut uploads: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
+        let mut asked = false;
+        let mut buffer = vec![0; 65_536];
+        while !(asked && self.is_done(asks.len())) && !self.quic.is_closed() {
+            if self.quic.is_established() && !std::mem::replace(&mut asked, true) {
+                self.ask(asks, &mut uploads);
+            }
+            for (stream, bytes) in &mut uploads {
+                if let Ok(taken) = self.quic.stream_send(*stream, bytes, true) {
+                    bytes.drain(..taken);
+                }
+            }
+            uploads.retain(|_, bytes| !bytes.is_empty());
+            self.transmit(&mut buffer);
+            self.receive(&mut buffer);
+            self.read(&mut buffer);
+        }
+        self.quic.close(true, 0x100, b"done").ok();
+        self.transmit(&mut buffer);
+    }
+
+    fn ask(&mut self, asks: &[Ask], uploads: &mut BTreeMap<u64, Vec<u8>>) {
+        let mut opening = self.session.opening();
+        if self.pushes > 0 {
+            opening.push(self.session.allow_pushes(self.pushes));
+        }
+        for (stream, bytes) in opening {
+            self.quic.stream_send(stream.0, &bytes, false).expect("room");
+        }
+        for (ask, stream) in asks.iter().zip((0..).step_by(4)) {
+            let mut bytes = self.session.encode_headers(&ask.headers()).expect("small");
+            if ask.body.is_empty() {
+                self.quic.stream_send(stream, &bytes, true).expect("room");
+            } else {
+                bytes.extend(http3::data_frame_header(ask.body.len() as u64));
+                bytes.extend(&ask.body);
+                uploads.insert(stream, bytes);
+            }
+            self.by_stream.insert(stream, Fetched::default());
+        }
+    }
+
+    fn transmit(&mut self, buffer: &mut [u8]) {
+        while let Ok((bytes, info)) = self.quic.send(buffer) {
+            self.socket.send_to(&buffer[..bytes], info.to).ok();
+        }
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) {
+        let timeout = self.quic.timeout().unwrap_or(Duration::from_secs(1));
+        let timeout = timeout.max(Duration::from_millis(1));
+        self.socket.set_read_timeout(Some(timeout)).expect("a time");
+        match self.socket.recv(buffer) {
+            Ok(bytes) => {
+                let info = quiche::RecvInfo { from: self.server, to: self.local };
+                self.quic.recv(&mut buffer[..bytes], info).ok();
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                self.quic.on_timeout();
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) {
+        for stream in self.quic.readable() {
+            loop {
+                let fin = match self.quic.stream_recv(stream, buffer) {
+                    Ok((bytes, fin)) => {
+                        let bytes = &buffer[..bytes];
+                        self.session.receive(StreamId(stream), bytes, fin).expect("well-formed");
+                        fin
+                    }
+                    Err(quiche::Error::StreamReset(code)) => {
+                        self.session.stream_reset(StreamId(stream), code).expect("no matter");
+                        true
+                    }
+                    Err(_) => break,
+                };
+                if fin {
+                    break;
+                }
+            }
+            while let Some(event) = self.session.poll() {
+                self.on_event(event);
+            }
+        }
+    }
+
+    fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Headers { stream, headers } => {
+                let Some(fetched) = self.by_stream.get_mut(&stream.0) else { return };
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let fields = headers.iter().map(|it| (text(it.name()), text(it.value())));
+                let (status, fields): (Vec<_>, Vec<_>) =
+                    fields.partition(|(it, _)| it == ":status");
+                fetched.status = status[0].1.parse().expect("a number");
+                if fetched.status < 200 {
+                    fetched.hints.extend(fields.into_iter().map(|(_, value)| value));
+                } else {
+                    fetched.headers = fields;
+                }
+            }
+            Event::Data { stream, bytes } => {
+                if let Some(fetched) = self.by_stream.get_mut(&stream.0) {
+                    fetched.body.extend(bytes);
+                }
+            }
+            Event::Finished { stream } => {
+                if let Some(fetched) = self.by_stream.get_mut(&stream.0) {
+                    fetched.finished = true;
+                }
+            }
+            Event::Reset { stream, code } => {
+                if let Some(fetched) = self.by_stream.get_mut(&stream.0) {
+                    fetched.reset = Some(code);
+                }
+            }
+            Event::PushPromise { stream, push, headers } => {
+                let path = headers.iter().find(|it| it.name() == b":path").expect("well-formed");
+                let path = String::from_utf8_lossy(path.value()).into_owned();
+                self.promised.insert(push.0, (stream.0, path));
+            }
+            Event::PushStream { stream, push } => {
+                self.push_streams.insert(push.0, stream.0);
+                self.by_stream.insert(stream.0, Fetched::default());
+            }
+            Event::PushCancelled { push } => self.cancelled.push(push.0),
+            _ => {}
+        }
+    }
+
+    fn is_done(&self, asks: usize) -> bool {
+        let over = |it: &Fetched| it.finished || it.reset.is_some();
+        let came = |push: &u64| {
+            self.cancelled.contains(push)
+                || self.push_streams.get(push).is_some_and(|it| over(&self.by_stream[it]))
+        };
+        let requests = self.by_stream.range(..).filter(|(stream, _)| *stream % 4 == 0);
+        requests.clone().count() == asks
+            && requests.into_iter().all(|(_, it)| over(it))
+            && self.promised.keys().all(came)
+    }
+
+    fn results(mut self, asks: usize) -> Vec<Fetched> {
+        for (push, (stream, path)) in std::mem::take(&mut self.promised) {
+            let pushed = self.push_streams.get(&push).and_then(|it| self.by_stream.get(it));
+            let outcome = match pushed {
+                _ if self.cancelled.contains(&push) => "cancelled".to_owned(),
+                Some(Fetched { reset: Some(code), .. }) => format!("reset {code:#x}"),
+                Some(pushed) => {
+                    format!("{} {}", pushed.status, String::from_utf8_lossy(&pushed.body))
+                }
+                None => "lost".to_owned(),
+            };
+            self.by_stream.entry(stream).or_default().promises.insert(path, outcome);
+        }
+        let mut take = |stream| self.by_stream.remove(&stream).unwrap_or_default();
+        (0..asks as u64).map(|it| take(4 * it)).collect()
+    }
+}

@@ -1,0 +1,103 @@
+//! Pushes and hints that a backend asks for, and those that it must not get.
+
+use crate::Proxy;
+use crate::backend::{self, Backend, Talk};
+use crate::fetch::{Ask, Fetched, fetch};
+use server::UpstreamLimits;
+use server::site::PushRoute;
+use std::net::TcpStream;
+
+/// `/` is a page that names what to push; the rest are its resources.
+fn talk(head: &str, stream: &mut TcpStream) {
+    let path = head.split(' ').nth(1).unwrap_or_default();
+    let fields = match path {
+        "/" => {
+            "Content-Type: text/html\r\nLink: </a.css>; rel=preload; as=style, </b.js>; rel=preload; nopush\r\n\
+                Link: <https://other.example/c.js>; rel=preload\r\nX-Push: /d.js\r\n"
+        }
+        "/cookie.js" => "Vary: Cookie\r\n",
+        "/origin.js" => "Vary: Origin\r\n",
+        "/all.js" => "Vary: *\r\n",
+        "/language.js" => "Vary: Accept-Language\r\n",
+        "/gone.js" => {
+            return backend::say(stream, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+        }
+        "/broken.js" => {
+            backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n");
+            return backend::hang_up(stream);
+        }
+        _ => "",
+    };
+    let length = path.len();
+    backend::say(
+        stream,
+        &format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: {length}\r\n\r\n{path}"),
+    );
+}
+
+fn visits(route: PushRoute, asks: &[Ask]) -> Vec<Fetched> {
+    let backend = Backend::start(talk as Talk);
+    let proxy = Proxy::start(backend.address, UpstreamLimits::default(), vec![route]);
+    asks.iter().map(|it| fetch(proxy.address, std::slice::from_ref(it), 20).remove(0)).collect()
+}
+
+fn promises(fetched: &Fetched) -> String {
+    let lines = fetched.promises.iter().map(|(path, outcome)| format!("{path}: {outcome}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn route() -> PushRoute {
+    PushRoute { path: "/".into(), ..PushRoute::default() }
+}
+
+#[test]
+fn link_and_x_push_fields_of_the_backend_name_pushes() {
+    let route = PushRoute { push_preload: true, x_push: true, ..route() };
+    let got = visits(route, &[Ask::get("/")]).remove(0);
+    assert_eq!((got.status, got.body.as_slice()), (200, &b"/"[..]));
+    assert_eq!(promises(&got), "/a.css: 200 /a.css\n/d.js: 200 /d.js");
+}
+
+#[test]
+fn a_pushed_response_that_the_guard_forbids_is_taken_back_and_then_not_promised() {
+    let paths = [
+        "/plain.js",
+        "/cookie.js",
+        "/origin.js",
+        "/all.js",
+        "/language.js",
+        "/gone.js",
+        "/broken.js",
+    ];
+    let route = PushRoute { push: paths.map(str::to_owned).into(), ..route() };
+    let visits = visits(route, &[Ask::get("/"), Ask::get("/")]);
+    let first = "/all.js: cancelled\n/broken.js: reset 0x102\n/cookie.js: cancelled\n/gone.js: cancelled\n\
+                 /language.js: cancelled\n/origin.js: cancelled\n/plain.js: 200 /plain.js";
+    assert_eq!(promises(&visits[0]), first);
+    assert_eq!(promises(&visits[1]), "/broken.js: reset 0x102\n/plain.js: 200 /plain.js");
+    assert!(visits.iter().all(|it| it.status == 200 && it.finished));
+}
+
+#[test]
+fn what_varies_on_a_field_that_the_page_was_asked_with_is_pushed_with_it() {
+    let route = PushRoute { push: vec!["/language.js".into()], ..route() };
+    let got = visits(route, &[Ask::get("/").with("accept-language", "la")]).remove(0);
+    assert_eq!(promises(&got), "/language.js: 200 /language.js");
+}
+
+#[test]
+fn hints_leave_while_the_backend_thinks() {
+    let hint = "</a.css>; rel=preload; as=style".to_owned();
+    let route = PushRoute { early_hints: vec![hint.clone()], ..route() };
+    let got = visits(route, &[Ask::get("/"), Ask::get("/").with("sec-fetch-mode", "cors")]);
+    assert_eq!((got[0].hints.clone(), got[1].hints.clone()), (vec![hint], Vec::new()));
+}
+
+#[test]
+fn hints_are_learned_from_the_last_answer() {
+    let route = PushRoute { learn_hints: true, ..route() };
+    let got = visits(route, &[Ask::get("/"), Ask::get("/")]);
+    let learned = "</a.css>; rel=preload; as=style, </b.js>; rel=preload; nopush";
+    let other = "<https://other.example/c.js>; rel=preload";
+    assert_eq!((got[0].hints.len(), got[1].hints.join("\n")), (0, format!("{learned}\n{other}")));
+}

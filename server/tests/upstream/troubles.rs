@@ -1,0 +1,163 @@
+//! A backend that is slow, away, or wrong.
+
+use crate::backend::{self, Backend, Talk};
+use crate::fetch::{Ask, Fetched, fetch};
+use crate::{Proxy, through};
+use server::UpstreamLimits;
+use std::time::Duration;
+
+const INTERNAL_ERROR: u64 = 0x102;
+
+/// What a client gets, and what was told.
+fn told(talk: Talk, limits: UpstreamLimits) -> (Fetched, String) {
+    let backend = Backend::start(talk);
+    let proxy = Proxy::start(backend.address, limits, Vec::new());
+    let got = fetch(proxy.address, &[Ask::get("/a")], 0).remove(0);
+    (got, proxy.told())
+}
+
+/// Reads on, so that the connection stays open, without a word.
+fn silence(stream: &mut std::net::TcpStream) {
+    std::io::copy(stream, &mut std::io::sink()).ok();
+}
+
+#[test]
+fn nobody_at_the_address_is_a_502() {
+    let proxy = Proxy::start(backend::nobody(), UpstreamLimits::default(), Vec::new());
+    let got = fetch(proxy.address, &[Ask::get("/a")], 0).remove(0);
+    assert_eq!((got.status, got.finished), (502, true));
+    assert!(proxy.told().contains("GET /a: cannot be reached"), "{}", proxy.told());
+}
+
+#[test]
+fn a_backend_that_does_not_answer_in_time_is_a_504() {
+    let limits = UpstreamLimits { answer: Duration::from_millis(50), ..UpstreamLimits::default() };
+    let (got, told) = told(|_, stream| silence(stream), limits);
+    assert_eq!((got.status, got.finished), (504, true));
+    assert!(told.contains("GET /a: too slow"), "{told}");
+}
+
+#[test]
+fn what_is_no_response_is_a_502() {
+    let answers: [Talk; 7] = [
+        |_, stream| backend::hang_up(stream),
+        |_, stream| {
+            backend::say(stream, "complete nonsense\r\n\r\n");
+            backend::hang_up(stream);
+        },
+        |_, stream| {
+            backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Len");
+            backend::hang_up(stream);
+        },
+        |_, stream| {
+            backend::say(
+                stream,
+                "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+            )
+        },
+        |_, stream| backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello"),
+        |_, stream| backend::say(stream, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"),
+        |_, stream| {
+            backend::say_bytes(stream, b"HTTP/1.1 200 OK\r\nA\0B: 1\r\nContent-Length: 0\r\n\r\n")
+        },
+    ];
+    for (place, talk) in answers.into_iter().enumerate() {
+        let (got, told) = told(talk, UpstreamLimits::default());
+        assert_eq!((got.status, got.finished), (502, true), "answer {place}");
+        assert!(told.contains("GET /a: no proper response"), "answer {place}: {told}");
+    }
+}
+
+#[test]
+fn heads_that_do_not_end_are_cut_off() {
+    let lines: Talk = |_, stream| {
+        backend::say(stream, "HTTP/1.1 200 OK\r\n");
+        while std::io::Write::write_all(stream, b"X-More: and more\r\n").is_ok() {}
+    };
+    let line: Talk = |_, stream| {
+        backend::say(stream, "HTTP/1.1 200 OK\r\nX-Long: ");
+        while std::io::Write::write_all(stream, &[b'a'; 1000]).is_ok() {}
+    };
+    for talk in [lines, line] {
+        let (got, told) = told(talk, UpstreamLimits::default());
+        assert_eq!((got.status, got.finished), (502, true));
+        assert!(told.contains("no proper response"), "{told}");
+    }
+}
+
+#[test]
+fn a_response_that_breaks_off_never_ends_cleanly() {
+    let answers: [Talk; 3] = [
+        |_, stream| {
+            backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nonly this");
+            backend::hang_up(stream);
+        },
+        |_, stream| {
+            backend::say(
+                stream,
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+            );
+            backend::hang_up(stream);
+        },
+        |_, stream| {
+            backend::say(
+                stream,
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n",
+            );
+        },
+    ];
+    for (place, talk) in answers.into_iter().enumerate() {
+        let (got, told) = told(talk, UpstreamLimits::default());
+        assert_eq!((got.finished, got.reset), (false, Some(INTERNAL_ERROR)), "answer {place}");
+        assert!(told.contains("GET /a: no proper response"), "answer {place}: {told}");
+    }
+}
+
+#[test]
+fn a_response_that_stands_still_is_broken_off() {
+    let short = Duration::from_millis(50);
+    let limits = UpstreamLimits { answer: short, idle: short, ..UpstreamLimits::default() };
+    let (got, told) = told(
+        |_, stream| {
+            backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nonly this");
+            silence(stream);
+        },
+        limits,
+    );
+    assert_eq!((got.finished, got.reset), (false, Some(INTERNAL_ERROR)));
+    assert!(told.contains("too slow"), "{told}");
+}
+
+#[test]
+fn more_than_the_announced_length_is_not_passed_on() {
+    let talk: Talk = |_, stream| {
+        backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello, and much more");
+    };
+    let got = through(talk, Ask::get("/"));
+    assert_eq!((got.body.as_slice(), got.finished), (&b"hello"[..], true));
+}
+
+#[test]
+fn requests_beyond_those_that_may_wait_are_503() {
+    let backend = Backend::start(|_, stream| silence(stream));
+    let limits = UpstreamLimits {
+        requests: 1,
+        waiting: 1,
+        answer: Duration::from_millis(200),
+        ..UpstreamLimits::default()
+    };
+    let proxy = Proxy::start(backend.address, limits, Vec::new());
+    let asks = vec![Ask::get("/a"); 12];
+    let mut statuses: Vec<u16> =
+        fetch(proxy.address, &asks, 0).iter().map(|it| it.status).collect();
+    statuses.sort_unstable();
+    // The worker may have taken the first before the second came, or not.
+    assert!(statuses[..10].iter().all(|it| *it == 503), "{statuses:?}");
+    assert_eq!(statuses[11], 504);
+}
+
+#[test]
+fn what_cannot_be_passed_on_is_said_so() {
+    let talk: Talk = |_, stream| backend::respond(stream, b"");
+    assert_eq!(through(talk, Ask { method: "TRACE", ..Ask::get("/") }).status, 501);
+}
