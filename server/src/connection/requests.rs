@@ -20,7 +20,7 @@ impl Connection {
         http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers, frame_bytes);
         let path_state = Pushes::path_state(&mut self.quic, &self.session);
         let client = self.quic.path_stats().find(|it| it.active).map(|it| it.peer_addr.ip());
-        let request = Request { path_state, client, ..Request::from_headers(headers) };
+        let request = Request { client, path_state, ..Request::from_headers(headers) };
         let response = self.site.respond(&request);
         self.pushes.note(&request);
         let ahead = self.send_ahead(stream, &response);
@@ -91,11 +91,9 @@ impl Connection {
             let value = http3::priority_delta(*directive);
             fields.push(Header::new(b"priority", value.as_bytes()));
         }
-        if response.resource.main {
-            if self.session.in_use(Extension::SchemeAnnouncement) {
-                let name = self.sender.scheme().as_bytes();
-                fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
-            }
+        if response.resource.main && self.session.in_use(Extension::SchemeAnnouncement) {
+            let name = self.sender.scheme().as_bytes();
+            fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
         }
         fields
     }
