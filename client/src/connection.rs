@@ -1,5 +1,7 @@
 //! One page load: quiche below, HTTP/3 in the middle, the playback above.
 
+mod early_data;
+mod preloading;
 mod pushing;
 mod responses;
 
@@ -10,7 +12,7 @@ use crate::playback::Playback;
 use crate::pushed::PushCache;
 use crate::requests::Requests;
 use crate::signalling::{Signalling, Writing};
-use crate::{Options, Verify};
+use crate::{EarlyData, Options, Verify};
 use corpus::Page;
 use http3::{Header, Prioritized, Role, Session, Signal, StreamId};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -29,10 +31,13 @@ pub struct Client {
     playback: Playback,
     signalling: Signalling,
     keep_bodies: bool,
+    server_name: String,
+    verify: Verify,
     /// When the client was made; the playback counts from here.
     epoch: Instant,
     connect_until: Option<Instant>,
-    established: bool,
+    /// Requests may go: after the handshake, or before in early data.
+    started: bool,
     /// Bytes that the transport had no room for, and whether they are their stream's last.
     control: VecDeque<(StreamId, Vec<u8>, bool)>,
     /// Discovered, and waiting for a stream.
@@ -89,20 +94,24 @@ impl Client {
             let title = format!("utmost client, page {}", page.name);
             quic.set_qlog(Box::new(BufWriter::new(file)), title, page.name.clone());
         }
+        let mut session = Session::new(
+            Role::Client,
+            Signalling::settings(options.scheme.as_ref()),
+            http3_limits(options),
+        );
+        early_data::resume((&mut quic, &mut session), name, options)?;
         Ok(Self {
             quic,
-            session: Session::new(
-                Role::Client,
-                Signalling::settings(options.scheme.as_ref()),
-                http3_limits(options),
-            ),
+            session,
+            server_name: name.to_owned(),
+            verify: options.verify.clone(),
             playback: Playback::new(Arc::clone(&page)),
             signalling: Signalling::new(options.scheme.as_ref(), options.metadata),
             keep_bodies: options.keep_bodies,
             page,
             epoch: now,
             connect_until: Some(now + options.connect_within),
-            established: false,
+            started: false,
             control: VecDeque::new(),
             requests: Requests::new(options.hold_back),
             responses: BTreeMap::new(),
@@ -127,6 +136,8 @@ impl Client {
         // quiche closes the connection itself where an error asks for it.
         self.quic.recv(datagram, info).ok();
         if self.quic.is_established() {
+            self.connect_until = None;
+            self.settle_early_data();
             self.start(now);
             self.read_streams(now);
             self.request_due(now);
@@ -143,13 +154,14 @@ impl Client {
             self.lose("no answer to the handshake in time; is an HTTP/3 server there?".to_owned());
             self.quic.close(false, 0, b"").ok();
         }
-        if self.established {
+        if self.started {
             self.request_due(now);
         }
     }
 
     /// The next datagram, written to `out`: its size.
     pub fn transmit(&mut self, out: &mut [u8]) -> Option<usize> {
+        self.start_early();
         self.write_control();
         match self.quic.send(out) {
             Ok((bytes, _)) => Some(bytes),
@@ -163,7 +175,7 @@ impl Client {
 
     /// When `on_timeout` is to be called.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let playback = self.playback.next_timeout_us().filter(|_| self.established);
+        let playback = self.playback.next_timeout_us().filter(|_| self.started);
         let playback = playback.map(|us| self.epoch + std::time::Duration::from_micros(us));
         [self.quic.timeout_instant(), self.connect_until, playback].into_iter().flatten().min()
     }
@@ -172,6 +184,7 @@ impl Client {
     pub fn outcome(&mut self) -> Option<&Outcome> {
         if self.quic.is_closed() || self.quic.is_draining() {
             self.note_end();
+            self.save_session();
             return Some(&self.outcome);
         }
         None
@@ -212,10 +225,9 @@ impl Client {
     }
 
     fn start(&mut self, now: Instant) {
-        if std::mem::replace(&mut self.established, true) {
+        if std::mem::replace(&mut self.started, true) {
             return;
         }
-        self.connect_until = None;
         self.control = self
             .session
             .opening()
@@ -414,6 +426,7 @@ impl Endpoint for Client {
 fn transport_config(options: &Options) -> Result<quiche::Config, ConnectError> {
     let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION)?;
     config.set_application_protos(&[b"h3"])?;
+    config.enable_early_data();
     config.verify_peer(options.verify != Verify::Nobody);
     if let Verify::Authorities(path) = &options.verify {
         let text = path.to_str().ok_or_else(|| ConnectError::Authorities(path.clone()))?;

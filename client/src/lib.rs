@@ -15,9 +15,11 @@ pub mod probe;
 pub mod profile;
 mod pushed;
 mod requests;
+mod saved_session;
 mod signalling;
 
 pub use connection::Client;
 pub use cookies::CookieJar;
 pub use options::{Options, Verify};
-pub use outcome::{ConnectError, Outcome, Problem};
+pub use outcome::{ConnectError, EarlyData, Outcome, Problem};
+pub use saved_session::{SavedSession, SessionError};

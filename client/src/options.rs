@@ -1,6 +1,7 @@
 //! What a client is told when it starts.
 
 use crate::CookieJar;
+use crate::SavedSession;
 use crate::profile::HoldBack;
 use http3::SendOrder;
 use schedulers::Scheme;
@@ -24,6 +25,9 @@ pub struct Options {
     pub cached: BTreeSet<usize>,
     /// What earlier visits left.
     pub cookies: CookieJar,
+    /// A session of an earlier connection: where the server allows it, requests go along with the first packet. All are
+    /// `GET`, which may be replayed (RFC 8470).
+    pub session: Option<SavedSession>,
     /// Data is handed up in this order; none: in each stream's own, as it arrives.
     pub delivery_order: Option<SendOrder>,
     /// Whom to trust.
@@ -65,6 +69,7 @@ impl Default for Options {
             pushes: 0,
             cached: BTreeSet::new(),
             cookies: CookieJar::default(),
+            session: None,
             delivery_order: None,
             verify: Verify::System,
             qlog_file: None,

@@ -1,6 +1,7 @@
 //! How a page load ended, and what went wrong.
 
 use crate::CookieJar;
+use crate::SavedSession;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +27,28 @@ pub struct Outcome {
     pub statuses: BTreeMap<usize, u16>,
     /// The shortest round trip that was seen.
     pub round_trip: Option<Duration>,
+    /// How many 103 responses came.
+    pub early_hints: usize,
+    /// Resources that were asked for because a `Link` field preloads them, in this order.
+    pub preloaded: Vec<usize>,
+    /// What became of early data.
+    pub early_data: EarlyData,
+    /// With which the next connection to this server can send early data.
+    pub session: Option<SavedSession>,
+}
+
+/// Whether requests went along with the first packet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum EarlyData {
+    /// None went: there was no session, or it allowed none.
+    #[default]
+    Unsent,
+    /// They went, and it is not known yet whether the server took them.
+    Sent,
+    /// The server took them.
+    Accepted,
+    /// The server did not take them: they went again after the handshake.
+    Rejected,
 }
 
 /// Something that went otherwise than the page says.
@@ -81,6 +104,9 @@ pub enum ConnectError {
     /// The transport refused.
     #[error("transport: {0}")]
     Transport(#[from] quiche::Error),
+    /// The saved session is of no use.
+    #[error("the saved session cannot be used ({0}); delete it to begin a new one")]
+    Session(quiche::Error),
     /// The system gave no randomness.
     #[error("no randomness from the system")]
     Random,

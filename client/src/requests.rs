@@ -27,7 +27,16 @@ impl Requests {
         if resource.kind == PageKind::Js && resource.in_head && sync {
             self.head_scripts.insert(resource.id);
         }
-        self.waiting.push_back(resource.id);
+        self.hinted(resource.id);
+    }
+
+    /// A resource will be needed, or is: it waits to be asked for, unless it does already or was asked for.
+    pub(crate) fn hinted(&mut self, resource: usize) -> bool {
+        let is_new = !self.asked.contains(&resource) && !self.waiting.contains(&resource);
+        if is_new {
+            self.waiting.push_back(resource);
+        }
+        is_new
     }
 
     /// The next to ask for: the first that nothing holds back.

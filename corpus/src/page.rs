@@ -237,6 +237,21 @@ impl From<Kind> for PageKind {
     }
 }
 
+impl From<PageKind> for Kind {
+    fn from(kind: PageKind) -> Self {
+        match kind {
+            PageKind::Html => Self::Html,
+            PageKind::Css => Self::Css,
+            PageKind::Js => Self::Js,
+            PageKind::Font => Self::Font,
+            PageKind::Image => Self::Image,
+            PageKind::Media => Self::Media,
+            PageKind::Xhr => Self::Xhr,
+            PageKind::Other => Self::Other,
+        }
+    }
+}
+
 /// A piece of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -81,6 +81,15 @@ fn near(name: &str, names: &[&str]) -> String {
     if near.is_empty() { String::new() } else { format!(", but {}", near.join(", ")) }
 }
 
+/// Names of unknown keys stand in messages as they are in the file; line breaks in them would make two
+/// lines of one, and other control characters would reach a terminal.
+fn in_one_line(cause: &str) -> String {
+    let escaped = |letter: char| -> String {
+        if letter.is_control() { letter.escape_default().collect() } else { letter.into() }
+    };
+    cause.chars().map(escaped).collect()
+}
+
 impl Page {
     /// Reads a page and checks it. `file` is its name in errors.
     pub fn parse(text: &str, file: &str) -> Result<Self, PageError> {
@@ -102,7 +111,7 @@ impl Page {
                 file: file.to_owned(),
                 line: error.line(),
                 column: error.column(),
-                cause: cause.strip_suffix(&place).unwrap_or(&cause).to_owned(),
+                cause: in_one_line(cause.strip_suffix(&place).unwrap_or(&cause)),
             }
         })
     }

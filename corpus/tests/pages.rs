@@ -248,6 +248,14 @@ fn what_is_wrong_is_refused_with_its_place_in_one_line() {
 }
 
 #[test]
+fn a_key_with_a_line_break_makes_no_second_line() {
+    let text = SMALL.replacen("\"viewport\"", "\"view\\nport\"", 1);
+    let error = Page::parse(&text, "small.json").unwrap_err().to_string();
+    assert!(error.contains("unknown field `view\\nport`"), "{error}");
+    assert_eq!(error.lines().count(), 1);
+}
+
+#[test]
 fn the_schema_refuses_what_it_can_see_of_it() {
     let schema = schema();
     for (pointer, value, _, seen) in wrong_values() {

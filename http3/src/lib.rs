@@ -43,6 +43,7 @@ mod metadata;
 mod priority;
 mod pushes;
 mod qpack;
+mod remembered;
 mod scheme_name;
 mod send_order;
 mod session;

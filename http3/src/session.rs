@@ -37,6 +37,8 @@ pub struct Session {
     pushes_end: u64,
     /// Those that we allowed (a client).
     pushes: Pushes,
+    /// The server's of an earlier connection, until its own come (a client).
+    remembered: Option<Settings>,
     scheme_announced: bool,
     goaway_sent: Option<u64>,
     events: VecDeque<Event>,
@@ -57,11 +59,19 @@ impl Session {
             signals: WaitingSignals::default(),
             pushes_end: 0,
             pushes: Pushes::default(),
+            remembered: None,
             scheme_announced: false,
             goaway_sent: None,
             events: VecDeque::new(),
             failure: None,
         }
+    }
+
+    /// The server's settings of the connection that this one resumes (as a client), before early data is sent: they
+    /// hold until its settings come, which then must allow as much (RFC 9114, 7.2.4.2). None: early data was rejected,
+    /// and nothing is remembered.
+    pub fn remember(&mut self, settings: Option<Settings>) {
+        self.remembered = settings;
     }
 
     /// Our unidirectional streams with their first bytes: control (with SETTINGS), QPACK encoder, QPACK
@@ -182,7 +192,8 @@ impl Session {
 
     /// The peer takes this field section.
     fn check_section(&self, headers: &[Header]) -> Result<(), Error> {
-        let limit = self.peer_settings().and_then(|settings| settings.max_field_section_size);
+        let settings = self.peer_settings().or(self.remembered.as_ref());
+        let limit = settings.and_then(|it| it.max_field_section_size);
         if limit.is_none_or(|limit_bytes| section_bytes(headers) <= limit_bytes) {
             return Ok(());
         }
@@ -324,7 +335,12 @@ impl Session {
     fn receive_control(&mut self, control: StreamId, mut bytes: &[u8]) -> Result<(), Error> {
         while let Some(message) = self.control.next(&mut bytes, &self.limits)? {
             match message {
-                Message::Settings(settings) => self.events.push_back(Event::Settings(settings)),
+                Message::Settings(settings) => {
+                    if let Some(remembered) = self.remembered.take() {
+                        remembered.check_kept(&settings)?;
+                    }
+                    self.events.push_back(Event::Settings(settings));
+                }
                 Message::GoAway(id) => self.events.push_back(Event::GoAway { id }),
                 Message::CancelPush(id) => self.take_cancel_push(id)?,
                 Message::PreferredScheme(name) => {

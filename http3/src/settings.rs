@@ -59,21 +59,30 @@ impl Settings {
     /// dynamic table to offer.
     pub(crate) fn to_frame(&self) -> Vec<u8> {
         let mut payload = Vec::new();
-        let size = self.max_field_section_size.map(|bytes| (MAX_FIELD_SECTION_SIZE, bytes));
-        let placeholders = (self.placeholders > 0).then_some((NUM_PLACEHOLDERS, self.placeholders));
-        let extensions = self.extensions.iter().map(|it| (it.codepoint(), 1));
-        for (identifier, value) in size
-            .into_iter()
-            .chain(extensions)
-            .chain(placeholders)
-            .chain(self.connection_group.map(|it| (CONNECTION_GROUP, it)))
-            .chain(self.unknown.iter().copied())
-            .chain([(GREASE, 0)])
+        let offered =
+            Self { qpack_max_table_capacity: 0, qpack_blocked_streams: 0, ..self.clone() };
+        let known = offered.known();
+        for (identifier, value) in
+            known.into_iter().chain(self.unknown.iter().copied()).chain([(GREASE, 0)])
         {
             put_varint(&mut payload, identifier);
             put_varint(&mut payload, value);
         }
         frame::whole(frame::SETTINGS, &payload)
+    }
+
+    /// Identifier and value of each that is not at its default, those without a meaning aside.
+    pub(crate) fn known(&self) -> Vec<(u64, u64)> {
+        let above_0 = [
+            (QPACK_MAX_TABLE_CAPACITY, self.qpack_max_table_capacity),
+            (QPACK_BLOCKED_STREAMS, self.qpack_blocked_streams),
+            (NUM_PLACEHOLDERS, self.placeholders),
+        ];
+        let size = self.max_field_section_size.map(|bytes| (MAX_FIELD_SECTION_SIZE, bytes));
+        let extensions = self.extensions.iter().map(|it| (it.codepoint(), 1));
+        let above_0 = above_0.into_iter().filter(|(_, value)| *value > 0);
+        let group = self.connection_group.map(|it| (CONNECTION_GROUP, it));
+        size.into_iter().chain(extensions).chain(above_0).chain(group).collect()
     }
 
     /// Reads the payload of a SETTINGS frame.

@@ -21,6 +21,9 @@ the order of stream IDs, or, if they are incremental, all that wait in turn. *-*
 
 *Malformed priorities*: h3i sends one PRIORITY_UPDATE that no client may send, while a request is under way; a row passes
 when the server closes the connection with the error code that the RFCs name, which is its answer here.
+
+*Pushes*: `utmost serve` wants to push twelve files with a document to aioquic's client, which allows nine: nine must come;
+aioquic's server pushes twelve to `utmost play`, which must take all and ask for none of them.
 """
 
 

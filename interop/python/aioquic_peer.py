@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from aioquic.asyncio import QuicConnectionProtocol, connect, serve
 from aioquic.buffer import encode_uint_var
 from aioquic.h3.connection import H3_ALPN, H3Connection, encode_frame
-from aioquic.h3.events import DataReceived, HeadersReceived
+from aioquic.h3.events import DataReceived, HeadersReceived, PushPromiseReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import ConnectionTerminated, ProtocolNegotiated, StreamReset
 
@@ -21,7 +21,7 @@ PRIORITY_UPDATE = 0xF0700
 
 
 def main():
-    arguments = command_line.parse(__doc__, serves=True, updates=True)
+    arguments = command_line.parse(__doc__, serves=True, updates=True, pushes=True)
     asyncio.run(run_server(arguments) if arguments.subcommand == "serve" else run_client(arguments))
 
 
@@ -45,6 +45,8 @@ async def run_client(arguments):
             client.transmit()
         late = [save(client, url, arguments.out) for url in arguments.then]
         await asyncio.gather(*gets, *late)
+        if arguments.pushed:
+            await client.save_pushed(arguments.pushed)
 
 
 async def save(client, url, out):
@@ -59,6 +61,9 @@ class Client(QuicConnectionProtocol):
         self.http = H3Connection(self._quic)
         self.bodies = {}
         self.ends = {}
+        # By push ID: the promised path, and the body and its end.
+        self.promised = {}
+        self.pushed = {}
 
     async def get(self, url):
         parts = urlsplit(url)
@@ -85,7 +90,35 @@ class Client(QuicConnectionProtocol):
         for http_event in self.http.handle_event(event):
             self.http_event_received(http_event)
 
+    async def save_pushed(self, out):
+        """Promises come before the end of the response that makes them: all are known by now."""
+        for push in sorted(self.promised):
+            body, end = self.push_of(push)
+            await end
+            (out / command_line.file_of(self.promised[push])).write_bytes(body)
+            print(f"push {push} {self.promised[push]}")
+
+    def push_of(self, push):
+        if push not in self.pushed:
+            self.pushed[push] = bytearray(), asyncio.get_running_loop().create_future()
+        return self.pushed[push]
+
+    def push_event_received(self, event):
+        body, end = self.push_of(event.push_id)
+        if isinstance(event, HeadersReceived) and dict(event.headers).get(b":status") != b"200":
+            end.set_exception(ConnectionError(f"not a 200: {event.headers}"))
+        if isinstance(event, DataReceived):
+            body += event.data
+        if event.stream_ended and not end.done():
+            end.set_result(None)
+
     def http_event_received(self, event):
+        if isinstance(event, PushPromiseReceived):
+            self.promised[event.push_id] = dict(event.headers)[b":path"].decode()
+            return
+        if getattr(event, "push_id", None) is not None:
+            self.push_event_received(event)
+            return
         if isinstance(event, HeadersReceived) and dict(event.headers).get(b":status") != b"200":
             self.fail(ConnectionError(f"not a 200: {event.headers}"))
         if isinstance(event, DataReceived):
@@ -94,7 +127,7 @@ class Client(QuicConnectionProtocol):
             self.ends[event.stream_id].set_result(None)
 
     def fail(self, error):
-        for end in self.ends.values():
+        for end in [*self.ends.values(), *(end for _, end in self.pushed.values())]:
             if not end.done():
                 end.set_exception(error)
 
@@ -107,7 +140,7 @@ async def run_server(arguments):
     host, port = arguments.listen
 
     def protocol(*args, **kwargs):
-        return Server(*args, root=arguments.root, **kwargs)
+        return Server(*args, root=arguments.root, push=arguments.push, **kwargs)
 
     server = await serve(host, port, configuration=configuration, create_protocol=protocol)
     stopped = asyncio.Event()
@@ -118,11 +151,12 @@ async def run_server(arguments):
 
 
 class Server(QuicConnectionProtocol):
-    """Answers each request with a file of the root."""
+    """Answers each request with a file of the root, and pushes files with an index.html."""
 
-    def __init__(self, *args, root, **kwargs):
+    def __init__(self, *args, root, push, **kwargs):
         super().__init__(*args, **kwargs)
         self.root = root
+        self.push = push
         self.http = None
 
     def quic_event_received(self, event):
@@ -132,8 +166,22 @@ class Server(QuicConnectionProtocol):
             return
         for http_event in self.http.handle_event(event):
             if isinstance(http_event, HeadersReceived):
-                self.answer(http_event.stream_id, dict(http_event.headers)[b":path"].decode())
+                self.answer_request(http_event.stream_id, dict(http_event.headers))
         self.transmit()
+
+    def answer_request(self, stream, headers):
+        path = headers[b":path"].decode()
+        if self.push:
+            print(f"asked {path}", flush=True)
+        # A promise goes before the bytes that refer to it.
+        pushes = [(path, self.promise(stream, headers, path)) for path in self.push if is_document(headers)]
+        self.answer(stream, path)
+        for pushed, push_stream in pushes:
+            self.answer(push_stream, pushed)
+
+    def promise(self, stream, headers, path):
+        names = (b":method", b":scheme", b":authority")
+        return self.http.send_push_promise(stream, [*((it, headers[it]) for it in names), (b":path", path.encode())])
 
     def answer(self, stream, path):
         file = self.root / command_line.file_of(path)
@@ -141,6 +189,10 @@ class Server(QuicConnectionProtocol):
         headers = [(b":status", status.encode()), (b"content-length", str(len(body)).encode())]
         self.http.send_headers(stream, headers)
         self.http.send_data(stream, body, end_stream=True)
+
+
+def is_document(headers):
+    return headers[b":path"].decode().endswith("/index.html")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 
-def parse(description, serves=False, updates=False):
+def parse(description, serves=False, updates=False, pushes=False):
     parser = argparse.ArgumentParser(description=description)
     subcommands = parser.add_subparsers(dest="subcommand", required=True)
     fetch = subcommands.add_parser("fetch", help="fetch all URLs at once, each body into a file")
@@ -17,6 +17,8 @@ def parse(description, serves=False, updates=False):
         for option, when in (("--update", "before all requests"), ("--then-update", "after the first body")):
             about = f"send PRIORITY_UPDATE for this stream {when}"
             fetch.add_argument(option, action="append", default=[], metavar="STREAM#VALUE", help=about)
+    if pushes:
+        fetch.add_argument("--pushed", metavar="DIR", type=Path, help="write what is pushed here, and say its IDs")
     fetch.add_argument("urls", nargs="+", metavar="URL", help="a fragment is the request's priority header")
     if serves:
         serve = subcommands.add_parser("serve", help="serve the files of one directory")
@@ -24,6 +26,9 @@ def parse(description, serves=False, updates=False):
         serve.add_argument("--root", required=True, metavar="DIR", type=Path)
         serve.add_argument("--cert", required=True, metavar="FILE")
         serve.add_argument("--key", required=True, metavar="FILE")
+        if pushes:
+            about = "push this path with each index.html; say what is asked for"
+            serve.add_argument("--push", action="append", default=[], metavar="PATH", help=about)
     return parser.parse_args()
 
 

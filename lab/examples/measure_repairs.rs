@@ -136,7 +136,7 @@ fn read(log: &str, waits: &mut Waits) -> Outcome<()> {
                     .insert(data["header"]["packet_number"].as_u64().unwrap_or_default(), carried);
             }
             Some("quic:packet_received") if data["header"]["packet_type"] == "1RTT" => {
-                acknowledge(data, &mut in_flight)
+                acknowledge(data, &mut in_flight);
             }
             Some("quic:recovery_metrics_updated") => {
                 // Of those in flight the oldest are found lost: both thresholds of RFC 9002, 6.1, rise with the number.
@@ -155,7 +155,7 @@ fn read(log: &str, waits: &mut Waits) -> Outcome<()> {
 fn carried(packet: &Value) -> Vec<Carried> {
     let frames = packet["frames"].as_array().map_or(&[][..], Vec::as_slice);
     let of_response = |it: &Value| {
-        let stream = it["stream_id"].as_u64().filter(|id| id % 4 == 0)?;
+        let stream = it["stream_id"].as_u64().filter(|id| id.is_multiple_of(4))?;
         let bytes = it["raw"]["payload_length"].as_u64()?;
         Some(Carried { stream, offset: it["offset"].as_u64()?, bytes })
     };

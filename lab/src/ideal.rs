@@ -16,7 +16,7 @@ use ordered::Ordered;
 use qlog_tools::timeline::{StreamFrame, Timeline, Transfer};
 use schedulers::{Scheduler, Scheme, StreamId};
 use server::SendBuffer;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Ticks after which a load is given up: a page of 14 GB.
@@ -94,6 +94,8 @@ struct Ideal<'a> {
     buffer: SendBuffer,
     buffer_limit_bytes: u64,
     responses: BTreeMap<StreamId, Response>,
+    /// Of these the ones that have nothing to send now and will have.
+    waiting: BTreeSet<StreamId>,
     /// Resources by stream.
     streams: Vec<usize>,
     timeline: Timeline,
@@ -108,7 +110,6 @@ struct Response {
     received: u64,
     /// What has arrived behind a hole: from where to where.
     behind: BTreeMap<u64, u64>,
-    ready: bool,
 }
 
 impl Response {
@@ -154,6 +155,7 @@ impl<'a> Ideal<'a> {
             buffer: SendBuffer::default(),
             buffer_limit_bytes,
             responses: BTreeMap::new(),
+            waiting: BTreeSet::new(),
             streams: Vec::new(),
             timeline: Timeline::default(),
         }
@@ -246,9 +248,9 @@ impl<'a> Ideal<'a> {
                 sent: 0,
                 received: 0,
                 behind: BTreeMap::new(),
-                ready: false,
             };
             self.responses.insert(stream, response);
+            self.waiting.insert(stream);
         }
         self.update_ready(now_us);
         self.fill_buffer(now_us);
@@ -276,13 +278,15 @@ impl<'a> Ideal<'a> {
 
     /// Streams whose server has got more bytes since.
     fn update_ready(&mut self, now_us: u64) {
-        for (stream, response) in &mut self.responses {
-            let pending = sendable_bytes(self.page, response, now_us) > response.committed;
-            if pending != response.ready {
-                response.ready = pending;
-                self.scheduler.set_ready(*stream, pending);
+        let (page, responses, scheduler) = (self.page, &self.responses, &mut self.scheduler);
+        self.waiting.retain(|stream| {
+            let Some(response) = responses.get(stream) else { return false };
+            let is_pending = sendable_bytes(page, response, now_us) > response.committed;
+            if is_pending {
+                scheduler.set_ready(*stream, true);
             }
-        }
+            !is_pending
+        });
     }
 
     fn fill_buffer(&mut self, now_us: u64) {
@@ -296,14 +300,12 @@ impl<'a> Ideal<'a> {
             response.committed += bytes;
             self.buffer.push(stream, bytes);
             self.scheduler.sent(stream, bytes);
-            if response.committed == there {
-                response.ready = false;
-                self.scheduler.set_ready(stream, false);
-            }
-            if response.committed
-                == self.page.resources[response.resource].bytes + empty(self.page, response)
-            {
+            let all = self.page.resources[response.resource].bytes + empty(self.page, response);
+            if response.committed == all {
                 self.scheduler.close(stream);
+            } else if response.committed == there {
+                self.scheduler.set_ready(stream, false);
+                self.waiting.insert(stream);
             }
         }
     }
@@ -314,10 +316,11 @@ impl<'a> Ideal<'a> {
         let idle = self.up.is_empty() && arrived && self.buffer.bytes() == 0;
         let unsent =
             |it: &Response| it.sent < self.page.resources[it.resource].bytes + empty(self.page, it);
-        let waiting = self.responses.values().any(unsent);
+        // Asked last: it goes through all responses.
+        let is_waiting = || self.responses.values().any(unsent);
         self.playback.is_done()
             || (idle
-                && !waiting
+                && !is_waiting()
                 && self.playback.next_timeout_us().is_none()
                 && !self.timeline.transfers.is_empty())
     }

@@ -63,8 +63,8 @@ pub struct StackLoad {
     pub pushed: Vec<(usize, bool)>,
     /// Promises that the client refused.
     pub refused_pushes: usize,
-    /// The client's cookies after the load.
-    pub cookies: client::CookieJar,
+    /// How the client says that it ended.
+    pub outcome: client::Outcome,
     /// Virtual time from the client's start to the end of the connection.
     pub simulated: Duration,
     /// Datagrams that arrived at the client.
@@ -166,14 +166,13 @@ pub fn load_between(
     if let Some(folder) = unfinished_log_dir.filter(|_| !load.completed && log_dir.is_none()) {
         keep(&folder.join("client.sqlog"), &bytes)?;
     }
-    let (pushed, refused_pushes) = (outcome.pushed, outcome.refused_pushes);
-    let cookies = outcome.cookies;
+    let (pushed, refused_pushes) = (outcome.pushed.clone(), outcome.refused_pushes);
     Ok(StackLoad {
         load,
         problems,
         pushed,
         refused_pushes,
-        cookies,
+        outcome,
         simulated,
         delivered_down,
         delivered_up,

@@ -14,6 +14,9 @@ pub enum Gate {
     /// The bad baseline: pushed bytes go down as they come, up to a buffer of this size, and what is more urgent later
     /// waits behind them.
     EagerFifo(u64),
+    /// The other bad baseline: a main response and its pushes go in random order, as from handlers that a scheduler wakes
+    /// in any order. The seed decides which pushes come first.
+    Shuffle(u64),
 }
 
 /// What stands before the gate.
@@ -29,7 +32,9 @@ pub struct Pending {
 
 /// A text that is no gate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no push gate; there are: preempt, strict, throttle:BYTES, eager-fifo:BYTES")]
+#[error(
+    "`{0}` is no push gate; there are: preempt, strict, throttle:BYTES, eager-fifo:BYTES, shuffle:SEED"
+)]
 pub struct GateError(String);
 
 impl Gate {
@@ -38,12 +43,34 @@ impl Gate {
         match self {
             Self::EagerFifo(_) => u64::MAX,
             _ if !pending.main_open => u64::MAX,
-            Self::Strict => 0,
+            Self::Strict | Self::Shuffle(_) => 0,
             _ if pending.main_ready => 0,
             Self::Preempt => u64::MAX,
             Self::Throttle(bytes) => bytes.saturating_sub(pending.pushed_in_flight_bytes),
         }
     }
+
+    /// Whether the push on `stream` goes before the main response on `main`, whatever else is allowed: in a shuffle,
+    /// of which the main response may be at any place as likely as at any other.
+    pub fn goes_before(self, stream: u64, main: u64) -> bool {
+        match self {
+            Self::Shuffle(seed) => mixed(seed, stream) < mixed(seed, main),
+            _ => false,
+        }
+    }
+}
+
+/// A number that looks random, for each stream (the finalizer of `SplitMix64`; Steele, Lea, Flood, Fast Splittable
+/// Pseudorandom Number Generators, 2014).
+fn mixed(seed: u64, stream: u64) -> u64 {
+    const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+    let step = |it: u64, shift: u32, factor: u64| (it ^ (it >> shift)).wrapping_mul(factor);
+    let start = |it: u64| it.wrapping_add(1).wrapping_mul(GAMMA);
+    let whole = |it: u64| {
+        let it = step(step(it, 30, 0xbf58_476d_1ce4_e5b9), 27, 0x94d0_49bb_1331_11eb);
+        it ^ (it >> 31)
+    };
+    whole(whole(start(seed)) ^ start(stream))
 }
 
 impl FromStr for Gate {
@@ -60,6 +87,7 @@ impl FromStr for Gate {
             ("strict", None) => Ok(Self::Strict),
             ("throttle", Some(bytes)) => Ok(Self::Throttle(bytes)),
             ("eager-fifo", Some(bytes)) => Ok(Self::EagerFifo(bytes)),
+            ("shuffle", Some(seed)) => Ok(Self::Shuffle(seed)),
             _ => Err(error()),
         }
     }
@@ -81,6 +109,7 @@ mod tests {
             (Gate::Throttle(1000), [600, 0, all]),
             (Gate::Throttle(100), [0, 0, all]),
             (Gate::EagerFifo(435_000), [all, all, all]),
+            (Gate::Shuffle(1), [0, 0, all]),
         ];
         for (gate, expected) in rows {
             let seen = [state(true, false), state(true, true), state(false, false)]
@@ -90,9 +119,23 @@ mod tests {
     }
 
     #[test]
+    fn in_a_shuffle_the_main_response_is_at_any_place_as_often_as_at_any_other() {
+        let mut times = [0; 5];
+        for seed in 0..5000 {
+            let pushes = [15, 19, 23, 27];
+            let before =
+                pushes.iter().filter(|it| Gate::Shuffle(seed).goes_before(**it, 0)).count();
+            times[before] += 1;
+        }
+        assert!(times.iter().all(|it| (900..1100).contains(it)), "{times:?}");
+        assert!(!Gate::Preempt.goes_before(15, 0));
+    }
+
+    #[test]
     fn texts_are_read_or_refused() {
         assert_eq!("throttle:8900".parse(), Ok(Gate::Throttle(8900)));
         assert_eq!("strict".parse(), Ok(Gate::Strict));
+        assert_eq!("shuffle:7".parse(), Ok(Gate::Shuffle(7)));
         for wrong in ["", "throttle", "throttle:x", "strict:1", "fifo"] {
             assert!(wrong.parse::<Gate>().is_err(), "{wrong}");
         }

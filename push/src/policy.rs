@@ -1,6 +1,7 @@
 //! What is pushed and what is hinted with a response: the policies of *Rules of Thumb for HTTP/2 Push*.
 
-use crate::graph::{Graph, Node};
+use crate::graph::{Edge, Graph, Node, Place};
+use schedulers::{Resource, usual_urgency};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -126,8 +127,8 @@ pub struct Choice<'a> {
     pub navigation: bool,
     /// What may be pushed at most.
     pub budget: Budget,
-    /// Requests of a higher priority than a push wait for their bytes.
-    pub urgent_in_flight: bool,
+    /// The most urgent of the other responses that wait for their bytes to go, if there are any (RFC 9218's urgency).
+    pub waiting_urgency: Option<u8>,
     /// Whether a node may be pushed: not cached, and not forbidden.
     pub allowed: &'a dyn Fn(&Node) -> bool,
 }
@@ -169,27 +170,40 @@ impl Policy {
     }
 }
 
-/// The first children whose sizes just exceed the budget. In the middle of a load nothing is pushed while more urgent
-/// requests wait (rule 5).
+/// The first children whose sizes just exceed the budget: each that the network would be idle for, because what goes
+/// before it has gone before the client can ask (rule 1). In the middle of a load none is pushed while more urgent
+/// responses wait (rules 2 and 5).
 fn children_that_fill(choice: &Choice<'_>) -> Vec<usize> {
-    if choice.urgent_in_flight && !choice.navigation {
-        return Vec::new();
-    }
-    let host = &choice.graph.nodes[choice.node].host;
-    let mut left = choice.budget.bytes;
+    let parent = &choice.graph.nodes[choice.node];
+    let mut before = 0_u64;
     let mut pushed = Vec::new();
-    for index in choice.graph.children(choice.node) {
-        let node = &choice.graph.nodes[index];
-        if left == 0 || pushed.len() as u64 >= choice.budget.pushes {
+    for edge in choice.graph.edges.iter().filter(|it| it.from == choice.node) {
+        let node = &choice.graph.nodes[edge.to];
+        let is_idle = before.saturating_add(sent_until_asked(parent, *edge)) < choice.budget.bytes;
+        if !is_idle || pushed.len() as u64 >= choice.budget.pushes {
             break;
         }
-        if node.host == *host && node.bytes <= choice.budget.stream_bytes && (choice.allowed)(node)
-        {
-            left = left.saturating_sub(node.bytes);
-            pushed.push(index);
+        let fits = node.host == parent.host && node.bytes <= choice.budget.stream_bytes;
+        let waits_its_turn = choice.navigation
+            || choice.waiting_urgency.is_none_or(|waiting| waiting >= urgency(node));
+        if fits && waits_its_turn && (choice.allowed)(node) {
+            before = before.saturating_add(node.bytes);
+            pushed.push(edge.to);
         }
     }
     pushed
+}
+
+/// Bytes of the parent that go while the request for a child is on its way. What a head names is asked for with the
+/// first of them; of anything else the child is discovered at the end, and the whole round trip is idle.
+fn sent_until_asked(parent: &Node, edge: Edge) -> u64 {
+    if edge.place == Place::Head { parent.bytes } else { 0 }
+}
+
+/// The urgency that a push has by its kind.
+fn urgency(node: &Node) -> u8 {
+    let (kind, critical) = (node.kind.into(), node.critical);
+    usual_urgency(&Resource { kind, critical, ..Resource::default() })
 }
 
 fn hidden_and_critical(choice: &Choice<'_>) -> Vec<usize> {
@@ -263,7 +277,7 @@ mod tests {
             node: 0,
             navigation: true,
             budget: Budget { bytes, stream_bytes: UNLIMITED, pushes: 100 },
-            urgent_in_flight: false,
+            waiting_urgency: None,
             allowed: &|_| true,
         })
     }
@@ -329,28 +343,46 @@ mod tests {
         ];
         let graph = page(1, &children);
         assert_eq!(plan(Policy::Preload, &graph, 0).hint, [1]);
-        let both = plan(Policy::PushAndPreload, &graph, 2);
+        let both = plan(Policy::PushAndPreload, &graph, 3);
         assert_eq!((both.push, both.hint), (vec![1, 2], vec![]));
     }
 
     #[test]
-    fn in_the_middle_of_a_load_urgent_requests_forbid_pushes() {
-        let graph = page(1, &[node("/a", 10)]);
+    fn a_document_that_fills_the_idle_time_leaves_none_to_what_its_head_names() {
+        let children = [node("/a", 10_000), node("/b", 10_000), node("/c", 10_000)];
+        let pushed = |html_kib: u64| {
+            plan(Policy::Push, &page(html_kib * 1024, &children), 35 * 1024).push.len()
+        };
+        assert_eq!([9, 20, 34, 35, 41].map(pushed), [3, 2, 1, 0, 0]);
+    }
+
+    #[test]
+    fn what_is_discovered_at_the_end_leaves_a_whole_round_trip_to_fill() {
+        for place in [Place::Tail, Place::Style, Place::Script] {
+            let mut graph = page(1_000_000, &[node("/a", 10_000), node("/b", 10_000)]);
+            graph.edges.iter_mut().for_each(|it| it.place = place);
+            assert_eq!(plan(Policy::Push, &graph, 10_000).push, [1], "{place:?}");
+        }
+    }
+
+    #[test]
+    fn in_the_middle_of_a_load_more_urgent_responses_forbid_pushes() {
+        let graph =
+            page(1, &[node("/script", 10), Node { kind: PageKind::Image, ..node("/i", 10) }]);
         let budget = Budget { bytes: 100, stream_bytes: UNLIMITED, pushes: 9 };
-        let choice = |navigation, urgent_in_flight| Choice {
-            graph: &graph,
-            node: 0,
-            navigation,
-            budget,
-            urgent_in_flight,
-            allowed: &|_| true,
+        let pushes = |policy: Policy, navigation, waiting_urgency| {
+            let graph = &graph;
+            let allowed = &|_: &Node| true;
+            policy
+                .plan(&Choice { graph, node: 0, navigation, budget, waiting_urgency, allowed })
+                .push
         };
-        let pushes = |policy: Policy, navigation, urgent| {
-            policy.plan(&choice(navigation, urgent)).push.len()
-        };
-        assert_eq!(pushes(Policy::Push, false, true), 0);
-        assert_eq!(pushes(Policy::Push, false, false), 1);
-        assert_eq!(pushes(Policy::PushAndPreload, false, false), 0);
+        assert_eq!(pushes(Policy::Push, false, None), [1, 2]);
+        assert_eq!(pushes(Policy::Push, false, Some(3)), [1, 2], "images wait");
+        assert_eq!(pushes(Policy::Push, false, Some(1)), [1], "a script waits");
+        assert_eq!(pushes(Policy::Push, false, Some(0)), [0_usize; 0], "a stylesheet waits");
+        assert_eq!(pushes(Policy::Push, true, Some(0)), [1, 2], "with the document");
+        assert_eq!(pushes(Policy::PushAndPreload, false, None), [0_usize; 0]);
     }
 
     #[test]
@@ -374,7 +406,7 @@ mod tests {
                 Node { host: host.into(), ..node(&format!("/{n}"), *bytes) }
             };
             let children: Vec<Node> = sizes.iter().enumerate().map(child).collect();
-            let graph = page(1, &children);
+            let graph = page(0, &children);
             let pushed = plan(Policy::Push, &graph, budget).push;
             let bytes: Vec<u64> = pushed.iter().map(|it| graph.nodes[*it].bytes).collect();
             let own = children.iter().filter(|it| it.host == "site.example").count();

@@ -151,8 +151,8 @@ impl HeadOfLine {
 
 impl Deliveries {
     fn of(atoms: Atoms) -> Self {
-        let mut delivered = Vec::with_capacity(atoms.atoms.len());
-        for of_stream in atoms.atoms.chunk_by(|one, other| one.stream == other.stream) {
+        let mut delivered = Vec::with_capacity(atoms.by_offset.len());
+        for of_stream in atoms.by_offset.chunk_by(|one, other| one.stream == other.stream) {
             let mut latest = 0;
             delivered.extend(of_stream.iter().map(|atom| {
                 latest = atom.frame.max(latest);
@@ -166,13 +166,13 @@ impl Deliveries {
     fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
         let mut latest = 0;
         self.atoms.order.iter().map(move |&place| {
-            latest = self.atoms.atoms[place as usize].frame.max(latest);
+            latest = self.atoms.by_offset[place as usize].frame.max(latest);
             self.piece(place as usize, latest)
         })
     }
 
     fn piece(&self, place: usize, latest: u32) -> Piece {
-        let (atom, delivered) = (&self.atoms.atoms[place], self.delivered[place]);
+        let (atom, delivered) = (&self.atoms.by_offset[place], self.delivered[place]);
         Piece {
             stream: self.atoms.streams[atom.stream as usize],
             bytes: atom.end - atom.start,
@@ -185,7 +185,7 @@ impl Deliveries {
     /// An arrival releases bytes of its own stream only, and in their order.
     fn largest_stack(&self) -> Stack {
         let mut largest = Largest::default();
-        for (atom, &delivered) in self.atoms.atoms.iter().zip(&self.delivered) {
+        for (atom, &delivered) in self.atoms.by_offset.iter().zip(&self.delivered) {
             largest.add(delivered as usize, atom.frame as usize, atom.end - atom.start);
         }
         largest.finish()
@@ -195,7 +195,7 @@ impl Deliveries {
 /// The largest stack of pieces that come stack by stack.
 #[derive(Default)]
 struct Largest {
-    largest: Stack,
+    most: Stack,
     stack: Stack,
     /// The arrival that released the stack, and the one that brought its last piece.
     last: Option<(usize, usize)>,
@@ -214,14 +214,14 @@ impl Largest {
 
     fn close(&mut self) {
         let stack = std::mem::take(&mut self.stack);
-        if (stack.frames, stack.bytes) > (self.largest.frames, self.largest.bytes) {
-            self.largest = stack;
+        if (stack.frames, stack.bytes) > (self.most.frames, self.most.bytes) {
+            self.most = stack;
         }
     }
 
     fn finish(mut self) -> Stack {
         self.close();
-        self.largest
+        self.most
     }
 }
 

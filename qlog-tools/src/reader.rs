@@ -170,10 +170,10 @@ fn read_contained(reading: &mut Reading, mut pieces: Contained<impl BufRead>) {
             Ok(Some(Piece::Event(bytes))) => reading.contained_event(bytes),
             Ok(Some(Piece::TooLong)) => reading.too_long(),
             Ok(Some(Piece::TraceBegins { file, trace })) => {
-                reading.begin(Header::of_trace(file, trace), true);
+                reading.begin(&Header::of_trace(file, trace), true);
             }
             Ok(Some(Piece::TraceEnds { file, trace })) => {
-                reading.end(Header::of_trace(file, trace));
+                reading.end(&Header::of_trace(file, trace));
             }
         }
         if reading.is_full() {

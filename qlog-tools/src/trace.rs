@@ -299,6 +299,15 @@ impl Trace {
         self.streams.iter().fold(0, |sum, stream| sum.saturating_add(stream.bytes))
     }
 
+    /// What the texts of its header take in memory.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let stack = &self.stack;
+        [&self.title, &stack.name, &stack.version, &self.format, &self.connection, &self.start]
+            .into_iter()
+            .flatten()
+            .fold(self.file.len(), |sum, text| sum + text.len())
+    }
+
     /// Counts one more of this kind of repair.
     pub(crate) fn repair(&mut self, what: &'static str, record: u64) {
         match self.repairs.iter_mut().find(|repair| repair.what == what) {

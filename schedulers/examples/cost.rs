@@ -56,7 +56,7 @@ A decision is `pick` and `sent` of a packet, with all streams of a mixed page re
 ";
     let columns = STREAMS.map(|it| it.to_string()).join(" | ");
     let mut report = head.to_owned();
-    let names: Vec<String> = REGISTRY.iter().map(name_of).chain([HEAP.to_owned()]).collect();
+    let names: Vec<String> = REGISTRY.iter().flat_map(names_of).chain([HEAP.to_owned()]).collect();
     for (what, title) in [("time", "ns a decision"), ("bytes", "bytes a stream")] {
         writeln!(report, "## {title}\n\n| streams | {columns} |\n|---|---|---|---|---|").unwrap();
         let mut rows = names.clone();
@@ -85,14 +85,17 @@ A decision is `pick` and `sent` of a packet, with all streams of a mixed page re
     report
 }
 
-/// The scheme by a name that runs: with the first example of what it takes.
-fn name_of(scheme: &Scheme) -> String {
+/// The scheme by a name that runs, with the first example of what it takes if it needs that, and each of its variants.
+fn names_of(scheme: &Scheme) -> Vec<String> {
     let example = format!("{}:", scheme.name);
-    let word = scheme.parameters.split([' ', ',']).find(|it| it.starts_with(&example));
-    match scheme.needs {
-        Needs::Parameter => word.unwrap().to_owned(),
+    let words = || scheme.parameters.split([' ', ',']);
+    let name = match scheme.needs {
+        Needs::Parameter => words().find(|it| it.starts_with(&example)).unwrap().to_owned(),
         _ => scheme.name.clone(),
-    }
+    };
+    let variants = words().filter(|it| it.starts_with('@')).map(|it| it.trim_end_matches(':'));
+    let variants = variants.map(|it| format!("{}{it}", scheme.name));
+    std::iter::once(name).chain(variants).collect()
 }
 
 fn measure(what: &str, name: &str, streams: usize) -> String {

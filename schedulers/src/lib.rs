@@ -37,5 +37,6 @@ pub use scheme::{
     Args, Build, ClientHalf, GroupName, Halves, Needs, REGISTRY, SCHEMES, Scheme, SchemeError,
     ServerHalf, find_page_scheme, find_scheme, paper_schemes,
 };
+pub use schemes::usual_urgency;
 pub use signal::{Element, Signal, StreamId, UnknownElement};
 pub use tree::{Place, Rank, Snapshot, SnapshotNode, Standing, Tree};

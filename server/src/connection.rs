@@ -409,7 +409,7 @@ impl Connection {
 
 /// A server that uses signals takes them in every form; of the two revisions of the bucket byte, in the one
 /// that its scheme speaks. The announcement of its scheme needs no signals.
-fn settings(options: &Options) -> Settings {
+pub(crate) fn settings(options: &Options) -> Settings {
     let other = match options.scheme.name.as_str() {
         "bucket7" => Extension::BucketJanuary2019,
         _ => Extension::BucketJune2019,

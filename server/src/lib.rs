@@ -9,6 +9,7 @@
 mod alarm;
 mod config;
 mod connection;
+mod early_data;
 pub mod event_loop;
 mod group;
 mod limits;
@@ -26,6 +27,7 @@ mod tls;
 pub mod upstream;
 
 pub use config::{Config, ConfigError, ConfigRoute, ConfigSite, line_of};
+pub use early_data::{TicketKey, TicketKeyError};
 pub use limits::{Limits, UpstreamLimits};
 pub use options::{CongestionControl, Options, SignalUse};
 pub use pace::Pace;

@@ -1,6 +1,6 @@
 //! What a server is told when it starts.
 
-use crate::{Limits, Pace};
+use crate::{Limits, Pace, TicketKey};
 use http3::SendOrder;
 use schedulers::Scheme;
 use std::path::PathBuf;
@@ -30,6 +30,12 @@ pub struct Options {
     pub pace: Option<Pace>,
     /// Largest UDP payload sent, in bytes.
     pub udp_payload_bytes: usize,
+    /// Whether requests of returning clients are taken before the handshake is complete, and may be replayed
+    /// (RFC 8470).
+    pub early_data: bool,
+    /// What tickets of sessions are sealed with; none: keys of this server alone, drawn when it starts and every
+    /// two days.
+    pub ticket_key: Option<TicketKey>,
     /// Where to note in which order the bytes of responses first go to the transport, of one connection.
     pub send_order: Option<SendOrder>,
     /// Where to write one qlog a connection.
@@ -53,6 +59,8 @@ impl Options {
             retransmit_in_order: false,
             pace: None,
             udp_payload_bytes: 1350,
+            early_data: false,
+            ticket_key: None,
             send_order: None,
             qlog_dir: None,
             alt_svc_port: None,

@@ -25,6 +25,8 @@ pub(crate) struct Pushes {
     open: BTreeMap<PushId, StreamId>,
     /// What the client asked for or was promised on this connection.
     diary: Diary,
+    /// Of responses under way.
+    urgencies: BTreeMap<StreamId, u8>,
 }
 
 /// A response that was promised.
@@ -39,7 +41,12 @@ pub(crate) struct Pushed {
 
 impl Default for Pushes {
     fn default() -> Self {
-        Self { next_stream: FIRST_STREAM, open: BTreeMap::new(), diary: Diary::new(DIARY_PATHS) }
+        Self {
+            next_stream: FIRST_STREAM,
+            open: BTreeMap::new(),
+            diary: Diary::new(DIARY_PATHS),
+            urgencies: BTreeMap::new(),
+        }
     }
 }
 
@@ -58,7 +65,8 @@ impl Pushes {
         Some(PathState {
             window_bytes,
             in_flight_bytes: window_bytes.saturating_sub(free),
-            delivery_bytes_per_s: (path.delivery_rate > 0).then_some(path.delivery_rate),
+            // Before more was sent than fits, the rate is that of what was asked for, not of the path.
+            delivery_bytes_per_s: (path.sent_bytes > window_bytes).then_some(path.delivery_rate),
             min_rtt: path.min_rtt.unwrap_or(Duration::ZERO),
             // The transport counts it into what is free.
             connection_credit_bytes: u64::MAX,
@@ -66,6 +74,22 @@ impl Pushes {
             streams: quic.peer_streams_left_uni(),
             push_ids,
         })
+    }
+
+    /// A response of this urgency is under way on `stream`.
+    pub(crate) fn begin(&mut self, stream: StreamId, urgency: u8) {
+        self.urgencies.insert(stream, urgency);
+    }
+
+    /// The client says how urgent the response on `stream` is.
+    pub(crate) fn reprioritize(&mut self, stream: StreamId, urgency: u8) {
+        self.urgencies.entry(stream).and_modify(|it| *it = urgency);
+    }
+
+    /// The most urgent of the responses that still have bytes to go.
+    pub(crate) fn most_urgent(&mut self, has_bytes: impl Fn(StreamId) -> bool) -> Option<u8> {
+        self.urgencies.retain(|stream, _| has_bytes(*stream));
+        self.urgencies.values().min().copied()
     }
 
     /// The client asked for it, so that it need not be pushed any more.

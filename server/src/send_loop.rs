@@ -265,7 +265,12 @@ impl SendLoop {
         let size = quic.max_send_udp_payload_size().min(out.len());
         let out = &mut out[..size];
         if !quic.is_established() {
-            return self.plain(quic, out);
+            // The handshake goes by itself; answers to early data behind it.
+            let sent = self.plain(quic, out)?;
+            self.window.sent_unasked(sent.map_or(0, |it| it.0));
+            if sent.is_some() || !quic.is_in_early_data() {
+                return Ok(sent);
+            }
         }
         if self.timer_fired {
             let sent = self.plain(quic, out)?;

@@ -1,5 +1,6 @@
 //! The server's certificate, and the transport's configuration that carries it.
 
+use crate::connection::settings;
 use crate::{Options, options::CongestionControl};
 use boring::asn1::Asn1Time;
 use boring::bn::{BigNum, MsbOption};
@@ -141,6 +142,12 @@ pub(crate) fn transport_config(
     tls.set_private_key(&identity.key)?;
     let mut config = quiche::Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, tls)?;
     config.set_application_protos(&[b"h3"])?;
+    if let Some(key) = &options.ticket_key {
+        config.set_ticket_key(&key.under(&settings(options), options)?)?;
+    }
+    if options.early_data {
+        config.enable_early_data();
+    }
     let limits = &options.limits;
     config.set_max_idle_timeout(u64::try_from(limits.idle.as_millis()).unwrap_or(u64::MAX));
     config.set_max_recv_udp_payload_size(65_527);

@@ -1,13 +1,14 @@
 //! `utmost play`: one page load.
 
 mod push_log;
+mod session;
 
 use crate::failure::Failure;
 use crate::output::number;
 use crate::{output, values};
 use ::client::event_loop::{PlayError, play};
 use ::client::profile::Profile;
-use ::client::{Options, Outcome, Verify};
+use ::client::{EarlyData, Options, Outcome, Verify};
 use ::corpus::Page;
 use ::server::Options as ServerOptions;
 use lab::study::{Engine, FORMAT, RunRecord, Study};
@@ -27,7 +28,8 @@ use std::sync::Arc;
 #[command(after_help = "Examples:\n  utmost play gentelella-index --scheme bucket-html\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --qlog logs --json\n  \
 utmost play davies-meenan --scheme dfifo --delivery-order connection\n  \
-utmost play page.json --server 127.0.0.1:4433 --insecure --push-log")]
+utmost play page.json --server 127.0.0.1:4433 --insecure --push-log\n  \
+utmost play page.json --server 127.0.0.1:4433 --insecure --session session.json")]
 #[expect(clippy::struct_excessive_bools, reason = "flags, independent of each other")]
 pub(crate) struct Arguments {
     /// A page: a bundled name, or a file
@@ -63,6 +65,10 @@ pub(crate) struct Arguments {
     /// Take pushes, and list what came by them
     #[arg(long, requires = "server")]
     push_log: bool,
+    /// Resume the session in this file, so that requests go along with the first packet if the server takes early
+    /// data, and keep the new session there. It is a secret of this client's
+    #[arg(long, value_name = "FILE", requires = "server")]
+    session: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -98,12 +104,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                      leave --server out";
         return Err(Failure::BadInput(cause.to_owned()));
     }
-    let Played { load, problems, announced, pushes } = match arguments.server {
+    let Played { load, problems, announced, pushes, early_data } = match arguments.server {
         Some(server) => from_server(arguments, &page, server, client, &logs)?,
         None => from_own_server(&page, client, delivery_order, &logs)?,
     };
     if let Some(name) = announced.as_ref().filter(|_| !arguments.json) {
         output::line(&format!("the server sends in the order of {name}"))?;
+    }
+    if let Some(said) = session::said(early_data).filter(|_| !arguments.json) {
+        output::line(said)?;
     }
     let mut run = RunRecord {
         page: page.name.clone(),
@@ -140,6 +149,7 @@ struct Played {
     problems: Vec<String>,
     announced: Option<String>,
     pushes: Pushes,
+    early_data: EarlyData,
 }
 
 fn from_own_server(
@@ -160,6 +170,7 @@ fn from_own_server(
         problems: loaded.problems,
         announced: None,
         pushes: Pushes::default(),
+        early_data: EarlyData::Unsent,
     })
 }
 
@@ -181,25 +192,30 @@ fn from_server(
         qlog_file: Some(log.clone()),
         keep_bodies: arguments.bodies.is_some(),
         metadata: arguments.metadata,
+        session: arguments.session.as_deref().map(session::load).transpose()?.flatten(),
         ..client
     };
     let outcome = play(Arc::clone(page), server, &options).map_err(|error| match error {
         PlayError::Connect(::client::ConnectError::Authorities(_)) => Failure::bad_input(error),
         _ => Failure::elsewhere(error),
     })?;
+    if let Some(file) = &arguments.session {
+        session::store(file, outcome.session.as_ref())?;
+    }
     if let Some(folder) = &arguments.bodies {
         write_bodies(page, &outcome, folder)?;
     }
     let problems = outcome.problems.iter().map(|it| format!("{server}: {it}")).collect();
     let timeline = read_file(&log).map_err(Failure::elsewhere)?.timeline;
     let load = Load { completed: outcome.completed, timeline };
+    let Outcome { announced, early_data, .. } = outcome;
     let pushes = Pushes {
         pushed: outcome.pushed,
         refused: outcome.refused_pushes,
         statuses: outcome.statuses,
         round_trip: outcome.round_trip,
     };
-    Ok(Played { load, problems, announced: outcome.announced, pushes })
+    Ok(Played { load, problems, announced, pushes, early_data })
 }
 
 /// Writes the bodies that came; a URL whose path leads out of the folder is refused.

@@ -22,6 +22,9 @@ pub(crate) struct Arguments {
     /// Loads at a time [default: the number of cores]
     #[arg(long)]
     jobs: Option<NonZeroUsize>,
+    /// Loads of each case, for what runs on engine `stack` [default: as many as was published]
+    #[arg(long, value_name = "N")]
+    runs: Option<NonZeroUsize>,
     /// Print JSON; of `all`, an array
     #[arg(long)]
     json: bool,
@@ -35,7 +38,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         vec![Experiment::find(name).map_err(Failure::bad_input)?]
     };
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let setting = Setting::bundled(arguments.jobs.map_or(cores, NonZeroUsize::get));
+    let setting = Setting {
+        runs: arguments.runs.map(NonZeroUsize::get),
+        ..Setting::bundled(arguments.jobs.map_or(cores, NonZeroUsize::get))
+    };
     let bar = output::progress(experiments.len(), "experiments");
     let mut reproductions = Vec::new();
     for experiment in experiments {
@@ -77,12 +83,13 @@ fn show(reproductions: &[Reproduction], name: &str, json: bool) -> Result<(), Fa
                 row.id.clone(),
                 output::number(row.ours, 2),
                 output::number(row.published, 2),
+                output::number(row.model, 2),
                 row.tolerance.clone().unwrap_or_default(),
                 judged.unwrap_or_default().to_owned(),
             ]
         });
-        let header = ["row", "ours", "published", "tolerance", "within"];
-        output::line(&output::table(&header, &[3, 4], rows).to_string())?;
+        let header = ["row", "ours", "published", "model", "tolerance", "within"];
+        output::line(&output::table(&header, &[4, 5], rows).to_string())?;
         for row in made.rows.iter().filter(|it| !it.within) {
             output::line(&format!("{}: {}", row.id, row.note))?;
         }

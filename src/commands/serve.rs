@@ -10,7 +10,8 @@ use ::server::site::{
 };
 use ::server::upstream::{Address, UpstreamSite};
 use ::server::{
-    Config, ConfigRoute, ConfigSite, Identity, Options, Pace, Server, SignalUse, UpstreamLimits,
+    Config, ConfigRoute, ConfigSite, Identity, Options, Pace, Server, SignalUse, TicketKey,
+    UpstreamLimits,
 };
 use schedulers::{Scheme, SchemeError, find_page_scheme, find_scheme};
 use std::net::SocketAddr;
@@ -68,6 +69,14 @@ pub(crate) struct Arguments {
     /// Send one packet of BYTES stream bytes each MS milliseconds, as the paper does with 1400/10
     #[arg(long, value_name = "BYTES/MS", value_parser = values::pace)]
     pace: Option<Pace>,
+    /// Answer requests of returning clients before the handshake is complete (0-RTT). Whoever recorded such a request
+    /// can have it answered again: only GET, HEAD, OPTIONS and TRACE are, others get 425 (RFC 8470)
+    #[arg(long)]
+    early_data: bool,
+    /// 48 random bytes that sessions are sealed with, to resume them after a restart or in another process; replace
+    /// them often [default: drawn at the start, and again every two days]
+    #[arg(long, value_name = "FILE")]
+    ticket_key: Option<PathBuf>,
     /// Seconds that responses under way have to finish after SIGTERM
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     drain_within: u32,
@@ -260,12 +269,15 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
     if let Some(folder) = &arguments.qlog {
         values::directory(folder, "--qlog")?;
     }
+    let ticket_key = arguments.ticket_key.as_deref().map(TicketKey::load);
     let mut options = Options {
         negotiated: served.negotiated.clone(),
         signals: served.signals,
         send_buffer_bytes: arguments.send_buffer,
         congestion_control: arguments.cc.into(),
         qlog_dir: arguments.qlog.clone(),
+        early_data: arguments.early_data,
+        ticket_key: ticket_key.transpose().map_err(Failure::bad_input)?,
         ..Options::new(served.scheme.clone())
     };
     options.limits.drain = Duration::from_secs(arguments.drain_within.into());

@@ -1,6 +1,6 @@
 // Opens the report and the local page in Chromium: `npm ci && npm test`, with UTMOST_REPORT (a report of a real log),
-// UTMOST_LARGE_REPORT (that of `cargo run --example large_report 1000000 FILE`), and UTMOST_BIN. What is not there is
-// skipped with a line.
+// UTMOST_HOSTILE_REPORT (of one with markup in it: `run` has it), UTMOST_LARGE_REPORT (that of
+// `cargo run --example large_report 1000000 FILE`), and UTMOST_BIN. What is not there is skipped with a line.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { launch, open } from "./pages.js";
 import { measure } from "./speed.js";
 
-const { UTMOST_REPORT, UTMOST_LARGE_REPORT, UTMOST_BIN, UTMOST_LOGS } = process.env;
+const { UTMOST_REPORT, UTMOST_HOSTILE_REPORT, UTMOST_LARGE_REPORT, UTMOST_BIN, UTMOST_LOGS } = process.env;
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 let failures = 0;
 
@@ -92,6 +92,17 @@ async function largeReportIsSmooth(browser, file) {
   check("and pan at 30 frames a second or more (best of 3)", slowest >= 30, slowest.toFixed(0));
 }
 
+async function hostileReportIsHarmless(browser, file) {
+  const { page, problems } = await open(browser, file);
+  await page.locator("summary").evaluateAll((all) => all.forEach((it) => it.click()));
+  await hoverWorks(page);
+  const made = await page.evaluate(() => document.querySelectorAll("img").length);
+  const isShown = (await page.locator("h1").textContent()).includes("<script>alert(1)");
+  check("a hostile log's markup is shown as text", isShown && made === 0);
+  check("and runs no script", !problems.length, problems[0]);
+  await page.context().close();
+}
+
 async function localPageWorks(browser) {
   const server = spawn(UTMOST_BIN, ["view", UTMOST_LOGS], { stdio: ["ignore", "pipe", "inherit"] });
   try {
@@ -125,6 +136,8 @@ if (!browser) console.log("skipped: no Chromium; name one in UTMOST_CHROMIUM");
 else {
   if (UTMOST_REPORT) await reportWorks(browser, UTMOST_REPORT);
   else console.log("skipped: UTMOST_REPORT is not set");
+  if (UTMOST_HOSTILE_REPORT) await hostileReportIsHarmless(browser, UTMOST_HOSTILE_REPORT);
+  else console.log("skipped: UTMOST_HOSTILE_REPORT is not set");
   if (UTMOST_LARGE_REPORT) await largeReportIsSmooth(browser, UTMOST_LARGE_REPORT);
   else console.log("skipped: UTMOST_LARGE_REPORT is not set");
   if (UTMOST_BIN && UTMOST_LOGS) await localPageWorks(browser);

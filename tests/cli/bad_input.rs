@@ -108,6 +108,23 @@ fn an_unknown_scheme_is_answered_with_those_near_it() {
 }
 
 #[test]
+fn a_bracket_is_for_compare_only_and_a_scheme_has_a_name() {
+    let order = ["order", "examples/late-stylesheet.json", "--scheme"];
+    for (arguments, expected) in [
+        (
+            &[&order[..], &["oracle"]].concat()[..],
+            "`oracle` is a bracket, the best or the worst order",
+        ),
+        (&["play", "davies-meenan", "--scheme", "anti-oracle"], "`anti-oracle` is a bracket, "),
+        (&["serve", "--page", "davies-meenan", "--scheme", "oracle"], "`oracle` is a bracket, "),
+        (&[&order[..], &[""]].concat(), "a scheme has a name: `utmost schemes` lists them"),
+        (&[&order[..], &["rr,"]].concat(), "a scheme has a name: "),
+    ] {
+        assert_refused(arguments, 2, expected);
+    }
+}
+
+#[test]
 fn a_network_that_is_not_there_or_not_valid_is_named() {
     let compare = ["compare", "davies-meenan", "--network"];
     let with = |network| [&compare[..], &[network]].concat();

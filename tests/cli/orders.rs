@@ -97,6 +97,27 @@ fn figures_without_a_trace_are_bad_usage() {
 }
 
 #[test]
+fn a_figure_has_a_panel_at_least() {
+    let figures = ["order", SCENARIO, "--scheme", "rr", "--trace", "--figures", "trees"];
+    let output = utmost(&[&figures[..], &["--panels", "0"]].concat()).output();
+    let line = only_line(&output.expect("the program runs"), 2);
+    assert!(line.contains("invalid value '0' for '--panels <N>'"), "{line}");
+}
+
+#[test]
+fn a_scenario_goes_over_quic_and_its_log_has_the_trees() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let logs = folder.path().to_str().expect("UTF-8");
+    let scenario = "examples/trees/figure-5.json";
+    let text = stdout_of(&["order", scenario, "--scheme", "tree@draft20", "--qlog", logs]);
+    let log = text.lines().last().and_then(|it| it.strip_prefix("log: ")).expect("a log");
+    assert!(log.ends_with("figure-5-tree%40draft20.sqlog"), "{log}");
+    let tree = stdout_of(&["qlog", "tree", log, "--at", "29"]);
+    let tree: Vec<&str> = tree.lines().skip(2).map(str::trim_end).collect();
+    assert_eq!(tree, ["  root 100%", "    B (16) 50%", "    X (16) 50%", "      A (16) 0%"]);
+}
+
+#[test]
 fn a_scenario_that_is_too_large_to_trace_is_bad_input() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("large.json");

@@ -10,10 +10,35 @@ fn without_provenance(mut reproduction: Value) -> String {
     serde_json::to_string_pretty(&reproduction).expect("JSON")
 }
 
-/// Makes everything again, into `folder`; what it printed.
+/// On engine `stack` loads differ a little: everything but measured values, to be compared as text, and these.
+fn measured_apart(mut reproduction: Value) -> (String, Vec<f64>) {
+    reproduction["method"] = Value::Null;
+    let rows = reproduction["rows"].as_array_mut().expect("rows");
+    let values = rows.iter_mut().map(|row| {
+        row["note"] = Value::Null;
+        row["ours"].take().as_f64().unwrap_or(f64::NAN)
+    });
+    let values = values.collect();
+    (without_provenance(reproduction), values)
+}
+
+/// How far fewer loads may lead from what is kept: so many percent, or so many of the row's unit where that is more.
+const FEWER_LOADS: (f64, f64) = (3.0, 1.0);
+
+fn assert_alike(name: &str, made: Value, kept: Value) {
+    let ((made, ours), (kept, before)) = (measured_apart(made), measured_apart(kept));
+    assert_eq!(made, kept, "{name} differs from results/: `make results` makes it again");
+    for (place, (ours, before)) in ours.iter().zip(&before).enumerate() {
+        let (percent, least) = FEWER_LOADS;
+        let tolerated = (before.abs() * percent / 100.0).max(least);
+        assert!((ours - before).abs() <= tolerated, "{name}, row {place}: {ours}, kept {before}");
+    }
+}
+
+/// Makes everything again, into `folder`, with few loads where results differ in any case; what it printed.
 fn reproduced(folder: &Path) -> Vec<Value> {
     let folder = folder.to_str().expect("UTF-8");
-    let output = utmost(&["reproduce", "all", "--json", "--out", folder]).output();
+    let output = utmost(&["reproduce", "all", "--json", "--runs", "3", "--out", folder]).output();
     let output = output.expect("the program runs");
     let made: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array of JSON");
     let all_within = made.iter().all(|it| it["all_within"] == true);
@@ -23,16 +48,20 @@ fn reproduced(folder: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn the_kept_results_are_what_ideal_gives_and_as_their_schema_says() {
+fn the_kept_results_are_what_the_engines_give_and_as_their_schema_says() {
     let kept_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
     let out = tempfile::tempdir().expect("a folder");
     let made = reproduced(out.path());
-    assert_eq!(made.len(), 6);
+    assert_eq!(made.len(), 7);
     for reproduction in made {
         crate::documents::assert_valid("reproduction.json", &reproduction);
         let name = reproduction["name"].as_str().expect("a name").to_owned();
         let kept = std::fs::read_to_string(kept_in.join(format!("{name}.json"))).expect("a result");
         let kept: Value = serde_json::from_str(&kept).expect("JSON");
+        if kept["provenance"]["engine"] == "stack" {
+            assert_alike(&name, reproduction, kept);
+            continue;
+        }
         assert_eq!(
             without_provenance(reproduction),
             without_provenance(kept),

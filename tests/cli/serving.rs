@@ -191,3 +191,26 @@ fn what_a_configuration_says_in_vain_is_warned_of() {
     ];
     assert_eq!((code, warnings), (Some(0), expected.iter().map(String::as_str).collect()));
 }
+
+#[test]
+fn a_client_that_comes_back_sends_early_data_where_the_server_takes_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("session.json");
+    let path = file.to_str().expect("UTF-8");
+    let server = Serving::start(&["--page", "davies-meenan", "--early-data"]);
+    let play = |server: &Serving| {
+        let target = ["--server", server.address.as_str(), "--insecure", "--session", path];
+        stdout_of(&[&["play", "davies-meenan"][..], &target].concat())
+    };
+    assert!(!play(&server).contains("early data"));
+    let kept = std::fs::read_to_string(&file).expect("a session");
+    crate::documents::assert_valid("session.json", &serde_json::from_str(&kept).expect("JSON"));
+    let mode = std::fs::metadata(&file).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "a secret");
+    assert!(play(&server).contains("the server took early data\n"));
+    assert_ne!(std::fs::read_to_string(&file).expect("a session"), kept, "a session is used once");
+    drop(server);
+    let other = Serving::start(&["--page", "davies-meenan", "--early-data"]);
+    assert!(play(&other).contains("the server took no early data; the requests went again\n"));
+}

@@ -46,12 +46,16 @@ impl Client {
     fn resource_of(&self, promised: &Promised) -> Option<usize> {
         let host =
             promised.authority.rsplit_once(':').map_or(promised.authority.as_str(), |it| it.0);
+        self.resource_at(host, &promised.path).filter(|_| promised.is_safe)
+    }
+
+    /// The page's resource of this host, without port, and path.
+    pub(super) fn resource_at(&self, host: &str, path: &str) -> Option<usize> {
         let names = |it: &&corpus::PageResource| {
             let own = self.page.origins.get(it.origin).map_or("localhost", |it| it.host.as_str());
-            it.url == promised.path && own.eq_ignore_ascii_case(host)
+            it.url == path && own.eq_ignore_ascii_case(host)
         };
-        let found = self.page.resources.iter().find(names).filter(|_| promised.is_safe);
-        found.map(|it| it.id)
+        self.page.resources.iter().find(names).map(|it| it.id)
     }
 
     /// Neither cached, nor asked for.

@@ -37,6 +37,7 @@ impl Client {
                 if let Some(receiving) = self.responses.get_mut(&stream) {
                     receiving.status = status;
                 }
+                self.preload(stream, status, &headers);
             }
             Event::Data { stream, bytes } => {
                 let Some(receiving) = self.responses.get_mut(&stream) else { return };

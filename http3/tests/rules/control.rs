@@ -165,3 +165,29 @@ fn a_field_section_larger_than_the_peer_takes_is_not_sent_9114_4_2_2() {
     assert!(session.encode_headers(&fields(":status=200")).is_ok(), "42 of 64");
     assert!(session.encode_headers(&fields(":status=200 server=x")).is_err(), "81 of 64");
 }
+
+#[test]
+fn remembered_settings_hold_until_the_servers_come_9114_7_2_4_2() {
+    let settings = |limit| Settings { max_field_section_size: Some(limit), ..Settings::default() };
+    let request = fields(":method=GET :scheme=https :authority=a.example :path=/");
+    for (now, kept) in [(0x40, true), (0x41, true), (0x3f, false)] {
+        let mut client = fresh(Role::Client);
+        client.remember(Some(settings(0x40)));
+        assert!(client.encode_headers(&request).is_err(), "larger than what is remembered");
+        let frame = [&[0x00][..], &frame(SETTINGS, &[&[0x06][..], &varint(now)].concat())].concat();
+        let outcome = client.receive(SERVER_CONTROL, &frame, false);
+        if kept {
+            outcome.unwrap();
+        } else {
+            assert_connection_error(outcome, Code::Settings);
+        }
+    }
+}
+
+#[test]
+fn what_was_remembered_for_rejected_early_data_is_forgotten() {
+    let mut client = fresh(Role::Client);
+    client.remember(Some(Settings { placeholders: 8, ..Settings::default() }));
+    client.remember(None);
+    client.receive(SERVER_CONTROL, &[&[0x00][..], &frame(SETTINGS, &[])].concat(), false).unwrap();
+}

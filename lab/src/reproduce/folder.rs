@@ -48,9 +48,19 @@ impl Reproduction {
              comparison. Made by `utmost reproduce {}`.\n\n",
             self.name, self.source, self.method, self.name
         );
-        text += "| | what | ours | published | tolerance | within | note |\n|---|---|---:|---:|---|---|---|\n";
-        for row in &self.rows {
-            text += &row.markdown();
+        let has_model = self.rows.iter().any(|it| it.model.is_some());
+        let (model, align) = if has_model { (" model |", "---:|") } else { ("", "") };
+        let heading = format!(
+            "| | what | ours | published |{model} tolerance | within | note |\n|---|---|---:|---:|{align}---|---|---|\n"
+        );
+        let mut table = None;
+        for (place, row) in self.rows.iter().enumerate() {
+            if place == 0 || row.table != table {
+                table = row.table;
+                text += &table.map_or_else(String::new, |it| format!("\n## {it}\n\n"));
+                text += &heading;
+            }
+            text += &row.markdown(has_model);
         }
         // Writing to a string cannot fail.
         let _ = write!(text, "\n![{}]({}.svg)\n\n{}\n", self.name, self.name, self.caption);
@@ -59,14 +69,15 @@ impl Reproduction {
 }
 
 impl Row {
-    fn markdown(&self) -> String {
+    fn markdown(&self, has_model: bool) -> String {
+        let model = if has_model { format!(" {} |", number(self.model)) } else { String::new() };
         let within = match (&self.tolerance, self.within) {
             (None, _) => "",
             (Some(_), true) => "yes",
             (Some(_), false) => "**no**",
         };
         format!(
-            "| {} | {} | {} | {} | {} | {within} | {} |\n",
+            "| {} | {} | {} | {} |{model} {} | {within} | {} |\n",
             self.id,
             self.metric,
             number(self.ours),
@@ -93,10 +104,11 @@ mod tests {
     fn a_row_outside_its_tolerance_stands_out() {
         let row = Row::shown("a", "speedup", Some(1.5)).published(2.8).at_least(2.3).note("x | y");
         assert_eq!(
-            row.markdown(),
+            row.markdown(false),
             "| a | speedup | 1.50 | 2.80 | at least 2.3 | **no** | x \\| y |\n"
         );
         let shown = Row::shown("b", "speedup", None);
-        assert_eq!(shown.markdown(), "| b | speedup |  |  |  |  |  |\n");
+        assert_eq!(shown.markdown(false), "| b | speedup |  |  |  |  |  |\n");
+        assert_eq!(shown.model(3.0).markdown(true), "| b | speedup |  |  | 3.00 |  |  |  |\n");
     }
 }

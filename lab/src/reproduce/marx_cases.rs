@@ -9,6 +9,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "marx-cases",
     about: "the two case studies of section 5.1",
     source: "Marx et al. 2019, section 5.1, pages 140 and 141, and the pages outlined in Figure 12",
+    engine: "ideal",
     run,
 };
 

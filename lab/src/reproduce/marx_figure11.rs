@@ -16,6 +16,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "marx-figure11",
     about: "Figure 11: the ByteIndex of rr and bucket as areas above curves",
     source: "Marx et al. 2019, Figure 11, page 139",
+    engine: "ideal",
     run,
 };
 

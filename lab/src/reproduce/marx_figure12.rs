@@ -10,6 +10,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "marx-figure12",
     about: "Figure 12: speedups page by page, by size class",
     source: "Marx et al. 2019, Figure 12, page 141, and its discussion on page 140",
+    engine: "ideal",
     run,
 };
 

@@ -19,6 +19,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "marx-figure13",
     about: "Figure 13: stacks of packets under jitter, with and without head-of-line blocking",
     source: "Marx et al. 2019, Figure 13, page 142, and section 5.2, pages 141 and 142",
+    engine: "ideal",
     run,
 };
 

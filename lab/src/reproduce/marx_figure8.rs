@@ -17,6 +17,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "marx-figure8",
     about: "Figure 8: what eleven schemes and three send buffers put on the wire when",
     source: "Marx et al. 2019, Figure 8, page 138, and its discussion in section 4.1, page 137",
+    engine: "ideal",
     run,
 };
 

@@ -13,6 +13,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "marx-table2",
     about: "Table 2: mean speedups of ten schemes over rr",
     source: "Marx et al. 2019, Table 2, page 140, and its discussion on that page",
+    engine: "ideal",
     run,
 };
 

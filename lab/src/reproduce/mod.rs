@@ -11,7 +11,9 @@ mod marx_figure13;
 mod marx_figure8;
 mod marx_table2;
 mod matrix;
+mod nginx_push;
 mod published;
+mod push_rules;
 mod row;
 mod stacks;
 
@@ -36,6 +38,8 @@ pub struct Experiment {
     pub about: &'static str,
     /// Where it was published: authors, year, table or figure, page.
     pub source: &'static str,
+    /// `ideal`, whose results are the same each time, or `stack`, whose results differ a little.
+    pub engine: &'static str,
     run: fn(&Setting) -> Result<Findings, ReproduceError>,
 }
 
@@ -47,6 +51,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     marx_figure12::EXPERIMENT,
     marx_figure13::EXPERIMENT,
     marx_cases::EXPERIMENT,
+    nginx_push::EXPERIMENT,
+    push_rules::EXPERIMENT,
 ];
 
 /// What experiments work on.
@@ -56,6 +62,8 @@ pub struct Setting {
     pub pages: Vec<Arc<Page>>,
     /// Loads at a time.
     pub jobs: usize,
+    /// Loads of each case, on engine `stack`; none: as many as the publication had.
+    pub runs: Option<usize>,
 }
 
 /// What an experiment found.
@@ -147,7 +155,7 @@ impl Experiment {
             name: self.name,
             source: self.source,
             all_within: found.rows.iter().all(|it| it.within),
-            provenance: provenance(program, &found),
+            provenance: provenance(program, self.engine, &found),
             method: found.method,
             rows: found.rows,
             svg: found.svg,
@@ -161,7 +169,7 @@ impl Setting {
     /// The bundled pages.
     pub fn bundled(jobs: usize) -> Self {
         let pages = corpus::bundled_names().into_iter().filter_map(corpus::bundled);
-        Self { pages: pages.map(|it| Arc::new(it.clone())).collect(), jobs }
+        Self { pages: pages.map(|it| Arc::new(it.clone())).collect(), jobs, runs: None }
     }
 
     fn page(
@@ -174,7 +182,7 @@ impl Setting {
     }
 }
 
-fn provenance(mut program: Value, found: &Findings) -> Value {
+fn provenance(mut program: Value, engine: &str, found: &Findings) -> Value {
     let pages = found.pages.iter().map(
         |page| json!({"name": page.name, "sha256": corpus::sha256_hex(page.to_text().as_bytes())}),
     );
@@ -182,7 +190,7 @@ fn provenance(mut program: Value, found: &Findings) -> Value {
         let scheme = crate::Contender::find(name).ok()?;
         Some(json!({"name": name, "revision": scheme.revision()}))
     });
-    program["engine"] = json!("ideal");
+    program["engine"] = json!(engine);
     program["pages"] = pages.collect();
     program["schemes"] = schemes.collect();
     program

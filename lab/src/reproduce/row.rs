@@ -13,6 +13,12 @@ pub struct Row {
     pub ours: Option<f64>,
     /// The published value; null where the publication says it in words only.
     pub published: Option<f64>,
+    /// What a model of our own gives, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<f64>,
+    /// The table of the publication that the row belongs to, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<&'static str>,
     /// What ours must be; null: it is shown for comparison and judged by other rows.
     pub tolerance: Option<String>,
     /// Whether it is; true without a tolerance.
@@ -33,6 +39,8 @@ impl Row {
             metric: metric.into(),
             ours: ours.map(rounded),
             published: None,
+            model: None,
+            table: None,
             tolerance: None,
             within: true,
             note: String::new(),
@@ -74,6 +82,26 @@ impl Row {
         Self { published: Some(value), ..self }
     }
 
+    /// Beside what a model gives.
+    pub(super) fn model(self, value: f64) -> Self {
+        Self { model: Some(rounded(value)), ..self }
+    }
+
+    /// In this table of the publication.
+    pub(super) fn in_table(self, table: &'static str) -> Self {
+        Self { table: Some(table), ..self }
+    }
+
+    /// Must be so, too. What is not known is not within.
+    pub(super) fn must(self, what: String, holds: impl Fn(f64) -> bool) -> Self {
+        let within = self.within && self.ours.is_some_and(holds);
+        let tolerance = match &self.tolerance {
+            Some(before) => format!("{before}; {what}"),
+            None => what,
+        };
+        Self { tolerance: Some(tolerance), within, ..self }
+    }
+
     /// What is said of it.
     pub(super) fn note(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
@@ -91,8 +119,9 @@ impl Row {
     }
 }
 
+/// To four decimals; what is rounded to nothing has no sign.
 fn rounded(value: f64) -> f64 {
-    (value * 10_000.0).round() / 10_000.0
+    (value * 10_000.0).round() / 10_000.0 + 0.0
 }
 
 #[cfg(test)]
@@ -114,6 +143,15 @@ mod tests {
         ] {
             assert!(!judged.within, "{judged:?}");
         }
+    }
+
+    #[test]
+    fn all_that_must_be_must_be() {
+        let judged = |ours| row(ours).must("above 1".into(), |it| it > 1.0);
+        let judged = |ours| judged(ours).must("below 3".into(), |it| it < 3.0);
+        assert_eq!(judged(None).tolerance.as_deref(), Some("above 1; below 3"));
+        let within = [None, Some(0.0), Some(2.0), Some(4.0)].map(|it| judged(it).within);
+        assert_eq!(within, [false, false, true, false]);
     }
 
     #[test]

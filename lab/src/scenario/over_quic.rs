@@ -96,7 +96,8 @@ fn check(scenario: &Scenario) -> Result<(), String> {
     if scenario.requests.len() > MAX_REQUESTS {
         return Err(format!("{} requests, at most {MAX_REQUESTS}", scenario.requests.len()));
     }
-    let is_request = |it: &&Request| it.stream % 4 == 0 && it.stream < 4 * MAX_REQUESTS as u64;
+    let is_request =
+        |it: &&Request| it.stream.is_multiple_of(4) && it.stream < 4 * MAX_REQUESTS as u64;
     if let Some(other) = scenario.requests.iter().find(|it| !is_request(it)) {
         return Err(format!(
             "stream {} is none of a client's first {MAX_REQUESTS} requests: 0, 4, 8, ...",
@@ -258,7 +259,7 @@ fn offered(scenario: &Scenario, scheme: &Scheme) -> BTreeSet<Extension> {
 /// In the middle between the ticks of the slot before and its own. The server's ticks count from its connection, which
 /// on this network begins at once.
 fn slot_time(slot: u64) -> Duration {
-    Duration::from_millis(tree_time_ms(slot)) - Pace::PAPER.interval / 2
+    Duration::from_millis(tree_time_ms(slot)).saturating_sub(Pace::PAPER.interval / 2)
 }
 
 #[cfg(test)]

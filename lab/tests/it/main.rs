@@ -2,6 +2,8 @@
 
 mod bounds;
 mod corpus_pages;
+mod early_data;
+mod early_hints;
 mod engines;
 mod link;
 mod probe;

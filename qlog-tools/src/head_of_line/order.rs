@@ -25,8 +25,8 @@ pub(super) struct Atoms {
     /// The streams' IDs, rising.
     pub(super) streams: Vec<u64>,
     /// By stream and offset.
-    pub(super) atoms: Vec<Atom>,
-    /// The places of `atoms` in order of first sending.
+    pub(super) by_offset: Vec<Atom>,
+    /// The places of `by_offset` in order of first sending.
     pub(super) order: Vec<u32>,
     /// Whether that order is known rather than estimated.
     pub(super) is_exact: bool,
@@ -52,7 +52,7 @@ impl Atoms {
         let mut order: Vec<u32> = (0..to_u32(atoms.len())).collect();
         // Parts with the same key keep the order of streams and offsets, which is that of `atoms`.
         order.sort_unstable_by_key(|&place| (keys[place as usize], place));
-        Self { streams, atoms, order, is_exact }
+        Self { streams, by_offset: atoms, order, is_exact }
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) struct Collector {
     pub(super) last_packets: [Option<(u64, Space, u64)>; 2],
     /// STREAM frames read.
     pub(super) stream_frames: u64,
+    /// What texts take: URLs, priorities, names of events.
+    pub(super) text_bytes: usize,
     /// STREAM frames that cannot be.
     pub(super) impossible_frames: u64,
 }
@@ -76,6 +78,7 @@ impl Collector {
             + self.scheduler_calls.len()
             + self.packets.len()
             + self.recovery.len()
+            + self.text_bytes / limits::KEPT_BYTES
     }
 
     /// Streams in memory.
@@ -249,6 +252,7 @@ impl Collector {
                 self.framing(stream, time_us, direction).headers(event.bytes());
                 if let Some(push_id) = event.frame.push_id {
                     let request = Message::read(&event.frame.headers);
+                    self.text_bytes += request.text_bytes();
                     self.promises.entry(push_id.0).or_insert(Promise { time_us, request });
                 }
             }
@@ -305,6 +309,7 @@ impl Collector {
 
     fn signal(&mut self, time_us: u64, element: u64, how: SignalKind, value: &str) {
         if self.signals.len() < limits::SIGNALS {
+            self.text_bytes += value.len().min(limits::TEXT_BYTES);
             self.signals.push(PrioritySignal { time_us, element, how, value: kept(value) });
         }
     }
@@ -325,6 +330,7 @@ impl Collector {
             let how = if message.is_request { SignalKind::Request } else { SignalKind::Response };
             self.signal(time_us, stream, how, value);
         }
+        self.text_bytes += message.text_bytes();
         let exchange = self.streams.entry(stream).or_default();
         if message.is_request {
             exchange.request.get_or_insert((time_us, direction, message));

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::clock::Clock;
-use super::limits::TEXT_BYTES;
+use super::http3::kept;
+use super::limits::HEADER_BYTES;
 use crate::trace::{Stack, Vantage};
 
 /// A header: the file's own fields, over them the trace's.
@@ -40,6 +41,9 @@ const STACKS: [&str; 20] = [
 impl Header {
     /// A record or a file's outer object; `None` if it is no header.
     pub(super) fn of_record(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() > HEADER_BYTES {
+            return None;
+        }
         let Value::Object(mut file) = serde_json::from_slice(bytes).ok()? else { return None };
         let trace = match file.remove("trace") {
             Some(Value::Object(trace)) => Some(trace),
@@ -163,10 +167,10 @@ impl Header {
     }
 }
 
-/// A text or number as text, cut if it is very long.
+/// A text or number as text.
 fn text(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => Some(text.chars().take(TEXT_BYTES).collect()),
+        Value::String(text) => Some(kept(text)),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }

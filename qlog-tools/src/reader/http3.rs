@@ -148,15 +148,27 @@ impl Message {
         message
     }
 
+    /// What its texts take in memory.
+    pub(super) fn text_bytes(&self) -> usize {
+        let of = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        self.url.len() + of(&self.content_type) + of(&self.priority)
+    }
+
     /// Neither request nor interim response: what the body belongs to.
     pub(super) fn is_final_response(&self) -> bool {
         self.status.is_some_and(|status| status >= 200)
     }
 }
 
-/// A text from the log, cut if it is very long.
+/// A text from the log, cut if it is very long. What a terminal or a page would obey instead of showing it (control
+/// characters, marks that turn the direction of writing) is replaced.
 pub(super) fn kept(text: &str) -> String {
-    text.chars().take(TEXT_BYTES).collect()
+    let is_obeyed = |it: char| {
+        it.is_control()
+            || matches!(it, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let shown = |it| if is_obeyed(it) { char::REPLACEMENT_CHARACTER } else { it };
+    text.chars().take(TEXT_BYTES).map(shown).collect()
 }
 
 /// The HTTP/3 frames of one stream in one direction, added up.
@@ -207,6 +219,11 @@ impl Framing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_would_be_obeyed_is_replaced() {
+        assert_eq!(kept("a\u{1b}[2J\u{202e}b\u{e9}"), "a\u{fffd}[2J\u{fffd}b\u{e9}");
+    }
 
     #[test]
     fn the_body_starts_after_all_that_is_not_data() {

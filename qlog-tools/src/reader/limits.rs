@@ -1,11 +1,13 @@
 //! What a log may cost in memory. Logs come from anywhere.
 
 /// Bytes of one record. The longest of a real log are packets with many ACK ranges, some kB.
-pub(super) const RECORD_BYTES: usize = 16 << 20;
+pub(super) const RECORD_BYTES: usize = 4 << 20;
 /// Bytes of a header: everything of a trace that is no event.
 pub(super) const HEADER_BYTES: usize = 1 << 20;
-/// Things kept for a file: frames (32 bytes each), packets, samples, calls, holes.
+/// Things kept for a file: frames (32 bytes each), packets, samples, calls, holes; and texts, of which so many bytes
+/// count as one.
 pub(super) const KEPT: usize = 32 << 20;
+pub(super) const KEPT_BYTES: usize = 32;
 /// Streams kept for a file, both directions; up to 1 kB each.
 pub(super) const STREAMS: usize = 1 << 18;
 /// Traces of a file.

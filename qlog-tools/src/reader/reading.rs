@@ -6,13 +6,14 @@ use super::clock::{Clock, ClockRepair};
 use super::collect::{Collector, Taken};
 use super::event::Event;
 use super::header::Header;
+use super::http3::kept;
 use super::names::{EventKind, kind};
 use super::quic::Direction;
 use super::{ReadOptions, limits};
 use crate::trace::{Container, Trace, Vantage};
 
 const BAD_RECORD: &str = "records that are no JSON, or neither header nor event, were left out";
-const TOO_LONG: &str = "records longer than 16 MiB were left out";
+const TOO_LONG: &str = "records longer than 4 MiB were left out";
 const BAD_TIME: &str = "events whose time is negative or no number were left out";
 const BAD_BODY: &str = "events whose body could not be read were left out";
 const COMMAS: &str = "commas before a closing bracket were removed";
@@ -45,7 +46,10 @@ pub(super) struct Reading {
 struct TraceReading {
     trace: Trace,
     collector: Collector,
-    header: Header,
+    /// As the header has it: for the trace, and for each of its connections.
+    header_clock: Clock,
+    /// A log from the network whose packets flow as the server's.
+    flows_as_server: bool,
     clock: Clock,
     fields: Vec<String>,
     rtt_unit_ms: f64,
@@ -89,7 +93,7 @@ impl Reading {
             return;
         }
         if let Some(header) = Header::of_record(bytes) {
-            self.begin(header, true);
+            self.begin(&header, true);
             self.count_record();
             return;
         }
@@ -129,13 +133,14 @@ impl Reading {
     }
 
     /// A trace begins.
-    pub(super) fn begin(&mut self, header: Header, has_header: bool) {
+    pub(super) fn begin(&mut self, header: &Header, has_header: bool) {
         let mut reading = TraceReading {
             trace: Trace { file: self.file.clone(), container: self.container, ..Trace::default() },
             collector: Collector::new(self.options.detail),
             clock: Clock::default(),
             fields: Vec::new(),
-            header: Header::default(),
+            header_clock: Clock::default(),
+            flows_as_server: false,
             rtt_unit_ms: 1.0,
             has_header,
         };
@@ -147,13 +152,14 @@ impl Reading {
         reading.clock = header.clock();
         reading.fields = header.event_fields();
         reading.set_header(header);
+        self.kept += reading.trace.text_bytes() / limits::KEPT_BYTES;
         self.current = Some(self.traces.len());
         self.groups.clear();
         self.traces.push(reading);
     }
 
     /// A contained trace ends: what stood after its events counts too.
-    pub(super) fn end(&mut self, header: Header) {
+    pub(super) fn end(&mut self, header: &Header) {
         if let Some(place) = self.current {
             self.traces[place].set_header(header);
         }
@@ -162,7 +168,7 @@ impl Reading {
     /// Whether the event could be read.
     fn event(&mut self, event: &Event<'_>) -> bool {
         if self.current.is_none() {
-            self.begin(Header::default(), false);
+            self.begin(&Header::default(), false);
         }
         let place = self.place(event);
         let records = self.records;
@@ -181,6 +187,10 @@ impl Reading {
         if let Some(&place) = self.groups.get(group) {
             return place;
         }
+        let group = kept(group);
+        if let Some(&place) = self.groups.get(&group) {
+            return place;
+        }
         let place = self.traces.len();
         if place >= limits::TRACES {
             return base;
@@ -192,13 +202,15 @@ impl Reading {
         self.traces.push(TraceReading {
             trace,
             collector: Collector::new(self.options.detail),
-            header: like.header.clone(),
-            clock: like.header.clock(),
+            header_clock: like.header_clock.clone(),
+            flows_as_server: like.flows_as_server,
+            clock: like.header_clock.clone(),
             fields: like.fields.clone(),
             rtt_unit_ms: like.rtt_unit_ms,
             has_header: like.has_header,
         });
-        self.groups.insert(group.to_owned(), place);
+        self.kept += self.traces[place].trace.text_bytes() / limits::KEPT_BYTES;
+        self.groups.insert(group, place);
         place
     }
 
@@ -256,8 +268,7 @@ impl Reading {
             if let Some(vantage) = vantage {
                 reading.trace.vantage = vantage;
             }
-            let as_server = reading.header.flows_as_server();
-            reading.collector.assemble(&mut reading.trace, as_server);
+            reading.collector.assemble(&mut reading.trace, reading.flows_as_server);
             (!is_empty).then_some(reading.trace)
         };
         let first = self.traces.iter().position(|reading| reading.trace.counts.events > 0);
@@ -270,7 +281,7 @@ impl Reading {
 }
 
 impl TraceReading {
-    fn set_header(&mut self, header: Header) {
+    fn set_header(&mut self, header: &Header) {
         let trace = &mut self.trace;
         if header.vantage() != Vantage::Unknown {
             trace.vantage = header.vantage();
@@ -284,7 +295,8 @@ impl TraceReading {
         let is_old_quinn = trace.stack.name.as_deref() == Some("quinn")
             && trace.format.as_deref().is_some_and(|format| format.starts_with("0."));
         self.rtt_unit_ms = if is_old_quinn { 1000.0 } else { 1.0 };
-        self.header = header;
+        self.header_clock = header.clock();
+        self.flows_as_server = header.flows_as_server();
     }
 
     /// Whether it could be read; what could not is not counted.
@@ -301,7 +313,7 @@ impl TraceReading {
         let counts = &mut self.trace.counts;
         counts.records += 1;
         counts.events += 1;
-        count_name(&mut counts.by_name, &event.name);
+        self.collector.text_bytes += count_name(&mut counts.by_name, &event.name);
         if taken == Taken::Twice {
             self.trace.repair(TWICE, record);
             return true;
@@ -355,14 +367,17 @@ impl TraceReading {
     }
 }
 
-fn count_name(by_name: &mut BTreeMap<String, u64>, name: &str) {
+/// How many bytes of memory that took.
+fn count_name(by_name: &mut BTreeMap<String, u64>, name: &str) -> usize {
     if let Some(count) = by_name.get_mut(name) {
         *count += 1;
-        return;
+        return 0;
     }
     let is_full = by_name.len() >= limits::EVENT_NAMES;
-    let name = if is_full { "(other names)".to_owned() } else { super::http3::kept(name) };
+    let name = if is_full { "(other names)".to_owned() } else { kept(name) };
+    let bytes = name.len();
     *by_name.entry(name).or_default() += 1;
+    bytes
 }
 
 /// JavaScript allows `[1,]`, JSON does not.

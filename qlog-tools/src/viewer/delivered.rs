@@ -84,11 +84,11 @@ mod tests {
     }
 
     /// What each arrival made readable, over QUIC and as over TCP.
-    fn released(arrivals: Vec<StreamFrame>, sent: Option<Vec<StreamFrame>>) -> Vec<(u64, u64)> {
+    fn released(arrivals: &[StreamFrame], sent: Option<Vec<StreamFrame>>) -> Vec<(u64, u64)> {
         let mut frames: Vec<Frame> =
             arrivals.iter().map(|it| Frame { bytes: it.bytes, ..Frame::default() }).collect();
         let sender = sent.map(|sent| trace(&sent, Vantage::Server));
-        deliver(&mut frames, &trace(&arrivals, Vantage::Client), sender.as_ref());
+        deliver(&mut frames, &trace(arrivals, Vantage::Client), sender.as_ref());
         frames.iter().map(|frame| (frame.released_bytes, frame.released_tcp_bytes)).collect()
     }
 
@@ -96,19 +96,19 @@ mod tests {
     fn a_lost_packet_of_one_stream_holds_up_all_only_as_over_tcp() {
         let sent = vec![frame(0, 0, 10), frame(4, 0, 10), frame(0, 10, 10), frame(4, 10, 10)];
         let arrivals = vec![frame(4, 0, 10), frame(0, 10, 10), frame(4, 10, 10), frame(0, 0, 10)];
-        assert_eq!(released(arrivals, Some(sent)), [(10, 0), (0, 0), (10, 0), (20, 40)]);
+        assert_eq!(released(&arrivals, Some(sent)), [(10, 0), (0, 0), (10, 0), (20, 40)]);
     }
 
     #[test]
     fn a_retransmission_cut_otherwise_fills_both_places() {
         let sent = vec![frame(0, 0, 10), frame(4, 0, 10), frame(0, 10, 10), frame(0, 0, 20)];
         let arrivals = vec![frame(4, 0, 10), frame(0, 0, 20)];
-        assert_eq!(released(arrivals, Some(sent)), [(10, 0), (20, 30)]);
+        assert_eq!(released(&arrivals, Some(sent)), [(10, 0), (20, 30)]);
     }
 
     #[test]
     fn without_the_senders_log_a_hole_was_sent_before_what_follows_it() {
         let arrivals = vec![frame(0, 10, 10), frame(4, 0, 10), frame(0, 0, 15)];
-        assert_eq!(released(arrivals, None), [(0, 0), (10, 0), (20, 30)]);
+        assert_eq!(released(&arrivals, None), [(0, 0), (10, 0), (20, 30)]);
     }
 }

@@ -33,7 +33,7 @@ class Strip {
     const panels = this.panels();
     const bottom = panels.length * (PANEL_HEIGHT + PANEL_GAP);
     drawAxis(surface, scale, 10, bottom, theme);
-    surface.text(scale.left - 8, 9, "lost packets", theme.muted, "right");
+    surface.text(scale.left - 8, 12, "lost packets", theme.muted, "right");
     panels.forEach((panel, place) => {
       const top = PANEL_GAP + place * (PANEL_HEIGHT + PANEL_GAP);
       if (panel.series.length) this.drawSeries(surface, scale, panel, top, theme);

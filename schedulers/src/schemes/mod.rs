@@ -29,6 +29,8 @@ mod weighted_incremental;
 mod wrr;
 mod zeroweight;
 
+pub use rfc9218::usual_urgency;
+
 use crate::{ClientHalf, Resource, Scheme, Signal, StreamId};
 
 /// How many of [`all`] are the paper's; they come first.

@@ -106,6 +106,12 @@ pub(super) fn priority(resource: &Resource) -> (u8, bool) {
     })
 }
 
+/// The urgency that a response has where nobody says otherwise: what the recorded browser said of the resource, or what
+/// Chrome says of its kind.
+pub fn usual_urgency(resource: &Resource) -> u8 {
+    priority(resource).0
+}
+
 impl ClientHalf for Client {
     fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
         let (urgency, incremental) = priority(resource);

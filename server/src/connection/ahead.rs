@@ -1,9 +1,10 @@
 //! What goes ahead of a response, and the pushes that it promises.
 
 use super::Connection;
+use crate::SignalUse;
 use crate::pushes::Pushed;
-use crate::site::Response;
-use http3::{Header, Session, StreamId};
+use crate::site::{Request, Response};
+use http3::{Header, Session, Signal, StreamId};
 use std::time::Instant;
 
 /// What was put ahead of a response.
@@ -49,5 +50,17 @@ impl Connection {
         self.answer(stream, &request, response, header, (Some(push), now));
         self.sender.gate(stream, main, gate);
         self.relay_one(stream, now);
+    }
+
+    /// Where clients alone decide on order, a push that they say nothing of goes with the response that it belongs to: it is as
+    /// urgent, goes after it and in the order of the promises, and before what is asked for later (*Rules of Thumb*,
+    /// rule 2: a note on the server, for the tree that both ends share must not change on one). What the client says
+    /// of the push, or of another response, takes precedence.
+    pub(super) fn place_after(&mut self, push: StreamId, main: &Request) {
+        if self.signals == SignalUse::Obey {
+            let said = main.priority.as_deref().and_then(|it| http3::parse_priority(it).ok());
+            let urgency = said.unwrap_or_default().urgency_or_default();
+            self.obey(Signal::Extensible { stream: push, urgency, incremental: false });
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Connection;
 use crate::SignalUse;
+use crate::early_data::is_safe;
 use crate::pushes::Pushes;
 use crate::send_queue::Head;
 use crate::site::{Availability, Body, Request, Response};
@@ -20,13 +21,22 @@ impl Connection {
         http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers, frame_bytes);
         let path_state = Pushes::path_state(&mut self.quic, &self.session);
         let client = self.quic.path_stats().find(|it| it.active).map(|it| it.peer_addr.ip());
-        let request = Request { client, path_state, ..Request::from_headers(headers) };
-        let response = self.site.respond(&request);
+        let waiting_urgency = self.pushes.most_urgent(|it| self.sender.contains(it));
+        let request =
+            Request { path_state, waiting_urgency, client, ..Request::from_headers(headers) }
+                .not_proven_fresh(!self.quic.is_established());
+        let response = if request.early && !is_safe(&request.method) {
+            Response::error(425)
+        } else {
+            self.site.respond(&request)
+        };
         self.pushes.note(&request);
         let ahead = self.send_ahead(stream, &response);
         self.answer(stream, &request, response, ahead.frames, (None, now));
         for pushed in ahead.pushes {
+            let push = pushed.stream;
             self.push(stream, pushed, now);
+            self.place_after(push, &request);
         }
         self.obey_header(stream, &request);
         self.relay_one(stream, now);
@@ -41,6 +51,7 @@ impl Connection {
         ahead: Vec<u8>,
         (push, now): (Option<PushId>, Instant),
     ) {
+        self.pushes.begin(stream, schedulers::usual_urgency(&response.resource));
         let resource = self.known_of(&response, request);
         self.begin_response(stream, &mut response);
         if let Body::Later(later) = response.body {

@@ -65,6 +65,7 @@ impl Connection {
                 let directive = self.directives.get(&stream).copied().unwrap_or_default();
                 let merged = http3::merge(said, directive);
                 let urgency = merged.urgency_or_default();
+                self.pushes.reprioritize(stream, urgency);
                 Signal::Extensible { stream, urgency, incremental: merged.incremental_or_default() }
             }
             other => other,

@@ -18,6 +18,8 @@ struct Group {
     gate: Gate,
     pushes: BTreeSet<StreamId>,
     open: bool,
+    /// Pushes that go before the main response, which waits for them.
+    before: BTreeSet<StreamId>,
 }
 
 impl Gated {
@@ -27,8 +29,12 @@ impl Gated {
             gate,
             pushes: BTreeSet::new(),
             open: true,
+            before: BTreeSet::new(),
         });
         group.pushes.insert(stream);
+        if gate.goes_before(stream.0, main.0) {
+            group.before.insert(stream);
+        }
         self.mains.insert(stream, main);
     }
 
@@ -37,15 +43,20 @@ impl Gated {
         let Some(main) = self.mains.remove(&stream) else { return };
         let Some(group) = self.gates.get_mut(&main) else { return };
         group.pushes.remove(&stream);
-        if group.pushes.is_empty() {
+        // A main response that waited is told so by the next update.
+        if group.pushes.is_empty() && group.before.is_empty() {
             self.gates.remove(&main);
         }
     }
 
     /// Whether a gate holds the stream back.
     pub(crate) fn holds(&self, stream: StreamId) -> bool {
+        if self.gates.get(&stream).is_some_and(|it| !it.before.is_empty()) {
+            return true;
+        }
         let main = self.mains.get(&stream);
-        main.and_then(|it| self.gates.get(it)).is_some_and(|it| !it.open)
+        let group = main.and_then(|it| self.gates.get(it));
+        group.is_some_and(|it| !it.open && !it.before.contains(&stream))
     }
 
     /// Whether there is nothing to hold back.
@@ -53,10 +64,16 @@ impl Gated {
         self.gates.is_empty()
     }
 
-    /// The pushes whose gate has opened or closed since this was last asked.
+    /// The streams whose gate has opened or closed since this was last asked.
     pub(crate) fn update(&mut self, queue: &SendQueue, in_flight_bytes: u64) -> Vec<StreamId> {
         let mut changed = Vec::new();
         for (main, group) in &mut self.gates {
+            if !group.before.is_empty() {
+                group.before.retain(|it| queue.contains(*it));
+                if group.before.is_empty() {
+                    changed.push(*main);
+                }
+            }
             let pending = Pending {
                 main_open: queue.contains(*main),
                 main_ready: queue.pending(*main) > 0,
@@ -67,6 +84,7 @@ impl Gated {
                 changed.extend(&group.pushes);
             }
         }
+        self.gates.retain(|_, group| !group.pushes.is_empty() || !group.before.is_empty());
         changed
     }
 }

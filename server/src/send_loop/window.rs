@@ -192,8 +192,8 @@ pub(crate) fn in_flight_bytes(quic: &mut quiche::Connection) -> u64 {
     window.saturating_sub(free) as u64
 }
 
-/// Whether round trips have become longer than the shortest by an eighth, HyStart++'s sign (RFC 9406, 4.2) that packets
-/// wait in a queue.
+/// Whether round trips have become longer than the shortest by an eighth, the sign of `HyStart++` (RFC 9406, 4.2)
+/// that packets wait in a queue.
 pub(crate) fn path_has_queue(quic: &quiche::Connection) -> bool {
     let path = quic.path_stats().find(|it| it.active);
     path.is_some_and(|it| it.min_rtt.is_some_and(|least| it.rtt > least + least / 8))

@@ -97,6 +97,9 @@ pub struct Request {
     pub metadata: Option<Vec<u8>>,
     /// All regular fields, names in lower case; several of one name are several.
     pub fields: Vec<(String, String)>,
+    /// It came in early data, here or at a gateway before (`Early-Data`), and may be a replay (RFC 8470). The
+    /// method is a safe one then; a gateway says so upstream.
+    pub early: bool,
     /// The server asks itself, to push the answer.
     pub pushed: bool,
     /// Of a pushed request: it has the cookies that the client's own would have.
@@ -105,6 +108,8 @@ pub struct Request {
     pub client: Option<IpAddr>,
     /// What the path to the client holds, when the client takes pushes.
     pub path_state: Option<push::PathState>,
+    /// The most urgent of the other responses on the connection whose bytes have not all gone.
+    pub waiting_urgency: Option<u8>,
 }
 
 impl Request {
@@ -127,11 +132,21 @@ impl Request {
             priority: joined(headers, b"priority"),
             metadata: field(http3::METADATA_FIELD.as_bytes()),
             fields: regular(headers),
+            early: false,
             pushed: false,
             cookies_known: false,
             client: None,
             path_state: None,
+            waiting_urgency: None,
         }
+    }
+
+    /// The same, as it came before the handshake was complete, or not; a gateway may have got it so all the same (RFC 8470,
+    /// 5.1).
+    #[must_use]
+    pub(crate) fn not_proven_fresh(self, before_handshake: bool) -> Self {
+        let said = self.fields.iter().any(|(name, _)| name == "early-data");
+        Self { early: before_handshake || said, ..self }
     }
 
     /// A field's value; of several the first.

@@ -187,8 +187,8 @@ impl Wishes {
             });
         let host = graph.nodes[node].host.clone();
         let allowed = |it: &Node| it.host == host;
-        let choice =
-            Choice { graph, node, navigation, budget, urgent_in_flight: false, allowed: &allowed };
+        let waiting_urgency = request.waiting_urgency;
+        let choice = Choice { graph, node, navigation, budget, waiting_urgency, allowed: &allowed };
         let plan = policy.plan(&choice);
         self.paths.extend(plan.push.iter().map(|it| graph.nodes[*it].path.clone()));
         let links = plan.hint.iter().map(|it| preload(&graph.nodes[*it], &host));

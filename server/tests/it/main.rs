@@ -1,10 +1,12 @@
 //! Tests of the whole server core against a client over a simulated link, in virtual time.
 
 mod bad_clients;
+mod early_data;
 mod groups;
 mod negotiation;
 mod order;
 mod peers;
+mod pushes;
 mod rfc9218;
 mod simulation;
 mod waiting;

@@ -1,7 +1,7 @@
 //! A server and any number of bare clients, each with a link that only delays a little, in virtual time.
 
 use crate::simulation::{Bodies, assert_body};
-use http3::{Event, Header, NameValue, Role, Session, Settings, StreamId};
+use http3::{Event, Header, NameValue, PushId, Role, Session, Settings, StreamId};
 use server::site::Site;
 use server::{CongestionControl, Identity, Limits, Options, Server};
 use std::collections::{BTreeMap, BTreeSet};
@@ -158,6 +158,8 @@ pub(crate) struct Peer {
     pub(crate) scheme: Option<String>,
     pub(crate) resets: BTreeMap<u64, u64>,
     pub(crate) goaway: Option<u64>,
+    /// Pushes that were promised.
+    pub(crate) promised: Vec<PushId>,
 }
 
 impl Peer {
@@ -170,14 +172,32 @@ impl Peer {
         Self::at(world, address, settings)
     }
 
-    pub(crate) fn at(_in: &World, address: SocketAddr, settings: Settings) -> Self {
+    pub(crate) fn at(world: &World, address: SocketAddr, settings: Settings) -> Self {
+        Self::allowing(world, address, settings, 10)
+    }
+
+    /// One that resumes a session.
+    pub(crate) fn returning(world: &World, number: u16, session: &[u8]) -> Self {
+        let mut peer = Self::new(world, number);
+        peer.quic.set_session(session).expect("a session");
+        peer
+    }
+
+    /// One that lets the server open so many unidirectional streams.
+    pub(crate) fn allowing(
+        _in: &World,
+        address: SocketAddr,
+        settings: Settings,
+        unidirectional_streams: u64,
+    ) -> Self {
         let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).expect("a configuration");
         config.set_application_protos(&[b"h3"]).expect("a protocol");
         config.verify_peer(false);
         config.set_initial_max_data(10_000_000);
         config.set_initial_max_stream_data_bidi_local(100_000);
         config.set_initial_max_stream_data_uni(10_000);
-        config.set_initial_max_streams_uni(10);
+        config.set_initial_max_streams_uni(unidirectional_streams);
+        config.enable_early_data();
         let id = [address.port().to_be_bytes()[1]; 16];
         let scid = quiche::ConnectionId::from_ref(&id);
         let quic = quiche::connect(Some("localhost"), &scid, address, SERVER.into(), &mut config);
@@ -196,6 +216,7 @@ impl Peer {
             scheme: None,
             resets: BTreeMap::new(),
             goaway: None,
+            promised: Vec::new(),
         }
     }
 
@@ -252,6 +273,23 @@ impl Peer {
         fin: bool,
     ) -> Result<usize, quiche::Error> {
         self.quic.stream_send(stream, bytes, fin)
+    }
+
+    /// What the server gave to come back with.
+    pub(crate) fn session(&self) -> Vec<u8> {
+        self.quic.session().expect("a session").to_vec()
+    }
+
+    /// Lets the server promise pushes with IDs below `end`.
+    pub(crate) fn allow_pushes(&mut self, end: u64) {
+        let (stream, bytes) = self.session.allow_pushes(end);
+        self.quic.stream_send(stream.0, &bytes, false).expect("room");
+    }
+
+    /// Says that it does not want a push.
+    pub(crate) fn cancel_push(&mut self, push: PushId) {
+        let (stream, bytes) = self.session.cancel_push(push);
+        self.quic.stream_send(stream.0, &bytes, false).expect("room");
     }
 
     /// Takes back a request, and wants nothing of its response.
@@ -342,6 +380,7 @@ impl Peer {
                 self.finished.insert(stream.0);
                 self.order.push(stream.0);
             }
+            Event::PushPromise { push, .. } => self.promised.push(push),
             Event::GoAway { id } => self.goaway = Some(id),
             Event::PreferredScheme(name) => self.scheme = Some(name),
             _ => {}

@@ -75,12 +75,11 @@ fn an_extended_connect_that_was_not_offered_is_a_malformed_message_9220_3() {
 #[test]
 fn the_urgency_of_one_connection_takes_nothing_from_another_9218_13() {
     let mut world = World::new(paced("rfc9218"));
-    let mut peers = [Peer::new(&world, 1), Peer::new(&world, 2)];
-    let [background, urgent] = &mut peers;
-    world.run_ms(20, &mut [background, urgent]);
+    let (mut background, mut urgent) = (Peer::new(&world, 1), Peer::new(&world, 2));
+    world.run_ms(20, &mut [&mut background, &mut urgent]);
     background.get_with(0, "/300000/png", "u=7");
     urgent.get_with(0, "/300000/png", "u=0");
-    world.run_ms(150, &mut [background, urgent]);
+    world.run_ms(150, &mut [&mut background, &mut urgent]);
     let came = [background.came_bytes(0), urgent.came_bytes(0)];
     assert!(came[0].abs_diff(came[1]) <= 2 * 1400, "{came:?}");
     assert!(came[0] > 150_000, "{came:?}");

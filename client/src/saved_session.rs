@@ -1,0 +1,135 @@
+//! What a client keeps of a connection, to resume it later: with it, requests go along with the first packet.
+
+use crate::Verify;
+use boring::base64::{decode_block, encode_block};
+use http3::Settings;
+use serde::{Deserialize, Serialize};
+
+/// A session of TLS with the transport's and HTTP/3's limits, which hold until the server says others (RFC 9000, 7.4.1;
+/// RFC 9114, 7.2.4.2). It is a secret, and good for one connection: a second one could be linked to the first.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SavedSession {
+    /// The server's name.
+    host: String,
+    /// Whether its certificate was checked then: it is not shown again.
+    verified: bool,
+    /// As the transport writes it.
+    pub(crate) transport: Vec<u8>,
+    pub(crate) settings: Settings,
+}
+
+/// The format of a saved session's JSON.
+const FORMAT: &str = "utmost-session/1";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: String,
+    host: String,
+    verified: bool,
+    transport: String,
+    settings: String,
+}
+
+/// A text that is no saved session.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// No JSON, or not as it should be.
+    #[error("{0}; delete it to begin a new session")]
+    Json(#[from] serde_json::Error),
+    /// Another format.
+    #[error("format `{0}`, not {FORMAT}; delete it to begin a new session")]
+    Format(String),
+    /// Bytes that mean nothing.
+    #[error("`{0}` cannot be read; delete the file to begin a new session")]
+    Bytes(&'static str),
+}
+
+impl SavedSession {
+    pub(crate) fn new(host: &str, verify: &Verify, transport: &[u8], settings: &Settings) -> Self {
+        Self {
+            host: host.to_owned(),
+            verified: *verify != Verify::Nobody,
+            transport: transport.to_vec(),
+            settings: settings.clone(),
+        }
+    }
+
+    /// Reads what [`Self::to_json`] wrote.
+    pub fn from_json(text: &str) -> Result<Self, SessionError> {
+        let file: File = serde_json::from_str(text)?;
+        if file.format != FORMAT {
+            return Err(SessionError::Format(file.format));
+        }
+        let bytes = |text: &str, name| decode_block(text).map_err(|_| SessionError::Bytes(name));
+        let settings = bytes(&file.settings, "settings")?;
+        let settings = Settings::from_bytes(&settings);
+        Ok(Self {
+            transport: bytes(&file.transport, "transport")?,
+            settings: settings.map_err(|_| SessionError::Bytes("settings"))?,
+            host: file.host,
+            verified: file.verified,
+        })
+    }
+
+    /// As JSON, `utmost-session/1`.
+    pub fn to_json(&self) -> String {
+        let file = File {
+            format: FORMAT.to_owned(),
+            host: self.host.clone(),
+            verified: self.verified,
+            transport: encode_block(&self.transport),
+            settings: encode_block(&self.settings.to_bytes()),
+        };
+        serde_json::to_string_pretty(&file).unwrap_or_default()
+    }
+
+    /// Whether it may be resumed with the server of this name by a client that trusts so.
+    pub(crate) fn suits(&self, host: &str, verify: &Verify) -> bool {
+        self.host == host && (self.verified || *verify == Verify::Nobody)
+    }
+}
+
+impl std::fmt::Debug for SavedSession {
+    /// A secret stays out of logs.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("SavedSession").field("host", &self.host).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn saved(verify: &Verify) -> SavedSession {
+        let settings = Settings { placeholders: 8, ..Settings::default() };
+        SavedSession::new("a.example", verify, &[1, 2, 3, 255], &settings)
+    }
+
+    #[test]
+    fn a_session_comes_back_as_it_was_saved() {
+        let before = saved(&Verify::System);
+        assert_eq!(SavedSession::from_json(&before.to_json()).expect("a session"), before);
+        assert_eq!(format!("{before:?}"), r#"SavedSession { host: "a.example", .. }"#);
+    }
+
+    #[test]
+    fn a_session_of_an_unchecked_server_is_not_for_a_client_that_checks() {
+        let (checked, unchecked) = (saved(&Verify::System), saved(&Verify::Nobody));
+        assert!(checked.suits("a.example", &Verify::System));
+        assert!(checked.suits("a.example", &Verify::Nobody));
+        assert!(unchecked.suits("a.example", &Verify::Nobody));
+        assert!(!unchecked.suits("a.example", &Verify::System));
+        assert!(!checked.suits("b.example", &Verify::System));
+    }
+
+    #[test]
+    fn what_is_no_session_is_refused_with_its_place() {
+        let message = |text: &str| SavedSession::from_json(text).expect_err("none").to_string();
+        assert!(message("{").contains(" at line 1 "));
+        let other = saved(&Verify::System).to_json().replace("session/1", "session/2");
+        assert!(message(&other).starts_with("format `utmost-session/2`"));
+        let broken = saved(&Verify::System).to_json().replace("AQID/w==", "*");
+        assert!(message(&broken).starts_with("`transport` cannot be read"), "{broken}");
+    }
+}

@@ -1,0 +1,72 @@
+//! The article's directives, each as a route of ours has it, from end to end.
+
+use super::loads::{Bench, Case, Loaded};
+use super::pages;
+use crate::reproduce::{ReproduceError, Row};
+use push::visits::PushWhen;
+use server::site::PushRoute;
+
+const TABLE: &str = "Directives";
+
+/// Of the article: two links in one field.
+const TWO_LINKS: &str = "</style.css>; as=style; rel=preload, </image1.jpg>; as=image; rel=preload";
+
+/// All rows.
+pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
+    let cases = [
+        demo(|_| {}),
+        Case::new(pages::demo("demo", pages::IMAGES_BYTES)).pushing(),
+        preloaded(TWO_LINKS),
+        preloaded("</style.css>; as=style; rel=preload; nopush"),
+        preloaded("<./style.css>; as=style; rel=preload"),
+        Case {
+            route: PushRoute { max_concurrent_pushes: Some(2), ..first_visit().route },
+            ..first_visit()
+        },
+        first_visit(),
+    ];
+    let loaded = bench.measure(&cases)?;
+    let cookies = loaded[6].outcome.cookies.clone();
+    let again = bench.measure(&[Case { cookies, ..first_visit() }])?;
+    Ok(vec![
+        row("(none)", "no `push`", &loaded[0], &[]),
+        row("http2_push", "`push`, three paths", &loaded[1], &[1, 2, 3]),
+        row("http2_push_preload", "`push_preload`, a `Link` field of two", &loaded[2], &[1, 2]),
+        row("nopush", "`push_preload`, a link that says `nopush`", &loaded[3], &[]),
+        row("relative path", "`push_preload`, a link to `./style.css`", &loaded[4], &[]),
+        row(
+            "http2_max_concurrent_pushes",
+            "`max_concurrent_pushes` of 2, three paths",
+            &loaded[5],
+            &[1, 2],
+        ),
+        row("first visit", "`push_when`, without the cookie", &loaded[6], &[1, 2, 3]),
+        row("next visit", "`push_when`, with the cookie of the first", &again[0], &[]),
+    ])
+}
+
+fn demo(change: impl Fn(&mut PushRoute)) -> Case {
+    let mut case = Case::new(pages::demo("demo", pages::IMAGES_BYTES));
+    change(&mut case.route);
+    case
+}
+
+fn preloaded(links: &str) -> Case {
+    demo(|route| route.push_preload = true).field("link", links.to_owned())
+}
+
+/// The article's example: `map $http_cookie`, and a cookie that the response sets.
+fn first_visit() -> Case {
+    let case = demo(|route| route.push_when = PushWhen::CookieAbsent("session".into()));
+    Case { route: PushRoute { push_preload: true, ..case.route.clone() }, ..case }.linked()
+}
+
+/// So many resources as the article says must be pushed, and these.
+fn row(id: &str, metric: &str, loaded: &Loaded, expected: &[usize]) -> Row {
+    let as_expected = loaded.pushed == expected;
+    let count = expected.len();
+    Row::shown(id, format!("resources pushed and used: {metric}"), Some(loaded.pushed.len() as f64))
+        .in_table(TABLE)
+        .published(count as f64)
+        .must(format!("{count}, those that are named"), |_| as_expected)
+}

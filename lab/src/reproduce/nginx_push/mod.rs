@@ -1,0 +1,59 @@
+//! The measurements of NGINX's article on server push, on HTTP/3, each of its directives, and what early hints do of the
+//! same, on engine `stack`: ours beside a model.
+
+mod directives;
+mod loads;
+mod pages;
+mod round_trips;
+mod think_time;
+
+use super::{Experiment, Findings, ReproduceError, Setting};
+use loads::Bench;
+use qlog_tools::figures::beside::{Beside, BesideGroup, Pair};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "nginx-push",
+    about: "Round trips with preload, push, early hints and 0-RTT; NGINX's directives",
+    source: "Garrett, Introducing HTTP/2 Server Push with NGINX 1.13.9, 2018: configuration, chart of round trips",
+    engine: "stack",
+    run,
+};
+
+const METHOD: &str = "The article's page (demo.html, style.css, two images that only the style sheet names) over quiche \
+    in virtual time: 100 ms of round trip, no limit of bandwidth, CUBIC, an initial window of 10 packets. Times are in \
+    round trips from the client's first packet. The article's chart is a picture and its text gives differences only; \
+    the model counts handshake, requests and windows, and leaves out what packets and acknowledgements add. Early hints \
+    against pushes: 20 Mbit/s, three resources of 20 KiB, times from the request, no limit of window.";
+
+fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
+    let bench = Bench::new(setting.jobs)?;
+    let (mut rows, groups) = round_trips::rows(&bench)?;
+    rows.extend(directives::rows(&bench)?);
+    rows.extend(think_time::rows(&bench)?);
+    let figure = figure(groups);
+    Ok(Findings {
+        method: METHOD.to_owned(),
+        rows,
+        schemes: vec!["fifo".to_owned()],
+        pages: pages::all(),
+        svg: figure.svg(),
+        caption: "Round trips until the last image, with images so small that they fit in a packet and with the article's. \
+                  Filled: ours. Hollow: the model. The axis is logarithmic; lower is better."
+            .to_owned(),
+        table: figure.table(),
+    })
+}
+
+/// A group of bars: its label, and ours beside the model.
+type Group = (String, Vec<(f64, f64)>);
+
+fn figure(groups: Vec<Group>) -> Beside {
+    let pair = |(ours, model): &(f64, f64)| Pair { ours: Some(*ours), published: Some(*model) };
+    let group =
+        |(label, values): Group| BesideGroup { label, pairs: values.iter().map(pair).collect() };
+    Beside {
+        title: "Round trips until the last image".to_owned(),
+        columns: vec!["small images".to_owned(), "40 KB and 173 KB".to_owned()],
+        groups: groups.into_iter().map(group).collect(),
+    }
+}

@@ -1,0 +1,171 @@
+//! Round trips until the document, the style sheet and the last image are there.
+
+use super::loads::{Bench, Case};
+use super::{Group, pages};
+use crate::reproduce::{ReproduceError, Row};
+
+const TABLE: &str = "Round trips";
+
+/// How far ours may be from the model, in round trips.
+const TOLERANCE: f64 = 0.15;
+
+/// How the page's resources get to the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Sequential,
+    Preload,
+    Push,
+}
+
+impl Way {
+    const ALL: [Self; 3] = [Self::Sequential, Self::Preload, Self::Push];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Preload => "preload",
+            Self::Push => "push",
+        }
+    }
+
+    fn apply(self, case: Case) -> Case {
+        match self {
+            Self::Sequential => case,
+            Self::Preload => case.linked(),
+            Self::Push => case.pushing(),
+        }
+    }
+}
+
+/// Stream bytes of a full packet of 1350.
+const PACKET_BYTES: u64 = 1306;
+
+/// The initial window, in packets.
+const WINDOW_PACKETS: u64 = 10;
+
+/// The model: round trips until the document, the style sheet and the last image.
+fn model(returning: bool, way: Way, images: [u64; 2]) -> [f64; 3] {
+    let document = if returning { 1 } else { 2 };
+    let (style, asked) = match way {
+        Way::Sequential => (document + 1, document + 1),
+        Way::Preload => (document + 1, document),
+        Way::Push => (document, document - 1),
+    };
+    [document, style, asked + windows(images.iter().sum())].map(f64::from)
+}
+
+/// Windows that so many bytes need, each twice as large as the one before.
+fn windows(bytes: u64) -> u32 {
+    let mut left = bytes.saturating_sub(WINDOW_PACKETS * PACKET_BYTES);
+    let (mut window, mut count) = (WINDOW_PACKETS * PACKET_BYTES, 1);
+    while left > 0 {
+        window *= 2;
+        left = left.saturating_sub(window);
+        count += 1;
+    }
+    count
+}
+
+/// A returning client's pushes do not fit in what a server may send before it knows the address.
+const AMPLIFICATION: &str = "In the first flight a server may send three times what came, until the client has shown \
+    that it is at its address (RFC 9000, 8.1): 4 KB, not 10 packets. The model leaves that out.";
+
+/// All rows, and the figure's groups.
+pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<Group>), ReproduceError> {
+    let conditions: Vec<(bool, Way)> = [false, true]
+        .into_iter()
+        .flat_map(|returning| Way::ALL.map(|way| (returning, way)))
+        .collect();
+    let tiny = of_images(bench, &conditions, "tiny", pages::TINY_BYTES)?;
+    let large = of_images(bench, &conditions, "40K+173K", pages::IMAGES_BYTES)?;
+    let mut rows = Vec::new();
+    let mut groups = Vec::new();
+    for (place, (returning, way)) in conditions.iter().enumerate() {
+        let label = format!("{} {}", handshake(*returning), way.name());
+        let [document, style, images] = &tiny[place];
+        let [_, _, large] = &large[place];
+        let pair = |row: &Row| (row.ours.unwrap_or(f64::NAN), row.model.unwrap_or(f64::NAN));
+        groups.push((label, vec![pair(images), pair(large)]));
+        rows.extend([document, style, images, large].map(Row::clone));
+    }
+    rows.extend(savings(&tiny));
+    Ok((rows, groups))
+}
+
+fn handshake(returning: bool) -> &'static str {
+    if returning { "0-RTT" } else { "1-RTT" }
+}
+
+fn of_images(
+    bench: &Bench,
+    conditions: &[(bool, Way)],
+    name: &str,
+    images: [u64; 2],
+) -> Result<Vec<[Row; 3]>, ReproduceError> {
+    let case = |(returning, way): &(bool, Way)| Case {
+        returning: *returning,
+        ..way.apply(Case::new(pages::demo(&format!("demo-{name}"), images)))
+    };
+    let cases: Vec<Case> = conditions.iter().map(case).collect();
+    let loaded = bench.measure(&cases)?;
+    let rows = conditions.iter().zip(&loaded).map(|((returning, way), loaded)| {
+        let expected = model(*returning, *way, images);
+        let id = |what: &str| format!("{} {} {what}", handshake(*returning), way.name());
+        let images = format!("images {name}");
+        let last = row(id(&images), "the last image", loaded.last(), expected[2]);
+        [
+            row(id("document"), "the document", loaded.complete[0], expected[0]),
+            row(id("style"), "the style sheet", loaded.complete[1], expected[1]),
+            if *returning && *way == Way::Push { last.because(AMPLIFICATION) } else { last },
+        ]
+    });
+    Ok(rows.collect())
+}
+
+fn row(id: String, what: &str, ours: f64, model: f64) -> Row {
+    Row::shown(id, format!("round trips until {what} is there"), Some(ours))
+        .in_table(TABLE)
+        .model(model)
+        .must(format!("within {TOLERANCE} of the model"), |it| (it - model).abs() <= TOLERANCE)
+}
+
+/// What the article says in words: each way saves a round trip more.
+fn savings(tiny: &[[Row; 3]]) -> Vec<Row> {
+    let images = |place: usize| tiny[place][2].ours;
+    let saved = |from: usize, to: usize| Some(images(from)? - images(to)?);
+    let row = |id: &str, ours, note: &str| {
+        Row::shown(id, "round trips that it saves on the images", ours)
+            .in_table(TABLE)
+            .published(1.0)
+            .must(format!("within {TOLERANCE} of 1"), |it| (it - 1.0).abs() <= TOLERANCE)
+            .note(note)
+    };
+    vec![
+        row(
+            "preload saves",
+            saved(0, 1),
+            "\"The downloads can start 1 RTT faster when preload hints are used.\"",
+        ),
+        row(
+            "push saves more",
+            saved(1, 2),
+            "\"Server push improved on the preload-hints time by a further 1 RTT.\"",
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_counts_handshake_requests_and_windows() {
+        let counts = |returning, images| {
+            Way::ALL.map(|way| model(returning, way, images).map(|it| it.to_string()).join(" "))
+        };
+        assert_eq!(counts(false, pages::TINY_BYTES), ["2 3 4", "2 3 3", "2 2 2"]);
+        assert_eq!(counts(true, pages::TINY_BYTES), ["1 2 3", "1 2 2", "1 1 1"]);
+        assert_eq!(counts(false, pages::IMAGES_BYTES), ["2 3 8", "2 3 7", "2 2 6"]);
+        assert_eq!(counts(true, pages::IMAGES_BYTES), ["1 2 7", "1 2 6", "1 1 5"]);
+    }
+}

@@ -1,0 +1,145 @@
+//! Early hints against pushes, while the document is being made.
+
+use super::loads::{Bench, Case, Loaded, RTT_MS};
+use super::pages;
+use crate::reproduce::{ReproduceError, Row};
+use push::Gate;
+
+const TABLE: &str = "Early hints and pushes while the document is made";
+
+/// Bits a second.
+const RATE: f64 = 20e6;
+
+/// So many packets that nothing here fills them.
+const OPEN_WINDOW_PACKETS: usize = 1000;
+
+/// How far ours may be from the model, in round trips.
+const TOLERANCE: f64 = 0.15;
+
+/// How far early hints may be from a push with the response, in round trips, once the document takes one to make.
+const EQUAL: f64 = 0.1;
+
+/// How long the document takes to make, in round trips.
+const THINK: [f64; 4] = [0.0, 0.5, 1.0, 2.0];
+
+/// What the server does about the style sheet and the script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Nothing,
+    LinkOnResponse,
+    EarlyHints,
+    PushWithResponse,
+    PushWhileThinking,
+}
+
+impl Way {
+    const ALL: [Self; 5] = [
+        Self::Nothing,
+        Self::LinkOnResponse,
+        Self::EarlyHints,
+        Self::PushWithResponse,
+        Self::PushWhileThinking,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::LinkOnResponse => "Link on the 200",
+            Self::EarlyHints => "103",
+            Self::PushWithResponse => "push with the 200",
+            Self::PushWhileThinking => "push while thinking",
+        }
+    }
+
+    fn case(self, think: f64) -> Case {
+        let case = Case {
+            rate: RATE,
+            window_packets: OPEN_WINDOW_PACKETS,
+            ..Case::new(pages::hinted(think * RTT_MS))
+        };
+        let mut case = match self {
+            Self::Nothing => case,
+            // A navigation whose response has these fields is hinted: here it is to be the response alone.
+            Self::LinkOnResponse => Case { hints: false, ..case.linked() },
+            Self::EarlyHints => case.linked(),
+            Self::PushWithResponse | Self::PushWhileThinking => case.pushing(),
+        };
+        // The gate opens when the document has gone.
+        case.route.gate = (self == Self::PushWithResponse).then_some(Gate::Strict);
+        case
+    }
+
+    /// The model: round trips from the request until all is there. One resource takes `one` of them on the link.
+    fn model(self, think: f64, one: f64) -> f64 {
+        match self {
+            Self::Nothing => 3.0 + think + 2.0 * one,
+            Self::LinkOnResponse => 2.0 + think + 2.0 * one,
+            Self::EarlyHints if think == 0.0 => 2.0 + 2.0 * one,
+            Self::EarlyHints => one_after_the_other([(1.0 + think, one), (2.0, 2.0 * one)]),
+            Self::PushWithResponse => 1.0 + think + 3.0 * one,
+            Self::PushWhileThinking => one_after_the_other([(1.0 + think, one), (1.0, 2.0 * one)]),
+        }
+    }
+}
+
+/// When two jobs are done, each given by when it can begin and how long it takes, on one link.
+fn one_after_the_other(mut jobs: [(f64, f64); 2]) -> f64 {
+    jobs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    jobs.iter().fold(0.0, |free: f64, (begins, takes)| free.max(*begins) + takes)
+}
+
+/// All rows.
+pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
+    let conditions: Vec<(f64, Way)> =
+        THINK.into_iter().flat_map(|think| Way::ALL.map(|way| (think, way))).collect();
+    let cases: Vec<Case> = conditions.iter().map(|(think, way)| way.case(*think)).collect();
+    let loaded = bench.measure(&cases)?;
+    let one = pages::HINTED_BYTES as f64 * 8.0 / RATE * 1000.0 / RTT_MS;
+    let mut rows: Vec<Row> = conditions
+        .iter()
+        .zip(&loaded)
+        .map(|((think, way), loaded)| row((*think, *way), loaded, way.model(*think, one)))
+        .collect();
+    rows.extend(THINK.iter().enumerate().map(|(place, think)| {
+        let of = |way: Way| loaded[place * Way::ALL.len() + way as usize].after_request();
+        equal(*think, of(Way::EarlyHints) - of(Way::PushWithResponse))
+    }));
+    Ok(rows)
+}
+
+fn row((think, way): (f64, Way), loaded: &Loaded, model: f64) -> Row {
+    let metric = "round trips from the request until the script is there";
+    Row::shown(format!("{think} RTT, {}", way.name()), metric, Some(loaded.after_request()))
+        .in_table(TABLE)
+        .model(model)
+        .must(format!("within {TOLERANCE} of the model"), |it| (it - model).abs() <= TOLERANCE)
+}
+
+fn equal(think: f64, difference: f64) -> Row {
+    let metric = "round trips that early hints take longer than a push with the 200";
+    let row = Row::shown(format!("{think} RTT, 103 against push"), metric, Some(difference));
+    let row = row.in_table(TABLE);
+    if think < 1.0 {
+        return row.note("The document is there before the requests that the hints cause.");
+    }
+    row.must(format!("at most {EQUAL}"), |it| it <= EQUAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_one_link_that_never_rests() {
+        let row = |think| Way::ALL.map(|way| format!("{:.2}", way.model(think, 0.082))).join(" ");
+        assert_eq!(
+            THINK.map(row),
+            [
+                "3.16 2.16 2.16 1.25 1.25",
+                "3.66 2.66 2.16 1.75 1.58",
+                "4.16 3.16 2.25 2.25 2.08",
+                "5.16 4.16 3.08 3.25 3.08",
+            ]
+        );
+    }
+}

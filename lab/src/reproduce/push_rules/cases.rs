@@ -1,0 +1,273 @@
+//! The case studies: policies on a page that stands for the source's recorded ones.
+//!
+//! The source measured SpeedIndex of six pages of 2016 that are gone. Here the time to the first complete rendering takes
+//! its place: the document, its stylesheets, its script, and the script that this one writes, are there.
+
+use super::Stable;
+use super::bench::{Bench, Case, PACKET_BYTES, Run, Runs};
+use super::model::{Load, Window};
+use super::pair::saved_percent;
+use super::published::G3;
+use super::sketch::{Found, KB, Sketch};
+use crate::link::Queue;
+use crate::reproduce::{ReproduceError, Row};
+use corpus::page::PageKind;
+use push::{Budget, Choice, Graph, Plan, Policy};
+use server::SignalUse;
+use std::sync::Arc;
+
+const TABLE: &str = "Case studies on actual pages, and the straw man";
+
+/// "Median SpeedIndex (ms) over 50 runs": twice as many as elsewhere.
+pub(super) const TIMES: usize = 2;
+/// One bandwidth-delay product of 3G, in packets: the window when the document is asked for.
+const WINDOW_PACKETS: usize = 26;
+const WINDOW_BYTES: u64 = 26 * 1350;
+/// "WPT's traffic shaper has a 100-packet buffer."
+const QUEUE: Queue = Queue::Packets(100);
+/// "We consider all changes under 3% within the margin of error."
+const MARGIN: f64 = 3.0;
+
+/// A document, four stylesheets, a script that writes another, and twelve images.
+fn sketch(html_kb: u64) -> Sketch {
+    let mut sketch = Sketch::new(format!("case-{html_kb}"), html_kb * KB);
+    for n in 1..=4 {
+        sketch = sketch.item(&format!("/{n}.css"), PageKind::Css, 4 * KB, Found::Head);
+    }
+    sketch = sketch.script("/app.js", 20 * KB, Found::Head);
+    for n in 1..=12 {
+        sketch = sketch.item(&format!("/{n}.jpg"), PageKind::Image, 30 * KB, Found::Head);
+    }
+    sketch.script("/late.js", 10 * KB, Found::End(SCRIPT))
+}
+
+const SCRIPT: usize = 5;
+const LATE: usize = 18;
+
+/// The first complete rendering.
+fn rendered_ms(complete_ms: &[f64]) -> f64 {
+    let needed = complete_ms[..=SCRIPT].iter().chain(&complete_ms[LATE..]);
+    needed.copied().fold(0.0, f64::max)
+}
+
+/// A policy, what it must do to each of the two pages, and what the source saw.
+struct Study {
+    policy: Policy,
+    early_hints: bool,
+    id: &'static str,
+    what: &'static str,
+    /// Beside a small document, beside one larger than the window.
+    must: [Must; 2],
+    published: &'static str,
+}
+
+/// What a policy must save, in percent.
+#[derive(Clone, Copy)]
+enum Must {
+    /// Not less than nothing.
+    NoHarm,
+    /// More than the margin of error.
+    Gain,
+    /// It does what no push does.
+    Nothing,
+    /// 20 or more are lost.
+    Harm,
+    /// It is shown.
+    Shown,
+}
+
+const STUDIES: [Study; 6] = [
+    Study {
+        policy: Policy::Push,
+        early_hints: false,
+        id: "push",
+        what: "Push",
+        must: [Must::NoHarm, Must::Nothing],
+        published: "Published of six pages: 0, +9, 0, +13, +5, 0; the second +13 % is that of a page with a document of 9 KB.",
+    },
+    Study {
+        policy: Policy::Preload,
+        early_hints: false,
+        id: "preload",
+        what: "Preload",
+        must: [Must::Gain, Must::Gain],
+        published: "Published of six pages: +17, +11, 0, 0, 0, +11; those that gain have a hidden and critical resource.",
+    },
+    Study {
+        policy: Policy::PushAndPreload,
+        early_hints: false,
+        id: "push-and-preload",
+        what: "PushAndPreload",
+        must: [Must::Gain, Must::Gain],
+        published: "Published of six pages: +17, +10, 0, +12, 0, +12.",
+    },
+    Study {
+        policy: Policy::PushStaticWithHtmlOneBdp,
+        early_hints: false,
+        id: "push-static-with-html-one-bdp",
+        what: "PushStaticWithHTMLOneBDP",
+        must: [Must::NoHarm, Must::Nothing],
+        published: "Published of six pages: 0, +9, +11; three dashes, whose document is larger than the BDP.",
+    },
+    Study {
+        policy: Policy::PushStaticWithHtml,
+        early_hints: false,
+        id: "push-static-with-html",
+        what: "PushStaticWithHTML",
+        must: [Must::Harm, Must::Shown],
+        published: "Published of six pages: -27, -29, 0, +7, -26, 0.",
+    },
+    Study {
+        policy: Policy::NoOpt,
+        early_hints: true,
+        id: "early-hints",
+        what: "103 with the hidden script",
+        must: [Must::Gain, Must::Gain],
+        published: "Not in the source: what sites can use today.",
+    },
+];
+
+/// Documents in KB: "9KB", the textbook case; "41KB, which exceeds our BDP of 35KB".
+const HTML_KB: [u64; 2] = [9, 41];
+
+/// Clients signal urgencies and the server obeys; what it pushes stands before what is asked for later, as the source advises.
+fn case(bench: &Bench, sketch: &Sketch, study: Option<&Study>) -> Case {
+    let case = Case::new(sketch, G3).window(WINDOW_PACKETS);
+    let mut case = Case {
+        queue: QUEUE,
+        scheme: "rfc9218",
+        signals: SignalUse::Obey,
+        runs: Some(bench.runs * TIMES),
+        ..case
+    };
+    if let Some(study) = study {
+        case.route.policy = Some(study.policy);
+        case.route.graph = Some(Arc::new(Graph::of_page(&case.page)));
+        case.route.max_concurrent_pushes = Some(100);
+        if study.early_hints {
+            case.route.early_hints = vec!["</late.js>; rel=preload; as=script".into()];
+        }
+    }
+    case
+}
+
+/// Early hints need something that they come before.
+fn page(html_kb: u64, study: &Study) -> Sketch {
+    if study.early_hints { sketch(html_kb).thinking(1.0) } else { sketch(html_kb) }
+}
+
+pub(super) fn rows(bench: &Bench, stable: &mut Stable) -> Result<Vec<Row>, ReproduceError> {
+    let mut rows = Vec::new();
+    for (place, html_kb) in HTML_KB.into_iter().enumerate() {
+        let mut cases = vec![case(bench, &sketch(html_kb), None)];
+        cases.extend(STUDIES.iter().map(|it| case(bench, &page(html_kb, it), Some(it))));
+        // By what the server knows of kinds, pushes do not outrank scripts.
+        let by_kind =
+            Case { signals: SignalUse::Ignore, ..case(bench, &sketch(html_kb), Some(&STUDIES[4])) };
+        let none_by_kind =
+            Case { signals: SignalUse::Ignore, ..case(bench, &sketch(html_kb), None) };
+        cases.extend([none_by_kind, by_kind]);
+        let runs = bench.measure(&cases)?;
+        let time = |run: &Run| rendered_ms(&run.complete_ms) - run.start_ms;
+        for (runs, case) in runs.iter().zip(&cases) {
+            stable.note(&case.page.name, runs.middle(time).spread);
+        }
+        let median_ms = |runs: &Runs| runs.middle(time).median_ms;
+        let none_ms = median_ms(&runs[0]);
+        rows.push(none_row(html_kb, none_ms));
+        for (study, runs) in STUDIES.iter().zip(&runs[1..]) {
+            rows.push(saved_row(html_kb, study, [none_ms, median_ms(runs)], study.must[place]));
+            if place == 1 && study.id.ends_with("one-bdp") {
+                rows.push(count_row(runs));
+            }
+        }
+        let by_kind_ms = [median_ms(&runs[STUDIES.len() + 1]), median_ms(&runs[STUDIES.len() + 2])];
+        rows.push(by_kind_row(html_kb, by_kind_ms));
+    }
+    Ok(rows)
+}
+
+fn none_row(html_kb: u64, none_ms: f64) -> Row {
+    Row::shown(
+        format!("case-{html_kb}k-none"),
+        format!("first complete rendering, HTML of {html_kb} KB, NoOpt, in ms"),
+        Some(none_ms),
+    )
+    .in_table(TABLE)
+    .model(model_ms(&sketch(html_kb), None))
+    .note(
+        "In place of SpeedIndex: the document, its stylesheets, its script and the script that this one writes are there. \
+         The model's window doubles each round trip; ours stops when round trips grow (HyStart++).",
+    )
+}
+
+fn saved_row(html_kb: u64, study: &Study, ms: [f64; 2], must: Must) -> Row {
+    let page = page(html_kb, study);
+    let model = [model_ms(&sketch(html_kb), None), model_ms(&page, Some(study))];
+    let row = Row::shown(
+        format!("case-{html_kb}k-{}-saved", study.id),
+        format!("earlier rendering, HTML of {html_kb} KB, {}, in percent", study.what),
+        Some(saved_percent(ms)),
+    );
+    let row = row.in_table(TABLE).model(saved_percent(model)).note(study.published);
+    match must {
+        Must::NoHarm => row.at_least(0.0),
+        Must::Gain => row.above(MARGIN),
+        Must::Nothing => row.between(-MARGIN, MARGIN),
+        Must::Harm => row.at_most(-20.0),
+        Must::Shown => row,
+    }
+}
+
+fn count_row(runs: &Runs) -> Row {
+    let pushed = runs.0.iter().map(|it| it.pushed).max().unwrap_or(0);
+    Row::shown(
+        "case-41k-one-bdp-pushes",
+        "responses pushed beside a document larger than the window, PushStaticWithHTMLOneBDP",
+        Some(pushed as f64),
+    )
+    .in_table(TABLE)
+    .published(0.0)
+    .at_most(0.0)
+}
+
+fn by_kind_row(html_kb: u64, ms: [f64; 2]) -> Row {
+    Row::shown(
+        format!("case-{html_kb}k-push-static-by-kind-saved"),
+        format!("earlier rendering, HTML of {html_kb} KB, PushStaticWithHTML placed by kind, in percent"),
+        Some(saved_percent(ms)),
+    )
+    .in_table(TABLE)
+    .note("Shown: where the server places what it pushes by its kind, images do not go before the late script.")
+}
+
+/// The first complete rendering by the model.
+fn model_ms(sketch: &Sketch, study: Option<&Study>) -> f64 {
+    let page = sketch.page();
+    let plan = study.map_or_else(Plan::default, |it| plan(&Graph::of_page(&page), it.policy));
+    let mut hinted = sketch.clone();
+    if !plan.hint.is_empty() || study.is_some_and(|it| it.early_hints) {
+        hinted.items[LATE].found = Found::Head;
+    }
+    let rank = |(id, kind): (usize, PageKind)| match kind {
+        _ if plan.push.contains(&id) => 0,
+        PageKind::Html | PageKind::Css => 0,
+        PageKind::Js => 1,
+        _ => 3,
+    };
+    let ranks = hinted.items.iter().map(|it| it.kind).enumerate().map(rank).collect();
+    let window = Window::SlowStart(WINDOW_PACKETS as f64 * PACKET_BYTES);
+    let load = Load { ranks, window, ..Load::new(&hinted, &plan.push, G3) };
+    rendered_ms(&load.completions_ms())
+}
+
+fn plan(graph: &Graph, policy: Policy) -> Plan {
+    policy.plan(&Choice {
+        graph,
+        node: 0,
+        navigation: true,
+        budget: Budget { bytes: WINDOW_BYTES, stream_bytes: u64::MAX, pushes: 100 },
+        waiting_urgency: None,
+        allowed: &|_| true,
+    })
+}

@@ -1,0 +1,171 @@
+//! Rule 2: pushes must not delay the response that they belong to. A document that comes late, and gates before its
+//! pushes; and handlers that run in random order.
+
+use super::Stable;
+use super::bench::{Bench, Case, Run, Runs};
+use super::model::{Load, Window};
+use super::published::G3;
+use super::sketch::{Found, KB, Sketch};
+use crate::link::Queue;
+use crate::reproduce::{ReproduceError, Row};
+use push::Gate;
+use server::CongestionControl;
+
+const LATE: &str = "A document that comes late, and its pushes";
+const RANDOM: &str = "Handlers in random order";
+
+/// How long the document takes, in milliseconds.
+const WAITS_MS: [f64; 5] = [0.0, 50.0, 209.0, 1000.0, 3000.0];
+/// Pushed: 350 KB.
+const PUSHES: usize = 35;
+/// The model's window is a third larger than a bandwidth-delay product of 35 KB: so much more waits on the link. Ours begins so, and grows
+/// until the queue of one product is full.
+const WINDOW_PACKETS: usize = 35;
+const WINDOW_BYTES: f64 = 46_000.0;
+const QUEUE: Queue = Queue::Bytes(36_000);
+/// Ours beside the model's.
+const TOLERANCE: f64 = 0.15;
+
+/// A way to send pushes.
+#[derive(Clone, Copy)]
+struct Way {
+    id: &'static str,
+    /// None: nothing is pushed.
+    gate: Option<Gate>,
+    /// Bytes below the scheduler.
+    buffer_bytes: u64,
+}
+
+const WAYS: [Way; 6] = [
+    Way { id: "alone", gate: None, buffer_bytes: 0 },
+    Way { id: "strict", gate: Some(Gate::Strict), buffer_bytes: 0 },
+    Way { id: "throttle", gate: Some(Gate::Throttle(8900)), buffer_bytes: 0 },
+    Way { id: "preempt", gate: Some(Gate::Preempt), buffer_bytes: 0 },
+    Way { id: "lowat-16k", gate: Some(Gate::Preempt), buffer_bytes: 16_384 },
+    Way { id: "eager-fifo-435k", gate: Some(Gate::EagerFifo(435_000)), buffer_bytes: 0 },
+];
+
+fn late(wait_ms: f64, pushes: usize) -> Sketch {
+    let sketch = Sketch::new("late", 20 * KB).thinking(wait_ms);
+    (1..=pushes).fold(sketch, |it, n| it.script(&format!("/{n}.js"), 10 * KB, Found::Head))
+}
+
+fn case(sketch: &Sketch, way: Way) -> Case {
+    let paths: Vec<&str> = sketch.items[1..].iter().map(|it| it.path.as_str()).collect();
+    let case = Case::new(sketch, G3).pushing(&paths).window(WINDOW_PACKETS);
+    let case = Case { send_buffer_bytes: way.buffer_bytes, queue: QUEUE, ..case };
+    way.gate.map_or(case.clone(), |it| case.gate(it))
+}
+
+/// The document, and all that there is, by the model.
+fn model_ms(sketch: &Sketch, way: Way) -> [f64; 2] {
+    let pushed: Vec<usize> = (1..sketch.items.len()).collect();
+    let buffer_bytes = match way.gate {
+        Some(Gate::EagerFifo(bytes)) => bytes as f64,
+        _ => way.buffer_bytes as f64,
+    };
+    let load = Load {
+        gate: way.gate.unwrap_or(Gate::Preempt),
+        buffer_bytes,
+        window: Window::Fixed(WINDOW_BYTES),
+        ..Load::new(sketch, &pushed, G3)
+    };
+    [load.completions_ms()[0], load.done_ms()]
+}
+
+pub(super) fn rows(bench: &Bench, stable: &mut Stable) -> Result<Vec<Row>, ReproduceError> {
+    let mut cells = Vec::new();
+    for wait_ms in WAITS_MS {
+        for way in WAYS {
+            cells.push((wait_ms, way, late(wait_ms, way.gate.map_or(0, |_| PUSHES))));
+        }
+    }
+    let cases: Vec<Case> = cells.iter().map(|(_, way, sketch)| case(sketch, *way)).collect();
+    let measured = bench.measure(&cases)?;
+    let mut rows = Vec::new();
+    for ((wait_ms, way, sketch), runs) in cells.iter().zip(&measured) {
+        let [document_ms, all_ms] = model_ms(sketch, *way);
+        let id = format!("gate-{}-{wait_ms}", way.id);
+        let what = format!("{}, document after {wait_ms} ms", way.id);
+        let row = document_row(&id, &what, runs);
+        rows.push(judged(row, document_ms));
+        stable.note(&id, runs.middle(Run::document_ms).spread);
+        if *wait_ms >= 3000.0 && way.gate.is_some() {
+            let row = row_all(&id, &what, runs);
+            rows.push(judged(row, all_ms));
+        }
+    }
+    Ok(rows)
+}
+
+fn document_row(id: &str, what: &str, runs: &Runs) -> Row {
+    let document_ms = runs.middle(Run::document_ms).median_ms;
+    Row::shown(id, format!("document complete, {what}, in ms"), Some(document_ms)).in_table(LATE)
+}
+
+fn row_all(id: &str, what: &str, runs: &Runs) -> Row {
+    let all_ms = runs.middle(Run::warm_ms).median_ms;
+    Row::shown(format!("{id}-all"), format!("all complete, {what}, in ms"), Some(all_ms))
+        .in_table(LATE)
+}
+
+fn judged(row: Row, model_ms: f64) -> Row {
+    row.model(model_ms)
+        .must("within 15 % of the model".into(), |it| (it / model_ms - 1.0).abs() <= TOLERANCE)
+}
+
+/// The same under the congestion control that our server has by default, which paces what it sends.
+pub(super) fn default_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
+    let mut cells = Vec::new();
+    for wait_ms in WAITS_MS {
+        for way in [WAYS[2], WAYS[3]] {
+            cells.push((wait_ms, way, late(wait_ms, PUSHES)));
+        }
+    }
+    let bbr = |(_, way, sketch): &(f64, Way, Sketch)| Case {
+        congestion_control: CongestionControl::Bbr2,
+        ..case(sketch, *way)
+    };
+    let measured = bench.measure(&cells.iter().map(bbr).collect::<Vec<_>>())?;
+    let rows = cells.iter().zip(&measured).map(|((wait_ms, way, sketch), runs)| {
+        let what = format!("{}, document after {wait_ms} ms, under BBRv2", way.id);
+        let row = document_row(&format!("gate-bbr2-{}-{wait_ms}", way.id), &what, runs);
+        row.model(model_ms(sketch, *way)[0]).note(BBR2)
+    });
+    Ok(rows.collect())
+}
+
+const BBR2: &str = "Shown: it paces, so that less is on the way when the document comes; and what a throttle lets through does not \
+     show it the rate of the link.";
+
+/// Pushed in the shuffle: 35 KB, one bandwidth-delay product.
+const SHUFFLED: usize = 7;
+const SHUFFLED_BYTES: u64 = 5 * KB;
+/// Random places need more loads than anything else here.
+const SHUFFLES: usize = 400;
+
+/// What handlers in random order cost the document, in round trips.
+pub(super) fn shuffle_row(bench: &Bench) -> Result<Row, ReproduceError> {
+    let sketch = (1..=SHUFFLED).fold(Sketch::new("shuffle", 20 * KB), |it, n| {
+        it.script(&format!("/{n}.js"), SHUFFLED_BYTES, Found::Head)
+    });
+    let paths: Vec<&str> = sketch.items[1..].iter().map(|it| it.path.as_str()).collect();
+    let case =
+        |gate| Case { runs: Some(SHUFFLES), ..Case::new(&sketch, G3).pushing(&paths).gate(gate) };
+    let measured = bench.measure(&[case(Gate::Strict), case(Gate::Shuffle(0))])?;
+    let mean_ms =
+        |runs: &Runs| runs.0.iter().map(Run::document_ms).sum::<f64>() / runs.0.len().max(1) as f64;
+    let delay = (mean_ms(&measured[1]) - mean_ms(&measured[0])) / G3.rtt_ms;
+    let metric = format!(
+        "mean delay of a document of 20 KB whose {SHUFFLED} pushes of 5 KB, one bandwidth-delay product, go in random \
+         order with it, in round trips"
+    );
+    Ok(Row::shown("shuffle-delay", metric, Some(delay))
+        .in_table(RANDOM)
+        .published(0.5)
+        .model(0.5)
+        .between(0.45, 0.55)
+        .note(
+            "\"If the pushes occupy exactly one BDP, this delays the main response by 1/2 RTT.\"",
+        ))
+}

@@ -1,0 +1,179 @@
+//! Every table of "Rules of Thumb for HTTP/2 Push", on engine `stack`: ours beside published beside a model.
+//!
+//! [`sketch`] outlines the pages, [`bench`] loads them many times, [`model`] says what a load takes in principle. A
+//! [`pair`] is a page without and with a push; [`pairs`] lists them, table by table; the other files are the rules
+//! that are about something else.
+
+mod bench;
+mod cases;
+mod gates;
+mod model;
+mod order;
+mod pair;
+mod pairs;
+mod published;
+mod sketch;
+
+use super::{Experiment, Findings, ReproduceError, Row, Setting};
+use bench::Bench;
+use pair::Pair;
+use qlog_tools::figures::{Saving, Savings, SavingsGroup};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "push-rules",
+    about: "Every table of Rules of Thumb for HTTP/2 Push",
+    source: "Bergan, Pelchat, Buettner, Rules of Thumb for HTTP/2 Push, version of 2016-08-03",
+    engine: "stack",
+    run,
+};
+
+/// "All measurements are medians over at least 25 runs."
+const RUNS: usize = 25;
+/// "We consider a median stable if the inter-quartile range is at most 1% of the median."
+const SPREAD: f64 = 0.01;
+
+fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
+    let bench = Bench::new(setting.jobs, setting.runs.unwrap_or(RUNS))?;
+    let mut stable = Stable::default();
+    let pairs = pairs::all();
+    let mut rows = pairs::formula_rows();
+    rows.extend(pair_rows(&pairs, &bench, &mut stable)?);
+    let connections = pairs::connection_rows(&rows);
+    rows.extend(connections);
+    let order = order::pairs();
+    let order_rows = pair_rows(&order, &bench, &mut stable)?;
+    let verdicts = order::verdicts(&order_rows);
+    rows.extend(order_rows);
+    rows.extend(verdicts);
+    rows.extend(gates::rows(&bench, &mut stable)?);
+    rows.extend(gates::default_rows(&bench)?);
+    rows.push(gates::shuffle_row(&bench)?);
+    rows.extend(cases::rows(&bench, &mut stable)?);
+    rows.push(stable.row());
+    let rows = by_table(rows);
+    let figure = figure(&rows);
+    Ok(Findings {
+        method: method(&bench),
+        rows,
+        schemes: vec!["fifo".to_owned(), "rfc9218".to_owned()],
+        pages: pairs.iter().chain(&order).map(|it| it.cases[0].page.clone()).collect(),
+        svg: figure.svg(),
+        caption: figure.caption(),
+        table: figure.table(),
+    })
+}
+
+fn method(bench: &Bench) -> String {
+    format!(
+        "The source's synthetic pages on engine `stack`: our server and client over quiche, in virtual time; medians of \
+         {} loads each (of the case studies {}). From load to load the rate and the round trip of the link vary by up to \
+         {} % to either side. Without a word to the contrary: 2G is 113 kbit/s and 1420 ms, 3G 1360 kbit/s and 209 ms, \
+         as the source measured them; the way up takes only the delay; first come, first served; CUBIC. A warm \
+         connection is one with a window of {} packets, so that it is never the limit, timed from the request; a cold \
+         one has the window that is said, timed with its handshake and three round trips before it for DNS and TCP. \
+         What the head names is discovered with the first packet, what the end of a document or a script names with \
+         its last byte; nothing takes time to evaluate. A KB is 1024 bytes. The model is whole packets on such a link \
+         and nothing else.",
+        bench.runs,
+        bench.runs * cases::TIMES,
+        bench::VARIATION * 100.0,
+        bench::OPEN_WINDOW_PACKETS,
+    )
+}
+
+fn pair_rows(
+    pairs: &[Pair],
+    bench: &Bench,
+    stable: &mut Stable,
+) -> Result<Vec<Row>, ReproduceError> {
+    let cases: Vec<_> = pairs.iter().flat_map(|it| it.cases.clone()).collect();
+    let runs = bench.measure(&cases)?;
+    let mut rows = Vec::new();
+    for (pair, runs) in pairs.iter().zip(runs.chunks_exact(2)) {
+        let middles = pair.middles(runs);
+        middles.iter().for_each(|it| stable.note(&pair.id, it.spread));
+        rows.extend(pair.rows(middles));
+    }
+    Ok(rows)
+}
+
+/// The rows of a table together, tables in the order in which they first come.
+fn by_table(rows: Vec<Row>) -> Vec<Row> {
+    let mut tables: Vec<Option<&'static str>> = Vec::new();
+    for row in &rows {
+        if !tables.contains(&row.table) {
+            tables.push(row.table);
+        }
+    }
+    let of = |table| rows.iter().filter(move |it| it.table == table).cloned();
+    tables.into_iter().flat_map(of).collect()
+}
+
+/// All that was published of what push saves, by table.
+fn figure(rows: &[Row]) -> Savings {
+    let mut groups: Vec<SavingsGroup> = Vec::new();
+    let is_saved = |it: &&Row| it.id.ends_with("-saved") && it.published.is_some();
+    for row in rows.iter().filter(is_saved) {
+        let title = row.table.unwrap_or_default();
+        if groups.last().is_none_or(|it| it.title != title) {
+            groups.push(SavingsGroup { title: title.to_owned(), rows: Vec::new() });
+        }
+        let Some(group) = groups.last_mut() else { continue };
+        group.rows.push(Saving {
+            label: row.id.trim_end_matches("-saved").to_owned(),
+            ours: row.ours,
+            published: row.published,
+            model: row.model,
+        });
+    }
+    Savings {
+        title: "What push saves: ours beside Bergan, Pelchat, Buettner 2016".to_owned(),
+        groups,
+    }
+}
+
+/// Whether all medians are stable.
+#[derive(Debug, Default)]
+struct Stable {
+    worst: f64,
+    whose: String,
+}
+
+impl Stable {
+    fn note(&mut self, id: &str, spread: f64) {
+        if spread > self.worst || spread.is_nan() {
+            (self.worst, self.whose) = (spread, id.to_owned());
+        }
+    }
+
+    fn row(&self) -> Row {
+        let metric = "largest distance between the quartiles of any case, in percent of its median";
+        Row::shown("stable", metric, Some(self.worst * 100.0))
+            .in_table("All tables")
+            .must("at most 1, as in the source".into(), |it| it <= SPREAD * 100.0)
+            .note(format!("Of {}.", self.whose))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_a_table_come_together() {
+        let row = |id: &str, table| Row::shown(id, "m", None).in_table(table);
+        let rows = by_table(vec![row("a", "x"), row("b", "y"), row("c", "x")]);
+        let ids: Vec<&str> = rows.iter().map(|it| it.id.as_str()).collect();
+        assert_eq!(ids, ["a", "c", "b"]);
+    }
+
+    #[test]
+    fn one_median_that_is_not_stable_is_told() {
+        let mut stable = Stable::default();
+        stable.note("a", 0.002);
+        stable.note("b", 0.02);
+        stable.note("c", 0.001);
+        let row = stable.row();
+        assert_eq!((row.ours, row.within, row.note.as_str()), (Some(2.0), false, "Of b."));
+    }
+}

@@ -1,0 +1,90 @@
+//! What Bergan, Pelchat and Buettner printed: "Rules of Thumb for HTTP/2 Push", version of 2016-08-03. Times in
+//! milliseconds, differences in percent of the time without push; none: they printed a dash.
+
+use super::model::Path;
+
+/// "3G" and "2G" as measured, section "Experimental Methodology".
+pub(super) const G3: Path = Path { bits_per_s: 1_360_000.0, rtt_ms: 209.0 };
+pub(super) const G2: Path = Path { bits_per_s: 113_000.0, rtt_ms: 1420.0 };
+
+/// Sizes of the document in the first two tables, in KB.
+pub(super) const HTML_KB: [u64; 5] = [5, 20, 40, 80, 200];
+
+/// A load without push, with push, and the difference.
+pub(super) type Cell = (f64, f64, Option<f64>);
+
+/// "Load Times for Cold Connections (ms)", in the order of [`HTML_KB`].
+pub(super) const COLD_3G: [Cell; 5] = [
+    (1231.0, 1097.0, Some(11.0)),
+    (1233.0, 1175.0, Some(5.0)),
+    (1344.0, 1349.0, None),
+    (1532.0, 1537.0, None),
+    (2120.0, 2134.0, None),
+];
+pub(super) const COLD_2G: [Cell; 5] = [
+    (7240.0, 6721.0, Some(7.0)),
+    (7760.0, 7781.0, None),
+    (9136.0, 9164.0, None),
+    (11_813.0, 11_832.0, None),
+    (19_930.0, 19_953.0, None),
+];
+
+/// "Load Times for Warm Connections (ms)".
+pub(super) const WARM_3G: [Cell; 5] = [
+    (746.0, 462.0, Some(38.0)),
+    (1378.0, 1161.0, Some(16.0)),
+    (3319.0, 3237.0, Some(2.0)),
+    (5885.0, 5891.0, None),
+    (14_142.0, 14_150.0, None),
+];
+pub(super) const WARM_2G: [Cell; 5] = [
+    (3876.0, 2691.0, Some(30.0)),
+    (3884.0, 3763.0, Some(3.0)),
+    (5143.0, 5166.0, None),
+    (7899.0, 7910.0, None),
+    (16_226.0, 16_228.0, None),
+];
+
+/// The closed formula's predictions (section "A Simple Example"): network, HTML in KB, percent.
+pub(super) const FORMULA: [(&str, Path, u64, f64); 3] =
+    [("2g", G2, 5, 29.5), ("3g", G3, 5, 37.6), ("3g", G3, 20, 18.9)];
+
+/// What their own simulation of slow start gave (section "Slow Start Means Slow Push").
+pub(super) const COLD_SIMULATION: [(&str, Path, u64, f64); 3] =
+    [("2g", G2, 5, 11.3), ("3g", G3, 5, 13.6), ("3g", G3, 20, 0.0)];
+
+/// Section "How Resource Evaluation Speed Affects Idle Time": HTML and 1.js in KB; pushed 1.js only, both.
+pub(super) const TAIL: [((u64, u64), Cell); 5] = [
+    ((5, 5), (4125.0, 2995.0, Some(27.0))),
+    ((20, 5), (5204.0, 4067.0, Some(21.0))),
+    ((40, 5), (6685.0, 5461.0, Some(18.0))),
+    ((40, 20), (6681.0, 6580.0, None)),
+    ((40, 40), (8079.0, 8089.0, None)),
+];
+
+/// Section "Generalizing to Multiple RTTs": 2.js in KB; pushed 1.js and 2.js, all three.
+pub(super) const CHAIN: [(u64, Cell); 3] = [
+    (5, (5419.0, 4206.0, Some(22.0))),
+    (20, (5491.0, 5303.0, Some(3.0))),
+    (40, (6813.0, 6786.0, None)),
+];
+
+/// Section "Rule #2: Push Resources in the Right Order": pushed, load time, percent.
+pub(super) const ORDER: [(&[&str], f64, Option<f64>); 6] = [
+    (&[], 3593.0, None),
+    (&["/1.js"], 2740.0, Some(23.0)),
+    (&["/3.js"], 2789.0, Some(22.0)),
+    (&["/1.js", "/2.js"], 2796.0, Some(22.0)),
+    (&["/3.js", "/1.js"], 3465.0, None),
+    (&["/3.js", "/4.js"], 4179.0, Some(-16.0)),
+];
+
+/// Section "Implications for Developers" of rule 1: connection, path, bandwidth-delay product in KB.
+pub(super) const CONNECTIONS: [(&str, &str, Path, f64); 6] = [
+    ("2g", "2G", G2, 20.0),
+    ("3g", "3G", G3, 35.0),
+    ("lte-4500", "4G LTE, 4.5 Mbit/s", Path { bits_per_s: 4.5e6, rtt_ms: 150.0 }, 85.0),
+    ("lte-8500", "4G LTE, 8.5 Mbit/s", Path { bits_per_s: 8.5e6, rtt_ms: 150.0 }, 160.0),
+    ("cable", "25 Mbit/s cable", Path { bits_per_s: 25e6, rtt_ms: 50.0 }, 156.0),
+    ("satellite", "1 Mbit/s satellite", Path { bits_per_s: 1e6, rtt_ms: 638.0 }, 80.0),
+];

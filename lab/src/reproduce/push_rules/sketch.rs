@@ -1,0 +1,156 @@
+//! Pages in outline: what the source says of its test pages, once for the model and once for the program.
+
+use corpus::Page;
+use corpus::page::{
+    Event, Origin, PageKind, PageResource, Party, Script, Source, SourceKind, Trigger,
+};
+use std::sync::Arc;
+
+/// A kilobyte of the source: its formulas come closest to what it prints with 1024 bytes.
+pub(super) const KB: u64 = 1024;
+
+/// A page: the document first.
+#[derive(Debug, Clone)]
+pub(super) struct Sketch {
+    pub(super) name: String,
+    pub(super) items: Vec<Item>,
+}
+
+/// A resource.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    pub(super) path: String,
+    pub(super) kind: PageKind,
+    pub(super) bytes: u64,
+    pub(super) found: Found,
+    /// Time from the request until the server has it.
+    pub(super) wait_ms: f64,
+}
+
+/// When a resource is discovered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// By the navigation: the document.
+    Navigation,
+    /// With the first packet of the document, whose head names it.
+    Head,
+    /// With the last byte of this one: a script that writes a reference, or a document whose end names it.
+    End(usize),
+}
+
+impl Sketch {
+    /// A document of so many bytes.
+    pub(super) fn new(name: impl Into<String>, html_bytes: u64) -> Self {
+        let html = Item {
+            path: "/".into(),
+            kind: PageKind::Html,
+            bytes: html_bytes,
+            found: Found::Navigation,
+            wait_ms: 0.0,
+        };
+        Self { name: name.into(), items: vec![html] }
+    }
+
+    /// The same with a script.
+    pub(super) fn script(self, path: &str, bytes: u64, found: Found) -> Self {
+        self.item(path, PageKind::Js, bytes, found)
+    }
+
+    /// The same with a resource.
+    pub(super) fn item(mut self, path: &str, kind: PageKind, bytes: u64, found: Found) -> Self {
+        self.items.push(Item { path: path.into(), kind, bytes, found, wait_ms: 0.0 });
+        self
+    }
+
+    /// The same with a document that takes the server this long.
+    pub(super) fn thinking(mut self, wait_ms: f64) -> Self {
+        self.items[0].wait_ms = wait_ms;
+        self
+    }
+
+    /// The resource of a path.
+    pub(super) fn find(&self, path: &str) -> Option<usize> {
+        self.items.iter().position(|it| it.path == path)
+    }
+
+    /// As a page that the server serves and the client plays back; nothing takes time to evaluate.
+    pub(super) fn page(&self) -> Arc<Page> {
+        let resources = self.items.iter().enumerate().map(|(id, it)| resource(id, it));
+        Arc::new(Page {
+            format: "utmost-page/1".into(),
+            name: self.name.clone(),
+            source: Source {
+                kind: SourceKind::Hand,
+                from: "Rules of Thumb for HTTP/2 Push, 2016".into(),
+                licence: "MIT OR Apache-2.0".into(),
+                sha256: None,
+                assumptions: Vec::new(),
+                recording: None,
+            },
+            viewport: [360, 640],
+            origins: vec![Origin { host: "site.example".into(), party: Party::First }],
+            resources: resources.collect(),
+        })
+    }
+}
+
+fn resource(id: usize, item: &Item) -> PageResource {
+    let (on, of, byte) = match item.found {
+        Found::Navigation => (Event::Nav, 0, None),
+        Found::Head => (Event::Bytes, 0, Some(1)),
+        Found::End(0) => (Event::Complete, 0, None),
+        Found::End(of) => (Event::Timer, of, None),
+    };
+    let mime = match item.kind {
+        PageKind::Html => "text/html",
+        PageKind::Css => "text/css",
+        PageKind::Image => "image/jpeg",
+        _ => "text/javascript",
+    };
+    let needed_to_render = item.kind != PageKind::Image;
+    PageResource {
+        id,
+        url: item.path.clone(),
+        origin: 0,
+        kind: item.kind,
+        mime: mime.into(),
+        status: 200,
+        bytes: item.bytes,
+        decoded_bytes: None,
+        wait_ms: item.wait_ms,
+        chunks: Vec::new(),
+        script: (item.kind == PageKind::Js).then_some(Script::Sync),
+        in_head: item.found == Found::Head && needed_to_render,
+        preload: false,
+        lazy: false,
+        fetchpriority: None,
+        after_first_image: false,
+        main: id == 0,
+        critical: needed_to_render,
+        above_fold: needed_to_render,
+        hero: false,
+        eval_order: None,
+        exec_ms: 0.0,
+        vary: None,
+        etag: None,
+        browser: None,
+        trigger: Trigger { on, of, byte, needs: Vec::new(), delay_ms: 0.0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sketch_is_a_valid_page() {
+        let sketch = Sketch::new("order", 10 * KB)
+            .script("/1.js", 5 * KB, Found::Head)
+            .script("/2.js", 10 * KB, Found::End(1))
+            .item("/a.jpg", PageKind::Image, 1, Found::Head)
+            .script("/tail.js", 1, Found::End(0));
+        let page = sketch.page();
+        Page::parse(&page.to_text(), "sketch").expect("valid");
+        assert_eq!(sketch.find("/2.js"), Some(2));
+    }
+}

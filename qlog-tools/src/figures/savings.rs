@@ -1,0 +1,205 @@
+//! What something saves, in percent: a filled mark for ours, a hollow one for what is published, a stroke for a model.
+
+use super::Table;
+use super::svg::{Area, Style, Svg, number};
+
+/// The figure: rows in groups, all on one axis.
+#[derive(Debug, Clone, Default)]
+pub struct Savings {
+    /// Above the figure, and its name for screen readers.
+    pub title: String,
+    /// From the top.
+    pub groups: Vec<SavingsGroup>,
+}
+
+/// Rows that belong together.
+#[derive(Debug, Clone, Default)]
+pub struct SavingsGroup {
+    /// Above its rows.
+    pub title: String,
+    /// From the top.
+    pub rows: Vec<Saving>,
+}
+
+/// One row, in percent; less than 0 is a loss.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Saving {
+    /// What is compared.
+    pub label: String,
+    /// What we measured.
+    pub ours: Option<f64>,
+    /// What was published.
+    pub published: Option<f64>,
+    /// What a model gives.
+    pub model: Option<f64>,
+}
+
+const WIDTH: f64 = 900.0;
+const MARGIN: f64 = 14.0;
+const LEFT: f64 = 290.0;
+const RIGHT: f64 = 820.0;
+const TOP: f64 = 66.0;
+const ROW: f64 = 17.0;
+const HEADING: f64 = 26.0;
+const COLOUR: &str = "#0072B2";
+/// Ticks are so many percent apart.
+const STEP: f64 = 10.0;
+
+impl Savings {
+    /// The figure.
+    pub fn svg(&self) -> String {
+        let scale = Scale::over(self.groups.iter().flat_map(|it| &it.rows));
+        let rows: usize = self.groups.iter().map(|it| it.rows.len()).sum();
+        let height = TOP + self.groups.len() as f64 * HEADING + rows as f64 * ROW;
+        let mut svg = Svg::new();
+        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        draw_legend(&mut svg, 42.0);
+        scale.draw(&mut svg, height);
+        let mut top = TOP;
+        for group in &self.groups {
+            let style = Style::PLAIN.size(12.0).bold();
+            svg.text(MARGIN, top + HEADING - 8.0, style, &group.title);
+            top += HEADING;
+            for (place, row) in group.rows.iter().enumerate() {
+                if place % 2 == 1 {
+                    let band = Area { left: MARGIN, top, width: WIDTH - 2.0 * MARGIN, height: ROW };
+                    svg.rect(band, r##"class="track" fill="#f3f3f3" fill-opacity="0.6""##);
+                }
+                draw_row(&mut svg, &scale, row, top + ROW / 2.0);
+                top += ROW;
+            }
+        }
+        svg.finish(WIDTH, height + 36.0, &self.title)
+    }
+
+    /// What a reader must know to read the figure.
+    pub fn caption(&self) -> String {
+        "Filled: ours. Hollow: published. Stroke: model. Right of zero is gained, left of it lost."
+            .to_owned()
+    }
+
+    /// The same numbers.
+    pub fn table(&self) -> Table {
+        let headings = ["", "ours", "published", "model"].map(str::to_owned).to_vec();
+        let rows = self.groups.iter().flat_map(|group| {
+            group.rows.iter().map(|row| {
+                let label = format!("{}: {}", group.title, row.label);
+                let values = [row.ours, row.published, row.model].map(percent);
+                std::iter::once(label).chain(values).collect()
+            })
+        });
+        Table { caption: self.title.clone(), rows: rows.collect(), headings }
+    }
+}
+
+/// Where percents stand.
+struct Scale {
+    lowest: f64,
+    highest: f64,
+}
+
+impl Scale {
+    fn over<'a>(rows: impl Iterator<Item = &'a Saving>) -> Self {
+        let values = rows.flat_map(|it| [it.ours, it.published, it.model]).flatten();
+        let (lowest, highest) = values
+            .filter(|it| it.is_finite())
+            .fold((0.0_f64, STEP), |(low, high), it| (low.min(it), high.max(it)));
+        let outward = |it: f64| (it / STEP).ceil() * STEP;
+        Self { lowest: -outward(-lowest), highest: outward(highest) }
+    }
+
+    fn x(&self, percent: f64) -> f64 {
+        LEFT + (percent - self.lowest) / (self.highest - self.lowest) * (RIGHT - LEFT)
+    }
+
+    /// The grid from the top to `bottom`, with its labels below.
+    fn draw(&self, svg: &mut Svg, bottom: f64) {
+        let mut tick = self.lowest;
+        let step = if self.highest - self.lowest > 150.0 { 5.0 * STEP } else { STEP };
+        while tick <= self.highest + STEP / 2.0 {
+            let x = number(self.x(tick));
+            let width = if tick.abs() < STEP / 2.0 { "1.8" } else { "1" };
+            let grid =
+                format!(r##"class="grid" stroke="#d9d9d9" stroke-width="{width}" fill="none""##);
+            svg.path(&format!("M{x} {}V{}", number(TOP), number(bottom)), &grid, "");
+            let style = Style::PLAIN.size(11.0).middle().muted();
+            svg.text(self.x(tick), bottom + 18.0, style, &format!("{tick:+.0} %"));
+            tick += step;
+        }
+    }
+}
+
+fn draw_row(svg: &mut Svg, scale: &Scale, row: &Saving, y: f64) {
+    svg.text(MARGIN + 12.0, y + 4.0, Style::PLAIN.size(11.0), &row.label);
+    let title =
+        |whose: &str, value: f64| format!("{}: {whose} {}", row.label, percent(Some(value)));
+    if let (Some(ours), Some(published)) = (row.ours, row.published) {
+        let d = format!("M{} {}H{}", number(scale.x(ours)), number(y), number(scale.x(published)));
+        svg.path(&d, &format!(r#"stroke="{COLOUR}" stroke-width="1.5" fill="none""#), "");
+    }
+    if let Some(model) = row.model {
+        svg.path(&stroke(scale.x(model), y), &model_style(), &title("model", model));
+    }
+    if let Some(published) = row.published {
+        svg.path(&circle(scale.x(published), y), &hollow(), &title("published", published));
+    }
+    if let Some(ours) = row.ours {
+        let attributes = format!(r#"fill="{COLOUR}""#);
+        svg.path(&circle(scale.x(ours), y), &attributes, &title("ours", ours));
+        let style = Style::PLAIN.size(11.0).end();
+        svg.text(WIDTH - MARGIN - 4.0, y + 4.0, style, &percent(Some(ours)));
+    }
+}
+
+fn draw_legend(svg: &mut Svg, y: f64) {
+    svg.path(&circle(LEFT, y), &format!(r#"fill="{COLOUR}""#), "");
+    svg.text(LEFT + 10.0, y + 4.0, Style::PLAIN.size(11.0), "ours");
+    svg.path(&circle(LEFT + 70.0, y), &hollow(), "");
+    svg.text(LEFT + 80.0, y + 4.0, Style::PLAIN.size(11.0), "published");
+    svg.path(&stroke(LEFT + 170.0, y), &model_style(), "");
+    svg.text(LEFT + 180.0, y + 4.0, Style::PLAIN.size(11.0), "model");
+}
+
+fn hollow() -> String {
+    format!(r##"class="hollow" fill="#ffffff" stroke="{COLOUR}" stroke-width="1.8""##)
+}
+
+fn model_style() -> String {
+    r##"stroke="#D55E00" stroke-width="2" fill="none""##.to_owned()
+}
+
+fn stroke(x: f64, y: f64) -> String {
+    format!("M{} {}v12", number(x), number(y - 6.0))
+}
+
+fn circle(x: f64, y: f64) -> String {
+    format!("M{} {}m-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z", number(x), number(y))
+}
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or_else(
+        || "–".to_owned(),
+        |it| {
+            let text = format!("{it:+.1} %");
+            if text == "-0.0 %" { "+0.0 %".to_owned() } else { text }
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_is_drawn_and_what_is_not_is_left_out() {
+        let row =
+            Saving { label: "5 KB".into(), ours: Some(-12.0), model: Some(30.0), published: None };
+        let groups = vec![SavingsGroup { title: "warm".into(), rows: vec![row] }];
+        let figure = Savings { title: "t".into(), groups };
+        let svg = figure.svg();
+        assert!(svg.contains("5 KB: ours -12.0 %") && svg.contains("5 KB: model +30.0 %"));
+        assert!(!svg.contains("5 KB: published"));
+        assert!(svg.contains(">-20 %<") && svg.contains(">+30 %<"), "the axis holds all");
+        assert_eq!(figure.table().rows, [["warm: 5 KB", "-12.0 %", "–", "+30.0 %"]]);
+    }
+}

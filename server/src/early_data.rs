@@ -1,0 +1,136 @@
+//! Early data (0-RTT): requests that a returning client sends along with its first packet.
+//!
+//! Nobody can tell such a request from one that an attacker recorded and sends again, until the handshake is complete
+//! (RFC 8446, 8; RFC 8470, 3). So it is off by default, only requests with a safe method are answered, others are told
+//! to come again (425), and a site sees in [`crate::site::Request::early`] what is not proven to be fresh.
+//!
+//! A ticket that was given under other limits must not be taken for early data (RFC 9114, 7.2.4.2; RFC 9000, 7.4.1).
+//! The key that opens tickets is derived from the limits, so that such a ticket is none.
+
+use crate::{Limits, Options};
+use boring::hash::{MessageDigest, hash};
+use http3::Settings;
+use std::path::{Path, PathBuf};
+
+/// What the tickets of sessions are sealed with, where several processes or runs are to take each other's. Who has it
+/// can read the early data of recorded connections: it is to be replaced often.
+#[derive(Clone)]
+pub struct TicketKey([u8; TicketKey::BYTES]);
+
+/// A ticket key that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TicketKeyError {
+    /// The file cannot be read.
+    #[error("{path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file has another size.
+    #[error(
+        "{path}: {bytes} bytes, a ticket key has {}; make one with `head -c {} /dev/urandom`",
+        TicketKey::BYTES,
+        TicketKey::BYTES
+    )]
+    Size {
+        /// The file.
+        path: PathBuf,
+        /// What it has.
+        bytes: usize,
+    },
+}
+
+impl TicketKey {
+    /// Bytes of a key.
+    pub const BYTES: usize = 48;
+
+    /// A key of these bytes, which must be random.
+    pub fn new(bytes: [u8; Self::BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads a file of exactly [`Self::BYTES`] bytes.
+    pub fn load(path: &Path) -> Result<Self, TicketKeyError> {
+        let unreadable = |source| TicketKeyError::Unreadable { path: path.to_owned(), source };
+        let bytes = std::fs::read(path).map_err(unreadable)?;
+        let size = bytes.len();
+        let wrong = |_| TicketKeyError::Size { path: path.to_owned(), bytes: size };
+        bytes.try_into().map(Self).map_err(wrong)
+    }
+
+    /// The key of tickets that are good under these settings and limits only.
+    pub(crate) fn under(
+        &self,
+        settings: &Settings,
+        options: &Options,
+    ) -> Result<[u8; Self::BYTES], boring::error::ErrorStack> {
+        let Limits { streams, unidirectional_streams, receive_bytes, stream_receive_bytes, .. } =
+            options.limits;
+        let limits = [streams, unidirectional_streams, receive_bytes, stream_receive_bytes];
+        let mut text = self.0.to_vec();
+        text.push(u8::from(options.early_data));
+        text.extend(limits.iter().flat_map(|it| it.to_be_bytes()));
+        text.extend(settings.to_bytes());
+        let digest = hash(MessageDigest::sha384(), &text)?;
+        let mut key = [0; Self::BYTES];
+        key.copy_from_slice(&digest);
+        Ok(key)
+    }
+}
+
+impl std::fmt::Debug for TicketKey {
+    /// A secret stays out of logs.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("TicketKey")
+    }
+}
+
+/// Whether a request may be answered although it may be a replay: it asks for nothing to be done (RFC 8470, 4; RFC 9110,
+/// 9.2.1).
+pub(crate) fn is_safe(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedulers::find_scheme;
+
+    #[test]
+    fn a_ticket_is_good_under_the_limits_it_was_given_under_only() {
+        let key = TicketKey::new([7; TicketKey::BYTES]);
+        let base = Options::new(find_scheme("rr").expect("a scheme"));
+        let under = |change: fn(&mut Options), settings: Settings| {
+            let mut options = base.clone();
+            change(&mut options);
+            key.under(&settings, &options).expect("a key")
+        };
+        let same = under(|_| (), Settings::default());
+        assert_eq!(same, under(|it| it.limits.drain *= 2, Settings::default()));
+        let smaller = Settings { placeholders: 3, ..Settings::default() };
+        let others = [
+            under(|it| it.limits.streams -= 1, Settings::default()),
+            under(|it| it.limits.receive_bytes += 1, Settings::default()),
+            under(|it| it.early_data = true, Settings::default()),
+            under(|_| (), smaller),
+        ];
+        assert!(!others.contains(&same));
+    }
+
+    #[test]
+    fn a_key_file_of_another_size_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("key");
+        std::fs::write(&file, [1; 47]).expect("written");
+        let error = TicketKey::load(&file).expect_err("too short").to_string();
+        assert!(
+            error.ends_with(
+                "47 bytes, a ticket key has 48; make one with `head -c 48 /dev/urandom`"
+            )
+        );
+        std::fs::write(&file, [1; 48]).expect("written");
+        assert_eq!(format!("{:?}", TicketKey::load(&file).expect("a key")), "TicketKey");
+    }
+}

@@ -1,0 +1,99 @@
+//! Clients that ask for more pushes than is good: what they cost is bounded.
+
+use crate::peers::{Peer, World, options};
+use crate::simulation::Bodies;
+use http3::{Code, PushId, Settings};
+use server::site::{PushRoute, PushingSite};
+use std::sync::Arc;
+
+const PUSHED_BYTES: u64 = 2_000;
+
+/// The most that a `MAX_PUSH_ID` can say (RFC 9000, 16).
+const ALL_IDS: u64 = 1 << 62;
+
+/// A server that pushes 100 resources with each document, and a client that lets it open so many streams.
+fn world(unidirectional_streams: u64) -> (World, Peer) {
+    let push = (0..100).map(|it| format!("/{PUSHED_BYTES}/css/0/{it}")).collect();
+    let route = PushRoute { path: "/5000/html*".into(), push, ..PushRoute::default() };
+    let site = PushingSite::new(Arc::new(Bodies), vec![route]);
+    let mut world = World::of(options("fifo"), Arc::new(site));
+    let address = ([127, 0, 0, 1], 5001).into();
+    let mut peer = Peer::allowing(&world, address, Settings::default(), unidirectional_streams);
+    world.run_ms(50, &mut [&mut peer]);
+    (world, peer)
+}
+
+#[test]
+fn a_client_that_allows_all_push_ids_gets_ten_at_a_time_and_each_resource_once() {
+    let (mut world, mut peer) = world(1_000);
+    peer.allow_pushes(ALL_IDS);
+    let mut promised = Vec::new();
+    for request in 0..15 {
+        peer.get(4 * request, &format!("/5000/html?{request}"));
+        world.run_ms(100, &mut [&mut peer]);
+        promised.push(peer.promised.len());
+    }
+    assert_eq!(&promised[..3], [10, 20, 30], "as many as the operator allows at a time");
+    assert_eq!(promised.last(), Some(&100), "and none twice");
+    assert_eq!(peer.closed_with(), None);
+}
+
+#[test]
+fn a_client_that_lets_the_server_open_no_stream_gets_its_document_all_the_same() {
+    for allowed in [0, 2, 3] {
+        let (mut world, mut peer) = world(allowed);
+        peer.allow_pushes(ALL_IDS);
+        peer.get(0, "/5000/html");
+        world.run_ms(100, &mut [&mut peer]);
+        assert_eq!((peer.body_bytes(0), peer.promised.len()), (Some(5_000), 0), "{allowed}");
+    }
+}
+
+#[test]
+fn a_promise_is_made_only_where_there_is_a_stream_for_it() {
+    let (mut world, mut peer) = world(8);
+    peer.allow_pushes(ALL_IDS);
+    peer.get(0, "/5000/html");
+    world.run_ms(100, &mut [&mut peer]);
+    // Three of the eight are the control stream and QPACK's.
+    assert_eq!(peer.promised.len(), 5);
+    assert_eq!(peer.body_bytes(0), Some(5_000));
+}
+
+#[test]
+fn a_client_that_cancels_every_push_makes_room_and_nothing_else() {
+    let (mut world, mut peer) = world(1_000);
+    peer.allow_pushes(ALL_IDS);
+    for request in 0..10 {
+        peer.get(4 * request, &format!("/5000/html?{request}"));
+        world.run_ms(1, &mut [&mut peer]);
+        for push in peer.promised.split_off(0) {
+            peer.cancel_push(push);
+        }
+        world.run_ms(100, &mut [&mut peer]);
+        assert_eq!(peer.body_bytes(4 * request), Some(5_000));
+    }
+    assert_eq!(peer.closed_with(), None);
+}
+
+#[test]
+fn a_client_that_does_nothing_but_cancel_is_cut_off() {
+    let (mut world, mut peer) = world(1_000);
+    peer.allow_pushes(ALL_IDS);
+    peer.get(0, "/5000/html");
+    world.run_ms(50, &mut [&mut peer]);
+    for _ in 0..2_000 {
+        peer.cancel_push(PushId(0));
+    }
+    world.run_ms(50, &mut [&mut peer]);
+    assert_eq!(peer.closed_with().and_then(Code::of), Some(Code::ExcessiveLoad));
+}
+
+#[test]
+fn a_push_that_was_not_promised_cannot_be_cancelled_9114_7_2_3() {
+    let (mut world, mut peer) = world(1_000);
+    peer.allow_pushes(ALL_IDS);
+    peer.cancel_push(PushId(7));
+    world.run_ms(50, &mut [&mut peer]);
+    assert_eq!(peer.closed_with().and_then(Code::of), Some(Code::Id));
+}

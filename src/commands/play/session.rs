@@ -1,0 +1,44 @@
+//! The file of `--session`.
+
+use crate::failure::Failure;
+use ::client::{EarlyData, SavedSession};
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// The session in the file; none where there is no file yet.
+pub(super) fn load(file: &Path) -> Result<Option<SavedSession>, Failure> {
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(named(file, &error)),
+    };
+    SavedSession::from_json(&text).map(Some).map_err(|error| named(file, &error))
+}
+
+/// Keeps the session for the next time, for its owner only; one that was used is not used again (RFC 8446, C.4).
+pub(super) fn store(file: &Path, session: Option<&SavedSession>) -> Result<(), Failure> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(named(file, &error)),
+        _ => {}
+    }
+    let Some(session) = session else { return Ok(()) };
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
+    let written = opened.and_then(|mut it| it.write_all(session.to_json().as_bytes()));
+    written.map_err(|error| named(file, &error))
+}
+
+/// What there is to say of early data.
+pub(super) fn said(early_data: EarlyData) -> Option<&'static str> {
+    match early_data {
+        EarlyData::Unsent => None,
+        EarlyData::Sent => Some("early data went, and no answer came"),
+        EarlyData::Accepted => Some("the server took early data"),
+        EarlyData::Rejected => Some("the server took no early data; the requests went again"),
+    }
+}
+
+fn named(file: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::BadInput(format!("{}: {error}", file.display()))
+}
