@@ -84,7 +84,8 @@ impl SendQueue {
     pub(crate) fn extend(&mut self, stream: StreamId, more: &[u8], ended: bool) {
         let Some(outgoing) = self.responses.get_mut(&stream) else { return };
         if let Content::Growing { bytes, ended: has_ended } = &mut outgoing.content {
-            debug_assert!(!*has_ended && !(ended && more.is_empty()), "an end needs a byte");
+            debug_assert!(!*has_ended, "nothing follows an end");
+            debug_assert!(!ended || !more.is_empty(), "an end needs a byte");
             bytes.extend(more);
             *has_ended = ended;
             outgoing.available += more.len() as u64;

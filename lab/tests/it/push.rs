@@ -110,23 +110,24 @@ fn reordering() -> Network {
 fn no_promised_resource_is_asked_for_however_packets_are_reordered() {
     let mut case = Case::new(page(4, 5.0));
     case.network = reordering();
-    let mut overtaken = 0;
+    let (mut pushed_to, mut overtaken) = (0, 0);
     for seed in 0..1000 {
         let load = case.load(seed);
         assert_eq!(load.problems, Vec::<String>::new(), "seed {seed}");
         let used = load.pushed.iter().filter(|(_, used)| *used).count();
-        assert_eq!((load.pushed.len(), used, load.refused_pushes), (4, 4, 0), "seed {seed}");
-        // Each resource came once, and only the document by a request.
-        let mut streams =
-            load.load.timeline.transfers.iter().map(|it| (it.url.as_str(), it.stream));
-        assert_eq!(streams.clone().count(), 5, "seed {seed}");
-        let asked = streams.clone().filter(|(_, stream)| stream % 4 == 0).count();
-        assert_eq!(asked, 1, "seed {seed}");
-        let first =
-            load.load.timeline.frames.iter().map(|it| it.stream).find(|it| it % 4 != 3 || *it > 11);
-        overtaken += usize::from(first.is_some_and(|it| it != 0));
-        assert!(streams.all(|(url, _)| !url.is_empty()), "seed {seed}");
+        assert_eq!((used, load.refused_pushes), (load.pushed.len(), 0), "seed {seed}");
+        // Each resource came once: by a push, or else by a request.
+        let streams: Vec<u64> = load.load.timeline.transfers.iter().map(|it| it.stream).collect();
+        let asked = streams.iter().filter(|it| it.is_multiple_of(4)).count();
+        assert_eq!((streams.len(), asked), (5, 5 - used), "seed {seed}");
+        // The server may not push where the client's leave to do so comes behind its request.
+        assert!(matches!(used, 0 | 4), "seed {seed}: {used}");
+        pushed_to += usize::from(used == 4);
+        let is_own = |stream: u64| [3, 7, 11].contains(&stream);
+        let mut frames = load.load.timeline.frames.iter().filter(|it| !is_own(it.stream));
+        overtaken += usize::from(frames.next().is_some_and(|it| it.stream != 0));
     }
+    assert!(pushed_to > 950, "{pushed_to}");
     assert!(
         overtaken > 0,
         "in some loads a push's bytes overtake its promise, or nothing was tested"

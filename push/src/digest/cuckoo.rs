@@ -41,7 +41,9 @@ impl CuckooDigest {
     pub fn new(resources: usize, one_in: u32) -> Self {
         // Full to 95 %, filters of four places can still be filled (Fan et al., 2014).
         let needed = resources.saturating_mul(20).div_ceil(PLACES * 19).clamp(2, MAX_FIELD_BYTES);
-        let modulus = (u32::try_from(needed).unwrap_or(2)..).find(|it| is_prime(*it)).unwrap_or(2);
+        let needed = u32::try_from(needed).unwrap_or(2);
+        // There is a prime before twice a number (Bertrand).
+        let modulus = (needed..2 * needed).find(|it| is_prime(*it)).unwrap_or(2);
         let probability_bits = one_in.max(1).next_power_of_two().trailing_zeros();
         let fingerprint_bits = (probability_bits + 3).min(MAX_FINGERPRINT_BITS);
         Self { fingerprint_bits, modulus, buckets: vec![[0; PLACES]; allocated(modulus)] }
@@ -162,7 +164,7 @@ fn allocated(modulus: u32) -> usize {
 }
 
 fn is_prime(number: u32) -> bool {
-    number > 1 && (2..).take_while(|it| it * it <= number).all(|it| !number.is_multiple_of(it))
+    number > 1 && (2..=number.isqrt()).all(|it| !number.is_multiple_of(it))
 }
 
 /// The `count` bits of `bytes` before bit `end`, counted from the highest of the first byte.

@@ -145,9 +145,10 @@ impl Document {
         if self.picture == Some(true) {
             return;
         }
-        let of_several = attribute(tag, "srcset").and_then(|it| chosen(&it));
+        let plain = attribute(tag, "src");
+        let set = attribute(tag, "srcset").unwrap_or_default();
+        let target = chosen(&set, plain.as_deref());
         let lazy = attribute(tag, "loading").is_some_and(|it| it.eq_ignore_ascii_case("lazy"));
-        let target = of_several.or_else(|| attribute(tag, "src"));
         self.refer(target, PageKind::Image, Turn::Shown, (false, lazy));
     }
 
@@ -156,7 +157,7 @@ impl Document {
     fn source(&mut self, tag: &StartTag<()>) {
         match self.picture {
             Some(false) if attribute(tag, "media").is_none() => {
-                let target = attribute(tag, "srcset").and_then(|it| chosen(&it));
+                let target = attribute(tag, "srcset").and_then(|it| chosen(&it, None));
                 self.picture = Some(target.is_some());
                 self.shown(target, PageKind::Image);
             }
@@ -186,8 +187,8 @@ impl Document {
 }
 
 /// Of the images of a `srcset` the one that a window of [`VIEWPORT_WIDTH`] with one device pixel each takes: the
-/// smallest that is large enough, or the largest.
-fn chosen(set: &str) -> Option<String> {
+/// smallest that is large enough, or the largest. `plain` is one for that density where the set does not go by width.
+fn chosen(set: &str, plain: Option<&str>) -> Option<String> {
     let candidates = set.split(',').filter_map(|candidate| {
         let mut words = candidate.split_ascii_whitespace();
         let target = words.next()?;
@@ -196,7 +197,9 @@ fn chosen(set: &str) -> Option<String> {
         let density = if descriptor.ends_with('w') { number / VIEWPORT_WIDTH } else { number };
         density.is_finite().then_some((density, target))
     });
-    let candidates: Vec<(f64, &str)> = candidates.collect();
+    let mut candidates: Vec<(f64, &str)> = candidates.collect();
+    let by_width = set.split(',').any(|it| it.trim_end().ends_with('w'));
+    candidates.extend(plain.filter(|_| !by_width || candidates.is_empty()).map(|it| (1.0, it)));
     let enough = candidates.iter().filter(|(density, _)| *density >= 1.0);
     let smallest = enough.min_by(|one, other| one.0.total_cmp(&other.0));
     let best =
@@ -226,7 +229,11 @@ mod tests {
             ("a.png é", None),
             (",,", None),
         ] {
-            assert_eq!(chosen(set).as_deref(), expected, "{set}");
+            assert_eq!(chosen(set, None).as_deref(), expected, "{set}");
         }
+        let with_plain = |set| chosen(set, Some("plain.png"));
+        assert_eq!(with_plain("a.png 2x").as_deref(), Some("plain.png"));
+        assert_eq!(with_plain("a.png 400w").as_deref(), Some("a.png"));
+        assert_eq!(with_plain("").as_deref(), Some("plain.png"));
     }
 }

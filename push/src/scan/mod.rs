@@ -301,8 +301,10 @@ mod tests {
         let files = Site(vec![("/", page.to_owned()), ("/sub/a.js", String::new())]);
         let found = scan(&files, "a", "/").expect("a page");
         assert_eq!((found.graph.nodes.len(), found.missing.len()), (2, 0));
-        let many: String =
-            (0..3 * MAX_REFERENCES).map(|it| format!("<img src={it}.png>")).collect();
+        let many: String = (0..3 * MAX_REFERENCES)
+            .map(|it| format!("<img src={it}.png>"))
+            .collect::<Vec<_>>()
+            .concat();
         let found = scan(&Site(vec![("/", many)]), "a", "/").expect("a page");
         assert_eq!((found.graph.nodes.len(), found.missing.len()), (1, MAX_NODES));
         assert_eq!(scan(&Site(Vec::new()), "a", "/"), None);

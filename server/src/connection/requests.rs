@@ -102,11 +102,9 @@ impl Connection {
             let value = http3::priority_delta(*directive);
             fields.push(Header::new(b"priority", value.as_bytes()));
         }
-        if response.resource.main {
-            if self.session.in_use(Extension::SchemeAnnouncement) {
-                let name = self.sender.scheme().as_bytes();
-                fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
-            }
+        if response.resource.main && self.session.in_use(Extension::SchemeAnnouncement) {
+            let name = self.sender.scheme().as_bytes();
+            fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
         }
         fields
     }

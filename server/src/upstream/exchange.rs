@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_connection_that_is_gone_ends_the_wait() {
         let (worker, later) = exchange();
-        worker.write_body(&[7; BUFFER_BYTES]).expect("room");
+        worker.write_body(&vec![7; BUFFER_BYTES]).expect("room");
         let writer = thread::spawn(move || (worker.write_body(&[7]), worker.read_upload(&mut [0])));
         drop(later);
         let (written, read) = writer.join().expect("no panic");

@@ -36,6 +36,10 @@ pub(super) fn outbound(request: &Request, client: Option<IpAddr>) -> Outbound {
     fields.extend(request.cookies().map(|it| ("cookie".to_owned(), it)));
     let length = request.field("content-length").filter(|_| has_body);
     fields.extend(length.map(|it| ("content-length".to_owned(), it.to_owned())));
+    // RFC 8470, 5.1: the backend may want to be asked again when the handshake is complete.
+    if request.early && request.field("early-data").is_none() {
+        fields.push(("early-data".into(), "1".into()));
+    }
     fields.push(("via".into(), via("3", request.field("via"))));
     fields.push(("forwarded".into(), forwarded(&request.authority, client)));
     Outbound { method: request.method.clone(), path: request.path.clone(), fields, has_body }

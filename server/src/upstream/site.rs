@@ -78,6 +78,10 @@ impl Site for UpstreamSite {
         if matches!(request.method.as_str(), "CONNECT" | "TRACE") {
             return Response::error(501);
         }
+        // Behind the backend's address anything else could be another host's.
+        if !request.path.starts_with('/') {
+            return Response::error(400);
+        }
         let outbound = outbound(request, request.client);
         let exchange = Exchange::new(outbound, self.limits.idle);
         if !self.backend.take(&exchange) {
@@ -140,6 +144,23 @@ mod tests {
                 Err(error) => error.to_string(),
             };
             assert!(said.starts_with(expected), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_path_does_not_lead_to_another_host() {
+        let address = "http://127.0.0.1:1".parse().expect("an address");
+        let limits = UpstreamLimits { requests: 1, ..UpstreamLimits::default() };
+        let site = UpstreamSite::start(&address, limits, std::sync::Arc::new(|_| {}));
+        let site = site.expect("a thread");
+        for (path, awaited) in
+            [("@other.example/", false), (":80@other.example/", false), ("*", false), ("//a", true)]
+        {
+            let fields = [(":method", "GET"), (":path", path)];
+            let header =
+                |(name, value): (&str, &str)| http3::Header::new(name.as_bytes(), value.as_bytes());
+            let response = site.respond(&Request::from_headers(&fields.map(header)));
+            assert_eq!(response.is_awaited(), awaited, "{path}");
         }
     }
 

@@ -48,9 +48,10 @@ fn serve(mut stream: TcpStream, talk: Talk) {
 
 /// Reads byte by byte, so that a body stays unread.
 fn head(stream: &TcpStream) -> Option<String> {
-    let mut head = Vec::new();
-    for byte in stream.bytes() {
-        head.push(byte.ok()?);
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    let mut stream = stream;
+    while stream.read_exact(&mut byte).is_ok() {
+        head.extend(byte);
         if head.ends_with(b"\r\n\r\n") {
             return String::from_utf8(head).ok();
         }

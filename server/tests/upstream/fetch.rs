@@ -124,7 +124,7 @@ impl Client {
         let mut uploads: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
         let mut asked = false;
         let mut buffer = vec![0; 65_536];
-        while !(asked && self.is_done(asks.len())) && !self.quic.is_closed() {
+        while !self.quic.is_closed() && (!asked || !self.is_done(asks.len())) {
             if self.quic.is_established() && !std::mem::replace(&mut asked, true) {
                 self.ask(asks, &mut uploads);
             }

@@ -175,7 +175,7 @@ fn a_download_larger_than_every_buffer_makes_the_backend_wait() {
     // The client takes nothing beyond its first window until it has read; the backend writes as fast as it may.
     let talk: Talk = |_, stream| {
         backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 20000000\r\n\r\n");
-        (0..200).for_each(|it| backend::say_bytes(stream, &[it; 100_000]));
+        (0..200).for_each(|it| backend::say_bytes(stream, &vec![it; 100_000]));
     };
     let got = through(talk, Ask::get("/"));
     assert_eq!((got.body.len(), got.finished), (20_000_000, true));

@@ -53,12 +53,12 @@ fn what_is_no_response_is_a_502() {
             backend::say(
                 stream,
                 "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
-            )
+            );
         },
         |_, stream| backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello"),
         |_, stream| backend::say(stream, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"),
         |_, stream| {
-            backend::say_bytes(stream, b"HTTP/1.1 200 OK\r\nA\0B: 1\r\nContent-Length: 0\r\n\r\n")
+            backend::say_bytes(stream, b"HTTP/1.1 200 OK\r\nA\0B: 1\r\nContent-Length: 0\r\n\r\n");
         },
     ];
     for (place, talk) in answers.into_iter().enumerate() {
