@@ -16,8 +16,11 @@ mod sketch;
 
 use super::{Experiment, Findings, ReproduceError, Row, Setting};
 use bench::Bench;
+use corpus::Page;
 use pair::Pair;
 use qlog_tools::figures::{Saving, Savings, SavingsGroup};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "push-rules",
@@ -56,11 +59,17 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         method: method(&bench),
         rows,
         schemes: vec!["fifo".to_owned(), "rfc9218".to_owned()],
-        pages: pairs.iter().chain(&order).map(|it| it.cases[0].page.clone()).collect(),
+        pages: pages(pairs.iter().chain(&order)),
         svg: figure.svg(),
         caption: figure.caption(),
         table: figure.table(),
     })
+}
+
+/// Each page once.
+fn pages<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Vec<Arc<Page>> {
+    let by_name = pairs.map(|it| (it.cases[0].page.name.clone(), Arc::clone(&it.cases[0].page)));
+    by_name.collect::<BTreeMap<_, _>>().into_values().collect()
 }
 
 fn method(bench: &Bench) -> String {
