@@ -53,7 +53,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     rows.push(gates::shuffle_row(&bench)?);
     rows.extend(cases::rows(&bench, &mut stable)?);
     rows.push(stable.row());
-    let rows = by_table(rows);
+    let rows = by_table(&rows);
     let figure = figure(&rows);
     Ok(Findings {
         method: method(&bench),
@@ -100,16 +100,18 @@ fn pair_rows(
     let mut rows = Vec::new();
     for (pair, runs) in pairs.iter().zip(runs.chunks_exact(2)) {
         let middles = pair.middles(runs);
-        middles.iter().for_each(|it| stable.note(&pair.id, it.spread));
+        for middle in &middles {
+            stable.note(&pair.id, middle.spread);
+        }
         rows.extend(pair.rows(middles));
     }
     Ok(rows)
 }
 
 /// The rows of a table together, tables in the order in which they first come.
-fn by_table(rows: Vec<Row>) -> Vec<Row> {
+fn by_table(rows: &[Row]) -> Vec<Row> {
     let mut tables: Vec<Option<&'static str>> = Vec::new();
-    for row in &rows {
+    for row in rows {
         if !tables.contains(&row.table) {
             tables.push(row.table);
         }
@@ -171,7 +173,7 @@ mod tests {
     #[test]
     fn rows_of_a_table_come_together() {
         let row = |id: &str, table| Row::shown(id, "m", None).in_table(table);
-        let rows = by_table(vec![row("a", "x"), row("b", "y"), row("c", "x")]);
+        let rows = by_table(&[row("a", "x"), row("b", "y"), row("c", "x")]);
         let ids: Vec<&str> = rows.iter().map(|it| it.id.as_str()).collect();
         assert_eq!(ids, ["a", "c", "b"]);
     }

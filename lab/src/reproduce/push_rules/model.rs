@@ -341,7 +341,7 @@ mod tests {
         let pushed: Vec<usize> = (1..=35).collect();
         let document_ms = |gate, buffer_bytes| {
             let window = Window::Fixed(46_000.0);
-            let load = Load { gate, buffer_bytes, window, ..Load::new(&sketch, &pushed, G3) };
+            let load = Load { window, gate, buffer_bytes, ..Load::new(&sketch, &pushed, G3) };
             whole(load.completions_ms()[0])
         };
         let alone = whole(Load::new(&Sketch::new("a", 20 * KB).thinking(50.0), &[], G3).done_ms());
