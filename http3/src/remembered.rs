@@ -76,7 +76,7 @@ mod tests {
             with(|it| it.qpack_blocked_streams = 6),
             with(|it| it.placeholders = 9),
             with(|it| {
-                it.extensions = [Extension::TreeDraft22, Extension::SchemeAnnouncement].into()
+                it.extensions = [Extension::TreeDraft22, Extension::SchemeAnnouncement].into();
             }),
             with(|it| it.unknown = vec![(0x4000, 1)]),
         ] {

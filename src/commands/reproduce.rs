@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Exits with 1 if a value is not within its tolerance. Without a name it lists the experiments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost reproduce marx-table2\n  \
-utmost reproduce marx-figure12 --out results\n  utmost reproduce all --out results --json")]
+utmost reproduce marx-figure12 --out results\n  utmost reproduce push-rules --runs 5\n  utmost reproduce all --out results --json")]
 pub(crate) struct Arguments {
     /// An experiment, or `all`
     #[arg(value_name = "NAME")]

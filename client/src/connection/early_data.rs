@@ -4,7 +4,7 @@ use super::{Client, EarlyData};
 use crate::{ConnectError, Options, SavedSession};
 use http3::Session;
 
-/// `ssl_early_data_accepted` of BoringSSL.
+/// `ssl_early_data_accepted` of `BoringSSL`.
 const ACCEPTED: u32 = 2;
 
 /// Offers the session of an earlier connection to the server, if it is its.

@@ -192,6 +192,24 @@ fn a_strict_gate_keeps_pushes_behind_a_document_that_comes_late() {
     assert!(strict < preempt && preempt < eager, "{strict} {preempt} {eager}");
 }
 
+#[test]
+fn handlers_in_random_order_put_some_pushes_before_a_document_and_the_others_after_it() {
+    let document_ms = |gate| {
+        let mut case = Case::new(page(6, 0.0));
+        case.route.gate = Some(gate);
+        let load = case.load(1);
+        assert_eq!(load.problems, Vec::<String>::new(), "{gate:?}");
+        assert_eq!(load.pushed.len(), 6, "{gate:?}");
+        done_ms(&load)[0]
+    };
+    let alone_ms = document_ms(Gate::Strict);
+    let delays_ms: Vec<f64> = (0..20).map(|it| document_ms(Gate::Shuffle(it)) - alone_ms).collect();
+    let least = delays_ms.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = delays_ms.iter().copied().fold(0.0, f64::max);
+    // Six pushes of 10,000 bytes take 360 ms at 1360 kbit/s, and a window holds 13,500 bytes.
+    assert!((-5.0..5.0).contains(&least) && (200.0..700.0).contains(&most), "{delays_ms:?}");
+}
+
 /// The paths of all responses, as they were complete.
 fn order(load: &StackLoad) -> Vec<String> {
     let timeline = &load.load.timeline;

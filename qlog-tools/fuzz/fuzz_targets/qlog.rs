@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
     for trace in &traces {
         measure(trace, &traces[0]);
         let _ = (views(trace), missing(trace));
-        for rules in [Rules::Rfc9218, Rules::Scheme(schedulers::SCHEMES[0])] {
+        for rules in [Rules::Rfc9218, Rules::Scheme(&schedulers::SCHEMES[0])] {
             lint(trace, Some(&traces[0]), &rules, Allowance::default());
         }
     }

@@ -23,7 +23,7 @@ impl Connection {
         let client = self.quic.path_stats().find(|it| it.active).map(|it| it.peer_addr.ip());
         let waiting_urgency = self.pushes.most_urgent(|it| self.sender.contains(it));
         let request =
-            Request { path_state, waiting_urgency, client, ..Request::from_headers(headers) }
+            Request { client, path_state, waiting_urgency, ..Request::from_headers(headers) }
                 .not_proven_fresh(!self.quic.is_established());
         let response = if request.early && !is_safe(&request.method) {
             Response::error(425)

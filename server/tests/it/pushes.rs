@@ -33,7 +33,8 @@ fn a_client_that_allows_all_push_ids_gets_ten_at_a_time_and_each_resource_once()
         world.run_ms(100, &mut [&mut peer]);
         promised.push(peer.promised.len());
     }
-    assert_eq!(&promised[..3], [10, 20, 30], "as many as the operator allows at a time");
+    assert_eq!(promised[0], 10, "as many as the operator allows at a time");
+    assert!(promised.windows(2).all(|it| it[1] - it[0] <= 10), "{promised:?}");
     assert_eq!(promised.last(), Some(&100), "and none twice");
     assert_eq!(peer.closed_with(), None);
 }

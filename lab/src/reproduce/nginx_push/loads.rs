@@ -4,7 +4,6 @@ use crate::link::Profile;
 use crate::network::Network;
 use crate::reproduce::ReproduceError;
 use crate::stack::{Ends, Setup, StackLoad, load_between};
-use crate::study::RunRecord;
 use client::CookieJar;
 use corpus::Page;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -104,12 +103,17 @@ pub(super) struct Loaded {
 
 impl Loaded {
     fn of(page: &Page, load: StackLoad) -> Result<Self, ReproduceError> {
-        let times = RunRecord::of_load(page, &load.load).resources;
-        let complete = times.iter().map(|it| Some(it.complete_ms? / RTT_MS));
+        let round_trips = |us: u64| us as f64 / 1000.0 / RTT_MS;
+        let timeline = &load.load.timeline;
+        let deliveries = timeline.deliveries();
+        let complete = (0..page.resources.len()).map(|id| {
+            let url = crate::resource_url(page, id);
+            let place = timeline.transfers.iter().position(|it| it.url == url)?;
+            deliveries[place].complete_us.map(round_trips)
+        });
         let complete = complete.collect::<Option<Vec<f64>>>().filter(|_| load.load.completed);
-        let start = load.load.timeline.start_us().unwrap_or(0) as f64 / 1000.0 / RTT_MS;
         Ok(Self {
-            start,
+            start: round_trips(timeline.start_us().unwrap_or(0)),
             complete: complete.ok_or_else(|| {
                 let problems = load.problems.join("; ");
                 ReproduceError::Unusable(format!("{}: not loaded: {problems}", page.name))

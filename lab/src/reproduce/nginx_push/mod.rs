@@ -37,14 +37,15 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         schemes: vec!["fifo".to_owned()],
         pages: pages::all(),
         svg: figure.svg(),
-        caption: "Round trips until the last image, with images so small that they fit in a packet and with the article's. \
-                  Filled: ours. Hollow: the model. The axis is logarithmic; lower is better."
+        caption: "Round trips until the last image when requests go one after the other, divided by those with preload or \
+                  push; with images that fit in a packet, and with the article's. Filled: ours. Hollow: the model, for the \
+                  article's chart is a picture. The axis is logarithmic; higher is better."
             .to_owned(),
         table: figure.table(),
     })
 }
 
-/// A group of bars: its label, and ours beside the model.
+/// A group of the figure: its label, and ours beside the model.
 type Group = (String, Vec<(f64, f64)>);
 
 fn figure(groups: Vec<Group>) -> Beside {
@@ -52,7 +53,7 @@ fn figure(groups: Vec<Group>) -> Beside {
     let group =
         |(label, values): Group| BesideGroup { label, pairs: values.iter().map(pair).collect() };
     Beside {
-        title: "Round trips until the last image".to_owned(),
+        title: "What preload and push gain until the last image".to_owned(),
         columns: vec!["small images".to_owned(), "40 KB and 173 KB".to_owned()],
         groups: groups.into_iter().map(group).collect(),
     }

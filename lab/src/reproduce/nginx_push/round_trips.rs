@@ -83,13 +83,25 @@ pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<Group>), ReproduceErr
     for (place, (returning, way)) in conditions.iter().enumerate() {
         let label = format!("{} {}", handshake(*returning), way.name());
         let [document, style, images] = &tiny[place];
-        let [_, _, large] = &large[place];
-        let pair = |row: &Row| (row.ours.unwrap_or(f64::NAN), row.model.unwrap_or(f64::NAN));
-        groups.push((label, vec![pair(images), pair(large)]));
-        rows.extend([document, style, images, large].map(Row::clone));
+        let [_, _, published] = &large[place];
+        if *way != Way::Sequential {
+            let before = conditions.iter().position(|it| *it == (*returning, Way::Sequential));
+            let before = before.unwrap_or(place);
+            let pairs = [(&tiny[before][2], images), (&large[before][2], published)];
+            groups.push((label, pairs.map(speedup).to_vec()));
+        }
+        rows.extend([document, style, images, published].map(Row::clone));
     }
     rows.extend(savings(&tiny));
     Ok((rows, groups))
+}
+
+/// Ours and the model's: round trips of requests one after the other, divided by those of another way.
+fn speedup((before, row): (&Row, &Row)) -> (f64, f64) {
+    let ratio = |before: Option<f64>, now: Option<f64>| {
+        before.zip(now).map_or(f64::NAN, |(before, now)| before / now)
+    };
+    (ratio(before.ours, row.ours), ratio(before.model, row.model))
 }
 
 fn handshake(returning: bool) -> &'static str {

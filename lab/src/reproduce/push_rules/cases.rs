@@ -1,6 +1,6 @@
 //! The case studies: policies on a page that stands for the source's recorded ones.
 //!
-//! The source measured SpeedIndex of six pages of 2016 that are gone. Here the time to the first complete rendering takes
+//! The source measured `SpeedIndex` of six pages of 2016 that are gone. Here the time to the first complete rendering takes
 //! its place: the document, its stylesheets, its script, and the script that this one writes, are there.
 
 use super::Stable;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 const TABLE: &str = "Case studies on actual pages, and the straw man";
 
-/// "Median SpeedIndex (ms) over 50 runs": twice as many as elsewhere.
+/// "Median `SpeedIndex` (ms) over 50 runs": twice as many as elsewhere.
 pub(super) const TIMES: usize = 2;
 /// One bandwidth-delay product of 3G, in packets: the window when the document is asked for.
 const WINDOW_PACKETS: usize = 26;
@@ -257,7 +257,7 @@ fn model_ms(sketch: &Sketch, study: Option<&Study>) -> f64 {
     };
     let ranks = hinted.items.iter().map(|it| it.kind).enumerate().map(rank).collect();
     let window = Window::SlowStart(WINDOW_PACKETS as f64 * PACKET_BYTES);
-    let load = Load { ranks, window, ..Load::new(&hinted, &plan.push, G3) };
+    let load = Load { window, ranks, ..Load::new(&hinted, &plan.push, G3) };
     rendered_ms(&load.completions_ms())
 }
 

@@ -16,8 +16,11 @@ mod sketch;
 
 use super::{Experiment, Findings, ReproduceError, Row, Setting};
 use bench::Bench;
+use corpus::Page;
 use pair::Pair;
 use qlog_tools::figures::{Saving, Savings, SavingsGroup};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "push-rules",
@@ -50,17 +53,23 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     rows.push(gates::shuffle_row(&bench)?);
     rows.extend(cases::rows(&bench, &mut stable)?);
     rows.push(stable.row());
-    let rows = by_table(rows);
+    let rows = by_table(&rows);
     let figure = figure(&rows);
     Ok(Findings {
         method: method(&bench),
         rows,
         schemes: vec!["fifo".to_owned(), "rfc9218".to_owned()],
-        pages: pairs.iter().chain(&order).map(|it| it.cases[0].page.clone()).collect(),
+        pages: pages(pairs.iter().chain(&order)),
         svg: figure.svg(),
         caption: figure.caption(),
         table: figure.table(),
     })
+}
+
+/// Each page once.
+fn pages<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Vec<Arc<Page>> {
+    let by_name = pairs.map(|it| (it.cases[0].page.name.clone(), Arc::clone(&it.cases[0].page)));
+    by_name.collect::<BTreeMap<_, _>>().into_values().collect()
 }
 
 fn method(bench: &Bench) -> String {
@@ -91,16 +100,18 @@ fn pair_rows(
     let mut rows = Vec::new();
     for (pair, runs) in pairs.iter().zip(runs.chunks_exact(2)) {
         let middles = pair.middles(runs);
-        middles.iter().for_each(|it| stable.note(&pair.id, it.spread));
+        for middle in &middles {
+            stable.note(&pair.id, middle.spread);
+        }
         rows.extend(pair.rows(middles));
     }
     Ok(rows)
 }
 
 /// The rows of a table together, tables in the order in which they first come.
-fn by_table(rows: Vec<Row>) -> Vec<Row> {
+fn by_table(rows: &[Row]) -> Vec<Row> {
     let mut tables: Vec<Option<&'static str>> = Vec::new();
-    for row in &rows {
+    for row in rows {
         if !tables.contains(&row.table) {
             tables.push(row.table);
         }
@@ -162,7 +173,7 @@ mod tests {
     #[test]
     fn rows_of_a_table_come_together() {
         let row = |id: &str, table| Row::shown(id, "m", None).in_table(table);
-        let rows = by_table(vec![row("a", "x"), row("b", "y"), row("c", "x")]);
+        let rows = by_table(&[row("a", "x"), row("b", "y"), row("c", "x")]);
         let ids: Vec<&str> = rows.iter().map(|it| it.id.as_str()).collect();
         assert_eq!(ids, ["a", "c", "b"]);
     }
