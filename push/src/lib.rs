@@ -2,7 +2,8 @@
 //!
 //! A [`Graph`] says which resources a page needs; a [`Policy`] picks from it what is pushed and what is hinted, within
 //! a [`Budget`]; the [`guard`] forbids what could be wrong; [`digest`]s and [`visits`] say what the client already
-//! has; a [`Gate`] says when pushed bytes may go. [`link`] reads what an upstream asks for, [`scan`] what a page's files refer to.
+//! has; a [`Gate`] says when pushed bytes may go. [`link`] reads what an upstream asks for, [`scan`] what a page's files
+//! refer to.
 //!
 //! Sources: *Rules of Thumb for HTTP/2 Push* (Bergan, Pelchat, Buettner, 2016), *Introducing HTTP/2 Server Push with
 //! NGINX 1.13.9* (Garrett, 2018).
