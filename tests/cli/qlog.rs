@@ -55,14 +55,22 @@ fn check_says_what_a_log_is_for() {
     );
 }
 
+/// What `hol` says of logs, but for where it comes from.
+fn blocking(logs: &[&str]) -> Value {
+    let mut document = json(&[&["hol"], logs].concat());
+    let provenance = document.as_object_mut().and_then(|it| it.remove("provenance"));
+    assert!(provenance.is_some(), "{document}");
+    document
+}
+
 #[test]
 fn a_pair_gives_the_exact_blocking_and_a_client_alone_an_estimate() {
-    let exact = json(&["hol", &log("client.sqlog"), &log("server.sqlog")]);
+    let exact = blocking(&[&log("client.sqlog"), &log("server.sqlog")]);
     assert_eq!(exact["exact"], true);
     // The last frame of stream 4 (23 bytes) came at 38 ms and waited for 500 bytes until 61 ms.
     assert_eq!(exact["intra"]["bytes_ms"], 23.0 * 23.0);
     assert!(exact["inter"]["bytes_ms"].as_f64().expect("a number") > 10_000.0);
-    let swapped = json(&["hol", &log("server.sqlog"), &log("client.sqlog")]);
+    let swapped = blocking(&[&log("server.sqlog"), &log("client.sqlog")]);
     assert_eq!(swapped, exact);
     let estimated = json(&["hol", &log("client.sqlog")]);
     assert_eq!(estimated["exact"], false);
@@ -120,7 +128,7 @@ fn compare_says_which_bytes_moved() {
 #[test]
 fn a_converted_log_measures_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
-    let before = json(&["hol", &log("client.sqlog")]);
+    let before = blocking(&[&log("client.sqlog")]);
     for to in ["current", "0.3"] {
         let out = folder.path().join(to);
         let out = out.to_str().expect("UTF-8");
@@ -134,7 +142,7 @@ fn a_converted_log_measures_the_same() {
             out,
             "--anonymise",
         ]);
-        assert_eq!(json(&["hol", out]), before, "{to}");
+        assert_eq!(blocking(&[out]), before, "{to}");
         assert!(!std::fs::read_to_string(out).expect(out).contains("style.css"));
     }
 }

@@ -7,6 +7,7 @@ mod pages;
 mod round_trips;
 mod think_time;
 
+use super::row::Row;
 use super::{Experiment, Findings, ReproduceError, Setting};
 use loads::Bench;
 use qlog_tools::figures::beside::{Beside, BesideGroup, Pair};
@@ -33,7 +34,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let figure = figure(groups);
     Ok(Findings {
         method: METHOD.to_owned(),
-        rows,
+        rows: rows.into_iter().map(|row| Row { id: plain(&row.id), ..row }).collect(),
         schemes: vec!["fifo".to_owned()],
         pages: pages::all(),
         svg: figure.svg(),
@@ -43,6 +44,13 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
             .to_owned(),
         table: figure.table(),
     })
+}
+
+/// A row's name of small letters, digits, `+` and hyphens, as all results name theirs.
+fn plain(id: &str) -> String {
+    let kept = |it: char| it.is_ascii_alphanumeric() || it == '+';
+    let words = id.split(|it| !kept(it)).filter(|it| !it.is_empty());
+    words.collect::<Vec<_>>().join("-").to_lowercase()
 }
 
 /// A group of the figure: its label, and ours beside the model.
@@ -56,5 +64,17 @@ fn figure(groups: Vec<Group>) -> Beside {
         title: "What preload and push gain until the last image".to_owned(),
         columns: vec!["small images".to_owned(), "40 KB and 173 KB".to_owned()],
         groups: groups.into_iter().map(group).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_row_is_named_in_small_letters_and_hyphens() {
+        let names =
+            ["1-RTT push images 40K+173K", "0.5 RTT, Link on the 200", "http2_push", "(none)"];
+        let expected =
+            ["1-rtt-push-images-40k+173k", "0-5-rtt-link-on-the-200", "http2-push", "none"];
+        assert_eq!(names.map(super::plain), expected);
     }
 }

@@ -109,7 +109,7 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
 
 fn row((think, way): (f64, Way), loaded: &Loaded, model: f64) -> Row {
     let metric = "round trips from the request until the script is there";
-    Row::shown(format!("{think} RTT, {}", way.name()), metric, Some(loaded.after_request()))
+    Row::shown(format!("think {think} RTT, {}", way.name()), metric, Some(loaded.after_request()))
         .in_table(TABLE)
         .model(model)
         .must(format!("within {TOLERANCE} of the model"), |it| (it - model).abs() <= TOLERANCE)
@@ -117,7 +117,7 @@ fn row((think, way): (f64, Way), loaded: &Loaded, model: f64) -> Row {
 
 fn equal(think: f64, difference: f64) -> Row {
     let metric = "round trips that early hints take longer than a push with the 200";
-    let row = Row::shown(format!("{think} RTT, 103 against push"), metric, Some(difference));
+    let row = Row::shown(format!("think {think} RTT, 103 against push"), metric, Some(difference));
     let row = row.in_table(TABLE);
     if think < 1.0 {
         return row.note("The document is there before the requests that the hints cause.");
