@@ -23,8 +23,8 @@ fn measured_apart(mut reproduction: Value) -> (String, Vec<f64>) {
 }
 
 /// How far fewer loads may lead from what is kept: so many percent, or so much where that is more: milliseconds and
-/// points, or round trips.
-const FEWER_LOADS_PERCENT: f64 = 3.0;
+/// points, or round trips. Loads with and without a lost packet may lie 5 % apart, and the median falls on one of them.
+const FEWER_LOADS_PERCENT: f64 = 6.0;
 fn fewer_loads_least(name: &str) -> f64 {
     if name == "nginx-push" { 0.1 } else { 1.0 }
 }
