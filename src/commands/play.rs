@@ -129,18 +129,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for resource in &mut run.resources {
         resource.pushed = pushes.pushed.iter().any(|(id, _)| *id == resource.id);
     }
-    if arguments.push_log && !arguments.json {
-        push_log::show(&run, &load.timeline, &pushes)?;
-    } else {
-        show(arguments, run, load, page.resources.len())?;
-    }
-    match &problems[..] {
-        [] => Ok(()),
-        [only] => Err(Failure::Elsewhere(only.clone())),
-        [first, more @ ..] => {
-            Err(Failure::Elsewhere(format!("{first} (and {} more problems)", more.len())))
+    if run.resources.iter().any(|it| it.first_byte_ms.is_some()) || arguments.json {
+        if arguments.push_log && !arguments.json {
+            push_log::show(&run, &load.timeline, &pushes)?;
+        } else {
+            show(arguments, run, load, page.resources.len())?;
         }
     }
+    told(&problems)
+}
+
+/// Problems that are named, of many.
+const NAMED_MAX: usize = 10;
+
+/// All but the last problem as lines of their own, and the last as the program's failure.
+fn told(problems: &[String]) -> Result<(), Failure> {
+    let Some((last, others)) = problems[..problems.len().min(NAMED_MAX)].split_last() else {
+        return Ok(());
+    };
+    for problem in others {
+        eprintln!("utmost: {problem}");
+    }
+    let rest = problems.len().saturating_sub(NAMED_MAX);
+    let more = if rest > 0 { format!(" (and {rest} more)") } else { String::new() };
+    Err(Failure::Elsewhere(format!("{last}{more}")))
 }
 
 /// One load, what went otherwise than the page says, and the scheme that the server said it sends in.

@@ -383,12 +383,13 @@ fn figure(matrix: &Matrix) -> Beside {
             .iter()
             .map(|column| Pair {
                 ours: matrix.mean(published.scheme, column.buffer, column.set),
-                published: Some((column.published)(published)),
+                theirs: Some((column.published)(published)),
             })
             .collect(),
     });
     Beside {
         title: "Mean speedups over rr: ours beside Table 2 of Marx et al. 2019".to_owned(),
+        theirs: "published",
         columns: COLUMNS.map(|it| it.name.to_owned()).into(),
         groups: groups.collect(),
     }

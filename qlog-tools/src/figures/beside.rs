@@ -1,4 +1,4 @@
-//! Ours beside published values: a filled mark for ours, a hollow one for theirs, on one axis of ratios.
+//! Ours beside others' values, published ones or a model's: a filled mark for ours, a hollow one for theirs, on one axis of ratios.
 
 use super::ratio_axis::RatioAxis;
 use super::svg::{Area, Style, Svg, number, shorten};
@@ -9,6 +9,8 @@ use super::{Table, ratio_text};
 pub struct Beside {
     /// Above the figure, and its name for screen readers.
     pub title: String,
+    /// What ours stands beside: "published", "model".
+    pub theirs: &'static str,
     /// What each pair of a group shows.
     pub columns: Vec<String>,
     /// Left to right: usually schemes.
@@ -29,8 +31,8 @@ pub struct BesideGroup {
 pub struct Pair {
     /// What we measured.
     pub ours: Option<f64>,
-    /// What was published.
-    pub published: Option<f64>,
+    /// What was published, or what a model says.
+    pub theirs: Option<f64>,
 }
 
 const WIDTH: f64 = 1180.0;
@@ -44,7 +46,7 @@ impl Beside {
     /// The figure.
     pub fn svg(&self) -> String {
         let pairs = self.groups.iter().flat_map(|it| &it.pairs);
-        let values = pairs.flat_map(|it| [it.ours, it.published]).flatten();
+        let values = pairs.flat_map(|it| [it.ours, it.theirs]).flatten();
         let axis = RatioAxis::over(values, TOP, PLOT_HEIGHT);
         let mut svg = Svg::new();
         svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
@@ -59,24 +61,24 @@ impl Beside {
             self.draw_group(&mut svg, &axis, group, (left, width));
         }
         let legend = axis.bottom() + 56.0;
-        draw_legend(&mut svg, legend);
+        draw_legend(&mut svg, legend, self.theirs);
         svg.finish(WIDTH, legend + 26.0, &self.title)
     }
 
     /// What a reader must know to read the figure.
     pub fn caption(&self) -> String {
-        "Filled: ours. Hollow: published. The axis is logarithmic; higher is better.".to_owned()
+        format!("Filled: ours. Hollow: {}. The axis is logarithmic; higher is better.", self.theirs)
     }
 
     /// The same numbers.
     pub fn table(&self) -> Table {
         let mut headings = vec!["scheme".to_owned()];
         for column in &self.columns {
-            headings.extend([format!("{column}, ours"), format!("{column}, published")]);
+            headings.extend([format!("{column}, ours"), format!("{column}, {}", self.theirs)]);
         }
         let rows = self.groups.iter().map(|group| {
             let mut cells = vec![group.label.clone()];
-            cells.extend(group.pairs.iter().flat_map(|it| [it.ours, it.published]).map(ratio_text));
+            cells.extend(group.pairs.iter().flat_map(|it| [it.ours, it.theirs]).map(ratio_text));
             cells
         });
         Table { caption: self.title.clone(), rows: rows.collect(), headings }
@@ -93,23 +95,19 @@ impl Beside {
         for (column, pair) in group.pairs.iter().enumerate() {
             let x = left + (column as f64 + 0.5) * column_width;
             let colour = COLOURS[column % COLOURS.len()];
-            if let (Some(ours), Some(published)) = (pair.ours, pair.published) {
-                let d = format!(
-                    "M{} {}V{}",
-                    number(x),
-                    number(axis.y(ours)),
-                    number(axis.y(published))
-                );
+            if let (Some(ours), Some(theirs)) = (pair.ours, pair.theirs) {
+                let d =
+                    format!("M{} {}V{}", number(x), number(axis.y(ours)), number(axis.y(theirs)));
                 svg.path(&d, &format!(r#"stroke="{colour}" stroke-width="1.5" fill="none""#), "");
             }
             let what = format!("{}, {}", group.label, self.columns[column]);
             let marks = [
                 (
-                    pair.published,
+                    pair.theirs,
                     format!(
                         r##"class="hollow" fill="#ffffff" stroke="{colour}" stroke-width="2""##
                     ),
-                    "published",
+                    self.theirs,
                 ),
                 (pair.ours, format!(r#"fill="{colour}""#), "ours"),
             ];
@@ -130,13 +128,13 @@ fn circle(x: f64, y: f64) -> String {
     format!("M{} {}m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z", number(x), number(y))
 }
 
-fn draw_legend(svg: &mut Svg, top: f64) {
+fn draw_legend(svg: &mut Svg, top: f64, theirs: &str) {
     let colour = COLOURS[1];
     svg.path(&circle(LEFT + 6.0, top + 8.0), &format!(r#"fill="{colour}""#), "");
     svg.text(LEFT + 18.0, top + 12.0, Style::PLAIN.size(11.0), "ours");
     let hollow = format!(r##"class="hollow" fill="#ffffff" stroke="{colour}" stroke-width="2""##);
     svg.path(&circle(LEFT + 76.0, top + 8.0), &hollow, "");
-    svg.text(LEFT + 88.0, top + 12.0, Style::PLAIN.size(11.0), "published");
+    svg.text(LEFT + 88.0, top + 12.0, Style::PLAIN.size(11.0), theirs);
 }
 
 #[cfg(test)]
@@ -147,12 +145,13 @@ mod tests {
     fn both_values_are_drawn_and_a_missing_one_is_not() {
         let figure = Beside {
             title: "t".to_owned(),
+            theirs: "published",
             columns: vec!["All".to_owned(), "ATF".to_owned()],
             groups: vec![BesideGroup {
                 label: "p+".to_owned(),
                 pairs: vec![
-                    Pair { ours: Some(1.2), published: Some(1.17) },
-                    Pair { ours: None, published: Some(2.2) },
+                    Pair { ours: Some(1.2), theirs: Some(1.17) },
+                    Pair { ours: None, theirs: Some(2.2) },
                 ],
             }],
         };

@@ -57,11 +57,12 @@ fn plain(id: &str) -> String {
 type Group = (String, Vec<(f64, f64)>);
 
 fn figure(groups: Vec<Group>) -> Beside {
-    let pair = |(ours, model): &(f64, f64)| Pair { ours: Some(*ours), published: Some(*model) };
+    let pair = |(ours, model): &(f64, f64)| Pair { ours: Some(*ours), theirs: Some(*model) };
     let group =
         |(label, values): Group| BesideGroup { label, pairs: values.iter().map(pair).collect() };
     Beside {
         title: "What preload and push gain until the last image".to_owned(),
+        theirs: "model",
         columns: vec!["small images".to_owned(), "40 KB and 173 KB".to_owned()],
         groups: groups.into_iter().map(group).collect(),
     }
