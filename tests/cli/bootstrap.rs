@@ -173,7 +173,7 @@ fn a_rust_that_is_too_old_or_broken_is_named() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         stderr(&output),
-        "bootstrap: cargo 1.63.0 is too old; install Rust 1.88 or later, best with rustup\n"
+        "bootstrap: cargo 1.63.0 is too old; install Rust 1.89 or later, best with rustup\n"
     );
     machine.program("cargo", "exit 1");
     assert_eq!(machine.bootstrap().status.code(), Some(1));

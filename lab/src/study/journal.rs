@@ -4,7 +4,7 @@ use super::run::RunRecord;
 use crate::Load;
 use qlog_tools::timeline::{StreamFrame, Timeline, Transfer};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -89,17 +89,21 @@ pub(super) struct Journal {
     unsynced: usize,
 }
 
+/// What a second process in the same folder is told.
+const BUSY: &str = "another process writes here; wait for its end, or name another folder";
+
 impl Journal {
     /// Opens or makes the journal of `folder`; what it holds already. A last line that was not written to its
     /// end is dropped.
     pub(super) fn open(folder: &Path, lines_a_sync: usize) -> io::Result<(Self, Vec<Entry>)> {
         let path = folder.join(FILE);
-        let (entries, whole_bytes) = match std::fs::read(&path) {
-            Ok(bytes) => entries(&bytes)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => (Vec::new(), 0),
-            Err(error) => return Err(error),
-        };
         let file = OpenOptions::new().create(true).append(true).open(&path)?;
+        // Until the process ends, however it ends.
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => io::Error::other(BUSY),
+            TryLockError::Error(error) => error,
+        })?;
+        let (entries, whole_bytes) = entries(&std::fs::read(&path)?)?;
         file.set_len(whole_bytes)?;
         Ok((Self { file, lines_a_sync, unsynced: 0 }, entries))
     }
@@ -159,6 +163,7 @@ mod tests {
         journal.add(&entry(1)).expect("written");
         let path = folder.path().join(FILE);
         let whole = std::fs::read(&path).expect("read");
+        drop(journal);
         for torn in [whole.len() - 1, whole.len() - 20, whole.len() / 2 + 1] {
             std::fs::write(&path, &whole[..torn]).expect("torn");
             let (mut journal, left) = Journal::open(folder.path(), 1).expect("opened");
@@ -168,6 +173,16 @@ mod tests {
                 read(folder.path()).expect("read").iter().map(|it| it.place).collect();
             assert_eq!(places, [0, 5]);
         }
+    }
+
+    #[test]
+    fn a_folder_has_one_writer_at_a_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let first = Journal::open(folder.path(), 1).expect("made");
+        let error = Journal::open(folder.path(), 1).err().expect("busy").to_string();
+        assert_eq!(error, "another process writes here; wait for its end, or name another folder");
+        drop(first);
+        Journal::open(folder.path(), 1).expect("free again");
     }
 
     #[test]

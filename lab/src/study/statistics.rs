@@ -24,12 +24,20 @@ const RESAMPLES: usize = 2000;
 /// What its draws begin from.
 const BOOTSTRAP_SEED: u64 = 1;
 
+/// What a bootstrap draws from must be as many; Wilcoxon's interval needs as many too.
+const BOOTSTRAP_MIN: usize = 6;
+
 /// A 95 % interval of the mean of the groups' means: percentiles of a bootstrap in two stages, which draws groups
 /// (pages) and, within each, values (loads), both with replacement (Davison and Hinkley, Bootstrap Methods
 /// and their Application, 1997, section 3.8). Seeded: the same values give the same interval. None of fewer
-/// than two values.
+/// than six pages, or of fewer than six loads of a single page: what is drawn again and again of so few is little
+/// more than their range, and too narrow.
 pub fn bootstrap_mean(groups: &[Vec<f64>]) -> Option<Interval> {
-    if groups.iter().map(Vec::len).sum::<usize>() < 2 || groups.iter().any(Vec::is_empty) {
+    let drawn = match groups {
+        [only] => only.len(),
+        several => several.len(),
+    };
+    if drawn < BOOTSTRAP_MIN || groups.iter().any(Vec::is_empty) {
         return None;
     }
     let mut random = ChaCha8Rng::seed_from_u64(BOOTSTRAP_SEED);
@@ -173,13 +181,16 @@ mod tests {
     }
 
     #[test]
-    fn a_bootstrap_is_the_same_from_run_to_run_and_needs_two_values() {
-        let groups = [vec![1.0, 2.0], vec![4.0]];
-        assert_eq!(bootstrap_mean(&groups), bootstrap_mean(&groups));
-        assert_eq!(bootstrap_mean(&[vec![1.0]]), None);
-        assert_eq!(bootstrap_mean(&[vec![2.0], vec![2.0]]), Some([2.0, 2.0]));
-        let [low, high] = bootstrap_mean(&[vec![1.0, 3.0]]).expect("one page, two loads");
-        assert_eq!((low, high), (1.0, 3.0));
+    fn a_bootstrap_is_the_same_from_run_to_run_and_needs_six_pages_or_six_loads_of_one() {
+        let pages = |count: u32| (0..count).map(|it| vec![f64::from(it), 4.0]).collect::<Vec<_>>();
+        assert_eq!(bootstrap_mean(&pages(6)), bootstrap_mean(&pages(6)));
+        assert!(bootstrap_mean(&pages(6)).is_some());
+        assert_eq!(bootstrap_mean(&pages(5)), None);
+        assert_eq!(bootstrap_mean(&[vec![1.0; 5]]), None);
+        assert_eq!(bootstrap_mean(&[vec![2.0; 6]]), Some([2.0, 2.0]));
+        let loads = vec![1.0, 1.0, 1.0, 3.0, 3.0, 3.0];
+        let [low, high] = bootstrap_mean(&[loads]).expect("one page, six loads");
+        assert!((1.0..2.0).contains(&low) && (2.0..=3.0).contains(&high), "{low} {high}");
     }
 
     #[test]

@@ -34,6 +34,9 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
         "regret ATF",
     ];
     output::line(&output::table(&header, &[], cells).to_string())?;
+    if study.summary.iter().all(|it| it.mean_speedup_interval.atf.is_none()) {
+        output::line("intervals need six pages, or six seeds of one page where chance is at work")?;
+    }
     for it in &study.rank_correlations {
         let (network, buffer) = (&it.network, it.send_buffer_bytes);
         output::line(&format!(

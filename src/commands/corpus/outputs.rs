@@ -2,6 +2,8 @@
 //! only: a slip must not cost somebody a recording.
 
 use crate::failure::Failure;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// What a file is.
@@ -61,11 +63,36 @@ pub(super) fn check(file: &Path, kind: Kind) -> Result<(), Failure> {
 pub(super) fn write(file: &Path, kind: Kind, bytes: &[u8]) -> Result<(), Failure> {
     check(file, kind)?;
     let replaces = file.is_file();
-    std::fs::write(file, bytes)
-        .map_err(|error| Failure::BadInput(format!("{}: {error}", file.display())))?;
+    replace(file, bytes).map_err(|error| {
+        let said = format!("{}: {error}", file.display());
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::IsADirectory => {
+                Failure::BadInput(said)
+            }
+            _ => Failure::Elsewhere(said),
+        }
+    })?;
     if replaces {
         eprintln!("{}: replaced", file.display());
     }
+    Ok(())
+}
+
+/// What was there stays whole until all of the new is written. A pipe or a device takes it as it comes.
+fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if file.exists() && !file.is_file() {
+        return std::fs::write(file, bytes);
+    }
+    let folder = match file.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    // As a file that is simply made: what the user's mask leaves of it.
+    let mut new = tempfile::Builder::new()
+        .permissions(std::fs::Permissions::from_mode(0o666))
+        .tempfile_in(folder)?;
+    new.write_all(bytes)?;
+    new.persist(file)?;
     Ok(())
 }
 
