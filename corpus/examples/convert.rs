@@ -3,7 +3,7 @@
 
 use corpus::Page;
 use corpus::generate::{Profile, Shape, generate};
-use corpus::import::{Label, import};
+use corpus::import::{Addresses, Label, import};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -101,6 +101,7 @@ fn labels() -> Vec<(&'static str, Label)> {
         from: from.into(),
         licence: licence.into(),
         sha256: None,
+        addresses: Addresses::default(),
     };
     let recorded =
         RECORDED.iter().map(|&(name, file, from, licence)| (file, label(name, from, licence)));

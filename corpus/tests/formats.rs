@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use corpus::import::{ENTRIES_MAX, Label, import, import_text};
+use corpus::import::{Addresses, ENTRIES_MAX, Label, import, import_text};
 use corpus::page::{Event, Script};
 use corpus::{Page, PageResource};
 use serde_json::{Value, json};
@@ -12,7 +12,13 @@ const WPROFX: &str = include_str!("data/wprofx.json");
 const RESOURCE_LIST: &str = include_str!("data/resource-list.json");
 
 fn label() -> Label {
-    Label { name: "test".into(), from: "a test".into(), licence: "none".into(), sha256: None }
+    Label {
+        name: "test".into(),
+        from: "a test".into(),
+        licence: "none".into(),
+        sha256: None,
+        addresses: Addresses::default(),
+    }
 }
 
 fn error(text: &str) -> String {
@@ -144,6 +150,28 @@ fn har_entry(url: &str, more: Value) -> Value {
 
 fn har(entries: &[Value]) -> String {
     json!({"log": {"entries": entries}}).to_string()
+}
+
+#[test]
+fn hosts_and_paths_are_renamed_unless_they_are_to_be_kept() {
+    let css = json!({"startedDateTime": "2020-01-01T00:00:00.150Z", "response": {"status": 200, "bodySize": 50, "content": {"mimeType": "text/css"}}});
+    let text = har(&[
+        har_entry("https://shop.example/home?a=1#top", json!({})),
+        har_entry("https://cdn.example/a/b.css?v=2", css),
+    ]);
+    let addresses = |addresses| {
+        let page = import_text(&text, Label { addresses, ..label() }).expect("a page").page;
+        let hosts: Vec<&str> =
+            page.resources.iter().map(|it| &*page.origins[it.origin].host).collect();
+        let all: Vec<String> = hosts
+            .iter()
+            .zip(&page.resources)
+            .map(|(host, it)| format!("{host}{}", it.url))
+            .collect();
+        all.join(" ")
+    };
+    assert_eq!(addresses(Addresses::Renamed), "host-0.test/ host-1.test/r/1.css");
+    assert_eq!(addresses(Addresses::Kept), "shop.example/home?a=1 cdn.example/a/b.css?v=2");
 }
 
 #[test]

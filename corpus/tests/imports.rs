@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use corpus::Page;
-use corpus::import::{Imported, Label, import, import_text};
+use corpus::import::{Addresses, Imported, Label, import, import_text};
 use corpus::page::{Event, PageResource, Script};
 use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
@@ -11,7 +11,13 @@ use std::io::Write;
 use std::path::Path;
 
 fn label() -> Label {
-    Label { name: "test".into(), from: "a test".into(), licence: "none".into(), sha256: None }
+    Label {
+        name: "test".into(),
+        from: "a test".into(),
+        licence: "none".into(),
+        sha256: None,
+        addresses: Addresses::default(),
+    }
 }
 
 /// One letter for each flag: H in the head, C critical, A above the fold, * hero, > after the first image.

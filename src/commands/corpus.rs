@@ -9,7 +9,7 @@ mod visit;
 
 use crate::failure::Failure;
 use crate::output;
-use ::corpus::import::{self, Imported, Label};
+use ::corpus::import::{self, Addresses, Imported, Label};
 use ::corpus::{PageError, bundled_names};
 use clap::Subcommand;
 use outputs::Kind;
@@ -78,6 +78,10 @@ enum Command {
         /// What the page says it is of [default: a recording, without its name]
         #[arg(long, value_name = "TEXT")]
         from: Option<String>,
+        /// Keep the hosts and paths of a HAR file or `DevTools` log: the page tells whose it is, and a policy for
+        /// it fits the site
+        #[arg(long)]
+        keep_addresses: bool,
     },
     /// Make a synthetic page
     #[command(
@@ -99,8 +103,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         Command::Bodies { page, out } => visit::bodies(page, out),
         Command::Generate(arguments) => generate::run(arguments),
-        Command::Import { file, output, name, from } => {
-            import_page(file, output, name.as_deref(), from.as_deref())
+        Command::Import { file, output, name, from, keep_addresses } => {
+            let addresses = if *keep_addresses { Addresses::Kept } else { Addresses::Renamed };
+            import_page(file, output, (name.as_deref(), from.as_deref()), addresses)
         }
         Command::Record(arguments) => record::run(arguments),
         Command::Graph(arguments) => graph::run(arguments),
@@ -140,8 +145,8 @@ fn check(pages: &[String]) -> Result<(), Failure> {
 fn import_page(
     file: &Path,
     to: &Path,
-    name: Option<&str>,
-    from: Option<&str>,
+    (name, from): (Option<&str>, Option<&str>),
+    addresses: Addresses,
 ) -> Result<(), Failure> {
     outputs::check(to, Kind::Page)?;
     let label = Label {
@@ -149,6 +154,7 @@ fn import_page(
         from: from.unwrap_or("a recording").to_owned(),
         licence: "unknown".to_owned(),
         sha256: None,
+        addresses,
     };
     let Imported { page, notes } = import::import(file, Some(label)).map_err(Failure::bad_input)?;
     outputs::write(to, Kind::Page, page.to_text().as_bytes())?;

@@ -9,6 +9,7 @@ use crate::package::{self, Package};
 use crate::session::{self, Plan};
 use crate::setting::Setting;
 use corpus::Page;
+use corpus::import::Addresses;
 use corpus::page::Spread;
 use serde::{Deserialize, Serialize};
 use server::site::{DirectorySite, Site};
@@ -175,6 +176,7 @@ pub fn page(captures: &Captures, name: &str, licence: &str) -> Result<Judged, Re
         from: captures.from.clone(),
         licence: licence.to_owned(),
         sha256: captures.sha256.clone(),
+        addresses: Addresses::default(),
     };
     let Derived { mut page, notes } = derive::derive(&captures.fitted, &label)?;
     page.source.assumptions.splice(0..0, captures.assumptions.iter().cloned());

@@ -46,6 +46,18 @@ pub struct Label {
     pub licence: String,
     /// SHA-256 of the recording, in hex.
     pub sha256: Option<String>,
+    /// What becomes of hosts and paths.
+    pub addresses: Addresses,
+}
+
+/// What becomes of the hosts and paths of a browser's recording (HAR, `DevTools`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Addresses {
+    /// Stand-ins take their place, so that the page does not say whose it is.
+    #[default]
+    Renamed,
+    /// They stay, so that what is found for the page holds for the site.
+    Kept,
 }
 
 /// Why a recording is not a page. One line each.
@@ -88,6 +100,7 @@ pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError
             from: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             licence: "unknown".to_owned(),
             sha256,
+            addresses: Addresses::default(),
         },
     };
     let folder = path.parent().unwrap_or(Path::new("."));

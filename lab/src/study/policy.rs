@@ -25,11 +25,15 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Whether the best scheme is better than the default: its interval lies above 1.
+    /// Whether the best scheme is better than the default: its interval lies above 1, and it gains enough to be worth
+    /// a line in a configuration.
     pub fn differs(&self) -> bool {
-        self.interval[0] > 1.0
+        self.interval[0] > 1.0 && self.ratio >= WORTHWHILE
     }
 }
+
+/// A smaller gain is none: the study's pages and networks are further from a visitor's than this.
+const WORTHWHILE: f64 = 1.01;
 
 /// The best scheme for each page, compared with `default`, which is one of the study's.
 pub fn choose(plan: &Plan, study: &Study, default: &str) -> Result<Vec<Choice>, StudyError> {
@@ -121,7 +125,12 @@ pub fn to_toml(
     for choice in choices {
         let Some(page) = plan.pages.iter().find(|it| it.name == choice.page) else { continue };
         let [low, high] = choice.interval;
-        let found = format!("{:.3} ({low:.3} to {high:.3}), {} loads", choice.ratio, choice.loads);
+        let found = format!(
+            "{:.3} ({low:.3} to {high:.3}), {} load{}",
+            choice.ratio,
+            choice.loads,
+            if choice.loads == 1 { "" } else { "s" }
+        );
         let written = if choice.differs() {
             let host = page.origins.first().map_or("", |it| it.host.as_str());
             let path = page.resources.first().map_or("/", |it| it.url.as_str());

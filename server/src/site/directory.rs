@@ -67,14 +67,18 @@ impl Site for DirectorySite {
             };
         }
         let Some(path) = self.locate(&request.path) else { return Response::error(404) };
-        let Ok(file) = File::open(&path) else { return Response::error(404) };
-        let Ok(metadata) = file.metadata() else { return Response::error(404) };
-        if !metadata.is_file() {
+        // Before it is opened: to open a pipe waits for its other end.
+        if !path.is_file() {
             return Response::error(404);
         }
+        let Ok(file) = File::open(&path) else { return Response::error(404) };
+        let Ok(metadata) = file.metadata() else { return Response::error(404) };
         let mime = mime_guess::from_path(&path).first_or_octet_stream();
+        let kind = Kind::of_mime(mime.essence_str());
         let resource = Resource {
-            kind: Kind::of_mime(mime.essence_str()),
+            kind,
+            // A folder does not say who refers to its files; of stylesheets it is nearly always a head.
+            in_head: kind == Kind::Css,
             body_bytes: Some(metadata.len()),
             ..Resource::default()
         };
@@ -107,6 +111,9 @@ mod tests {
         std::fs::write(folder.path().join("secret"), "no").expect("written");
         std::fs::write(root.join("a b.html"), "yes").expect("written");
         std::fs::write(root.join("sub/index.html"), "yes").expect("written");
+        let fifo = std::process::Command::new("mkfifo").arg(root.join("fifo")).status();
+        assert!(fifo.is_ok_and(|it| it.success()), "mkfifo is there");
+        assert_eq!(status(&DirectorySite::open(&root).expect("a folder"), "/fifo"), 404);
         std::os::unix::fs::symlink(folder.path().join("secret"), root.join("link"))
             .expect("linked");
         let site = DirectorySite::open(&root).expect("a directory");

@@ -6,6 +6,7 @@ use super::fields::outbound;
 use super::memory::Memory;
 use crate::limits::UpstreamLimits;
 use crate::site::{Body, Foreseen, Request, Response, Site};
+use percent_encoding::percent_decode_str;
 use schedulers::{Kind, Resource};
 use std::fmt;
 use std::str::FromStr;
@@ -79,7 +80,7 @@ impl Site for UpstreamSite {
             return Response::error(501);
         }
         // Behind the backend's address anything else could be another host's.
-        if !request.path.starts_with('/') {
+        if !request.path.starts_with('/') || has_dot_segments(&request.path) {
             return Response::error(400);
         }
         let outbound = outbound(request, request.client);
@@ -122,6 +123,13 @@ fn expected_kind(request: &Request) -> Kind {
     }
 }
 
+/// Segments of dots, also percent-encoded: a backend that resolves them would leave the paths of its route.
+fn has_dot_segments(path: &str) -> bool {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let decoded = percent_decode_str(path).decode_utf8_lossy();
+    decoded.split(['/', '\\']).any(|it| it == "." || it == "..")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,9 +161,17 @@ mod tests {
         let limits = UpstreamLimits { requests: 1, ..UpstreamLimits::default() };
         let site = UpstreamSite::start(&address, limits, std::sync::Arc::new(|_| {}));
         let site = site.expect("a thread");
-        for (path, awaited) in
-            [("@other.example/", false), (":80@other.example/", false), ("*", false), ("//a", true)]
-        {
+        for (path, awaited) in [
+            ("@other.example/", false),
+            (":80@other.example/", false),
+            ("*", false),
+            ("//a", true),
+            ("/api/../secret.txt", false),
+            ("/api/%2e%2E/x", false),
+            ("/api/..%5cx", false),
+            ("/api/./x", false),
+            ("/a..b/c.d?x=../..", true),
+        ] {
             let fields = [(":method", "GET"), (":path", path)];
             let header =
                 |(name, value): (&str, &str)| http3::Header::new(name.as_bytes(), value.as_bytes());

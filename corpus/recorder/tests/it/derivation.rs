@@ -163,7 +163,13 @@ fn the_same_captures_give_the_same_page() {
 
 #[test]
 fn captures_without_a_document_or_of_two_pages_are_refused() {
-    let label = Label { name: "x".into(), from: "x".into(), licence: "x".into(), sha256: None };
+    let label = Label {
+        name: "x".into(),
+        from: "x".into(),
+        licence: "x".into(),
+        sha256: None,
+        addresses: corpus::import::Addresses::default(),
+    };
     let error =
         |captures: &[recorder::Capture]| derive::derive(captures, &label).unwrap_err().to_string();
     assert_eq!(error(&[]), "no captures");

@@ -8,11 +8,11 @@ mod roles;
 mod select;
 
 use super::derive::{Seen, finish, mime_for, set_delays, typical_exec_ms};
-use super::{ImportError, Imported, Label};
+use super::{Addresses, ImportError, Imported, Label};
 use crate::check::FORMAT;
 use crate::page::{BrowserPriority, Origin, Page, PageKind, PageResource, Party, SourceKind};
 use schedulers::Kind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The viewport of recordings that do not say theirs, in CSS pixels.
 const VIEWPORT: [u32; 2] = [1366, 768];
@@ -132,7 +132,10 @@ pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportEr
     compress_assumed_sizes(&mut requests);
     let mut resources: Vec<PageResource> =
         requests.iter().enumerate().map(|(id, it)| resource(id, it)).collect();
-    let origins = set_origins(&mut resources, &requests);
+    let mut origins = set_origins(&mut resources, &requests);
+    if label.addresses == Addresses::Kept {
+        keep_addresses(&mut resources, &mut origins, &requests);
+    }
     let unexplained = causes::set_causes(&mut resources, &requests, &redirects, load_ms);
     roles::set_roles(&mut resources, &requests);
     places::set_places(&mut resources, &requests);
@@ -144,6 +147,9 @@ pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportEr
     set_delays(&mut resources, &requests.iter().map(seen).collect::<Vec<_>>());
     notes.extend(of_format);
     notes.extend(assumptions(&requests, unexplained));
+    if label.addresses == Addresses::Renamed {
+        notes.push("hosts and resources are renamed".to_owned());
+    }
     let (name, source) = label.into_source(SourceKind::Imported);
     let format = FORMAT.to_owned();
     finish(Page { format, name, source, viewport: VIEWPORT, origins, resources }, notes)
@@ -191,7 +197,7 @@ fn assumptions(requests: &[Request], unexplained: usize) -> Vec<String> {
              they came later, the load event"
         ));
     }
-    notes.push("hosts and resources are renamed; the viewport is taken to be 1366x768".to_owned());
+    notes.push("the viewport is taken to be 1366x768".to_owned());
     notes
 }
 
@@ -231,6 +237,19 @@ fn set_origins(resources: &mut [PageResource], requests: &[Request]) -> Vec<Orig
         }
     }
     origins
+}
+
+/// A second fetch of one address keeps its stand-in, for a server tells resources apart by address.
+fn keep_addresses(resources: &mut [PageResource], origins: &mut [Origin], requests: &[Request]) {
+    let mut seen = BTreeSet::new();
+    for (it, request) in resources.iter_mut().zip(requests) {
+        let url = request.url.split('#').next().unwrap_or_default();
+        let (host, path) = (host_of(url), url.splitn(4, '/').nth(3).unwrap_or_default());
+        host.clone_into(&mut origins[it.origin].host);
+        if seen.insert((host, path)) {
+            it.url = format!("/{path}");
+        }
+    }
 }
 
 fn set_executions(resources: &mut [PageResource], requests: &[Request]) {
