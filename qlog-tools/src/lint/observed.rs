@@ -110,9 +110,10 @@ impl Sending {
                 events.push((before + 1, ready(before_us, false)));
                 events.push((0, ready(sent.time_us, true)));
             }
-            let what = match sent.fills_up {
-                true => What::ToppedUp(stream, sent.bytes),
-                false => What::Sent(stream, sent.bytes),
+            let what = if sent.fills_up {
+                What::ToppedUp(stream, sent.bytes)
+            } else {
+                What::Sent(stream, sent.bytes)
             };
             events.push((2 * sent.place, Event { time_us: sent.time_us, what }));
             sum = sum.saturating_add(sent.bytes);
