@@ -40,6 +40,7 @@ use records::{Record, Records};
 pub use scheduler::{OrderingScheme, SchedulerCall, SchedulerOp};
 use sniff::Sniffed;
 
+const DAMAGED: &str = "the compressed data is damaged (its checksum or coding is wrong); what could be unpacked was read";
 const ENDS_EARLY: &str = "the file ends early; what came before was read";
 
 /// How to read.
@@ -74,6 +75,16 @@ pub enum ReadError {
         records: u64,
         /// Its first bytes, in words.
         begins: String,
+    },
+    /// Its URLs and fields would take too much memory.
+    #[error(
+        "{file}: its URLs and other texts take more than {} MiB: no log of a page does; \
+         split it, or leave out the HTTP/3 headers",
+        limits::TEXTS_BYTES >> 20
+    )]
+    TooMuchText {
+        /// Which file.
+        file: String,
     },
     /// A JSON document without a list of traces or events.
     #[error(
@@ -133,10 +144,18 @@ pub fn read_traces(
     }
     let records = reading.records();
     let file = file.to_owned();
+    if reading.has_too_much_text() {
+        return Err(ReadError::TooMuchText { file });
+    }
     reading.finish().ok_or(match container {
         Container::Contained => ReadError::NoTraces { file, begins },
         _ => ReadError::NotQlog { file, records, begins },
     })
+}
+
+/// Why reading stopped in the middle.
+fn broken_off(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::UnexpectedEof { ENDS_EARLY } else { DAMAGED }
 }
 
 /// The trace with the most stream bytes; the first of several.
@@ -154,7 +173,7 @@ fn read_records(reading: &mut Reading, mut records: Records<impl BufRead>) {
             Ok(None) => return,
             Ok(Some(Record::Whole(bytes))) => reading.record(bytes),
             Ok(Some(Record::TooLong)) => reading.too_long(),
-            Err(_) => return reading.repair(ENDS_EARLY),
+            Err(error) => return reading.repair(broken_off(&error)),
         }
         if reading.is_full() {
             return;
@@ -166,7 +185,7 @@ fn read_contained(reading: &mut Reading, mut pieces: Contained<impl BufRead>) {
     loop {
         match pieces.next() {
             Ok(None) => break,
-            Err(_) => return reading.repair(ENDS_EARLY),
+            Err(error) => return reading.repair(broken_off(&error)),
             Ok(Some(Piece::Event(bytes))) => reading.contained_event(bytes),
             Ok(Some(Piece::TooLong)) => reading.too_long(),
             Ok(Some(Piece::TraceBegins { file, trace })) => {

@@ -16,7 +16,6 @@ const NO_TRANSFERS: &str = "no request streams in the log";
 const NOT_ARRIVAL: &str = "a server's log has no arrival times: use the client's, or both";
 const NO_RECOVERY: &str = "no congestion window, RTT or bytes in flight logged";
 const NO_SIGNALS: &str = "no priorities in the log (HTTP/3 headers or PRIORITY_UPDATE)";
-const NOT_SENDER: &str = "only the server's log shows in what order it sent";
 
 /// What the log lacks, in words; empty when nothing does.
 pub fn missing(trace: &Trace) -> Vec<&'static str> {
@@ -50,7 +49,7 @@ pub fn views(trace: &Trace) -> Vec<View> {
     let arrivals = frames.or(is_server.then_some(NOT_ARRIVAL));
     let recovery = (trace.counts.recovery_events == 0).then_some(NO_RECOVERY);
     let signals = trace.signals.is_empty().then_some(NO_SIGNALS);
-    let lint = transfers.or((!is_server).then_some(NOT_SENDER)).or(signals);
+    let lint = transfers.or(signals);
     [
         ("streams", frames),
         ("index", is_complete),

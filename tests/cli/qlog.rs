@@ -166,3 +166,53 @@ fn what_is_no_log_is_one_line() {
         assert!(line.contains(path) && line.contains("no qlog"), "{command}: {line}");
     }
 }
+
+#[test]
+fn lint_refuses_another_connections_log_and_a_servers_as_the_clients() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let client = std::fs::read_to_string(log("client.sqlog")).expect("a log");
+    let other = folder.path().join("other.sqlog");
+    std::fs::write(&other, client.replace("0102030405060708", "aaaa030405060708"))
+        .expect("written");
+    let other = other.to_str().expect("UTF-8");
+    let of = |client: &str| {
+        let arguments = ["qlog", "lint", &log("server.sqlog"), "--client", client];
+        only_line(&utmost(&arguments).output().expect("runs"), 2)
+    };
+    let line = of(other);
+    assert!(line.contains("ID aaaa030405060708 there, 0102030405060708 at the server"), "{line}");
+    let line = of(&log("server.sqlog"));
+    assert!(line.contains("a server's log; --client takes the log of its client"), "{line}");
+}
+
+#[test]
+fn check_promises_lint_for_a_clients_log_as_lint_judges_it() {
+    let document = json(&["check", &log("client.sqlog")]);
+    assert_eq!(document["traces"][0]["views"]["lint"], true);
+    assert!(json(&["lint", &log("client.sqlog")])["cannot_judge"].is_null());
+}
+
+#[test]
+fn a_har_is_named_where_it_cannot_be_read() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(b"{\n \"log\": {\"entries\": [{\"a\":").expect("written");
+    let path = file.path().to_str().expect("UTF-8");
+    let line =
+        |command: &str| only_line(&utmost(&["qlog", command, path]).output().expect("runs"), 2);
+    assert!(line("check").contains("this is a HAR, use `utmost qlog lint FILE`"));
+    assert!(line("lint").contains("the HAR's JSON ends early"));
+}
+
+#[test]
+fn the_index_of_connections_without_frames_is_one_reason() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    let log = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{"vantage_point":{"type":"client"}}}"#;
+    let event = |group: &str| {
+        format!(
+            r#"{{"time":1,"group_id":"{group}","name":"transport:packet_sent","data":{{"header":{{"packet_type":"1RTT","packet_number":1}}}}}}"#
+        )
+    };
+    writeln!(file, "{log}\n{}\n{}", event("aa"), event("bb")).expect("written");
+    let output = utmost(&["qlog", "index", file.path().to_str().expect("UTF-8")]).output();
+    assert!(only_line(&output.expect("runs"), 2).contains("no STREAM frames logged"));
+}

@@ -22,7 +22,8 @@ pub const BYTES_MAX: u64 = 512 << 20;
 /// More no response has; a file that says so is damaged.
 const RESPONSE_BYTES_MAX: u64 = 1 << 40;
 
-/// One trace for each HTTP/3 or HTTP/2 connection in `json`; `None` when it is neither a HAR nor a DevTools log.
+/// One trace for each HTTP/3 or HTTP/2 connection in `json`, an empty one when there is none; `None` when it is neither
+/// a HAR nor a DevTools log.
 pub fn read(file: &str, json: &[u8]) -> Option<Vec<Trace>> {
     let value: Value = serde_json::from_slice(json).ok()?;
     let (format, exchanges) = match &value {
@@ -32,6 +33,9 @@ pub fn read(file: &str, json: &[u8]) -> Option<Vec<Trace>> {
     let mut connections: Vec<&str> = exchanges.iter().map(|it| &*it.connection).collect();
     connections.sort_unstable();
     connections.dedup();
+    if connections.is_empty() {
+        return Some(vec![Trace { file: file.to_owned(), ..trace(file, format, "", &[]) }]);
+    }
     let of = |connection: &str| -> Vec<&Exchange> {
         exchanges.iter().filter(|it| it.connection == connection).collect()
     };
@@ -179,6 +183,17 @@ mod tests {
         };
         assert!(violations(&har(1810)) > 50);
         assert_eq!(violations(&har(25)), 0);
+    }
+
+    #[test]
+    fn a_har_without_connections_says_what_lacks() {
+        let entry = r#"{"startedDateTime":"2026-01-01T00:00:00Z","response":{"httpVersion":"h3","_transferSize":3},"timings":{"wait":1}}"#;
+        for entries in ["", entry] {
+            let har = format!(r#"{{"log":{{"entries":[{entries}]}}}}"#);
+            let traces = read("log", har.as_bytes()).unwrap();
+            let lint = lint(&traces[0], None, &Rules::Rfc9218, Allowance::default());
+            assert!(lint.cannot_judge.unwrap().contains("with its `connection`"));
+        }
     }
 
     #[test]

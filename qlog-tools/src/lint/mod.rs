@@ -46,7 +46,7 @@ impl Default for Allowance {
 pub struct Lint {
     /// In order; each is one packet.
     pub violations: Vec<Violation>,
-    /// Bytes that went while a stream that the rules put before waited.
+    /// Bytes that went while a stream that the rules put before waited: of each packet, those of its first stream.
     pub inversion_bytes: u64,
     /// Packets that were judged: those with bytes of responses that had not been sent before.
     pub packets_checked: u64,

@@ -28,7 +28,13 @@ pub(super) fn story(
     let is_server = trace.vantage == Vantage::Server;
     let sendings = sendings(trace)?;
     if sendings.is_empty() {
-        return Err("no STREAM frames of responses logged".to_owned());
+        let is_browsers = trace.format.as_deref().is_some_and(|it| FORMATS.contains(&it));
+        let lacks = if is_browsers {
+            "no entry tells of a response over HTTP/2 or HTTP/3 with its `connection`, times and size"
+        } else {
+            "no STREAM frames of responses logged"
+        };
+        return Err(lacks.to_owned());
     }
     let rtt_us = rtt_us(trace);
     // In a client's log what comes within a round trip of a request was under way.
@@ -82,6 +88,8 @@ struct Sending {
 struct Sent {
     time_us: u64,
     bytes: u64,
+    /// The rest of a packet that another frame began.
+    fills_up: bool,
     /// Its place among the first transmissions of all streams, from 1.
     place: u64,
 }
@@ -102,7 +110,11 @@ impl Sending {
                 events.push((before + 1, ready(before_us, false)));
                 events.push((0, ready(sent.time_us, true)));
             }
-            let what = What::Sent(stream, sent.bytes);
+            let what = if sent.fills_up {
+                What::ToppedUp(stream, sent.bytes)
+            } else {
+                What::Sent(stream, sent.bytes)
+            };
             events.push((2 * sent.place, Event { time_us: sent.time_us, what }));
             sum = sum.saturating_add(sent.bytes);
             (before_us, before) = (sent.time_us, 2 * sent.place);
@@ -132,20 +144,32 @@ fn sendings(trace: &Trace) -> Result<BTreeMap<u64, Sending>, String> {
     for transfer in &trace.timeline.transfers {
         sendings.entry(transfer.stream).or_default();
     }
-    let (mut now_us, mut place) = (0, 0);
-    for frame in order.into_iter().map(|place| &frames[place]) {
+    let (mut now_us, mut place, mut last_packet) = (0, 0, None);
+    for (frame, packet) in order.into_iter().map(|place| (&frames[place], packet_of(trace, place)))
+    {
         now_us = now_us.max(frame.time_us);
         let Some(sending) = sendings.get_mut(&frame.stream) else { continue };
         let farthest = farthest.entry(frame.stream).or_default();
         let end = frame.offset.saturating_add(frame.bytes);
         if end > *farthest {
             place += 1;
-            sending.packets.push(Sent { time_us: now_us, bytes: end - *farthest, place });
+            // What had data came first; who fills up the rest of its packet was not preferred to it.
+            let fills_up = packet.is_some() && packet == last_packet;
+            last_packet = packet;
+            let bytes = end - *farthest;
+            sending.packets.push(Sent { time_us: now_us, bytes, fills_up, place });
             *farthest = end;
         }
     }
     sendings.retain(|_, sending| !sending.packets.is_empty());
     Ok(sendings)
+}
+
+/// The place of a frame's packet, when packets are logged.
+fn packet_of(trace: &Trace, frame: usize) -> Option<u32> {
+    let place = *trace.frame_packets.get(frame)?;
+    let packet = trace.packets.get(place as usize)?;
+    (packet.time_us == trace.timeline.frames[frame].time_us).then_some(place)
 }
 
 /// The stretches longer than `gap_us` in which nothing was sent.

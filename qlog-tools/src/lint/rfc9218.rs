@@ -58,7 +58,13 @@ impl Judge {
                     *state = State { urgency, incremental, packets_since: 0, ..*state };
                 }
             }
-            What::Signalled(_) | What::ToppedUp(..) => {}
+            What::Signalled(_) => {}
+            // Whose bytes fill up a packet gets some.
+            What::ToppedUp(stream, bytes) => {
+                if self.row.is_some_and(|(last, _)| last != stream) {
+                    self.row = Some((stream, bytes));
+                }
+            }
             What::Ready(stream, is_ready) => {
                 let state = self.state(stream);
                 if is_ready && !state.is_ready {

@@ -31,9 +31,9 @@ pub(super) enum What {
     Signalled(Signal),
     /// It could send, or could not.
     Ready(StreamId, bool),
-    /// A packet took bytes that had not been sent before.
+    /// A packet was decided on: it took bytes that had not been sent before.
     Sent(StreamId, u64),
-    /// A packet that had been decided on was filled up with more of the same stream: not a decision.
+    /// A packet that had been decided on was filled up, with more of the same stream or with another's: not a decision.
     ToppedUp(StreamId, u64),
     /// It was sent whole.
     Closed(StreamId),

@@ -209,3 +209,24 @@ fn a_log_of_our_scheduler_is_judged_call_by_call() {
     assert_eq!(expected, [(0, 4), (0, 4)]);
     assert_eq!(found.inversion_bytes, 2000);
 }
+
+#[test]
+fn who_fills_up_a_packet_after_the_expected_stream_breaks_no_rule() {
+    let requests = [(0.0, 0, "u=3"), (0.0, 4, "u=0")];
+    let sent: Vec<_> = (0..40)
+        .flat_map(|n| {
+            let time = 20.0 + n as f64;
+            [(time, 4, n * 99, 99), (time, 0, n * 1000, 1000)]
+        })
+        .collect();
+    let mut log = server_log(&requests, &sent);
+    let allowance = Allowance { packets: 0, ..Allowance::default() };
+    let apart = lint(&log, None, &Rules::Rfc9218, allowance);
+    assert_eq!((apart.violations.len(), apart.packets_checked), (39, 80));
+    // The same frames, two in a packet.
+    for place in &mut log.frame_packets {
+        *place -= *place % 2;
+    }
+    let together = lint(&log, None, &Rules::Rfc9218, allowance);
+    assert_eq!((together.violations, together.packets_checked), (vec![], 40));
+}

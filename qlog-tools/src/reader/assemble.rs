@@ -12,6 +12,8 @@ use crate::trace::{Repair, StreamRole, StreamSummary, Trace, TransferDetails, Va
 
 const IMPOSSIBLE_FRAMES: &str =
     "STREAM frames without stream ID, or beyond the largest offset that QUIC has, were left out";
+const CUT_TEXTS: &str =
+    "texts (URLs, fields) of more than 2000 characters were cut to their first 2000";
 
 impl Collector {
     /// Fills the trace: its vantage if that is unknown, its timeline and what goes with it.
@@ -47,6 +49,10 @@ impl Collector {
         trace.counts.stream_frames = self.stream_frames;
         if self.impossible_frames > 0 {
             let (what, count) = (IMPOSSIBLE_FRAMES, self.impossible_frames);
+            trace.repairs.push(Repair { what, count, first_record: 0 });
+        }
+        if self.cut_texts > 0 {
+            let (what, count) = (CUT_TEXTS, self.cut_texts);
             trace.repairs.push(Repair { what, count, first_record: 0 });
         }
         if trace.connection.is_none() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::acknowledged::Acknowledged;
 use super::flow::Flow;
-use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, kept};
+use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, is_cut, kept};
 use super::limits;
 use super::quic::{DataMoved, Direction, LegacyStream, Metrics, Packet, Parameters, Stream};
 use super::scheduler::SchedulerCall;
@@ -35,6 +35,8 @@ pub(super) struct Collector {
     pub(super) stream_frames: u64,
     /// What texts take: URLs, priorities, names of events.
     pub(super) text_bytes: usize,
+    /// Texts that were too long to be kept whole.
+    pub(super) cut_texts: u64,
     /// STREAM frames that cannot be.
     pub(super) impossible_frames: u64,
 }
@@ -78,7 +80,6 @@ impl Collector {
             + self.scheduler_calls.len()
             + self.packets.len()
             + self.recovery.len()
-            + self.text_bytes / limits::KEPT_BYTES
     }
 
     /// Streams in memory.
@@ -252,7 +253,7 @@ impl Collector {
                 self.framing(stream, time_us, direction).headers(event.bytes());
                 if let Some(push_id) = event.frame.push_id {
                     let request = Message::read(&event.frame.headers);
-                    self.text_bytes += request.text_bytes();
+                    self.count_texts(request.texts());
                     self.promises.entry(push_id.0).or_insert(Promise { time_us, request });
                 }
             }
@@ -309,8 +310,16 @@ impl Collector {
 
     fn signal(&mut self, time_us: u64, element: u64, how: SignalKind, value: &str) {
         if self.signals.len() < limits::SIGNALS {
-            self.text_bytes += value.len().min(limits::TEXT_BYTES);
-            self.signals.push(PrioritySignal { time_us, element, how, value: kept(value) });
+            let value = kept(value);
+            self.count_texts([&value]);
+            self.signals.push(PrioritySignal { time_us, element, how, value });
+        }
+    }
+
+    fn count_texts<'a>(&mut self, texts: impl IntoIterator<Item = &'a String>) {
+        for text in texts {
+            self.text_bytes += text.len();
+            self.cut_texts += u64::from(is_cut(text));
         }
     }
 
@@ -330,7 +339,7 @@ impl Collector {
             let how = if message.is_request { SignalKind::Request } else { SignalKind::Response };
             self.signal(time_us, stream, how, value);
         }
-        self.text_bytes += message.text_bytes();
+        self.count_texts(message.texts());
         let exchange = self.streams.entry(stream).or_default();
         if message.is_request {
             exchange.request.get_or_insert((time_us, direction, message));

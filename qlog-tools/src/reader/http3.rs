@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::limits::TEXT_BYTES;
+use super::limits::TEXT_CHARACTERS;
 use super::quic::Raw;
 use super::tolerant::Whole;
 use crate::trace::SignalKind;
@@ -148,10 +148,10 @@ impl Message {
         message
     }
 
-    /// What its texts take in memory.
-    pub(super) fn text_bytes(&self) -> usize {
-        let of = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-        self.url.len() + of(&self.content_type) + of(&self.priority)
+    /// All its texts.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &String> {
+        let others = [&self.content_type, &self.priority];
+        std::iter::once(&self.url).chain(others.into_iter().flatten())
     }
 
     /// Neither request nor interim response: what the body belongs to.
@@ -168,7 +168,17 @@ pub(super) fn kept(text: &str) -> String {
             || matches!(it, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     let shown = |it| if is_obeyed(it) { char::REPLACEMENT_CHARACTER } else { it };
-    text.chars().take(TEXT_BYTES).map(shown).collect()
+    let mut characters = text.chars().map(shown);
+    let mut kept: String = characters.by_ref().take(TEXT_CHARACTERS).collect();
+    if characters.next().is_some() {
+        kept.push('\u{2026}');
+    }
+    kept
+}
+
+/// Whether [`kept`] has cut it.
+pub(super) fn is_cut(text: &str) -> bool {
+    text.len() > TEXT_CHARACTERS && text.chars().nth(TEXT_CHARACTERS).is_some()
 }
 
 /// The HTTP/3 frames of one stream in one direction, added up.

@@ -4,10 +4,8 @@
 pub(super) const RECORD_BYTES: usize = 4 << 20;
 /// Bytes of a header: everything of a trace that is no event.
 pub(super) const HEADER_BYTES: usize = 1 << 20;
-/// Things kept for a file: frames (32 bytes each), packets, samples, calls, holes; and texts, of which so many bytes
-/// count as one.
+/// Things kept for a file: frames (32 bytes each), packets, samples, calls, holes.
 pub(super) const KEPT: usize = 32 << 20;
-pub(super) const KEPT_BYTES: usize = 32;
 /// Streams kept for a file, both directions; up to 1 kB each.
 pub(super) const STREAMS: usize = 1 << 18;
 /// Traces of a file.
@@ -18,7 +16,9 @@ pub(super) const EVENT_NAMES: usize = 1000;
 pub(super) const ACK_RANGES: usize = 4096;
 /// Priority signals kept of a trace.
 pub(super) const SIGNALS: usize = 1 << 16;
-/// Bytes of a text kept from a log: a URL, a field's value.
-pub(super) const TEXT_BYTES: usize = 8192;
+/// Characters of a text kept from a log: a URL, a field's value. A longer one is cut.
+pub(super) const TEXT_CHARACTERS: usize = 2000;
+/// Bytes of all texts of a file: a million URLs of real length. Views copy them a few times.
+pub(super) const TEXTS_BYTES: usize = 64 << 20;
 /// The largest stream offset that QUIC can say (RFC 9000, section 4.5).
 pub(super) const STREAM_OFFSET: u64 = (1 << 62) - 1;

@@ -38,6 +38,7 @@ pub(super) struct Reading {
     /// What all traces keep in memory.
     kept: usize,
     streams: usize,
+    text_bytes: usize,
     /// Repairs of records before any trace.
     early: Vec<(&'static str, u64)>,
 }
@@ -68,6 +69,7 @@ impl Reading {
             records: 0,
             kept: 0,
             streams: 0,
+            text_bytes: 0,
             early: Vec::new(),
         }
     }
@@ -80,7 +82,12 @@ impl Reading {
         if is_full {
             self.repair(FULL);
         }
-        is_full
+        is_full || self.has_too_much_text()
+    }
+
+    /// Whether the file's texts take more memory than they may.
+    pub(super) fn has_too_much_text(&self) -> bool {
+        self.text_bytes > limits::TEXTS_BYTES
     }
 
     /// A record of a sequence: a header or an event.
@@ -152,7 +159,7 @@ impl Reading {
         reading.clock = header.clock();
         reading.fields = header.event_fields();
         reading.set_header(header);
-        self.kept += reading.trace.text_bytes() / limits::KEPT_BYTES;
+        self.text_bytes += reading.trace.text_bytes();
         self.current = Some(self.traces.len());
         self.groups.clear();
         self.traces.push(reading);
@@ -174,9 +181,11 @@ impl Reading {
         let records = self.records;
         let reading = &mut self.traces[place];
         let (kept, streams) = (reading.collector.kept(), reading.collector.streams());
+        let text_bytes = reading.collector.text_bytes;
         let was_read = reading.event(event, records);
         self.kept = (self.kept + reading.collector.kept()).saturating_sub(kept);
         self.streams = (self.streams + reading.collector.streams()).saturating_sub(streams);
+        self.text_bytes += reading.collector.text_bytes - text_bytes;
         was_read
     }
 
@@ -209,7 +218,7 @@ impl Reading {
             rtt_unit_ms: like.rtt_unit_ms,
             has_header: like.has_header,
         });
-        self.kept += self.traces[place].trace.text_bytes() / limits::KEPT_BYTES;
+        self.text_bytes += self.traces[place].trace.text_bytes();
         self.groups.insert(group, place);
         place
     }

@@ -43,6 +43,10 @@ fn begins(look: &[u8]) -> String {
     if look.starts_with(&[0xff, 0xfe]) || look.starts_with(&[0xfe, 0xff]) {
         return "a mark of UTF-16; a log is UTF-8".to_owned();
     }
+    let inside = text_of(look).strip_prefix(b"{").unwrap_or_default().trim_ascii_start();
+    if inside.starts_with(b"\"log\"") {
+        return "`{\"log\"`: this is a HAR, use `utmost qlog lint FILE`".to_owned();
+    }
     let line = text_of(look).split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line = &line[..line.len().min(4 * SHOWN)];
     let shown: String = String::from_utf8_lossy(line).trim().chars().take(SHOWN).collect();

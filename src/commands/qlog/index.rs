@@ -56,8 +56,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let set = arguments.set.atf_set()?;
     let traces = arguments.files.traces(Detail::Summary)?;
     let indices: Vec<Indices> = traces.iter().map(|it| Indices::of(it, set.as_ref())).collect();
-    if let [trace] = &traces[..]
-        && trace.timeline.transfers.is_empty()
+    if let [trace, ..] = &traces[..]
+        && traces.iter().all(|it| it.timeline.transfers.is_empty())
     {
         let reason = match trace.counts.stream_frames {
             0 => "no STREAM frames logged",

@@ -1,11 +1,12 @@
 //! `utmost qlog lint`: which packets broke the rules?
 
-use super::input::{logs_of, read};
+use super::input::{logs_of, read, shown};
 use crate::failure::Failure;
 use crate::{output, values};
 use qlog_tools::lint::{Allowance, Lint, Rules, browser, lint};
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use schedulers::{Scheme, find_page_scheme, find_scheme};
+use serde::de::IgnoredAny;
 use serde_json::json;
 use std::fs::File;
 use std::io::Read;
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let clients = client.transpose()?.unwrap_or_default();
     let mut judged: Vec<(&Trace, Lint)> = Vec::new();
     for trace in judged_traces(&traces) {
-        let client = client_of(trace, &clients, &traces);
+        let client = client_of(trace, &clients, &traces)?;
         judged.push((trace, lint(trace, client, &rules, allowance)));
     }
     show(arguments, &judged)?;
@@ -75,7 +76,7 @@ fn traces(files: &[PathBuf]) -> Result<Vec<Trace>, Failure> {
         for path in logs_of(path)? {
             match read(&path, Detail::Full, None) {
                 Ok(read) => traces.extend(read),
-                Err(failure) => traces.extend(browser_log(&path).ok_or(failure)?),
+                Err(failure) => traces.extend(browser_log(&path)?.ok_or(failure)?),
             }
         }
     }
@@ -83,11 +84,27 @@ fn traces(files: &[PathBuf]) -> Result<Vec<Trace>, Failure> {
 }
 
 /// The connections of a file that is no qlog, if it is a browser's log.
-fn browser_log(path: &Path) -> Option<Vec<Trace>> {
+fn browser_log(path: &Path) -> Result<Option<Vec<Trace>>, Failure> {
+    let Some(json) = unpacked(path) else { return Ok(None) };
+    let file = path.display().to_string();
+    let end = serde_json::from_slice::<IgnoredAny>(&json).err().filter(serde_json::Error::is_eof);
+    match end.filter(|_| is_har(&json)) {
+        Some(_) => Err(Failure::BadInput(format!("{file}: the HAR's JSON ends early"))),
+        None => Ok(browser::read(&file, &json)),
+    }
+}
+
+fn unpacked(path: &Path) -> Option<Vec<u8>> {
     let mut json = Vec::new();
     let file = File::open(path).ok()?.take(browser::BYTES_MAX);
     qlog_tools::reader::plain(file).ok()?.take(browser::BYTES_MAX).read_to_end(&mut json).ok()?;
-    browser::read(&path.display().to_string(), &json)
+    Some(json)
+}
+
+/// Whether JSON, also if it ends early, is an object whose first key is `log`.
+fn is_har(json: &[u8]) -> bool {
+    let inside = json.trim_ascii_start().strip_prefix(b"{");
+    inside.is_some_and(|it| it.trim_ascii_start().starts_with(b"\"log\""))
 }
 
 fn scheme(arguments: &Arguments) -> Result<Option<Scheme>, Failure> {
@@ -114,18 +131,38 @@ fn judged_traces(traces: &[Trace]) -> Vec<&Trace> {
     traces.iter().filter(|it| it.vantage == Vantage::Server || !has_server(it)).collect()
 }
 
-/// The log of a server's client: that of the same connection, or the only one that was named.
-fn client_of<'a>(trace: &Trace, named: &'a [Trace], given: &'a [Trace]) -> Option<&'a Trace> {
+/// The log of a server's client: that of the same connection, or the only one that was named, when one of the two
+/// does not say of which connection it is.
+fn client_of<'a>(
+    trace: &Trace,
+    named: &'a [Trace],
+    given: &'a [Trace],
+) -> Result<Option<&'a Trace>, Failure> {
     let is_same = |it: &&Trace| {
         it.vantage != Vantage::Server
             && it.connection.is_some()
             && it.connection == trace.connection
     };
     if trace.vantage != Vantage::Server {
-        return None;
+        return Ok(None);
     }
-    let same = named.iter().chain(given).find(is_same);
-    same.or_else(|| named.first().filter(|_| named.len() == 1))
+    if let Some(same) = named.iter().chain(given).find(is_same) {
+        return Ok(Some(same));
+    }
+    let Some(other) = named.first() else { return Ok(None) };
+    if named.iter().all(|it| it.vantage == Vantage::Server) {
+        let reason = "a server's log; --client takes the log of its client";
+        return Err(Failure::BadInput(format!("{}: {reason}", other.file)));
+    }
+    match (&other.connection, &trace.connection) {
+        (Some(there), Some(here)) => Err(Failure::BadInput(format!(
+            "{}: not the client's log of the server's connection: ID {} there, {} at the server",
+            other.file,
+            shown(there, 60),
+            shown(here, 60)
+        ))),
+        _ => Ok(Some(other).filter(|_| named.len() == 1)),
+    }
 }
 
 fn show(arguments: &Arguments, judged: &[(&Trace, Lint)]) -> Result<(), Failure> {
