@@ -10,31 +10,34 @@ fn without_provenance(mut reproduction: Value) -> String {
     serde_json::to_string_pretty(&reproduction).expect("JSON")
 }
 
-/// On engine `stack` loads differ a little: everything but measured values, to be compared as text, and these.
-fn measured_apart(mut reproduction: Value) -> (String, Vec<f64>) {
+/// On engine `stack` loads differ a little: everything but measured values, to be compared as text, and these by row.
+fn measured_apart(mut reproduction: Value) -> (String, Vec<(String, f64)>) {
     reproduction["method"] = Value::Null;
     let rows = reproduction["rows"].as_array_mut().expect("rows");
     let values = rows.iter_mut().map(|row| {
         row["note"] = Value::Null;
-        row["ours"].take().as_f64().unwrap_or(f64::NAN)
+        let ours = row["ours"].take().as_f64().unwrap_or(f64::NAN);
+        (row["id"].as_str().expect("an id").to_owned(), ours)
     });
     let values = values.collect();
     (without_provenance(reproduction), values)
 }
 
 /// How far fewer loads may lead from what is kept: so many percent, or so much where that is more: milliseconds and
-/// points, or round trips. Loads with and without a lost packet may lie 5 % apart, and the median falls on one of them.
-const FEWER_LOADS_PERCENT: f64 = 6.0;
-fn fewer_loads_least(name: &str) -> f64 {
-    if name == "nginx-push" { 0.1 } else { 1.0 }
+/// points, or round trips. The loads of one row are of two kinds, with and without a lost packet, that lie 4.6 %
+/// apart, and the median of few falls on either.
+fn fewer_loads_tolerance(name: &str, row: &str, kept: f64) -> f64 {
+    let percent = if row == "gate-strict-3000-all" { 6.0 } else { 3.0 };
+    let least = if name == "nginx-push" { 0.1 } else { 1.0 };
+    (kept.abs() * percent / 100.0).max(least)
 }
 
 fn assert_alike(name: &str, made: Value, kept: Value) {
     let ((made, ours), (kept, before)) = (measured_apart(made), measured_apart(kept));
     assert_eq!(made, kept, "{name} differs from results/: `make results` makes it again");
-    for (place, (ours, before)) in ours.iter().zip(&before).enumerate() {
-        let tolerated = (before.abs() * FEWER_LOADS_PERCENT / 100.0).max(fewer_loads_least(name));
-        assert!((ours - before).abs() <= tolerated, "{name}, row {place}: {ours}, kept {before}");
+    for ((row, ours), (_, before)) in ours.iter().zip(&before) {
+        let tolerated = fewer_loads_tolerance(name, row, *before);
+        assert!((ours - before).abs() <= tolerated, "{name}, {row}: {ours}, kept {before}");
     }
 }
 

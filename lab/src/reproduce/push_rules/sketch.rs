@@ -109,32 +109,13 @@ fn resource(id: usize, item: &Item) -> PageResource {
     };
     let needed_to_render = item.kind != PageKind::Image;
     PageResource {
-        id,
-        url: item.path.clone(),
-        origin: 0,
-        kind: item.kind,
-        mime: mime.into(),
-        status: 200,
-        bytes: item.bytes,
-        decoded_bytes: None,
         wait_ms: item.wait_ms,
-        chunks: Vec::new(),
         script: (item.kind == PageKind::Js).then_some(Script::Sync),
         in_head: item.found == Found::Head && needed_to_render,
-        preload: false,
-        lazy: false,
-        fetchpriority: None,
-        after_first_image: false,
-        main: id == 0,
         critical: needed_to_render,
         above_fold: needed_to_render,
-        hero: false,
-        eval_order: None,
-        exec_ms: 0.0,
-        vary: None,
-        etag: None,
-        browser: None,
         trigger: Trigger { on, of, byte, needs: Vec::new(), delay_ms: 0.0 },
+        ..PageResource::plain(id, item.path.clone(), mime.into(), item.bytes)
     }
 }
 
