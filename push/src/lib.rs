@@ -9,6 +9,7 @@
 //! NGINX 1.13.9* (Garrett, 2018).
 
 pub mod digest;
+pub mod freshness;
 mod gate;
 mod graph;
 pub mod guard;
