@@ -4,9 +4,11 @@
 //! [`Recording`] is what the page shows of one log, [`report`] makes the page. The page's scripts are small files
 //! in `templates/view/`, one thing each; they get the frames as compressed columns and draw only what is in view.
 
+mod clocks;
 mod columns;
 mod delivered;
 mod from_trace;
+mod happened;
 mod listing;
 mod page;
 mod recording;

@@ -13,7 +13,7 @@ class Ribbon {
     this.title = "Multiplexing";
     this.about =
       "Each block is a STREAM frame in the colour of its stream; from far away a column shows the shares of " +
-      "the streams. Below: what was retransmitted, came twice, or was overtaken on its way.";
+      "the streams. Below, by cause: what filled a hole that a loss had left, what came in vain, what others had overtaken.";
   }
 
   missing() {
@@ -78,11 +78,12 @@ class Ribbon {
 
   drawMarks(surface, scale, theme) {
     const rows = [
-      [MARKS.RETRANSMITTED, "retransmitted"],
-      [MARKS.DUPLICATE, "duplicate"],
-      [MARKS.REORDERED, "reordered"],
+      MARKS.RETRANSMITTED,
+      MARKS.DUPLICATE,
+      MARKS.REORDERED,
     ];
-    rows.forEach(([mark, name], row) => {
+    rows.forEach((mark, row) => {
+      const name = markText(mark);
       const top = RIBBON_TOP + RIBBON_HEIGHT + 4 + row * (MARKS_HEIGHT + 2);
       surface.text(scale.left - 8, top + MARKS_HEIGHT - 1, name, theme.muted, "right");
       for (const [left, width] of columnsWith(this.recording, scale, (marks) => marks & mark)) {

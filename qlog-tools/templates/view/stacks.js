@@ -61,9 +61,7 @@ class Stacks {
   // The tallest stack among frames, and a frame that made it.
   tallestIn(column, first, end) {
     const bytes = this.recording.pyramid.highest(column, first, end);
-    let frame = first;
-    if (end - first <= 64) while (frame < end - 1 && this.recording[column][frame] !== bytes) frame++;
-    return { bytes, frame };
+    return { bytes, frame: this.recording.pyramid.placeOf(column, bytes, first, end) };
   }
 
   eachColumn(scale, visit) {

@@ -5,6 +5,9 @@ use crate::figures::svg::{Area, shorten};
 use crate::viewer::Recording;
 
 const ROW: f64 = 18.0;
+/// Characters of a label, and of the priority in it.
+const LABEL: usize = 40;
+const PRIORITY: usize = 16;
 /// Further streams are counted in a last line.
 const ROWS_MAX: usize = 120;
 
@@ -28,10 +31,10 @@ pub(super) fn draw(recording: &Recording) -> String {
     for (row, stream) in recording.streams.iter().take(shown).enumerate() {
         let top = TOP + 2.0 + ROW * row as f64;
         let middle = top + ROW / 2.0;
-        plot.label(
-            middle + 4.0,
-            &shorten(&format!("{} {} {}", stream.id, stream.url, stream.priority), 30),
-        );
+        let priority = shorten(&stream.priority, PRIORITY);
+        let room = LABEL.saturating_sub(priority.chars().count() + 1);
+        let label = format!("{} {priority}", stream.label(room));
+        plot.label(middle + 4.0, label.trim_end());
         if let (Some(requested_us), Some(first_us)) = (stream.requested_us, stream.first_us) {
             let (from, to) = (plot.x(requested_us), plot.x(first_us));
             plot.line(&[(from, middle), (to.max(from), middle)], "#5a5a5a", "");
@@ -51,7 +54,7 @@ pub(super) fn draw(recording: &Recording) -> String {
                 width: (run[run.len() - 1] - run[0] + 1) as f64 + 0.5,
                 height: ROW - 6.0,
             };
-            plot.block(area, &stream.look);
+            plot.block(area, row, stream);
         }
         if let Some(complete_us) = stream.complete_us {
             let x = plot.x(complete_us);
