@@ -58,7 +58,7 @@ struct Plot {
 impl Plot {
     fn new(recording: &Recording, title: &str, height: f64) -> Self {
         let title = format!("{}: {title}", recording.name);
-        let end_us = recording.duration_us.max(1);
+        let end_us = recording.duration_us.max(1000);
         let mut plot = Self { svg: Svg::new(), title, height, end_us, legend: 0.0 };
         let looks: Vec<Look> = recording.streams.iter().map(|it| it.look.clone()).collect();
         plot.svg.raw(&patterns(ID, &looks[..looks.len().min(LOOKS)]));

@@ -234,7 +234,10 @@ fn packets(trace: &Trace) -> [String; 2] {
     [
         format!(
             "{whose} by {}, {} ({}), {} events",
-            shorten(&trace.stack.to_string(), 80),
+            match &trace.stack.name {
+                Some(_) => shorten(&trace.stack.to_string(), 80),
+                None => "an unnamed program".to_owned(),
+            },
             shorten(format, 80),
             trace.container.name(),
             counts.events

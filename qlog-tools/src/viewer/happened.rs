@@ -3,10 +3,12 @@
 
 use super::clocks::{Clock, shift_us};
 use super::recording::{Events, Series, Unit};
+use crate::figures::shorten;
 use crate::trace::{PacketEvent, RecoverySample, SignalKind, Trace};
 
 /// Names of events are offered up to so many a log.
 const NAMES_MAX: usize = 60;
+const NAME_CHARACTERS: usize = 80;
 /// Steps of the curve of what was sent: more than any screen has columns.
 const SENT_STEPS: u64 = 20_000;
 
@@ -111,7 +113,7 @@ pub(super) fn events(shown: &End<'_>, sender: Option<&End<'_>>) -> Vec<Events> {
 /// By their names in the log.
 fn named<'a>(end: &'a End<'_>, whose: &'a str) -> impl Iterator<Item = Events> + 'a {
     end.trace.moments.iter().take(NAMES_MAX).map(move |(name, times_us)| Events {
-        name: format!("{whose}{name}"),
+        name: format!("{whose}{}", shorten(name, NAME_CHARACTERS)),
         times_us: times_us.iter().filter_map(|it| end.clock.within(*it)).collect(),
     })
 }

@@ -220,7 +220,8 @@ impl Recording {
             "name": self.name,
             "sender": self.sender,
             "is_server": self.is_server,
-            "duration": self.duration_us.max(1),
+            // A log of one moment gets an axis too.
+            "duration": self.duration_us.max(1000),
             "streams": self.streams.iter().map(stream).collect::<Vec<_>>(),
             "frames": self.columns(),
             "series": self.series.iter().map(series).collect::<Vec<_>>(),

@@ -38,12 +38,8 @@ class Curve {
     surface.line(this.arrivals(scale, bottom), theme.series[1], 1.5, [5, 3]);
     surface.line(this.steps(scale, bottom), theme.series[0], 2);
     surface.unclip();
-    let x = scale.left + 8;
-    for (const [name, place, dash] of [["complete responses (the area above is the index)", 0], [`bytes ${recording.is_server ? "sent" : "that were there"}`, 1, [5, 3]]]) {
-      surface.line([x, 9, x + 22, 9], theme.series[place], 2, dash);
-      surface.text(x + 27, 13, name, theme.ink);
-      x += 46 + textWidth(name);
-    }
+    const there = `bytes ${recording.is_server ? "sent" : "that were there"}`;
+    drawKeys(surface, scale, 13, [["complete responses (the area above is the index)"], [there, [5, 3]]], theme);
   }
 
   arrivals(scale, bottom) {

@@ -48,7 +48,9 @@ class Ribbon {
       if (recording.hidden[stream]) continue;
       const height = frame % 2 && width > 3 ? RIBBON_HEIGHT - 6 : RIBBON_HEIGHT;
       const look = recording.streams[stream].look;
-      surface.block(left, RIBBON_TOP + RIBBON_HEIGHT - height, Math.max(1, width), height, look);
+      // A frame that came at the axis' very start would end there.
+      const shown = Math.max(left, scale.left - width + 2);
+      surface.block(shown, RIBBON_TOP + RIBBON_HEIGHT - height, Math.max(1, width), height, look);
       if (width > 34) {
         surface.rect(left + 3, RIBBON_TOP + 24, Math.min(width - 6, 30), 17, theme.paper);
         surface.text(left + 6, RIBBON_TOP + 37, String(recording.streams[stream].id), theme.ink);

@@ -80,12 +80,7 @@ class Strip {
       if (line.length) surface.line(line, theme.series[place % 3], 1.5, DASHES[place % 3]);
     });
     surface.unclip();
-    let x = scale.left + 4;
-    panel.series.forEach((series, place) => {
-      surface.line([x, top - 7, x + 22, top - 7], theme.series[place % 3], 2, DASHES[place % 3]);
-      surface.text(x + 27, top - 3, series.name, theme.ink);
-      x += 46 + textWidth(series.name);
-    });
+    drawKeys(surface, scale, top - 3, panel.series.map((it, place) => [it.name, DASHES[place % 3]]), theme);
   }
 
   // The lowest and highest value of each pixel column; a value holds until the next.
@@ -129,17 +124,14 @@ class Strip {
     const over = scale.axis === "time" && rates.length ? `, over ${levelText((rates[0][2] - rates[0][0]) / scale.perUnit, "us")}` : "";
     const lines = [[`${this.goodputName()}${over}`, 1, undefined]];
     if (this.recording.sent.count) lines.push(["sent by the server", 3, DASHES[1]]);
-    let x = scale.left + 4;
-    lines.forEach(([name, column, dash], place) => {
+    lines.forEach(([, column, dash], place) => {
       const line = rates.flatMap((it) => {
         const y = bottom - (it[column] / most) * PANEL_HEIGHT;
         return [it[0], y, it[2], y];
       });
       if (line.length) surface.line(line, theme.series[place], 1.5, dash);
-      surface.line([x, top - 7, x + 22, top - 7], theme.series[place], 2, dash);
-      surface.text(x + 27, top - 3, name, theme.ink);
-      x += 46 + textWidth(name);
     });
+    drawKeys(surface, scale, top - 3, lines.map(([name, , dash]) => [name, dash]), theme);
   }
 
   goodputName() {

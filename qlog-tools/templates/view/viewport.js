@@ -129,6 +129,19 @@ function drawAxis(surface, scale, top, bottom, theme) {
   }
 }
 
+// What lines mean, in a row above them: names with their dashes, shorter where there is little room.
+function drawKeys(surface, scale, baseline, keys, theme) {
+  const widths = keys.map(([name]) => textWidth(name));
+  const room = (scale.width - 4 - 46 * keys.length) / widths.reduce((sum, it) => sum + it, 0);
+  let x = scale.left + 4;
+  keys.forEach(([name, dash], place) => {
+    const width = Math.max(12, widths[place] * Math.min(1, room));
+    surface.line([x, baseline - 4, x + 22, baseline - 4], theme.series[place % 3], 2, dash);
+    surface.text(x + 27, baseline, fitted(name, width), theme.ink);
+    x += 46 + width;
+  });
+}
+
 // A scale at the left edge from 0 to `most`.
 function drawLeftAxis(surface, scale, top, bottom, most, unit, theme) {
   for (const tick of ticks(0, most, (bottom - top) / 28)) {

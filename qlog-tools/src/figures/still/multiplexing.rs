@@ -7,7 +7,7 @@ use crate::figures::svg::Area;
 use crate::viewer::{Mark, Recording};
 
 const HEIGHT: f64 = 90.0;
-const MARKS: [(Mark, &str, &str); 3] = [
+pub(super) const MARKS: [(Mark, &str, &str); 3] = [
     (Mark::Retransmitted, "retransmitted (loss)", "#1a1a1a"),
     (Mark::Duplicate, "duplicate (spurious)", "#b3261e"),
     (Mark::Reordered, "reordered (overtaken)", "#0072b2"),

@@ -1,12 +1,15 @@
 //! One row a stream, from its request to its last byte.
 
+use std::collections::BTreeSet;
+
+use super::multiplexing::MARKS;
 use super::{LEFT, Plot, TOP};
 use crate::figures::svg::{Area, shorten};
-use crate::viewer::Recording;
+use crate::viewer::{Mark, Recording};
 
 const ROW: f64 = 18.0;
 /// Characters of a label, and of the priority in it.
-const LABEL: usize = 40;
+const LABEL: usize = 36;
 const PRIORITY: usize = 16;
 /// Further streams are counted in a last line.
 const ROWS_MAX: usize = 120;
@@ -24,6 +27,9 @@ pub(super) fn draw(recording: &Recording) -> String {
             columns.push(column);
         }
     }
+    let marked = recording.frames.iter().filter_map(|it| Some((it.stream, it.time_us, it.mark?)));
+    let marked: BTreeSet<(usize, usize, Mark)> =
+        marked.map(|(stream, at_us, mark)| (stream, plot.column(at_us), mark)).collect();
     // A log's clock can step back.
     for columns in &mut columns {
         columns.sort_unstable();
@@ -55,6 +61,14 @@ pub(super) fn draw(recording: &Recording) -> String {
                 height: ROW - 6.0,
             };
             plot.block(area, row, stream);
+        }
+        for &(_, column, mark) in
+            marked.range((row, 0, Mark::Retransmitted)..(row + 1, 0, Mark::Retransmitted))
+        {
+            let colour = MARKS.iter().find(|it| it.0 == mark).map_or("#1a1a1a", |it| it.2);
+            let left = LEFT + column as f64;
+            let area = Area { left, top: top + ROW - 5.0, width: 2.0, height: 4.0 };
+            plot.svg.rect(area, &format!(r#"fill="{colour}""#));
         }
         if let Some(complete_us) = stream.complete_us {
             let x = plot.x(complete_us);
