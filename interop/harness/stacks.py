@@ -116,6 +116,12 @@ def tquic_client(_site, case, port, out):
     return [INSTALLED / "tquic/bin/tquic_client", *options, *protocol, *urls(case, port)]
 
 
+def tquic_server(site, port):
+    tls = ["--cert", site.cert, "--key", site.key]
+    options = ["--root", site.root, "--listen", f"127.0.0.1:{port}", "--log-level", "ERROR"]
+    return [INSTALLED / "tquic/bin/tquic_server", *options, *tls]
+
+
 def utmost_play(site, case, port, out):
     server = ["--server", f"127.0.0.1:{port}", "--insecure"]
     return [UTMOST, "play", sites.page_of(site, case), *server, "--bodies", out, "--json"]
@@ -126,10 +132,13 @@ def utmost_serve(site, port):
     return [UTMOST, "serve", "--root", site.root, "--listen", f"127.0.0.1:{port}", *tls]
 
 
+def utmost_serve_obeying(site, port):
+    return [*utmost_serve(site, port), "--scheme", "rfc9218", "--signals", "obey"]
+
+
 def utmost_serve_by_priority(site, port, logs):
     """Paced at 1400 bytes each 2 ms, so that requests come while others wait."""
-    order = ["--scheme", "rfc9218", "--signals", "obey", "--pace", "1400/2", "--qlog", logs]
-    return [*utmost_serve(site, port), *order]
+    return [*utmost_serve_obeying(site, port), "--pace", "1400/2", "--qlog", logs]
 
 
 def python(script):
@@ -154,9 +163,11 @@ SERVERS = [
     Server("ngtcp2", gtlsserver, says_listening=False),
     Server("aioquic", peer_server(*python("aioquic_peer.py"))),
     Server("h3-quinn", peer_server(INSTALLED / "h3-quinn-peer")),
+    Server("tquic", tquic_server, says_listening=False),
 ]
 OUR_CLIENT = Client("utmost", utmost_play)
 OUR_SERVER = Server("utmost", utmost_serve, drains=True)
+OBEYING_SERVER = Server("utmost", utmost_serve_obeying, drains=True)
 
 # (client, server, case) that cannot pass, with the reason; ANY stands for all clients, or all servers.
 ANY = "*"
