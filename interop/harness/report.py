@@ -27,8 +27,8 @@ aioquic's server pushes twelve to `utmost play`, which must take all and ask for
 
 *Who prioritizes?* What `utmost probe` says of each server: how much of the other responses (1 MB each) came before the late
 one, in multiples of its size, when all were as urgent (control), when it was more urgent, and less. And how many packets
-`utmost qlog lint` found out of order in the log of our client, which loaded the page `davies-meenan` over the network `cable`.
-A cell passes when that is what is known of the server (`harness/verdicts.py`).
+`utmost qlog lint` flagged in the log of our client, which loaded the page `davies-meenan` over the network `cable`, and in that
+and the server's own log. A row passes when all is as is known of the server (`harness/verdicts.py`).
 """
 
 

@@ -42,6 +42,8 @@ class Server:
     says_listening: bool = True
     # On SIGTERM it must finish what it has begun and exit with 0.
     drains: bool = False
+    # The option that names the folder for its qlogs, if it has one.
+    log_option: str | None = None
 
 
 def urls(case, port):
@@ -107,7 +109,7 @@ def gtlsclient_by_priority(site, plan, port, out):
 
 def gtlsserver(site, port):
     quiet = ["--quiet", "--no-quic-dump", "--no-http-dump"]
-    return ["gtlsserver", *quiet, "--htdocs", site.root, "127.0.0.1", port, site.key, site.cert]
+    return ["gtlsserver", "127.0.0.1", port, site.key, site.cert, *quiet, "--htdocs", site.root]
 
 
 def tquic_client(_site, case, port, out):
@@ -160,14 +162,14 @@ CLIENTS = [
 ]
 SERVERS = [
     Server("quic-go", peer_server(INSTALLED / "quic-go")),
-    Server("ngtcp2", gtlsserver, says_listening=False),
+    Server("ngtcp2", gtlsserver, says_listening=False, log_option="--qlog-dir"),
     Server("aioquic", peer_server(*python("aioquic_peer.py"))),
     Server("h3-quinn", peer_server(INSTALLED / "h3-quinn-peer")),
-    Server("tquic", tquic_server, says_listening=False),
+    Server("tquic", tquic_server, says_listening=False, log_option="--qlog-dir"),
 ]
 OUR_CLIENT = Client("utmost", utmost_play)
 OUR_SERVER = Server("utmost", utmost_serve, drains=True)
-OBEYING_SERVER = Server("utmost", utmost_serve_obeying, drains=True)
+OBEYING_SERVER = Server("utmost", utmost_serve_obeying, drains=True, log_option="--qlog")
 
 # (client, server, case) that cannot pass, with the reason; ANY stands for all clients, or all servers.
 ANY = "*"

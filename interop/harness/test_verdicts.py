@@ -36,8 +36,10 @@ class Verdicts(unittest.TestCase):
         server = verdicts.SERVERS[0]
         probed = verdicts.run_check(server, verdicts.PROBED, lambda: ("7.41 0.00 7.42 prioritizes", None))
         judged = verdicts.run_check(server, verdicts.JUDGED, lambda: ("0 of 900", None))
-        row = ["utmost", "7.41", "0.00", "7.42", "prioritizes", "0 of 900", "pass", "pass"]
-        self.assertEqual(verdicts.table([probed, judged])[1:], [row])
+        row = ["utmost", "7.41", "0.00", "7.42", "prioritizes", "0 of 900"]
+        self.assertEqual(verdicts.table([probed, judged])[1:], [[*row, "-", "pass"]])
+        paired = verdicts.run_check(server, verdicts.PAIRED, lambda: ("90 of 900", "too many"))
+        self.assertEqual(verdicts.table([probed, judged, paired])[1:], [[*row, "90 of 900", "FAIL"]])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Do `utmost probe` and `utmost qlog lint` say of each server what is known of it?
 
 The probe asks each server itself. The linter reads the log of our client, which plays a page with the priorities of
-RFC 9218 through the lab's link, against a server of files of the page's sizes.
+RFC 9218 through the lab's link, against a server of files of the page's sizes; and, of a server that writes one, the
+server's log as well.
 """
 
 import json
@@ -11,7 +12,7 @@ from . import pairs, stacks
 from .processes import Failure, run_client, running
 
 PAGE, NETWORK = "davies-meenan", "cable"
-PROBED, JUDGED = "probe", "lint"
+PROBED, JUDGED, PAIRED = "probe", "lint", "lint of both logs"
 # Exit codes of both: 1 is "it does not", a result like any other.
 ANSWERED = (0, 1)
 
@@ -39,10 +40,12 @@ SERVERS = [it for it in [stacks.OBEYING_SERVER, *stacks.SERVERS] if it.name in K
 
 
 def run(server, site, work):
-    """The two results of one server. The `order` of each holds its figures."""
+    """The results of one server. The `order` of each holds its figures."""
     folder = work / f"{server.name}-verdicts"
     folder.mkdir()
-    checks = [(PROBED, lambda: probe(server, site, folder)), (JUDGED, lambda: lint(server, site, folder))]
+    checks = [(PROBED, lambda: probe(server, site, folder)), (JUDGED, lambda: lint_of_load(server, site, folder))]
+    if server.log_option:
+        checks.append((PAIRED, lambda: lint(server, folder, [only(folder / "server"), "--client", only(folder / "client")])))
     return [run_check(server, case, check) for case, check in checks]
 
 
@@ -77,15 +80,33 @@ def probe_fault(finding, known):
     return None if verdict == known.verdict else f"the probe says {verdict}, not {known.verdict}"
 
 
-def lint(server, site, folder):
-    """What the linter found in the log of our client, and what is wrong with it."""
-    logs = folder / "qlog"
-    with running(server, page_site(site, folder), folder / "linted.log") as it:
+def lint_of_load(server, site, folder):
+    """Loads the page, and what the linter says of our client's log."""
+    (folder / "server").mkdir()
+    with running(logging(server, folder / "server"), page_site(site, folder), folder / "linted.log") as it:
         with running(link(it.port), site, folder / "link.log") as between:
             options = ["--server", f"127.0.0.1:{between.port}", "--insecure", "--scheme", "rfc9218"]
-            answer([stacks.UTMOST, "play", PAGE, *options, "--qlog", logs], folder / "play")
-    found = json.loads(answer([stacks.UTMOST, "qlog", "lint", logs, "--json"], folder / "lint"))
+            answer([stacks.UTMOST, "play", PAGE, *options, "--qlog", folder / "client"], folder / "play")
+    return lint(server, folder, [only(folder / "client")])
+
+
+def lint(server, folder, logs):
+    """What the linter found in the logs, and what is wrong with it."""
+    found = json.loads(answer([stacks.UTMOST, "qlog", "lint", *logs, "--json"], folder / f"lint-{len(logs)}"))
     return lint_figures(found), lint_fault(found, KNOWN[server.name])
+
+
+def logging(server, logs):
+    """The server with its qlogs in the folder, if it writes any."""
+    options = [server.log_option, logs] if server.log_option else []
+    return replace(server, command=lambda site, port: [*server.command(site, port), *options])
+
+
+def only(logs):
+    found = list(logs.iterdir())
+    if len(found) != 1:
+        raise Failure(f"{len(found)} logs in {logs}, not one")
+    return found[0]
 
 
 def lint_figures(found):
@@ -127,10 +148,13 @@ def answer(command, place):
 
 
 def table(results):
-    """A row for each server: the probe's three figures and verdict, and the linter's share."""
+    """A row for each server: the probe's three figures and verdict, and the packets that the linter flags."""
     rows = []
     for name in dict.fromkeys(it.server for it in results):
-        probed, judged = (next(it for it in results if (it.server, it.case) == (name, case)) for case in (PROBED, JUDGED))
-        control, urgent, inverse, verdict = (probed.order or "- - - -").split(" ")
-        rows.append([name, control, urgent, inverse, verdict, judged.order or "-", *(it.outcome for it in (probed, judged))])
-    return [["server", "control", "urgent", "inverse", "verdict", "packets that broke RFC 9218", PROBED, JUDGED], *rows]
+        by_case = {it.case: it for it in results if it.server == name}
+        figures = {case: it.order for case, it in by_case.items()}
+        control, urgent, inverse, verdict = (figures[PROBED] or "- - - -").split(" ")
+        outcome = pairs.PASS if all(it.outcome == pairs.PASS for it in by_case.values()) else pairs.FAIL
+        flagged = (figures.get(case) or "-" for case in (JUDGED, PAIRED))
+        rows.append([name, control, urgent, inverse, verdict, *flagged, outcome])
+    return [["server", "control", "urgent", "inverse", "verdict", "flagged", "by both logs", "as known"], *rows]
