@@ -35,6 +35,17 @@ pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace
     if hol.is_exact { Exactness::Exact } else { Exactness::Estimated }
 }
 
+/// When a sender sent bytes again that had not arrived, by its own log.
+pub(super) fn sent_again_us(trace: &Trace) -> Vec<u64> {
+    let mut frames = vec![Frame::default(); trace.timeline.frames.len()];
+    mark_sent_again(&mut frames, trace);
+    let marked = frames.iter().zip(&trace.timeline.frames);
+    marked
+        .filter(|(frame, _)| frame.mark == Some(Mark::Retransmitted))
+        .map(|(_, sent)| sent.time_us)
+        .collect()
+}
+
 /// In the log of who sent them: bytes that went before are a duplicate when the packet that they went in was
 /// acknowledged (so they had arrived: a spurious retransmission), retransmitted otherwise.
 fn mark_sent_again(frames: &mut [Frame], trace: &Trace) {

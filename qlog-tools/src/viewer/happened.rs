@@ -2,10 +2,15 @@
 //! connection with the logs of both ends, what belongs to the sender of the data comes from the server's.
 
 use super::clocks::{Clock, shift_us};
+use super::delivered::sent_again_us;
 use super::recording::{Events, Series, Unit};
 use crate::figures::shorten;
-use crate::trace::{PacketEvent, RecoverySample, SignalKind, Trace};
+use crate::trace::{PacketEvent, RecoverySample, SignalKind, Trace, Vantage};
 
+/// The events that are ticks above the congestion window: the scripts know them by these names.
+pub(crate) const LOST: &str = "packet lost";
+/// And in the place of them.
+pub(crate) const SENT_AGAIN: &str = "sent again";
 /// Names of events are offered up to so many a log.
 const NAMES_MAX: usize = 60;
 const NAME_CHARACTERS: usize = 80;
@@ -55,12 +60,17 @@ pub(super) fn series(end: &End<'_>) -> Vec<Series> {
     all.into_iter().filter(|series| !series.points.is_empty()).collect()
 }
 
-/// When packets were declared lost.
-pub(super) fn losses(end: &End<'_>) -> Vec<u64> {
+/// When packets were declared lost; of a server that does not log that (quiche), when it sent bytes again.
+fn losses(end: &End<'_>) -> Events {
     let lost = end.trace.packets.iter().filter(|it| it.event == PacketEvent::Lost);
-    let mut times_us: Vec<u64> = lost.filter_map(|it| end.clock.within(it.time_us)).collect();
-    times_us.sort_unstable();
-    times_us
+    let mut name = LOST;
+    let mut times_us: Vec<u64> = lost.map(|it| it.time_us).collect();
+    if times_us.is_empty() && end.trace.vantage == Vantage::Server {
+        name = SENT_AGAIN;
+        times_us = sent_again_us(end.trace);
+    }
+    let times_us = times_us.into_iter().filter_map(|time_us| end.clock.within(time_us)).collect();
+    Events { name: name.to_owned(), times_us }
 }
 
 /// The stream bytes sent so far, retransmissions included, in at most [`SENT_STEPS`] steps.
@@ -92,7 +102,7 @@ pub(super) fn events(shown: &End<'_>, sender: Option<&End<'_>>) -> Vec<Events> {
         trace.signals.iter().filter(move |it| wanted(it.how)).map(|it| it.time_us).collect()
     };
     let mut all = vec![
-        Events { name: "packet lost".to_owned(), times_us: losses(sender.unwrap_or(shown)) },
+        losses(sender.unwrap_or(shown)),
         of("request", requests.collect()),
         of("response complete", completions.collect()),
         of(

@@ -13,6 +13,7 @@ mod listing;
 mod page;
 mod recording;
 
+pub(crate) use happened::{LOST, SENT_AGAIN};
 pub use listing::{ListedFile, Listing, listing};
 pub use page::{Report, report};
 pub use recording::{Events, Exactness, Frame, Mark, Recording, Role, Series, Stream, Unit};

@@ -19,7 +19,14 @@ class Strip {
       : `Goodput is that of new stream bytes as they came${sender ? "; dashed, what the server sent, retransmissions included" : ""}`;
     this.about =
       `Window, bytes in flight and round-trip times of ${series_of}.${alone} ` +
-      `${goodput}. A tick at the top is a packet that ${losses_of} declared lost.`;
+      `${goodput}. ${this.aboutTicks(losses_of)}`;
+  }
+
+  aboutTicks(losses_of) {
+    const losses = this.losses();
+    if (!losses) return "";
+    if (losses.name === "packet lost") return `A tick at the top is a packet that ${losses_of} declared lost.`;
+    return `A tick at the top is where ${losses_of}, which logs no lost packets, sent bytes again.`;
   }
 
   missing() {
@@ -46,8 +53,9 @@ class Strip {
     const panels = this.panels();
     const bottom = panels.length * (PANEL_HEIGHT + PANEL_GAP);
     drawAxis(surface, scale, 10, bottom, theme);
-    const losses = this.recording.events.some((it) => it.name === "packet lost");
-    surface.text(scale.left - 8, 12, losses ? "lost packets" : "lost packets: none logged", theme.muted, "right");
+    const losses = this.losses();
+    const words = !losses ? "lost packets: none logged" : losses.name === "packet lost" ? "lost packets" : "bytes sent again";
+    surface.text(scale.left - 8, 12, words, theme.muted, "right");
     this.nameOwners(surface, panels, theme);
     panels.forEach((panel, place) => {
       const top = PANEL_GAP + place * (PANEL_HEIGHT + PANEL_GAP);
@@ -174,8 +182,13 @@ class Strip {
     return frame < recording.count ? recording.time[frame] : recording.duration;
   }
 
+  // Some servers do not log what they declare lost, but what they send again tells.
+  losses() {
+    return this.recording.events.find((it) => it.name === "packet lost" || it.name === "sent again");
+  }
+
   drawLosses(surface, scale, theme) {
-    const losses = this.recording.events.find((it) => it.name === "packet lost");
+    const losses = this.losses();
     if (!losses) return;
     let before = -1;
     for (let place = 0; place < losses.count; place++) {

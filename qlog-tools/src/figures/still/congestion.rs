@@ -4,7 +4,7 @@ use super::{LEFT, Plot, RIGHT, TOP};
 use crate::figures::axis::round_step;
 use crate::figures::svg::{Area, Style, number};
 use crate::figures::{bytes_text, milliseconds_text, rate_text};
-use crate::viewer::{Recording, Unit};
+use crate::viewer::{LOST, Recording, SENT_AGAIN, Unit};
 
 const PANEL: f64 = 110.0;
 const GAP: f64 = 34.0;
@@ -95,14 +95,16 @@ fn rates(recording: &Recording) -> Vec<(String, Vec<(u64, f64)>)> {
 }
 
 fn draw_losses(plot: &mut Plot, recording: &Recording) {
-    let losses = recording.events.iter().filter(|it| it.name == "packet lost");
-    let mut words = format!("lost packets of {}", recording.losses_of);
-    if losses.clone().next().is_none() {
-        words.push_str(": none logged");
-    }
+    let losses = recording.events.iter().find(|it| it.name == LOST || it.name == SENT_AGAIN);
+    let of = &recording.losses_of;
+    let words = match losses {
+        Some(losses) if losses.name == LOST => format!("lost packets of {of}"),
+        Some(_) => format!("bytes sent again by {of}"),
+        None => "lost packets: none logged".to_owned(),
+    };
     plot.label(TOP + 9.0, &words);
     let mut columns: Vec<usize> =
-        losses.flat_map(|it| &it.times_us).map(|&at_us| plot.column(at_us)).collect();
+        losses.into_iter().flat_map(|it| &it.times_us).map(|&at_us| plot.column(at_us)).collect();
     columns.dedup();
     for column in columns {
         let area = Area { left: LEFT + column as f64 - 1.0, top: TOP, width: 2.0, height: 10.0 };
