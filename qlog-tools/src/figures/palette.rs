@@ -178,7 +178,7 @@ mod tests {
             .collect()
     }
 
-    /// OKLab (Ottosson 2020) of a colour as seen through a matrix on linear RGB.
+    /// `OKLab` (Ottosson 2020) of a colour as seen through a matrix on linear RGB.
     fn seen(colour: &str, through: [[f64; 3]; 3]) -> [f64; 3] {
         let linear = [1, 3, 5].map(|place| {
             let value = channel(colour, place) / 255.0;
@@ -199,7 +199,7 @@ mod tests {
         ]
     }
 
-    /// Distances in OKLab; about 0.02 can just be told apart side by side.
+    /// Distances in `OKLab`; about 0.02 can just be told apart side by side.
     #[test]
     fn colours_stay_apart_for_colour_blind_readers() {
         // Machado, Oliveira and Fernandes (2009), severity 1.

@@ -5,39 +5,39 @@ use crate::trace::{PacketEvent, Space, Trace};
 /// From a log's times to the figure's.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
-    /// The figure's zero, on the clock of the log that it shows.
-    start_us: u64,
-    /// What is added to get there from the clock of the log that the times are from.
-    shift_us: i64,
-    /// Where the figure ends.
-    end_us: u64,
+    /// The figure's zero, in µs on the clock of the log that it shows.
+    start: u64,
+    /// What is added to get there from the clock of the log that the times are from, in µs.
+    shift: i64,
+    /// How long the figure is, in µs.
+    length: u64,
 }
 
 impl Clock {
     /// Of the log that the figure shows, from `start_us` to `end_us` of it.
     pub(super) fn new(start_us: u64, end_us: u64) -> Self {
-        Self { start_us, shift_us: 0, end_us }
+        Self { start: start_us, shift: 0, length: end_us.saturating_sub(start_us) }
     }
 
     /// Of a log whose clock is `shift_us` behind.
     pub(super) fn shifted(self, shift_us: i64) -> Self {
-        Self { shift_us, ..self }
+        Self { shift: shift_us, ..self }
     }
 
     /// What is added to the log's times, in ms.
     pub(super) fn shift_ms(&self) -> f64 {
-        self.shift_us as f64 / 1000.0
+        self.shift as f64 / 1000.0
     }
 
     /// The time on the figure's axis; what was before it is at its start.
     pub(super) fn at(&self, time_us: u64) -> u64 {
-        time_us.saturating_add_signed(self.shift_us).saturating_sub(self.start_us)
+        time_us.saturating_add_signed(self.shift).saturating_sub(self.start)
     }
 
     /// The same, unless it is after the figure's end.
     pub(super) fn within(&self, time_us: u64) -> Option<u64> {
         let at_us = self.at(time_us);
-        (at_us <= self.end_us.saturating_sub(self.start_us)).then_some(at_us)
+        (at_us <= self.length).then_some(at_us)
     }
 }
 
@@ -48,13 +48,11 @@ pub(super) fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
     let signed = |time_us: u64| i64::try_from(time_us).unwrap_or(i64::MAX);
     let down_us = least_us(sender, receiver);
     let up_us = least_us(receiver, sender);
-    match (down_us, up_us) {
-        (Some(down_us), Some(up_us)) => down_us.saturating_sub(up_us) / 2,
-        _ => {
-            let start_us = |trace: &Trace| signed(trace.timeline.start_us().unwrap_or_default());
-            start_us(receiver).saturating_sub(start_us(sender))
-        }
+    if let (Some(down_us), Some(up_us)) = (down_us, up_us) {
+        return down_us.saturating_sub(up_us) / 2;
     }
+    let start_us = |trace: &Trace| signed(trace.timeline.start_us().unwrap_or_default());
+    start_us(receiver).saturating_sub(start_us(sender))
 }
 
 /// The least difference between a packet's sending and its arrival, each on its own clock.

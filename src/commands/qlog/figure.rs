@@ -93,6 +93,7 @@ pub(crate) fn write(file: &Path, svg: &str) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use qlog_tools::trace::TransferDetails;
 
     #[test]
     fn both_ends_call_a_stream_the_same_whatever_order_they_saw() {
@@ -101,7 +102,7 @@ mod tests {
             let transfer =
                 |stream| Transfer { stream, url: "/x".to_owned(), ..Transfer::default() };
             trace.timeline.transfers = streams.map(transfer).into();
-            trace.details = vec![Default::default(); 3];
+            trace.details = vec![TransferDetails::default(); 3];
             name_apart(&mut trace);
             trace
         };

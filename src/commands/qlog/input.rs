@@ -65,7 +65,7 @@ impl Files {
 }
 
 /// The file without its folders.
-fn short_name(file: &str) -> String {
+pub(crate) fn short_name(file: &str) -> String {
     let name = Path::new(file).file_name();
     name.map_or_else(|| file.to_owned(), |name| name.to_string_lossy().into_owned())
 }

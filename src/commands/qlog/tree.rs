@@ -1,11 +1,11 @@
 //! `utmost qlog tree`: the scheduler's tree at a time, from the log of our server.
 
-use super::input::shown;
+use super::input::{short_name, shown};
 use crate::failure::Failure;
 use crate::{output, values};
 use lab::scenario::node_json;
 use qlog_tools::figures::tree::{group_names, in_words};
-use qlog_tools::figures::{TreePanel, Trees, short_name};
+use qlog_tools::figures::{TreePanel, Trees, short_name as last_part};
 use qlog_tools::reader::read_file;
 use qlog_tools::replay::{Replay, busiest_us, happened, kinds};
 use qlog_tools::trace::Trace;
@@ -64,11 +64,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let trees = trees(arguments, &trace)?;
     let names = names(&trace, &trees);
     if let Some(out) = &arguments.out {
-        super::figure::write(out, &figure(&trace, &trees, numbered(&names)).svg())?;
+        super::figure::write(out, &figure(&trace, &trees, names.clone()).svg())?;
     }
     if let Some(folder) = &arguments.figures {
         values::directory(folder, "--figures")?;
-        let figure = figure(&trace, &trees, numbered(&names));
+        let figure = figure(&trace, &trees, names.clone());
         output::figure(folder, &format!("{}-tree", stem(&arguments.log)), &figure.svg())?;
     }
     if arguments.json {
@@ -122,7 +122,7 @@ fn end_us(trace: &Trace) -> u64 {
 /// The last part of each stream's path, and what the scheme calls its groups.
 fn names(trace: &Trace, trees: &[Seen]) -> BTreeMap<Element, String> {
     let streams = trace.timeline.transfers.iter().map(|it| {
-        (Element::Stream(StreamId(it.stream)), shown(short_name(&it.url), NAME_CHARACTERS))
+        (Element::Stream(StreamId(it.stream)), shown(last_part(&it.url), NAME_CHARACTERS))
     });
     streams.chain(trees.iter().flat_map(|it| group_names(&it.scheme, &it.tree))).collect()
 }
@@ -143,16 +143,17 @@ fn name(names: &BTreeMap<Element, String>, element: Element) -> String {
 }
 
 fn figure(trace: &Trace, trees: &[Seen], names: BTreeMap<Element, String>) -> Trees {
+    let numbered = numbered(&names);
     let before = std::iter::once(None).chain(trees.iter().map(Some));
     let panel = |(before, it): (Option<&Seen>, &Seen)| {
         let is_new = before.is_none_or(|before| before.scheme.name != it.scheme.name);
         let mut what: Vec<String> = is_new.then(|| it.scheme.name.clone()).into_iter().collect();
         let changes = happened(trace, before.map(|it| micros(it.at_ms)), micros(it.at_ms));
-        what.extend(in_words(&changes, &names));
+        what.extend(in_words(&changes, &numbered));
         TreePanel { when: format!("{} ms", it.at_ms), what, tree: it.tree.clone() }
     };
     Trees {
-        title: shown(&trace.file, NAME_CHARACTERS),
+        title: shown(&short_name(&trace.file), NAME_CHARACTERS),
         kinds: kinds(trace),
         panels: before.zip(trees).map(panel).collect(),
         note: "Times are the log's.".to_owned(),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::multiplexing::MARKS;
 use super::{LEFT, Plot, TOP};
 use crate::figures::svg::{Area, shorten};
-use crate::viewer::{Mark, Recording};
+use crate::viewer::{Mark, Recording, Stream};
 
 const ROW: f64 = 18.0;
 /// Characters of a label, and of the priority in it.
@@ -41,17 +41,7 @@ pub(super) fn draw(recording: &Recording) -> String {
         let room = LABEL.saturating_sub(priority.chars().count() + 1);
         let label = format!("{} {priority}", stream.label(room));
         plot.label(middle + 4.0, label.trim_end());
-        if let (Some(requested_us), Some(first_us)) = (stream.requested_us, stream.first_us) {
-            let (from, to) = (plot.x(requested_us), plot.x(first_us));
-            plot.line(&[(from, middle), (to.max(from), middle)], "#5a5a5a", "");
-            let triangle = [
-                (from, middle - 5.0),
-                (from + 6.0, middle),
-                (from, middle + 5.0),
-                (from, middle - 5.0),
-            ];
-            plot.line(&triangle, "#1a1a1a", "");
-        }
+        draw_request(&mut plot, stream, middle);
         for run in columns[row].chunk_by(|one, next| next.abs_diff(*one) <= 1) {
             let left = LEFT + run[0] as f64;
             let area = Area {
@@ -79,4 +69,19 @@ pub(super) fn draw(recording: &Recording) -> String {
         plot.label(TOP + ROW * rows as f64 - 3.0, &format!("and {more} more streams"));
     }
     plot.finish()
+}
+
+/// A triangle, and the wait for the first byte.
+fn draw_request(plot: &mut Plot, stream: &Stream, middle: f64) {
+    if let (Some(requested_us), Some(first_us)) = (stream.requested_us, stream.first_us) {
+        let (from, to) = (plot.x(requested_us), plot.x(first_us));
+        plot.line(&[(from, middle), (to.max(from), middle)], "#5a5a5a", "");
+        let triangle = [
+            (from, middle - 5.0),
+            (from + 6.0, middle),
+            (from, middle + 5.0),
+            (from, middle - 5.0),
+        ];
+        plot.line(&triangle, "#1a1a1a", "");
+    }
 }
