@@ -39,7 +39,7 @@ class Curve {
     surface.line(this.steps(scale, bottom), theme.series[0], 2);
     surface.unclip();
     const there = `bytes ${recording.is_server ? "sent" : "that were there"}`;
-    drawKeys(surface, scale, 13, [["complete responses (the area above is the index)"], [there, [5, 3]]], theme);
+    drawKeys(surface, scale, 13, [["complete responses"], [there, [5, 3]]], theme);
   }
 
   arrivals(scale, bottom) {

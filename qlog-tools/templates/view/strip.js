@@ -17,8 +17,9 @@ class Strip {
     const goodput = is_server
       ? "The rate is that of new stream bytes sent"
       : `Goodput is that of new stream bytes as they came${sender ? "; dashed, what the server sent, retransmissions included" : ""}`;
+    const window = recording.series.length ? `Window, bytes in flight and round-trip times of ${series_of}.${alone} ` : "";
     this.about =
-      `Window, bytes in flight and round-trip times of ${series_of}.${alone} ` +
+      window +
       `${goodput}. ${this.aboutTicks(losses_of)}`;
   }
 
