@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     vantage: Option<Side>,
     /// Draw what was delivered when (the paper's Figure 13): FILE.svg or FILE.png
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
