@@ -46,6 +46,7 @@ impl Collector {
         trace.recovery = self.recovery;
         trace.signals = self.signals;
         trace.scheduler_calls = self.scheduler_calls;
+        trace.counts.packet_frames = self.packet_frames;
         trace.counts.stream_frames = self.stream_frames;
         if self.impossible_frames > 0 {
             let (what, count) = (IMPOSSIBLE_FRAMES, self.impossible_frames);

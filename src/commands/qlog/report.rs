@@ -1,6 +1,6 @@
 //! `utmost qlog report`: logs as a page that works without a network.
 
-use super::input::Files;
+use super::input::{Files, Logs, short_name};
 use super::logs;
 use crate::failure::Failure;
 use crate::output;
@@ -16,7 +16,7 @@ const PNG_SCALE: f32 = 2.0;
 ///
 /// Multiplexing, waterfall, head-of-line blocking, ByteIndex, congestion: zoom from the whole connection to a single
 /// frame. The file needs no network. Of a connection whose both ends are given, the client's log is shown, with
-/// what the server's adds.
+/// what the server's adds. Exit code 2: a log could not be read; the page has the others all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog report client.sqlog -o report.html\n  \
 utmost qlog report before.qlog.gz after.qlog.gz -o report.html --side-by-side --figures figures")]
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let traces = arguments.files.traces(Detail::Full)?;
+    let Logs { traces, refused, .. } = arguments.files.read(Detail::Full)?;
     let recordings = recordings(&traces);
     if let Some(folder) = &arguments.figures {
         draw(&recordings, folder)?;
@@ -51,14 +51,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         provenance: output::provenance(),
     });
     write(&arguments.out, page.as_bytes())?;
-    output::line(&format!("wrote {}", arguments.out.display()))
+    output::line(&format!("wrote {}", arguments.out.display()))?;
+    refused.end()
 }
 
 /// One for each log, without the servers' logs of connections whose client's log is there as well.
 pub(crate) fn recordings(traces: &[Trace]) -> Vec<Recording> {
     logs::pairs(traces)
         .into_iter()
-        .map(|(trace, other_end)| Recording::of(trace, other_end))
+        .map(|(trace, other_end)| Recording {
+            name: short_name(&trace.label()),
+            ..Recording::of(trace, other_end)
+        })
         .collect()
 }
 

@@ -1,6 +1,6 @@
 //! `utmost qlog streams`: the waterfall as a table.
 
-use super::input::{Files, described, milliseconds, shown};
+use super::input::{Files, Logs, described, milliseconds, shown};
 use crate::failure::Failure;
 use crate::output;
 use qlog_tools::trace::{Detail, StreamRole, Trace};
@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Show each stream: what it carried, when, and how often again
+///
+/// Exit code 2: a log could not be read or has no STREAM frames; the others are shown all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog streams client.sqlog\n  \
 utmost qlog streams logs/ --json")]
@@ -39,15 +41,17 @@ struct Row {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let traces = arguments.files.traces(Detail::Summary)?;
+    let Logs { traces, mut refused, .. } = arguments.files.read(Detail::Summary)?;
+    refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));
     if arguments.json {
-        let traces: Vec<Value> = traces.iter().map(document).collect();
-        return output::json_of_program(json!({"traces": traces}));
+        let documents: Vec<Value> = traces.iter().map(document).collect();
+        output::json_of_program(refused.note_in(json!({"traces": documents})))?;
+    } else {
+        for trace in traces.iter().filter(|trace| unusable(trace).is_none()) {
+            print(trace)?;
+        }
     }
-    for trace in &traces {
-        print(trace)?;
-    }
-    Ok(())
+    refused.end()
 }
 
 fn document(trace: &Trace) -> Value {
@@ -85,14 +89,11 @@ fn row_document(row: &Row) -> Value {
 fn print(trace: &Trace) -> Result<(), Failure> {
     output::line(&format!(
         "{} ({}, {}): {} distinct stream bytes; times in ms on the log's clock",
-        trace.file,
+        trace.label(),
         shown(&trace.stack.to_string(), 60),
         trace.vantage.name(),
         trace.unique_stream_bytes()
     ))?;
-    if let Some(reason) = unusable(trace) {
-        return output::line(&reason);
-    }
     let rows = rows(trace).into_iter().map(|row| {
         let ms = |value| output::number(value, 1);
         vec![
@@ -149,7 +150,7 @@ fn rows(trace: &Trace) -> Vec<Row> {
         row.requested_ms = Some(milliseconds(transfer.requested_us));
         row.body_bytes = transfer.body_bytes;
         row.status = details.status;
-        row.url = has_url(transfer.stream, &transfer.url).then(|| transfer.url.clone());
+        row.url = (!transfer.is_nameless()).then(|| transfer.url.clone());
         row.priority.clone_from(&details.priority);
     }
     // The last thing said about a priority is what counts.
@@ -159,11 +160,6 @@ fn rows(trace: &Trace) -> Vec<Row> {
         }
     }
     rows.into_values().collect()
-}
-
-/// The timeline names streams without URL by their number.
-fn has_url(stream: u64, url: &str) -> bool {
-    url != format!("stream {stream}")
 }
 
 impl Row {
