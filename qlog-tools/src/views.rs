@@ -83,3 +83,26 @@ pub fn no_streams(trace: &Trace) -> Option<&'static str> {
 pub fn unusable(trace: &Trace) -> Option<String> {
     no_streams(trace).map(|reason| format!("{}: {reason}", trace.label()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::read;
+
+    #[test]
+    fn why_there_are_no_streams_depends_on_what_was_logged() {
+        let reason = |events: &str| {
+            let header = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"client"}}}"#;
+            no_streams(&read("log", format!("{header}\n{events}").as_bytes()).unwrap())
+        };
+        let packet = |data: &str| {
+            format!(r#"{{"time":1,"name":"transport:packet_received","data":{{{data}}}}}"#)
+        };
+        assert_eq!(reason(""), Some(NO_PACKETS));
+        assert_eq!(reason(&packet("")), Some(NO_FRAMES_AT_ALL));
+        assert_eq!(reason(&packet(r#""frames":null"#)), Some(NO_FRAMES_AT_ALL));
+        assert_eq!(reason(&packet(r#""frames":[{"frame_type":"ping"}]"#)), Some(NO_STREAM_DATA));
+        let stream = r#""frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":1}]"#;
+        assert_eq!(reason(&packet(stream)), None);
+    }
+}

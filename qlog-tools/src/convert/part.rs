@@ -31,7 +31,7 @@ pub struct Part {
 }
 
 /// Streams of a part that are remembered.
-const STREAMS: usize = 1 << 18;
+const STREAMS: usize = 1 << 17;
 
 /// Where an event stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -119,8 +119,8 @@ impl Collector {
         );
         // Not later: acknowledgements in the same packet become records of their own.
         let place = self.last_record();
+        self.packet_frames += packet.frames.count;
         for frame in packet.frames.iter() {
-            self.packet_frames += 1;
             if let Some(stream) = frame.stream() {
                 self.frame(time_us, stream, (packet.number(), place), direction);
             } else if frame.is_stream() {

@@ -95,17 +95,22 @@ fn traces_of(path: &Path) -> Result<Vec<Trace>, Failure> {
 fn browser_log(path: &Path) -> Result<Option<Vec<Trace>>, Failure> {
     let Some(json) = unpacked(path) else { return Ok(None) };
     let file = path.display().to_string();
+    let bad = |cause: String| Err(Failure::BadInput(format!("{file}: {cause}")));
+    if json.len() as u64 > browser::BYTES_MAX {
+        let mebibytes = browser::BYTES_MAX >> 20;
+        return bad(format!("no qlog, and more than {mebibytes} MiB: save a HAR without bodies"));
+    }
     let end = serde_json::from_slice::<IgnoredAny>(&json).err().filter(serde_json::Error::is_eof);
     match end.filter(|_| is_har(&json)) {
-        Some(_) => Err(Failure::BadInput(format!("{file}: the HAR's JSON ends early"))),
-        None => Ok(browser::read(&file, &json)),
+        Some(_) => bad("the HAR's JSON ends early".to_owned()),
+        None => browser::read(&file, &json).or_else(|error| bad(error.to_string())),
     }
 }
 
 fn unpacked(path: &Path) -> Option<Vec<u8>> {
     let mut json = Vec::new();
-    let file = File::open(path).ok()?.take(browser::BYTES_MAX);
-    qlog_tools::reader::plain(file).ok()?.take(browser::BYTES_MAX).read_to_end(&mut json).ok()?;
+    let plain = qlog_tools::reader::plain(File::open(path).ok()?).ok()?;
+    plain.take(browser::BYTES_MAX + 1).read_to_end(&mut json).ok()?;
     Some(json)
 }
 

@@ -11,6 +11,8 @@ use qlog_tools::viewer::{Recording, Report, report};
 use std::path::{Path, PathBuf};
 
 const PNG_SCALE: f32 = 2.0;
+/// Streams of a connection that a page shows: rows of a waterfall, which nobody reads beyond that.
+const STREAMS_MAX: usize = 10_000;
 
 /// Write one HTML file with all figures of one or more logs
 ///
@@ -38,7 +40,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Logs { traces, refused, .. } = arguments.files.read(Detail::Full)?;
+    let Logs { mut traces, mut refused, .. } = arguments.files.read(Detail::Full)?;
+    refused.add_files(traces.iter().map(|trace| (trace, too_large(trace))));
+    traces.retain(|trace| too_large(trace).is_none());
+    if traces.is_empty() {
+        return refused.end();
+    }
     let recordings = recordings(&traces);
     if let Some(folder) = &arguments.figures {
         draw(&recordings, folder)?;
@@ -53,6 +60,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     write(&arguments.out, page.as_bytes())?;
     output::line(&format!("wrote {}", arguments.out.display()))?;
     refused.end()
+}
+
+/// Why a page cannot show it, in a line that names the log.
+pub(crate) fn too_large(trace: &Trace) -> Option<String> {
+    let streams = trace.streams.len().max(trace.timeline.transfers.len());
+    (streams > STREAMS_MAX).then(|| {
+        format!(
+            "{}: {streams} streams, and a page shows at most {STREAMS_MAX}; cut out a part with `utmost qlog convert --time` or `--stream`",
+            trace.label()
+        )
+    })
 }
 
 /// One for each log, without the servers' logs of connections whose client's log is there as well.

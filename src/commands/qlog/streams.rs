@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::output;
 use qlog_tools::trace::{Detail, StreamRole, Trace};
 use qlog_tools::views::unusable;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -23,8 +24,11 @@ pub(crate) struct Arguments {
 }
 
 /// One stream's row.
+#[derive(Serialize)]
 struct Row {
+    #[serde(rename = "id")]
     stream: u64,
+    #[serde(serialize_with = "role_name")]
     role: StreamRole,
     url: Option<String>,
     priority: Option<String>,
@@ -44,8 +48,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Logs { traces, mut refused, .. } = arguments.files.read(Detail::Summary)?;
     refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));
     if arguments.json {
-        let documents: Vec<Value> = traces.iter().map(document).collect();
-        output::json_of_program(refused.note_in(json!({"traces": documents})))?;
+        let head = refused.note_in(json!({"provenance": output::provenance()}));
+        output::json(&Documents { head, traces: traces.iter().map(document).collect() })?;
     } else {
         for trace in traces.iter().filter(|trace| unusable(trace).is_none()) {
             print(trace)?;
@@ -54,12 +58,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end()
 }
 
-fn document(trace: &Trace) -> Value {
-    let mut document = described(trace);
-    let (of_page, others): (Vec<Row>, Vec<Row>) = rows(trace).into_iter().partition(is_of_page);
-    document["streams"] = of_page.iter().map(row_document).collect();
-    document["other_streams"] = others.iter().map(row_document).collect();
-    document
+/// One trace as `--json` prints it. The rows are not made JSON values first: there may be very many.
+#[derive(Serialize)]
+struct Document {
+    #[serde(flatten)]
+    described: Value,
+    streams: Vec<Row>,
+    other_streams: Vec<Row>,
+}
+
+/// All of it.
+#[derive(Serialize)]
+struct Documents {
+    #[serde(flatten)]
+    head: Value,
+    traces: Vec<Document>,
+}
+
+fn document(trace: &Trace) -> Document {
+    let (streams, other_streams) = rows(trace).into_iter().partition(is_of_page);
+    Document { described: described(trace), streams, other_streams }
 }
 
 /// Whether it carries a response, rather than HTTP/3's own needs.
@@ -67,23 +85,8 @@ fn is_of_page(row: &Row) -> bool {
     matches!(row.role, StreamRole::Request | StreamRole::Push)
 }
 
-fn row_document(row: &Row) -> Value {
-    json!({
-        "id": row.stream,
-        "role": row.role.name(),
-        "url": row.url,
-        "priority": row.priority,
-        "status": row.status,
-        "requested_ms": row.requested_ms,
-        "first_ms": row.first_ms,
-        "last_ms": row.last_ms,
-        "complete_ms": row.complete_ms,
-        "bytes": row.bytes,
-        "body_bytes": row.body_bytes,
-        "frames": row.frames,
-        "retransmitted_bytes": row.retransmitted_bytes,
-        "reordered_bytes": row.reordered_bytes,
-    })
+fn role_name<S: Serializer>(role: &StreamRole, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(role.name())
 }
 
 fn print(trace: &Trace) -> Result<(), Failure> {
