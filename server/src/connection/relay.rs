@@ -24,6 +24,8 @@ pub(super) struct Awaited {
     has_more: bool,
     /// The push that it is.
     push: Option<PushId>,
+    /// Early hints have gone.
+    hinted: bool,
 }
 
 impl Connection {
@@ -33,11 +35,12 @@ impl Connection {
         stream: StreamId,
         request: Request,
         later: Arc<Later>,
-        push: Option<PushId>,
+        (push, hinted): (Option<PushId>, bool),
     ) {
         later.watch(Arc::clone(&self.bell));
-        self.awaited
-            .insert(stream, Awaited { request, later, answered: false, has_more: false, push });
+        let (answered, has_more) = (false, false);
+        let awaited = Awaited { request, later, answered, has_more, push, hinted };
+        self.awaited.insert(stream, awaited);
     }
 
     /// Something came for responses that are awaited.
@@ -67,6 +70,7 @@ impl Connection {
             self.awaited.remove(&stream);
             return;
         }
+        self.hints_came(stream, now);
         let Some(awaited) = self.awaited.get_mut(&stream) else { return };
         if !awaited.answered {
             let Some(head) = awaited.later.head() else { return };
@@ -84,6 +88,20 @@ impl Connection {
         self.body_came(stream);
     }
 
+    /// The backend sent early hints: they go to the client unless it has got some, and name pushes.
+    fn hints_came(&mut self, stream: StreamId, now: Instant) {
+        let Some(awaited) = self.awaited.get(&stream).filter(|it| !it.answered) else { return };
+        let Some(links) = awaited.later.hints().filter(|_| awaited.push.is_none()) else { return };
+        let (request, hinted) = (awaited.request.clone(), awaited.hinted);
+        let mut ahead = self.site.hinted(&request, &links);
+        if hinted {
+            ahead.hints.clear();
+        }
+        let sent = self.send_ahead(stream, &ahead);
+        self.sender.extend(&mut self.quic, stream, &sent.frames, false);
+        self.push_all((stream, &request), sent.pushes, now);
+    }
+
     /// The head of an awaited response; false: nothing of it is to follow.
     fn head_came(&mut self, stream: StreamId, response: Response, now: Instant) -> bool {
         let Some(awaited) = self.awaited.get(&stream) else { return false };
@@ -93,7 +111,7 @@ impl Connection {
             self.take_promise_back(stream, push);
             return false;
         }
-        let ahead = self.send_ahead(stream, &response);
+        let ahead = self.send_ahead(stream, &response.ahead);
         self.sender.extend(&mut self.quic, stream, &ahead.frames, false);
         let fields = self.response_fields(stream, &response, None);
         let Ok(frames) = self.session.encode_headers(&fields) else {
@@ -108,9 +126,7 @@ impl Connection {
         } else {
             self.sender.extend(&mut self.quic, stream, &frames, false);
         }
-        for pushed in ahead.pushes {
-            self.push(stream, pushed, now);
-        }
+        self.push_all((stream, &request), ahead.pushes, now);
         !is_all
     }
 

@@ -32,7 +32,8 @@ impl Connection {
 
     /// What the scheduler is told of a resource: the site's knowledge, what the client says it is for, or both.
     pub(super) fn known_of(&self, response: &Response, request: &Request) -> Resource {
-        let known = if self.signals.uses_knowledge() {
+        // Of a push nobody but the server can say what it is.
+        let known = if self.signals.uses_knowledge() || request.pushed {
             response.resource
         } else {
             Resource { body_bytes: response.resource.body_bytes, ..Resource::default() }

@@ -69,6 +69,9 @@ pub struct Exchange {
 struct State {
     upload: VecDeque<u8>,
     upload_ended: bool,
+    /// The `Link` fields of the backend's first 103 response.
+    hints: Option<Vec<String>>,
+    hinted: bool,
     head: Option<Response>,
     body: VecDeque<u8>,
     end: Option<Result<(), Trouble>>,
@@ -111,6 +114,15 @@ impl Exchange {
     /// Whether nobody wants the response any more.
     pub(super) fn is_abandoned(&self) -> bool {
         self.state().abandoned
+    }
+
+    /// Early hints came; the first count.
+    pub(super) fn hint(&self, links: Vec<String>) {
+        let mut state = self.state();
+        if !std::mem::replace(&mut state.hinted, true) {
+            state.hints = Some(links);
+        }
+        self.tell(state);
     }
 
     /// The response's head is there.
@@ -166,6 +178,11 @@ impl Later {
     /// Has `ring` called from now on when something is new.
     pub(crate) fn watch(&self, ring: Arc<dyn Fn() + Send + Sync>) {
         self.0.state().ring = Some(ring);
+    }
+
+    /// The `Link` fields of early hints, once.
+    pub(crate) fn hints(&self) -> Option<Vec<String>> {
+        self.0.state().hints.take()
     }
 
     /// The response's head, once; or that there will be none.
