@@ -221,7 +221,9 @@ impl Collector {
 
     pub(super) fn parameters(&mut self, data: &[u8]) -> serde_json::Result<()> {
         let parameters: Parameters<'_> = serde_json::from_slice(data)?;
-        if let Some(id) = parameters.original_destination_connection_id {
+        // Of the client's parameters, which have none, tquic's log says `None`.
+        let is_id = |id: &str| !id.is_empty() && id.bytes().all(|it| it.is_ascii_hexdigit());
+        if let Some(id) = parameters.original_destination_connection_id.filter(|id| is_id(id)) {
             self.connection = Some(kept(&id).to_ascii_lowercase());
         }
         Ok(())
