@@ -2,7 +2,7 @@
 
 use super::Connection;
 use crate::pushes::may_be_sent;
-use crate::site::{Request, Response};
+use crate::site::{Body, Request, Response};
 use crate::upstream::Later;
 use http3::{PushId, StreamId};
 use std::sync::Arc;
@@ -26,6 +26,8 @@ pub(super) struct Awaited {
     push: Option<PushId>,
     /// Early hints have gone.
     hinted: bool,
+    /// The backend wants to be asked again when the handshake is complete.
+    too_early: bool,
 }
 
 impl Connection {
@@ -39,8 +41,38 @@ impl Connection {
     ) {
         later.watch(Arc::clone(&self.bell));
         let (answered, has_more) = (false, false);
-        let awaited = Awaited { request, later, answered, has_more, push, hinted };
+        let too_early = false;
+        let awaited = Awaited { request, later, answered, has_more, push, hinted, too_early };
         self.awaited.insert(stream, awaited);
+    }
+
+    /// The handshake is complete: asks again for what came too early for the backend (RFC 8470, 5.2).
+    pub(super) fn ask_again(&mut self, now: Instant) {
+        let early = self.awaited.iter().filter(|(_, it)| it.too_early).map(|(stream, _)| *stream);
+        for stream in early.collect::<Vec<StreamId>>() {
+            let Some(awaited) = self.awaited.get_mut(&stream) else { continue };
+            awaited.too_early = false;
+            awaited.request.early = false;
+            let response = self.site.respond(&awaited.request);
+            if let Body::Later(later) = response.body {
+                later.watch(Arc::clone(&self.bell));
+                awaited.later = later;
+                self.relay_one(stream, now);
+            } else if self.head_came(stream, response, now) {
+                self.end_response(stream, &[]);
+            }
+        }
+    }
+
+    /// Whether a response is that of a backend that takes no request which may be a replay, and the request may be made
+    /// again. What a gateway in front got early is its matter (RFC 8470, 5.2).
+    fn is_too_early(&mut self, stream: StreamId, response: &Response) -> bool {
+        let Some(awaited) = self.awaited.get_mut(&stream) else { return false };
+        let request = &awaited.request;
+        let is_ours = request.early && request.field("early-data").is_none();
+        awaited.too_early = response.status == 425 && is_ours;
+        awaited.answered &= !awaited.too_early;
+        awaited.too_early
     }
 
     /// Something came for responses that are awaited.
@@ -77,6 +109,12 @@ impl Connection {
             awaited.answered = true;
             let is_error = head.is_err();
             let response = head.unwrap_or_else(|trouble| Response::error(trouble.status()));
+            if self.is_too_early(stream, &response) {
+                if self.quic.is_established() {
+                    self.ask_again(now);
+                }
+                return;
+            }
             if !self.head_came(stream, response, now) {
                 return;
             }

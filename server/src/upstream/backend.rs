@@ -81,7 +81,7 @@ impl Shared {
             if exchange.is_abandoned() {
                 continue;
             }
-            let end = self.carry_out(&exchange);
+            let end = watching(&exchange, || self.carry_out(&exchange));
             if let Err(trouble) = &end
                 && *trouble != Trouble::ClientGone
             {
@@ -119,11 +119,17 @@ impl Shared {
         if response.headers().len() > FIELDS_MAX {
             return Err(Trouble::Improper(format!("its head has more than {FIELDS_MAX} fields")));
         }
+        // Of other codings the body would be passed on undecoded, and nothing would say so.
+        let codings = response.headers().get_all("transfer-encoding").iter();
+        if codings.into_iter().any(|it| !it.as_bytes().eq_ignore_ascii_case(b"chunked")) {
+            return Err(Trouble::Improper("a transfer coding other than chunked".to_owned()));
+        }
         exchange.answer(head(exchange, &response));
         let mut body = response.into_body().into_reader();
         let mut piece = [0; PIECE_BYTES];
         loop {
-            let count = body.read(&mut piece).map_err(|it| trouble(&ureq::Error::from(it)))?;
+            let read = body.read(&mut piece).map_err(ureq::Error::from);
+            let count = read.map_err(|it| trouble(exchange, &it))?;
             if count == 0 {
                 return Ok(());
             }
@@ -143,8 +149,7 @@ impl Shared {
         let body =
             if asked.has_body { SendBody::from_owned_reader(upload) } else { SendBody::none() };
         let request = request.body(body).map_err(|it| Trouble::Unsayable(it.to_string()))?;
-        watching(exchange, || self.agent.run(request))
-            .map_err(|it| if exchange.is_abandoned() { Trouble::ClientGone } else { trouble(&it) })
+        self.agent.run(request).map_err(|it| trouble(exchange, &it))
     }
 }
 
@@ -222,10 +227,11 @@ fn head(exchange: &Exchange, response: &http::Response<Body>) -> Response {
     Response { headers: inbound(&fields, length), resource, ..Response::error(status) }
 }
 
-fn trouble(error: &ureq::Error) -> Trouble {
+fn trouble(exchange: &Exchange, error: &ureq::Error) -> Trouble {
     use std::io::ErrorKind;
     let text = error.to_string();
     match error {
+        _ if exchange.is_abandoned() => Trouble::ClientGone,
         ureq::Error::Timeout(_) => Trouble::TooSlow(text),
         ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => Trouble::Unreachable(text),
         ureq::Error::Io(cause) => match cause.kind() {

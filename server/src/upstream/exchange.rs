@@ -74,6 +74,8 @@ struct State {
     hinted: bool,
     head: Option<Response>,
     body: VecDeque<u8>,
+    /// Of the body, in all.
+    body_bytes: u64,
     end: Option<Result<(), Trouble>>,
     /// Nobody wants the response any more.
     abandoned: bool,
@@ -132,10 +134,16 @@ impl Exchange {
         self.tell(state);
     }
 
+    /// Bytes of the response's body so far.
+    pub(super) fn body_bytes(&self) -> u64 {
+        self.state().body_bytes
+    }
+
     /// More of the response's body; waits while the connection has enough.
     pub(super) fn write_body(&self, bytes: &[u8]) -> Result<(), Trouble> {
         let mut state = self.wait(|it| it.body.len() < BUFFER_BYTES)?;
         state.body.extend(bytes);
+        state.body_bytes += bytes.len() as u64;
         self.tell(state);
         Ok(())
     }

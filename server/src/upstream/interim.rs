@@ -1,5 +1,5 @@
-//! Interim responses (RFC 9110, 15.2), which the client library takes for itself: a transport that looks at the bytes
-//! of response heads before the library does.
+//! What the client library keeps to itself: interim responses (RFC 9110, 15.2), and bytes that belong neither to a head
+//! nor to a body. A transport that looks at what comes before the library does.
 //!
 //! The traits are those of the library's `unversioned` part: a new version of it may ask for a change here.
 
@@ -15,6 +15,8 @@ use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTi
 const INTERIM_MAX: usize = 16;
 /// As many fields as the client library takes.
 const FIELDS_MAX: usize = 128;
+/// Trailers and what else is no body, between two bytes of a body or behind the last.
+const BODILESS_BYTES_MAX: usize = 256 << 10;
 const EARLY_HINTS: u16 = 103;
 const SWITCHING_PROTOCOLS: u16 = 101;
 
@@ -23,12 +25,12 @@ thread_local! {
     static WATCHING: RefCell<Option<Arc<Exchange>>> = const { RefCell::new(None) };
 }
 
-/// Has `exchange` told of the early hints that come on this thread while `ask` runs.
-pub(super) fn watching<T>(exchange: &Arc<Exchange>, ask: impl FnOnce() -> T) -> T {
+/// Has `exchange` told of the early hints that come on this thread while `carry_out` runs, and ends what nobody wants.
+pub(super) fn watching<T>(exchange: &Arc<Exchange>, carry_out: impl FnOnce() -> T) -> T {
     WATCHING.set(Some(Arc::clone(exchange)));
-    let answer = ask();
+    let end = carry_out();
     WATCHING.set(None);
-    answer
+    end
 }
 
 /// Wraps each connection.
@@ -43,7 +45,8 @@ impl<In: Transport> Connector<In> for InterimConnector {
         _: &ConnectionDetails<'_>,
         chained: Option<In>,
     ) -> Result<Option<Watched<In>>, Error> {
-        Ok(chained.map(|inner| Watched { inner, in_head: false, interim: 0 }))
+        let idle = |inner| Watched { inner, in_head: false, interim: 0, bodiless: (0, 0) };
+        Ok(chained.map(idle))
     }
 }
 
@@ -55,6 +58,32 @@ pub(super) struct Watched<T> {
     in_head: bool,
     /// Interim responses to that request.
     interim: usize,
+    /// Bytes of the body when it last grew, and what came since.
+    bodiless: (u64, usize),
+}
+
+impl<T: Transport> Watched<T> {
+    /// Something came for an exchange.
+    fn came(&mut self, bytes: usize, exchange: &Exchange) -> Result<(), &'static str> {
+        if exchange.is_abandoned() {
+            return Err("nobody waits for it");
+        }
+        if !self.in_head {
+            let (body, since) = self.bodiless;
+            let grown = exchange.body_bytes();
+            self.bodiless = (grown, if grown == body { since + bytes } else { bytes });
+            let is_endless = self.bodiless.1 > BODILESS_BYTES_MAX;
+            return if is_endless { Err("trailers that do not end") } else { Ok(()) };
+        }
+        // Whole heads that were here before have been taken, for the library waits only when it has none.
+        let heads = heads(self.inner.buffers().input());
+        self.in_head = !heads.is_final;
+        self.interim += heads.interim;
+        if let Some(links) = heads.links {
+            exchange.hint(links);
+        }
+        if self.interim > INTERIM_MAX { Err("more than 16 interim responses") } else { Ok(()) }
+    }
 }
 
 impl<T: Transport> Transport for Watched<T> {
@@ -64,25 +93,19 @@ impl<T: Transport> Transport for Watched<T> {
 
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
         if !std::mem::replace(&mut self.in_head, true) {
-            self.interim = 0;
+            (self.interim, self.bodiless) = (0, (0, 0));
         }
         self.inner.transmit_output(amount, timeout)
     }
 
     fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, Error> {
+        let before = self.inner.buffers().input().len();
         let progress = self.inner.await_input(timeout)?;
-        if self.in_head {
-            // Whole heads that were here before have been taken, for the library waits only when it has none.
-            let heads = heads(self.inner.buffers().input());
-            self.in_head = !heads.is_final;
-            self.interim += heads.interim;
-            if let Some(links) = heads.links {
-                WATCHING.with_borrow(|it| it.iter().for_each(|it| it.hint(links.clone())));
-            }
-        }
-        if self.interim > INTERIM_MAX {
-            let text = format!("more than {INTERIM_MAX} interim responses");
-            return Err(Error::Io(io::Error::new(io::ErrorKind::InvalidData, text)));
+        let bytes = self.inner.buffers().input().len().saturating_sub(before);
+        let exchange = WATCHING.with_borrow(Option::clone);
+        let fault = exchange.and_then(|it| self.came(bytes, &it).err());
+        if let Some(fault) = fault {
+            return Err(Error::Io(io::Error::new(io::ErrorKind::InvalidData, fault)));
         }
         Ok(progress)
     }

@@ -155,6 +155,31 @@ fn a_response_that_stands_still_is_broken_off() {
 }
 
 #[test]
+fn trailers_that_do_not_end_are_cut_off() {
+    let talk: Talk = |_, stream| {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n";
+        backend::say(stream, head);
+        let trailers = b"X-More: and more\r\n".repeat(100);
+        while std::io::Write::write_all(stream, &trailers).is_ok() {}
+    };
+    let (got, told) = told(talk, UpstreamLimits::default());
+    assert_eq!((got.body.as_slice(), got.finished), (&b"ab"[..], false));
+    assert_eq!(got.reset, Some(INTERNAL_ERROR));
+    assert!(told.contains("trailers that do not end"), "{told}");
+}
+
+#[test]
+fn a_coding_that_nobody_would_undo_is_a_502() {
+    let talk: Talk = |_, stream| {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n";
+        backend::say(stream, &format!("{head}2\r\nab\r\n0\r\n\r\n"));
+    };
+    let (got, told) = told(talk, UpstreamLimits::default());
+    assert_eq!((got.status, got.finished), (502, true));
+    assert!(told.contains("a transfer coding other than chunked"), "{told}");
+}
+
+#[test]
 fn more_than_the_announced_length_is_not_passed_on() {
     let talk: Talk = |_, stream| {
         backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello, and much more");
