@@ -10,7 +10,7 @@ use crate::SignalUse;
 use crate::site::PushRoute;
 use crate::upstream::Address;
 use http3::Priority;
-use idle::{About, idle};
+use idle::{About, Answering, idle};
 use lines::Lines;
 pub use lines::line_of;
 use pushing::FilePush;
@@ -270,7 +270,7 @@ impl Config {
         let pushing = about.iter().enumerate().filter(|(_, it)| it.decides.contains(&PUSHES));
         let mut found = Vec::new();
         for (route, (index, _)) in self.pushes.iter().zip(pushing) {
-            let nothing = idle(route, self.has_backend(route));
+            let nothing = idle(route, self.answering(route));
             found.extend(
                 nothing.into_iter().map(|(key, why)| (index, key, format!("{key}: {why}"))),
             );
@@ -292,12 +292,17 @@ impl Config {
         }
     }
 
-    /// Whether a backend answers for some path of a route.
-    fn has_backend(&self, route: &PushRoute) -> bool {
+    /// What answers for the paths of a route; for some of them a backend, perhaps.
+    fn answering(&self, route: &PushRoute) -> Answering {
         let meets = |it: &ConfigUpstream| {
             paths::covers(&it.path, &route.path) || paths::covers(&route.path, &it.path)
         };
-        matches!(self.site, ConfigSite::Upstream(_)) || self.upstreams.iter().any(meets)
+        match self.site {
+            _ if self.upstreams.iter().any(meets) => Answering::Backend,
+            ConfigSite::Upstream(_) => Answering::Backend,
+            ConfigSite::Pages(_) => Answering::Page,
+            ConfigSite::Root(_) => Answering::Directory,
+        }
     }
 }
 
@@ -485,6 +490,13 @@ mod tests {
             ),
         ];
         assert_eq!(told, expected.join("\n"));
+        let hinting =
+            "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nearly_hints = [\"</a>; rel=preload\"]";
+        assert_eq!(
+            warnings(hinting),
+            "x.toml: line 5: [[route]] path \"/\": early_hints: a file is there at once, and early hints go where a \
+             response takes time"
+        );
         let learning = "[[route]]\npath = \"/\"\nearly_hints = \"learn\"";
         assert_eq!(warnings(&format!("[site]\nupstream = \"http://a\"\n{learning}")), "");
         let mounted = "[[route]]\npath = \"/*\"\nupstream = \"http://a\"";
@@ -570,6 +582,21 @@ mod tests {
         let known: Vec<Option<String>> = config.pushes.iter().map(known).collect();
         assert_eq!(known, [Some("/shop/".to_owned()), Some("/shop/index.html".to_owned())]);
         assert!(parse("/shop/*").is_ok() && parse("/a.css").is_ok());
+    }
+
+    #[test]
+    fn the_example_of_the_documentation_is_read_without_a_warning() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = include_str!("../../docs/push.md");
+        let example = text.split("```toml\n").nth(1).and_then(|it| it.split("```").next());
+        let graph = "{\"format\":\"utmost-graph/1\",\"nodes\":[{\"host\":\"localhost\",\"path\":\"/shop/\",\"kind\":\"html\",\
+                     \"bytes\":1}],\"edges\":[]}";
+        std::fs::write(folder.path().join("shop.json"), graph).expect("written");
+        let config = Config::parse(example.expect("TOML"), &folder.path().join("site.toml"));
+        let config = config.expect("good");
+        assert_eq!(config.warnings, Vec::<String>::new());
+        let paths: Vec<&str> = config.pushes.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(paths, ["/index.html", "/", "/shop/", "/shop/index.html", "/app/*"]);
     }
 
     #[test]

@@ -12,8 +12,16 @@ pub(super) fn pushes(route: &PushRoute) -> bool {
     !route.push.is_empty() || route.push_preload || route.x_push || by_policy
 }
 
-/// The keys of a route that do nothing, and why; `from_backend`: a backend answers for its path.
-pub(super) fn idle(route: &PushRoute, from_backend: bool) -> Vec<(&'static str, &'static str)> {
+/// What answers for a route's path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answering {
+    Directory,
+    Page,
+    Backend,
+}
+
+/// The keys of a route that do nothing, and why.
+pub(super) fn idle(route: &PushRoute, by: Answering) -> Vec<(&'static str, &'static str)> {
     const NOTHING: &str = "nothing is pushed here, so that it does nothing";
     const NO_BACKEND: &str =
         "it is about the fields of a backend's responses, and no backend answers here";
@@ -35,9 +43,14 @@ pub(super) fn idle(route: &PushRoute, from_backend: bool) -> Vec<(&'static str, 
         .map(|(key, _)| (key, NOTHING));
     let without_backend = without_backend
         .into_iter()
-        .filter(|(_, said)| *said && !from_backend)
+        .filter(|(_, said)| *said && by != Answering::Backend)
         .map(|(key, _)| (key, NO_BACKEND));
-    without_push.chain(without_backend).collect()
+    let at_once = !route.early_hints.is_empty() && by == Answering::Directory;
+    let without_wait = at_once.then_some((
+        "early_hints",
+        "a file is there at once, and early hints go where a response takes time",
+    ));
+    without_push.chain(without_backend).chain(without_wait).collect()
 }
 
 /// What a route is about, for a look at those before it.
