@@ -16,6 +16,8 @@ use crate::timeline::Timeline;
 pub struct Trace {
     /// The file, or what the caller called it.
     pub file: String,
+    /// Its number among the traces of its file, from 1 in the order of their first events; `None` if it is the only one.
+    pub number: Option<usize>,
     /// The log's own title.
     pub title: Option<String>,
     /// The program that wrote the log.
@@ -275,6 +277,8 @@ pub struct Counts {
     pub packets_received: u64,
     /// Packets by event.
     pub packets_lost: u64,
+    /// Frames in packets, of any kind.
+    pub packet_frames: u64,
     /// STREAM frames, both directions.
     pub stream_frames: u64,
     /// Events of HTTP/3 frames.
@@ -297,6 +301,14 @@ pub struct Repair {
 }
 
 impl Trace {
+    /// Its file, and which of the file's traces it is if there are several: `both.qlog #2`.
+    pub fn label(&self) -> String {
+        match self.number {
+            Some(number) => format!("{} #{number}", self.file),
+            None => self.file.clone(),
+        }
+    }
+
     /// Distinct stream bytes in the direction of the responses, control streams included.
     pub fn unique_stream_bytes(&self) -> u64 {
         self.streams.iter().fold(0, |sum, stream| sum.saturating_add(stream.bytes))

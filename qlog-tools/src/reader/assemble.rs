@@ -49,6 +49,7 @@ impl Collector {
         trace.moments = self.moments;
         trace.signals = self.signals;
         trace.scheduler_calls = self.scheduler_calls;
+        trace.counts.packet_frames = self.packet_frames;
         trace.counts.stream_frames = self.stream_frames;
         if self.impossible_frames > 0 {
             let (what, count) = (IMPOSSIBLE_FRAMES, self.impossible_frames);

@@ -34,6 +34,8 @@ pub(super) struct Collector {
     pub(super) connection: Option<String>,
     /// The last packet of each direction, to notice a packet that was logged twice.
     pub(super) last_packets: [Option<(u64, Space, u64)>; 2],
+    /// Frames in packets, of any kind.
+    pub(super) packet_frames: u64,
     /// STREAM frames read.
     pub(super) stream_frames: u64,
     /// What texts take: URLs, priorities, names of events.
@@ -121,6 +123,7 @@ impl Collector {
         );
         // Not later: acknowledgements in the same packet become records of their own.
         let place = self.last_record();
+        self.packet_frames += packet.frames.count;
         for frame in packet.frames.iter() {
             if let Some(stream) = frame.stream() {
                 self.frame(time_us, stream, (packet.number(), place), direction);

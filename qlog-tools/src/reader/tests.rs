@@ -383,7 +383,7 @@ fn more_text_than_a_page_has_is_an_error_and_not_memory() {
     let path = "p".repeat(2000);
     let log: String = (0..40_000).map(|place| request(4 * place, &path)).collect();
     let error = read("test", log.as_bytes()).unwrap_err().to_string();
-    assert!(error.starts_with("test: its URLs and other texts take more than 64 MiB"), "{error}");
+    assert!(error.starts_with("test: its URLs and other texts take more than 24 MiB"), "{error}");
 }
 
 #[test]
