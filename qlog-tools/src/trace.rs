@@ -49,6 +49,9 @@ pub struct Trace {
     pub packets: Vec<Packet>,
     /// Congestion window, RTT and bytes in flight over time ([`Detail::Full`]).
     pub recovery: Vec<RecoverySample>,
+    /// When the other events happened, by name ([`Detail::Full`]): all but packets, frames, samples and calls of the
+    /// scheduler; names of more than 10,000 events are left out.
+    pub moments: BTreeMap<String, Vec<u64>>,
     /// What was said about priorities, in order.
     pub signals: Vec<PrioritySignal>,
     /// The scheduler's calls in order, when the log has them ([`Detail::Frames`] and above).

@@ -44,6 +44,9 @@ impl Collector {
         trace.frame_packets = responses.frame_packets;
         trace.packets = self.packets;
         trace.recovery = self.recovery;
+        // Names with too many were emptied.
+        self.moments.retain(|_, times_us| !times_us.is_empty());
+        trace.moments = self.moments;
         trace.signals = self.signals;
         trace.scheduler_calls = self.scheduler_calls;
         trace.counts.packet_frames = self.packet_frames;

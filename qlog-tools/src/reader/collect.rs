@@ -26,6 +26,9 @@ pub(super) struct Collector {
     pub(super) packets: Vec<PacketRecord>,
     pub(super) acknowledged: Acknowledged,
     pub(super) recovery: Vec<RecoverySample>,
+    /// Of events by name; empty for a name with too many.
+    pub(super) moments: BTreeMap<String, Vec<u64>>,
+    pub(super) moments_kept: usize,
     pub(super) signals: Vec<PrioritySignal>,
     /// The original destination connection ID, from whichever event has it.
     pub(super) connection: Option<String>,
@@ -82,6 +85,7 @@ impl Collector {
             + self.scheduler_calls.len()
             + self.packets.len()
             + self.recovery.len()
+            + self.moments_kept
     }
 
     /// Streams in memory.
@@ -130,6 +134,30 @@ impl Collector {
             }
         }
         Ok(Taken::Fresh)
+    }
+
+    /// An event that the figures can mark.
+    pub(super) fn moment(&mut self, time_us: u64, name: &str) {
+        if self.detail < Detail::Full {
+            return;
+        }
+        if let Some(times_us) = self.moments.get_mut(name) {
+            // Emptied when there were too many.
+            if times_us.is_empty() {
+                return;
+            }
+            times_us.push(time_us);
+            self.moments_kept += 1;
+            if times_us.len() > limits::MOMENTS {
+                self.moments_kept -= times_us.len();
+                *times_us = Vec::new();
+            }
+        } else if self.moments.len() < limits::EVENT_NAMES {
+            let name = kept(name);
+            self.text_bytes += name.len();
+            self.moments_kept += 1;
+            self.moments.insert(name, vec![time_us]);
+        }
     }
 
     pub(super) fn packet_lost(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {

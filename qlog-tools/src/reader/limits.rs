@@ -12,6 +12,8 @@ pub(super) const STREAMS: usize = 1 << 17;
 pub(super) const TRACES: usize = 4096;
 /// Distinct event names counted.
 pub(super) const EVENT_NAMES: usize = 1000;
+/// Times kept of the events of one name; of a name with more none are.
+pub(super) const MOMENTS: usize = 10_000;
 /// Separate ranges of acknowledged packet numbers kept; the lowest are forgotten first.
 pub(super) const ACK_RANGES: usize = 4096;
 /// Priority signals kept of a trace.

@@ -329,6 +329,9 @@ impl TraceReading {
         counts.records += 1;
         counts.events += 1;
         self.collector.text_bytes += count_name(&mut counts.by_name, &event.name);
+        if is_moment(kind) {
+            self.collector.moment(time_us, &event.name);
+        }
         if taken == Taken::Twice {
             self.trace.repair(TWICE, record);
             return true;
@@ -380,6 +383,17 @@ impl TraceReading {
         }
         Ok(Taken::Fresh)
     }
+}
+
+/// Whether figures can mark such events; of the others there are too many, or they are shown otherwise.
+fn is_moment(kind: EventKind) -> bool {
+    use EventKind::{
+        DataMoved, FrameCreated, FrameParsed, PacketReceived, PacketSent, Recovery, Scheduler,
+    };
+    !matches!(
+        kind,
+        PacketSent | PacketReceived | Recovery | DataMoved | FrameCreated | FrameParsed | Scheduler
+    )
 }
 
 /// How many bytes of memory that took.

@@ -2,7 +2,7 @@
 
 use super::Connection;
 use crate::pushes::may_be_sent;
-use crate::site::{Request, Response};
+use crate::site::{Body, Request, Response};
 use crate::upstream::Later;
 use http3::{PushId, StreamId};
 use std::sync::Arc;
@@ -24,6 +24,10 @@ pub(super) struct Awaited {
     has_more: bool,
     /// The push that it is.
     push: Option<PushId>,
+    /// Early hints have gone.
+    hinted: bool,
+    /// The backend wants to be asked again when the handshake is complete.
+    too_early: bool,
 }
 
 impl Connection {
@@ -33,11 +37,42 @@ impl Connection {
         stream: StreamId,
         request: Request,
         later: Arc<Later>,
-        push: Option<PushId>,
+        (push, hinted): (Option<PushId>, bool),
     ) {
         later.watch(Arc::clone(&self.bell));
-        self.awaited
-            .insert(stream, Awaited { request, later, answered: false, has_more: false, push });
+        let (answered, has_more) = (false, false);
+        let too_early = false;
+        let awaited = Awaited { request, later, answered, has_more, push, hinted, too_early };
+        self.awaited.insert(stream, awaited);
+    }
+
+    /// The handshake is complete: asks again for what came too early for the backend (RFC 8470, 5.2).
+    pub(super) fn ask_again(&mut self, now: Instant) {
+        let early = self.awaited.iter().filter(|(_, it)| it.too_early).map(|(stream, _)| *stream);
+        for stream in early.collect::<Vec<StreamId>>() {
+            let Some(awaited) = self.awaited.get_mut(&stream) else { continue };
+            awaited.too_early = false;
+            awaited.request.early = false;
+            let response = self.site.respond(&awaited.request);
+            if let Body::Later(later) = response.body {
+                later.watch(Arc::clone(&self.bell));
+                awaited.later = later;
+                self.relay_one(stream, now);
+            } else if self.head_came(stream, response, now) {
+                self.end_response(stream, &[]);
+            }
+        }
+    }
+
+    /// Whether a response is that of a backend that takes no request which may be a replay, and the request may be made
+    /// again. What a gateway in front got early is its matter (RFC 8470, 5.2).
+    fn is_too_early(&mut self, stream: StreamId, response: &Response) -> bool {
+        let Some(awaited) = self.awaited.get_mut(&stream) else { return false };
+        let request = &awaited.request;
+        let is_ours = request.early && request.field("early-data").is_none();
+        awaited.too_early = response.status == 425 && is_ours;
+        awaited.answered &= !awaited.too_early;
+        awaited.too_early
     }
 
     /// Something came for responses that are awaited.
@@ -67,12 +102,19 @@ impl Connection {
             self.awaited.remove(&stream);
             return;
         }
+        self.hints_came(stream, now);
         let Some(awaited) = self.awaited.get_mut(&stream) else { return };
         if !awaited.answered {
             let Some(head) = awaited.later.head() else { return };
             awaited.answered = true;
             let is_error = head.is_err();
             let response = head.unwrap_or_else(|trouble| Response::error(trouble.status()));
+            if self.is_too_early(stream, &response) {
+                if self.quic.is_established() {
+                    self.ask_again(now);
+                }
+                return;
+            }
             if !self.head_came(stream, response, now) {
                 return;
             }
@@ -84,6 +126,20 @@ impl Connection {
         self.body_came(stream);
     }
 
+    /// The backend sent early hints: they go to the client unless it has got some, and name pushes.
+    fn hints_came(&mut self, stream: StreamId, now: Instant) {
+        let Some(awaited) = self.awaited.get(&stream).filter(|it| !it.answered) else { return };
+        let Some(links) = awaited.later.hints().filter(|_| awaited.push.is_none()) else { return };
+        let (request, hinted) = (awaited.request.clone(), awaited.hinted);
+        let mut ahead = self.site.hinted(&request, &links);
+        if hinted {
+            ahead.hints.clear();
+        }
+        let sent = self.send_ahead(stream, &ahead);
+        self.sender.extend(&mut self.quic, stream, &sent.frames, false);
+        self.push_all((stream, &request), sent.pushes, now);
+    }
+
     /// The head of an awaited response; false: nothing of it is to follow.
     fn head_came(&mut self, stream: StreamId, response: Response, now: Instant) -> bool {
         let Some(awaited) = self.awaited.get(&stream) else { return false };
@@ -93,7 +149,7 @@ impl Connection {
             self.take_promise_back(stream, push);
             return false;
         }
-        let ahead = self.send_ahead(stream, &response);
+        let ahead = self.send_ahead(stream, &response.ahead);
         self.sender.extend(&mut self.quic, stream, &ahead.frames, false);
         let fields = self.response_fields(stream, &response, None);
         let Ok(frames) = self.session.encode_headers(&fields) else {
@@ -108,9 +164,7 @@ impl Connection {
         } else {
             self.sender.extend(&mut self.quic, stream, &frames, false);
         }
-        for pushed in ahead.pushes {
-            self.push(stream, pushed, now);
-        }
+        self.push_all((stream, &request), ahead.pushes, now);
         !is_all
     }
 

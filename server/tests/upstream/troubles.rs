@@ -85,6 +85,32 @@ fn heads_that_do_not_end_are_cut_off() {
     }
 }
 
+/// A response whose head has as many fields as its path says.
+fn many_fields(head: &str, stream: &mut std::net::TcpStream) {
+    let count = head.split(['/', ' ']).nth(2).and_then(|it| it.parse().ok()).unwrap_or(1);
+    let fields: String = (1..count).map(|it| format!("X-{it}: 1\r\n")).collect();
+    backend::say(stream, &format!("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n{fields}\r\n"));
+}
+
+#[test]
+fn a_head_has_at_most_100_fields() {
+    for (path, status) in [("/100", 200), ("/101", 502), ("/128", 502), ("/140", 502)] {
+        let got = through(many_fields, Ask::get(path));
+        assert_eq!((got.status, got.finished), (status, true), "{path}");
+    }
+}
+
+#[test]
+fn interim_responses_that_do_not_end_are_a_502() {
+    let talk: Talk = |_, stream| {
+        let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n";
+        while std::io::Write::write_all(stream, hints.as_bytes()).is_ok() {}
+    };
+    let (got, told) = told(talk, UpstreamLimits::default());
+    assert_eq!((got.status, got.finished), (502, true));
+    assert!(told.contains("more than 16 interim responses"), "{told}");
+}
+
 #[test]
 fn a_response_that_breaks_off_never_ends_cleanly() {
     let answers: [Talk; 3] = [
@@ -126,6 +152,31 @@ fn a_response_that_stands_still_is_broken_off() {
     );
     assert_eq!((got.finished, got.reset), (false, Some(INTERNAL_ERROR)));
     assert!(told.contains("too slow"), "{told}");
+}
+
+#[test]
+fn trailers_that_do_not_end_are_cut_off() {
+    let talk: Talk = |_, stream| {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n";
+        backend::say(stream, head);
+        let trailers = b"X-More: and more\r\n".repeat(100);
+        while std::io::Write::write_all(stream, &trailers).is_ok() {}
+    };
+    let (got, told) = told(talk, UpstreamLimits::default());
+    assert_eq!((got.body.as_slice(), got.finished), (&b"ab"[..], false));
+    assert_eq!(got.reset, Some(INTERNAL_ERROR));
+    assert!(told.contains("trailers that do not end"), "{told}");
+}
+
+#[test]
+fn a_coding_that_nobody_would_undo_is_a_502() {
+    let talk: Talk = |_, stream| {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n";
+        backend::say(stream, &format!("{head}2\r\nab\r\n0\r\n\r\n"));
+    };
+    let (got, told) = told(talk, UpstreamLimits::default());
+    assert_eq!((got.status, got.finished), (502, true));
+    assert!(told.contains("a transfer coding other than chunked"), "{told}");
 }
 
 #[test]

@@ -86,7 +86,10 @@ pub(crate) fn recordings(traces: &[Trace]) -> Vec<Recording> {
 
 fn title(recordings: &[Recording]) -> String {
     match recordings {
-        [only] => only.name.clone(),
+        [only] => match &only.sender {
+            Some(sender) => format!("{}, with {sender}", only.name),
+            None => only.name.clone(),
+        },
         many => format!("{} connections", many.len()),
     }
 }

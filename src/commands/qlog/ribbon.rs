@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// Without --out as text: stream x frames in a row.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  utmost qlog ribbon rr=rr.sqlog fifo=fifo.sqlog --out ribbons.svg\n  \
+    after_help = "Examples:\n  utmost qlog ribbon rr=rr.sqlog fifo=fifo.sqlog -o ribbons.svg\n  \
 utmost qlog ribbon client.sqlog --by bytes"
 )]
 pub(crate) struct Arguments {
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value = "time")]
     by: By,
     /// Draw into FILE.svg or FILE.png
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print JSON: runs of `[stream, frames, bytes, first_ms, last_ms]`
     #[arg(long)]
