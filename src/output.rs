@@ -8,7 +8,7 @@ use lab::provenance::{Build, of_program};
 use qlog_tools::figures::png::Rasterizer;
 use serde::Serialize;
 use serde_json::Value;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// What this program was built from.
@@ -35,13 +35,18 @@ pub(crate) fn json_of_program(mut document: Value) -> Result<(), Failure> {
 
 /// Prints one JSON document and nothing else.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(value).map_err(Failure::elsewhere)?;
-    line(&text)
+    let mut stdout = BufWriter::new(std::io::stdout().lock());
+    let written = serde_json::to_writer_pretty(&mut stdout, value).map_err(std::io::Error::from);
+    ended(written.and_then(|()| writeln!(stdout)).and_then(|()| stdout.flush()))
 }
 
 /// Prints a line; a reader that is gone (a closed pipe) ends the program quietly.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
-    match writeln!(std::io::stdout().lock(), "{text}") {
+    ended(writeln!(std::io::stdout().lock(), "{text}"))
+}
+
+fn ended(written: std::io::Result<()>) -> Result<(), Failure> {
+    match written {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
         other => other.map_err(Failure::elsewhere),
     }

@@ -215,6 +215,18 @@ fn what_a_cache_answered_gets_a_size_as_if_compressed() {
 }
 
 #[test]
+fn a_request_without_a_readable_date_is_left_out_and_counted() {
+    let text = har(&[
+        har_entry("http://a.example/", json!({})),
+        har_entry("http://a.example/a.css", json!({"startedDateTime": "yesterday"})),
+    ]);
+    let imported = import_text(&text, label()).unwrap();
+    assert_eq!(imported.page.resources.len(), 1);
+    let note = "requests left out, for their startedDateTime is no date: 1";
+    assert!(imported.notes.iter().any(|it| it == note), "{:?}", imported.notes);
+}
+
+#[test]
 fn wrong_types_and_cut_files_are_refused_in_one_line() {
     assert!(error("{\"log\":{\"entries\":7}}").starts_with("is not a HAR file: invalid type"));
     assert!(error("{\"log\":{\"entries\":[7]}}").contains("holds no document"));

@@ -35,6 +35,13 @@ pub enum Event {
         /// Checked: no pseudo-header among them.
         headers: Vec<Header>,
     },
+    /// A DATA frame begins (client only), for logs: its content follows as [`Event::Data`].
+    DataFrame {
+        /// The request stream.
+        stream: StreamId,
+        /// Bytes of its payload; it may be empty.
+        payload_bytes: u64,
+    },
     /// A part of the content, as it came: not a whole frame, never empty.
     Data {
         /// The request stream.

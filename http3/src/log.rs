@@ -93,11 +93,11 @@ pub fn data_created(streamer: Option<&mut QlogStreamer>, stream: StreamId, body_
     });
 }
 
-/// The whole body was read: `body_bytes`, in whatever number of DATA frames.
-pub fn data_parsed(streamer: Option<&mut QlogStreamer>, stream: StreamId, body_bytes: u64) {
+/// The peer's DATA frame with a payload of `payload_bytes` began.
+pub fn data_parsed(streamer: Option<&mut QlogStreamer>, stream: StreamId, payload_bytes: u64) {
     log(streamer, || {
         let frame = Http3Frame::Data { raw: None };
-        let length = Some(body_bytes);
+        let length = Some(payload_bytes);
         EventData::Http3FrameParsed(FrameParsed { stream_id: stream.0, length, frame, raw: None })
     });
 }

@@ -62,6 +62,8 @@ struct Incoming {
     content_length: Option<u64>,
     /// Announced by the DATA frames so far.
     content_bytes: u64,
+    /// Payloads of the DATA frames that have begun since they were last reported; a server reports none.
+    data_frames: Vec<u64>,
 }
 
 impl RequestStream {
@@ -76,6 +78,7 @@ impl RequestStream {
             interim_responses: 0,
             content_length: None,
             content_bytes: 0,
+            data_frames: Vec::new(),
         };
         Self { reader: FrameReader::default(), message }
     }
@@ -130,9 +133,14 @@ impl RequestStream {
             return Ok(());
         }
         loop {
-            let piece = reader
-                .next(&mut bytes, &mut |kind, length| message.admit(kind, length, context))?;
-            match piece {
+            let piece =
+                reader.next(&mut bytes, &mut |kind, length| message.admit(kind, length, context));
+            let stream = message.stream;
+            let begun = message.data_frames.drain(..);
+            context
+                .events
+                .extend(begun.map(|payload_bytes| Event::DataFrame { stream, payload_bytes }));
+            match piece? {
                 Some(Piece::Whole(FrameKind::Extension(extension), payload)) => {
                     message.take_tree_frame(extension, &payload, context)?;
                 }
@@ -141,7 +149,7 @@ impl RequestStream {
                 }
                 Some(Piece::Whole(_, section)) => message.take_section(&section, context)?,
                 Some(Piece::Part(bytes)) => {
-                    context.events.push_back(Event::Data { stream: message.stream, bytes });
+                    context.events.push_back(Event::Data { stream, bytes });
                 }
                 None => break,
             }
@@ -258,6 +266,9 @@ impl Incoming {
     /// More content than announced is known at its frame's header (RFC 9114, 4.1.2).
     fn admit_data(&mut self, length: u64) -> Result<Treatment, Error> {
         self.content_bytes = self.content_bytes.saturating_add(length);
+        if self.role == Role::Client {
+            self.data_frames.push(length);
+        }
         match self.content_length {
             Some(announced) if self.content_bytes > announced => Err(malformed(
                 self.stream,

@@ -24,6 +24,11 @@ when the server closes the connection with the error code that the RFCs name, wh
 
 *Pushes*: `utmost serve` wants to push twelve files with a document to aioquic's client, which allows nine: nine must come;
 aioquic's server pushes twelve to `utmost play`, which must take all and ask for none of them.
+
+*Who prioritizes?* What `utmost probe` says of each server: how much of the other responses (1 MB each) came before the late
+one, in multiples of its size, when all were as urgent (control), when it was more urgent, and less. And how many packets
+`utmost qlog lint` flagged in the log of our client, which loaded the page `davies-meenan` over the network `cable`, and in that
+and the server's own log. A row passes when all is as is known of the server (`harness/verdicts.py`).
 """
 
 

@@ -42,6 +42,8 @@ class Server:
     says_listening: bool = True
     # On SIGTERM it must finish what it has begun and exit with 0.
     drains: bool = False
+    # The option that names the folder for its qlogs, if it has one.
+    log_option: str | None = None
 
 
 def urls(case, port):
@@ -107,13 +109,19 @@ def gtlsclient_by_priority(site, plan, port, out):
 
 def gtlsserver(site, port):
     quiet = ["--quiet", "--no-quic-dump", "--no-http-dump"]
-    return ["gtlsserver", *quiet, "--htdocs", site.root, "127.0.0.1", port, site.key, site.cert]
+    return ["gtlsserver", "127.0.0.1", port, site.key, site.cert, *quiet, "--htdocs", site.root]
 
 
 def tquic_client(_site, case, port, out):
     protocol = ["--alpn", "h3", "--max-concurrent-requests", len(case.files)]
     options = ["--connect-to", f"127.0.0.1:{port}", "--dump-dir", out, "--log-level", "ERROR"]
     return [INSTALLED / "tquic/bin/tquic_client", *options, *protocol, *urls(case, port)]
+
+
+def tquic_server(site, port):
+    tls = ["--cert", site.cert, "--key", site.key]
+    options = ["--root", site.root, "--listen", f"127.0.0.1:{port}", "--log-level", "ERROR"]
+    return [INSTALLED / "tquic/bin/tquic_server", *options, *tls]
 
 
 def utmost_play(site, case, port, out):
@@ -126,10 +134,13 @@ def utmost_serve(site, port):
     return [UTMOST, "serve", "--root", site.root, "--listen", f"127.0.0.1:{port}", *tls]
 
 
+def utmost_serve_obeying(site, port):
+    return [*utmost_serve(site, port), "--scheme", "rfc9218", "--signals", "obey"]
+
+
 def utmost_serve_by_priority(site, port, logs):
     """Paced at 1400 bytes each 2 ms, so that requests come while others wait."""
-    order = ["--scheme", "rfc9218", "--signals", "obey", "--pace", "1400/2", "--qlog", logs]
-    return [*utmost_serve(site, port), *order]
+    return [*utmost_serve_obeying(site, port), "--pace", "1400/2", "--qlog", logs]
 
 
 def python(script):
@@ -151,12 +162,14 @@ CLIENTS = [
 ]
 SERVERS = [
     Server("quic-go", peer_server(INSTALLED / "quic-go")),
-    Server("ngtcp2", gtlsserver, says_listening=False),
+    Server("ngtcp2", gtlsserver, says_listening=False, log_option="--qlog-dir"),
     Server("aioquic", peer_server(*python("aioquic_peer.py"))),
     Server("h3-quinn", peer_server(INSTALLED / "h3-quinn-peer")),
+    Server("tquic", tquic_server, says_listening=False, log_option="--qlog-dir"),
 ]
 OUR_CLIENT = Client("utmost", utmost_play)
 OUR_SERVER = Server("utmost", utmost_serve, drains=True)
+OBEYING_SERVER = Server("utmost", utmost_serve_obeying, drains=True, log_option="--qlog")
 
 # (client, server, case) that cannot pass, with the reason; ANY stands for all clients, or all servers.
 ANY = "*"

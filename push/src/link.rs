@@ -64,6 +64,11 @@ pub fn parse(field: &str) -> Vec<Link> {
     split_outside(field, b',').filter_map(parse_one).take(MAX_LINKS).collect()
 }
 
+/// Whether a field names something that may be sent on in early hints.
+pub fn is_hint(field: &str) -> bool {
+    parse(field).iter().any(Link::is_hint)
+}
+
 fn parse_one(text: &str) -> Option<Link> {
     let (target, parameters) = text.trim().strip_prefix('<')?.split_once('>')?;
     let mut link = Link {

@@ -4,7 +4,7 @@
 use std::fs;
 
 use qlog_tools::byte_index::ByteIndex;
-use qlog_tools::figures::palette::{Look, OKABE_ITO, Pattern};
+use qlog_tools::figures::palette::Look;
 use qlog_tools::viewer::{
     Events, Exactness, Frame, Mark, Recording, Report, Role, Series, Stream, Unit, report,
 };
@@ -115,7 +115,6 @@ fn completions(streams: &[Stream], all: f64) -> Vec<(u64, f64)> {
 }
 
 fn stream(place: usize) -> Stream {
-    let patterns = [Pattern::Solid, Pattern::Hatched, Pattern::Dotted];
     Stream {
         id: 4 * place as u64,
         role: Role::Request,
@@ -128,7 +127,7 @@ fn stream(place: usize) -> Stream {
         retransmitted_bytes: 0,
         duplicate_bytes: 0,
         reordered_bytes: 0,
-        look: Look { colour: OKABE_ITO[place % 8].to_owned(), pattern: patterns[place / 8 % 3] },
+        look: Look::nth(place),
     }
 }
 

@@ -72,6 +72,7 @@ fn resource(place: u64) -> PageResource {
             kind: Kind::Html,
             above_fold: true,
             body_bytes: Some(16 * PACKET_BYTES),
+            streams: Vec::new(),
         };
     }
     let (kind, path, packets) =
@@ -83,6 +84,7 @@ fn resource(place: u64) -> PageResource {
         kind,
         above_fold,
         body_bytes,
+        streams: Vec::new(),
     }
 }
 

@@ -64,6 +64,16 @@ impl Alignment {
         }
         Self { resources }
     }
+
+    /// Resources that both the first run and this one have.
+    pub fn in_common(&self, run: usize) -> usize {
+        self.resources.iter().filter(|it| it.runs[0].is_some() && it.runs[run].is_some()).count()
+    }
+
+    /// Resources that the first run or this one has.
+    pub fn of_either(&self, run: usize) -> usize {
+        self.resources.iter().filter(|it| it.runs[0].is_some() || it.runs[run].is_some()).count()
+    }
 }
 
 fn resource_runs(trace: &Trace) -> Vec<ResourceRun> {

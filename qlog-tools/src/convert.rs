@@ -2,30 +2,29 @@
 //! one only, and to cut out or take names off what is to be shown to others.
 
 mod anonymise;
+mod part;
 mod schema;
 
-use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
-use std::ops::Range;
 
 use serde_json::{Map, Value, json};
 
 use crate::reader::ReadError;
-use crate::reader::raw::{Facts, Raw, pieces};
+use crate::reader::raw::{Facts, Raw, RawEvent, pieces};
 use anonymise::Anonymiser;
+use part::Place;
+pub use part::{Cut, Part};
 
 /// What to write.
 #[derive(Debug, Clone, Default)]
 pub struct Conversion {
     /// The schema.
     pub target: Target,
-    /// Events of this time only, in microseconds on the log's clock; times stay as they are.
-    pub time_us: Option<Range<u64>>,
-    /// Of the streams only these; other events than those of streams stay.
-    pub streams: Option<BTreeSet<u64>>,
+    /// Only this part; times stay as they are.
+    pub part: Option<Part>,
     /// Takes off names, addresses, identifiers and field values that say who talked of what.
     pub anonymise: bool,
-    /// Which of the file's traces, from 0.
+    /// Which of the file's traces, from 0, in the order of their first events.
     pub trace: usize,
 }
 
@@ -45,12 +44,16 @@ pub enum Target {
 pub struct Converted {
     /// Events written.
     pub events: u64,
+    /// Of them those from before the part's time: what says what its streams are.
+    pub from_before: u64,
     /// Events cut away.
     pub cut: u64,
     /// Records that could not be read.
     pub bad_records: u64,
     /// Traces in the file; one of them was written.
     pub traces: usize,
+    /// Why reading stopped in the middle, if it did: what came before was written.
+    pub broken_off: Option<&'static str>,
 }
 
 /// Why nothing, or not all, was written.
@@ -63,7 +66,7 @@ pub enum ConvertError {
     #[error("{0}")]
     Write(#[from] io::Error),
     /// There are not so many traces.
-    #[error("{file}: no trace {wanted} in it, only {traces}")]
+    #[error("{file}: no trace {wanted} in it, only {traces}; `utmost qlog check` numbers them")]
     NoTrace {
         /// Which file.
         file: String,
@@ -81,14 +84,10 @@ pub fn convert(
     mut output: impl Write,
     conversion: &Conversion,
 ) -> Result<Converted, ConvertError> {
-    let mut writer = Writer {
-        conversion,
-        done: Converted::default(),
-        has_header: false,
-        anonymiser: Anonymiser::default(),
-    };
+    let mut writer =
+        Writer { conversion, done: Converted::default(), anonymiser: Anonymiser::default() };
     let mut failure = None;
-    let begins = pieces(file, input, |raw| match writer.piece(raw, &mut output) {
+    let ending = pieces(file, input, |raw| match writer.piece(raw, &mut output) {
         Ok(()) => true,
         Err(error) => {
             failure = Some(error);
@@ -98,22 +97,22 @@ pub fn convert(
     if let Some(error) = failure {
         return Err(error.into());
     }
-    if writer.done.traces == 0 {
-        let (file, records) = (file.to_owned(), writer.done.bad_records);
-        return Err(ReadError::NotQlog { file, records, begins }.into());
+    let (wanted, Converted { traces, bad_records: records, .. }) =
+        (conversion.trace + 1, writer.done);
+    let file = file.to_owned();
+    if traces == 0 {
+        return Err(ReadError::NotQlog { file, records, begins: ending.begins }.into());
     }
-    if !writer.has_header {
-        let (wanted, traces) = (conversion.trace + 1, writer.done.traces);
-        return Err(ConvertError::NoTrace { file: file.to_owned(), wanted, traces });
+    if traces < wanted {
+        return Err(ConvertError::NoTrace { file, wanted, traces });
     }
     output.flush()?;
-    Ok(writer.done)
+    Ok(Converted { broken_off: ending.broken_off, ..writer.done })
 }
 
 struct Writer<'a> {
     conversion: &'a Conversion,
     done: Converted,
-    has_header: bool,
     anonymiser: Anonymiser,
 }
 
@@ -122,17 +121,11 @@ impl Writer<'_> {
         match raw {
             Raw::Trace(facts) => {
                 self.done.traces += 1;
-                if self.is_wanted() { self.header(facts, output) } else { Ok(()) }
+                let is_wanted = self.done.traces == self.conversion.trace + 1;
+                if is_wanted { self.header(facts, output) } else { Ok(()) }
             }
-            Raw::Event { time_us, name, trigger, data, group } => {
-                if self.done.traces == 0 {
-                    self.piece(Raw::Trace(Facts::default()), output)?;
-                }
-                if !self.is_wanted() {
-                    return Ok(());
-                }
-                self.event(time_us, &name, trigger.as_deref(), data, group, output)
-            }
+            Raw::Event(event) if event.trace == self.conversion.trace => self.event(event, output),
+            Raw::Event(_) => Ok(()),
             Raw::Bad => {
                 self.done.bad_records += 1;
                 Ok(())
@@ -140,12 +133,7 @@ impl Writer<'_> {
         }
     }
 
-    fn is_wanted(&self) -> bool {
-        self.done.traces == self.conversion.trace + 1
-    }
-
     fn header(&mut self, mut facts: Facts, output: &mut impl Write) -> io::Result<()> {
-        self.has_header = true;
         if self.conversion.anonymise {
             facts.title = None;
             facts.start = None;
@@ -154,23 +142,20 @@ impl Writer<'_> {
         record(output, &schema::header(self.conversion.target, &facts))
     }
 
-    fn event(
-        &mut self,
-        time_us: u64,
-        name: &str,
-        trigger: Option<&str>,
-        mut data: Value,
-        group: Option<String>,
-        output: &mut impl Write,
-    ) -> io::Result<()> {
-        let is_in_time = self.conversion.time_us.as_ref().is_none_or(|it| it.contains(&time_us));
-        let streams = self.conversion.streams.as_ref();
-        if !is_in_time || !streams.is_none_or(|streams| keep_streams(&mut data, streams)) {
-            self.done.cut += 1;
-            return Ok(());
+    /// Its connection is the header's, so that it needs no group ID of its own.
+    fn event(&mut self, mut raw: RawEvent, output: &mut impl Write) -> io::Result<()> {
+        let part = self.conversion.part.as_ref();
+        match part.map_or(Place::Inside, |part| part.place(&mut raw)) {
+            Place::Outside => {
+                self.done.cut += 1;
+                return Ok(());
+            }
+            Place::Before => self.done.from_before += 1,
+            Place::Inside => {}
         }
+        let RawEvent { time_us, name, trigger, data, .. } = raw;
         let target = self.conversion.target;
-        let (name, mut data) = schema::event(target, name, trigger, data);
+        let (name, mut data) = schema::event(target, &name, trigger.as_deref(), data);
         if self.conversion.anonymise {
             self.anonymiser.anonymise(&mut data);
         }
@@ -178,11 +163,6 @@ impl Writer<'_> {
         event.insert("time".to_owned(), json!(time_us as f64 / 1000.0));
         event.insert("name".to_owned(), Value::String(name));
         event.insert("data".to_owned(), data);
-        if let Some(group) = group {
-            let group =
-                if self.conversion.anonymise { self.anonymiser.identifier(&group) } else { group };
-            event.insert("group_id".to_owned(), Value::String(group));
-        }
         self.done.events += 1;
         record(output, &Value::Object(event))
     }
@@ -192,20 +172,6 @@ fn record(output: &mut impl Write, value: &Value) -> io::Result<()> {
     output.write_all(b"\x1e")?;
     serde_json::to_writer(&mut *output, value)?;
     output.write_all(b"\n")
-}
-
-/// Takes frames of other streams out; whether the event is still worth keeping.
-fn keep_streams(data: &mut Value, streams: &BTreeSet<u64>) -> bool {
-    let stream = |value: &Value| {
-        let id = value.get("stream_id").or_else(|| value.get("id"))?;
-        schema::whole(id)
-    };
-    if let Some(Value::Array(frames)) = data.get_mut("frames") {
-        let before = frames.len();
-        frames.retain(|frame| stream(frame).is_none_or(|id| streams.contains(&id)));
-        return before == 0 || !frames.is_empty();
-    }
-    stream(data).is_none_or(|id| streams.contains(&id))
 }
 
 #[cfg(test)]

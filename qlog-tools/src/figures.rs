@@ -10,6 +10,7 @@ pub mod delivery_stacks;
 pub mod heat_map;
 pub mod interleaving;
 mod legend;
+mod names;
 pub mod palette;
 pub mod png;
 mod ratio_axis;
@@ -25,11 +26,13 @@ pub mod tree;
 pub use byte_index_curve::{Curve, Curves};
 pub use heat_map::{HeatMap, HeatRow};
 pub use interleaving::{Interleaving, InterleavingLine};
+pub use names::{NAME_MAX, short_name, short_url, stream_label};
 pub use ribbon::{RibbonRow, Ribbons};
 pub use savings::{Saving, Savings, SavingsGroup};
 use schedulers::Kind;
 pub use speedup_dots::{Dot, DotGroup, SizeClass, SpeedupDots};
 pub use stacks::Stacks;
+pub(crate) use svg::shorten;
 pub use table::Table;
 pub use tree::{TreePanel, Trees};
 
@@ -44,20 +47,8 @@ pub struct PageResource {
     pub above_fold: bool,
     /// Its body bytes, when known.
     pub body_bytes: Option<u64>,
-}
-
-impl PageResource {
-    /// The last part of the path: what a legend has room for.
-    pub fn short_name(&self) -> &str {
-        short_name(&self.url)
-    }
-}
-
-/// The last part of a URL's path; `/` for a path without parts.
-pub fn short_name(url: &str) -> &str {
-    let path = url.split(['?', '#']).next().unwrap_or_default();
-    let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    if last.is_empty() { "/" } else { last }
+    /// In figures of logs the streams that carried it, for its name and look; empty in figures of pages.
+    pub streams: Vec<u64>,
 }
 
 /// A number of milliseconds as a reader wants it: `7.3`, `1506`, `21,589`.
@@ -100,6 +91,19 @@ pub(crate) fn bytes_text(bytes: u64) -> String {
     }
 }
 
+/// A rate in bits a second with a decimal unit: `120 kbit/s`, `9.6 Mbit/s`.
+pub(crate) fn rate_text(bits_per_second: f64) -> String {
+    let units = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
+    let (size, unit) =
+        units.into_iter().find(|it| bits_per_second >= it.0).unwrap_or((1.0, "bit/s"));
+    let value = bits_per_second / size;
+    if value >= 10.0 || value.fract() == 0.0 {
+        format!("{value:.0} {unit}")
+    } else {
+        format!("{value:.1} {unit}")
+    }
+}
+
 /// The kind as pages write it.
 pub(crate) fn kind_name(kind: Kind) -> &'static str {
     match kind {
@@ -127,27 +131,18 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_has_the_unit_that_suits_it() {
+        assert_eq!(
+            [0.0, 950.0, 120_000.0, 9.6e6, 1.25e9].map(rate_text),
+            ["0 bit/s", "950 bit/s", "120 kbit/s", "9.6 Mbit/s", "1.2 Gbit/s"]
+        );
+    }
+
+    #[test]
     fn a_ratio_below_one_is_a_slowdown() {
         assert_eq!(
             [Some(2.0), Some(1.0), Some(0.997), Some(0.25), None].map(ratio_text),
             ["×2.00", "×1.00", "×1.00", "/4.00", "–"]
         );
-    }
-
-    #[test]
-    fn a_short_name_is_the_last_part_of_the_path() {
-        let name = |url: &str| {
-            let resource = PageResource {
-                url: url.to_owned(),
-                kind: Kind::Html,
-                above_fold: false,
-                body_bytes: None,
-            };
-            resource.short_name().to_owned()
-        };
-        assert_eq!(name("https://a.test/x/hero.jpg?w=3#f"), "hero.jpg");
-        assert_eq!(name("/"), "/");
-        assert_eq!(name("/news/"), "news");
-        assert_eq!(name("stream 4"), "stream 4");
     }
 }

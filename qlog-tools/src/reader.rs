@@ -63,6 +63,12 @@ pub enum ReadError {
         /// Why.
         cause: io::Error,
     },
+    /// There is nothing in it.
+    #[error("{file}: the file is empty: nothing was logged, or its writer did not get to close it")]
+    Empty {
+        /// Which file.
+        file: String,
+    },
     /// Nothing in it is a qlog header or event.
     #[error(
         "{file}: no qlog: none of its {records} records is a header or an event; it begins with {begins}; \
@@ -134,7 +140,11 @@ pub fn read_traces(
 ) -> Result<Vec<Trace>, ReadError> {
     let unreadable = |cause| ReadError::Unreadable { file: file.to_owned(), cause };
     let unpacked = unpack::unpack(input).map_err(unreadable)?;
-    let Sniffed { container, begins, whole } = sniff::sniff(unpacked).map_err(unreadable)?;
+    let Sniffed { container, begins, is_empty, whole } =
+        sniff::sniff(unpacked).map_err(unreadable)?;
+    if is_empty {
+        return Err(ReadError::Empty { file: file.to_owned() });
+    }
     let input = BufReader::with_capacity(1 << 16, whole);
     let mut reading = Reading::new(file, container, options);
     if container == Container::Contained {

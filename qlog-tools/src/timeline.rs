@@ -86,6 +86,11 @@ impl Transfer {
         self.body_bytes
             .or_else(|| self.stream_bytes.map(|bytes| bytes.saturating_sub(self.body_offset)))
     }
+
+    /// Whether the log has no URL for it: then it is called by its stream's number.
+    pub fn is_nameless(&self) -> bool {
+        self.url.strip_prefix("stream ").is_some_and(|id| id.parse() == Ok(self.stream))
+    }
 }
 
 /// When one transfer's bytes became readable. QUIC delivers a stream in order, so a byte counts

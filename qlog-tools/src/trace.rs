@@ -16,6 +16,8 @@ use crate::timeline::Timeline;
 pub struct Trace {
     /// The file, or what the caller called it.
     pub file: String,
+    /// Its number among the traces of its file, from 1 in the order of their first events; `None` if it is the only one.
+    pub number: Option<usize>,
     /// The log's own title.
     pub title: Option<String>,
     /// The program that wrote the log.
@@ -47,6 +49,9 @@ pub struct Trace {
     pub packets: Vec<Packet>,
     /// Congestion window, RTT and bytes in flight over time ([`Detail::Full`]).
     pub recovery: Vec<RecoverySample>,
+    /// When the other events happened, by name ([`Detail::Full`]): all but packets, frames, samples and calls of the
+    /// scheduler; names of more than 10,000 events are left out.
+    pub moments: BTreeMap<String, Vec<u64>>,
     /// What was said about priorities, in order.
     pub signals: Vec<PrioritySignal>,
     /// The scheduler's calls in order, when the log has them ([`Detail::Frames`] and above).
@@ -272,6 +277,8 @@ pub struct Counts {
     pub packets_received: u64,
     /// Packets by event.
     pub packets_lost: u64,
+    /// Frames in packets, of any kind.
+    pub packet_frames: u64,
     /// STREAM frames, both directions.
     pub stream_frames: u64,
     /// Events of HTTP/3 frames.
@@ -294,6 +301,14 @@ pub struct Repair {
 }
 
 impl Trace {
+    /// Its file, and which of the file's traces it is if there are several: `both.qlog #2`.
+    pub fn label(&self) -> String {
+        match self.number {
+            Some(number) => format!("{} #{number}", self.file),
+            None => self.file.clone(),
+        }
+    }
+
     /// Distinct stream bytes in the direction of the responses, control streams included.
     pub fn unique_stream_bytes(&self) -> u64 {
         self.streams.iter().fold(0, |sum, stream| sum.saturating_add(stream.bytes))

@@ -12,6 +12,10 @@ pub struct View {
 }
 
 const NO_FRAMES: &str = "no STREAM frames logged";
+const NO_FRAMES_AT_ALL: &str = "no STREAM frames logged: its packets are logged without what was in them, as quinn does; \
+     only a log of the other end, or of another stack, can tell";
+const NO_STREAM_DATA: &str = "no STREAM frames logged: its packets carried other frames only";
+const NO_PACKETS: &str = "no STREAM frames logged: there is no packet event with frames in it";
 const NO_TRANSFERS: &str = "no request streams in the log";
 const NOT_ARRIVAL: &str = "a server's log has no arrival times: use the client's, or both";
 const NO_RECOVERY: &str = "no congestion window, RTT or bytes in flight logged";
@@ -63,7 +67,42 @@ pub fn views(trace: &Trace) -> Vec<View> {
     .into()
 }
 
-/// Why no stream can be shown, in a line that names the file; `None` when some can.
+/// Why no stream can be shown; `None` when some can.
+pub fn no_streams(trace: &Trace) -> Option<&'static str> {
+    let counts = &trace.counts;
+    let packets = counts.packets_sent + counts.packets_received;
+    match (counts.stream_frames, packets, counts.packet_frames) {
+        (1.., ..) => None,
+        (_, 0, _) => Some(NO_PACKETS),
+        (.., 0) => Some(NO_FRAMES_AT_ALL),
+        _ => Some(NO_STREAM_DATA),
+    }
+}
+
+/// The same in a line that names the file.
 pub fn unusable(trace: &Trace) -> Option<String> {
-    (trace.counts.stream_frames == 0).then(|| format!("{}: {NO_FRAMES}", trace.file))
+    no_streams(trace).map(|reason| format!("{}: {reason}", trace.label()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::read;
+
+    #[test]
+    fn why_there_are_no_streams_depends_on_what_was_logged() {
+        let reason = |events: &str| {
+            let header = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"client"}}}"#;
+            no_streams(&read("log", format!("{header}\n{events}").as_bytes()).unwrap())
+        };
+        let packet = |data: &str| {
+            format!(r#"{{"time":1,"name":"transport:packet_received","data":{{{data}}}}}"#)
+        };
+        assert_eq!(reason(""), Some(NO_PACKETS));
+        assert_eq!(reason(&packet("")), Some(NO_FRAMES_AT_ALL));
+        assert_eq!(reason(&packet(r#""frames":null"#)), Some(NO_FRAMES_AT_ALL));
+        assert_eq!(reason(&packet(r#""frames":[{"frame_type":"ping"}]"#)), Some(NO_STREAM_DATA));
+        let stream = r#""frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":1}]"#;
+        assert_eq!(reason(&packet(stream)), None);
+    }
 }

@@ -1,12 +1,16 @@
 //! The server's configuration file.
 
+mod idle;
 mod lines;
+mod paths;
 mod pushing;
+mod twins;
 
 use crate::SignalUse;
 use crate::site::PushRoute;
 use crate::upstream::Address;
 use http3::Priority;
+use idle::{About, Answering, idle};
 use lines::Lines;
 pub use lines::line_of;
 use pushing::FilePush;
@@ -30,7 +34,7 @@ pub struct Config {
     /// What is pushed and hinted with which documents.
     pub pushes: Vec<PushRoute>,
     /// Backends for some paths.
-    pub upstreams: Vec<(String, Address)>,
+    pub upstreams: Vec<ConfigUpstream>,
     /// What was read and will do nothing.
     pub warnings: Vec<String>,
 }
@@ -60,6 +64,17 @@ pub struct ConfigRoute {
     pub path: String,
     /// The scheme, by name.
     pub scheme: String,
+}
+
+/// A backend for some paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigUpstream {
+    /// The host that was asked for; none: any.
+    pub host: Option<String>,
+    /// The path; one that ends in `*` stands for all that begin like it.
+    pub path: String,
+    /// Where the backend is.
+    pub address: Address,
 }
 
 /// What is served.
@@ -170,8 +185,9 @@ impl Config {
         let mut config = Self { scheme: file.site.scheme, signals, ..Self::of(site) };
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut seen = BTreeMap::new();
+        let mut about = Vec::new();
         for (index, route) in file.route.into_iter().enumerate() {
-            let name = format!("[[route]] path \"{}\"", route.path);
+            let name = named(&route.path);
             let key = (route.host.clone(), route.path.clone());
             let wrong = |it: Wrong| {
                 malformed(lines.in_route(index, &it.key), format!("{name}: {}", it.cause))
@@ -181,11 +197,16 @@ impl Config {
                 let cause = format!("there is one at line {line}; put both together");
                 return Err(wrong(Wrong::new("path", cause)));
             }
+            about.push(About::of(&route));
             let says_something = config.take_route(route, folder).map_err(wrong)?;
             if !says_something {
                 let line = lines.in_route(index, "path");
                 config.warn(path, line, &format!("{name}: it says nothing"));
             }
+        }
+        config.warn_of_idle(path, &lines, &about);
+        if matches!(config.site, ConfigSite::Root(_)) {
+            config.add_twins();
         }
         if !config.directives.is_empty() && signals.is_some_and(|it| it != SignalUse::Override) {
             let cause = "directives do nothing unless signals = \"override\"";
@@ -201,18 +222,25 @@ impl Config {
     /// Adds a route; false: there is nothing in it.
     fn take_route(&mut self, route: FileRoute, folder: &Path) -> Result<bool, Wrong> {
         let FileRoute { path, host, scheme, upstream, resource, pushing } = route;
-        if !path.starts_with('/') {
-            return Err(Wrong::new("path", "it begins with /".to_owned()));
+        let wrong_host = host.as_deref().and_then(malformed_host);
+        let wrong = paths::malformed(&path).map(|it| Wrong::new("path", it));
+        if let Some(wrong) = wrong.or(wrong_host.map(|it| Wrong::new("host", it))) {
+            return Err(wrong);
+        }
+        if scheme.is_some() && path.ends_with('*') {
+            let cause = "a scheme is of one page: name the path of its document, without a *";
+            return Err(Wrong::new("scheme", cause.to_owned()));
         }
         let says_something =
             scheme.is_some() || upstream.is_some() || !resource.is_empty() || !pushing.is_empty();
         if let Some(upstream) = upstream {
             let address = upstream.parse::<Address>();
             let address = address.map_err(|it| Wrong::new("upstream", it.to_string()))?;
-            self.upstreams.push((path.clone(), address));
+            self.upstreams.push(ConfigUpstream { host: host.clone(), path: path.clone(), address });
         }
         if !pushing.is_empty() {
-            let push = FilePush::read(pushing)?.route(&path, folder)?;
+            let in_directory = matches!(self.site, ConfigSite::Root(_));
+            let push = FilePush::read(pushing)?.route(&path, folder, in_directory)?;
             self.pushes.push(PushRoute { host: host.clone(), ..push });
         }
         self.routes.extend(scheme.map(|scheme| ConfigRoute { host, path, scheme }));
@@ -221,9 +249,87 @@ impl Config {
                 let cause = format!("resource \"{path}\": urgency goes from 0 to 7");
                 return Err(Wrong { key: format!("resource.\"{path}\""), cause });
             }
-            self.directives.insert(path, Priority { urgency, incremental });
+            if path.contains('*') || paths::malformed(&path).is_some() {
+                let cause = format!("resource \"{path}\": a whole path, from / on, without a *");
+                return Err(Wrong { key: format!("resource.\"{path}\""), cause });
+            }
+            let directive = Priority { urgency, incremental };
+            if self.directives.get(&path).is_some_and(|it| *it != directive) {
+                let cause = format!(
+                    "resource \"{path}\": another route says otherwise, and both hold for all pages"
+                );
+                return Err(Wrong { key: format!("resource.\"{path}\""), cause });
+            }
+            self.directives.insert(path, directive);
         }
         Ok(says_something)
+    }
+
+    /// Warns of what routes say that will do nothing.
+    fn warn_of_idle(&mut self, file: &Path, lines: &Lines<'_>, about: &[About]) {
+        let pushing = about.iter().enumerate().filter(|(_, it)| it.decides.contains(&PUSHES));
+        let mut found = Vec::new();
+        for (route, (index, _)) in self.pushes.iter().zip(pushing) {
+            let nothing = idle(route, self.answering(route));
+            found.extend(
+                nothing.into_iter().map(|(key, why)| (index, key, format!("{key}: {why}"))),
+            );
+        }
+        for (index, route) in about.iter().enumerate() {
+            for (before, earlier) in about[..index].iter().enumerate() {
+                let line = lines.in_route(before, "path");
+                let decided = route.decided_by(earlier);
+                found.extend(decided.map(|what| {
+                    let why =
+                        format!("{what}: path \"{}\" at line {line} comes first", earlier.path);
+                    (index, "path", why)
+                }));
+            }
+        }
+        for (index, key, why) in found {
+            let cause = format!("{}: {why}", named(&about[index].path));
+            self.warn(file, lines.in_route(index, key), &cause);
+        }
+    }
+
+    /// What answers for the paths of a route; for some of them a backend, perhaps.
+    fn answering(&self, route: &PushRoute) -> Answering {
+        let meets = |it: &ConfigUpstream| {
+            paths::covers(&it.path, &route.path) || paths::covers(&route.path, &it.path)
+        };
+        match self.site {
+            _ if self.upstreams.iter().any(meets) => Answering::Backend,
+            ConfigSite::Upstream(_) => Answering::Backend,
+            ConfigSite::Pages(_) => Answering::Page,
+            ConfigSite::Root(_) => Answering::Directory,
+        }
+    }
+}
+
+/// A route in messages.
+fn named(path: &str) -> String {
+    format!("[[route]] path \"{path}\"")
+}
+
+/// What is wrong with a route's host, if anything: it is compared with what was asked for, without the port.
+fn malformed_host(host: &str) -> Option<String> {
+    let has_port = host.contains(':') && !host.ends_with(']');
+    let good = !host.is_empty() && paths::is_sendable(host) && !host.contains(['/', '*', '@']);
+    (has_port || !good).then(|| format!("host \"{host}\": a name without scheme, port and path"))
+}
+
+/// What a route with keys about pushes and hints decides.
+const PUSHES: &str = "pushes and hints";
+
+impl About {
+    fn of(route: &FileRoute) -> Self {
+        let said = [
+            (PUSHES, !route.pushing.is_empty()),
+            ("scheme", route.scheme.is_some()),
+            ("upstream", route.upstream.is_some()),
+        ];
+        let decides = said.into_iter().filter(|(_, said)| *said).map(|(what, _)| what).collect();
+        Self { host: route.host.clone(), path: route.path.clone(), decides }
     }
 }
 
@@ -327,6 +433,22 @@ mod tests {
                 "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\npush_gate = \"x\"",
                 "x.toml: line 5: [[route]] path \"/\": `x` is no push gate",
             ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/a*b\"",
+                "x.toml: line 4: [[route]] path \"/a*b\": a * stands for what follows, at the end only",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\nhost = \"a.test:443\"\npath = \"/\"",
+                "x.toml: line 4: [[route]] path \"/\": host \"a.test:443\": a name without scheme, port",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/*\"\nscheme = \"rr\"",
+                "x.toml: line 5: [[route]] path \"/*\": a scheme is of one page",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\n[route.resource.\"/a/*\"]\nurgency = 1",
+                "x.toml: line 5: [[route]] path \"/\": resource \"/a/*\": a whole path",
+            ),
             ("[site]\nsignals = \"no\"", "x.toml: line 2: unknown variant `no`"),
             ("", "x.toml: line 1: missing field `site`"),
         ];
@@ -352,6 +474,46 @@ mod tests {
         assert_eq!(directed("override"), "");
         let idle = warnings("[site]\nroot = \"a\"\n[[route]]\nhost = \"a\"\npath = \"/\"");
         assert_eq!(idle, "x.toml: line 5: [[route]] path \"/\": it says nothing");
+        let told = warnings(
+            "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nearly_hints = \"learn\"\npush_gate = \"strict\"\n\
+             max_concurrent_pushes = 3\nclient_has = [\"casper\"]",
+        );
+        let nothing = "nothing is pushed here, so that it does nothing";
+        let route = "[[route]] path \"/\"";
+        let expected = [
+            format!("x.toml: line 6: {route}: push_gate: {nothing}"),
+            format!("x.toml: line 7: {route}: max_concurrent_pushes: {nothing}"),
+            format!("x.toml: line 8: {route}: client_has: {nothing}"),
+            format!(
+                "x.toml: line 5: {route}: early_hints: it is about the fields of a backend's responses, and no backend \
+                 answers here"
+            ),
+        ];
+        assert_eq!(told, expected.join("\n"));
+        let hinting =
+            "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nearly_hints = [\"</a>; rel=preload\"]";
+        assert_eq!(
+            warnings(hinting),
+            "x.toml: line 5: [[route]] path \"/\": early_hints: a file is there at once, and early hints go where a \
+             response takes time"
+        );
+        let learning = "[[route]]\npath = \"/\"\nearly_hints = \"learn\"";
+        assert_eq!(warnings(&format!("[site]\nupstream = \"http://a\"\n{learning}")), "");
+        let mounted = "[[route]]\npath = \"/*\"\nupstream = \"http://a\"";
+        assert_eq!(warnings(&format!("[site]\nroot = \"a\"\n{learning}\n{mounted}")), "");
+    }
+
+    #[test]
+    fn a_route_that_an_earlier_one_hides_is_warned_of() {
+        let warnings = |first: &str, second: &str| {
+            let route = |it: &str| format!("[[route]]\n{it}\npush = [\"/x\"]\n");
+            let text = format!("[site]\nroot = \"a\"\n{}{}", route(first), route(second));
+            Config::parse(&text, Path::new("x.toml")).expect("usable").warnings.join("\n")
+        };
+        let expected = "x.toml: line 7: [[route]] path \"/a\": pushes and hints: path \"/*\" at line 4 comes first";
+        assert_eq!(warnings("path = \"/*\"", "path = \"/a\""), expected);
+        assert_eq!(warnings("path = \"/a\"", "path = \"/*\""), "");
+        assert_eq!(warnings("path = \"/*\"\nhost = \"b.test\"", "path = \"/a\""), "");
     }
 
     #[test]
@@ -360,6 +522,87 @@ mod tests {
         let config = Config::parse(text, Path::new("x.toml")).expect("good");
         let address = |text: &str| text.parse::<Address>().expect("an address");
         assert_eq!(config.site, ConfigSite::Upstream(address("http://127.0.0.1:8080")));
-        assert_eq!(config.upstreams, [("/api/*".to_owned(), address("http://api"))]);
+        let api =
+            ConfigUpstream { host: None, path: "/api/*".into(), address: address("http://api") };
+        assert_eq!(config.upstreams, [api]);
+    }
+
+    /// What the routes of a directory say, line by line: the path, and what is pushed with it.
+    fn pushed(routes: &str) -> String {
+        let text = format!("[site]\nroot = \"a\"\n{routes}");
+        let config = Config::parse(&text, Path::new("x.toml")).expect("usable");
+        let lines = config.pushes.iter().map(|it| format!("{}: {}", it.path, it.push.join(" ")));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn in_a_directory_a_route_holds_for_both_paths_of_an_index_unless_the_other_has_its_own() {
+        let route =
+            |path: &str, push: &str| format!("[[route]]\npath = \"{path}\"\npush = [\"{push}\"]\n");
+        let index = route("/index.html", "/a");
+        assert_eq!(pushed(&index), "/index.html: /a\n/: /a");
+        assert_eq!(pushed(&route("/x/", "/a")), "/x/: /a\n/x/index.html: /a");
+        assert_eq!(pushed(&route("/x/*", "/a")), "/x/*: /a");
+        assert_eq!(pushed(&(route("/", "/b") + &index)), "/: /b\n/index.html: /a");
+        let shop = "[[route]]\npath = \"/*\"\nupstream = \"http://a\"\n";
+        assert_eq!(pushed(&format!("{shop}{index}")), "/index.html: /a");
+    }
+
+    #[test]
+    fn in_a_directory_schemes_and_directives_hold_for_both_paths_of_an_index() {
+        let text = "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nscheme = \"rr\"\n\
+                    [route.resource.\"/index.html\"]\nurgency = 1";
+        let config = Config::parse(text, Path::new("x.toml")).expect("usable");
+        let paths: Vec<&str> = config.routes.iter().map(|it| it.path.as_str()).collect();
+        let directed: Vec<&str> = config.directives.keys().map(String::as_str).collect();
+        assert_eq!((paths, directed), (vec!["/", "/index.html"], vec!["/", "/index.html"]));
+    }
+
+    #[test]
+    fn a_graph_must_know_the_documents_of_its_route() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let node = |path: &str, kind: &str| {
+            format!("{{\"host\":\"a\",\"path\":\"{path}\",\"kind\":\"{kind}\",\"bytes\":1}}")
+        };
+        let nodes = [node("/shop/index.html", "html"), node("/a.css", "css")].join(",");
+        let graph = format!("{{\"format\":\"utmost-graph/1\",\"nodes\":[{nodes}],\"edges\":[]}}");
+        std::fs::write(folder.path().join("graph.json"), graph).expect("written");
+        let parse = |path: &str| {
+            let route = format!(
+                "[[route]]\npath = \"{path}\"\npush_policy = \"push\"\npush_graph = \"graph.json\""
+            );
+            let text = format!("[site]\nroot = \"a\"\n{route}");
+            Config::parse(&text, &folder.path().join("x.toml"))
+        };
+        let error = parse("/").expect_err("another page's").to_string();
+        let expected = "x.toml: line 6: [[route]] path \"/\": push_graph is of the page \"/shop/index.html\", and";
+        assert!(error.contains(expected), "{error}");
+        let config = parse("/shop/").expect("the same document");
+        let known = |route: &PushRoute| route.graph.as_ref().map(|it| it.nodes[0].path.clone());
+        let known: Vec<Option<String>> = config.pushes.iter().map(known).collect();
+        assert_eq!(known, [Some("/shop/".to_owned()), Some("/shop/index.html".to_owned())]);
+        assert!(parse("/shop/*").is_ok() && parse("/a.css").is_ok());
+    }
+
+    #[test]
+    fn the_example_of_the_documentation_is_read_without_a_warning() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = include_str!("../../docs/push.md");
+        let example = text.split("```toml\n").nth(1).and_then(|it| it.split("```").next());
+        let graph = "{\"format\":\"utmost-graph/1\",\"nodes\":[{\"host\":\"localhost\",\"path\":\"/shop/\",\"kind\":\"html\",\
+                     \"bytes\":1}],\"edges\":[]}";
+        std::fs::write(folder.path().join("shop.json"), graph).expect("written");
+        let config = Config::parse(example.expect("TOML"), &folder.path().join("site.toml"));
+        let config = config.expect("good");
+        assert_eq!(config.warnings, Vec::<String>::new());
+        let paths: Vec<&str> = config.pushes.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(paths, ["/index.html", "/", "/shop/", "/shop/index.html", "/app/*"]);
+    }
+
+    #[test]
+    fn a_backend_may_be_for_one_host() {
+        let text = "[site]\nroot = \"a\"\n[[route]]\nhost = \"b.test\"\npath = \"/*\"\nupstream = \"http://b\"";
+        let config = Config::parse(text, Path::new("x.toml")).expect("good");
+        assert_eq!(config.upstreams[0].host.as_deref(), Some("b.test"));
     }
 }

@@ -114,6 +114,9 @@ impl Connection {
         if self.quic.is_established() || self.quic.is_in_early_data() {
             self.open_streams();
             self.take_in(now, scratch);
+            if self.quic.is_established() {
+                self.ask_again(now);
+            }
             self.forget_finished();
             self.spend_budget(now);
         }

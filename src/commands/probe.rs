@@ -68,10 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let first = arguments.paths.first().map_or(&url.path, |path| path);
     let choice = choose(&target, first, arguments.paths.is_empty()).map_err(failure)?;
     if choice.body_bytes < BODY_BYTES_MIN {
-        return Err(Failure::Elsewhere(format!(
-            "{}: {} has {} bytes: responses under {BODY_BYTES_MIN} bytes tell nothing; name a larger one with --path",
-            arguments.url, choice.path, choice.body_bytes
-        )));
+        return Err(Failure::Elsewhere(too_small(arguments, &choice)));
     }
     target.body_bytes = choice.body_bytes;
     target.rtt = choice.rtt;
@@ -90,6 +87,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Verdict::Inconclusive => {
             Err(Failure::Elsewhere(format!("{}: inconclusive: {}", arguments.url, finding.why)))
         }
+    }
+}
+
+/// What was looked at decides what to do about it.
+fn too_small(arguments: &Arguments, choice: &Choice) -> String {
+    let Choice { path, body_bytes, links, .. } = choice;
+    let remedy = format!(
+        "responses under {BODY_BYTES_MIN} bytes tell nothing; name a larger resource of this server with --path /PATH"
+    );
+    let url = &arguments.url;
+    match (arguments.paths.is_empty(), links) {
+        (true, 0) => format!(
+            "{url}: {path} has {body_bytes} bytes and links to nothing on this server; {remedy}"
+        ),
+        (true, _) => format!(
+            "{url}: of the page and {links} links on this server {path} is the largest, with {body_bytes} bytes; {remedy}"
+        ),
+        _ => format!("{url}: {path} has {body_bytes} bytes; {remedy}"),
     }
 }
 
@@ -228,6 +243,29 @@ fn is_path(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_with_nothing_large_enough_is_answered_with_path() {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            arguments: Arguments,
+        }
+        let told = |line: &[&str], links| {
+            let line: Line =
+                clap::Parser::parse_from([&["probe", "https://a.test/"], line].concat());
+            let rtt = Duration::ZERO;
+            let choice = Choice { path: "/a.css".to_owned(), body_bytes: 900, rtt, links };
+            too_small(&line.arguments, &choice)
+        };
+        let remedy = "responses under 24000 bytes tell nothing; name a larger resource of this server with --path /PATH";
+        let of_links = "https://a.test/: of the page and 3 links on this server /a.css is the largest, with 900 bytes";
+        assert_eq!(told(&[], 3), format!("{of_links}; {remedy}"));
+        let alone = "https://a.test/: /a.css has 900 bytes and links to nothing on this server";
+        assert_eq!(told(&[], 0), format!("{alone}; {remedy}"));
+        let named = told(&["--path", "/a.css"], 0);
+        assert_eq!(named, format!("https://a.test/: /a.css has 900 bytes; {remedy}"));
+    }
 
     #[test]
     fn a_url_has_a_host_a_port_and_a_path() {

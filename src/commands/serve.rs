@@ -5,15 +5,16 @@ use crate::{output, values};
 use ::corpus::Page;
 use ::server::event_loop::EventLoop;
 use ::server::site::{
-    DirectedSite, DirectorySite, MountedSite, PageSite, PushingSite, Route, RoutedSite, Site,
+    DirectedSite, DirectorySite, MountedSite, PageSite, Part, PushingSite, Route, RoutedSite, Site,
     absent_pushes,
 };
 use ::server::upstream::{Address, UpstreamSite};
 use ::server::{
-    Config, ConfigRoute, ConfigSite, Identity, Options, Pace, Server, SignalUse, TicketKey,
-    UpstreamLimits,
+    Config, ConfigRoute, ConfigSite, ConfigUpstream, Identity, Options, Pace, Server, SignalUse,
+    TicketKey, UpstreamLimits,
 };
 use schedulers::{Scheme, SchemeError, find_page_scheme, find_scheme};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -174,7 +175,10 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let site: Arc<dyn Site> = match config.pushes {
         pushes if pushes.is_empty() => site,
         pushes => {
-            for (route, path) in absent_pushes(site.as_ref(), &pushes) {
+            let mut told = BTreeSet::new();
+            // A folder's index has two routes that push the same.
+            let absent = absent_pushes(site.as_ref(), &pushes);
+            for (route, path) in absent.into_iter().filter(|(_, path)| told.insert(*path)) {
                 let place = file.map_or(String::new(), |it| format!("{}: ", it.display()));
                 eprintln!(
                     "warning: {place}[[route]] path \"{route}\": push \"{path}\": the site has no such resource"
@@ -197,12 +201,14 @@ fn upstream(address: &Address) -> Result<Arc<dyn Site>, Failure> {
 }
 
 /// A site with backends for some paths.
-fn mounted(site: Arc<dyn Site>, parts: Vec<(String, Address)>) -> Result<Arc<dyn Site>, Failure> {
+fn mounted(site: Arc<dyn Site>, parts: Vec<ConfigUpstream>) -> Result<Arc<dyn Site>, Failure> {
     if parts.is_empty() {
         return Ok(site);
     }
-    let parts = parts.into_iter().map(|(path, address)| Ok((path, upstream(&address)?)));
-    Ok(Arc::new(MountedSite::new(site, parts.collect::<Result<_, Failure>>()?)))
+    let part =
+        |ConfigUpstream { host, path, address }| Ok(Part { host, path, site: upstream(&address)? });
+    let parts = parts.into_iter().map(part).collect::<Result<_, Failure>>()?;
+    Ok(Arc::new(MountedSite::new(site, parts)))
 }
 
 /// What is to be served, from a file or from flags.

@@ -40,6 +40,10 @@ async function reportWorks(browser, file) {
   await legendWorks(page);
   await hoverWorks(page);
   await exportsWork(page);
+  await namesFit(page);
+  await eventsWork(page);
+  const owners = await page.evaluate(() => [report.recordings[0].series_of, report.recordings[0].losses_of]);
+  check("window and losses are the server's when its log is there", owners.join() === "the server,the server", owners.join());
   check("report: no errors, no requests after use", !problems.length, problems[0]);
   await page.context().close();
 }
@@ -74,6 +78,25 @@ async function hoverWorks(page) {
   check("hovering shows a frame's values", /stream \d+/.test(await page.locator("#tip").textContent()));
 }
 
+// Names in the waterfall keep the stream and the file, however little room there is.
+async function namesFit(page) {
+  const found = await page.evaluate(() => {
+    const stream = { id: 44, role: "request", url: "/static/images/gallery/2026/hero-large.jpg?w=300", priority: "u=3, i" };
+    return [340, 260, 200].map((room) => [room, rowName(stream, room), textWidth(rowName(stream, room))]);
+  });
+  const isGood = ([room, name, width]) => width <= room && /^44 .*hero-large\.jpg.* u=3, i$/.test(name);
+  check("names keep the stream and the file", found.every(isGood), found.map(([, name]) => name).join(" | "));
+}
+
+async function eventsWork(page) {
+  await page.getByText("Any event of the log").first().click();
+  const box = page.locator(".choices details input").first();
+  await box.check();
+  const shown = await page.evaluate(() => report.recordings[0].events.filter((it) => it.isShown).map((it) => it.name));
+  check("any event of the log can be marked", shown.length === 1 && shown[0].includes(":"), shown.join());
+  await box.uncheck();
+}
+
 async function exportsWork(page) {
   for (const [kind, start] of [["SVG", "<svg"], ["PNG", "\x89PNG"]]) {
     const [download] = await Promise.all([
@@ -99,6 +122,8 @@ async function hostileReportIsHarmless(browser, file) {
   const made = await page.evaluate(() => document.querySelectorAll("img").length);
   const isShown = (await page.locator("h1").textContent()).includes("<script>alert(1)");
   check("a hostile log's markup is shown as text", isShown && made === 0);
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  check("and its long names make the page no wider", overflow <= 0, overflow);
   check("and runs no script", !problems.length, problems[0]);
   await page.context().close();
 }

@@ -72,8 +72,14 @@ fn lint_says_what_it_cannot_judge() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("empty.qlog");
     std::fs::write(&path, "{\"file_schema\":\"x\"}\n").expect("written");
-    let text = stdout_of(&["qlog", "lint", path.to_str().expect("UTF-8")]);
-    assert!(text.contains("cannot judge: no STREAM frames"), "{text}");
+    let path = path.to_str().expect("UTF-8");
+    let line = only_line(&utmost(&["qlog", "lint", path]).output().expect("it runs"), 2);
+    assert!(line.contains("cannot judge: no STREAM frames"), "{line}");
+    let output = utmost(&["qlog", "lint", path, "--json"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_valid("qlog-lint.json", &document);
+    assert_eq!(document["cannot_judge"], "no STREAM frames of responses logged");
 }
 
 #[test]

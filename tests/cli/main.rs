@@ -8,6 +8,7 @@ mod help;
 mod logs;
 mod orders;
 mod qlog;
+mod qlog_several;
 mod qlog_tree;
 mod results;
 mod serving;

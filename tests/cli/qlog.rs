@@ -102,7 +102,7 @@ fn figures_are_drawn_as_svg_and_png() {
     {
         let out = folder.path().join(file);
         let out = out.to_str().expect("UTF-8");
-        stdout_of(&["qlog", command, &log("client.sqlog"), "--out", out]);
+        stdout_of(&["qlog", command, &log("client.sqlog"), "-o", out]);
         let bytes = std::fs::read(out).expect(file);
         assert!(bytes.starts_with(b"<svg ") || bytes.starts_with(b"\x89PNG"), "{file}");
     }

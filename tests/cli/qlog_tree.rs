@@ -18,7 +18,7 @@ fn nodes_have_the_names_of_the_log_and_of_the_scheme() {
             "  root 100%",
             "    LEADERS (201) 100%",
             "      FOLLOWERS (1)",
-            "      site.css (32) 100%",
+            "      0 site.css (32) 100%",
             "    UNBLOCKED (101)",
             "    BACKGROUND (1)",
             "      SPECULATIVE (1)",
@@ -40,6 +40,9 @@ fn its_json_is_as_its_schema_says_and_its_figure_is_drawn() {
     assert_eq!((&first["at_ms"], &first["scheme"]), (&0.0.into(), &"firefox".into()));
     let svg = std::fs::read_to_string(folder.path().join("tree_server-tree.svg")).expect("drawn");
     assert!(svg.contains(">UNBLOCKED</text>"));
+    let out = folder.path().join("trees.png");
+    stdout_of(&["qlog", "tree", LOG, "-o", out.to_str().expect("UTF-8")]);
+    assert!(std::fs::read(out).expect("drawn").starts_with(b"\x89PNG"));
 }
 
 #[test]
@@ -49,6 +52,9 @@ fn a_log_without_a_scheduler_or_of_another_scheme_is_refused() {
     assert_eq!(other, "utmost: no scheme is named `fif`; near it: fifo, dfifo, lifo");
     let time = error(&["qlog", "tree", LOG, "--at", "now"]);
     assert!(time.contains("`now` is no time: use milliseconds, for example 120"), "{time}");
+    let late = error(&["qlog", "tree", LOG, "--at", "2,5000"]);
+    let reason = "--at 5000 is after the log's end: its last event is at 4 ms";
+    assert_eq!(late, format!("utmost: {LOG}: {reason}"));
     let missing = error(&["qlog", "tree", "tests/cli/data/none.sqlog"]);
     assert!(missing.starts_with("utmost: tests/cli/data/none.sqlog: "), "{missing}");
 }

@@ -41,6 +41,9 @@ impl Client {
                 }
                 self.preload(stream, status, &headers);
             }
+            Event::DataFrame { stream, payload_bytes } => {
+                http3::log::data_parsed(self.quic.qlog_streamer(), stream, payload_bytes);
+            }
             Event::Data { stream, bytes } => {
                 let Some(receiving) = self.responses.get_mut(&stream) else { return };
                 receiving.body_bytes += bytes.len() as u64;
@@ -92,7 +95,6 @@ impl Client {
             self.lose_push(push);
             return;
         }
-        http3::log::data_parsed(self.quic.qlog_streamer(), stream, receiving.body_bytes);
         self.session.forget(stream);
         self.signalling.closed(stream);
         self.outcome.statuses.insert(resource, receiving.status);

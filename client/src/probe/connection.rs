@@ -224,6 +224,9 @@ impl Fetch {
                     answer.status = status.unwrap_or_default();
                 }
             }
+            Event::DataFrame { stream, payload_bytes } => {
+                http3::log::data_parsed(self.quic.qlog_streamer(), stream, payload_bytes);
+            }
             Event::Data { stream, bytes } => {
                 let Some(answer) = self.answer(stream) else { return };
                 answer.body_bytes += bytes.len() as u64;
@@ -234,8 +237,6 @@ impl Fetch {
             Event::Finished { stream } => {
                 let Some(answer) = self.answer(stream) else { return };
                 answer.is_complete = true;
-                let bytes = answer.body_bytes;
-                http3::log::data_parsed(self.quic.qlog_streamer(), stream, bytes);
             }
             Event::Reset { stream, code } => {
                 self.fail(format!("stream {} was reset with code {code:#x}", stream.0), NO_ERROR);

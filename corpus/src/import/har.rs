@@ -53,6 +53,10 @@ pub(super) fn har(text: &str, label: Label) -> Result<Imported, ImportError> {
                 .to_owned(),
         );
     }
+    let undated = entries.iter().filter(|it| !it.request.requested_ms.is_finite()).count();
+    if undated > 0 {
+        notes.push(format!("requests left out, for their startedDateTime is no date: {undated}"));
+    }
     let mut redirects = BTreeMap::new();
     let mut requests = Vec::new();
     for it in entries {

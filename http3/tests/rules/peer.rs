@@ -88,7 +88,7 @@ pub(crate) fn events(session: &mut Session) -> String {
 /// None: for logs only.
 fn line(event: Event) -> Option<String> {
     Some(match event {
-        Event::PriorityUpdate { .. } => return None,
+        Event::PriorityUpdate { .. } | Event::DataFrame { .. } => return None,
         Event::Settings(settings) => format!("settings {:?}", settings.max_field_section_size),
         Event::Headers { stream, .. } => format!("headers {}", stream.0),
         Event::Trailers { stream, .. } => format!("trailers {}", stream.0),

@@ -18,6 +18,8 @@ pub struct Choice {
     pub body_bytes: u64,
     /// The round-trip time to its server.
     pub rtt: Duration,
+    /// Links of the page that were tried.
+    pub links: usize,
 }
 
 /// Fetches `path`, and, if it is a page and `may_follow`, what it links to on the same server; takes the largest.
@@ -26,7 +28,9 @@ pub fn choose(target: &Target, path: &str, may_follow: bool) -> Result<Choice, P
     expect_success(target, path, &answer)?;
     let links =
         if may_follow { links(&String::from_utf8_lossy(&answer.body), path) } else { Vec::new() };
-    let mut best = Choice { path: path.to_owned(), body_bytes: answer.body_bytes, rtt };
+    let tried = links.len();
+    let mut best =
+        Choice { path: path.to_owned(), body_bytes: answer.body_bytes, rtt, links: tried };
     if links.is_empty() {
         return Ok(best);
     }
@@ -34,7 +38,7 @@ pub fn choose(target: &Target, path: &str, may_follow: bool) -> Result<Choice, P
     for (path, answer) in links.into_iter().zip(answers) {
         let is_liked = answer.body_bytes <= BODY_BYTES_LIKED;
         if answer.status == 200 && is_liked && answer.body_bytes > best.body_bytes {
-            best = Choice { path, body_bytes: answer.body_bytes, rtt };
+            best = Choice { path, body_bytes: answer.body_bytes, ..best };
         }
     }
     Ok(best)
@@ -43,7 +47,10 @@ pub fn choose(target: &Target, path: &str, may_follow: bool) -> Result<Choice, P
 fn expect_success(target: &Target, path: &str, answer: &Answer) -> Result<(), ProbeError> {
     match answer.status {
         200..=299 => Ok(()),
-        status => Err(ProbeError::Answer(format!("{}: {path}: status {status}", target.address))),
+        status => Err(ProbeError::Answer(format!(
+            "{}: {path}: status {status}; name a resource that it has with --path /PATH",
+            target.address
+        ))),
     }
 }
 

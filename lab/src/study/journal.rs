@@ -140,7 +140,10 @@ fn entries(bytes: &[u8]) -> io::Result<(Vec<Entry>, u64)> {
     let lines = bytes[..whole].split(|it| *it == b'\n').filter(|it| !it.is_empty());
     let parsed = lines.enumerate().map(|(place, line)| {
         serde_json::from_slice(line).map_err(|error| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("line {}: {error}", place + 1))
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("line {}: {error}; without that line its load is made again", place + 1),
+            )
         })
     });
     Ok((parsed.collect::<Result<_, _>>()?, whole as u64))

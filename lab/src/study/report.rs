@@ -422,6 +422,7 @@ fn resources(page: &Page) -> Vec<PageResource> {
         kind: Kind::of_mime(&it.mime),
         above_fold: it.above_fold,
         body_bytes: Some(it.bytes),
+        streams: Vec::new(),
     };
     page.resources.iter().map(resource).collect()
 }

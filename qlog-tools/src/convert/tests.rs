@@ -1,7 +1,9 @@
 //! What is written can be read again, by us and by the crate `qlog`.
 
+use std::collections::BTreeSet;
+
 use super::*;
-use crate::reader::read;
+use crate::reader::{ReadOptions, read, read_traces};
 use qlog::reader::{Event, QlogSeqReader};
 
 /// Draft 01: arrays, numbers as text, old names.
@@ -67,15 +69,94 @@ fn the_older_schema_has_what_qvis_asks_for() {
     assert!(text.contains(r#""length":1000"#), "{text}");
 }
 
+fn part(log: &str, cut: Cut) -> String {
+    let part = Part::survey("old", log.as_bytes(), 0, cut).unwrap();
+    let mut output = Vec::new();
+    let conversion = Conversion { part: Some(part), ..Conversion::default() };
+    convert("old", log.as_bytes(), &mut output, &conversion).unwrap();
+    String::from_utf8(output).unwrap()
+}
+
 #[test]
 fn time_and_streams_cut_events_and_frames() {
-    let cut = Conversion { time_us: Some(11_000..40_000), ..Conversion::default() };
-    assert_eq!(converted(&cut).matches("\"time\"").count(), 3);
-    let cut = Conversion { streams: Some(BTreeSet::from([4])), ..Conversion::default() };
-    let text = converted(&cut);
+    let text = part(OLD, Cut { time_us: Some(11_000..40_000), ..Cut::default() });
+    // The packets at 11 and 30 ms, the metrics at 20 ms; and the request at 10 ms.
+    assert_eq!(text.matches("\"time\"").count(), 4);
+    let text = part(OLD, Cut { streams: Some(BTreeSet::from([4])), ..Cut::default() });
     let trace = read("cut", text.as_bytes()).unwrap();
     assert_eq!(trace.unique_stream_bytes(), 50);
     assert!(!text.contains("secret"));
+}
+
+#[test]
+fn a_cut_keeps_the_requests_of_the_streams_in_it_and_of_no_others() {
+    let text = part(OLD, Cut { time_us: Some(25_000..50_000), ..Cut::default() });
+    let trace = read("cut", text.as_bytes()).unwrap();
+    let urls: Vec<&str> = trace.timeline.transfers.iter().map(|it| &*it.url).collect();
+    assert_eq!(urls, ["/secret/a.css?x=1", "stream 4"]);
+    assert_eq!(trace.timeline.transfers[0].requested_us, 10_000);
+    let text = part(OLD, Cut { time_us: Some(15_000..25_000), ..Cut::default() });
+    assert!(!text.contains("secret"), "nothing of its stream is in the cut: {text}");
+}
+
+#[test]
+fn a_cut_keeps_what_was_said_of_a_pushs_priority_and_promise() {
+    let events = [
+        r#"{"time":1,"name":"http:frame_parsed","data":{"stream_id":0,"frame":{"frame_type":"push_promise","push_id":3,"headers":[{"name":":method","value":"GET"},{"name":":path","value":"/pushed.css"}]}}}"#,
+        r#"{"time":1,"name":"http:frame_parsed","data":{"stream_id":0,"frame":{"frame_type":"push_promise","push_id":4,"headers":[{"name":":method","value":"GET"},{"name":":path","value":"/other.css"}]}}}"#,
+        r#"{"time":2,"name":"http:stream_type_set","data":{"stream_id":15,"stream_type":"push","associated_push_id":3}}"#,
+        r#"{"time":3,"name":"http:frame_created","data":{"stream_id":2,"frame":{"frame_type":"priority_update","stream_id":8,"priority_field_value":"u=1"}}}"#,
+        r#"{"time":9,"name":"transport:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":15,"offset":0,"length":9,"fin":true},{"frame_type":"stream","stream_id":8,"offset":0,"length":9}]}}"#,
+    ];
+    let header = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"client"}}}"#;
+    let log = format!("{header}\n{}", events.join("\n"));
+    let text = part(&log, Cut { time_us: Some(5_000..10_000), ..Cut::default() });
+    assert!(text.contains("/pushed.css") && !text.contains("/other.css"), "{text}");
+    let of_streams = |streams| Cut { streams: Some(BTreeSet::from(streams)), ..Cut::default() };
+    let text = part(&log, of_streams([15]));
+    assert!(text.contains("/pushed.css") && !text.contains("u=1"), "{text}");
+    let trace = read("cut", part(&log, of_streams([8])).as_bytes()).unwrap();
+    assert_eq!((trace.signals[0].element, &*trace.signals[0].value), (8, "u=1"));
+}
+
+/// Two connections in one file, and one event of neither.
+const GROUPS: &str = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"client"}}}
+{"time":5,"group_id":"AA","name":"transport:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":10}]}}
+{"time":6,"group_id":"bb","name":"transport:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":20}]}}
+{"time":7,"name":"transport:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":30}]}}
+{"time":8,"group_id":"AA","name":"transport:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":0,"offset":10,"length":1}]}}"#;
+
+#[test]
+fn traces_are_numbered_as_the_reader_numbers_them() {
+    let traces = read_traces("groups", GROUPS.as_bytes(), ReadOptions::default()).unwrap();
+    let numbers: Vec<_> = traces.iter().map(|it| (it.label(), it.unique_stream_bytes())).collect();
+    let label = |number: usize| format!("groups #{number}");
+    assert_eq!(numbers, [(label(1), 11), (label(2), 20), (label(3), 30)]);
+    for (place, trace) in traces.iter().enumerate() {
+        let conversion = Conversion { trace: place, ..Conversion::default() };
+        let mut output = Vec::new();
+        let done = convert("groups", GROUPS.as_bytes(), &mut output, &conversion).unwrap();
+        assert_eq!(done.traces, 3);
+        let converted = read_traces("one", &output[..], ReadOptions::default()).unwrap();
+        assert_eq!((converted.len(), converted[0].number), (1, None));
+        assert_eq!(converted[0].timeline.frames, trace.timeline.frames);
+        assert_eq!(converted[0].connection, trace.connection);
+    }
+}
+
+#[test]
+fn commas_that_the_reader_forgives_are_forgiven_here_too() {
+    let with_commas = OLD.replace("\"fin\":true}]}]", "\"fin\":true},]}]");
+    assert_ne!(with_commas, OLD);
+    let done = convert("old", with_commas.as_bytes(), Vec::new(), &Conversion::default()).unwrap();
+    assert_eq!((done.events, done.bad_records), (5, 0));
+}
+
+#[test]
+fn a_log_that_ends_early_is_said_to() {
+    let cut_off = &OLD[..OLD.len() - 200];
+    let done = convert("old", cut_off.as_bytes(), Vec::new(), &Conversion::default()).unwrap();
+    assert!(done.broken_off.unwrap().contains("ends early"));
 }
 
 #[test]
@@ -93,5 +174,8 @@ fn an_anonymous_log_names_nobody_and_measures_the_same() {
 fn a_trace_that_is_not_there_is_an_error() {
     let wanted = Conversion { trace: 1, ..Conversion::default() };
     let error = convert("old", OLD.as_bytes(), Vec::new(), &wanted).unwrap_err();
-    assert_eq!(error.to_string(), "old: no trace 2 in it, only 1");
+    assert_eq!(
+        error.to_string(),
+        "old: no trace 2 in it, only 1; `utmost qlog check` numbers them"
+    );
 }

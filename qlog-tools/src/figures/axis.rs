@@ -43,7 +43,7 @@ impl Axis {
 }
 
 /// The nearest 1, 2 or 5 times a power of ten.
-fn round_step(rough: f64) -> f64 {
+pub(super) fn round_step(rough: f64) -> f64 {
     if !rough.is_finite() || rough <= 0.0 {
         return 1.0;
     }

@@ -187,6 +187,7 @@ mod tests {
                 kind: Kind::Html,
                 above_fold: false,
                 body_bytes: None,
+                streams: Vec::new(),
             })
             .into()
     }

@@ -7,7 +7,7 @@ use super::axis::Axis;
 use super::palette::looks;
 use super::ribbon::{fill, patterns};
 use super::svg::{Area, Style, Svg, number, shorten};
-use super::{PageResource, Table, legend};
+use super::{PageResource, Table, legend, short_name};
 
 /// The figure.
 #[derive(Debug, Clone, Default)]
@@ -118,7 +118,7 @@ impl DeliveryStacks {
         }
         for (place, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
             let fill = fills.get(place).map_or(UNLISTED, String::as_str);
-            let name = self.resources.get(place).map_or("not listed", |it| it.short_name());
+            let name = self.resources.get(place).map_or("not listed", |it| short_name(&it.url));
             svg.path(path, &format!(r#"fill="{fill}""#), &format!("{}: {name}", row.label));
         }
     }
@@ -155,6 +155,7 @@ mod tests {
                 kind: Kind::Html,
                 above_fold: true,
                 body_bytes: None,
+                streams: Vec::new(),
             }],
             rows: vec![StackRow {
                 label: "rr".to_owned(),

@@ -2,24 +2,25 @@
 
 use schedulers::Kind;
 
-use super::palette::{KINDS, OWN_LOOKS, kind_colour, shade};
-use super::svg::{Area, Style, Svg, number, shorten};
+use super::palette::{KINDS, LOOKS, are_by_kind, kind_colour, shade};
+use super::svg::{Area, Style, Svg, number};
 use super::{PageResource, bytes_text, kind_name};
 
 const LINE: f64 = 18.0;
 const SWATCH: f64 = 13.0;
 /// Above this many resources only the ATF ones are listed by name.
 const LISTED_MAX: usize = 72;
+/// And of the streams of a log so many.
+const STREAMS_MAX: usize = 240;
 /// Of one kind at most this many are listed once not all are.
 const LISTED_OF_KIND_MAX: usize = 12;
 
 /// Draws it from the area's left and top over its width, and gives its height. `fills` has one
 /// paint for each resource.
 pub(super) fn draw(svg: &mut Svg, area: Area, resources: &[PageResource], fills: &[String]) -> f64 {
-    let by_kind = resources.len() > OWN_LOOKS;
-    draw_keys(svg, area, by_kind);
+    draw_keys(svg, area, resources);
     let area = Area { top: area.top + LINE + 8.0, ..area };
-    let height = if by_kind {
+    let height = if are_by_kind(resources) {
         draw_kinds(svg, area, resources, fills)
     } else {
         draw_in_request_order(svg, area, resources, fills)
@@ -28,14 +29,21 @@ pub(super) fn draw(svg: &mut Svg, area: Area, resources: &[PageResource], fills:
 }
 
 /// What the marks mean.
-fn draw_keys(svg: &mut Svg, area: Area, by_kind: bool) {
-    let order = if by_kind {
-        "Resources by kind, dark to light in request order"
+fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) {
+    let order = if are_by_kind(resources) {
+        "Resources by kind, dark to light in request order".to_owned()
+    } else if resources.iter().all(|it| it.streams.is_empty()) {
+        "Resources in request order, left to right".to_owned()
+    } else if resources.len() <= LOOKS {
+        "Streams in request order, left to right: ID and path".to_owned()
     } else {
-        "Resources in request order, left to right"
+        format!("Streams in request order: ID and path; looks repeat after {LOOKS}")
     };
     let baseline = area.top + 10.0;
-    svg.text(area.left, baseline, Style::PLAIN.size(11.0).muted(), order);
+    svg.text(area.left, baseline, Style::PLAIN.size(11.0).muted(), &order);
+    if !resources.iter().any(|it| it.above_fold) {
+        return;
+    }
     let atf = area.left + 330.0;
     svg.rect(
         Area { left: atf, top: area.top + 4.0, width: 22.0, height: 3.0 },
@@ -57,7 +65,7 @@ fn draw_in_request_order(
     let columns = if resources.len() <= 10 { 5 } else { 6 };
     let width = area.width / f64::from(columns);
     let mut rows = 0;
-    for (place, (resource, paint)) in (0_u32..).zip(resources.iter().zip(fills)) {
+    for (place, (resource, paint)) in (0_u32..).zip(resources.iter().zip(fills).take(STREAMS_MAX)) {
         let (row, column) = (place / columns, place % columns);
         rows = row + 1;
         let left = area.left + f64::from(column) * width;
@@ -67,6 +75,12 @@ fn draw_in_request_order(
             resource,
             paint,
         );
+    }
+    if resources.len() > STREAMS_MAX {
+        let text = format!("and {} more", resources.len() - STREAMS_MAX);
+        let baseline = area.top + f64::from(rows) * LINE + 10.5;
+        svg.text(area.left + SWATCH + 7.0, baseline, Style::PLAIN.size(11.0).muted(), &text);
+        rows += 1;
     }
     f64::from(rows) * LINE
 }
@@ -81,7 +95,7 @@ fn draw_resource(svg: &mut Svg, area: Area, resource: &PageResource, paint: &str
     svg.rect(swatch, &format!(r#"fill="{paint}"{outline}"#));
     let style =
         if resource.above_fold { Style::PLAIN.size(11.5).bold() } else { Style::PLAIN.size(11.5) };
-    let name = shorten(resource.short_name(), characters(area.width - SWATCH - 12.0));
+    let name = resource.label(characters(area.width - SWATCH - 12.0));
     svg.text(area.left + SWATCH + 7.0, area.top + 10.5, style, &name);
 }
 

@@ -6,7 +6,7 @@ use super::axis::Axis;
 use super::blocks::{Block, Blocks};
 use super::palette::{Look, Pattern, looks};
 use super::svg::{Area, Style, Svg, number, shorten};
-use super::{PageResource, Table, bytes_text, kind_name, legend, milliseconds_text};
+use super::{NAME_MAX, PageResource, Table, bytes_text, kind_name, legend, milliseconds_text};
 use crate::timeline::Timeline;
 
 /// A figure with one ribbon a run.
@@ -99,8 +99,13 @@ impl Ribbons<'_> {
         } else {
             ""
         };
+        let atf = if self.resources.iter().any(|it| it.above_fold) {
+            " The line under a ribbon marks bytes of above-the-fold (ATF) resources."
+        } else {
+            ""
+        };
         format!(
-            "{blocks}{columns} Control streams are left out; retransmitted frames are drawn again. The line under a ribbon marks bytes of above-the-fold (ATF) resources."
+            "{blocks}{columns} Control streams are left out; retransmitted frames are drawn again.{atf}"
         )
     }
 
@@ -113,7 +118,7 @@ impl Ribbons<'_> {
             self.rows.iter().map(|row| completions_ms(row.timeline, &self.resources)).collect();
         let rows = self.resources.iter().enumerate().map(|(place, resource)| {
             let mut cells = vec![
-                resource.url.clone(),
+                shorten(&resource.url, NAME_MAX),
                 kind_name(resource.kind).to_owned(),
                 resource.body_bytes.map_or_else(|| "\u{2013}".to_owned(), bytes_text),
                 if resource.above_fold { "ATF" } else { "" }.to_owned(),
@@ -269,7 +274,7 @@ impl Ribbons<'_> {
                 row.label
             );
         };
-        let mut title = format!("{}: {} ({}", row.label, known.url, kind_name(known.kind));
+        let mut title = format!("{}: {} ({}", row.label, named(known), kind_name(known.kind));
         if known.above_fold {
             title.push_str(", ATF");
         }
@@ -353,6 +358,13 @@ fn completions_ms(timeline: &Timeline, resources: &[PageResource]) -> Vec<Option
         .collect()
 }
 
+/// With its streams, as tooltips say it.
+fn named(resource: &PageResource) -> String {
+    let url = shorten(&resource.url, NAME_MAX);
+    let ids: Vec<String> = resource.streams.iter().map(u64::to_string).collect();
+    if ids.is_empty() { url } else { format!("{} {url}", ids.join(",")) }
+}
+
 fn optional_ms(value: Option<f64>) -> String {
     value.map_or_else(|| "\u{2013}".to_owned(), milliseconds_text)
 }
@@ -360,24 +372,30 @@ fn optional_ms(value: Option<f64>) -> String {
 pub(super) fn fill(id: &str, place: usize, look: &Look) -> String {
     match look.pattern {
         Pattern::Solid => look.colour.clone(),
-        Pattern::Hatched | Pattern::Dotted => format!("url(#{id}-{place})"),
+        _ => format!("url(#{id}-{place})"),
     }
 }
+
+/// In a cell of four by four; corners too, so that cells join.
+const LINES_UP: &str = "M-1 5L5 -1M-1 1L1 -1M3 5L5 3";
+const LINES_DOWN: &str = "M-1 -1L5 5M3 -1L5 1M-1 3L1 5";
 
 pub(super) fn patterns(id: &str, looks: &[Look]) -> String {
     let mut definitions = String::from("<defs>");
     for (place, look) in looks.iter().enumerate() {
         let over = match look.pattern {
             Pattern::Solid => continue,
-            Pattern::Hatched => {
-                r##"<path d="M-1 5L5 -1M-1 1L1 -1M3 5L5 3" stroke="#1a1a1a" stroke-opacity="0.75" stroke-width="1"/>"##
-            }
-            Pattern::Dotted => r##"<circle cx="2" cy="2" r="1.1" fill="#ffffff"/>"##,
+            Pattern::Hatched => LINES_UP,
+            Pattern::BackHatched => LINES_DOWN,
+            Pattern::Barred => "M0 2H4",
+            Pattern::Dotted => "M2 2h0",
         };
+        let stroke = if look.pattern == Pattern::Dotted { 2.0 } else { 1.0 };
         let _ = write!(
             definitions,
-            r#"<pattern id="{id}-{place}" width="4" height="4" patternUnits="userSpaceOnUse"><rect width="4" height="4" fill="{}"/>{over}</pattern>"#,
-            look.colour
+            r#"<pattern id="{id}-{place}" width="4" height="4" patternUnits="userSpaceOnUse"><rect width="4" height="4" fill="{}"/><path d="{over}" stroke="{}" stroke-opacity="0.8" stroke-width="{stroke}" stroke-linecap="round"/></pattern>"#,
+            look.colour,
+            look.ink()
         );
     }
     definitions + "</defs>"
@@ -419,6 +437,7 @@ mod tests {
                 kind: Kind::Html,
                 above_fold: true,
                 body_bytes: Some(30),
+                streams: Vec::new(),
             }],
             note_titles: vec!["ByteIndex".to_owned()],
             rows: vec![RibbonRow {

@@ -8,17 +8,23 @@ mod waterfall;
 
 use std::fmt::Write as _;
 
+use schedulers::Kind;
+
 use super::axis::Axis;
-use super::palette::Look;
+use super::palette::{LOOKS, Look};
+use super::ribbon::{fill, patterns};
 use super::svg::{Area, Style, Svg, number};
-use crate::viewer::Recording;
+use super::{PageResource, legend};
+use crate::viewer::{Recording, Stream};
 
 const WIDTH: f64 = 1180.0;
-const LEFT: f64 = 190.0;
+const LEFT: f64 = 240.0;
 const RIGHT: f64 = 1160.0;
 const TOP: f64 = 42.0;
 /// Below the plot: the ticks and the axis' title.
 const BOTTOM: f64 = 44.0;
+/// Of patterns; the figures are files of their own.
+const ID: &str = "still";
 
 /// Each figure that the log allows: its name, and the SVG. More columns than pixels are never drawn.
 pub fn stills(recording: &Recording) -> Vec<(&'static str, String)> {
@@ -33,7 +39,7 @@ pub fn stills(recording: &Recording) -> Vec<(&'static str, String)> {
     if recording.byte_index.is_ok() {
         figures.push(("byte-index", curve::draw(recording)));
     }
-    if !recording.series.is_empty() {
+    if !recording.series.is_empty() || !recording.frames.is_empty() {
         figures.push(("congestion", congestion::draw(recording)));
     }
     figures
@@ -45,13 +51,17 @@ struct Plot {
     title: String,
     height: f64,
     end_us: u64,
+    /// What the legend takes below the axis.
+    legend: f64,
 }
 
 impl Plot {
     fn new(recording: &Recording, title: &str, height: f64) -> Self {
         let title = format!("{}: {title}", recording.name);
-        let end_us = recording.duration_us.max(1);
-        let mut plot = Self { svg: Svg::new(), title, height, end_us };
+        let end_us = recording.duration_us.max(1000);
+        let mut plot = Self { svg: Svg::new(), title, height, end_us, legend: 0.0 };
+        let looks: Vec<Look> = recording.streams.iter().map(|it| it.look.clone()).collect();
+        plot.svg.raw(&patterns(ID, &looks[..looks.len().min(LOOKS)]));
         plot.svg.text(14.0, 22.0, Style::PLAIN.size(14.0).bold(), &plot.title.clone());
         plot.draw_axis();
         plot
@@ -103,8 +113,36 @@ impl Plot {
         self.svg.text(LEFT - 8.0, baseline, Style::PLAIN.size(11.0).end(), text);
     }
 
-    fn block(&mut self, area: Area, look: &Look) {
-        self.svg.rect(area, &format!(r#"fill="{}""#, look.colour));
+    /// Of the stream at `place`; looks repeat after [`LOOKS`].
+    fn block(&mut self, area: Area, place: usize, stream: &Stream) {
+        let paint = fill(ID, place % LOOKS, &stream.look);
+        self.svg.rect(area, &format!(r#"fill="{paint}""#));
+    }
+
+    /// The streams with their looks, below the axis.
+    fn draw_legend(&mut self, recording: &Recording) {
+        let resources: Vec<PageResource> = recording
+            .streams
+            .iter()
+            .map(|stream| PageResource {
+                url: stream.named_url(),
+                kind: Kind::Other,
+                above_fold: false,
+                body_bytes: Some(stream.bytes),
+                streams: vec![stream.id],
+            })
+            .collect();
+        let streams = recording.streams.iter().enumerate();
+        let paints: Vec<String> =
+            streams.map(|(place, it)| fill(ID, place % LOOKS, &it.look)).collect();
+        let top = TOP + self.height + BOTTOM;
+        let area = Area { left: 14.0, top, width: RIGHT - 14.0, height: 0.0 };
+        self.legend = legend::draw(&mut self.svg, area, &resources, &paints) + 10.0;
+    }
+
+    /// Where the log ends.
+    fn end(&self) -> f64 {
+        self.x(self.end_us)
     }
 
     /// A line through points on the plot.
@@ -122,6 +160,6 @@ impl Plot {
     }
 
     fn finish(self) -> String {
-        self.svg.finish(WIDTH, TOP + self.height + BOTTOM, &self.title)
+        self.svg.finish(WIDTH, TOP + self.height + BOTTOM + self.legend, &self.title)
     }
 }

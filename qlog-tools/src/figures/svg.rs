@@ -147,7 +147,7 @@ pub(super) fn number(value: f64) -> String {
 }
 
 /// `text` cut in its middle to at most `characters`: the ends of a file name tell most.
-pub(super) fn shorten(text: &str, characters: usize) -> String {
+pub(crate) fn shorten(text: &str, characters: usize) -> String {
     let all: Vec<char> = text.chars().collect();
     if all.len() <= characters {
         return text.to_owned();

@@ -183,11 +183,23 @@ impl Trees {
             svg.rect(stripe, &format!(r#"fill="{}""#, kind_colour(kind)));
         }
         draw_share_bar(svg, area, node.share);
-        draw_texts(svg, area, node, (self.name(node.element), kind));
+        draw_texts(svg, area, node, (self.name(node.element), self.what(node)));
     }
 
     fn name(&self, element: Element) -> String {
         self.names.get(&element).cloned().unwrap_or_else(|| element.to_string())
+    }
+
+    /// Which stream it is, unless its name says so, and what it carries, or else whether it is ready.
+    fn what(&self, node: &SnapshotNode) -> String {
+        let Some(stream) = node.element.stream() else { return String::new() };
+        let state = if node.ready { "ready" } else { "waiting" };
+        let what = self.kinds.get(&node.element).map_or(state, |kind| kind_name(*kind));
+        if self.names.contains_key(&node.element) {
+            format!("{} {what}", stream.0)
+        } else {
+            what.to_owned()
+        }
     }
 
     fn draw_legend(&self, svg: &mut Svg, top: f64) {
@@ -272,12 +284,7 @@ fn characters(width: f64) -> usize {
 }
 
 /// Name and weight, the share, and what it carries.
-fn draw_texts(
-    svg: &mut Svg,
-    area: Area,
-    node: &SnapshotNode,
-    (name, kind): (String, Option<Kind>),
-) {
+fn draw_texts(svg: &mut Svg, area: Area, node: &SnapshotNode, (name, what): (String, String)) {
     let Area { left, top, .. } = area;
     let is_stream = node.element.stream().is_some();
     let (first, second) = (top + 15.5, top + 30.0);
@@ -297,8 +304,7 @@ fn draw_texts(
         svg.text(share_at.0, share_at.1, style, &share_text(node.share));
     }
     if is_stream {
-        let state = if node.ready { "ready" } else { "waiting" };
-        svg.text(text_left, second, Style::PLAIN.size(11.0).muted(), kind.map_or(state, kind_name));
+        svg.text(text_left, second, Style::PLAIN.size(11.0).muted(), &what);
     }
 }
 
@@ -417,6 +423,14 @@ mod tests {
             }],
             note: "</svg>".to_owned(),
         }
+    }
+
+    #[test]
+    fn a_stream_with_a_name_has_its_number_below() {
+        let mut figure = figure("rr", 2);
+        figure.names.insert(Element::Stream(StreamId(0)), "hero.jpg".to_owned());
+        let texts = texts(&figure);
+        assert!(texts.contains("hero.jpg|w 1") && texts.contains("|0 image"), "{texts}");
     }
 
     /// The texts of a figure between its title and its legend.

@@ -7,7 +7,8 @@
 mod devtools;
 mod har;
 
-use serde_json::Value;
+use serde::de::{Deserializer as _, IgnoredAny, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use crate::timeline::{StreamFrame, Timeline, Transfer};
 use crate::trace::{
@@ -16,30 +17,80 @@ use crate::trace::{
 
 /// How such traces say where they come from ([`Trace::format`]).
 pub(super) const FORMATS: [&str; 2] = ["HAR", "DevTools"];
-/// Larger files are no page loads.
-pub const BYTES_MAX: u64 = 512 << 20;
+/// Larger files, unpacked, are not read: without its bodies no page load is so large.
+pub const BYTES_MAX: u64 = 128 << 20;
+/// More requests no page load has.
+pub const REQUESTS_MAX: usize = 10_000;
 
 /// More no response has; a file that says so is damaged.
 const RESPONSE_BYTES_MAX: u64 = 1 << 40;
+/// Of a text or a number: a longer one is none that is looked for.
+const LEAF_BYTES: usize = 1 << 14;
+
+/// More than [`REQUESTS_MAX`] requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("more than {REQUESTS_MAX} requests: no page load has so many")]
+pub struct TooManyRequests;
 
 /// One trace for each HTTP/3 or HTTP/2 connection in `json`, an empty one when there is none; `None` when it is neither
-/// a HAR nor a DevTools log.
-pub fn read(file: &str, json: &[u8]) -> Option<Vec<Trace>> {
-    let value: Value = serde_json::from_slice(json).ok()?;
-    let (format, exchanges) = match &value {
-        Value::Array(events) => (FORMATS[1], devtools::exchanges(events)),
-        har => (FORMATS[0], har::exchanges(har.get("log")?.get("entries")?.as_array()?)),
-    };
+/// a HAR nor a DevTools log. Memory is for what is looked at, not for all that is in the file.
+pub fn read(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, TooManyRequests> {
+    let is_list = json.trim_ascii_start().starts_with(b"[");
+    let format = FORMATS[usize::from(is_list)];
+    let exchanges = if is_list { devtools::exchanges(json)? } else { har::exchanges(json)? };
+    let Some(exchanges) = exchanges else { return Ok(None) };
     let mut connections: Vec<&str> = exchanges.iter().map(|it| &*it.connection).collect();
     connections.sort_unstable();
     connections.dedup();
     if connections.is_empty() {
-        return Some(vec![Trace { file: file.to_owned(), ..trace(file, format, "", &[]) }]);
+        let nothing = Trace { file: file.to_owned(), ..trace(file, format, "", &[]) };
+        return Ok(Some(vec![nothing]));
     }
     let of = |connection: &str| -> Vec<&Exchange> {
         exchanges.iter().filter(|it| it.connection == connection).collect()
     };
-    Some(connections.into_iter().map(|it| trace(file, format, it, &of(it))).collect())
+    Ok(Some(connections.into_iter().map(|it| trace(file, format, it, &of(it))).collect()))
+}
+
+/// Part of a JSON document, not looked into.
+type Part<'a> = Option<&'a RawValue>;
+
+/// The object, or what else `T` is; `None` if it is none.
+fn parsed<'a, T: serde::Deserialize<'a>>(part: Part<'a>) -> Option<T> {
+    serde_json::from_str(part?.get()).ok()
+}
+
+fn text(part: Part<'_>) -> Option<String> {
+    parsed(part.filter(|it| it.get().len() <= LEAF_BYTES))
+}
+
+fn number(part: Part<'_>) -> Option<f64> {
+    parsed(part)
+}
+
+fn whole(part: Part<'_>) -> Option<u64> {
+    parsed(part)
+}
+
+/// Gives each element of a JSON array to `each`, one at a time, until it says no more; `None` if it is no array.
+fn elements<'a>(json: &'a [u8], each: impl FnMut(&'a RawValue) -> bool) -> Option<()> {
+    struct Elements<F>(F);
+    impl<'a, F: FnMut(&'a RawValue) -> bool> Visitor<'a> for Elements<F> {
+        type Value = ();
+        fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            formatter.write_str("an array")
+        }
+        fn visit_seq<A: SeqAccess<'a>>(mut self, mut array: A) -> Result<(), A::Error> {
+            while let Some(element) = array.next_element()? {
+                if !(self.0)(element) {
+                    break;
+                }
+            }
+            while array.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(())
+        }
+    }
+    serde_json::Deserializer::from_slice(json).deserialize_seq(Elements(each)).ok()
 }
 
 /// One request and its response.
@@ -154,7 +205,7 @@ mod tests {
     }
 
     fn violations(json: &str) -> usize {
-        let traces = read("log", json.as_bytes()).unwrap();
+        let traces = read("log", json.as_bytes()).unwrap().unwrap();
         assert_eq!(traces.len(), 1);
         let lint = lint(&traces[0], None, &Rules::Rfc9218, Allowance::default());
         assert_eq!(lint.cannot_judge, None);
@@ -190,7 +241,7 @@ mod tests {
         let entry = r#"{"startedDateTime":"2026-01-01T00:00:00Z","response":{"httpVersion":"h3","_transferSize":3},"timings":{"wait":1}}"#;
         for entries in ["", entry] {
             let har = format!(r#"{{"log":{{"entries":[{entries}]}}}}"#);
-            let traces = read("log", har.as_bytes()).unwrap();
+            let traces = read("log", har.as_bytes()).unwrap().unwrap();
             let lint = lint(&traces[0], None, &Rules::Rfc9218, Allowance::default());
             assert!(lint.cannot_judge.unwrap().contains("with its `connection`"));
         }
@@ -198,7 +249,24 @@ mod tests {
 
     #[test]
     fn other_json_is_neither() {
-        assert!(read("x", b"{\"qlog_version\":\"0.3\",\"traces\":[]}").is_none());
-        assert!(read("x", b"nonsense").is_none());
+        for other in [
+            "{\"qlog_version\":\"0.3\",\"traces\":[]}",
+            "nonsense",
+            "[1,2",
+            "{\"log\":{\"entries\":",
+        ] {
+            assert!(read("x", other.as_bytes()).unwrap().is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn more_requests_than_a_page_has_are_refused() {
+        let event = |id: usize| {
+            format!(r#"{{"method":"Network.dataReceived","params":{{"requestId":"{id}"}}}}"#)
+        };
+        let of = |count| (0..count).map(event).collect::<Vec<_>>().join(",");
+        let devtools = |count| read("x", format!("[{}]", of(count)).as_bytes());
+        assert!(devtools(REQUESTS_MAX).is_ok());
+        assert_eq!(devtools(REQUESTS_MAX + 1).unwrap_err(), TooManyRequests);
     }
 }

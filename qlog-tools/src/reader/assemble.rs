@@ -44,8 +44,12 @@ impl Collector {
         trace.frame_packets = responses.frame_packets;
         trace.packets = self.packets;
         trace.recovery = self.recovery;
+        // Names with too many were emptied.
+        self.moments.retain(|_, times_us| !times_us.is_empty());
+        trace.moments = self.moments;
         trace.signals = self.signals;
         trace.scheduler_calls = self.scheduler_calls;
+        trace.counts.packet_frames = self.packet_frames;
         trace.counts.stream_frames = self.stream_frames;
         if self.impossible_frames > 0 {
             let (what, count) = (IMPOSSIBLE_FRAMES, self.impossible_frames);

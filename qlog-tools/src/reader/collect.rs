@@ -26,11 +26,16 @@ pub(super) struct Collector {
     pub(super) packets: Vec<PacketRecord>,
     pub(super) acknowledged: Acknowledged,
     pub(super) recovery: Vec<RecoverySample>,
+    /// Of events by name; empty for a name with too many.
+    pub(super) moments: BTreeMap<String, Vec<u64>>,
+    pub(super) moments_kept: usize,
     pub(super) signals: Vec<PrioritySignal>,
     /// The original destination connection ID, from whichever event has it.
     pub(super) connection: Option<String>,
     /// The last packet of each direction, to notice a packet that was logged twice.
     pub(super) last_packets: [Option<(u64, Space, u64)>; 2],
+    /// Frames in packets, of any kind.
+    pub(super) packet_frames: u64,
     /// STREAM frames read.
     pub(super) stream_frames: u64,
     /// What texts take: URLs, priorities, names of events.
@@ -80,6 +85,7 @@ impl Collector {
             + self.scheduler_calls.len()
             + self.packets.len()
             + self.recovery.len()
+            + self.moments_kept
     }
 
     /// Streams in memory.
@@ -117,6 +123,7 @@ impl Collector {
         );
         // Not later: acknowledgements in the same packet become records of their own.
         let place = self.last_record();
+        self.packet_frames += packet.frames.count;
         for frame in packet.frames.iter() {
             if let Some(stream) = frame.stream() {
                 self.frame(time_us, stream, (packet.number(), place), direction);
@@ -127,6 +134,30 @@ impl Collector {
             }
         }
         Ok(Taken::Fresh)
+    }
+
+    /// An event that the figures can mark.
+    pub(super) fn moment(&mut self, time_us: u64, name: &str) {
+        if self.detail < Detail::Full {
+            return;
+        }
+        if let Some(times_us) = self.moments.get_mut(name) {
+            // Emptied when there were too many.
+            if times_us.is_empty() {
+                return;
+            }
+            times_us.push(time_us);
+            self.moments_kept += 1;
+            if times_us.len() > limits::MOMENTS {
+                self.moments_kept -= times_us.len();
+                *times_us = Vec::new();
+            }
+        } else if self.moments.len() < limits::EVENT_NAMES {
+            let name = kept(name);
+            self.text_bytes += name.len();
+            self.moments_kept += 1;
+            self.moments.insert(name, vec![time_us]);
+        }
     }
 
     pub(super) fn packet_lost(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
@@ -221,7 +252,9 @@ impl Collector {
 
     pub(super) fn parameters(&mut self, data: &[u8]) -> serde_json::Result<()> {
         let parameters: Parameters<'_> = serde_json::from_slice(data)?;
-        if let Some(id) = parameters.original_destination_connection_id {
+        // Of the client's parameters, which have none, tquic's log says `None`.
+        let is_id = |id: &str| !id.is_empty() && id.bytes().all(|it| it.is_ascii_hexdigit());
+        if let Some(id) = parameters.original_destination_connection_id.filter(|id| is_id(id)) {
             self.connection = Some(kept(&id).to_ascii_lowercase());
         }
         Ok(())

@@ -143,6 +143,12 @@ impl Header {
         id.or_else(|| self.text_at(&["connectionid"])).map(|id| id.to_ascii_lowercase())
     }
 
+    /// tquic's logs do not name it; their descriptions look like nobody else's.
+    fn is_nameless_tquic(&self) -> bool {
+        let description = self.text_at(&["description"]).unwrap_or_default();
+        ["id=SERVER-", "id=CLIENT-"].iter().any(|it| description.starts_with(it))
+    }
+
     /// The program that wrote it, by whatever names it.
     pub(super) fn stack(&self) -> Stack {
         let named = self.text_at(&["vantage_point", "name"]);
@@ -160,7 +166,8 @@ impl Header {
             let hint = hint.to_ascii_lowercase();
             STACKS.iter().find(|stack| hint.contains(**stack))
         });
-        let name = known.map(|stack| (*stack).to_owned()).or_else(|| {
+        let known = known.copied().or_else(|| self.is_nameless_tquic().then_some("tquic"));
+        let name = known.map(str::to_owned).or_else(|| {
             named.filter(|name| !matches!(&**name, "" | "TODO" | "client" | "server" | "pcap"))
         });
         Stack { name, version: self.text_at(&["code_version"]) }

@@ -3,7 +3,7 @@
 
 /// What an event is, as far as the reader cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EventKind {
+pub(crate) enum EventKind {
     /// A packet went out.
     PacketSent,
     /// A packet came in.

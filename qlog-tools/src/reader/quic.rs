@@ -1,8 +1,11 @@
 //! The bodies of QUIC events: packets with their STREAM frames, and data handed over.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
 
-use serde::Deserialize;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::limits::STREAM_OFFSET;
@@ -44,14 +47,57 @@ struct Header<'a> {
     dcid: Option<Cow<'a, str>>,
 }
 
-/// A packet's frames; `null` is none.
-#[derive(Deserialize, Default)]
-#[serde(transparent)]
-pub(super) struct Frames<'a>(#[serde(borrow)] Option<Vec<Frame<'a>>>);
+/// A packet's frames, those that count; `null` is none.
+#[derive(Default)]
+pub(super) struct Frames<'a> {
+    kept: Vec<Frame<'a>>,
+    /// All that there are.
+    pub(super) count: u64,
+}
 
 impl<'a> Frames<'a> {
+    /// Those that may be STREAM or ACK frames.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Frame<'a>> {
-        self.0.iter().flatten()
+        self.kept.iter()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Frames<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_option(FramesVisitor(PhantomData))
+    }
+}
+
+struct FramesVisitor<'a>(PhantomData<Frames<'a>>);
+
+impl<'de: 'a, 'a> Visitor<'de> for FramesVisitor<'a> {
+    type Value = Frames<'a>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("frames")
+    }
+
+    fn visit_none<E>(self) -> Result<Frames<'a>, E> {
+        Ok(Frames::default())
+    }
+
+    fn visit_unit<E>(self) -> Result<Frames<'a>, E> {
+        Ok(Frames::default())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Frames<'a>, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Frames<'a>, A::Error> {
+        let mut frames = Frames::default();
+        while let Some(frame) = array.next_element::<Frame<'a>>()? {
+            frames.count += 1;
+            if frame.is_stream() || frame.acked_ranges.is_some() {
+                frames.kept.push(frame);
+            }
+        }
+        Ok(frames)
     }
 }
 

@@ -55,6 +55,8 @@ struct TraceReading {
     fields: Vec<String>,
     rtt_unit_ms: f64,
     has_header: bool,
+    /// The record with its first event; 0 while it has none.
+    first_record: u64,
 }
 
 impl Reading {
@@ -150,6 +152,7 @@ impl Reading {
             flows_as_server: false,
             rtt_unit_ms: 1.0,
             has_header,
+            first_record: 0,
         };
         for (what, record) in self.early.drain(..) {
             reading.trace.repair(what, record);
@@ -217,6 +220,7 @@ impl Reading {
             fields: like.fields.clone(),
             rtt_unit_ms: like.rtt_unit_ms,
             has_header: like.has_header,
+            first_record: 0,
         });
         self.text_bytes += self.traces[place].trace.text_bytes();
         self.groups.insert(group, place);
@@ -261,16 +265,19 @@ impl Reading {
         self.records
     }
 
-    /// `None` if nothing was a header or an event.
-    pub(super) fn finish(self) -> Option<Vec<Trace>> {
-        if self.traces.is_empty() {
-            return None;
+    /// In the order of their first events; `None` if nothing was a header or an event.
+    pub(super) fn finish(mut self) -> Option<Vec<Trace>> {
+        let is_empty = |reading: &TraceReading| reading.trace.counts.events == 0;
+        if self.traces.iter().all(is_empty) {
+            // Traces without any event: the first stands for all.
+            return self.traces.into_iter().next().map(|reading| vec![reading.trace]);
         }
-        let has_groups = self.traces.len() > 1;
+        // The header's own trace is empty when all events have connections of their own.
+        self.traces.retain(|reading| !is_empty(reading));
+        self.traces.sort_by_key(|reading| reading.first_record);
         let vantage = self.options.vantage;
-        let whole = |mut reading: TraceReading| {
-            // The header's own trace is empty when all events have connections of their own.
-            let is_empty = reading.trace.counts.events == 0 && has_groups;
+        let is_only = self.traces.len() == 1;
+        let whole = |(place, mut reading): (usize, TraceReading)| {
             if !reading.has_header {
                 reading.trace.repair(NO_HEADER, 0);
             }
@@ -278,14 +285,10 @@ impl Reading {
                 reading.trace.vantage = vantage;
             }
             reading.collector.assemble(&mut reading.trace, reading.flows_as_server);
-            (!is_empty).then_some(reading.trace)
+            reading.trace.number = (!is_only).then_some(place + 1);
+            reading.trace
         };
-        let first = self.traces.iter().position(|reading| reading.trace.counts.events > 0);
-        if first.is_none() {
-            // Traces without any event: the first stands for all.
-            return Some(self.traces.into_iter().take(1).map(|reading| reading.trace).collect());
-        }
-        Some(self.traces.into_iter().filter_map(whole).collect())
+        Some(self.traces.into_iter().enumerate().map(whole).collect())
     }
 }
 
@@ -319,10 +322,16 @@ impl TraceReading {
             self.clock = before;
             return false;
         };
+        if self.first_record == 0 {
+            self.first_record = record;
+        }
         let counts = &mut self.trace.counts;
         counts.records += 1;
         counts.events += 1;
         self.collector.text_bytes += count_name(&mut counts.by_name, &event.name);
+        if is_moment(kind) {
+            self.collector.moment(time_us, &event.name);
+        }
         if taken == Taken::Twice {
             self.trace.repair(TWICE, record);
             return true;
@@ -376,6 +385,17 @@ impl TraceReading {
     }
 }
 
+/// Whether figures can mark such events; of the others there are too many, or they are shown otherwise.
+fn is_moment(kind: EventKind) -> bool {
+    use EventKind::{
+        DataMoved, FrameCreated, FrameParsed, PacketReceived, PacketSent, Recovery, Scheduler,
+    };
+    !matches!(
+        kind,
+        PacketSent | PacketReceived | Recovery | DataMoved | FrameCreated | FrameParsed | Scheduler
+    )
+}
+
 /// How many bytes of memory that took.
 fn count_name(by_name: &mut BTreeMap<String, u64>, name: &str) -> usize {
     if let Some(count) = by_name.get_mut(name) {
@@ -390,7 +410,7 @@ fn count_name(by_name: &mut BTreeMap<String, u64>, name: &str) -> usize {
 }
 
 /// JavaScript allows `[1,]`, JSON does not.
-fn without_trailing_commas(json: &[u8]) -> Vec<u8> {
+pub(super) fn without_trailing_commas(json: &[u8]) -> Vec<u8> {
     let mut kept: Vec<u8> = Vec::with_capacity(json.len());
     let (mut is_inside, mut is_escaped) = (false, false);
     for &byte in json {

@@ -19,6 +19,8 @@ pub(super) struct Sniffed<'a> {
     pub(super) container: Container,
     /// The first bytes, for a message.
     pub(super) begins: String,
+    /// There is nothing in it.
+    pub(super) is_empty: bool,
     /// All bytes, the first ones too.
     pub(super) whole: Box<dyn Read + 'a>,
 }
@@ -28,13 +30,14 @@ pub(super) fn sniff<'a>(mut input: impl Read + 'a) -> io::Result<Sniffed<'a>> {
     let mut look = Vec::new();
     let end = look_at(&mut input, &mut look);
     let (container, begins) = (container(&look), begins(&look));
+    let is_empty = text_of(&look).is_empty() && look.len() < LOOK_BYTES;
     let whole: Box<dyn Read + 'a> = match end {
         Ok(()) => Box::new(Cursor::new(look).chain(input)),
         Err(cause) if look.is_empty() => return Err(cause),
         // What came before the error is worth reading.
         Err(cause) => Box::new(Cursor::new(look).chain(Broken(Some(cause)))),
     };
-    Ok(Sniffed { container, begins, whole })
+    Ok(Sniffed { container, begins, is_empty, whole })
 }
 
 /// The first line as far as a message can show it, or what it is made of.

@@ -263,6 +263,17 @@ fn connections_with_ids_of_their_own_are_traces_of_their_own() {
 }
 
 #[test]
+fn a_parameter_that_is_no_connection_id_leaves_the_first_packets_destination() {
+    let log = r#"{"qlog_format":"JSON-SEQ","qlog_version":"0.4","trace":{"description":"id=SERVER-60","vantage_point":{"type":"server"}}}
+{"time":0.1,"name":"quic:parameters_set","data":{"original_destination_connection_id":"None"}}
+{"time":0.2,"name":"quic:packet_received","data":{"header":{"packet_type":"initial","packet_number":0,"dcid":"b5e5"}}}
+"#;
+    let trace = read_ok(log.as_bytes());
+    assert_eq!(trace.connection.as_deref(), Some("b5e5"));
+    assert_eq!(trace.stack.name.as_deref(), Some("tquic"));
+}
+
+#[test]
 fn a_packet_logged_twice_counts_once_and_steps_back_are_reported() {
     let packet = r#"{"time":5,"name":"quic:packet_received","data":{"header":{"packet_number":7},"frames":[{"frame_type":"stream","stream_id":0,"length":9}]}}"#;
     let earlier = packet.replace("\"time\":5", "\"time\":4").replace(":7", ":8");
@@ -372,7 +383,7 @@ fn more_text_than_a_page_has_is_an_error_and_not_memory() {
     let path = "p".repeat(2000);
     let log: String = (0..40_000).map(|place| request(4 * place, &path)).collect();
     let error = read("test", log.as_bytes()).unwrap_err().to_string();
-    assert!(error.starts_with("test: its URLs and other texts take more than 64 MiB"), "{error}");
+    assert!(error.starts_with("test: its URLs and other texts take more than 24 MiB"), "{error}");
 }
 
 #[test]

@@ -36,6 +36,7 @@ fn comparison() -> Comparison {
         kind: Kind::Html,
         above_fold,
         body_bytes: Some(100),
+        streams: Vec::new(),
     };
     let resources = [resource("/", true), resource("/x?<script>alert(1)</script>", false)];
     let (rr, fifo, broken) = (run("rr", [400, 400]), run("fifo", [200, 400]), run("p+", [100, 0]));

@@ -1,12 +1,12 @@
 //! What was special about each frame, and what each made readable.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::recording::{Exactness, Frame, Mark};
 use crate::assembly::Assembly;
 use crate::head_of_line::{Arrivals, HeadOfLine};
 use crate::timeline::StreamFrame;
-use crate::trace::{Trace, Vantage};
+use crate::trace::{PacketEvent, Space, Trace, Vantage};
 
 /// A hole that is filled sooner was overtaken rather than lost, when packet numbers do not tell (as in qvis).
 const REORDERING_US: u64 = 20_000;
@@ -14,11 +14,15 @@ const REORDERING_US: u64 = 20_000;
 /// Fills `mark`, `released_bytes` and `released_tcp_bytes` of the frames, which are `trace`'s in its order; `sender` is
 /// the log of who sent them. Says what the order of one ordered stream rests on.
 pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace>) -> Exactness {
-    let mut streams: BTreeMap<u64, Stream> = BTreeMap::new();
-    for (frame, (arrival, packet)) in frames.iter_mut().zip(trace.arrivals.iter()) {
-        let stream = streams.entry(arrival.stream).or_default();
-        frame.mark = stream.mark(&arrival, packet, trace.vantage);
-        stream.receive(&arrival, packet);
+    if trace.vantage == Vantage::Server {
+        mark_sent_again(frames, trace);
+    } else {
+        let mut streams: BTreeMap<u64, Stream> = BTreeMap::new();
+        for (frame, (arrival, packet)) in frames.iter_mut().zip(trace.arrivals.iter()) {
+            let stream = streams.entry(arrival.stream).or_default();
+            frame.mark = stream.mark(&arrival, packet);
+            stream.receive(&arrival, packet);
+        }
     }
     let sent = sender.map(|sender| &sender.arrivals);
     let hol = HeadOfLine::new(Arrivals { frames: &trace.arrivals, sent });
@@ -29,6 +33,55 @@ pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace
         *released = released.saturating_add(piece.bytes);
     }
     if hol.is_exact { Exactness::Exact } else { Exactness::Estimated }
+}
+
+/// When a sender sent bytes again that had not arrived, by its own log.
+pub(super) fn sent_again_us(trace: &Trace) -> Vec<u64> {
+    let mut frames = vec![Frame::default(); trace.timeline.frames.len()];
+    mark_sent_again(&mut frames, trace);
+    let marked = frames.iter().zip(&trace.timeline.frames);
+    marked
+        .filter(|(frame, _)| frame.mark == Some(Mark::Retransmitted))
+        .map(|(_, sent)| sent.time_us)
+        .collect()
+}
+
+/// In the log of who sent them: bytes that went before are a duplicate when the packet that they went in was
+/// acknowledged (so they had arrived: a spurious retransmission), retransmitted otherwise.
+fn mark_sent_again(frames: &mut [Frame], trace: &Trace) {
+    let acknowledged: BTreeSet<(Space, u64)> = trace
+        .packets
+        .iter()
+        .filter(|packet| packet.event == PacketEvent::Acknowledged)
+        .filter_map(|packet| Some((packet.space, packet.number?)))
+        .collect();
+    // By stream, and offset: where the frame ended that had it last, and its packet.
+    let mut carriers: BTreeMap<u64, BTreeMap<u64, Carrier>> = BTreeMap::new();
+    let packets = trace.frame_packets.iter().map(Some).chain(std::iter::repeat(None));
+    for ((frame, arrival), packet) in
+        frames.iter_mut().zip(trace.timeline.frames.iter()).zip(packets)
+    {
+        let end = arrival.offset.saturating_add(arrival.bytes);
+        if arrival.bytes == 0 {
+            continue;
+        }
+        let carriers = carriers.entry(arrival.stream).or_default();
+        let before = carriers.range(..end).next_back().filter(|(_, it)| it.end > arrival.offset);
+        frame.mark = before.map(|(_, before)| match before.packet {
+            Some(packet) if acknowledged.contains(&packet) => Mark::Duplicate,
+            _ => Mark::Retransmitted,
+        });
+        let packet = packet.and_then(|&place| trace.packets.get(usize::try_from(place).ok()?));
+        let packet = packet.and_then(|packet| Some((packet.space, packet.number?)));
+        let farthest = carriers.get(&arrival.offset).map_or(end, |it| it.end.max(end));
+        carriers.insert(arrival.offset, Carrier { end: farthest, packet });
+    }
+}
+
+/// Where a frame ended, and its packet, when that is known.
+struct Carrier {
+    end: u64,
+    packet: Option<(Space, u64)>,
 }
 
 #[derive(Default)]
@@ -42,13 +95,10 @@ struct Stream {
 
 impl Stream {
     /// What is special about a frame that comes now.
-    fn mark(&self, frame: &StreamFrame, number: Option<u64>, vantage: Vantage) -> Option<Mark> {
+    fn mark(&self, frame: &StreamFrame, number: Option<u64>) -> Option<Mark> {
         let end = frame.offset.saturating_add(frame.bytes);
         if frame.bytes == 0 || frame.offset >= self.farthest {
             return None;
-        }
-        if vantage == Vantage::Server {
-            return Some(Mark::Retransmitted);
         }
         if self.assembly.fresh_parts(frame.offset, end).is_empty() {
             return Some(Mark::Duplicate);

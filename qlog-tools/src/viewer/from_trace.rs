@@ -2,32 +2,38 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schedulers::Kind;
-
+use super::clocks::Clock;
 use super::delivered::deliver;
-use super::recording::{Events, Frame, Mark, Recording, Role, Series, Stream, Unit};
-use crate::byte_index::{byte_index, completed_share};
-use crate::figures::PageResource;
-use crate::figures::palette::{Look, Pattern, looks};
+use super::happened::{End, events, sent, series};
+use super::recording::{Frame, Mark, Recording, Role, Stream};
+use crate::byte_index::{ByteIndex, byte_index, completed_share};
+use crate::figures::palette::Look;
+use crate::figures::{NAME_MAX, shorten};
 use crate::timeline::Transfer;
-use crate::trace::{
-    PacketEvent, RecoverySample, SignalKind, StreamRole, StreamSummary, Trace, TransferDetails,
-    Vantage,
-};
+use crate::trace::{Repair, SignalKind, StreamRole, StreamSummary, Trace, Vantage};
 use crate::views;
+
+/// Characters of a priority with its changes.
+const PRIORITY_MAX: usize = 120;
 
 impl Recording {
     /// What `trace` shows, which must have been read with [`crate::trace::Detail::Full`]; `sender` is the log of the
-    /// server, when `trace` is its client's.
+    /// server, when `trace` is its client's: window, round-trip times and losses are then the server's.
     pub fn of(trace: &Trace, sender: Option<&Trace>) -> Self {
         let start_us = start_us(trace);
+        let shown = End { trace, clock: Clock::new(start_us, end_us(trace)) };
+        let other = sender.map(|sender| End::other(&shown, sender));
         let mut streams = streams(trace, start_us);
-        let mut facts = facts(trace);
+        let mut facts = facts(trace, sender);
         if let Some(origin) = common_origin(&streams) {
             for stream in streams.iter_mut().filter(|it| it.role != Role::Control) {
                 stream.url.drain(..origin.len());
             }
-            facts.push(origin);
+            facts.push(shorten(&origin, NAME_MAX));
+        }
+        for stream in &mut streams {
+            stream.url = shorten(&stream.url, NAME_MAX);
+            stream.priority = shorten(&stream.priority, PRIORITY_MAX);
         }
         let places: BTreeMap<u64, usize> =
             streams.iter().enumerate().map(|(place, stream)| (stream.id, place)).collect();
@@ -52,16 +58,24 @@ impl Recording {
         } else {
             Ok(exactness)
         };
+        // A server's log without such events leaves the client's.
+        let congestion = other.filter(|it| !it.trace.recovery.is_empty()).unwrap_or(shown);
+        let duration_us = end_us(trace).saturating_sub(start_us);
         Self {
-            name: short_name(&trace.file),
+            name: name(trace),
+            sender: sender.map(name),
             facts,
-            remarks: remarks(trace),
+            remarks: remarks(trace, other.as_ref()),
             is_server: trace.vantage == Vantage::Server,
-            duration_us: end_us(trace).saturating_sub(start_us),
-            series: series(&trace.recovery, start_us),
-            events: events(trace, start_us),
+            duration_us,
+            series: series(&congestion),
+            series_of: whose(congestion.trace).to_owned(),
+            shown_of: whose(trace).to_owned(),
+            losses_of: whose(other.unwrap_or(shown).trace).to_owned(),
+            sent: other.map(|it| sent(&it, duration_us)).unwrap_or_default(),
+            events: events(&shown, other.as_ref()),
             causes: causes(trace.vantage),
-            byte_index: byte_index(&trace.timeline, |_| true).map_err(|reason| reason.to_string()),
+            byte_index: index(trace),
             completed: completed(trace, start_us),
             stacks,
             streams,
@@ -70,9 +84,20 @@ impl Recording {
     }
 }
 
-/// The file without its folders, which are long and often the same.
-fn short_name(file: &str) -> String {
-    file.rsplit(['/', '\\']).next().unwrap_or(file).to_owned()
+/// The name that it was given, or the file without its folders, which are long and often the same.
+fn name(trace: &Trace) -> String {
+    let given = Some(&*trace.timeline.name).filter(|name| !name.is_empty() && *name != trace.file);
+    let file = trace.file.rsplit(['/', '\\']).next().unwrap_or(&trace.file);
+    shorten(given.unwrap_or(file), NAME_MAX)
+}
+
+/// Whose values these are, in the words of figures.
+fn whose(trace: &Trace) -> &'static str {
+    match trace.vantage {
+        Vantage::Client => "the client",
+        Vantage::Server => "the server",
+        Vantage::Network | Vantage::Unknown => "the log's side",
+    }
 }
 
 /// `https://a.test`, when all URLs begin with it.
@@ -121,41 +146,31 @@ fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
         }
     }
     streams.sort_by_key(|stream| (stream.role == Role::Control, stream.requested_us, stream.id));
-    let resources: Vec<PageResource> = streams
-        .iter()
-        .map(|stream| PageResource {
-            url: stream.url.clone(),
-            kind: said.kind(stream.id),
-            above_fold: false,
-            body_bytes: Some(stream.bytes),
-        })
-        .collect();
-    for (stream, look) in streams.iter_mut().zip(looks(&resources)) {
-        stream.look = look;
+    for (place, stream) in streams.iter_mut().enumerate() {
+        stream.look = Look::nth(place);
     }
     streams
 }
 
 /// What HTTP/3 said, by stream: a log may have hundreds of thousands.
 struct Said<'a> {
-    transfers: BTreeMap<u64, (&'a Transfer, Option<&'a TransferDetails>)>,
+    transfers: BTreeMap<u64, &'a Transfer>,
     priorities: BTreeMap<u64, Vec<&'a str>>,
 }
 
 impl<'a> Said<'a> {
     fn of(trace: &'a Trace) -> Self {
-        let details = trace.details.iter().map(Some).chain(std::iter::repeat(None));
-        let transfers = trace.timeline.transfers.iter().zip(details);
+        let transfers = trace.timeline.transfers.iter();
         let mut priorities: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
         for signal in trace.signals.iter().filter(|it| it.how != SignalKind::PushUpdate) {
             priorities.entry(signal.element).or_default().push(&signal.value);
         }
-        Self { transfers: transfers.map(|both| (both.0.stream, both)).collect(), priorities }
+        Self { transfers: transfers.map(|it| (it.stream, it)).collect(), priorities }
     }
 
     fn stream(&self, summary: &StreamSummary, start_us: u64) -> Stream {
         let from_start = |time_us: u64| time_us.saturating_sub(start_us);
-        let transfer = self.transfers.get(&summary.stream).map(|(transfer, _)| transfer);
+        let transfer = self.transfers.get(&summary.stream);
         Stream {
             id: summary.stream,
             role: match summary.role {
@@ -176,8 +191,8 @@ impl<'a> Said<'a> {
             retransmitted_bytes: summary.retransmitted_bytes,
             duplicate_bytes: summary.duplicate_bytes,
             reordered_bytes: summary.reordered_bytes,
-            // Looks differ by the number of streams; they are given to all at the end.
-            look: Look { colour: String::new(), pattern: Pattern::Solid },
+            // By its place among all, which is known at the end.
+            look: Look::nth(0),
         }
     }
 
@@ -188,128 +203,98 @@ impl<'a> Said<'a> {
         said.truncate(4);
         said.join(" \u{2192} ")
     }
-
-    /// By its MIME type, or else by the ending of its URL.
-    fn kind(&self, stream: u64) -> Kind {
-        let Some((transfer, details)) = self.transfers.get(&stream) else { return Kind::Other };
-        if let Some(mime) = details.and_then(|it| it.content_type.as_deref()) {
-            return Kind::of_mime(mime);
-        }
-        let path = transfer.url.split(['?', '#']).next().unwrap_or_default();
-        match path.rsplit('.').next().unwrap_or_default() {
-            "html" | "htm" => Kind::Html,
-            "css" => Kind::Css,
-            "js" | "mjs" => Kind::Js,
-            "woff" | "woff2" | "ttf" | "otf" => Kind::Font,
-            "png" | "jpg" | "jpeg" | "gif" | "webp" | "avif" | "svg" | "ico" => Kind::Image,
-            "mp4" | "webm" | "mp3" => Kind::Media,
-            "json" | "xml" => Kind::Xhr,
-            _ => Kind::Other,
-        }
-    }
 }
 
-fn facts(trace: &Trace) -> Vec<String> {
-    let counts = &trace.counts;
-    let mut facts = vec![
-        format!("{}'s log", trace.vantage.name()),
-        format!("by {}", trace.stack),
-        format!(
-            "{} ({})",
-            trace.format.as_deref().unwrap_or("no version named"),
-            trace.container.name()
-        ),
-        format!("{} events", counts.events),
-        format!(
-            "{} packets sent, {} received, {} lost",
-            counts.packets_sent, counts.packets_received, counts.packets_lost
-        ),
-        format!("{} distinct stream bytes", trace.unique_stream_bytes()),
-    ];
-    if let Some(title) = &trace.title {
-        facts.insert(0, title.clone());
-    }
-    if let Ok(index) = byte_index(&trace.timeline, |_| true) {
+/// Of both ends, when there is the log of both.
+fn facts(shown: &Trace, sender: Option<&Trace>) -> Vec<String> {
+    let mut facts: Vec<String> = shown.title.iter().map(|it| shorten(it, NAME_MAX)).collect();
+    facts.extend(packets(shown));
+    facts.extend(sender.into_iter().flat_map(packets));
+    facts.push(format!("{} distinct stream bytes", shown.unique_stream_bytes()));
+    if let Ok(index) = byte_index(&shown.timeline, |_| true) {
         facts.push(format!("ByteIndex {:.1} ms", index.complete_ms));
     }
     facts
 }
 
-fn remarks(trace: &Trace) -> Vec<String> {
-    let repairs =
-        trace.repairs.iter().map(|repair| format!("{} ({}\u{d7})", repair.what, repair.count));
-    repairs.chain(views::missing(trace).into_iter().map(str::to_owned)).collect()
+/// Whose log it is, and its packets.
+fn packets(trace: &Trace) -> [String; 2] {
+    let counts = &trace.counts;
+    let whose = match trace.vantage {
+        Vantage::Client => "client's log",
+        Vantage::Server => "server's log",
+        Vantage::Network => "log from the network",
+        Vantage::Unknown => "log of an unnamed side",
+    };
+    let format = trace.format.as_deref().unwrap_or("no version named");
+    let side = match trace.vantage {
+        Vantage::Client | Vantage::Server => format!("the {}: ", trace.vantage.name()),
+        _ => String::new(),
+    };
+    [
+        format!(
+            "{whose} by {}, {} ({}), {} events",
+            match &trace.stack.name {
+                Some(_) => shorten(&trace.stack.to_string(), 80),
+                None => "an unnamed program".to_owned(),
+            },
+            shorten(format, 80),
+            trace.container.name(),
+            counts.events
+        ),
+        format!(
+            "{side}{} packets sent, {} received, {} declared lost",
+            counts.packets_sent, counts.packets_received, counts.packets_lost
+        ),
+    ]
+}
+
+fn remarks(shown: &Trace, sender: Option<&End<'_>>) -> Vec<String> {
+    let of = |trace: &Trace| -> Vec<String> {
+        let repair = |it: &Repair| format!("{} ({}\u{d7})", it.what, it.count);
+        let missing = views::missing(trace).into_iter().map(str::to_owned);
+        trace.repairs.iter().map(repair).chain(missing).collect()
+    };
+    let mut remarks = of(shown);
+    if let Some(sender) = sender {
+        remarks.extend(of(sender.trace).into_iter().map(|it| format!("server's log: {it}")));
+        remarks.push(format!(
+            "the server's times were moved by {:+.3} ms to the client's clock, by the least delays of both directions",
+            sender.clock.shift_ms()
+        ));
+    }
+    remarks
 }
 
 fn causes(vantage: Vantage) -> Vec<(Mark, String)> {
     let retransmitted = match vantage {
-        Vantage::Server => "these bytes had been sent before",
+        Vantage::Server => {
+            "the earlier packet with these bytes was never acknowledged: lost, or sent again as a probe"
+        }
         _ => {
             "an earlier packet with these bytes was lost: this one has a higher number than what came after the hole"
         }
     };
+    let duplicate = match vantage {
+        Vantage::Server => {
+            "the earlier packet with these bytes was acknowledged: a spurious retransmission"
+        }
+        _ => {
+            "all these bytes were there already: a spurious retransmission, or what it replaced came after all"
+        }
+    };
     vec![
         (Mark::Retransmitted, retransmitted.to_owned()),
-        (
-            Mark::Duplicate,
-            "all these bytes were there already: they were sent again without need".to_owned(),
-        ),
+        (Mark::Duplicate, duplicate.to_owned()),
         (Mark::Reordered, "a later packet overtook this one".to_owned()),
     ]
 }
 
-fn series(samples: &[RecoverySample], start_us: u64) -> Vec<Series> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "clamped to an hour"
-    )]
-    let us = |ms: f64| (ms.clamp(0.0, 3.6e6) * 1000.0) as u64;
-    let of = |name, unit, value: &dyn Fn(&RecoverySample) -> Option<u64>| Series {
-        name,
-        unit,
-        points: samples
-            .iter()
-            .filter_map(|sample| Some((sample.time_us.saturating_sub(start_us), value(sample)?)))
-            .collect(),
-    };
-    let all = [
-        of("congestion window", Unit::Bytes, &|it| it.congestion_window_bytes),
-        of("bytes in flight", Unit::Bytes, &|it| it.bytes_in_flight),
-        of("slow-start threshold", Unit::Bytes, &|it| it.slow_start_threshold_bytes),
-        of("smoothed RTT", Unit::Us, &|it| it.smoothed_rtt_ms.map(us)),
-        of("latest RTT", Unit::Us, &|it| it.latest_rtt_ms.map(us)),
-        of("least RTT", Unit::Us, &|it| it.min_rtt_ms.map(us)),
-    ];
-    all.into_iter().filter(|series| !series.points.is_empty()).collect()
-}
-
-fn events(trace: &Trace, start_us: u64) -> Vec<Events> {
-    let of = |name: &str, times_us: Vec<u64>| Events {
-        name: name.to_owned(),
-        times_us: times_us.into_iter().map(|time_us| time_us.saturating_sub(start_us)).collect(),
-    };
-    let lost = trace.packets.iter().filter(|it| it.event == PacketEvent::Lost).map(|it| it.time_us);
-    let requests = trace.timeline.transfers.iter().map(|it| it.requested_us);
-    let completions = trace.streams.iter().filter_map(|it| it.complete_us);
-    let signals = |wanted: fn(SignalKind) -> bool| {
-        trace.signals.iter().filter(move |it| wanted(it.how)).map(|it| it.time_us).collect()
-    };
-    let mut all = vec![
-        of("packet lost", lost.collect()),
-        of("request", requests.collect()),
-        of("response complete", completions.collect()),
-        of(
-            "priority update",
-            signals(|how| !matches!(how, SignalKind::Request | SignalKind::Response)),
-        ),
-        of("response with priority", signals(|how| how == SignalKind::Response)),
-    ];
-    for events in &mut all {
-        events.times_us.sort_unstable();
+fn index(trace: &Trace) -> Result<ByteIndex, String> {
+    if trace.timeline.transfers.is_empty() {
+        return Err("the log has no request streams".to_owned());
     }
-    all.retain(|events| !events.times_us.is_empty());
-    all
+    byte_index(&trace.timeline, |_| true).map_err(|reason| reason.to_string())
 }
 
 /// The completions on the recording's clock, and the share of body bytes that was complete after each.

@@ -4,13 +4,16 @@
 //! [`Recording`] is what the page shows of one log, [`report`] makes the page. The page's scripts are small files
 //! in `templates/view/`, one thing each; they get the frames as compressed columns and draw only what is in view.
 
+mod clocks;
 mod columns;
 mod delivered;
 mod from_trace;
+mod happened;
 mod listing;
 mod page;
 mod recording;
 
+pub(crate) use happened::{LOST, SENT_AGAIN};
 pub use listing::{ListedFile, Listing, listing};
 pub use page::{Report, report};
 pub use recording::{Events, Exactness, Frame, Mark, Recording, Role, Series, Stream, Unit};

@@ -63,7 +63,7 @@ fn view(report: &Report) -> Value {
     let logs: Vec<Value> = report
         .recordings
         .iter()
-        .map(|it| context! { name => &it.name, facts => &it.facts, remarks => &it.remarks })
+        .map(|it| context! { name => &it.name, sender => &it.sender, facts => &it.facts, remarks => &it.remarks })
         .collect();
     let provenance = match &report.provenance {
         serde_json::Value::Null => String::new(),

@@ -4,8 +4,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::columns::{pack, pack_rising};
+use crate::alignment::path_of;
 use crate::byte_index::ByteIndex;
-use crate::figures::palette::{Look, Pattern};
+use crate::figures::palette::Look;
+use crate::figures::stream_label;
 use crate::varint::zigzag;
 
 /// One log, ready to be shown. Times are microseconds from the log's first event.
@@ -13,6 +15,8 @@ use crate::varint::zigzag;
 pub struct Recording {
     /// The file.
     pub name: String,
+    /// The server's log of the same connection, when it was given too.
+    pub sender: Option<String>,
     /// What to know of it before looking: stack, format, vantage point, counts.
     pub facts: Vec<String>,
     /// What was wrong with the log, and what was done about it.
@@ -27,6 +31,14 @@ pub struct Recording {
     pub frames: Vec<Frame>,
     /// Congestion window, round-trip time and the like.
     pub series: Vec<Series>,
+    /// Whose they are: `the server`.
+    pub series_of: String,
+    /// Whose log the frames are from.
+    pub shown_of: String,
+    /// Who declared packets lost.
+    pub losses_of: String,
+    /// What the server's log says was sent: time, and stream bytes so far. Empty without that log.
+    pub sent: Vec<(u64, u64)>,
     /// What can be marked in the figures.
     pub events: Vec<Events>,
     /// What a mark means in this log.
@@ -78,6 +90,21 @@ pub struct Stream {
     pub look: Look,
 }
 
+impl Stream {
+    /// Its ID and what fits of its URL.
+    pub fn label(&self, characters: usize) -> String {
+        stream_label(&self.id.to_string(), &self.named_url(), characters)
+    }
+
+    /// Its URL, behind `push` if it was pushed.
+    pub(crate) fn named_url(&self) -> String {
+        match self.role {
+            Role::Push => format!("push {}", path_of(&self.url)),
+            Role::Request | Role::Control => self.url.clone(),
+        }
+    }
+}
+
 /// What a stream is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -107,6 +134,17 @@ pub struct Frame {
     pub released_bytes: u64,
     /// Bytes that would have become readable with it in one ordered stream.
     pub released_tcp_bytes: u64,
+}
+
+impl Frame {
+    /// Whether its bytes had not come, or gone, before.
+    pub fn is_new(&self, is_sent: bool) -> bool {
+        match self.mark {
+            Some(Mark::Duplicate) => false,
+            Some(Mark::Retransmitted) => !is_sent,
+            Some(Mark::Reordered) | None => true,
+        }
+    }
 }
 
 /// What was special about a frame. The numbers are those of the page.
@@ -156,6 +194,7 @@ impl Recording {
         let nothing = || "the log holds no STREAM frames".to_owned();
         Self {
             name: name.to_owned(),
+            sender: None,
             facts: Vec::new(),
             remarks: Vec::new(),
             is_server: false,
@@ -163,6 +202,10 @@ impl Recording {
             streams: Vec::new(),
             frames: Vec::new(),
             series: Vec::new(),
+            series_of: "the log's side".to_owned(),
+            shown_of: "the log's side".to_owned(),
+            losses_of: "the log's side".to_owned(),
+            sent: Vec::new(),
             events: Vec::new(),
             causes: Vec::new(),
             byte_index: Err(nothing()),
@@ -175,11 +218,17 @@ impl Recording {
     pub(super) fn json(&self) -> Value {
         json!({
             "name": self.name,
+            "sender": self.sender,
             "is_server": self.is_server,
-            "duration": self.duration_us.max(1),
+            // A log of one moment gets an axis too.
+            "duration": self.duration_us.max(1000),
             "streams": self.streams.iter().map(stream).collect::<Vec<_>>(),
             "frames": self.columns(),
             "series": self.series.iter().map(series).collect::<Vec<_>>(),
+            "series_of": self.series_of,
+            "shown_of": self.shown_of,
+            "losses_of": self.losses_of,
+            "sent": points(&self.sent),
             "events": self.events.iter().map(events).collect::<Vec<_>>(),
             "causes": self.causes.iter().map(|(mark, cause)| ((*mark as u8).to_string(), json!(cause))).collect::<serde_json::Map<_, _>>(),
             "busy_us_per_byte": self.busy_us_per_byte(),
@@ -235,11 +284,6 @@ impl Recording {
 
 fn stream(stream: &Stream) -> Value {
     let marked_bytes = [stream.retransmitted_bytes, stream.duplicate_bytes, stream.reordered_bytes];
-    let pattern = match stream.look.pattern {
-        Pattern::Solid => "solid",
-        Pattern::Hatched => "hatched",
-        Pattern::Dotted => "dotted",
-    };
     json!({
         "id": stream.id,
         "role": stream.role,
@@ -253,17 +297,22 @@ fn stream(stream: &Stream) -> Value {
         "duplicate": stream.duplicate_bytes,
         "reordered": stream.reordered_bytes,
         "has_marks": marked_bytes.iter().any(|bytes| *bytes > 0),
-        "look": {"colour": stream.look.colour, "pattern": pattern},
+        "look": {"colour": stream.look.colour, "pattern": stream.look.pattern.name(), "ink": stream.look.ink()},
     })
 }
 
 fn series(series: &Series) -> Value {
+    let mut written = points(&series.points);
+    written["name"] = series.name.into();
+    written["unit"] = json!(series.unit);
+    written
+}
+
+fn points(points: &[(u64, u64)]) -> Value {
     json!({
-        "name": series.name,
-        "unit": series.unit,
-        "count": series.points.len(),
-        "time": pack_rising(series.points.iter().map(|point| point.0)),
-        "value": pack(series.points.iter().map(|point| point.1)),
+        "count": points.len(),
+        "time": pack_rising(points.iter().map(|point| point.0)),
+        "value": pack(points.iter().map(|point| point.1)),
     })
 }
 

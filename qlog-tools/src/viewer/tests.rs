@@ -47,6 +47,87 @@ fn a_log_becomes_what_the_page_shows() {
     assert_eq!(recording.stacks, Ok(Exactness::Estimated));
 }
 
+/// The log of a server that sends all its bytes twice.
+const SERVER: &str = r#"
+{"file_schema":"x","trace":{"vantage_point":{"type":"server"}}}
+{"time":100,"name":"quic:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":1},"frames":[]}}
+{"time":101,"name":"quic:connection_state_updated","data":{"new":"handshake_confirmed"}}
+{"time":110,"name":"quic:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":1},"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"raw":{"payload_length":100}}]}}
+{"time":111,"name":"quic:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":2},"frames":[{"frame_type":"stream","stream_id":0,"offset":100,"raw":{"payload_length":100}}]}}
+{"time":120,"name":"quic:packet_lost","data":{"header":{"packet_type":"1RTT","packet_number":1}}}
+{"time":121,"name":"quic:packet_lost","data":{"header":{"packet_type":"1RTT","packet_number":2}}}
+{"time":122,"name":"quic:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":3},"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"raw":{"payload_length":100}}]}}
+{"time":123,"name":"quic:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":4},"frames":[{"frame_type":"stream","stream_id":0,"offset":100,"raw":{"payload_length":100}}]}}
+{"time":124,"name":"quic:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":2},"frames":[{"frame_type":"ack","acked_ranges":[[2,4]]}]}}
+{"time":125,"name":"quic:recovery_metrics_updated","data":{"congestion_window":6000}}
+"#;
+
+/// The client's: its clock starts with its first packet.
+const CLIENT: &str = r#"
+{"file_schema":"x","trace":{"vantage_point":{"type":"client"}}}
+{"time":0,"name":"quic:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":1},"frames":[]}}
+{"time":1,"name":"quic:recovery_metrics_updated","data":{"congestion_window":12000}}
+{"time":20,"name":"quic:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":1},"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"raw":{"payload_length":100}}]}}
+{"time":60,"name":"quic:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":4},"frames":[{"frame_type":"stream","stream_id":0,"offset":100,"raw":{"payload_length":100}}]}}
+"#;
+
+fn trace(log: &str) -> crate::trace::Trace {
+    let options = ReadOptions { detail: Detail::Full, ..ReadOptions::default() };
+    read_traces("/logs/a.sqlog", log.trim().as_bytes(), options).unwrap().remove(0)
+}
+
+#[test]
+fn window_and_losses_are_the_senders_and_arrivals_the_receivers() {
+    let (client, server) = (trace(CLIENT), trace(SERVER));
+    let both = Recording::of(&client, Some(&server));
+    // Both directions have taken 5 ms at the least: the server's clock is 95 ms ahead.
+    let window = &both.series[0];
+    assert_eq!((window.name, &*window.points), ("congestion window", &[(30_000, 6000)][..]));
+    assert_eq!(
+        (&*both.series_of, &*both.losses_of, &*both.shown_of),
+        ("the server", "the server", "the client")
+    );
+    let event =
+        |name: &str| both.events.iter().find(|it| it.name == name).unwrap().times_us.clone();
+    assert_eq!(event("packet lost"), [25_000, 26_000]);
+    assert_eq!(event("server's quic:connection_state_updated"), [6_000]);
+    assert_eq!(both.sent, [(15_000, 100), (16_000, 200), (27_000, 300), (28_000, 400)]);
+    assert!(
+        both.facts.contains(&"the server: 4 packets sent, 2 received, 2 declared lost".to_owned()),
+        "{:?}",
+        both.facts
+    );
+    assert_eq!(both.frames.iter().map(|it| it.time_us).collect::<Vec<_>>(), [20_000, 60_000]);
+    let quiet = SERVER.replace("packet_lost", "packet_lost_unknown");
+    let quiet = Recording::of(&client, Some(&trace(&quiet)));
+    let again = quiet.events.iter().find(|it| it.name == SENT_AGAIN).unwrap();
+    // Only the first bytes: those of the second packet had arrived.
+    assert_eq!(again.times_us, [27_000]);
+    let alone = Recording::of(&client, None);
+    assert_eq!((alone.series[0].points[0].1, &*alone.series_of), (12_000, "the client"));
+}
+
+#[test]
+fn what_a_server_sends_again_after_its_packet_arrived_is_spurious() {
+    let marks: Vec<_> =
+        Recording::of(&trace(SERVER), None).frames.iter().map(|it| it.mark).collect();
+    // The packet of the first bytes was never acknowledged, that of the next was.
+    assert_eq!(marks, [None, None, Some(Mark::Retransmitted), Some(Mark::Duplicate)]);
+}
+
+#[test]
+fn no_name_of_a_log_is_longer_than_its_bound() {
+    let long = "x".repeat(90_000);
+    let log =
+        LOG.replace("u=1, i", &long).replace("/x?", &format!("/{long}?")).replace("a.test", &long);
+    let recording = Recording::of(&trace(&log), None);
+    let stream = &recording.streams[0];
+    let characters = |text: &str| text.chars().count();
+    assert!(characters(&stream.url) <= 1000 && characters(&stream.priority) <= 120, "{stream:?}");
+    assert!(recording.facts.iter().all(|it| characters(it) <= 1000));
+    assert!(report(&Report { recordings: vec![recording], ..Report::default() }).len() < 120_000);
+}
+
 #[test]
 fn nothing_from_a_log_becomes_markup() {
     let html = report(&Report {

@@ -20,8 +20,8 @@ class CanvasSurface {
   // A rectangle in the look of a stream; the pattern only where there is room to see it.
   block(left, top, width, height, look) {
     this.rect(left, top, width, height, look.colour);
-    if (look.pattern === "solid" || width < 5) return;
-    this.context.fillStyle = this.pattern(look.pattern);
+    if (look.pattern === "solid" || width < PATTERN_FROM) return;
+    this.context.fillStyle = this.pattern(look);
     this.context.fillRect(left, top, width, height);
   }
 
@@ -57,7 +57,7 @@ class CanvasSurface {
     context.fillStyle = colour;
     context.textAlign = anchor || "start";
     context.textBaseline = "alphabetic";
-    context.fillText(limit ? shortened(text, limit) : text, x, y);
+    context.fillText(limit ? fitted(text, limit) : text, x, y);
   }
 
   clip(left, top, width, height) {
@@ -71,22 +71,33 @@ class CanvasSurface {
     this.context.restore();
   }
 
-  pattern(name) {
+  pattern(look) {
+    const name = patternId(look);
     if (!this.patterns.has(name)) {
       const tile = document.createElement("canvas");
       tile.width = tile.height = 6;
       const context = tile.getContext("2d");
-      context.fillStyle = context.strokeStyle = "rgba(0, 0, 0, 0.6)";
-      if (name === "dotted") context.fillRect(1, 1, 2, 2);
-      else for (const from of [-6, 0, 6]) context.stroke(new Path2D(`M${from} 6 L${from + 6} 0`));
+      context.strokeStyle = look.ink;
+      context.globalAlpha = 0.75;
+      context.lineWidth = PATTERNS[look.pattern].width;
+      context.lineCap = "round";
+      context.stroke(new Path2D(PATTERNS[look.pattern].path));
       this.patterns.set(name, this.context.createPattern(tile, "repeat"));
     }
     return this.patterns.get(name);
   }
 }
 
-// About as many characters as fit into `limit` pixels; the end of a URL says more than its start.
-function shortened(text, limit) {
-  const most = Math.max(3, Math.floor(limit / 6.2));
-  return text.length <= most ? text : "…" + text.slice(text.length - most + 1);
+// What lies over a colour, in a cell of six by six; lines go over its corners, so that cells join.
+const PATTERNS = {
+  hatched: { path: "M-1 7 L7 -1 M-1 1 L1 -1 M5 7 L7 5", width: 1 },
+  backhatched: { path: "M-1 -1 L7 7 M5 -1 L7 1 M-1 5 L1 7", width: 1 },
+  barred: { path: "M-1 3 L7 3", width: 1.3 },
+  dotted: { path: "M3 3 L3 3.01", width: 2.6 },
+};
+// Narrower blocks have no room for a pattern.
+const PATTERN_FROM = 4;
+
+function patternId(look) {
+  return `${look.pattern}-${look.ink.slice(1)}`;
 }

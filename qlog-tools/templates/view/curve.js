@@ -1,6 +1,7 @@
 // The curves whose upper areas are the ByteIndex: the share of bytes in complete responses, and of all bytes.
 
 const CURVE_HEIGHT = 150;
+const CURVE_TOP = 26;
 
 class Curve {
   constructor(recording) {
@@ -20,13 +21,13 @@ class Curve {
   }
 
   height() {
-    return CURVE_HEIGHT + 32;
+    return CURVE_TOP + CURVE_HEIGHT + 24;
   }
 
   draw(surface, width, viewport, theme) {
     const { recording } = this;
     const scale = new Scale(viewport, width);
-    const [top, bottom] = [8, 8 + CURVE_HEIGHT];
+    const [top, bottom] = [CURVE_TOP, CURVE_TOP + CURVE_HEIGHT];
     drawAxis(surface, scale, top, bottom, theme);
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
       const y = bottom - share * CURVE_HEIGHT;
@@ -37,16 +38,18 @@ class Curve {
     surface.line(this.arrivals(scale, bottom), theme.series[1], 1.5, [5, 3]);
     surface.line(this.steps(scale, bottom), theme.series[0], 2);
     surface.unclip();
+    const there = `bytes ${recording.is_server ? "sent" : "that were there"}`;
+    drawKeys(surface, scale, 13, [["complete responses"], [there, [5, 3]]], theme);
   }
 
   arrivals(scale, bottom) {
     const { recording } = this;
-    const total = recording.length("bytes") || 1;
+    const total = recording.newBefore(recording.count) || 1;
     const points = [];
     for (let column = 0; column <= scale.width; column++) {
       const x = scale.left + column;
       const frame = recording.firstAt(scale.axis, scale.position(x));
-      const there = frame > 0 ? recording.end[frame - 1] : 0;
+      const there = recording.newBefore(frame);
       points.push(x, bottom - (there / total) * CURVE_HEIGHT);
     }
     return points;
@@ -70,11 +73,11 @@ class Curve {
     const frame = recording.firstAt(scale.axis, scale.position(x));
     const time = scale.axis === "time" ? scale.position(x) : frame < recording.count ? recording.time[frame] : recording.duration;
     const step = recording.completed.filter(([at]) => at <= time).pop();
-    const there = frame > 0 ? recording.end[frame - 1] : 0;
+    const there = recording.newBefore(frame);
     return [
       timeText(time),
       `complete: ${((step ? step[1] : 0) * 100).toFixed(1)} %`,
-      `there: ${((100 * there) / (recording.length("bytes") || 1)).toFixed(1)} % (${bytesText(there)})`,
+      `there: ${((100 * there) / (recording.newBefore(recording.count) || 1)).toFixed(1)} % (${bytesText(there)})`,
     ];
   }
 

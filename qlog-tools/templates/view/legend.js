@@ -27,6 +27,7 @@ function addEntry(recording, place, group, changed) {
   button.setAttribute("aria-pressed", String(!recording.hidden[place]));
   const swatch = build("span", { className: `swatch ${stream.look.pattern}` }, button);
   swatch.style.backgroundColor = stream.look.colour;
+  swatch.style.setProperty("--over", stream.look.ink);
   swatch.setAttribute("aria-hidden", "true");
   build("span", { textContent: shortStreamText(stream, 190) }, button);
   button.addEventListener("click", () => {

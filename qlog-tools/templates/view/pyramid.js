@@ -28,6 +28,26 @@ class Pyramid {
     return best;
   }
 
+  // The first of the frames `first` to `last - 1` at which `column`, whose highest there it is, has this value.
+  placeOf(column, value, first, last) {
+    let place = first;
+    for (;;) {
+      let level = 0;
+      // The largest cell that begins here and lies within.
+      while (place % 2 ** (level + 1) === 0 && place + 2 ** (level + 1) <= last) level++;
+      if (this.levels[level][column][place / 2 ** level] < value && place + 2 ** level < last) {
+        place += 2 ** level;
+        continue;
+      }
+      let cell = place / 2 ** level;
+      for (; level > 0; level--) {
+        cell *= 2;
+        if (this.levels[level - 1][column][cell] < value) cell++;
+      }
+      return Math.min(cell, last - 1);
+    }
+  }
+
   // All marks of frames `first` to `last - 1`.
   marks(first, last) {
     let all = 0;

@@ -17,12 +17,30 @@ class Recording {
     recording.restoreOffsets();
     recording.end = Float64Array.from(recording.bytes);
     runningSum(recording.end);
+    recording.sumNew();
+    recording.sent = await loadSeries(json.sent);
     recording.series = await Promise.all(json.series.map(loadSeries));
     recording.events = await Promise.all(json.events.map(loadEvents));
     recording.pyramid = new Pyramid(recording);
     recording.groupByStream();
     recording.hidden = new Uint8Array(json.streams.length);
     return recording;
+  }
+
+  // Up to each frame the bytes that had not come, or gone, before.
+  sumNew() {
+    const old = this.is_server ? MARKS.DUPLICATE | MARKS.RETRANSMITTED : MARKS.DUPLICATE;
+    this.fresh = new Float64Array(this.count);
+    let sum = 0;
+    for (let frame = 0; frame < this.count; frame++) {
+      if (!(this.mark[frame] & old)) sum += this.bytes[frame];
+      this.fresh[frame] = sum;
+    }
+  }
+
+  // The new bytes of the frames before `frame`.
+  newBefore(frame) {
+    return frame > 0 ? this.fresh[frame - 1] : 0;
   }
 
   // An offset is embedded as its distance from where the stream's frame before it ended.

@@ -13,7 +13,7 @@ class Ribbon {
     this.title = "Multiplexing";
     this.about =
       "Each block is a STREAM frame in the colour of its stream; from far away a column shows the shares of " +
-      "the streams. Below: what was retransmitted, came twice, or was overtaken on its way.";
+      "the streams. Below, by cause: what filled a hole that a loss had left, what came in vain, what others had overtaken.";
   }
 
   missing() {
@@ -48,7 +48,9 @@ class Ribbon {
       if (recording.hidden[stream]) continue;
       const height = frame % 2 && width > 3 ? RIBBON_HEIGHT - 6 : RIBBON_HEIGHT;
       const look = recording.streams[stream].look;
-      surface.block(left, RIBBON_TOP + RIBBON_HEIGHT - height, Math.max(1, width), height, look);
+      // A frame that came at the axis' very start would end there.
+      const shown = Math.max(left, scale.left - width + 2);
+      surface.block(shown, RIBBON_TOP + RIBBON_HEIGHT - height, Math.max(1, width), height, look);
       if (width > 34) {
         surface.rect(left + 3, RIBBON_TOP + 24, Math.min(width - 6, 30), 17, theme.paper);
         surface.text(left + 6, RIBBON_TOP + 37, String(recording.streams[stream].id), theme.ink);
@@ -78,11 +80,12 @@ class Ribbon {
 
   drawMarks(surface, scale, theme) {
     const rows = [
-      [MARKS.RETRANSMITTED, "retransmitted"],
-      [MARKS.DUPLICATE, "duplicate"],
-      [MARKS.REORDERED, "reordered"],
+      MARKS.RETRANSMITTED,
+      MARKS.DUPLICATE,
+      MARKS.REORDERED,
     ];
-    rows.forEach(([mark, name], row) => {
+    rows.forEach((mark, row) => {
+      const name = markText(mark);
       const top = RIBBON_TOP + RIBBON_HEIGHT + 4 + row * (MARKS_HEIGHT + 2);
       surface.text(scale.left - 8, top + MARKS_HEIGHT - 1, name, theme.muted, "right");
       for (const [left, width] of columnsWith(this.recording, scale, (marks) => marks & mark)) {

@@ -61,9 +61,7 @@ class Stacks {
   // The tallest stack among frames, and a frame that made it.
   tallestIn(column, first, end) {
     const bytes = this.recording.pyramid.highest(column, first, end);
-    let frame = first;
-    if (end - first <= 64) while (frame < end - 1 && this.recording[column][frame] !== bytes) frame++;
-    return { bytes, frame };
+    return { bytes, frame: this.recording.pyramid.placeOf(column, bytes, first, end) };
   }
 
   eachColumn(scale, visit) {
@@ -74,8 +72,10 @@ class Stacks {
       const x = scale.x(recording.position(scale.axis, frame));
       const column = Math.floor(x);
       const end = Math.max(frame + 1, recording.firstAt(scale.axis, scale.position(column + 1)));
-      const width = end - frame > 1 ? 1 : Math.min(8, Math.max(1, this.room(scale, frame) - 1));
-      visit(x - width, width, frame, Math.min(end, last));
+      // As wide as both neighbours leave room for: a lone bar says no more than others.
+      const room = Math.min(this.room(scale, frame), end < recording.count ? this.room(scale, end) : Infinity);
+      const width = end - frame > 1 ? 1 : Math.min(8, Math.max(1, room - 1));
+      visit(Math.max(scale.left, x - width), width, frame, Math.min(end, last));
       frame = end;
     }
   }

@@ -9,19 +9,40 @@ class Strip {
     this.recording = recording;
     this.name = "congestion";
     this.title = "Congestion and goodput";
+    const { series_of, losses_of, sender, is_server } = recording;
+    const alone =
+      sender || series_of !== "the client" || !recording.series.length
+        ? ""
+        : " The client's window holds back its requests; what held back the responses, the server's log says.";
+    const goodput = is_server
+      ? "The rate is that of new stream bytes sent"
+      : `Goodput is that of new stream bytes as they came${sender ? "; dashed, what the server sent, retransmissions included" : ""}`;
+    const window = recording.series.length ? `Window, bytes in flight and round-trip times of ${series_of}.${alone} ` : "";
     this.about =
-      "Window, bytes in flight and round-trip time as the log's side saw them; goodput is that of the stream bytes in " +
-      "the log, over the width of a few pixels. A tick at the top is a packet declared lost.";
+      window +
+      `${goodput}. ${this.aboutTicks(losses_of)}`;
   }
 
-  // Goodput needs no event of its own.
+  aboutTicks(losses_of) {
+    const losses = this.losses();
+    if (!losses) return "";
+    if (losses.name === "packet lost") return `A tick at the top is a packet that ${losses_of} declared lost.`;
+    return `A tick at the top is where ${losses_of}, which logs no lost packets, sent bytes again.`;
+  }
+
+  missing() {
+    const { series, count } = this.recording;
+    return series.length || count ? null : "the log holds neither a congestion window, RTT or bytes in flight, nor STREAM frames";
+  }
+
   panels() {
     const panels = [];
     for (const unit of ["bytes", "us"]) {
       const series = this.recording.series.filter((it) => it.unit === unit);
       if (series.length) panels.push({ unit, series });
     }
-    return [...panels, { unit: "bytes/s", series: [] }];
+    // Goodput needs no event of its own.
+    return this.recording.count ? [...panels, { unit: "bytes/s", series: [] }] : panels;
   }
 
   height() {
@@ -33,13 +54,26 @@ class Strip {
     const panels = this.panels();
     const bottom = panels.length * (PANEL_HEIGHT + PANEL_GAP);
     drawAxis(surface, scale, 10, bottom, theme);
-    surface.text(scale.left - 8, 12, "lost packets", theme.muted, "right");
+    const losses = this.losses();
+    const words = !losses ? "lost packets: none logged" : losses.name === "packet lost" ? "lost packets" : "bytes sent again";
+    surface.text(scale.left - 8, 12, words, theme.muted, "right");
+    this.nameOwners(surface, panels, theme);
     panels.forEach((panel, place) => {
       const top = PANEL_GAP + place * (PANEL_HEIGHT + PANEL_GAP);
       if (panel.series.length) this.drawSeries(surface, scale, panel, top, theme);
       else this.drawGoodput(surface, scale, top, theme);
     });
     this.drawLosses(surface, scale, theme);
+  }
+
+  // Whose values they are, beside each panel.
+  nameOwners(surface, panels, theme) {
+    const { series_of, shown_of } = this.recording;
+    panels.forEach(({ unit }, place) => {
+      const top = PANEL_GAP + place * (PANEL_HEIGHT + PANEL_GAP);
+      const owner = unit === "bytes/s" ? shown_of : series_of;
+      surface.text(8, top + PANEL_HEIGHT / 2, owner, theme.ink, "start", 84);
+    });
   }
 
   drawSeries(surface, scale, panel, top, theme) {
@@ -55,12 +89,7 @@ class Strip {
       if (line.length) surface.line(line, theme.series[place % 3], 1.5, DASHES[place % 3]);
     });
     surface.unclip();
-    let x = scale.left + 4;
-    panel.series.forEach((series, place) => {
-      surface.line([x, top - 7, x + 22, top - 7], theme.series[place % 3], 2, DASHES[place % 3]);
-      surface.text(x + 27, top - 3, series.name, theme.ink);
-      x += 46 + 7 * series.name.length;
-    });
+    drawKeys(surface, scale, top - 3, panel.series.map((it, place) => [it.name, DASHES[place % 3]]), theme);
   }
 
   // The lowest and highest value of each pixel column; a value holds until the next.
@@ -99,34 +128,52 @@ class Strip {
   drawGoodput(surface, scale, top, theme) {
     const bottom = top + PANEL_HEIGHT;
     const rates = this.rates(scale);
-    const most = Math.max(1, ...rates.map(([, rate]) => rate)) * 1.05;
+    const most = Math.max(1, ...rates.map(([, rate, , sent]) => Math.max(rate, sent))) * 1.05;
     drawLeftAxis(surface, scale, top, bottom, most, "bytes/s", theme);
-    const line = [];
-    for (const [x, rate, next] of rates) {
-      const y = bottom - (rate / most) * PANEL_HEIGHT;
-      line.push(x, y, next, y);
-    }
-    if (line.length) surface.line(line, theme.series[0], 1.5);
-    surface.text(scale.left + 4, top - 3, "goodput", theme.ink);
+    const over = scale.axis === "time" && rates.length ? `, over ${levelText((rates[0][2] - rates[0][0]) / scale.perUnit, "us")}` : "";
+    const lines = [[`${this.goodputName()}${over}`, 1, undefined]];
+    if (this.recording.sent.count) lines.push(["sent by the server", 3, DASHES[1]]);
+    lines.forEach(([, column, dash], place) => {
+      const line = rates.flatMap((it) => {
+        const y = bottom - (it[column] / most) * PANEL_HEIGHT;
+        return [it[0], y, it[2], y];
+      });
+      if (line.length) surface.line(line, theme.series[place], 1.5, dash);
+    });
+    drawKeys(surface, scale, top - 3, lines.map(([name, , dash]) => [name, dash]), theme);
   }
 
-  // Bytes a second in steps of a few pixels.
+  goodputName() {
+    return this.recording.is_server ? "new bytes sent" : "goodput";
+  }
+
+  // In steps of a few pixels: left, new bytes a second, right, and bytes a second that the server sent.
   rates(scale) {
     const { recording } = this;
     const rates = [];
     const inView = recording.firstAt(scale.axis, scale.to) - recording.firstAt(scale.axis, scale.from);
     // Steps shorter than twenty frames would show single frames, not a rate.
-    const step = Math.min(scale.width / 4, Math.max(6, (20 * scale.width) / Math.max(1, inView)));
+    const step = Math.min(scale.width / 24, Math.max(6, (20 * scale.width) / Math.max(1, inView)));
+    const last = Math.min(scale.left + scale.width, scale.x(recording.length(scale.axis)));
     let frame = recording.firstAt(scale.axis, scale.from);
-    for (let x = scale.left; x < scale.left + scale.width; x += step) {
+    for (let x = scale.left; x < last - 1e-6; x += step) {
       const [from, to] = [scale.position(x), scale.position(x + step)];
       const end = recording.firstAt(scale.axis, to);
-      const bytes = (end > 0 ? recording.end[end - 1] : 0) - (frame > 0 ? recording.end[frame - 1] : 0);
-      const time = this.timeAt(scale, to) - this.timeAt(scale, from);
-      rates.push([x, time > 0 ? (bytes / time) * 1e6 : 0, Math.min(x + step, scale.left + scale.width)]);
+      const bytes = recording.newBefore(end) - recording.newBefore(frame);
+      const [start, stop] = [this.timeAt(scale, from), this.timeAt(scale, to)];
+      const rate = (bytes) => (stop > start ? (bytes / (stop - start)) * 1e6 : 0);
+      const sent = recording.sent.count ? rate(this.sentBefore(stop) - this.sentBefore(start)) : 0;
+      rates.push([x, rate(bytes), Math.min(x + step, last), sent]);
       frame = end;
     }
     return rates;
+  }
+
+  // Stream bytes that the server had sent before a time.
+  sentBefore(time) {
+    const { sent } = this.recording;
+    const place = lowerBound(sent.time, time, 0, sent.count);
+    return place > 0 ? sent.value[place - 1] : 0;
   }
 
   timeAt(scale, position) {
@@ -136,8 +183,13 @@ class Strip {
     return frame < recording.count ? recording.time[frame] : recording.duration;
   }
 
+  // Some servers do not log what they declare lost, but what they send again tells.
+  losses() {
+    return this.recording.events.find((it) => it.name === "packet lost" || it.name === "sent again");
+  }
+
   drawLosses(surface, scale, theme) {
-    const losses = this.recording.events.find((it) => it.name === "packet lost");
+    const losses = this.losses();
     if (!losses) return;
     let before = -1;
     for (let place = 0; place < losses.count; place++) {
@@ -158,22 +210,26 @@ class Strip {
       if (place >= 0) lines.push(`${series.name}: ${valueText(series.value[place], series.unit)}`);
     }
     const rate = this.rates(scale).find(([left, , right]) => x >= left && x < right);
-    if (rate) lines.push(`goodput: ${valueText(rate[1], "bytes/s")}`);
+    if (rate) lines.push(`${this.goodputName()}: ${valueText(rate[1], "bytes/s")}`);
+    if (rate && recording.sent.count) lines.push(`sent by the server: ${valueText(rate[3], "bytes/s")}`);
     return lines;
   }
 
   table(viewport) {
     const { recording } = this;
-    const scale = new Scale(viewport, LEFT + RIGHT + 240);
-    const rows = this.rates(scale).map(([x, rate]) => {
+    const scale = new Scale(viewport, viewport.left(0) + RIGHT + 240);
+    const hasSent = recording.sent.count > 0;
+    const rows = this.rates(scale).map(([x, rate, , sent]) => {
       const time = this.timeAt(scale, scale.position(x));
       const values = recording.series.map((series) => {
         const place = lowerBound(series.time, time + 1e-6, 0, series.count) - 1;
         return place < 0 ? "–" : valueText(series.value[place], series.unit);
       });
-      return [timeText(time), ...values, valueText(rate, "bytes/s")];
+      const rates = [rate, ...(hasSent ? [sent] : [])].map((it) => valueText(it, "bytes/s"));
+      return [timeText(time), ...values, ...rates];
     });
     const names = recording.series.map((series) => series.name);
-    return { caption: "The view in forty steps", headings: ["from", ...names, "goodput"], rows };
+    const headings = ["from", ...names, this.goodputName(), ...(hasSent ? ["sent by the server"] : [])];
+    return { caption: `The view in ${rows.length} steps`, headings, rows };
   }
 }

@@ -7,6 +7,7 @@ class SvgSurface {
     this.parts = [];
     this.title = title;
     this.clips = 0;
+    this.patterns = new Map();
     this.rect(0, 0, width, height, paper);
   }
 
@@ -17,7 +18,9 @@ class SvgSurface {
 
   block(left, top, width, height, look) {
     this.rect(left, top, width, height, look.colour);
-    if (look.pattern !== "solid" && width >= 5) this.rect(left, top, width, height, `url(#${look.pattern})`);
+    if (look.pattern === "solid" || width < PATTERN_FROM) return;
+    this.patterns.set(patternId(look), look);
+    this.rect(left, top, width, height, `url(#${patternId(look)})`);
   }
 
   frame(left, top, width, height, colour) {
@@ -38,7 +41,7 @@ class SvgSurface {
 
   text(x, y, text, colour, anchor, limit) {
     const anchors = { center: "middle", end: "end", right: "end" };
-    const content = escapeMarkup(limit ? shortened(text, limit) : text);
+    const content = escapeMarkup(limit ? fitted(text, limit) : text);
     const where = `x="${short(x)}" y="${short(y)}" text-anchor="${anchors[anchor] || "start"}"`;
     this.parts.push(`<text ${where} fill="${colour}">${content}</text>`);
   }
@@ -55,11 +58,12 @@ class SvgSurface {
 
   toString() {
     const size = `width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}"`;
-    const patterns =
-      '<defs><pattern id="hatched" width="6" height="6" patternUnits="userSpaceOnUse">' +
-      '<path d="M-1 1 L1 -1 M0 6 L6 0 M5 7 L7 5" stroke="#000" stroke-opacity=".6"/></pattern>' +
-      '<pattern id="dotted" width="6" height="6" patternUnits="userSpaceOnUse">' +
-      '<rect x="1" y="1" width="2" height="2" fill-opacity=".6"/></pattern></defs>';
+    const cells = [...this.patterns].map(([id, look]) => {
+      const { path, width } = PATTERNS[look.pattern];
+      const stroke = `stroke="${look.ink}" stroke-opacity=".75" stroke-width="${width}" stroke-linecap="round"`;
+      return `<pattern id="${id}" width="6" height="6" patternUnits="userSpaceOnUse"><path d="${path}" ${stroke}/></pattern>`;
+    });
+    const patterns = `<defs>${cells.join("")}</defs>`;
     const fonts = "system-ui, 'Liberation Sans', 'DejaVu Sans', sans-serif";
     return (
       `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" font-family="${fonts}" font-size="12">` +

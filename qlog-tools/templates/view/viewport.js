@@ -11,6 +11,12 @@ class Viewport {
     this.showAll();
   }
 
+  // What names leave of a figure of this width begins here.
+  left(width) {
+    this.names ??= longestName(this.recordings);
+    return Math.round(Math.min(Math.max(LEFT_LEAST, this.names + 14), LEFT_MOST, Math.max(LEFT_LEAST, 0.38 * width)));
+  }
+
   // The longest of the logs.
   length() {
     return Math.max(1, ...this.recordings.map((recording) => recording.length(this.axis)));
@@ -57,9 +63,16 @@ class Viewport {
   }
 }
 
-// Where figures have their axes, in pixels.
-const LEFT = 168;
+// Where figures have their axes, in pixels: as far from the left as the longest name needs, within bounds.
+const LEFT_LEAST = 168;
+const LEFT_MOST = 340;
 const RIGHT = 36;
+
+// Of the first streams of each log: more are seldom in view at once.
+function longestName(recordings) {
+  const names = recordings.flatMap((it) => it.streams.slice(0, 300).map((stream) => rowName(stream, LEFT_MOST - 14)));
+  return Math.max(0, ...names.map(textWidth));
+}
 
 // The viewport on a figure of a given width: from positions to pixels and back.
 class Scale {
@@ -67,8 +80,8 @@ class Scale {
     this.axis = viewport.axis;
     this.from = viewport.from;
     this.to = viewport.to;
-    this.left = LEFT;
-    this.width = Math.max(10, width - LEFT - RIGHT);
+    this.left = viewport.left(width);
+    this.width = Math.max(10, width - this.left - RIGHT);
     this.perUnit = this.width / (this.to - this.from);
   }
 
@@ -116,11 +129,24 @@ function drawAxis(surface, scale, top, bottom, theme) {
   }
 }
 
+// What lines mean, in a row above them: names with their dashes, shorter where there is little room.
+function drawKeys(surface, scale, baseline, keys, theme) {
+  const widths = keys.map(([name]) => textWidth(name));
+  const room = (scale.width - 4 - 46 * keys.length) / widths.reduce((sum, it) => sum + it, 0);
+  let x = scale.left + 4;
+  keys.forEach(([name, dash], place) => {
+    const width = Math.max(12, widths[place] * Math.min(1, room));
+    surface.line([x, baseline - 4, x + 22, baseline - 4], theme.series[place % 3], 2, dash);
+    surface.text(x + 27, baseline, fitted(name, width), theme.ink);
+    x += 46 + width;
+  });
+}
+
 // A scale at the left edge from 0 to `most`.
 function drawLeftAxis(surface, scale, top, bottom, most, unit, theme) {
   for (const tick of ticks(0, most, (bottom - top) / 28)) {
     const y = bottom - (tick / most) * (bottom - top);
     surface.line([scale.left, y, scale.left + scale.width, y], theme.grid, 1);
-    surface.text(scale.left - 8, y + 4, valueText(tick, unit), theme.muted, "right");
+    surface.text(scale.left - 8, y + 4, levelText(tick, unit), theme.muted, "right");
   }
 }

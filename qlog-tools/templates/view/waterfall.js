@@ -60,9 +60,7 @@ class Waterfall {
   drawRow(surface, scale, place, top, theme) {
     const stream = this.recording.streams[place];
     const middle = top + ROW_HEIGHT / 2;
-    const priority = stream.priority ? ` ${shortened(stream.priority, 60)}` : "";
-    const name = shortStreamText(stream, LEFT - 14 - 6 * priority.length);
-    surface.text(scale.left - 8, middle + 4, name + priority, theme.ink, "right");
+    surface.text(scale.left - 8, middle + 4, rowName(stream, scale.left - 14), theme.ink, "right");
     surface.clip(scale.left, top, scale.width, ROW_HEIGHT);
     const at = (time) => scale.x(this.recording.positionOfTime(scale.axis, time));
     if (stream.requested_us !== null) {
@@ -148,12 +146,18 @@ class Waterfall {
       caption: "Streams",
       headings: ["stream", "URL", "priority", "requested", "first byte", "complete", "bytes", "retransmitted", "duplicate", "reordered"],
       rows: this.recording.streams.map((it) => [
-        streamText({ ...it, url: "" }), it.url, it.priority, time(it.requested_us), time(it.first_us),
+        streamText({ ...it, url: "" }), withoutMiddle(it.url, 200), it.priority, time(it.requested_us), time(it.first_us),
         time(it.complete_us), countText(it.bytes), countText(it.retransmitted), countText(it.duplicate),
         countText(it.reordered),
       ]),
     };
   }
+}
+
+// A stream and its priority in so many pixels.
+function rowName(stream, limit) {
+  const priority = stream.priority ? ` ${fitted(stream.priority, 0.4 * limit)}` : "";
+  return shortStreamText(stream, limit - textWidth(priority)) + priority;
 }
 
 function firstOfStream(position, value, low, high) {

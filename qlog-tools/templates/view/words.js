@@ -20,7 +20,25 @@ function countText(count) {
 function valueText(value, unit) {
   if (unit === "bytes") return bytesText(value);
   if (unit === "us") return timeText(value);
-  return unit === "bytes/s" ? `${((value * 8) / 1e6).toFixed(2)} Mbit/s` : countText(value);
+  return unit === "bytes/s" ? rateText(value * 8) : countText(value);
+}
+
+function rateText(bits) {
+  const [size, unit] = [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"]].find(([it]) => bits >= it) || [1, "bit/s"];
+  return `${shortNumber(bits / size)} ${unit}`;
+}
+
+// At most three digits that count.
+function shortNumber(value) {
+  return String(Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3)));
+}
+
+// A tick of a level axis: without decimals that say nothing.
+function levelText(value, unit) {
+  if (unit === "us") return `${shortNumber(value / 1e3)} ms`;
+  if (unit === "bytes/s") return rateText(value * 8);
+  const [size, name] = [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]].find(([it]) => value >= it) || [1, "B"];
+  return `${shortNumber(value / size)} ${name}`;
 }
 
 function positionText(axis, position) {
@@ -34,16 +52,70 @@ function streamText(stream) {
   return `${stream.id}${roles[stream.role] || ""}${url}`;
 }
 
-// The same in about so many pixels: the ID, and the end of the URL, which says more than its start.
+// The same in so many pixels: the ID whole, and of the URL what fits.
 function shortStreamText(stream, limit) {
   const id = streamText({ ...stream, url: "" });
-  return stream.url ? `${id} ${shortened(stream.url, limit - 7 * (id.length + 1))}` : id;
+  return stream.url ? `${id} ${shortUrl(stream.url, limit - textWidth(`${id} `))}` : id;
+}
+
+// A URL in so many pixels. What tells least goes first: the origin, the query, folders beside the file's name, then
+// the middle of the name itself.
+function shortUrl(url, limit) {
+  const fits = (text) => textWidth(text) <= limit;
+  const path = url.replace(/^[a-z]+:\/\/[^/]*(?=\/)/i, "");
+  if (fits(path)) return path;
+  const bare = path.split(/[?#]/)[0];
+  const mark = bare.length < path.length ? "?…" : "";
+  if (fits(bare + mark)) return bare + mark;
+  const name = bare.replace(/\/+$/, "").split("/").pop();
+  const folders = bare.slice(0, bare.lastIndexOf(name)).split("/").slice(0, -1);
+  for (let kept = Math.min(folders.length - 1, 8); kept >= 0; kept--) {
+    const text = `${folders.slice(0, kept).map((it) => `${it}/`).join("")}…/${name}${mark}`;
+    if (fits(text)) return text;
+  }
+  return fitted(name, limit);
+}
+
+// A text in so many pixels: without its middle, since both ends of a name tell most.
+function fitted(text, limit) {
+  if (textWidth(text) <= limit) return text;
+  let [low, high] = [1, Math.min(text.length, 400)];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (textWidth(withoutMiddle(text, middle)) <= limit) low = middle;
+    else high = middle - 1;
+  }
+  return withoutMiddle(text, low);
+}
+
+// At most so many characters.
+function withoutMiddle(text, most) {
+  if (text.length <= most) return text;
+  const tail = Math.floor((most - 1) / 2);
+  return `${text.slice(0, most - 1 - tail)}…${tail ? text.slice(-tail) : ""}`;
+}
+
+const textWidths = new Map();
+let measure = null;
+
+// In pixels, in the font of figures.
+function textWidth(text) {
+  if (text.length > 400) return Infinity;
+  let width = textWidths.get(text);
+  if (width === undefined) {
+    measure ??= document.createElement("canvas").getContext("2d");
+    measure.font = FONT;
+    width = measure.measureText(text).width;
+    if (textWidths.size > 20000) textWidths.clear();
+    textWidths.set(text, width);
+  }
+  return width;
 }
 
 function markText(mark) {
   const names = [];
-  if (mark & MARKS.RETRANSMITTED) names.push("retransmitted");
-  if (mark & MARKS.DUPLICATE) names.push("duplicate");
-  if (mark & MARKS.REORDERED) names.push("reordered");
+  if (mark & MARKS.RETRANSMITTED) names.push("retransmitted (loss)");
+  if (mark & MARKS.DUPLICATE) names.push("duplicate (spurious)");
+  if (mark & MARKS.REORDERED) names.push("reordered (overtaken)");
   return names.join(", ");
 }

@@ -1,13 +1,16 @@
 //! What a route says of pushes and hints.
 
 use super::Wrong;
-use crate::site::{Knows, PushRoute};
-use push::Graph;
+use super::idle;
+use super::paths::{is_sendable, twin};
+use super::twins::renamed;
+use crate::site::{Knows, PushRoute, fits};
 use push::digest::Identity;
 use push::freshness::fresh_s;
 use push::guard::{CookiePolicy, Scope};
 use push::link::{self, Link};
 use push::visits::PushWhen;
+use push::{Gate, Graph};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -116,14 +119,14 @@ impl FilePush {
     }
 
     /// The route for `path`; files count from `folder`.
-    pub(super) fn route(self, path: &str, folder: &Path) -> Result<PushRoute, Wrong> {
-        for pushed in &self.push {
-            if !pushed.starts_with('/') || pushed.starts_with("//") {
-                let cause =
-                    format!("push \"{pushed}\": it begins with one / and is of the same host");
-                return Err(Wrong::new("push", cause));
-            }
-        }
+    pub(super) fn route(
+        self,
+        path: &str,
+        folder: &Path,
+        in_directory: bool,
+    ) -> Result<PushRoute, Wrong> {
+        let twin = twin(path).filter(|_| in_directory);
+        check_pushes(&self.push, (path, twin.as_deref()))?;
         let (early_hints, learn_hints) = hints(self.early_hints)?;
         let (has_policy, has_graph) = (self.push_policy.is_some(), self.push_graph.is_some());
         match (has_policy, has_graph) {
@@ -138,7 +141,8 @@ impl FilePush {
             _ => {}
         }
         let graph = self.push_graph.map(|it| graph(&folder.join(it))).transpose();
-        let graph = graph.map_err(|it| Wrong::new("push_graph", it))?;
+        let graph = graph.map_err(|it| Wrong::new("push_graph", it))?.map(Arc::new);
+        let graph = graph.map(|it| of_route(it, (path, twin.as_deref()))).transpose()?;
         let policy = self.push_policy.map(|it| it.parse()).transpose();
         let gate = self.push_gate.map(|it| it.parse()).transpose();
         let has = |it| self.client_has.contains(&it);
@@ -154,7 +158,7 @@ impl FilePush {
             cuckoo_digest: has(FileHas::CuckooDigest),
             conditional: has(FileHas::Conditional),
         };
-        Ok(PushRoute {
+        let route = PushRoute {
             host: None,
             path: path.to_owned(),
             push: self.push,
@@ -168,7 +172,7 @@ impl FilePush {
             policy: policy.map_err(|error: push::UnknownPolicy| {
                 Wrong::new("push_policy", error.to_string())
             })?,
-            graph: graph.map(Arc::new),
+            graph,
             gate: gate
                 .map_err(|error: push::GateError| Wrong::new("push_gate", error.to_string()))?,
             max_concurrent_pushes: self.max_concurrent_pushes,
@@ -180,8 +184,70 @@ impl FilePush {
             push_not_modified: self.push_not_modified,
             push_if_match: self.push_if_match,
             cache_control: self.cache_control.map(cache_control).transpose()?,
-        })
+        };
+        check_limits(&route)?;
+        Ok(route)
     }
+}
+
+/// Paths that are to be pushed with the document at `own`, in a directory also at its other path.
+fn check_pushes(pushes: &[String], own: (&str, Option<&str>)) -> Result<(), Wrong> {
+    for (place, pushed) in pushes.iter().enumerate() {
+        let cause = if !pushed.starts_with('/') || pushed.starts_with("//") {
+            "it begins with one / and is of the same host"
+        } else if !is_sendable(pushed) {
+            "a path has no white space, no # and ASCII only"
+        } else if pushed == own.0 || Some(pushed.as_str()) == own.1 {
+            "it is the document itself"
+        } else if pushes[..place].contains(pushed) {
+            "it is there twice"
+        } else {
+            continue;
+        };
+        return Err(Wrong::new("push", format!("push \"{pushed}\": {cause}")));
+    }
+    Ok(())
+}
+
+/// What would let nothing go.
+fn check_limits(route: &PushRoute) -> Result<(), Wrong> {
+    if route.gate == Some(Gate::Throttle(0)) {
+        let cause = "throttle:0 lets nothing go before the document: say strict";
+        return Err(Wrong::new("push_gate", cause.to_owned()));
+    }
+    if route.max_concurrent_pushes == Some(0) && idle::pushes(route) {
+        let cause = "max_concurrent_pushes of 0 allows none of the pushes here: leave them out, or allow some";
+        return Err(Wrong::new("max_concurrent_pushes", cause.to_owned()));
+    }
+    match &route.push_when {
+        PushWhen::CookieAbsent(name) if !is_token(name) => {
+            let cause =
+                format!("cookie_absent \"{name}\": no cookie has such a name (RFC 6265, 4.1.1)");
+            Err(Wrong::new("push_when", cause))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A graph that says what the documents of a route refer to; in a directory it may know the document by its other path.
+fn of_route(graph: Arc<Graph>, (path, twin): (&str, Option<&str>)) -> Result<Arc<Graph>, Wrong> {
+    let has = |path: &str| graph.nodes.iter().any(|it| fits(path, &it.path));
+    match twin.filter(|it| !has(path) && has(it)) {
+        _ if has(path) => Ok(graph),
+        Some(twin) => Ok(renamed(&graph, twin, path)),
+        None => {
+            let document = graph.nodes.first().map_or("", |it| it.path.as_str());
+            let cause =
+                format!("push_graph is of the page \"{document}\", and this route is not in it");
+            Err(Wrong::new("push_graph", cause))
+        }
+    }
+}
+
+/// A name that a cookie may have (RFC 9110, 5.6.2).
+fn is_token(name: &str) -> bool {
+    let special = b"!#$%&'*+-.^_`|~";
+    !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || special.contains(&it))
 }
 
 /// The `Link` values of early hints, and whether they are learned.
@@ -193,11 +259,15 @@ fn hints(said: FileHints) -> Result<(Vec<String>, bool), Wrong> {
             Err(wrong(format!("early_hints \"{name}\": `learn`, or a list of Link values")))
         }
         FileHints::Links(links) => {
-            match links.iter().find(|it| !link::parse(it).iter().any(Link::is_hint)) {
+            let is_hint = |it: &str| {
+                !it.contains(char::is_control) && link::parse(it).iter().any(Link::is_hint)
+            };
+            match links.iter().find(|it| !is_hint(it)) {
                 None => Ok((links, false)),
                 Some(none) => Err(wrong(format!(
-                    "early_hints \"{none}\": no Link value that preloads or preconnects, such as \
-                     \"</style.css>; rel=preload; as=style\""
+                    "early_hints \"{}\": no Link value that preloads or preconnects, such as \
+                     \"</style.css>; rel=preload; as=style\"",
+                    none.escape_default()
                 ))),
             }
         }
@@ -230,6 +300,12 @@ fn cookies(said: FileCookies) -> Result<CookiePolicy, String> {
             "cookies \"{name}\": `none`, `same-path`, or a table of cookies and their paths"
         )),
         FileCookies::Scopes(scopes) => {
+            let bad = scopes.iter().find(|(name, path)| !is_token(name) || !path.starts_with('/'));
+            if let Some((name, path)) = bad {
+                return Err(format!(
+                    "cookies \"{name}\" = \"{path}\": the name of a cookie, and the path it is set for, from / on"
+                ));
+            }
             let scopes = scopes.into_iter().map(|(name, path)| Scope { name, path });
             Ok(CookiePolicy::DeclaredScope(scopes.collect()))
         }
@@ -239,12 +315,11 @@ fn cookies(said: FileCookies) -> Result<CookiePolicy, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use push::Gate;
 
     fn read(text: &str) -> Result<PushRoute, String> {
         let keys: toml::Table = toml::from_str(text).expect("TOML");
         let file = FilePush::read(keys).map_err(|it| it.cause)?;
-        file.route("/", Path::new(".")).map_err(|it| it.cause)
+        file.route("/", Path::new("."), true).map_err(|it| it.cause)
     }
 
     #[test]
@@ -294,6 +369,23 @@ mod tests {
             ("cookies = \"all\"", "cookies \"all\": `none`, `same-path`"),
             ("cache_control = \"public\"", "cache_control \"public\": it says how long"),
             ("cache_control = \"max-age=1\\n\"", "cache_control \"max-age=1\n\": it says"),
+            ("cookies = { \"a b\" = \"/\" }", "cookies \"a b\" = \"/\": the name of a cookie"),
+            ("cookies = { a = \"shop\" }", "cookies \"a\" = \"shop\": the name of a cookie"),
+            ("push = [\"/a b.css\"]", "push \"/a b.css\": a path has no white space"),
+            ("push = [\"/a\", \"/b\", \"/a\"]", "push \"/a\": it is there twice"),
+            ("push = [\"/\"]", "push \"/\": it is the document itself"),
+            ("push = [\"/index.html\"]", "push \"/index.html\": it is the document itself"),
+            ("push = [\"/a\"]\npush_gate = \"throttle:0\"", "throttle:0 lets nothing go"),
+            (
+                "push = [\"/a\"]\nmax_concurrent_pushes = 0",
+                "max_concurrent_pushes of 0 allows none",
+            ),
+            ("push_when = { cookie_absent = \"a b\" }", "cookie_absent \"a b\": no cookie has"),
+            ("push_when = { cookie_absent = \"\" }", "cookie_absent \"\": no cookie has"),
+            (
+                "early_hints = [\"</a>; rel=preload\\r\\nset-cookie: a=1\"]",
+                "early_hints \"</a>; rel=preload\\r\\nset-cookie: a=1\": no Link value",
+            ),
             ("client_has = [\"all\"]", "unknown variant `all`"),
         ] {
             let error = read(text).expect_err(text);

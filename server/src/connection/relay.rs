@@ -2,7 +2,7 @@
 
 use super::Connection;
 use crate::pushes::may_be_sent;
-use crate::site::{Request, Response};
+use crate::site::{Body, Request, Response};
 use crate::upstream::Later;
 use http3::{PushId, StreamId};
 use std::sync::Arc;
@@ -18,12 +18,24 @@ const EMPTY_DATA: [u8; 2] = [0, 0];
 pub(super) struct Awaited {
     request: Request,
     later: Arc<Later>,
-    /// Its head has gone to the send loop.
-    answered: bool,
+    stage: Stage,
     /// It has more than there was room for.
     has_more: bool,
     /// The push that it is.
     push: Option<PushId>,
+    /// Early hints have gone.
+    hinted: bool,
+}
+
+/// How far a response is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Its head is awaited.
+    Asked,
+    /// The backend wants to be asked again when the handshake is complete.
+    TooEarly,
+    /// Its head has gone to the send loop.
+    Answered,
 }
 
 impl Connection {
@@ -33,11 +45,47 @@ impl Connection {
         stream: StreamId,
         request: Request,
         later: Arc<Later>,
-        push: Option<PushId>,
+        (push, hinted): (Option<PushId>, bool),
     ) {
         later.watch(Arc::clone(&self.bell));
-        self.awaited
-            .insert(stream, Awaited { request, later, answered: false, has_more: false, push });
+        let (stage, has_more) = (Stage::Asked, false);
+        let awaited = Awaited { request, later, stage, has_more, push, hinted };
+        self.awaited.insert(stream, awaited);
+    }
+
+    /// The handshake is complete: asks again for what came too early for the backend (RFC 8470, 5.2).
+    pub(super) fn ask_again(&mut self, now: Instant) {
+        let early = self.awaited.iter().filter(|(_, it)| it.stage == Stage::TooEarly);
+        let early = early.map(|(stream, _)| *stream);
+        for stream in early.collect::<Vec<StreamId>>() {
+            let Some(awaited) = self.awaited.get_mut(&stream) else { continue };
+            awaited.stage = Stage::Asked;
+            awaited.request.early = false;
+            let response = self.site.respond(&awaited.request);
+            if let Body::Later(later) = response.body {
+                later.watch(Arc::clone(&self.bell));
+                awaited.later = later;
+                self.relay_one(stream, now);
+            } else {
+                awaited.stage = Stage::Answered;
+                if self.head_came(stream, response, now) {
+                    self.end_response(stream, &[]);
+                }
+            }
+        }
+    }
+
+    /// Whether a response is that of a backend that takes no request which may be a replay, and the request may be made
+    /// again. What a gateway in front got early is its matter (RFC 8470, 5.2).
+    fn is_too_early(&mut self, stream: StreamId, response: &Response) -> bool {
+        let Some(awaited) = self.awaited.get_mut(&stream) else { return false };
+        let request = &awaited.request;
+        let is_ours = request.early && request.field("early-data").is_none();
+        let is_too_early = response.status == 425 && is_ours;
+        if is_too_early {
+            awaited.stage = Stage::TooEarly;
+        }
+        is_too_early
     }
 
     /// Something came for responses that are awaited.
@@ -67,12 +115,19 @@ impl Connection {
             self.awaited.remove(&stream);
             return;
         }
+        self.hints_came(stream, now);
         let Some(awaited) = self.awaited.get_mut(&stream) else { return };
-        if !awaited.answered {
+        if awaited.stage != Stage::Answered {
             let Some(head) = awaited.later.head() else { return };
-            awaited.answered = true;
+            awaited.stage = Stage::Answered;
             let is_error = head.is_err();
             let response = head.unwrap_or_else(|trouble| Response::error(trouble.status()));
+            if self.is_too_early(stream, &response) {
+                if self.quic.is_established() {
+                    self.ask_again(now);
+                }
+                return;
+            }
             if !self.head_came(stream, response, now) {
                 return;
             }
@@ -84,6 +139,22 @@ impl Connection {
         self.body_came(stream);
     }
 
+    /// The backend sent early hints: they go to the client unless it has got some, and name pushes.
+    fn hints_came(&mut self, stream: StreamId, now: Instant) {
+        let Some(awaited) = self.awaited.get(&stream).filter(|it| it.stage == Stage::Asked) else {
+            return;
+        };
+        let Some(links) = awaited.later.hints().filter(|_| awaited.push.is_none()) else { return };
+        let (request, hinted) = (awaited.request.clone(), awaited.hinted);
+        let mut ahead = self.site.hinted(&request, &links);
+        if hinted {
+            ahead.hints.clear();
+        }
+        let sent = self.send_ahead(stream, &ahead);
+        self.sender.extend(&mut self.quic, stream, &sent.frames, false);
+        self.push_all((stream, &request), sent.pushes, now);
+    }
+
     /// The head of an awaited response; false: nothing of it is to follow.
     fn head_came(&mut self, stream: StreamId, response: Response, now: Instant) -> bool {
         let Some(awaited) = self.awaited.get(&stream) else { return false };
@@ -93,7 +164,7 @@ impl Connection {
             self.take_promise_back(stream, push);
             return false;
         }
-        let ahead = self.send_ahead(stream, &response);
+        let ahead = self.send_ahead(stream, &response.ahead);
         self.sender.extend(&mut self.quic, stream, &ahead.frames, false);
         let fields = self.response_fields(stream, &response, None);
         let Ok(frames) = self.session.encode_headers(&fields) else {
@@ -108,9 +179,7 @@ impl Connection {
         } else {
             self.sender.extend(&mut self.quic, stream, &frames, false);
         }
-        for pushed in ahead.pushes {
-            self.push(stream, pushed, now);
-        }
+        self.push_all((stream, &request), ahead.pushes, now);
         !is_all
     }
 

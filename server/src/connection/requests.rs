@@ -31,13 +31,9 @@ impl Connection {
             self.site.respond(&request)
         };
         self.pushes.note(&request);
-        let ahead = self.send_ahead(stream, &response);
+        let ahead = self.send_ahead(stream, &response.ahead);
         self.answer(stream, &request, response, ahead.frames, (None, now));
-        for pushed in ahead.pushes {
-            let push = pushed.stream;
-            self.push(stream, pushed, now);
-            self.place_after(push, &request);
-        }
+        self.push_all((stream, &request), ahead.pushes, now);
         self.obey_header(stream, &request);
         self.relay_one(stream, now);
     }
@@ -56,7 +52,8 @@ impl Connection {
         self.begin_response(stream, &mut response);
         if let Body::Later(later) = response.body {
             self.sender.await_response(&mut self.quic, stream, &resource, ahead);
-            self.expect_response(stream, request.clone(), later, push);
+            let hinted = !response.ahead.hints.is_empty();
+            self.expect_response(stream, request.clone(), later, (push, hinted));
             return;
         }
         // Of a 304 it would be that of the response in whose place it is (RFC 9110, 8.6).

@@ -32,7 +32,10 @@ impl Connection {
 
     /// What the scheduler is told of a resource: the site's knowledge, what the client says it is for, or both.
     pub(super) fn known_of(&self, response: &Response, request: &Request) -> Resource {
-        let known = if self.signals.uses_knowledge() {
+        // A client that says a byte of each request says none of a push: the server does in its place.
+        let says_bytes = [BUCKET, Extension::BucketJune2019].map(|it| self.session.in_use(it));
+        let in_its_place = request.pushed && says_bytes.contains(&true);
+        let known = if self.signals.uses_knowledge() || in_its_place {
             response.resource
         } else {
             Resource { body_bytes: response.resource.body_bytes, ..Resource::default() }

@@ -1,6 +1,6 @@
 //! A site whose operator has a say in the order: directives for single resources, in RFC 9218's terms.
 
-use super::{Foreseen, Request, Response, Site};
+use super::{Ahead, Foreseen, Request, Response, Site};
 use http3::Priority;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,6 +26,10 @@ impl Site for DirectedSite {
 
     fn arrived(&self, request: &Request, response: Response) -> Response {
         self.direct(request, self.inner.arrived(request, response))
+    }
+
+    fn hinted(&self, request: &Request, links: &[String]) -> Ahead {
+        self.inner.hinted(request, links)
     }
 
     fn foresee(&self, request: &Request) -> Option<Foreseen> {

@@ -16,7 +16,7 @@ pub use ahead::{Ahead, Promise};
 pub use body::Body;
 pub use directed::DirectedSite;
 pub use directory::{DirectorySite, OpenError};
-pub use mounted::MountedSite;
+pub use mounted::{MountedSite, Part};
 pub use page::PageSite;
 pub use pushing::{Knows, PushRoute, PushingSite, absent_pushes};
 pub use routed::{Route, RoutedSite};
@@ -37,6 +37,12 @@ pub trait Site: Send + Sync {
         response
     }
 
+    /// Early hints with these `Link` fields have come for a response whose body was [`Body::Later`]: what goes ahead
+    /// of it on their account.
+    fn hinted(&self, _request: &Request, _links: &[String]) -> Ahead {
+        Ahead::default()
+    }
+
     /// What the response to a request would be, without making it; none: not known.
     fn foresee(&self, request: &Request) -> Option<Foreseen> {
         Some(Foreseen::of(&self.respond(request)))
@@ -45,7 +51,7 @@ pub trait Site: Send + Sync {
 
 /// Whether a path is one of those that `pattern` stands for: itself with any query, or, where it ends in `*`, all that
 /// begin like it.
-fn fits(pattern: &str, path: &str) -> bool {
+pub(crate) fn fits(pattern: &str, path: &str) -> bool {
     let plain = path.split('?').next().unwrap_or_default();
     match pattern.strip_suffix('*') {
         Some(prefix) => plain.starts_with(prefix),
@@ -189,6 +195,11 @@ impl Request {
     /// The host that was asked for, without the port.
     pub fn host(&self) -> &str {
         self.authority.rsplit_once(':').map_or(self.authority.as_str(), |(host, _)| host)
+    }
+
+    /// Whether it is for a host; none: any.
+    fn is_for(&self, host: Option<&str>) -> bool {
+        host.is_none_or(|it| it.eq_ignore_ascii_case(self.host()))
     }
 }
 

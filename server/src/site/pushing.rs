@@ -7,7 +7,7 @@ use super::{Ahead, Foreseen, Promise, Request, Response, Site, fits};
 use has::{Has, Held, tracked};
 use push::digest::{Identity, ResourceCookies};
 use push::guard::{self, CookiePolicy, Parent};
-use push::link::{self, Link};
+use push::link;
 use push::visits::{PushWhen, revisits};
 use push::{Budget, Choice, Gate, Graph, Node, Policy};
 use std::collections::BTreeSet;
@@ -84,10 +84,9 @@ impl PushingSite {
     }
 
     fn route(&self, request: &Request) -> Option<&PushRoute> {
-        let of_host = |it: &PushRoute| {
-            it.host.as_deref().is_none_or(|it| it.eq_ignore_ascii_case(request.host()))
-        };
-        self.routes.iter().find(|it| of_host(it) && fits(&it.path, &request.path))
+        let holds =
+            |it: &&PushRoute| request.is_for(it.host.as_deref()) && fits(&it.path, &request.path);
+        self.routes.iter().find(holds)
     }
 }
 
@@ -117,11 +116,32 @@ impl Site for PushingSite {
         self.add(request, self.inner.arrived(request, response))
     }
 
+    fn hinted(&self, request: &Request, links: &[String]) -> Ahead {
+        let ahead = self.inner.hinted(request, links);
+        let route = self.route(request).filter(|it| it.push_preload && request.method == "GET");
+        let Some(route) = route.filter(|_| !request.pushed) else { return ahead };
+        let headers = links.iter().map(|it| ("link".into(), it.clone())).collect();
+        let interim = Response { headers, ..Response::error(EARLY_HINTS) };
+        let wishes = Wishes { paths: preloads(&interim).collect(), ..Wishes::default() };
+        let mut has = Has::of(route, request);
+        let pushes = self.pushes(&wishes, route, (request, &interim), &mut has);
+        let max_concurrent_pushes = route.max_concurrent_pushes;
+        Ahead { pushes, gate: route.gate, max_concurrent_pushes, ..ahead }
+    }
+
     fn foresee(&self, request: &Request) -> Option<Foreseen> {
         let known = self.inner.foresee(request)?;
         let own = || self.route(request)?.cache_control.clone();
         Some(Foreseen { cache_control: known.cache_control.clone().or_else(own), ..known })
     }
+}
+
+const EARLY_HINTS: u16 = 103;
+
+/// The paths that a response's `Link` fields have pushed.
+fn preloads(response: &Response) -> impl Iterator<Item = String> {
+    let links = response.fields("link").flat_map(link::parse);
+    links.filter_map(|it| it.path_to_push().map(str::to_owned))
 }
 
 impl PushingSite {
@@ -215,7 +235,8 @@ impl PushingSite {
             return None;
         }
         // A response that is still awaited may set cookies.
-        let policy = if response.is_awaited() { &CookiePolicy::None } else { &route.cookies };
+        let is_awaited = response.is_awaited() || response.status == EARLY_HINTS;
+        let policy = if is_awaited { &CookiePolicy::None } else { &route.cookies };
         let candidate = |vary| guard::Candidate { authority, path, vary };
         let vary = answer.as_ref().map(|it| it.vary.as_str());
         let cookies = guard::check(&parent, &candidate(vary), policy).ok()?;
@@ -281,9 +302,7 @@ impl Wishes {
     fn of(route: &PushRoute, request: &Request, response: &Response) -> Self {
         let mut wishes = Self { paths: route.push.clone(), ..Self::default() };
         if route.push_preload {
-            for link in response.fields("link").flat_map(link::parse) {
-                wishes.paths.extend(link.path_to_push().map(str::to_owned));
-            }
+            wishes.paths.extend(preloads(response));
         }
         if route.x_push {
             let named = response.fields("x-push").flat_map(|it| it.split(',')).map(str::trim);
@@ -297,7 +316,7 @@ impl Wishes {
 
     /// Hints at those of `Link` values that are of use ahead.
     fn hint_at<'a>(&mut self, links: impl Iterator<Item = &'a str>) {
-        let hints = links.filter(|it| link::parse(it).iter().any(Link::is_hint));
+        let hints = links.filter(|it| link::is_hint(it));
         self.hints.extend(hints.map(str::to_owned));
     }
 

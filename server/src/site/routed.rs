@@ -1,6 +1,6 @@
 //! A site whose operator has chosen a scheme for each of its pages.
 
-use super::{Foreseen, Request, Response, Site};
+use super::{Ahead, Foreseen, Request, Response, Site};
 use schedulers::Scheme;
 use std::sync::Arc;
 
@@ -32,8 +32,7 @@ impl RoutedSite {
 impl Route {
     fn fits(&self, request: &Request) -> bool {
         let plain = request.path.split('?').next().unwrap_or_default();
-        self.host.as_deref().is_none_or(|it| it.eq_ignore_ascii_case(request.host()))
-            && (self.path == request.path || self.path == plain)
+        request.is_for(self.host.as_deref()) && (self.path == request.path || self.path == plain)
     }
 }
 
@@ -44,6 +43,10 @@ impl Site for RoutedSite {
 
     fn arrived(&self, request: &Request, response: Response) -> Response {
         self.route(request, self.inner.arrived(request, response))
+    }
+
+    fn hinted(&self, request: &Request, links: &[String]) -> Ahead {
+        self.inner.hinted(request, links)
     }
 
     fn foresee(&self, request: &Request) -> Option<Foreseen> {

@@ -5,26 +5,27 @@
 
 use super::exchange::{Exchange, Trouble};
 use super::fields::inbound;
+use super::interim::{InterimConnector, watching};
 use super::site::Address;
+use super::troubles::{Report, Troubles};
 use crate::limits::UpstreamLimits;
 use crate::site::Response;
 use schedulers::{Kind, Resource};
 use std::io::Read;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{Connector, TcpConnector};
 use ureq::{Agent, Body, SendBody, http};
-
-/// What is told of troubles, a line each.
-pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Bytes read from the backend at a time.
 const PIECE_BYTES: usize = 16 << 10;
 const STACK_BYTES: usize = 256 << 10;
 /// A kept connection that is older may just be closed at the other end.
 const KEPT_FOR: Duration = Duration::from_secs(3);
-/// Troubles are told of no more often.
-const REPORT_EACH: Duration = Duration::from_secs(1);
+/// A head with more fields is none that is passed on.
+const FIELDS_MAX: usize = 100;
 
 /// The threads that wait for a backend.
 pub(super) struct Backend {
@@ -36,7 +37,9 @@ struct Shared {
     address: Address,
     agent: Agent,
     queue: Mutex<Receiver<Arc<Exchange>>>,
-    troubles: Mutex<Troubles>,
+    troubles: Arc<Mutex<Troubles>>,
+    /// Says when to tell of the troubles that were not told of at once.
+    tell_at: Sender<Instant>,
 }
 
 impl Backend {
@@ -47,11 +50,14 @@ impl Backend {
         report: Report,
     ) -> std::io::Result<Self> {
         let (queue, waiting) = sync_channel(limits.waiting);
+        let troubles = Arc::new(Mutex::new(Troubles::new(report)));
+        let tell_at = tell_later(Arc::clone(&troubles))?;
         let shared = Arc::new(Shared {
             address: address.clone(),
             agent: agent(limits),
             queue: Mutex::new(waiting),
-            troubles: Mutex::new(Troubles { report, told: None, untold: 0 }),
+            troubles,
+            tell_at,
         });
         for _ in 0..limits.requests {
             let shared = Arc::clone(&shared);
@@ -75,7 +81,7 @@ impl Shared {
             if exchange.is_abandoned() {
                 continue;
             }
-            let end = self.carry_out(&exchange);
+            let end = watching(&exchange, || self.carry_out(&exchange));
             if let Err(trouble) = &end
                 && *trouble != Trouble::ClientGone
             {
@@ -84,9 +90,17 @@ impl Shared {
                     "upstream {}: {} {}: {trouble}",
                     self.address, request.method, request.path
                 );
-                self.troubles.lock().unwrap_or_else(PoisonError::into_inner).tell(&line);
+                self.tell(line);
             }
             exchange.finish(end);
+        }
+    }
+
+    fn tell(&self, line: String) {
+        let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(later) = troubles.tell(line, now()) {
+            // The thread at the other end lives as long as the workers.
+            self.tell_at.send(later).ok();
         }
     }
 
@@ -102,11 +116,20 @@ impl Shared {
         if response.status() == http::StatusCode::SWITCHING_PROTOCOLS {
             return Err(Trouble::Improper("it switches protocols".to_owned()));
         }
+        if response.headers().len() > FIELDS_MAX {
+            return Err(Trouble::Improper(format!("its head has more than {FIELDS_MAX} fields")));
+        }
+        // Of other codings the body would be passed on undecoded, and nothing would say so.
+        let codings = response.headers().get_all("transfer-encoding").iter();
+        if codings.into_iter().any(|it| !it.as_bytes().eq_ignore_ascii_case(b"chunked")) {
+            return Err(Trouble::Improper("a transfer coding other than chunked".to_owned()));
+        }
         exchange.answer(head(exchange, &response));
         let mut body = response.into_body().into_reader();
         let mut piece = [0; PIECE_BYTES];
         loop {
-            let count = body.read(&mut piece).map_err(|it| trouble(&ureq::Error::from(it)))?;
+            let read = body.read(&mut piece).map_err(ureq::Error::from);
+            let count = read.map_err(|it| trouble(exchange, &it))?;
             if count == 0 {
                 return Ok(());
             }
@@ -126,10 +149,26 @@ impl Shared {
         let body =
             if asked.has_body { SendBody::from_owned_reader(upload) } else { SendBody::none() };
         let request = request.body(body).map_err(|it| Trouble::Unsayable(it.to_string()))?;
-        self.agent
-            .run(request)
-            .map_err(|it| if exchange.is_abandoned() { Trouble::ClientGone } else { trouble(&it) })
+        self.agent.run(request).map_err(|it| trouble(exchange, &it))
     }
+}
+
+/// A thread that tells of troubles at the times that it is given, until nobody can give it any more.
+fn tell_later(troubles: Arc<Mutex<Troubles>>) -> std::io::Result<Sender<Instant>> {
+    let (tell_at, times) = channel::<Instant>();
+    let builder = std::thread::Builder::new().name("upstream-troubles".to_owned());
+    builder.stack_size(STACK_BYTES).spawn(move || {
+        for at in times {
+            std::thread::sleep(at.saturating_duration_since(now()));
+            troubles.lock().unwrap_or_else(PoisonError::into_inner).tell_rest(now());
+        }
+    })?;
+    Ok(tell_at)
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is where the backend's clock is read")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// The request's body as the client library reads it.
@@ -162,7 +201,8 @@ fn agent(limits: &UpstreamLimits) -> Agent {
         .timeout_per_read(Some(limits.answer.max(limits.idle)))
         .timeout_per_write(Some(limits.idle))
         .build();
-    Agent::new_with_config(config)
+    let connector = ().chain(TcpConnector::default()).chain(InterimConnector);
+    Agent::with_parts(config, connector, DefaultResolver::default())
 }
 
 /// Asking twice does no harm (RFC 9110, 9.2.1).
@@ -187,10 +227,11 @@ fn head(exchange: &Exchange, response: &http::Response<Body>) -> Response {
     Response { headers: inbound(&fields, length), resource, ..Response::error(status) }
 }
 
-fn trouble(error: &ureq::Error) -> Trouble {
+fn trouble(exchange: &Exchange, error: &ureq::Error) -> Trouble {
     use std::io::ErrorKind;
     let text = error.to_string();
     match error {
+        _ if exchange.is_abandoned() => Trouble::ClientGone,
         ureq::Error::Timeout(_) => Trouble::TooSlow(text),
         ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => Trouble::Unreachable(text),
         ureq::Error::Io(cause) => match cause.kind() {
@@ -203,28 +244,5 @@ fn trouble(error: &ureq::Error) -> Trouble {
         },
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => Trouble::Unsayable(text),
         _ => Trouble::Improper(text),
-    }
-}
-
-/// Tells of troubles, but not of each when there are many.
-struct Troubles {
-    report: Report,
-    told: Option<Instant>,
-    untold: u64,
-}
-
-impl Troubles {
-    #[expect(clippy::disallowed_methods, reason = "this is where the backend's clock is read")]
-    fn tell(&mut self, line: &str) {
-        let now = Instant::now();
-        if self.told.is_some_and(|it| now.duration_since(it) < REPORT_EACH) {
-            self.untold += 1;
-            return;
-        }
-        self.told = Some(now);
-        match std::mem::take(&mut self.untold) {
-            0 => (self.report)(line),
-            more => (self.report)(&format!("{line} (and {more} more before)")),
-        }
     }
 }

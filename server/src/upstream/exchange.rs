@@ -69,8 +69,13 @@ pub struct Exchange {
 struct State {
     upload: VecDeque<u8>,
     upload_ended: bool,
+    /// The `Link` fields of the backend's first 103 response.
+    hints: Option<Vec<String>>,
+    hinted: bool,
     head: Option<Response>,
     body: VecDeque<u8>,
+    /// Of the body, in all.
+    body_bytes: u64,
     end: Option<Result<(), Trouble>>,
     /// Nobody wants the response any more.
     abandoned: bool,
@@ -113,6 +118,15 @@ impl Exchange {
         self.state().abandoned
     }
 
+    /// Early hints came; the first count.
+    pub(super) fn hint(&self, links: Vec<String>) {
+        let mut state = self.state();
+        if !std::mem::replace(&mut state.hinted, true) {
+            state.hints = Some(links);
+        }
+        self.tell(state);
+    }
+
     /// The response's head is there.
     pub(super) fn answer(&self, head: Response) {
         let mut state = self.state();
@@ -120,10 +134,16 @@ impl Exchange {
         self.tell(state);
     }
 
+    /// Bytes of the response's body so far.
+    pub(super) fn body_bytes(&self) -> u64 {
+        self.state().body_bytes
+    }
+
     /// More of the response's body; waits while the connection has enough.
     pub(super) fn write_body(&self, bytes: &[u8]) -> Result<(), Trouble> {
         let mut state = self.wait(|it| it.body.len() < BUFFER_BYTES)?;
         state.body.extend(bytes);
+        state.body_bytes += bytes.len() as u64;
         self.tell(state);
         Ok(())
     }
@@ -166,6 +186,11 @@ impl Later {
     /// Has `ring` called from now on when something is new.
     pub(crate) fn watch(&self, ring: Arc<dyn Fn() + Send + Sync>) {
         self.0.state().ring = Some(ring);
+    }
+
+    /// The `Link` fields of early hints, once.
+    pub(crate) fn hints(&self) -> Option<Vec<String>> {
+        self.0.state().hints.take()
     }
 
     /// The response's head, once; or that there will be none.

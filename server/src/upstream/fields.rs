@@ -128,6 +128,18 @@ mod tests {
     }
 
     #[test]
+    fn the_backend_is_told_what_may_be_a_replay_8470_5_1() {
+        let said = |request: &Request| {
+            let fields = outbound(request, None).fields;
+            fields.into_iter().filter(|(name, _)| name == "early-data").count()
+        };
+        let plain = request(&[]);
+        assert_eq!(said(&plain), 0);
+        assert_eq!(said(&plain.not_proven_fresh(true)), 1);
+        assert_eq!(said(&request(&[("early-data", "1")]).not_proven_fresh(false)), 1);
+    }
+
+    #[test]
     fn a_response_loses_what_its_connection_field_names() {
         let fields: [(&str, &[u8]); 7] = [
             ("connection", b"Close, X-Secret"),

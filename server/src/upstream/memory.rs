@@ -1,5 +1,6 @@
 //! What a backend answered last, for promises and hints that cannot wait for its next answer.
 
+use crate::pushes::may_be_sent;
 use crate::site::{Foreseen, Request, Response};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,6 +13,15 @@ const FIELD_BYTES: usize = 4096;
 /// By host and path.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
+    /// What a client's request was answered with.
+    known: Answers,
+    /// What a promised request was answered with that must not be sent for one, whatever clients' own get.
+    refused: Answers,
+}
+
+/// The latest.
+#[derive(Debug, Default)]
+struct Answers {
     known: BTreeMap<String, Foreseen>,
     order: VecDeque<String>,
 }
@@ -19,11 +29,29 @@ pub(super) struct Memory {
 impl Memory {
     /// The response to a request has come.
     pub(super) fn note(&mut self, request: &Request, response: &Response) {
-        let key = key(request);
-        let foreseen = Foreseen::of(response);
-        let fits = key.len() <= KEY_BYTES && foreseen.text_bytes() <= FIELD_BYTES;
         // A 304 says nothing new.
-        if request.method != "GET" || response.status == 304 || !fits {
+        if request.method != "GET" || response.status == 304 {
+            return;
+        }
+        let foreseen = Foreseen::of(response);
+        // That the backend is in trouble says nothing of the resource.
+        if request.pushed && response.status < 500 && !may_be_sent(request, response) {
+            self.refused.note(key(request), foreseen.clone().shortened());
+        }
+        self.known.note(key(request), foreseen);
+    }
+
+    /// What the response to a request was last. That of a promise that was taken back stays so.
+    pub(super) fn recall(&self, request: &Request) -> Option<Foreseen> {
+        let key = key(request);
+        let refused = self.refused.known.get(&key).filter(|_| request.pushed);
+        refused.or_else(|| self.known.known.get(&key)).cloned()
+    }
+}
+
+impl Answers {
+    fn note(&mut self, key: String, foreseen: Foreseen) {
+        if key.len() > KEY_BYTES || foreseen.text_bytes() > FIELD_BYTES {
             return;
         }
         if self.known.insert(key.clone(), foreseen).is_none() {
@@ -35,10 +63,14 @@ impl Memory {
             self.known.remove(&oldest);
         }
     }
+}
 
-    /// What the response to a request was last.
-    pub(super) fn recall(&self, request: &Request) -> Option<Foreseen> {
-        self.known.get(&key(request)).cloned()
+impl Foreseen {
+    /// Without what may be long and is of no use for what is not promised: a long `Vary` field counts as one that
+    /// varies on everything.
+    fn shortened(self) -> Self {
+        let vary = if self.vary.len() > FIELD_BYTES { "*".to_owned() } else { self.vary };
+        Self { vary, etag: None, links: Vec::new(), ..self }
     }
 }
 
@@ -75,12 +107,34 @@ mod tests {
     }
 
     #[test]
+    fn a_promise_that_was_taken_back_stays_so_whatever_clients_get() {
+        let mut memory = Memory::default();
+        let promised = Request { pushed: true, ..request("/a") };
+        let status =
+            |memory: &Memory, request: &Request| memory.recall(request).map(|it| it.status);
+        memory.note(&promised, &Response::error(404));
+        memory.note(&request("/a"), &response(&[]));
+        assert_eq!(status(&memory, &promised), Some(404));
+        assert_eq!(status(&memory, &request("/a")), Some(200));
+        let varied = Request { pushed: true, ..request("/b") };
+        memory.note(&varied, &response(&[("vary", &"x, ".repeat(FIELD_BYTES))]));
+        memory.note(&request("/b"), &response(&[]));
+        assert_eq!(memory.recall(&varied).map(|it| it.vary), Some("*".to_owned()));
+        let troubled = Request { pushed: true, ..request("/c") };
+        memory.note(&troubled, &Response::error(502));
+        assert_eq!(status(&memory, &troubled), Some(502));
+        memory.note(&request("/c"), &response(&[]));
+        assert_eq!(status(&memory, &troubled), Some(200));
+    }
+
+    #[test]
     fn memory_is_bounded() {
         let mut memory = Memory::default();
         (0..2 * RESOURCES).for_each(|it| memory.note(&request(&format!("/{it}")), &response(&[])));
         memory.note(&request("/long"), &response(&[("link", &"x".repeat(FIELD_BYTES + 1))]));
         memory.note(&request(&"/x".repeat(KEY_BYTES)), &response(&[]));
-        assert_eq!((memory.known.len(), memory.order.len()), (RESOURCES, RESOURCES));
+        let Answers { known, order } = &memory.known;
+        assert_eq!((known.len(), order.len()), (RESOURCES, RESOURCES));
         assert_eq!(memory.recall(&request("/long")), None);
     }
 }

@@ -8,9 +8,11 @@
 mod backend;
 mod exchange;
 mod fields;
+mod interim;
 mod memory;
 mod site;
+mod troubles;
 
-pub use backend::Report;
 pub use exchange::{Exchange, Later, Trouble};
 pub use site::{Address, AddressError, UpstreamSite};
+pub use troubles::Report;

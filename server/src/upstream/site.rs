@@ -1,12 +1,14 @@
 //! The backend as a site.
 
-use super::backend::{Backend, Report};
+use super::backend::Backend;
 use super::exchange::{Exchange, Later, Trouble};
 use super::fields::outbound;
 use super::memory::Memory;
+use super::troubles::Report;
 use crate::limits::UpstreamLimits;
-use crate::site::{Body, Foreseen, Request, Response, Site};
+use crate::site::{Ahead, Body, Foreseen, Request, Response, Site};
 use percent_encoding::percent_decode_str;
+use push::link;
 use schedulers::{Kind, Resource};
 use std::fmt;
 use std::str::FromStr;
@@ -97,6 +99,14 @@ impl Site for UpstreamSite {
     fn arrived(&self, request: &Request, response: Response) -> Response {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).note(request, &response);
         response
+    }
+
+    fn hinted(&self, request: &Request, links: &[String]) -> Ahead {
+        let destination = request.field("sec-fetch-mode");
+        let navigates =
+            destination.map_or(expected_kind(request) == Kind::Html, |it| it == "navigate");
+        let hints = links.iter().filter(|it| navigates && link::is_hint(it));
+        Ahead { hints: hints.cloned().collect(), ..Ahead::default() }
     }
 
     fn foresee(&self, request: &Request) -> Option<Foreseen> {

@@ -2,11 +2,14 @@
 //! or SETTINGS.
 
 use crate::peers::{Peer, World, limits, options};
-use crate::simulation::read_log;
+use crate::simulation::{Bodies, read_log};
 use http3::{Extension, Settings, StreamId, priority_update};
 use schedulers::find_scheme;
+use server::site::{PushRoute, PushingSite};
 use server::{Options, SignalUse};
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A server under `fifo` that gives `bucket-html` to who negotiates: a script goes before an image there.
 fn negotiating(signals: SignalUse) -> Options {
@@ -134,4 +137,52 @@ fn the_log_says_which_updates_came_and_which_scheme_took_over() {
     );
     let opened = data("utmost:scheduler").iter().filter(|it| it["op"] == "opened").count();
     assert_eq!(opened, 2, "once for each scheduler");
+}
+
+/// Below the window of a push stream. All are there after 40 ms.
+const PUSHED: [(&str, &str); 4] = [
+    ("image", "/8000/png/40"),
+    ("script", "/8000/js/40"),
+    ("style", "/8000/css/40"),
+    ("next", "/8000/html/40"),
+];
+
+/// The order in which pushes came that were promised in that of [`PUSHED`].
+fn pushed(options: Options, settings: Settings) -> String {
+    let push = PUSHED.map(|(_, path)| path.to_owned()).into();
+    let route = PushRoute { path: "/100/html".into(), push, ..PushRoute::default() };
+    let site = PushingSite::new(Arc::new(Bodies), vec![route]);
+    let mut world = World::of(options, Arc::new(site));
+    let mut peer = Peer::allowing(&world, ([127, 0, 0, 1], 5001).into(), settings, 20);
+    world.run_ms(20, &mut [&mut peer]);
+    peer.allow_pushes(10);
+    peer.get(0, "/100/html");
+    world.run_ms(1_000, &mut [&mut peer]);
+    let names: BTreeMap<u64, &str> = (15..).step_by(4).zip(PUSHED.map(|(name, _)| name)).collect();
+    let order = peer.order.iter().filter_map(|it| names.get(it).copied());
+    order.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_push_is_placed_by_what_it_is_under_every_scheme_that_knows_kinds() {
+    let order = |scheme| {
+        let options = Options { limits: limits(), signals: SignalUse::Ignore, ..options(scheme) };
+        pushed(options, Settings::default())
+    };
+    assert_eq!(order("bucket-html"), "next script style image");
+    assert_eq!(order("rfc9218"), "next script style image");
+    assert_eq!(order("fifo"), "image script style next");
+    // Some of these share the wire among what is equal to them, and whose last byte comes first is chance.
+    for scheme in ["bucket", "dfifo", "firefox", "spdy", "p+", "s+"] {
+        let order = order(scheme);
+        assert!(order.find("script") < order.find("image"), "{scheme}: {order}");
+    }
+}
+
+#[test]
+fn a_push_to_a_client_that_negotiates_is_placed_by_what_it_is_for_the_client_says_nothing_of_it() {
+    for signals in [SignalUse::Obey, SignalUse::Ignore, SignalUse::Override] {
+        let order = pushed(negotiating(signals), offering(&Extension::ALL));
+        assert_eq!(order, "next script style image", "{signals:?}");
+    }
 }

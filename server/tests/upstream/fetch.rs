@@ -76,6 +76,19 @@ pub(crate) fn fetch(server: SocketAddr, asks: &[Ask], pushes: u64) -> Vec<Fetche
     client.results(asks.len())
 }
 
+/// The same in the early data of a connection that resumes another.
+pub(crate) fn fetch_early(server: SocketAddr, asks: &[Ask]) -> Vec<Fetched> {
+    let mut first = Client::connect(server, 0);
+    first.run(&[Ask::get("/")]);
+    let session = first.quic.session().expect("a session").to_vec();
+    let mut client = Client::connect(server, 0);
+    client.quic.set_session(&session).expect("a session");
+    client.transmit(&mut vec![0; 65_536]);
+    assert!(client.quic.is_in_early_data());
+    client.run(asks);
+    client.results(asks.len())
+}
+
 struct Client {
     socket: UdpSocket,
     quic: quiche::Connection,
@@ -97,6 +110,7 @@ impl Client {
         let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).expect("a version");
         config.set_application_protos(&[b"h3"]).expect("a protocol");
         config.verify_peer(false);
+        config.enable_early_data();
         config.set_max_idle_timeout(30_000);
         config.set_initial_max_data(1 << 20);
         config.set_initial_max_stream_data_bidi_local(256 << 10);
@@ -125,7 +139,8 @@ impl Client {
         let mut asked = false;
         let mut buffer = vec![0; 65_536];
         while !self.quic.is_closed() && (!asked || !self.is_done(asks.len())) {
-            if self.quic.is_established() && !std::mem::replace(&mut asked, true) {
+            let may_ask = self.quic.is_established() || self.quic.is_in_early_data();
+            if may_ask && !std::mem::replace(&mut asked, true) {
                 self.ask(asks, &mut uploads);
             }
             for (stream, bytes) in &mut uploads {
@@ -152,13 +167,11 @@ impl Client {
         }
         for (ask, stream) in asks.iter().zip((0..).step_by(4)) {
             let mut bytes = self.session.encode_headers(&ask.headers()).expect("small");
-            if ask.body.is_empty() {
-                self.quic.stream_send(stream, &bytes, true).expect("room");
-            } else {
+            if !ask.body.is_empty() {
                 bytes.extend(http3::data_frame_header(ask.body.len() as u64));
                 bytes.extend(&ask.body);
-                uploads.insert(stream, bytes);
             }
+            uploads.insert(stream, bytes);
             self.by_stream.insert(stream, Fetched::default());
         }
     }

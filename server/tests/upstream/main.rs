@@ -1,6 +1,7 @@
 //! The reverse proxy over real loopback sockets: our server in front of a small backend, and a small client.
 
 mod backend;
+mod early_data;
 mod fetch;
 mod pushes;
 mod troubles;
@@ -38,7 +39,11 @@ impl Proxy {
             EventLoop::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
         let address = event_loop.local_addr().expect("bound");
         let limits = Limits { drain: Duration::ZERO, ..Limits::default() };
-        let options = Options { limits, ..Options::new(find_scheme("rfc9218").expect("known")) };
+        let options = Options {
+            limits,
+            early_data: true,
+            ..Options::new(find_scheme("rfc9218").expect("known"))
+        };
         let identity = Identity::self_signed().expect("a certificate");
         let mut server = Server::new(address, &identity, site, options).expect("a server");
         let stop = event_loop.stopper();

@@ -19,6 +19,18 @@ fn talk(head: &str, stream: &mut TcpStream) {
         "/origin.js" => "Vary: Origin\r\n",
         "/all.js" => "Vary: *\r\n",
         "/language.js" => "Vary: Accept-Language\r\n",
+        // There for who comes from a page, as promised requests do not.
+        "/linked.js" if !head.contains("\r\nreferer: ") => {
+            return backend::say(stream, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n");
+        }
+        "/hinting" => {
+            backend::say(
+                stream,
+                "HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nX-Secret: 1\r\nLink: </a.css>; rel=preload; as=style\r\n\
+                 Link: </next>; rel=next\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </b.css>; rel=preload\r\n\r\n",
+            );
+            "Content-Type: text/html\r\n"
+        }
         "/gone.js" => {
             return backend::say(stream, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
         }
@@ -76,6 +88,42 @@ fn a_pushed_response_that_the_guard_forbids_is_taken_back_and_then_not_promised(
     assert_eq!(promises(&visits[0]), first);
     assert_eq!(promises(&visits[1]), "/broken.js: reset 0x102\n/plain.js: 200 /plain.js");
     assert!(visits.iter().all(|it| it.status == 200 && it.finished));
+}
+
+#[test]
+fn a_promise_that_was_taken_back_is_not_made_again_though_a_client_gets_it() {
+    let route = PushRoute { push: vec!["/linked.js".into()], ..route() };
+    let linked = Ask::get("/linked.js").with("referer", "https://site.example/");
+    let visits = visits(route, &[Ask::get("/"), linked, Ask::get("/")]);
+    assert_eq!(promises(&visits[0]), "/linked.js: cancelled");
+    assert_eq!((visits[1].status, promises(&visits[2])), (200, String::new()));
+}
+
+#[test]
+fn early_hints_of_the_backend_go_to_navigations_once_and_name_pushes() {
+    let cors = Ask::get("/hinting").with("sec-fetch-mode", "cors");
+    let navigation = Ask::get("/hinting").with("sec-fetch-mode", "navigate");
+    let hint = "</a.css>; rel=preload; as=style".to_owned();
+    let route = PushRoute { path: "/hinting".into(), ..PushRoute::default() };
+    let got = visits(route.clone(), &[navigation.clone(), cors]);
+    assert_eq!((got[0].hints.clone(), promises(&got[0])), (vec![hint], String::new()));
+    assert_eq!((got[0].status, got[0].body.as_slice()), (200, &b"/hinting"[..]));
+    assert_eq!((got[1].hints.len(), got[1].status), (0, 200));
+    let own = "</own.css>; rel=preload".to_owned();
+    let route = PushRoute { push_preload: true, early_hints: vec![own.clone()], ..route };
+    let got = visits(route, &[navigation]).remove(0);
+    assert_eq!((got.hints.clone(), promises(&got)), (vec![own], "/a.css: 200 /a.css".to_owned()));
+}
+
+#[test]
+fn a_kept_connection_tells_each_request_of_its_own_early_hints() {
+    let backend = Backend::start(talk as Talk);
+    let limits = UpstreamLimits { requests: 1, ..UpstreamLimits::default() };
+    let proxy = Proxy::start(backend.address, limits, vec![]);
+    let asks = ["/hinting", "/", "/hinting", "/plain"].map(Ask::get);
+    let got = fetch(proxy.address, &asks, 0);
+    let hints: Vec<usize> = got.iter().map(|it| it.hints.len()).collect();
+    assert_eq!((hints, backend.connections()), (vec![1, 0, 1, 0], 1));
 }
 
 #[test]

@@ -85,6 +85,32 @@ fn heads_that_do_not_end_are_cut_off() {
     }
 }
 
+/// A response whose head has as many fields as its path says.
+fn many_fields(head: &str, stream: &mut std::net::TcpStream) {
+    let count = head.split(['/', ' ']).nth(2).and_then(|it| it.parse().ok()).unwrap_or(1);
+    let fields = "X-More: 1\r\n".repeat(count - 1);
+    backend::say(stream, &format!("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n{fields}\r\n"));
+}
+
+#[test]
+fn a_head_has_at_most_100_fields() {
+    for (path, status) in [("/100", 200), ("/101", 502), ("/128", 502), ("/140", 502)] {
+        let got = through(many_fields, Ask::get(path));
+        assert_eq!((got.status, got.finished), (status, true), "{path}");
+    }
+}
+
+#[test]
+fn interim_responses_that_do_not_end_are_a_502() {
+    let talk: Talk = |_, stream| {
+        let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n";
+        while std::io::Write::write_all(stream, hints.as_bytes()).is_ok() {}
+    };
+    let (got, told) = told(talk, UpstreamLimits::default());
+    assert_eq!((got.status, got.finished), (502, true));
+    assert!(told.contains("more than 16 interim responses"), "{told}");
+}
+
 #[test]
 fn a_response_that_breaks_off_never_ends_cleanly() {
     let answers: [Talk; 3] = [
@@ -129,6 +155,31 @@ fn a_response_that_stands_still_is_broken_off() {
 }
 
 #[test]
+fn trailers_that_do_not_end_are_cut_off() {
+    let talk: Talk = |_, stream| {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n";
+        backend::say(stream, head);
+        let trailers = b"X-More: and more\r\n".repeat(100);
+        while std::io::Write::write_all(stream, &trailers).is_ok() {}
+    };
+    let (got, told) = told(talk, UpstreamLimits::default());
+    assert_eq!((got.body.as_slice(), got.finished), (&b"ab"[..], false));
+    assert_eq!(got.reset, Some(INTERNAL_ERROR));
+    assert!(told.contains("trailers that do not end"), "{told}");
+}
+
+#[test]
+fn a_coding_that_nobody_would_undo_is_a_502() {
+    let talk: Talk = |_, stream| {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n";
+        backend::say(stream, &format!("{head}2\r\nab\r\n0\r\n\r\n"));
+    };
+    let (got, told) = told(talk, UpstreamLimits::default());
+    assert_eq!((got.status, got.finished), (502, true));
+    assert!(told.contains("a transfer coding other than chunked"), "{told}");
+}
+
+#[test]
 fn more_than_the_announced_length_is_not_passed_on() {
     let talk: Talk = |_, stream| {
         backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello, and much more");
@@ -154,6 +205,16 @@ fn requests_beyond_those_that_may_wait_are_503() {
     // The worker may have taken the first before the second came, or not.
     assert!(statuses[..10].iter().all(|it| *it == 503), "{statuses:?}");
     assert_eq!(statuses[11], 504);
+}
+
+#[test]
+fn cookies_as_large_as_the_server_takes_reach_the_backend() {
+    let talk: Talk = |head, stream| {
+        let cookie = head.lines().find_map(|it| it.strip_prefix("cookie: ")).unwrap_or_default();
+        backend::respond(stream, cookie.len().to_string().as_bytes());
+    };
+    let got = through(talk, Ask::get("/").with("cookie", &"a=b; ".repeat(13_000)));
+    assert_eq!((got.status, got.body.as_slice()), (200, &b"65000"[..]));
 }
 
 #[test]

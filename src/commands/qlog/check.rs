@@ -1,15 +1,16 @@
 //! `utmost qlog check`: what a log is, and what can be seen in it.
 
-use super::input::{Files, described, shown};
+use super::input::{Files, Logs, described, shown};
 use crate::failure::Failure;
 use crate::output;
-use qlog_tools::trace::{Detail, Trace};
+use qlog_tools::trace::{Detail, Repair, Trace};
 use qlog_tools::views::{missing, views};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// Say what a log is: stack, side, format, what was repaired, and which views it allows
 ///
-/// Exit code 1 if a log allows no view at all.
+/// Exit code 1: a log allows no view at all; 2: a log could not be read, the others are shown all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  utmost qlog check client.sqlog server.sqlog.gz")]
 pub(crate) struct Arguments {
@@ -21,10 +22,10 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let traces = arguments.files.traces(Detail::Summary)?;
+    let Logs { traces, refused, .. } = arguments.files.read(Detail::Summary)?;
     if arguments.json {
-        let traces: Vec<Value> = traces.iter().map(document).collect();
-        output::json_of_program(json!({"traces": traces}))?;
+        let documents: Vec<Value> = traces.iter().map(document).collect();
+        output::json_of_program(refused.note_in(json!({"traces": documents})))?;
     } else {
         for trace in &traces {
             for line in lines(trace) {
@@ -32,13 +33,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         }
     }
+    refused.end_with(unusable(&traces))
+}
+
+/// Names the files of which no trace allows a view, if there are any.
+fn unusable(traces: &[Trace]) -> Option<String> {
     let has_view = |trace: &Trace| views(trace).iter().any(|view| view.reason.is_none());
     let is_seen = |file: &str| traces.iter().any(|it| it.file == file && has_view(it));
-    let unusable = traces.iter().find(|trace| !is_seen(&trace.file));
-    match unusable {
-        None => Ok(()),
-        Some(trace) => Err(Failure::No(format!("{}: no view is possible", trace.file))),
-    }
+    let files: BTreeSet<&str> =
+        traces.iter().map(|it| &*it.file).filter(|file| !is_seen(file)).collect();
+    let files: Vec<&str> = files.into_iter().collect();
+    (!files.is_empty()).then(|| format!("{}: no view is possible", files.join(", ")))
 }
 
 fn document(trace: &Trace) -> Value {
@@ -54,7 +59,7 @@ fn lines(trace: &Trace) -> Vec<String> {
     let counts = &trace.counts;
     let format = trace.format.as_deref().map_or("no version".to_owned(), |it| shown(it, 60));
     let mut lines = vec![
-        trace.file.clone(),
+        trace.label(),
         format!(
             "  written by {}, {}; {} ({format})",
             shown(&trace.stack.to_string(), 60),
@@ -75,13 +80,7 @@ fn lines(trace: &Trace) -> Vec<String> {
     if let Some(connection) = &trace.connection {
         lines.push(format!("  connection {}", shown(connection, 60)));
     }
-    for repair in &trace.repairs {
-        let place = match repair.first_record {
-            0 => String::new(),
-            record => format!(", first at record {record}"),
-        };
-        lines.push(format!("  repaired: {} ({} times{place})", repair.what, repair.count));
-    }
+    lines.extend(trace.repairs.iter().map(|it| format!("  repaired: {}", repaired(it))));
     lines.extend(missing(trace).iter().map(|what| format!("  missing: {what}")));
     let (possible, not): (Vec<_>, Vec<_>) =
         views(trace).into_iter().partition(|view| view.reason.is_none());
@@ -94,4 +93,32 @@ fn lines(trace: &Trace) -> Vec<String> {
         not.iter().map(|view| format!("  no {}: {}", view.name, view.reason.unwrap_or_default())),
     );
     lines
+}
+
+/// What was repaired, how often if more than once, and where if that is known.
+fn repaired(repair: &Repair) -> String {
+    let times = (repair.count > 1).then(|| format!("{} times", repair.count));
+    let place = match (repair.first_record, repair.count) {
+        (0, _) => None,
+        (record, 1) => Some(format!("at record {record}")),
+        (record, _) => Some(format!("first at record {record}")),
+    };
+    let details: Vec<String> = times.into_iter().chain(place).collect();
+    match &details[..] {
+        [] => repair.what.to_owned(),
+        details => format!("{} ({})", repair.what, details.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn once_is_not_counted() {
+        let of = |count, first_record| repaired(&Repair { what: "w", count, first_record });
+        assert_eq!((of(1, 0), of(1, 7)), ("w".to_owned(), "w (at record 7)".to_owned()));
+        assert_eq!(of(3, 0), "w (3 times)");
+        assert_eq!(of(3, 7), "w (3 times, first at record 7)");
+    }
 }

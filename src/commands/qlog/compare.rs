@@ -2,18 +2,22 @@
 
 use super::index::Indices;
 use super::input::{Files, shown};
+use super::runs::{self, Runs};
 use super::set::SetArguments;
 use crate::failure::Failure;
 use crate::output::{self, number};
 use qlog_tools::alignment::{AlignedResource, Alignment};
 use qlog_tools::byte_index::speedup;
 use qlog_tools::trace::{Detail, Trace};
-use qlog_tools::views::unusable;
 use serde_json::{Value, json};
 
 /// Show which resources came earlier or later than in the first log, and what that did to the index
+///
+/// Like is compared with like: of directories the clients' logs if each has one, or else the servers'. Exit code 2: a
+/// log could not be read, or has no resource in common with the first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog compare rr=rr.sqlog fifo=fifo.sqlog\n  \
+utmost qlog compare rr=logs/rr fifo=logs/fifo\n  \
 utmost qlog compare rr.sqlog fifo.sqlog --page gentelella-index --json")]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -27,35 +31,47 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let set = arguments.set.atf_set()?;
-    let traces = arguments.files.traces(Detail::Summary)?;
-    if let Some(reason) = traces.iter().find_map(unusable) {
-        return Err(Failure::BadInput(reason));
-    }
-    let [first, _, ..] = &traces[..] else {
-        return Err(Failure::BadInput("compare takes two logs or more, and got one".to_owned()));
-    };
+    let Runs { traces, refused } = runs::choose(arguments.files.read(Detail::Summary)?)?;
     let alignment = Alignment::new(&traces);
     let indices: Vec<Indices> = traces.iter().map(|it| Indices::of(it, set.as_ref())).collect();
-    let indices: Vec<[Option<f64>; 2]> =
+    let pairs: Vec<[Option<f64>; 2]> =
         indices.iter().map(|it| it.pair(|it| it.complete_ms)).collect();
     if arguments.json {
-        let runs = traces.iter().zip(&indices).map(|(trace, it)| {
-            let speedups = [0, 1].map(|place| speedup(indices[0][place], it[place]));
-            json!({
-                "name": trace.timeline.name,
-                "file": trace.file,
-                "byte_index": {"all": it[0], "atf": it[1]},
-                "speedup": {"all": speedups[0], "atf": speedups[1]},
-            })
-        });
-        let runs: Vec<Value> = runs.collect();
         let resources: Vec<Value> = alignment.resources.iter().map(document).collect();
-        let baseline = &first.timeline.name;
-        return output::json_of_program(
-            json!({"baseline": baseline, "runs": runs, "resources": resources}),
-        );
+        output::json_of_program(refused.note_in(json!({
+            "baseline": traces[0].timeline.name,
+            "runs": run_documents(&traces, &alignment, &pairs),
+            "resources": resources,
+        })))?;
+    } else {
+        print(&traces, &alignment, &pairs)?;
+        for (trace, note) in traces.iter().zip(indices.iter().map(Indices::note)) {
+            if let Some(note) = note {
+                output::line(&format!("{}: {}", trace.label(), shown(&note, 200)))?;
+            }
+        }
     }
-    print(&traces, &alignment, &indices)
+    refused.end()
+}
+
+fn run_documents(
+    traces: &[Trace],
+    alignment: &Alignment,
+    indices: &[[Option<f64>; 2]],
+) -> Vec<Value> {
+    let document = |(place, (trace, it)): (usize, (&Trace, &[Option<f64>; 2]))| {
+        let speedups = [0, 1].map(|kind| speedup(indices[0][kind], it[kind]));
+        json!({
+            "name": trace.timeline.name,
+            "file": trace.file,
+            "trace": trace.number.unwrap_or(1),
+            "vantage": trace.vantage.name(),
+            "in_common": alignment.in_common(place),
+            "byte_index": {"all": it[0], "atf": it[1]},
+            "speedup": {"all": speedups[0], "atf": speedups[1]},
+        })
+    };
+    traces.iter().zip(indices).enumerate().map(document).collect()
 }
 
 fn document(resource: &AlignedResource) -> Value {
@@ -105,7 +121,12 @@ fn print(
     output::line(&output::table(&header, &[], rows).to_string())?;
     for (place, trace) in traces.iter().enumerate().skip(1) {
         let against = shown(&traces[0].timeline.name, 40);
-        output::line(&format!("\n{} against {against}", shown(&trace.timeline.name, 40)))?;
+        output::line(&format!(
+            "\n{} against {against}: {} of {} resources in common",
+            shown(&trace.timeline.name, 40),
+            alignment.in_common(place),
+            alignment.of_either(place)
+        ))?;
         let mut resources: Vec<&AlignedResource> = alignment.resources.iter().collect();
         let weight = |it: &AlignedResource| moved(it, place)[1].map_or(f64::MAX, f64::abs);
         resources.sort_by(|one, other| weight(other).total_cmp(&weight(one)));

@@ -1,20 +1,27 @@
 //! `utmost qlog convert`: another schema, a part, or without names.
 
+use super::input::{logs_of, no_such_file, refusal};
+use super::refused::Refused;
 use crate::failure::Failure;
 use clap::ValueEnum;
-use qlog_tools::convert::{Conversion, ConvertError, Converted, Target, convert};
+use qlog_tools::convert::{Conversion, ConvertError, Converted, Cut, Part, Target, convert};
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Rewrite a log as JSON-SEQ of the current or an older schema; cut out a part; take names off
+///
+/// Of a part, what says what its streams are (headers, priorities, promises) is kept also when it came before.
+/// Exit code 2: a log could not be read; of a directory, the others are written all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog convert client.qlog -o client.sqlog\n  \
-utmost qlog convert client.sqlog --to 0.3 --time 100ms..2s --stream 0,4 --anonymise -o part.sqlog")]
+utmost qlog convert client.sqlog --to 0.3 --time 100ms..2s --stream 0,4 --anonymise -o part.sqlog\n  \
+utmost qlog convert logs/ --anonymise -o shared/")]
 pub(crate) struct Arguments {
-    /// The log, or `-` for the standard input
+    /// The log, a directory of logs, or `-` for the standard input
     file: PathBuf,
-    /// Where to write; the standard output if not given
+    /// Where to write: a file, or a directory for those of a directory; the standard output if not given
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// The schema: `current` as the Rust crate qlog reads it, `0.3` as qvis does
@@ -29,7 +36,7 @@ pub(crate) struct Arguments {
     /// Replace hosts, paths, addresses, identifiers and other field values
     #[arg(long)]
     anonymise: bool,
-    /// Which of several traces in the file, from 1
+    /// Which of several traces in the file, as `check` numbers them
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     trace: u16,
 }
@@ -45,45 +52,146 @@ enum To {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.file.is_dir() {
+        return convert_directory(arguments);
+    }
+    let out = arguments.out.as_deref().filter(|out| *out != Path::new("-"));
+    let out =
+        out.map(|out| if out.is_dir() { out.join(name(&arguments.file)) } else { out.into() });
+    if let Some(converted) = convert_file(arguments, &arguments.file, out.as_deref())? {
+        eprintln!("{}", told(arguments, &converted));
+    }
+    Ok(())
+}
+
+/// All logs of a directory, into another.
+fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
+    let from = &arguments.file;
+    let refuse = |reason: &str| Err(Failure::BadInput(format!("{}: {reason}", from.display())));
+    let Some(out) = &arguments.out else {
+        return refuse("a directory: name another one for the converted logs with -o DIR");
+    };
+    let logs = logs_of(from)?;
+    crate::values::directory(out, "-o")?;
+    if from.canonicalize().ok() == out.canonicalize().ok() {
+        return refuse("-o names the same directory; name another one");
+    }
+    let mut refused = Refused::of(logs.len());
+    let mut written = BTreeSet::new();
+    for log in logs {
+        // Logs that differ in their endings only keep them.
+        let whole = || format!("{}.sqlog", file_name(&log));
+        let name = Some(name(&log)).filter(|it| !written.contains(it)).unwrap_or_else(whole);
+        match convert_file(arguments, &log, Some(&out.join(&name))) {
+            Ok(converted) => {
+                let told = converted.map(|it| told(arguments, &it)).unwrap_or_default();
+                eprintln!("{} -> {}: {told}", log.display(), out.join(&name).display());
+                written.insert(name);
+            }
+            Err(Failure::BadInput(reason)) => refused.add(&log.display().to_string(), reason),
+            Err(other) => return Err(other),
+        }
+    }
+    refused.end()
+}
+
+fn file_name(log: &Path) -> String {
+    log.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What a log's rewriting is called: `a.qlog.gz` becomes `a.sqlog`.
+fn name(log: &Path) -> String {
+    let name = file_name(log);
+    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    let endings = [".sqlog", ".qlognd", ".qlogseq", ".qlog", ".json"];
+    let stem = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    format!("{}.sqlog", if stem == "-" { "stdin" } else { stem })
+}
+
+/// What was done, in a line.
+fn told(arguments: &Arguments, converted: &Converted) -> String {
+    let Converted { events, from_before, cut, bad_records, traces, broken_off } = converted;
+    let counted = |count: u64, what: &str| {
+        if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    };
+    let from_before = (*from_before > 0)
+        .then(|| format!(" ({from_before} from before the cut: what its streams are)"));
+    let of_several = (*traces > 1)
+        .then(|| format!("; trace {} of {traces}: --trace takes another", arguments.trace));
+    let broken_off = broken_off.map(|why| format!("; {why}"));
+    format!(
+        "{} written{}, {cut} cut, {} could not be read{}{}",
+        counted(*events, "event"),
+        from_before.unwrap_or_default(),
+        counted(*bad_records, "record"),
+        of_several.unwrap_or_default(),
+        broken_off.unwrap_or_default()
+    )
+}
+
+/// Nothing, if who reads the standard output went away.
+fn convert_file(
+    arguments: &Arguments,
+    log: &Path,
+    out: Option<&Path>,
+) -> Result<Option<Converted>, Failure> {
+    let file = log.display().to_string();
+    let (input, part) = open(arguments, log)?;
     let conversion = Conversion {
         target: match arguments.to {
             To::Current => Target::Current,
             To::V03 => Target::V03,
         },
-        time_us: arguments.time.clone(),
-        streams: (!arguments.stream.is_empty()).then(|| arguments.stream.iter().copied().collect()),
+        part,
         anonymise: arguments.anonymise,
         trace: usize::from(arguments.trace) - 1,
     };
-    let input = open(&arguments.file)?;
-    let file = arguments.file.display().to_string();
-    let converted = if let Some(out) = &arguments.out {
-        to_file(&file, input, out, &conversion)?
-    } else {
-        let stdout = BufWriter::new(std::io::stdout().lock());
-        match convert(&file, input, stdout, &conversion) {
-            Err(ConvertError::Write(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-                return Ok(());
-            }
-            other => other.map_err(failure)?,
-        }
-    };
-    let Converted { events, cut, bad_records, traces } = converted;
-    eprintln!(
-        "{events} events written, {cut} cut, {bad_records} records could not be read; trace {} of {traces}",
-        arguments.trace
-    );
-    Ok(())
+    if let Some(out) = out {
+        return to_file(&file, input, out, &conversion).map(Some);
+    }
+    let stdout = BufWriter::new(std::io::stdout().lock());
+    match convert(&file, input, stdout, &conversion) {
+        Err(ConvertError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(None),
+        other => other.map(Some).map_err(failure),
+    }
 }
 
-fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
-    if file.as_os_str() == "-" {
-        return Ok(Box::new(std::io::stdin().lock()));
+/// The log's bytes, and what is in the part of it that is wanted, for which it is read once more.
+fn open(arguments: &Arguments, log: &Path) -> Result<(Box<dyn Read>, Option<Part>), Failure> {
+    let is_stdin = log.as_os_str() == "-";
+    let streams: BTreeSet<u64> = arguments.stream.iter().copied().collect();
+    let streams = (!streams.is_empty()).then_some(streams);
+    let cut = Cut { time_us: arguments.time.clone(), streams };
+    let is_whole = cut == Cut::default();
+    if is_stdin && is_whole {
+        return Ok((Box::new(std::io::stdin().lock()), None));
     }
-    let opened = File::open(file);
-    let opened =
-        opened.map_err(|error| Failure::BadInput(format!("{}: {error}", file.display())))?;
-    Ok(Box::new(opened))
+    let file = log.display().to_string();
+    let unreadable = |error| Failure::BadInput(format!("{file}: {error}"));
+    let mut input = if is_stdin { spooled()? } else { opened(log)? };
+    if is_whole {
+        return Ok((Box::new(input), None));
+    }
+    let trace = usize::from(arguments.trace) - 1;
+    let part = Part::survey(&file, &input, trace, cut).map_err(refusal)?;
+    input.rewind().map_err(unreadable)?;
+    Ok((Box::new(input), Some(part)))
+}
+
+fn opened(log: &Path) -> Result<File, Failure> {
+    let file = log.display().to_string();
+    File::open(log).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => no_such_file(&file),
+        _ => Failure::BadInput(format!("{file}: {error}")),
+    })
+}
+
+/// The standard input in a file that nobody sees, to be read twice.
+fn spooled() -> Result<File, Failure> {
+    let mut file = tempfile::tempfile().map_err(Failure::elsewhere)?;
+    std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(Failure::elsewhere)?;
+    file.rewind().map_err(Failure::elsewhere)?;
+    Ok(file)
 }
 
 fn to_file(
@@ -100,16 +208,39 @@ fn to_file(
             "{file}: -o names the log itself; name another file"
         )));
     }
-    let mut output = BufWriter::new(File::create(out).map_err(unwritable)?);
-    let converted = convert(file, input, &mut output, conversion).map_err(failure)?;
-    output.flush().map_err(unwritable)?;
-    Ok(converted)
+    let mut output = OnceNeeded { path: out, file: None };
+    let converted = convert(file, input, &mut output, conversion);
+    match converted {
+        Err(ConvertError::Write(error)) => Err(unwritable(error)),
+        other => other.map_err(failure),
+    }
+}
+
+/// A file that is made with its first byte: what is no log leaves an older file alone, and no empty one.
+struct OnceNeeded<'a> {
+    path: &'a Path,
+    file: Option<BufWriter<File>>,
+}
+
+impl Write for OnceNeeded<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(BufWriter::new(File::create(self.path)?)),
+        };
+        file.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), Write::flush)
+    }
 }
 
 fn failure(error: ConvertError) -> Failure {
     match error {
         ConvertError::Write(_) => Failure::elsewhere(error),
-        _ => Failure::bad_input(error),
+        ConvertError::Read(error) => refusal(error),
+        ConvertError::NoTrace { .. } => Failure::bad_input(error),
     }
 }
 
@@ -142,6 +273,19 @@ fn time_us(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_converted_log_is_named_after_its_log() {
+        for (log, expected) in [
+            ("logs/a.qlog.gz", "a.sqlog"),
+            ("a.sqlog.zst", "a.sqlog"),
+            ("a.json", "a.sqlog"),
+            ("a", "a.sqlog"),
+            ("-", "stdin.sqlog"),
+        ] {
+            assert_eq!(name(Path::new(log)), expected);
+        }
+    }
 
     #[test]
     fn a_range_has_units_and_open_ends() {

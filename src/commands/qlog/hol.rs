@@ -1,93 +1,152 @@
 //! `utmost qlog hol`: head-of-line blocking, within streams and between them.
 
-use super::figure;
-use super::input::{Side, read, shown};
+use super::input::{Files, Logs, short_name, shown};
+use super::{figure, logs};
 use crate::failure::Failure;
 use crate::output;
 use qlog_tools::figures::Stacks;
 use qlog_tools::head_of_line::{Arrivals, Blocking, HeadOfLine};
 use qlog_tools::trace::{Detail, Trace, Vantage};
-use qlog_tools::views::unusable;
+use qlog_tools::views::{no_streams, unusable};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Say how long bytes that had arrived waited for others: within their stream, and in one order for all
 ///
 /// With the logs of both ends the numbers are exact. With the client's alone, the order in which the
-/// server first sent is estimated.
+/// server first sent is estimated. Logs of several connections are paired by connection ID. Exit code 2: a log
+/// could not be read, or has no arrivals; the others are shown all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog hol client.sqlog server.sqlog\n  \
-utmost qlog hol client.sqlog --out stacks.svg")]
+utmost qlog hol client.sqlog -o stacks.svg\n  utmost qlog hol logs/ --json")]
 pub(crate) struct Arguments {
-    /// The client's log
-    client: PathBuf,
-    /// The server's log of the same connection
-    server: Option<PathBuf>,
-    /// Take a single log as written by this side, whatever it says
-    #[arg(long)]
-    vantage: Option<Side>,
-    /// Draw what was delivered when (the paper's Figure 13): FILE.svg or FILE.png
-    #[arg(long, value_name = "FILE")]
+    #[command(flatten)]
+    files: Files,
+    /// Draw what was delivered when (the paper's Figure 13), of one connection: FILE.svg or FILE.png
+    #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (mut client, server) = logs(arguments)?;
-    figure::name_apart(&mut client);
-    let sent = server.as_ref().map(|server| &server.arrivals);
-    let hol = HeadOfLine::new(Arrivals { frames: &client.arrivals, sent });
-    if let Some(out) = &arguments.out {
-        let file = arguments.client.file_name().unwrap_or_default().to_string_lossy();
-        let name = format!("What was delivered together: {}", shown(&file, 60));
-        let resources = figure::resources(&[&client], None);
-        let drawing = Stacks { title: name, resources, timeline: &client.timeline, hol: &hol };
-        figure::write(out, &drawing.svg())?;
-    }
-    if arguments.json {
-        return output::json_of_program(document(&hol));
-    }
-    print(&client, server.is_some(), &hol)
-}
+/// One connection: its client's log, and its server's if that is there.
+type Connection<'a> = (&'a Trace, Option<&'a Trace>);
 
-/// The client's log and the server's, whichever way round they came, or both from one file.
-fn logs(arguments: &Arguments) -> Result<(Trace, Option<Trace>), Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.files.vantage().is_some() && arguments.files.count() > 1 {
+        let reason = "--vantage is for a single log; of several, each must say whose it is";
+        return Err(Failure::BadInput(reason.to_owned()));
+    }
     // The figure is drawn from the frames by themselves, the numbers are not: a log may have millions.
     let detail = if arguments.out.is_some() { Detail::Frames } else { Detail::Arrivals };
-    let mut traces = read(&arguments.client, detail, arguments.vantage)?;
-    if let Some(server) = &arguments.server {
-        traces.extend(read(server, detail, None)?);
-    }
-    traces.sort_by_key(|trace| std::cmp::Reverse(trace.unique_stream_bytes()));
-    if let Some(reason) = traces.first().and_then(unusable) {
+    let Logs { mut traces, mut refused, .. } = arguments.files.read(detail)?;
+    traces.iter_mut().for_each(figure::name_apart);
+    let connections = connections(&traces);
+    if let Some(reason) = mismatch(&arguments.files, &traces, &connections) {
         return Err(Failure::BadInput(reason));
     }
-    let is_server = |trace: &Trace| trace.vantage == Vantage::Server;
-    let Some(place) = traces.iter().position(|trace| !is_server(trace)) else {
-        let file = arguments.client.display();
-        let reason = "a server's log has no arrival times: name the client's log, or both";
-        return Err(Failure::BadInput(format!("{file}: {reason}")));
+    let is_seen = |trace: &Trace| {
+        connections.iter().any(|(client, server)| {
+            client.file == trace.file || server.is_some_and(|it| it.file == trace.file)
+        })
     };
-    let client = traces.remove(place);
-    let pairs = |server: &Trace| is_server(server) && server.connection == client.connection;
-    let server = traces.iter().position(pairs);
-    let server = server.map(|place| traces.remove(place));
-    match (&arguments.server, &server) {
-        (Some(file), None) => {
-            let id =
-                |trace: &Trace| trace.connection.clone().unwrap_or_else(|| "unknown".to_owned());
-            let other = traces.first().map_or_else(|| "unknown".to_owned(), id);
-            Err(Failure::BadInput(format!(
-                "{}: not the server's log of the client's connection: ID {} there, {} at the client",
-                file.display(),
-                shown(&other, 60),
-                shown(&id(&client), 60),
-            )))
-        }
-        _ => Ok((client, server)),
+    refused.add_files(traces.iter().map(|it| (it, (!is_seen(it)).then(|| no_arrivals(it)))));
+    if connections.is_empty() {
+        return refused.end();
     }
+    if let Some(out) = &arguments.out {
+        draw(out, &connections)?;
+    }
+    if arguments.json {
+        let document = match &connections[..] {
+            [only] => document(&blocking(only)),
+            several => {
+                json!({"connections": several.iter().map(named_document).collect::<Vec<_>>()})
+            }
+        };
+        output::json_of_program(refused.note_in(document))?;
+    } else {
+        for connection in &connections {
+            print(connection.0, connection.1.is_some(), &blocking(connection))?;
+        }
+    }
+    refused.end()
+}
+
+/// Those whose arrivals are known.
+fn connections(traces: &[Trace]) -> Vec<Connection<'_>> {
+    let has_arrivals =
+        |it: &Connection<'_>| it.0.vantage != Vantage::Server && no_streams(it.0).is_none();
+    let usable = |server: &&Trace| no_streams(server).is_none();
+    let paired = logs::pairs(traces).into_iter().filter(has_arrivals);
+    let connections: Vec<Connection<'_>> =
+        paired.map(|(client, server)| (client, server.filter(usable))).collect();
+    // Of two logs that both do not say of which connection they are, the user says it.
+    let (clients, servers): (Vec<&Trace>, Vec<&Trace>) =
+        traces.iter().filter(usable).partition(|it| it.vantage != Vantage::Server);
+    match (&clients[..], &servers[..]) {
+        ([client], [server]) if client.connection == server.connection => {
+            vec![(*client, Some(*server))]
+        }
+        _ => connections,
+    }
+}
+
+/// Two logs that were named as a pair must be one.
+fn mismatch(files: &Files, traces: &[Trace], connections: &[Connection<'_>]) -> Option<String> {
+    let is_pair = files.count() == 2 && files.named().all(|(_, path)| !path.is_dir());
+    let [(client, None)] = connections else { return None };
+    let server = traces.iter().find(|it| {
+        it.vantage == Vantage::Server && it.file != client.file && no_streams(it).is_none()
+    });
+    let server = server.filter(|_| is_pair)?;
+    let id = |trace: &Trace| {
+        trace.connection.as_deref().map_or_else(|| "unknown".to_owned(), |id| shown(id, 60))
+    };
+    Some(format!(
+        "{}: not the server's log of the client's connection: ID {} there, {} at the client",
+        server.label(),
+        id(server),
+        id(client)
+    ))
+}
+
+fn no_arrivals(trace: &Trace) -> String {
+    unusable(trace).unwrap_or_else(|| {
+        let reason = "a server's log has no arrival times: name the client's log, or both";
+        format!("{}: {reason}", trace.label())
+    })
+}
+
+fn blocking((client, server): &Connection<'_>) -> HeadOfLine {
+    let sent = server.map(|server| &server.arrivals);
+    HeadOfLine::new(Arrivals { frames: &client.arrivals, sent })
+}
+
+fn draw(out: &Path, connections: &[Connection<'_>]) -> Result<(), Failure> {
+    let [connection @ (client, _)] = connections else {
+        let count = connections.len();
+        return Err(Failure::BadInput(format!(
+            "{}: --out draws one connection, and there are {count}: name the logs of one",
+            out.display()
+        )));
+    };
+    let name = format!("What was delivered together: {}", shown(&short_name(&client.label()), 60));
+    let resources = figure::resources(&[client], None);
+    let hol = blocking(connection);
+    let drawing = Stacks { title: name, resources, timeline: &client.timeline, hol: &hol };
+    figure::write(out, &drawing.svg())
+}
+
+fn named_document(connection: &Connection<'_>) -> Value {
+    let (client, server) = connection;
+    let mut named = document(&blocking(connection));
+    named["file"] = client.file.clone().into();
+    named["trace"] = client.number.unwrap_or(1).into();
+    named["connection"] = client.connection.clone().into();
+    named["server_file"] = server.map(|it| it.file.clone()).into();
+    named
 }
 
 fn document(hol: &HeadOfLine) -> Value {
@@ -126,7 +185,7 @@ fn print(client: &Trace, has_server: bool, hol: &HeadOfLine) -> Result<(), Failu
         (_, true) => "estimated: the server's log lacks bytes that arrived, the order is guessed",
         _ => "estimated: without the server's log the order of sending is guessed",
     };
-    output::line(&format!("{}: {} bytes; {order}", client.file, hol.bytes))?;
+    output::line(&format!("{}: {} bytes; {order}", client.label(), hol.bytes))?;
     let row = |name: &str, it: &Blocking| {
         vec![
             name.to_owned(),

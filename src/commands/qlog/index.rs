@@ -1,17 +1,19 @@
 //! `utmost qlog index`: when the bytes were there.
 
-use super::input::{Files, milliseconds, shown};
+use super::input::{Files, Logs, milliseconds, shown};
 use super::set::{AtfSet, SetArguments};
 use crate::failure::Failure;
 use crate::output::{self, number};
 use qlog_tools::byte_index::{ByteIndex, NoIndex, byte_index_of_trace, speedup};
 use qlog_tools::trace::{Detail, Trace};
+use qlog_tools::views::no_streams;
 use serde_json::{Value, json};
 
 /// Compute `ByteIndex` and `ObjectIndex` of what logs show
 ///
 /// Of all resources, and of those above the fold (ATF) when a page or a set is named. With several logs,
-/// speedups are the first log's index divided by each one's.
+/// speedups are the first log's index divided by each one's. Exit code 2: a log could not be read, or lacks what an
+/// index takes; the others are shown all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog index client.sqlog --page gentelella-index\n  \
 utmost qlog index rr.sqlog fifo.sqlog --set atf.txt --json")]
@@ -44,8 +46,23 @@ impl Indices {
         [self.all.as_ref().ok().map(kind), atf.map(kind)]
     }
 
+    /// Why there is no number at all, in a line that names the log.
+    fn lacks(&self, trace: &Trace) -> Option<String> {
+        let [all, atf] = self.pair(|it| it.complete_ms);
+        let reason = match self.note() {
+            Some(note) if all.is_none() && atf.is_none() => shown(&note, 200),
+            _ => return None,
+        };
+        let reason = match (no_streams(trace), trace.timeline.transfers.is_empty()) {
+            (Some(no_streams), _) => no_streams.to_owned(),
+            (None, true) => "no request streams in the log".to_owned(),
+            (None, false) => format!("no index: {reason}"),
+        };
+        Some(format!("{}: {reason}", trace.label()))
+    }
+
     /// Why a number is missing.
-    fn note(&self) -> Option<String> {
+    pub(crate) fn note(&self) -> Option<String> {
         let of_atf = self.atf.as_ref().and_then(|it| it.as_ref().err());
         let all = self.all.as_ref().err().map(ToString::to_string);
         all.or_else(|| of_atf.map(|reason| format!("above the fold: {reason}")))
@@ -54,26 +71,20 @@ impl Indices {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let set = arguments.set.atf_set()?;
-    let traces = arguments.files.traces(Detail::Summary)?;
+    let Logs { traces, mut refused, .. } = arguments.files.read(Detail::Summary)?;
     let indices: Vec<Indices> = traces.iter().map(|it| Indices::of(it, set.as_ref())).collect();
-    if let [trace, ..] = &traces[..]
-        && traces.iter().all(|it| it.timeline.transfers.is_empty())
-    {
-        let reason = match trace.counts.stream_frames {
-            0 => "no STREAM frames logged",
-            _ => "no request streams in the log",
-        };
-        return Err(Failure::BadInput(format!("{}: {reason}", trace.file)));
-    }
+    refused.add_files(traces.iter().zip(&indices).map(|(trace, it)| (trace, it.lacks(trace))));
     let base = indices[0].pair(|it| it.complete_ms);
     if arguments.json {
         let several = traces.len() > 1;
         let documents = traces.iter().zip(&indices);
         let documents: Vec<Value> =
             documents.map(|(trace, it)| document(trace, it, several.then_some(base))).collect();
-        return output::json_of_program(json!({"traces": documents}));
+        output::json_of_program(refused.note_in(json!({"traces": documents})))?;
+    } else if !refused.is_all() {
+        print(&traces, &indices, base)?;
     }
-    print(&traces, &indices, base)
+    refused.end()
 }
 
 fn both(pair: [Option<f64>; 2]) -> Value {
@@ -96,6 +107,7 @@ fn document(trace: &Trace, indices: &Indices, base: Option<[Option<f64>; 2]>) ->
     });
     json!({
         "file": trace.file,
+        "trace": trace.number.unwrap_or(1),
         "name": trace.timeline.name,
         "vantage": trace.vantage.name(),
         "byte_index": both(complete),
@@ -136,12 +148,12 @@ fn print(traces: &[Trace], indices: &[Indices], base: [Option<f64>; 2]) -> Resul
     output::line(&output::table(&header, &[], rows).to_string())?;
     for (trace, it) in traces.iter().zip(indices) {
         if let Some(note) = it.note() {
-            output::line(&format!("{}: {}", trace.file, shown(&note, 200)))?;
+            output::line(&format!("{}: {}", trace.label(), shown(&note, 200)))?;
         }
         if trace.vantage == qlog_tools::trace::Vantage::Server {
             output::line(&format!(
                 "{}: a server's log: times are those of sending, not of arrival",
-                trace.file
+                trace.label()
             ))?;
         }
     }

@@ -1,11 +1,14 @@
 //! The files that all `qlog` subcommands take, and what they all say of a trace.
 
+use super::refused::Refused;
 use crate::failure::Failure;
 use clap::ValueEnum;
-use qlog_tools::reader::{ReadOptions, read_file_traces};
+use qlog_tools::reader::{ReadError, ReadOptions, read_file_traces};
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use qlog_tools::views::missing;
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Files and how to take them.
@@ -37,35 +40,124 @@ impl From<Side> for Vantage {
     }
 }
 
+/// What was read.
+#[derive(Debug)]
+pub(crate) struct Logs {
+    /// All traces of all files that could be read; never empty.
+    pub(crate) traces: Vec<Trace>,
+    /// Of each trace, which argument named its file.
+    pub(crate) arguments: Vec<usize>,
+    /// The files that could not.
+    pub(crate) refused: Refused,
+}
+
 /// What a log's name ends with in a directory.
 const LOG_ENDINGS: [&str; 8] =
     [".qlog", ".sqlog", ".qlognd", ".qlogseq", ".qlog.gz", ".sqlog.gz", ".qlog.zst", ".sqlog.zst"];
 
 impl Files {
     /// All traces of all files.
-    pub(crate) fn traces(&self, detail: Detail) -> Result<Vec<Trace>, Failure> {
-        let mut traces = Vec::new();
-        for argument in &self.files {
-            let (name, path) = named(argument);
-            for path in logs_of(&path)? {
-                let of_file = read(&path, detail, self.vantage)?;
-                let several = of_file.len() > 1;
-                for (place, mut trace) in of_file.into_iter().enumerate() {
-                    trace.timeline.name = name.clone().unwrap_or_else(|| short_name(&trace.file));
-                    if several {
-                        let name = &mut trace.timeline.name;
-                        *name = format!("{name} #{}", place + 1);
-                    }
-                    traces.push(trace);
-                }
+    pub(crate) fn read(&self, detail: Detail) -> Result<Logs, Failure> {
+        read_each(self.named(), |path| read(path, detail, self.vantage))
+    }
+
+    /// How many were named; a directory is one.
+    pub(crate) fn count(&self) -> usize {
+        self.files.len()
+    }
+
+    /// The side whose logs they are said to be.
+    pub(crate) fn vantage(&self) -> Option<Side> {
+        self.vantage
+    }
+
+    /// What was named, each with the name it was given.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (Option<String>, PathBuf)> {
+        self.files.iter().map(|argument| named(argument))
+    }
+}
+
+/// Reads all logs, of directories those in them; what cannot be read is refused, and the others go on. An error if
+/// nothing could be read.
+pub(crate) fn read_each(
+    named: impl Iterator<Item = (Option<String>, PathBuf)>,
+    read: impl Fn(&Path) -> Result<Vec<Trace>, Failure>,
+) -> Result<Logs, Failure> {
+    let found: Vec<Found> = named.enumerate().flat_map(found).collect();
+    let mut logs =
+        Logs { traces: Vec::new(), arguments: Vec::new(), refused: Refused::of(found.len()) };
+    for Found { argument, name, log } in found {
+        let read = log.and_then(|path| read(&path).map_err(|failure| (path, failure)));
+        match read {
+            Ok(traces) => {
+                logs.arguments.extend(traces.iter().map(|_| argument));
+                logs.traces.extend(traces.into_iter().map(|it| with_name(it, name.as_deref())));
+            }
+            Err((path, failure)) => {
+                logs.refused.add(&path.display().to_string(), failure.to_string());
             }
         }
-        Ok(traces)
+    }
+    if logs.traces.is_empty() {
+        return Err(logs.refused.into_failure());
+    }
+    name_apart(&mut logs.traces);
+    Ok(logs)
+}
+
+/// A log of one argument, or why there is none.
+struct Found {
+    argument: usize,
+    /// As the user calls it.
+    name: Option<String>,
+    log: Result<PathBuf, (PathBuf, Failure)>,
+}
+
+fn found((argument, (name, path)): (usize, (Option<String>, PathBuf))) -> Vec<Found> {
+    let logs = match logs_of(&path) {
+        Ok(logs) => logs,
+        Err(failure) => return vec![Found { argument, name, log: Err((path, failure)) }],
+    };
+    // A name for a directory is one for each of its logs.
+    let is_one = logs.len() == 1;
+    let of_log = |log: PathBuf| {
+        let own = |name: &String| {
+            if is_one {
+                name.clone()
+            } else {
+                format!("{name}/{}", short_name(&log.display().to_string()))
+            }
+        };
+        Found { argument, name: name.as_ref().map(own), log: Ok(log) }
+    };
+    logs.into_iter().map(of_log).collect()
+}
+
+/// Named as the user did, or by its file; of several in a file with its number.
+fn with_name(mut trace: Trace, name: Option<&str>) -> Trace {
+    let name = name.map_or_else(|| short_name(&trace.file), str::to_owned);
+    trace.timeline.name = match trace.number {
+        Some(number) => format!("{name} #{number}"),
+        None => name,
+    };
+    trace
+}
+
+/// Logs of one name in different folders are called by their whole paths.
+fn name_apart(traces: &mut [Trace]) {
+    let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for trace in &*traces {
+        files.entry(trace.timeline.name.clone()).or_default().insert(trace.file.clone());
+    }
+    for trace in traces {
+        if files.get(&trace.timeline.name).is_some_and(|files| files.len() > 1) {
+            trace.timeline.name = trace.label();
+        }
     }
 }
 
 /// The file without its folders.
-fn short_name(file: &str) -> String {
+pub(crate) fn short_name(file: &str) -> String {
     let name = Path::new(file).file_name();
     name.map_or_else(|| file.to_owned(), |name| name.to_string_lossy().into_owned())
 }
@@ -88,7 +180,23 @@ pub(crate) fn read(
     vantage: Option<Side>,
 ) -> Result<Vec<Trace>, Failure> {
     let options = ReadOptions { detail, vantage: vantage.map(Vantage::from) };
-    read_file_traces(path, options).map_err(Failure::bad_input)
+    read_file_traces(path, options).map_err(refusal)
+}
+
+/// Why a log cannot be read, with what to do about it.
+pub(crate) fn refusal(error: ReadError) -> Failure {
+    match error {
+        ReadError::Unreadable { file, cause } if cause.kind() == ErrorKind::NotFound => {
+            no_such_file(&file)
+        }
+        other => Failure::bad_input(other),
+    }
+}
+
+/// What to say of a path that leads to nothing.
+pub(crate) fn no_such_file(file: &str) -> Failure {
+    let remedy = "name a log, a directory of logs, or `-` for the standard input";
+    Failure::BadInput(format!("{file}: no such file; {remedy}"))
 }
 
 /// The logs in a directory, by name; a file is itself.
@@ -101,13 +209,16 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        if LOG_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        if LOG_ENDINGS.iter().any(|ending| name.ends_with(ending)) && !path.is_dir() {
             logs.push(path);
         }
     }
     if logs.is_empty() {
         let endings = LOG_ENDINGS[..4].join(", ");
-        return Err(Failure::BadInput(format!("{}: no logs ({endings}) in it", path.display())));
+        return Err(Failure::BadInput(format!(
+            "{}: no logs ({endings}, also .gz or .zst) in it; name the files themselves if they are called otherwise",
+            path.display()
+        )));
     }
     logs.sort();
     Ok(logs)
@@ -122,6 +233,7 @@ pub(crate) fn described(trace: &Trace) -> Value {
     let counts = &trace.counts;
     json!({
         "file": trace.file,
+        "trace": trace.number.unwrap_or(1),
         "title": trace.title,
         "stack": trace.stack.name,
         "stack_version": trace.stack.version,

@@ -1,9 +1,11 @@
 //! `utmost qlog lint`: which packets broke the rules?
 
-use super::input::{logs_of, read, shown};
+use super::input::{Logs, read, read_each, refusal, shown};
+use super::refused::Refused;
 use crate::failure::Failure;
 use crate::{output, values};
 use qlog_tools::lint::{Allowance, Lint, Rules, browser, lint};
+use qlog_tools::reader::{ReadError, ReadOptions, read_file_traces};
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use schedulers::{Scheme, find_page_scheme, find_scheme};
 use serde::de::IgnoredAny;
@@ -19,7 +21,8 @@ const ROWS_MAX: usize = 20;
 ///
 /// A server's log tells what was sent; a client's log, given as well or alone, what was asked for. Our server's logs hold
 /// every call of its scheduler and are judged exactly. Of other logs it is inferred what could have been sent: a
-/// response counts as ready some time after its request, and not while it pauses. Exit code 1: there are violations.
+/// response counts as ready some time after its request, and not while it pauses. Exit code 1: there are violations;
+/// 2: a log could not be read or lacks what judging it takes (`cannot_judge`), whatever the others say.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog lint server.sqlog --client client.sqlog\n  \
 utmost qlog lint server.sqlog --scheme bucket --json")]
@@ -27,7 +30,7 @@ pub(crate) struct Arguments {
     /// Logs, directories of logs, HAR files, lists of DevTools events, or `-` for a qlog on the standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The log of the connection's other end
+    /// The log of the connection's other end, or a directory with it
     #[arg(long, value_name = "LOG")]
     client: Option<PathBuf>,
     /// Judge by this scheme rather than by RFC 9218
@@ -54,50 +57,67 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         think_us: u64::from(arguments.think_time) * 1000,
         packets: arguments.tolerance.into(),
     };
-    let traces = traces(&arguments.files)?;
-    let client = arguments.client.as_ref().map(|file| read(file, Detail::Full, None));
-    let clients = client.transpose()?.unwrap_or_default();
+    let Logs { traces, mut refused, .. } =
+        read_each(arguments.files.iter().map(|file| (None, file.clone())), traces_of)?;
+    let clients = clients(arguments)?;
     let mut judged: Vec<(&Trace, Lint)> = Vec::new();
     for trace in judged_traces(&traces) {
         let client = client_of(trace, &clients, &traces)?;
         judged.push((trace, lint(trace, client, &rules, allowance)));
     }
-    show(arguments, &judged)?;
-    match judged.iter().map(|(_, lint)| lint.violations.len()).sum() {
-        0 => Ok(()),
-        1 => Err(Failure::No("1 packet broke the rules".to_owned())),
-        count => Err(Failure::No(format!("{count} packets broke the rules"))),
-    }
+    refused.add_files(judged.iter().map(|(trace, lint)| (*trace, lacks(trace, lint))));
+    show(arguments, &judged, &refused)?;
+    refused.end_with(match judged.iter().map(|(_, lint)| lint.violations.len()).sum() {
+        0 => None,
+        1 => Some("1 packet broke the rules".to_owned()),
+        count => Some(format!("{count} packets broke the rules")),
+    })
 }
 
-fn traces(files: &[PathBuf]) -> Result<Vec<Trace>, Failure> {
-    let mut traces = Vec::new();
-    for path in files {
-        for path in logs_of(path)? {
-            match read(&path, Detail::Full, None) {
-                Ok(read) => traces.extend(read),
-                Err(failure) => traces.extend(browser_log(&path)?.ok_or(failure)?),
-            }
+/// The logs of the other end that were named.
+fn clients(arguments: &Arguments) -> Result<Vec<Trace>, Failure> {
+    let Some(file) = &arguments.client else { return Ok(Vec::new()) };
+    let Logs { traces, refused, .. } =
+        read_each(std::iter::once((None, file.clone())), |path| read(path, Detail::Full, None))?;
+    refused.end().map(|()| traces)
+}
+
+/// Why a log was not judged, in a line that names it.
+fn lacks(trace: &Trace, lint: &Lint) -> Option<String> {
+    lint.cannot_judge.as_ref().map(|lacks| format!("{}: cannot judge: {lacks}", trace.label()))
+}
+
+/// The traces of a qlog, or the connections of a browser's log.
+fn traces_of(path: &Path) -> Result<Vec<Trace>, Failure> {
+    let options = ReadOptions { detail: Detail::Full, vantage: None };
+    match read_file_traces(path, options) {
+        Err(ReadError::NotQlog { .. } | ReadError::NoTraces { .. }) if path.as_os_str() != "-" => {
+            browser_log(path)?.map_or_else(|| read(path, Detail::Full, None), Ok)
         }
+        other => other.map_err(refusal),
     }
-    Ok(traces)
 }
 
 /// The connections of a file that is no qlog, if it is a browser's log.
 fn browser_log(path: &Path) -> Result<Option<Vec<Trace>>, Failure> {
     let Some(json) = unpacked(path) else { return Ok(None) };
     let file = path.display().to_string();
+    let bad = |cause: String| Err(Failure::BadInput(format!("{file}: {cause}")));
+    if json.len() as u64 > browser::BYTES_MAX {
+        let mebibytes = browser::BYTES_MAX >> 20;
+        return bad(format!("no qlog, and more than {mebibytes} MiB: save a HAR without bodies"));
+    }
     let end = serde_json::from_slice::<IgnoredAny>(&json).err().filter(serde_json::Error::is_eof);
     match end.filter(|_| is_har(&json)) {
-        Some(_) => Err(Failure::BadInput(format!("{file}: the HAR's JSON ends early"))),
-        None => Ok(browser::read(&file, &json)),
+        Some(_) => bad("the HAR's JSON ends early".to_owned()),
+        None => browser::read(&file, &json).or_else(|error| bad(error.to_string())),
     }
 }
 
 fn unpacked(path: &Path) -> Option<Vec<u8>> {
     let mut json = Vec::new();
-    let file = File::open(path).ok()?.take(browser::BYTES_MAX);
-    qlog_tools::reader::plain(file).ok()?.take(browser::BYTES_MAX).read_to_end(&mut json).ok()?;
+    let plain = qlog_tools::reader::plain(File::open(path).ok()?).ok()?;
+    plain.take(browser::BYTES_MAX + 1).read_to_end(&mut json).ok()?;
     Some(json)
 }
 
@@ -152,7 +172,7 @@ fn client_of<'a>(
     let Some(other) = named.first() else { return Ok(None) };
     if named.iter().all(|it| it.vantage == Vantage::Server) {
         let reason = "a server's log; --client takes the log of its client";
-        return Err(Failure::BadInput(format!("{}: {reason}", other.file)));
+        return Err(Failure::BadInput(format!("{}: {reason}", other.label())));
     }
     match (&other.connection, &trace.connection) {
         (Some(there), Some(here)) => Err(Failure::BadInput(format!(
@@ -165,24 +185,26 @@ fn client_of<'a>(
     }
 }
 
-fn show(arguments: &Arguments, judged: &[(&Trace, Lint)]) -> Result<(), Failure> {
+fn show(
+    arguments: &Arguments,
+    judged: &[(&Trace, Lint)],
+    refused: &Refused,
+) -> Result<(), Failure> {
     if arguments.json {
         let documents: Vec<_> = judged.iter().map(|(trace, lint)| document(trace, lint)).collect();
-        return match &documents[..] {
-            [only] => output::json_of_program(only.clone()),
-            many => output::json_of_program(json!({"traces": many})),
+        let document = match &documents[..] {
+            [only] => only.clone(),
+            many => json!({"traces": many}),
         };
+        return output::json_of_program(refused.note_in(document));
     }
-    for (trace, lint) in judged {
-        show_one(trace, lint)?;
-    }
-    Ok(())
+    judged
+        .iter()
+        .filter(|(_, lint)| lint.cannot_judge.is_none())
+        .try_for_each(|(trace, lint)| show_one(trace, lint))
 }
 
 fn show_one(trace: &Trace, lint: &Lint) -> Result<(), Failure> {
-    if let Some(lacks) = &lint.cannot_judge {
-        return output::line(&format!("{}: cannot judge: {lacks}", trace.file));
-    }
     if !lint.violations.is_empty() {
         let rows = lint.violations.iter().take(ROWS_MAX).map(|it| {
             vec![
@@ -200,7 +222,7 @@ fn show_one(trace: &Trace, lint: &Lint) -> Result<(), Failure> {
     }
     output::line(&format!(
         "{}: {} of {} packets broke the rules, {} bytes went before what should have gone (judged by {})",
-        trace.file,
+        trace.label(),
         lint.violations.len(),
         lint.packets_checked,
         lint.inversion_bytes,
@@ -219,6 +241,7 @@ fn document(trace: &Trace, lint: &Lint) -> serde_json::Value {
     });
     json!({
         "file": trace.file,
+        "trace": trace.number.unwrap_or(1),
         "violations": violations.collect::<Vec<_>>(),
         "inversion_bytes": lint.inversion_bytes,
         "packets_checked": lint.packets_checked,

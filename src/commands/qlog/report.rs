@@ -1,6 +1,6 @@
 //! `utmost qlog report`: logs as a page that works without a network.
 
-use super::input::Files;
+use super::input::{Files, Logs, short_name};
 use super::logs;
 use crate::failure::Failure;
 use crate::output;
@@ -11,12 +11,15 @@ use qlog_tools::viewer::{Recording, Report, report};
 use std::path::{Path, PathBuf};
 
 const PNG_SCALE: f32 = 2.0;
+/// Streams of a connection that a page shows: rows of a waterfall, which nobody reads beyond that.
+const STREAMS_MAX: usize = 10_000;
 
 /// Write one HTML file with all figures of one or more logs
 ///
 /// Multiplexing, waterfall, head-of-line blocking, ByteIndex, congestion: zoom from the whole connection to a single
-/// frame. The file needs no network. Of a connection whose both ends are given, the client's log is shown, with
-/// what the server's adds.
+/// frame. The file needs no network. Of a connection whose both ends are given, arrivals are from the client's log;
+/// window, round-trip times and losses are from the server's. Exit code 2: a log could not be read; the page has the
+/// others all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog report client.sqlog -o report.html\n  \
 utmost qlog report before.qlog.gz after.qlog.gz -o report.html --side-by-side --figures figures")]
@@ -38,7 +41,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let traces = arguments.files.traces(Detail::Full)?;
+    let Logs { mut traces, mut refused, .. } = arguments.files.read(Detail::Full)?;
+    refused.add_files(traces.iter().map(|trace| (trace, too_large(trace))));
+    traces.retain(|trace| too_large(trace).is_none());
+    if traces.is_empty() {
+        return refused.end();
+    }
     let recordings = recordings(&traces);
     if let Some(folder) = &arguments.figures {
         draw(&recordings, folder)?;
@@ -51,20 +59,38 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         provenance: output::provenance(),
     });
     write(&arguments.out, page.as_bytes())?;
-    output::line(&format!("wrote {}", arguments.out.display()))
+    output::line(&format!("wrote {}", arguments.out.display()))?;
+    refused.end()
+}
+
+/// Why a page cannot show it, in a line that names the log.
+pub(crate) fn too_large(trace: &Trace) -> Option<String> {
+    let streams = trace.streams.len().max(trace.timeline.transfers.len());
+    (streams > STREAMS_MAX).then(|| {
+        format!(
+            "{}: {streams} streams, and a page shows at most {STREAMS_MAX}; cut out a part with `utmost qlog convert --time` or `--stream`",
+            trace.label()
+        )
+    })
 }
 
 /// One for each log, without the servers' logs of connections whose client's log is there as well.
 pub(crate) fn recordings(traces: &[Trace]) -> Vec<Recording> {
     logs::pairs(traces)
         .into_iter()
-        .map(|(trace, other_end)| Recording::of(trace, other_end))
+        .map(|(trace, other_end)| Recording {
+            name: short_name(&trace.label()),
+            ..Recording::of(trace, other_end)
+        })
         .collect()
 }
 
 fn title(recordings: &[Recording]) -> String {
     match recordings {
-        [only] => only.name.clone(),
+        [only] => match &only.sender {
+            Some(sender) => format!("{}, with {sender}", only.name),
+            None => only.name.clone(),
+        },
         many => format!("{} connections", many.len()),
     }
 }

@@ -1,7 +1,7 @@
 //! `utmost qlog ribbon`: who got each packet (the paper's Figure 8).
 
 use super::figure;
-use super::input::{Files, shown};
+use super::input::{Files, Logs, shown};
 use super::set::SetArguments;
 use crate::failure::Failure;
 use crate::output;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// Without --out as text: stream x frames in a row.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  utmost qlog ribbon rr=rr.sqlog fifo=fifo.sqlog --out ribbons.svg\n  \
+    after_help = "Examples:\n  utmost qlog ribbon rr=rr.sqlog fifo=fifo.sqlog -o ribbons.svg\n  \
 utmost qlog ribbon client.sqlog --by bytes"
 )]
 pub(crate) struct Arguments {
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value = "time")]
     by: By,
     /// Draw into FILE.svg or FILE.png
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print JSON: runs of `[stream, frames, bytes, first_ms, last_ms]`
     #[arg(long)]
@@ -71,13 +71,11 @@ struct Run {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let set = arguments.set.atf_set()?;
-    let mut traces = arguments.files.traces(Detail::Frames)?;
-    if let Some(reason) = traces.iter().find_map(unusable) {
-        if traces.iter().all(|trace| unusable(trace).is_some()) {
-            return Err(Failure::BadInput(reason));
-        }
-        eprintln!("left out: {reason}");
-        traces.retain(|trace| unusable(trace).is_none());
+    let Logs { mut traces, mut refused, .. } = arguments.files.read(Detail::Frames)?;
+    refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));
+    traces.retain(|trace| unusable(trace).is_none());
+    if traces.is_empty() {
+        return refused.end();
     }
     traces.iter_mut().for_each(figure::name_apart);
     if let Some(out) = &arguments.out {
@@ -101,7 +99,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if arguments.json {
         let documents: Vec<Value> = traces.iter().map(document).collect();
-        return output::json_of_program(json!({"traces": documents}));
+        output::json_of_program(refused.note_in(json!({"traces": documents})))?;
+        return refused.end();
     }
     if arguments.out.is_none() {
         for trace in &traces {
@@ -119,7 +118,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             output::line(&format!("{} ({what}): {}", trace.timeline.name, runs.join(" ")))?;
         }
     }
-    Ok(())
+    refused.end()
 }
 
 fn document(trace: &Trace) -> Value {

@@ -1,14 +1,17 @@
 //! `utmost qlog streams`: the waterfall as a table.
 
-use super::input::{Files, described, milliseconds, shown};
+use super::input::{Files, Logs, described, milliseconds, shown};
 use crate::failure::Failure;
 use crate::output;
 use qlog_tools::trace::{Detail, StreamRole, Trace};
 use qlog_tools::views::unusable;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Show each stream: what it carried, when, and how often again
+///
+/// Exit code 2: a log could not be read or has no STREAM frames; the others are shown all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog streams client.sqlog\n  \
 utmost qlog streams logs/ --json")]
@@ -21,8 +24,11 @@ pub(crate) struct Arguments {
 }
 
 /// One stream's row.
+#[derive(Serialize)]
 struct Row {
+    #[serde(rename = "id")]
     stream: u64,
+    #[serde(serialize_with = "role_name")]
     role: StreamRole,
     url: Option<String>,
     priority: Option<String>,
@@ -39,23 +45,39 @@ struct Row {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let traces = arguments.files.traces(Detail::Summary)?;
+    let Logs { traces, mut refused, .. } = arguments.files.read(Detail::Summary)?;
+    refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));
     if arguments.json {
-        let traces: Vec<Value> = traces.iter().map(document).collect();
-        return output::json_of_program(json!({"traces": traces}));
+        let head = refused.note_in(json!({"provenance": output::provenance()}));
+        output::json(&Documents { head, traces: traces.iter().map(document).collect() })?;
+    } else {
+        for trace in traces.iter().filter(|trace| unusable(trace).is_none()) {
+            print(trace)?;
+        }
     }
-    for trace in &traces {
-        print(trace)?;
-    }
-    Ok(())
+    refused.end()
 }
 
-fn document(trace: &Trace) -> Value {
-    let mut document = described(trace);
-    let (of_page, others): (Vec<Row>, Vec<Row>) = rows(trace).into_iter().partition(is_of_page);
-    document["streams"] = of_page.iter().map(row_document).collect();
-    document["other_streams"] = others.iter().map(row_document).collect();
-    document
+/// One trace as `--json` prints it. The rows are not made JSON values first: there may be very many.
+#[derive(Serialize)]
+struct Document {
+    #[serde(flatten)]
+    described: Value,
+    streams: Vec<Row>,
+    other_streams: Vec<Row>,
+}
+
+/// All of it.
+#[derive(Serialize)]
+struct Documents {
+    #[serde(flatten)]
+    head: Value,
+    traces: Vec<Document>,
+}
+
+fn document(trace: &Trace) -> Document {
+    let (streams, other_streams) = rows(trace).into_iter().partition(is_of_page);
+    Document { described: described(trace), streams, other_streams }
 }
 
 /// Whether it carries a response, rather than HTTP/3's own needs.
@@ -63,36 +85,19 @@ fn is_of_page(row: &Row) -> bool {
     matches!(row.role, StreamRole::Request | StreamRole::Push)
 }
 
-fn row_document(row: &Row) -> Value {
-    json!({
-        "id": row.stream,
-        "role": row.role.name(),
-        "url": row.url,
-        "priority": row.priority,
-        "status": row.status,
-        "requested_ms": row.requested_ms,
-        "first_ms": row.first_ms,
-        "last_ms": row.last_ms,
-        "complete_ms": row.complete_ms,
-        "bytes": row.bytes,
-        "body_bytes": row.body_bytes,
-        "frames": row.frames,
-        "retransmitted_bytes": row.retransmitted_bytes,
-        "reordered_bytes": row.reordered_bytes,
-    })
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn role_name<S: Serializer>(role: &StreamRole, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(role.name())
 }
 
 fn print(trace: &Trace) -> Result<(), Failure> {
     output::line(&format!(
         "{} ({}, {}): {} distinct stream bytes; times in ms on the log's clock",
-        trace.file,
+        trace.label(),
         shown(&trace.stack.to_string(), 60),
         trace.vantage.name(),
         trace.unique_stream_bytes()
     ))?;
-    if let Some(reason) = unusable(trace) {
-        return output::line(&reason);
-    }
     let rows = rows(trace).into_iter().map(|row| {
         let ms = |value| output::number(value, 1);
         vec![
@@ -149,7 +154,7 @@ fn rows(trace: &Trace) -> Vec<Row> {
         row.requested_ms = Some(milliseconds(transfer.requested_us));
         row.body_bytes = transfer.body_bytes;
         row.status = details.status;
-        row.url = has_url(transfer.stream, &transfer.url).then(|| transfer.url.clone());
+        row.url = (!transfer.is_nameless()).then(|| transfer.url.clone());
         row.priority.clone_from(&details.priority);
     }
     // The last thing said about a priority is what counts.
@@ -159,11 +164,6 @@ fn rows(trace: &Trace) -> Vec<Row> {
         }
     }
     rows.into_values().collect()
-}
-
-/// The timeline names streams without URL by their number.
-fn has_url(stream: u64, url: &str) -> bool {
-    url != format!("stream {stream}")
 }
 
 impl Row {

@@ -1,11 +1,11 @@
 //! `utmost qlog tree`: the scheduler's tree at a time, from the log of our server.
 
-use super::input::shown;
+use super::input::{short_name, shown};
 use crate::failure::Failure;
 use crate::{output, values};
 use lab::scenario::node_json;
 use qlog_tools::figures::tree::{group_names, in_words};
-use qlog_tools::figures::{TreePanel, Trees, short_name};
+use qlog_tools::figures::{TreePanel, Trees, short_name as last_part};
 use qlog_tools::reader::read_file;
 use qlog_tools::replay::{Replay, busiest_us, happened, kinds};
 use qlog_tools::trace::Trace;
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 /// The logged calls of the scheduler are made again; that this picks what the log picked is checked on the way.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog tree logs/SERVER.sqlog --at 120\n  \
-utmost qlog tree logs/SERVER.sqlog --at 30,120,900 --figures out")]
+utmost qlog tree logs/SERVER.sqlog --at 30,120,900 -o trees.png")]
 pub(crate) struct Arguments {
     /// The log of a server's connection
     log: PathBuf,
@@ -35,6 +35,9 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Draw the trees into FILE.svg or FILE.png
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// Draw the trees into this directory, as SVG and PNG
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
@@ -60,6 +63,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let trace = read_file(&arguments.log).map_err(Failure::bad_input)?;
     let trees = trees(arguments, &trace)?;
     let names = names(&trace, &trees);
+    if let Some(out) = &arguments.out {
+        super::figure::write(out, &figure(&trace, &trees, names.clone()).svg())?;
+    }
     if let Some(folder) = &arguments.figures {
         values::directory(folder, "--figures")?;
         let figure = figure(&trace, &trees, names.clone());
@@ -68,6 +74,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         return print_json(&trace, &trees, &names);
     }
+    let names = numbered(&names);
     output::line("element (weight), the share of the connection that it and all below it get")?;
     for Seen { at_ms, scheme, tree } in &trees {
         output::line(&format!("at {at_ms} ms, {}", scheme.name))?;
@@ -88,6 +95,13 @@ fn trees(arguments: &Arguments, trace: &Trace) -> Result<Vec<Seen>, Failure> {
     let mut times_ms = arguments.at.clone();
     times_ms.extend(busiest_ms.filter(|_| arguments.at.is_empty()));
     times_ms.sort_by(f64::total_cmp);
+    let end_ms = end_us(trace) as f64 / 1000.0;
+    if let Some(late_ms) = times_ms.last().filter(|at_ms| **at_ms > end_ms) {
+        let file = &trace.file;
+        let reason =
+            format!("--at {late_ms} is after the log's end: its last event is at {end_ms} ms");
+        return Err(Failure::BadInput(format!("{file}: {reason}")));
+    }
     let seen = |at_ms: f64| {
         let (scheme, tree) =
             replay.tree_at(micros(at_ms)).map_err(Failure::bad_input)?.ok_or_else(|| {
@@ -98,12 +112,30 @@ fn trees(arguments: &Arguments, trace: &Trace) -> Result<Vec<Seen>, Failure> {
     times_ms.into_iter().map(seen).collect()
 }
 
+/// The last of what the log holds of its scheduler, its frames and its requests.
+fn end_us(trace: &Trace) -> u64 {
+    let calls = trace.scheduler_calls.iter().map(|it| it.time_us);
+    let frames = trace.timeline.frames.iter().map(|it| it.time_us);
+    calls.chain(frames).max().unwrap_or_default()
+}
+
 /// The last part of each stream's path, and what the scheme calls its groups.
 fn names(trace: &Trace, trees: &[Seen]) -> BTreeMap<Element, String> {
     let streams = trace.timeline.transfers.iter().map(|it| {
-        (Element::Stream(StreamId(it.stream)), shown(short_name(&it.url), NAME_CHARACTERS))
+        (Element::Stream(StreamId(it.stream)), shown(last_part(&it.url), NAME_CHARACTERS))
     });
     streams.chain(trees.iter().flat_map(|it| group_names(&it.scheme, &it.tree))).collect()
+}
+
+/// Streams with their IDs before their names, as in all other views.
+fn numbered(names: &BTreeMap<Element, String>) -> BTreeMap<Element, String> {
+    let numbered = |(&element, name): (&Element, &String)| match element {
+        Element::Stream(StreamId(id)) if *name != id.to_string() => {
+            (element, format!("{id} {name}"))
+        }
+        _ => (element, name.clone()),
+    };
+    names.iter().map(numbered).collect()
 }
 
 fn name(names: &BTreeMap<Element, String>, element: Element) -> String {
@@ -111,16 +143,17 @@ fn name(names: &BTreeMap<Element, String>, element: Element) -> String {
 }
 
 fn figure(trace: &Trace, trees: &[Seen], names: BTreeMap<Element, String>) -> Trees {
+    let numbered = numbered(&names);
     let before = std::iter::once(None).chain(trees.iter().map(Some));
     let panel = |(before, it): (Option<&Seen>, &Seen)| {
         let is_new = before.is_none_or(|before| before.scheme.name != it.scheme.name);
         let mut what: Vec<String> = is_new.then(|| it.scheme.name.clone()).into_iter().collect();
         let changes = happened(trace, before.map(|it| micros(it.at_ms)), micros(it.at_ms));
-        what.extend(in_words(&changes, &names));
+        what.extend(in_words(&changes, &numbered));
         TreePanel { when: format!("{} ms", it.at_ms), what, tree: it.tree.clone() }
     };
     Trees {
-        title: shown(&trace.file, NAME_CHARACTERS),
+        title: shown(&short_name(&trace.file), NAME_CHARACTERS),
         kinds: kinds(trace),
         panels: before.zip(trees).map(panel).collect(),
         note: "Times are the log's.".to_owned(),

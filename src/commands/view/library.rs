@@ -1,5 +1,6 @@
 //! The logs that can be opened: those of the directory, and those that were dropped on the page.
 
+use crate::commands::qlog::report::too_large;
 use crate::failure::Failure;
 use qlog_tools::reader::{Detail, ReadOptions, Trace, read_file_traces, read_traces};
 use qlog_tools::viewer::ListedFile;
@@ -77,6 +78,9 @@ impl Library {
                 None => read_file_traces(&self.path(name)?, OPTIONS),
             };
             let mut read = read.map_err(Failure::bad_input)?;
+            if let Some(reason) = read.iter().find_map(too_large) {
+                return Err(Failure::BadInput(reason));
+            }
             for trace in &mut read {
                 trace.file.clone_from(name);
             }

@@ -135,8 +135,9 @@ pub(super) fn default_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     Ok(rows.collect())
 }
 
-const BBR2: &str = "Shown: it paces, so that less is on the way when the document comes; and what a throttle lets through does not \
-     show it the rate of the link.";
+const BBR2: &str = "Shown: it paces, so that less is on the way when the document comes; what a throttle lets through does not \
+     show it the rate of the link; and it goes on for three round trips with a window above what link and queue hold, so that a \
+     document that comes then loses packets.";
 
 /// Pushed in the shuffle: 35 KB, one bandwidth-delay product.
 const SHUFFLED: usize = 7;

@@ -1,6 +1,7 @@
 //! The share of body bytes in complete responses, and of all bytes that were there.
 
 use super::{Plot, RIGHT, TOP};
+use crate::figures::svg::Style;
 use crate::viewer::Recording;
 
 const HEIGHT: f64 = 220.0;
@@ -19,10 +20,11 @@ pub(super) fn draw(recording: &Recording) -> String {
         before = share;
     }
     steps.push((RIGHT, y(before)));
-    let all: f64 = recording.frames.iter().map(|frame| frame.bytes as f64).sum();
+    let new = || recording.frames.iter().filter(|frame| frame.is_new(recording.is_server));
+    let all: f64 = new().map(|frame| frame.bytes as f64).sum();
     let mut arrivals: Vec<(f64, f64)> = vec![(plot.x(0), y(0.0))];
     let mut there = 0.0;
-    for frame in &recording.frames {
+    for frame in new() {
         there += frame.bytes as f64;
         let point = (plot.x(frame.time_us), y(there / all.max(1.0)));
         match arrivals.last_mut() {
@@ -30,7 +32,17 @@ pub(super) fn draw(recording: &Recording) -> String {
             _ => arrivals.push(point),
         }
     }
+    let there = if recording.is_server { "bytes sent" } else { "bytes that were there" };
     plot.line(&arrivals, "#b34a00", "5 3");
     plot.line(&steps, "#0072b2", "");
+    let mut left = super::LEFT + 330.0;
+    for (name, colour, dash) in [
+        ("bytes of complete responses (above: the index)", "#0072b2", ""),
+        (there, "#b34a00", "5 3"),
+    ] {
+        plot.line(&[(left, 18.0), (left + 24.0, 18.0)], colour, dash);
+        plot.svg.text(left + 30.0, 22.0, Style::PLAIN.size(11.0), name);
+        left += 50.0 + 6.0 * name.len() as f64;
+    }
     plot.finish()
 }

@@ -7,10 +7,10 @@ use crate::figures::svg::Area;
 use crate::viewer::{Mark, Recording};
 
 const HEIGHT: f64 = 90.0;
-const MARKS: [(Mark, &str, &str); 3] = [
-    (Mark::Retransmitted, "retransmitted", "#1a1a1a"),
-    (Mark::Duplicate, "duplicate", "#b3261e"),
-    (Mark::Reordered, "reordered", "#0072b2"),
+pub(super) const MARKS: [(Mark, &str, &str); 3] = [
+    (Mark::Retransmitted, "retransmitted (loss)", "#1a1a1a"),
+    (Mark::Duplicate, "duplicate (spurious)", "#b3261e"),
+    (Mark::Reordered, "reordered (overtaken)", "#0072b2"),
 ];
 
 pub(super) fn draw(recording: &Recording) -> String {
@@ -26,7 +26,7 @@ pub(super) fn draw(recording: &Recording) -> String {
         for (stream, bytes) in shares {
             let height = HEIGHT * bytes / sum.max(1.0);
             let area = Area { left: LEFT + column as f64, top, width: 1.05, height };
-            plot.block(area, &recording.streams[stream].look);
+            plot.block(area, stream, &recording.streams[stream]);
             top += height;
         }
     }
@@ -46,5 +46,6 @@ pub(super) fn draw(recording: &Recording) -> String {
             plot.svg.rect(area, &format!(r#"fill="{colour}""#));
         }
     }
+    plot.draw_legend(recording);
     plot.finish()
 }

@@ -1,10 +1,16 @@
 //! One row a stream, from its request to its last byte.
 
+use std::collections::BTreeSet;
+
+use super::multiplexing::MARKS;
 use super::{LEFT, Plot, TOP};
 use crate::figures::svg::{Area, shorten};
-use crate::viewer::Recording;
+use crate::viewer::{Mark, Recording, Stream};
 
 const ROW: f64 = 18.0;
+/// Characters of a label, and of the priority in it.
+const LABEL: usize = 36;
+const PRIORITY: usize = 16;
 /// Further streams are counted in a last line.
 const ROWS_MAX: usize = 120;
 
@@ -21,6 +27,9 @@ pub(super) fn draw(recording: &Recording) -> String {
             columns.push(column);
         }
     }
+    let marked = recording.frames.iter().filter_map(|it| Some((it.stream, it.time_us, it.mark?)));
+    let marked: BTreeSet<(usize, usize, Mark)> =
+        marked.map(|(stream, at_us, mark)| (stream, plot.column(at_us), mark)).collect();
     // A log's clock can step back.
     for columns in &mut columns {
         columns.sort_unstable();
@@ -28,21 +37,11 @@ pub(super) fn draw(recording: &Recording) -> String {
     for (row, stream) in recording.streams.iter().take(shown).enumerate() {
         let top = TOP + 2.0 + ROW * row as f64;
         let middle = top + ROW / 2.0;
-        plot.label(
-            middle + 4.0,
-            &shorten(&format!("{} {} {}", stream.id, stream.url, stream.priority), 30),
-        );
-        if let (Some(requested_us), Some(first_us)) = (stream.requested_us, stream.first_us) {
-            let (from, to) = (plot.x(requested_us), plot.x(first_us));
-            plot.line(&[(from, middle), (to.max(from), middle)], "#5a5a5a", "");
-            let triangle = [
-                (from, middle - 5.0),
-                (from + 6.0, middle),
-                (from, middle + 5.0),
-                (from, middle - 5.0),
-            ];
-            plot.line(&triangle, "#1a1a1a", "");
-        }
+        let priority = shorten(&stream.priority, PRIORITY);
+        let room = LABEL.saturating_sub(priority.chars().count() + 1);
+        let label = format!("{} {priority}", stream.label(room));
+        plot.label(middle + 4.0, label.trim_end());
+        draw_request(&mut plot, stream, middle);
         for run in columns[row].chunk_by(|one, next| next.abs_diff(*one) <= 1) {
             let left = LEFT + run[0] as f64;
             let area = Area {
@@ -51,7 +50,15 @@ pub(super) fn draw(recording: &Recording) -> String {
                 width: (run[run.len() - 1] - run[0] + 1) as f64 + 0.5,
                 height: ROW - 6.0,
             };
-            plot.block(area, &stream.look);
+            plot.block(area, row, stream);
+        }
+        for &(_, column, mark) in
+            marked.range((row, 0, Mark::Retransmitted)..(row + 1, 0, Mark::Retransmitted))
+        {
+            let colour = MARKS.iter().find(|it| it.0 == mark).map_or("#1a1a1a", |it| it.2);
+            let left = LEFT + column as f64;
+            let area = Area { left, top: top + ROW - 5.0, width: 2.0, height: 4.0 };
+            plot.svg.rect(area, &format!(r#"fill="{colour}""#));
         }
         if let Some(complete_us) = stream.complete_us {
             let x = plot.x(complete_us);
@@ -62,4 +69,19 @@ pub(super) fn draw(recording: &Recording) -> String {
         plot.label(TOP + ROW * rows as f64 - 3.0, &format!("and {more} more streams"));
     }
     plot.finish()
+}
+
+/// A triangle, and the wait for the first byte.
+fn draw_request(plot: &mut Plot, stream: &Stream, middle: f64) {
+    if let (Some(requested_us), Some(first_us)) = (stream.requested_us, stream.first_us) {
+        let (from, to) = (plot.x(requested_us), plot.x(first_us));
+        plot.line(&[(from, middle), (to.max(from), middle)], "#5a5a5a", "");
+        let triangle = [
+            (from, middle - 5.0),
+            (from + 6.0, middle),
+            (from, middle + 5.0),
+            (from, middle - 5.0),
+        ];
+        plot.line(&triangle, "#1a1a1a", "");
+    }
 }

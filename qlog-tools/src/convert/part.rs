@@ -1,0 +1,182 @@
+//! A part of a log: a stretch of time, some streams. What says what a stream is (its request and response headers, its
+//! priority, its promise) belongs to it also when it came before.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::schema::whole;
+use crate::reader::ReadError;
+use crate::reader::raw::{EventKind, Raw, RawEvent, pieces};
+
+/// What to cut out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Events of this time only, in microseconds on the log's clock.
+    pub time_us: Option<Range<u64>>,
+    /// Of the streams only these; other events than those of streams stay.
+    pub streams: Option<BTreeSet<u64>>,
+}
+
+/// A cut, and what is in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Part {
+    cut: Cut,
+    /// The streams with something in it.
+    streams: BTreeSet<u64>,
+    /// Push IDs of those that carry pushes.
+    pushes: BTreeSet<u64>,
+}
+
+/// Streams of a part that are remembered.
+const STREAMS: usize = 1 << 17;
+
+/// Where an event stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Inside,
+    /// Before it, but it says what one of its streams is.
+    Before,
+    Outside,
+}
+
+impl Part {
+    /// Reads trace `trace` (from 0) of a log to see what is in the cut.
+    pub fn survey(file: &str, input: impl Read, trace: usize, cut: Cut) -> Result<Self, ReadError> {
+        let mut streams = BTreeSet::new();
+        let mut pushes: BTreeMap<u64, u64> = BTreeMap::new();
+        pieces(file, input, |raw| {
+            let Raw::Event(event) = raw else { return true };
+            if event.trace != trace || streams.len() + pushes.len() >= STREAMS {
+                return true;
+            }
+            if event.kind == EventKind::StreamTypeSet
+                && let Some(push_id) = number(&event.data, &["associated_push_id"])
+                && let Some(stream) = stream_of(&event.data)
+            {
+                pushes.insert(stream, push_id);
+            }
+            if cut.has_time(event.time_us) {
+                streams.extend(named(&event.data).filter(|it| cut.has_stream(*it)));
+            }
+            true
+        })?;
+        let pushes = pushes.into_iter().filter(|(stream, _)| streams.contains(stream));
+        Ok(Self { pushes: pushes.map(|(_, push_id)| push_id).collect(), streams, cut })
+    }
+
+    /// Where the event stands; frames of streams that are not in the part are taken out of it.
+    pub(super) fn place(&self, event: &mut RawEvent) -> Place {
+        let about = About::of(event);
+        if self.cut.has_time(event.time_us) {
+            let is_kept = match about {
+                About::Packet => self.cut.keep_frames(&mut event.data),
+                About::Connection | About::Nothing => true,
+                About::Stream(stream) | About::Identity(stream) => self.cut.has_stream(stream),
+                About::Push(push_id) => {
+                    self.cut.streams.is_none() || self.pushes.contains(&push_id)
+                }
+            };
+            return if is_kept { Place::Inside } else { Place::Outside };
+        }
+        let is_before = self.cut.time_us.as_ref().is_some_and(|it| event.time_us < it.start);
+        let is_kept = match about {
+            About::Identity(stream) => self.streams.contains(&stream),
+            About::Push(push_id) => self.pushes.contains(&push_id),
+            About::Connection => true,
+            _ => false,
+        };
+        if is_before && is_kept { Place::Before } else { Place::Outside }
+    }
+}
+
+impl Cut {
+    fn has_time(&self, time_us: u64) -> bool {
+        self.time_us.as_ref().is_none_or(|it| it.contains(&time_us))
+    }
+
+    fn has_stream(&self, stream: u64) -> bool {
+        self.streams.as_ref().is_none_or(|it| it.contains(&stream))
+    }
+
+    /// Takes frames of other streams out of a packet; whether it is still worth keeping.
+    fn keep_frames(&self, packet: &mut Value) -> bool {
+        let Some(Value::Array(frames)) = packet.get_mut("frames") else { return true };
+        let before = frames.len();
+        frames.retain(|frame| stream_of(frame).is_none_or(|stream| self.has_stream(stream)));
+        before == 0 || !frames.is_empty()
+    }
+}
+
+/// What an event tells of.
+enum About {
+    /// Several streams: its frames say which.
+    Packet,
+    /// What passes on a stream.
+    Stream(u64),
+    /// What a stream is: headers, priority, type.
+    Identity(u64),
+    /// What a push is.
+    Push(u64),
+    /// What the connection is.
+    Connection,
+    Nothing,
+}
+
+impl About {
+    fn of(event: &RawEvent) -> Self {
+        let data = &event.data;
+        let stream = stream_of(data);
+        match event.kind {
+            EventKind::PacketSent | EventKind::PacketReceived | EventKind::PacketLost => {
+                Self::Packet
+            }
+            EventKind::ParametersSet => Self::Connection,
+            EventKind::StreamTypeSet | EventKind::PriorityUpdated => {
+                stream.map_or(Self::Nothing, Self::Identity)
+            }
+            EventKind::FrameCreated | EventKind::FrameParsed => Self::of_frame(stream, data),
+            _ if data.get("frames").is_some() => Self::Packet,
+            _ => stream.map_or(Self::Nothing, Self::Stream),
+        }
+    }
+
+    fn of_frame(stream: Option<u64>, data: &Value) -> Self {
+        let frame = data.get("frame").unwrap_or(&Value::Null);
+        let push_id = number(frame, &["push_id"]);
+        let stream = stream.map_or(Self::Nothing, Self::Stream);
+        match (frame.get("frame_type").and_then(Value::as_str), stream) {
+            (Some("headers"), Self::Stream(stream)) => Self::Identity(stream),
+            (Some("push_promise"), stream) => push_id.map_or(stream, Self::Push),
+            (Some("priority_update"), stream) => {
+                let keys = ["stream_id", "prioritized_element_id", "request_stream_id"];
+                let element = number(frame, &keys);
+                let is_push =
+                    frame.get("target_stream_type").and_then(Value::as_str) == Some("push");
+                match (push_id, element) {
+                    (Some(push_id), _) => Self::Push(push_id),
+                    (None, Some(push_id)) if is_push => Self::Push(push_id),
+                    (None, Some(element)) => Self::Identity(element),
+                    (None, None) => stream,
+                }
+            }
+            (_, stream) => stream,
+        }
+    }
+}
+
+/// The streams that an event names.
+fn named(data: &Value) -> impl Iterator<Item = u64> {
+    let frames = data.get("frames").and_then(Value::as_array);
+    frames.into_iter().flatten().chain([data]).filter_map(stream_of)
+}
+
+fn stream_of(value: &Value) -> Option<u64> {
+    number(value, &["stream_id", "id"])
+}
+
+fn number(value: &Value, keys: &[&str]) -> Option<u64> {
+    keys.iter().find_map(|key| value.get(*key).and_then(whole))
+}

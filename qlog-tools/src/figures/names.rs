@@ -1,0 +1,129 @@
+//! What resources and streams are called where there is little room.
+
+use super::PageResource;
+use super::svg::shorten;
+
+/// No name in a picture, a table or a tooltip is longer: a log may hold a URL of a megabyte.
+pub const NAME_MAX: usize = 1000;
+
+impl PageResource {
+    /// What a legend calls it in so many characters: with its streams, in a figure of logs, and what fits of its path;
+    /// otherwise the last part of its path.
+    pub fn label(&self, characters: usize) -> String {
+        if self.streams.is_empty() {
+            return shorten(short_name(&self.url), characters);
+        }
+        stream_label(&ids(&self.streams), &self.url, characters)
+    }
+}
+
+/// `4`, or `4,8` when logs differ; of more than two the first.
+fn ids(streams: &[u64]) -> String {
+    match streams {
+        [one] => one.to_string(),
+        [one, other] => format!("{one},{other}"),
+        [first, ..] => format!("{first},\u{2026}"),
+        [] => String::new(),
+    }
+}
+
+/// `4 /a/…/hero.jpg`: the stream whole, and of its URL what fits.
+pub fn stream_label(id: &str, url: &str, characters: usize) -> String {
+    if url.is_empty() || url == format!("stream {id}") {
+        return id.to_owned();
+    }
+    let room = characters.saturating_sub(id.chars().count() + 1).max(4);
+    format!("{id} {}", short_url(url, room))
+}
+
+/// The path of a URL in so many characters. What tells least goes first: the query, then folders from the left of
+/// the file's name, then the middle of the name itself.
+pub fn short_url(url: &str, characters: usize) -> String {
+    let path = match url.split_once("://") {
+        Some((_, rest)) => rest.find('/').map_or("/", |slash| &rest[slash..]),
+        None => url,
+    };
+    let fits = |text: &str| text.chars().nth(characters).is_none();
+    if fits(path) {
+        return path.to_owned();
+    }
+    let bare = path.split(['?', '#']).next().unwrap_or_default();
+    let mark = if bare.len() < path.len() { "?\u{2026}" } else { "" };
+    let whole = format!("{bare}{mark}");
+    if fits(&whole) {
+        return whole;
+    }
+    let name = file_name(bare);
+    let alone = with_folders("", name, mark);
+    if !fits(&alone) {
+        return shorten(name, characters);
+    }
+    let folders = &bare[..bare.len() - name.len()];
+    let wider = folders.match_indices('/').map(|it| with_folders(&folders[..=it.0], name, mark));
+    wider.take_while(|it| fits(it)).last().unwrap_or(alone)
+}
+
+fn with_folders(folders: &str, name: &str, mark: &str) -> String {
+    format!("{folders}\u{2026}/{}{mark}", name.trim_start_matches('/'))
+}
+
+/// The last part with its closing slash, if it has one.
+fn file_name(path: &str) -> &str {
+    let end = path.trim_end_matches('/');
+    let start = end.rfind('/').map_or(0, |slash| slash + 1);
+    &path[start..]
+}
+
+/// The last part of a URL's path; `/` for a path without parts.
+pub fn short_name(url: &str) -> &str {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    if last.is_empty() { "/" } else { last }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_short_name_is_the_last_part_of_the_path() {
+        assert_eq!(short_name("https://a.test/x/hero.jpg?w=3#f"), "hero.jpg");
+        assert_eq!(short_name("/"), "/");
+        assert_eq!(short_name("/news/"), "news");
+        assert_eq!(short_name("stream 4"), "stream 4");
+    }
+
+    #[test]
+    fn a_path_loses_its_query_then_folders_then_the_middle_of_its_name() {
+        let url = "https://a.test/static/images/2026/hero-large.jpg?w=300";
+        let at = |characters| short_url(url, characters);
+        assert_eq!(at(60), "/static/images/2026/hero-large.jpg?w=300");
+        assert_eq!(at(38), "/static/images/2026/hero-large.jpg?\u{2026}");
+        assert_eq!(at(33), "/static/images/\u{2026}/hero-large.jpg?\u{2026}");
+        assert_eq!(at(26), "/static/\u{2026}/hero-large.jpg?\u{2026}");
+        assert_eq!(at(18), "\u{2026}/hero-large.jpg?\u{2026}");
+        assert_eq!(at(10), "hero-\u{2026}.jpg");
+    }
+
+    #[test]
+    fn a_stream_keeps_its_number() {
+        assert_eq!(stream_label("4", "https://a.test/index.html", 20), "4 /index.html");
+        assert_eq!(stream_label("4", "/a/very/long/index.html", 16), "4 /\u{2026}/index.html");
+        assert_eq!(stream_label("4", "stream 4", 20), "4");
+        assert_eq!(stream_label("4", "", 20), "4");
+        assert_eq!(stream_label("8", "/news/", 20), "8 /news/");
+    }
+
+    #[test]
+    fn logs_that_differ_share_a_name() {
+        assert_eq!([&[4][..], &[4, 8], &[4, 8, 0]].map(ids), ["4", "4,8", "4,\u{2026}"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_is_longer_than_its_room(url in ".{0,60}|(/[a-z]{0,5}){0,8}(\\?[a-z]{0,9})?", characters in 4_usize..40) {
+            prop_assert!(short_url(&url, characters).chars().count() <= characters);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Times of a log on the figure's axis, also those of the other end, whose clock is another one.
+
+use crate::trace::{PacketEvent, Space, Trace};
+
+/// From a log's times to the figure's.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    /// The figure's zero, in µs on the clock of the log that it shows.
+    start: u64,
+    /// What is added to get there from the clock of the log that the times are from, in µs.
+    shift: i64,
+    /// How long the figure is, in µs.
+    length: u64,
+}
+
+impl Clock {
+    /// Of the log that the figure shows, from `start_us` to `end_us` of it.
+    pub(super) fn new(start_us: u64, end_us: u64) -> Self {
+        Self { start: start_us, shift: 0, length: end_us.saturating_sub(start_us) }
+    }
+
+    /// Of a log whose clock is `shift_us` behind.
+    pub(super) fn shifted(self, shift_us: i64) -> Self {
+        Self { shift: shift_us, ..self }
+    }
+
+    /// What is added to the log's times, in ms.
+    pub(super) fn shift_ms(&self) -> f64 {
+        self.shift as f64 / 1000.0
+    }
+
+    /// The time on the figure's axis; what was before it is at its start.
+    pub(super) fn at(&self, time_us: u64) -> u64 {
+        time_us.saturating_add_signed(self.shift).saturating_sub(self.start)
+    }
+
+    /// The same, unless it is after the figure's end.
+    pub(super) fn within(&self, time_us: u64) -> Option<u64> {
+        let at_us = self.at(time_us);
+        (at_us <= self.length).then_some(at_us)
+    }
+}
+
+/// What to add to times of the sender's log to have them on the receiver's clock. The least delay is taken to be the
+/// same in both directions, as NTP does; without packet numbers on both sides the first requests are taken to be
+/// one moment.
+pub(super) fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
+    let signed = |time_us: u64| i64::try_from(time_us).unwrap_or(i64::MAX);
+    let down_us = least_us(sender, receiver);
+    let up_us = least_us(receiver, sender);
+    if let (Some(down_us), Some(up_us)) = (down_us, up_us) {
+        return down_us.saturating_sub(up_us) / 2;
+    }
+    let start_us = |trace: &Trace| signed(trace.timeline.start_us().unwrap_or_default());
+    start_us(receiver).saturating_sub(start_us(sender))
+}
+
+/// The least difference between a packet's sending and its arrival, each on its own clock.
+fn least_us(from: &Trace, to: &Trace) -> Option<i64> {
+    let mut sent = times(from, PacketEvent::Sent);
+    sent.sort_unstable();
+    sent.dedup_by_key(|it| it.0);
+    let differences = times(to, PacketEvent::Received).into_iter().filter_map(|(packet, at_us)| {
+        let place = sent.binary_search_by_key(&packet, |it| it.0).ok()?;
+        at_us.checked_sub(sent[place].1)
+    });
+    differences.min()
+}
+
+fn times(trace: &Trace, event: PacketEvent) -> Vec<((Space, u64), i64)> {
+    let packets = trace.packets.iter().filter(|packet| packet.event == event);
+    packets
+        .filter_map(|it| Some(((it.space, it.number?), i64::try_from(it.time_us).ok()?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::Packet;
+
+    fn log(packets: &[(PacketEvent, u64, u64)]) -> Trace {
+        let packet = |&(event, number, time_us): &(PacketEvent, u64, u64)| Packet {
+            time_us,
+            event,
+            space: Space::Application,
+            number: Some(number),
+            bytes: 0,
+        };
+        Trace { packets: packets.iter().map(packet).collect(), ..Trace::default() }
+    }
+
+    #[test]
+    fn clocks_are_set_by_the_least_delays_of_both_directions() {
+        use PacketEvent::{Received, Sent};
+        // The server's clock is 1000 behind; packets take 50, or more in a queue.
+        let client = log(&[(Sent, 1, 2000), (Received, 7, 2150), (Received, 8, 2390)]);
+        let server = log(&[(Received, 1, 1050), (Sent, 7, 1100), (Sent, 8, 1200)]);
+        assert_eq!(shift_us(&client, &server), 1000);
+        let clock = Clock::new(2000, 2500).shifted(1000);
+        assert_eq!((clock.at(1100), clock.at(900)), (100, 0));
+        assert_eq!((clock.within(1500), clock.within(1501)), (Some(500), None));
+    }
+
+    #[test]
+    fn without_packet_numbers_the_first_requests_are_one_moment() {
+        let with_request = |requested_us| {
+            let mut trace = Trace::default();
+            let transfer = crate::timeline::Transfer { requested_us, ..Default::default() };
+            trace.timeline.transfers.push(transfer);
+            trace
+        };
+        assert_eq!(shift_us(&with_request(500), &with_request(800)), -300);
+    }
+}

@@ -1,0 +1,78 @@
+//! What a route says that will do nothing.
+
+use super::paths::covers;
+use crate::site::{Knows, PushRoute};
+use push::Policy;
+use push::guard::CookiePolicy;
+use push::visits::PushWhen;
+
+/// Whether anything is pushed with a route's responses.
+pub(super) fn pushes(route: &PushRoute) -> bool {
+    let by_policy = !matches!(route.policy, None | Some(Policy::NoOpt | Policy::Preload));
+    !route.push.is_empty() || route.push_preload || route.x_push || by_policy
+}
+
+/// What answers for a route's path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answering {
+    Directory,
+    Page,
+    Backend,
+}
+
+/// The keys of a route that do nothing, and why.
+pub(super) fn idle(route: &PushRoute, by: Answering) -> Vec<(&'static str, &'static str)> {
+    const NOTHING: &str = "nothing is pushed here, so that it does nothing";
+    const NO_BACKEND: &str =
+        "it is about the fields of a backend's responses, and no backend answers here";
+    let without_push = [
+        ("push_gate", route.gate.is_some()),
+        ("push_when", route.push_when != PushWhen::Always),
+        ("max_concurrent_pushes", route.max_concurrent_pushes.is_some()),
+        ("client_has", route.knows != Knows::default()),
+        ("cookies", route.cookies != CookiePolicy::None),
+        ("push_not_modified", route.push_not_modified),
+        ("push_if_match", route.push_if_match),
+    ];
+    let without_backend = [
+        ("push_preload", route.push_preload),
+        ("x_push", route.x_push),
+        ("early_hints", route.learn_hints),
+    ];
+    let without_push = without_push
+        .into_iter()
+        .filter(|(_, said)| *said && !pushes(route))
+        .map(|(key, _)| (key, NOTHING));
+    let without_backend = without_backend
+        .into_iter()
+        .filter(|(_, said)| *said && by != Answering::Backend)
+        .map(|(key, _)| (key, NO_BACKEND));
+    let at_once = !route.early_hints.is_empty() && by == Answering::Directory;
+    let without_wait = at_once.then_some((
+        "early_hints",
+        "a file is there at once, and early hints go where a response takes time",
+    ));
+    without_push.chain(without_backend).chain(without_wait).collect()
+}
+
+/// What a route is about, for a look at those before it.
+#[derive(Debug, Clone)]
+pub(super) struct About {
+    pub(super) host: Option<String>,
+    pub(super) path: String,
+    /// Names of what it decides: of all routes that fit, the first holds.
+    pub(super) decides: Vec<&'static str>,
+}
+
+impl About {
+    /// What this one decides and `before` has decided already, for every request.
+    pub(super) fn decided_by<'a>(
+        &'a self,
+        before: &'a Self,
+    ) -> impl Iterator<Item = &'static str> + 'a {
+        let same =
+            |host: &String| self.host.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(host));
+        let hidden = before.host.as_ref().is_none_or(same) && covers(&before.path, &self.path);
+        self.decides.iter().copied().filter(move |it| hidden && before.decides.contains(it))
+    }
+}

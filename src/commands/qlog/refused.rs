@@ -1,0 +1,92 @@
+//! Logs that gave no answer while others did: said at once, and once more by the exit code.
+
+use crate::failure::Failure;
+use qlog_tools::trace::Trace;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Which of several logs gave no answer, and why.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    /// How many logs there are.
+    logs: usize,
+    /// File and reason.
+    reasons: Vec<(String, String)>,
+}
+
+impl Refused {
+    /// None yet, of so many logs.
+    pub(crate) fn of(logs: usize) -> Self {
+        Self { logs, reasons: Vec::new() }
+    }
+
+    /// Refuses a file; the reason is a line that names it. Among others it is said at once.
+    pub(crate) fn add(&mut self, file: &str, reason: String) {
+        if self.logs > 1 {
+            eprintln!("utmost: {reason}");
+        }
+        self.reasons.push((file.to_owned(), reason));
+    }
+
+    /// Refuses each file of which no trace gave an answer, with the reason of its first.
+    pub(crate) fn add_files<'a>(
+        &mut self,
+        traces: impl IntoIterator<Item = (&'a Trace, Option<String>)>,
+    ) {
+        let (answered, not): (Vec<_>, Vec<_>) =
+            traces.into_iter().partition(|(_, reason)| reason.is_none());
+        let mut known: BTreeSet<&str> = answered.iter().map(|(trace, _)| &*trace.file).collect();
+        for (trace, reason) in not {
+            if known.insert(&trace.file) {
+                let reason = reason.unwrap_or_default();
+                // It is the file that gave none, not its first trace.
+                let of_file = reason.strip_prefix(&trace.label());
+                let of_file = of_file.map(|rest| format!("{}{rest}", trace.file));
+                self.add(&trace.file, of_file.unwrap_or(reason));
+            }
+        }
+    }
+
+    /// Whether no log gave an answer.
+    pub(crate) fn is_all(&self) -> bool {
+        self.reasons.len() >= self.logs
+    }
+
+    /// Adds to what `--json` prints who was refused, if anyone was.
+    pub(crate) fn note_in(&self, mut document: Value) -> Value {
+        if let (Value::Object(fields), false) = (&mut document, self.reasons.is_empty()) {
+            let refused = self.reasons.iter().map(|(file, reason)| {
+                let own = reason.strip_prefix(file).and_then(|it| it.strip_prefix(": "));
+                json!({"file": file, "reason": own.unwrap_or(reason)})
+            });
+            fields.insert("refused".to_owned(), refused.collect());
+        }
+        document
+    }
+
+    /// The exit code: 2 if any was refused.
+    pub(crate) fn end(self) -> Result<(), Failure> {
+        if self.reasons.is_empty() { Ok(()) } else { Err(self.into_failure()) }
+    }
+
+    /// Of one log its reason; of several the reasons have been said.
+    pub(crate) fn into_failure(self) -> Failure {
+        let count = self.reasons.len();
+        Failure::BadInput(match (self.logs, self.reasons.into_iter().next()) {
+            (1, Some((_, reason))) => reason,
+            (logs, _) => format!("{count} of {logs} logs gave no answer"),
+        })
+    }
+
+    /// The same when those that did answer say no: that is said too, and if any was refused the exit code is still 2.
+    pub(crate) fn end_with(self, no: Option<String>) -> Result<(), Failure> {
+        match no.map(Failure::No) {
+            Some(no) if self.reasons.is_empty() => Err(no),
+            Some(no) => {
+                eprintln!("utmost: {no}");
+                self.end()
+            }
+            None => self.end(),
+        }
+    }
+}

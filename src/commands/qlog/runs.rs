@@ -1,0 +1,106 @@
+//! Which of several logs can be compared: those of one side, and of one page.
+
+use super::input::Logs;
+use super::refused::Refused;
+use crate::failure::Failure;
+use qlog_tools::alignment::Alignment;
+use qlog_tools::timeline::Transfer;
+use qlog_tools::trace::{Trace, Vantage};
+use qlog_tools::views::unusable;
+use std::collections::BTreeSet;
+
+/// Logs of runs of one page, two or more; the first is the baseline.
+pub(crate) struct Runs {
+    pub(crate) traces: Vec<Trace>,
+    pub(crate) refused: Refused,
+}
+
+/// Takes what can be compared, and says on stderr what was chosen.
+pub(crate) fn choose(logs: Logs) -> Result<Runs, Failure> {
+    let Logs { traces, arguments, mut refused } = logs;
+    refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));
+    let (traces, arguments): (Vec<Trace>, Vec<usize>) =
+        traces.into_iter().zip(arguments).filter(|(trace, _)| unusable(trace).is_none()).unzip();
+    if traces.is_empty() {
+        return Err(refused.into_failure());
+    }
+    let mut traces = of_one_side(traces, &arguments)?;
+    if traces.len() < 2 {
+        return Err(Failure::BadInput("compare takes two logs or more, and got one".to_owned()));
+    }
+    with_the_firsts_resources(&mut traces, &mut refused)?;
+    if traces.iter().flat_map(|it| &it.timeline.transfers).all(Transfer::is_nameless) {
+        eprintln!("no URLs in the logs: streams are compared by their IDs");
+    }
+    Ok(Runs { traces, refused })
+}
+
+/// Those of one side, if an argument gave several: else the user has named each one.
+fn of_one_side(traces: Vec<Trace>, arguments: &[usize]) -> Result<Vec<Trace>, Failure> {
+    let named: BTreeSet<usize> = arguments.iter().copied().collect();
+    let sides = |is_server: bool| -> BTreeSet<usize> {
+        let of_side = traces.iter().zip(arguments).filter(|(it, _)| is_servers(it) == is_server);
+        of_side.map(|(_, argument)| *argument).collect()
+    };
+    let (with_client, with_server) = (sides(false), sides(true));
+    if named.len() == traces.len() {
+        if !with_client.is_empty() && !with_server.is_empty() {
+            eprintln!(
+                "clients' and servers' logs are compared: the ones have times of arrival, the others of sending"
+            );
+        }
+        return Ok(traces);
+    }
+    let is_server = match (with_client == named, with_server == named) {
+        (true, _) => false,
+        (_, true) => true,
+        _ => {
+            let reason = "no side in common: some of the arguments hold clients' logs only, others servers'; name logs of one side";
+            return Err(Failure::BadInput(reason.to_owned()));
+        }
+    };
+    let all = traces.len();
+    let chosen: Vec<Trace> = traces.into_iter().filter(|it| is_servers(it) == is_server).collect();
+    if chosen.len() < all {
+        let side = if is_server { "servers'" } else { "clients'" };
+        eprintln!("compared are the {side} logs, {} of {all}", chosen.len());
+    }
+    Ok(chosen)
+}
+
+fn is_servers(trace: &Trace) -> bool {
+    trace.vantage == Vantage::Server
+}
+
+/// Refuses runs without any resource of the first.
+fn with_the_firsts_resources(
+    traces: &mut Vec<Trace>,
+    refused: &mut Refused,
+) -> Result<(), Failure> {
+    let alignment = Alignment::new(traces);
+    let first = traces[0].label();
+    let strangers: Vec<usize> =
+        (1..traces.len()).filter(|run| alignment.in_common(*run) == 0).collect();
+    if strangers.len() + 1 == traces.len() {
+        let urls = |place: usize| {
+            let transfers = traces[place].timeline.transfers.iter();
+            super::input::shown(transfers.map(|it| &*it.url).next().unwrap_or("nothing"), 60)
+        };
+        let (own, others) = (urls(0), urls(1));
+        return Err(Failure::BadInput(format!(
+            "nothing to compare: no resource is in {first} ({own} ..) and in another log ({others} ..); compare takes runs of one page"
+        )));
+    }
+    for run in &strangers {
+        let trace = &traces[*run];
+        let reason =
+            format!("{}: no resource in common with {first}; compare it by itself", trace.label());
+        refused.add(&trace.file, reason);
+    }
+    let mut run = 0;
+    traces.retain(|_| {
+        run += 1;
+        !strangers.contains(&(run - 1))
+    });
+    Ok(())
+}
