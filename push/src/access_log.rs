@@ -176,10 +176,8 @@ impl<'a> Entry<'a> {
         let status = numbers.next()?.parse().ok()?;
         // A dash is none.
         let bytes = numbers.next()?.parse().unwrap_or(0);
-        let referrer = rest.map(|it| quoted(it).map(|(referrer, _)| referrer));
-        let referrer = match referrer {
-            Some(None) => return None,
-            Some(some) => some,
+        let referrer = match rest {
+            Some(rest) => Some(quoted(rest)?.0),
             None => None,
         };
         let address = before.split_ascii_whitespace().next()?;
@@ -230,7 +228,9 @@ mod tests {
 
     fn read(document: &str, host: Option<&str>, lines: &[&str]) -> (String, Counts) {
         let mut log = AccessLog::new(document, host);
-        lines.iter().for_each(|it| log.line(it.as_bytes()));
+        for line in lines {
+            log.line(line.as_bytes());
+        }
         let (learner, _, counts) = log.finish();
         let paths: Vec<String> = learner.learned().into_iter().map(|it| it.path).collect();
         (paths.join(" "), counts)

@@ -19,6 +19,7 @@ use std::sync::Arc;
 /// The keys of a `[[route]]` about pushes; the names are NGINX's where it has them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "keys, independent of each other")]
 pub(super) struct FilePush {
     #[serde(default)]
     push: Vec<String>,
@@ -145,19 +146,6 @@ impl FilePush {
         let graph = graph.map(|it| of_route(it, (path, twin.as_deref()))).transpose()?;
         let policy = self.push_policy.map(|it| it.parse()).transpose();
         let gate = self.push_gate.map(|it| it.parse()).transpose();
-        let has = |it| self.client_has.contains(&it);
-        let casper = match (has(FileHas::Casper), has(FileHas::CasperEtag)) {
-            (_, true) => Some(Identity::PathAndEtag),
-            (true, false) => Some(Identity::Path),
-            _ => None,
-        };
-        let knows = Knows {
-            casper,
-            resource_cookies: has(FileHas::ResourceCookies),
-            cache_digest: has(FileHas::CacheDigest),
-            cuckoo_digest: has(FileHas::CuckooDigest),
-            conditional: has(FileHas::Conditional),
-        };
         let route = PushRoute {
             host: None,
             path: path.to_owned(),
@@ -176,7 +164,7 @@ impl FilePush {
             gate: gate
                 .map_err(|error: push::GateError| Wrong::new("push_gate", error.to_string()))?,
             max_concurrent_pushes: self.max_concurrent_pushes,
-            knows,
+            knows: knows(&self.client_has),
             cookies: self
                 .cookies
                 .map_or(Ok(CookiePolicy::None), cookies)
@@ -248,6 +236,23 @@ fn of_route(graph: Arc<Graph>, (path, twin): (&str, Option<&str>)) -> Result<Arc
 fn is_token(name: &str) -> bool {
     let special = b"!#$%&'*+-.^_`|~";
     !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || special.contains(&it))
+}
+
+/// How it is known what the client has.
+fn knows(said: &[FileHas]) -> Knows {
+    let has = |it| said.contains(&it);
+    let casper = match (has(FileHas::Casper), has(FileHas::CasperEtag)) {
+        (_, true) => Some(Identity::PathAndEtag),
+        (true, false) => Some(Identity::Path),
+        _ => None,
+    };
+    Knows {
+        casper,
+        resource_cookies: has(FileHas::ResourceCookies),
+        cache_digest: has(FileHas::CacheDigest),
+        cuckoo_digest: has(FileHas::CuckooDigest),
+        conditional: has(FileHas::Conditional),
+    }
 }
 
 /// The `Link` values of early hints, and whether they are learned.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 /// What is pushed and hinted with the responses of a path.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "keys, independent of each other")]
 pub struct PushRoute {
     /// The host; none: any.
     pub host: Option<String>,
@@ -54,6 +55,7 @@ pub struct PushRoute {
 
 /// How it is known what the client has cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "ways to know, independent of each other")]
 pub struct Knows {
     /// h2o's cookie, which the responses set.
     pub casper: Option<Identity>,

@@ -16,7 +16,7 @@ use push::{Budget, Choice, Graph, Plan, Policy};
 use server::SignalUse;
 use std::sync::Arc;
 
-const TABLE: &str = "Case studies on actual pages, and the straw man";
+pub(super) const TABLE: &str = "Case studies on actual pages, and the straw man";
 
 /// "Median `SpeedIndex` (ms) over 50 runs": twice as many as elsewhere.
 pub(super) const TIMES: usize = 2;

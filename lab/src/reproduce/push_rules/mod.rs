@@ -123,10 +123,12 @@ fn by_table(rows: &[Row]) -> Vec<Row> {
     tables.into_iter().flat_map(of).collect()
 }
 
-/// All that was published of what push saves, by table.
+/// All that was published of what push saves, by table; but for the case studies, whose magnitudes are others.
 fn figure(rows: &[Row]) -> Savings {
     let mut groups: Vec<SavingsGroup> = Vec::new();
-    let is_saved = |it: &&Row| it.id.ends_with("-saved") && it.published.is_some();
+    let is_saved = |it: &&Row| {
+        it.id.ends_with("-saved") && it.published.is_some() && it.table != Some(cases::TABLE)
+    };
     for row in rows.iter().filter(is_saved) {
         let title = row.table.unwrap_or_default();
         if groups.last().is_none_or(|it| it.title != title) {
