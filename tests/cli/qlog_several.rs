@@ -319,22 +319,20 @@ fn a_part_still_has_the_urls_of_its_streams() {
     assert_eq!(output.stdout, std::fs::read(&part).expect("written"));
 }
 
+const HEADER: &str = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{"vantage_point":{"type":"client"}}}"#;
+
 #[test]
 fn a_page_of_more_streams_than_it_can_show_is_refused() {
-    let mut log =
-        "{\"qlog_version\":\"0.3\",\"trace\":{\"vantage_point\":{\"type\":\"client\"}}}\n"
-            .to_owned();
-    for request in 0..10_001 {
-        let frame = format!(
-            r#"{{"frame_type":"stream","stream_id":{},"offset":0,"length":1}}"#,
+    let packet = |request: usize| {
+        format!(
+            r#"{{"time":1,"name":"transport:packet_received","data":{{"frames":[{{"frame_type":"stream","stream_id":{},"offset":0,"length":1}}]}}}}"#,
             4 * request
-        );
-        log.push_str(&format!(
-            "{{\"time\":1,\"name\":\"transport:packet_received\",\"data\":{{\"frames\":[{frame}]}}}}\n"
-        ));
-    }
+        )
+    };
+    let packets: Vec<String> = (0..10_001).map(packet).collect();
     let folder = tempfile::tempdir().expect("a directory");
-    let (log, page) = (write(&folder, "many.sqlog", &log), folder.path().join("report.html"));
+    let log = write(&folder, "many.sqlog", &format!("{HEADER}\n{}", packets.join("\n")));
+    let page = folder.path().join("report.html");
     let output = utmost(&["qlog", "report", &log, "-o", &text_of(&page)]).output().expect("runs");
     let line = only_line(&output, 2);
     assert!(
@@ -345,24 +343,20 @@ fn a_page_of_more_streams_than_it_can_show_is_refused() {
 }
 
 #[test]
-fn a_file_too_large_for_its_texts_is_no_har() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let mut log =
-        "{\"qlog_version\":\"0.3\",\"trace\":{\"vantage_point\":{\"type\":\"client\"}}}\n"
-            .to_owned();
+fn a_log_of_too_many_long_urls_is_refused_and_taken_for_no_har() {
     let rest = "x".repeat(1900);
-    for request in 0..14_000 {
-        log.push_str(&format!(
-            "{{\"time\":1,\"name\":\"http:frame_created\",\"data\":{{\"stream_id\":{},\"frame\":{{\"frame_type\":\"headers\",\"headers\":[{{\"name\":\":method\",\"value\":\"GET\"}},{{\"name\":\":path\",\"value\":\"/{request}{rest}\"}}]}}}}}}\n",
+    let request = |request: usize| {
+        format!(
+            r#"{{"time":1,"name":"http:frame_created","data":{{"stream_id":{},"frame":{{"frame_type":"headers","headers":[{{"name":":method","value":"GET"}},{{"name":":path","value":"/{request}{rest}"}}]}}}}}}"#,
             4 * request
-        ));
-    }
-    let log = write(&folder, "texts.sqlog", &log);
+        )
+    };
+    let requests: Vec<String> = (0..14_000).map(request).collect();
+    let folder = tempfile::tempdir().expect("a directory");
+    let log = write(&folder, "texts.sqlog", &format!("{HEADER}\n{}", requests.join("\n")));
     for command in ["check", "lint"] {
         let line = only_line(&utmost(&["qlog", command, &log]).output().expect("runs"), 2);
-        assert!(
-            line.contains("its URLs and other texts take more than 24 MiB"),
-            "{command}: {line}"
-        );
+        let reason = "its URLs and other texts take more than 24 MiB";
+        assert!(line.contains(reason), "{command}: {line}");
     }
 }

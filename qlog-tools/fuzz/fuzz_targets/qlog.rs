@@ -1,15 +1,15 @@
 //! A log from anywhere gives traces or an error; what is added up while reading is what the frames
 //! say; no delay is negative; it can be judged and shown, and nothing of it becomes markup; and
-//! what is converted can be read again.
+//! what is converted, whole or in part, can be read again.
 //! Input: the file.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use qlog_tools::byte_index::{byte_index, byte_index_of_trace};
-use qlog_tools::convert::{Conversion, Target, convert};
+use qlog_tools::convert::{Conversion, Cut, Part, Target, convert};
 use qlog_tools::figures::still::stills;
 use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
-use qlog_tools::lint::{Allowance, Rules, lint};
+use qlog_tools::lint::{Allowance, Rules, browser, lint};
 use qlog_tools::reader::{Detail, ReadOptions, Trace, read_traces};
 use qlog_tools::viewer::{Recording, Report, report};
 use qlog_tools::views::{missing, views};
@@ -17,7 +17,10 @@ use std::sync::LazyLock;
 
 fuzz_target!(|data: &[u8]| {
     let options = |detail| ReadOptions { detail, vantage: None };
-    let Ok(traces) = read_traces("fuzz", data, options(Detail::Full)) else { return };
+    let Ok(traces) = read_traces("fuzz", data, options(Detail::Full)) else {
+        let _ = browser::read("fuzz", data);
+        return;
+    };
     for trace in &traces {
         measure(trace, &traces[0]);
         let _ = (views(trace), missing(trace));
@@ -26,6 +29,7 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     show(&traces);
+    cut(data);
     for target in [Target::Current, Target::V03] {
         for anonymise in [false, true] {
             let mut converted = Vec::new();
@@ -36,6 +40,18 @@ fuzz_target!(|data: &[u8]| {
         }
     }
 });
+
+/// A part is read again, and has no more than the whole.
+fn cut(data: &[u8]) {
+    let cut = Cut { time_us: Some(10_000..1_000_000), streams: Some([0, 4].into()) };
+    let Ok(part) = Part::survey("fuzz", data, 0, cut) else { return };
+    let mut converted = Vec::new();
+    let conversion = Conversion { part: Some(part), ..Conversion::default() };
+    if let Ok(done) = convert("fuzz", data, &mut converted, &conversion) {
+        assert!(done.from_before <= done.events);
+        assert!(read_traces("part", &converted[..], ReadOptions::default()).is_ok());
+    }
+}
 
 fn measure(trace: &Trace, other: &Trace) {
     let all = byte_index(&trace.timeline, |_| true);

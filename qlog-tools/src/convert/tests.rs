@@ -145,6 +145,14 @@ fn traces_are_numbered_as_the_reader_numbers_them() {
 }
 
 #[test]
+fn commas_that_the_reader_forgives_are_forgiven_here_too() {
+    let with_commas = OLD.replace("\"fin\":true}]}]", "\"fin\":true},]}]");
+    assert_ne!(with_commas, OLD);
+    let done = convert("old", with_commas.as_bytes(), Vec::new(), &Conversion::default()).unwrap();
+    assert_eq!((done.events, done.bad_records), (5, 0));
+}
+
+#[test]
 fn a_log_that_ends_early_is_said_to() {
     let cut_off = &OLD[..OLD.len() - 200];
     let done = convert("old", cut_off.as_bytes(), Vec::new(), &Conversion::default()).unwrap();

@@ -13,6 +13,7 @@ use super::header::Header;
 use super::http3::kept;
 pub(crate) use super::names::EventKind;
 use super::names::kind;
+use super::reading::without_trailing_commas;
 use super::records::{Record, Records};
 use super::sniff::{self, Sniffed};
 use super::{ReadError, broken_off, limits, unpack};
@@ -93,7 +94,7 @@ fn of_document(
 ) -> io::Result<()> {
     while let Some(piece) = contained.next()? {
         let goes_on = match piece {
-            Piece::Event(bytes) => state.event(bytes, each),
+            Piece::Event(bytes) => state.contained_event(bytes, each),
             Piece::TooLong => each(Raw::Bad),
             Piece::TraceBegins { file, trace } => {
                 state.begin(&Header::of_trace(file, trace));
@@ -173,25 +174,30 @@ impl State {
             self.begin(&header);
             return true;
         }
-        self.event(bytes, each)
+        self.event(bytes, each).unwrap_or_else(|| each(Raw::Bad))
     }
 
-    fn event(&mut self, bytes: &[u8], each: &mut impl FnMut(Raw) -> bool) -> bool {
+    fn contained_event(&mut self, bytes: &[u8], each: &mut impl FnMut(Raw) -> bool) -> bool {
+        let goes_on =
+            self.event(bytes, each).or_else(|| self.event(&without_trailing_commas(bytes), each));
+        goes_on.unwrap_or_else(|| each(Raw::Bad))
+    }
+
+    /// `None` if it cannot be read.
+    fn event(&mut self, bytes: &[u8], each: &mut impl FnMut(Raw) -> bool) -> Option<bool> {
         let event = if bytes.starts_with(b"[") {
             Event::array(bytes, &self.fields)
         } else {
             Event::object(bytes)
         };
-        let Some(event) = event else { return each(Raw::Bad) };
-        let Ok(data) = serde_json::from_slice(event.data) else { return each(Raw::Bad) };
+        let event = event?;
+        let data = serde_json::from_slice(event.data).ok()?;
         let group = self.group(&event);
         let known = self.connections.get(&group).cloned();
         let is_new = known.is_none();
         let mut connection =
             known.unwrap_or_else(|| Connection { trace: self.traces, clock: self.clock.clone() });
-        let Some((time_us, _)) = connection.clock.normalize(event.time) else {
-            return each(Raw::Bad);
-        };
+        let (time_us, _) = connection.clock.normalize(event.time)?;
         let trace = connection.trace;
         self.connections.insert(group.clone(), connection);
         if is_new {
@@ -199,17 +205,17 @@ impl State {
             let of_group = group.map(|it| it.to_ascii_lowercase());
             let connection = of_group.or_else(|| self.facts.connection.clone());
             if !each(Raw::Trace(Facts { connection, ..self.facts.clone() })) {
-                return false;
+                return Some(false);
             }
         }
-        each(Raw::Event(RawEvent {
+        Some(each(Raw::Event(RawEvent {
             trace,
             time_us,
             kind: kind(&event.name),
             name: event.name.into_owned(),
             trigger: event.trigger.map(Into::into),
             data,
-        }))
+        })))
     }
 
     /// As many traces as the reader keeps; what is more belongs to the header's own.

@@ -410,7 +410,7 @@ fn count_name(by_name: &mut BTreeMap<String, u64>, name: &str) -> usize {
 }
 
 /// JavaScript allows `[1,]`, JSON does not.
-fn without_trailing_commas(json: &[u8]) -> Vec<u8> {
+pub(super) fn without_trailing_commas(json: &[u8]) -> Vec<u8> {
     let mut kept: Vec<u8> = Vec::with_capacity(json.len());
     let (mut is_inside, mut is_escaped) = (false, false);
     for &byte in json {

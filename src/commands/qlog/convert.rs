@@ -114,18 +114,19 @@ fn told(arguments: &Arguments, converted: &Converted) -> String {
     let counted = |count: u64, what: &str| {
         if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
     };
-    let mut told = format!("{} written", counted(*events, "event"));
-    if *from_before > 0 {
-        told += &format!(" ({from_before} from before the cut: what its streams are)");
-    }
-    told += &format!(", {cut} cut, {} could not be read", counted(*bad_records, "record"));
-    if *traces > 1 {
-        told += &format!("; trace {} of {traces}: --trace takes another", arguments.trace);
-    }
-    if let Some(broken_off) = broken_off {
-        told += &format!("; {broken_off}");
-    }
-    told
+    let from_before = (*from_before > 0)
+        .then(|| format!(" ({from_before} from before the cut: what its streams are)"));
+    let of_several = (*traces > 1)
+        .then(|| format!("; trace {} of {traces}: --trace takes another", arguments.trace));
+    let broken_off = broken_off.map(|why| format!("; {why}"));
+    format!(
+        "{} written{}, {cut} cut, {} could not be read{}{}",
+        counted(*events, "event"),
+        from_before.unwrap_or_default(),
+        counted(*bad_records, "record"),
+        of_several.unwrap_or_default(),
+        broken_off.unwrap_or_default()
+    )
 }
 
 /// Nothing, if who reads the standard output went away.

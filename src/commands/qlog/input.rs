@@ -121,9 +121,12 @@ fn found((argument, (name, path)): (usize, (Option<String>, PathBuf))) -> Vec<Fo
     // A name for a directory is one for each of its logs.
     let is_one = logs.len() == 1;
     let of_log = |log: PathBuf| {
-        let own = |name: &String| match is_one {
-            true => name.clone(),
-            false => format!("{name}/{}", short_name(&log.display().to_string())),
+        let own = |name: &String| {
+            if is_one {
+                name.clone()
+            } else {
+                format!("{name}/{}", short_name(&log.display().to_string()))
+            }
         };
         Found { argument, name: name.as_ref().map(own), log: Ok(log) }
     };

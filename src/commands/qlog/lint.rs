@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Logs, directories of logs, HAR files, lists of DevTools events, or `-` for a qlog on the standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The log of the connection's other end
+    /// The log of the connection's other end, or a directory with it
     #[arg(long, value_name = "LOG")]
     client: Option<PathBuf>,
     /// Judge by this scheme rather than by RFC 9218
@@ -59,8 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let Logs { traces, mut refused, .. } =
         read_each(arguments.files.iter().map(|file| (None, file.clone())), traces_of)?;
-    let client = arguments.client.as_ref().map(|file| read(file, Detail::Full, None));
-    let clients = client.transpose()?.unwrap_or_default();
+    let clients = clients(arguments)?;
     let mut judged: Vec<(&Trace, Lint)> = Vec::new();
     for trace in judged_traces(&traces) {
         let client = client_of(trace, &clients, &traces)?;
@@ -73,6 +72,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         1 => Some("1 packet broke the rules".to_owned()),
         count => Some(format!("{count} packets broke the rules")),
     })
+}
+
+/// The logs of the other end that were named.
+fn clients(arguments: &Arguments) -> Result<Vec<Trace>, Failure> {
+    let Some(file) = &arguments.client else { return Ok(Vec::new()) };
+    let Logs { traces, refused, .. } =
+        read_each(std::iter::once((None, file.clone())), |path| read(path, Detail::Full, None))?;
+    refused.end().map(|()| traces)
 }
 
 /// Why a log was not judged, in a line that names it.

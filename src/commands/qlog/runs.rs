@@ -4,6 +4,7 @@ use super::input::Logs;
 use super::refused::Refused;
 use crate::failure::Failure;
 use qlog_tools::alignment::Alignment;
+use qlog_tools::timeline::Transfer;
 use qlog_tools::trace::{Trace, Vantage};
 use qlog_tools::views::unusable;
 use std::collections::BTreeSet;
@@ -28,7 +29,7 @@ pub(crate) fn choose(logs: Logs) -> Result<Runs, Failure> {
         return Err(Failure::BadInput("compare takes two logs or more, and got one".to_owned()));
     }
     with_the_firsts_resources(&mut traces, &mut refused)?;
-    if traces.iter().flat_map(|it| &it.timeline.transfers).all(|it| it.is_nameless()) {
+    if traces.iter().flat_map(|it| &it.timeline.transfers).all(Transfer::is_nameless) {
         eprintln!("no URLs in the logs: streams are compared by their IDs");
     }
     Ok(Runs { traces, refused })

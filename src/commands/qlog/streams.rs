@@ -85,6 +85,7 @@ fn is_of_page(row: &Row) -> bool {
     matches!(row.role, StreamRole::Request | StreamRole::Push)
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 fn role_name<S: Serializer>(role: &StreamRole, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(role.name())
 }
