@@ -175,9 +175,9 @@ fn a_backend_is_served_and_its_pushes_are_listed() {
 #[test]
 fn what_a_configuration_says_in_vain_is_warned_of() {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("index.html"), "x").expect("written");
+    std::fs::write(folder.path().join("style.css"), "x").expect("written");
     let file = folder.path().join("site.toml");
-    let text = "[site]\nroot = \".\"\nsignals = \"ignore\"\n[[route]]\npath = \"/\"\npush = [\"/index.html\", \"/gone.css\"]\n\
+    let text = "[site]\nroot = \".\"\nsignals = \"ignore\"\n[[route]]\npath = \"/\"\npush = [\"/style.css\", \"/gone.css\"]\n\
                 [route.resource.\"/index.html\"]\nurgency = 1\n";
     std::fs::write(&file, text).expect("written");
     let name = file.to_str().expect("UTF-8");

@@ -17,7 +17,7 @@ const NAME_CHARACTERS: usize = 80;
 /// Steps of the curve of what was sent: more than any screen has columns.
 const SENT_STEPS: u64 = 20_000;
 
-/// A log, what to call it, and its clock.
+/// A log and its clock.
 #[derive(Clone, Copy)]
 pub(super) struct End<'a> {
     pub(super) trace: &'a Trace,

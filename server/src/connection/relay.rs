@@ -18,16 +18,24 @@ const EMPTY_DATA: [u8; 2] = [0, 0];
 pub(super) struct Awaited {
     request: Request,
     later: Arc<Later>,
-    /// Its head has gone to the send loop.
-    answered: bool,
+    stage: Stage,
     /// It has more than there was room for.
     has_more: bool,
     /// The push that it is.
     push: Option<PushId>,
     /// Early hints have gone.
     hinted: bool,
+}
+
+/// How far a response is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Its head is awaited.
+    Asked,
     /// The backend wants to be asked again when the handshake is complete.
-    too_early: bool,
+    TooEarly,
+    /// Its head has gone to the send loop.
+    Answered,
 }
 
 impl Connection {
@@ -40,26 +48,29 @@ impl Connection {
         (push, hinted): (Option<PushId>, bool),
     ) {
         later.watch(Arc::clone(&self.bell));
-        let (answered, has_more) = (false, false);
-        let too_early = false;
-        let awaited = Awaited { request, later, answered, has_more, push, hinted, too_early };
+        let (stage, has_more) = (Stage::Asked, false);
+        let awaited = Awaited { request, later, stage, has_more, push, hinted };
         self.awaited.insert(stream, awaited);
     }
 
     /// The handshake is complete: asks again for what came too early for the backend (RFC 8470, 5.2).
     pub(super) fn ask_again(&mut self, now: Instant) {
-        let early = self.awaited.iter().filter(|(_, it)| it.too_early).map(|(stream, _)| *stream);
+        let early = self.awaited.iter().filter(|(_, it)| it.stage == Stage::TooEarly);
+        let early = early.map(|(stream, _)| *stream);
         for stream in early.collect::<Vec<StreamId>>() {
             let Some(awaited) = self.awaited.get_mut(&stream) else { continue };
-            awaited.too_early = false;
+            awaited.stage = Stage::Asked;
             awaited.request.early = false;
             let response = self.site.respond(&awaited.request);
             if let Body::Later(later) = response.body {
                 later.watch(Arc::clone(&self.bell));
                 awaited.later = later;
                 self.relay_one(stream, now);
-            } else if self.head_came(stream, response, now) {
-                self.end_response(stream, &[]);
+            } else {
+                awaited.stage = Stage::Answered;
+                if self.head_came(stream, response, now) {
+                    self.end_response(stream, &[]);
+                }
             }
         }
     }
@@ -70,9 +81,11 @@ impl Connection {
         let Some(awaited) = self.awaited.get_mut(&stream) else { return false };
         let request = &awaited.request;
         let is_ours = request.early && request.field("early-data").is_none();
-        awaited.too_early = response.status == 425 && is_ours;
-        awaited.answered &= !awaited.too_early;
-        awaited.too_early
+        let is_too_early = response.status == 425 && is_ours;
+        if is_too_early {
+            awaited.stage = Stage::TooEarly;
+        }
+        is_too_early
     }
 
     /// Something came for responses that are awaited.
@@ -104,9 +117,9 @@ impl Connection {
         }
         self.hints_came(stream, now);
         let Some(awaited) = self.awaited.get_mut(&stream) else { return };
-        if !awaited.answered {
+        if awaited.stage != Stage::Answered {
             let Some(head) = awaited.later.head() else { return };
-            awaited.answered = true;
+            awaited.stage = Stage::Answered;
             let is_error = head.is_err();
             let response = head.unwrap_or_else(|trouble| Response::error(trouble.status()));
             if self.is_too_early(stream, &response) {
@@ -128,7 +141,9 @@ impl Connection {
 
     /// The backend sent early hints: they go to the client unless it has got some, and name pushes.
     fn hints_came(&mut self, stream: StreamId, now: Instant) {
-        let Some(awaited) = self.awaited.get(&stream).filter(|it| !it.answered) else { return };
+        let Some(awaited) = self.awaited.get(&stream).filter(|it| it.stage == Stage::Asked) else {
+            return;
+        };
         let Some(links) = awaited.later.hints().filter(|_| awaited.push.is_none()) else { return };
         let (request, hinted) = (awaited.request.clone(), awaited.hinted);
         let mut ahead = self.site.hinted(&request, &links);

@@ -7,6 +7,7 @@ use http3::{Extension, Settings, StreamId, priority_update};
 use schedulers::find_scheme;
 use server::site::{PushRoute, PushingSite};
 use server::{Options, SignalUse};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -157,8 +158,9 @@ fn pushed(options: Options, settings: Settings) -> String {
     peer.allow_pushes(10);
     peer.get(0, "/100/html");
     world.run_ms(1_000, &mut [&mut peer]);
-    let names = peer.order.iter().filter(|it| **it > 0).map(|it| PUSHED[(*it as usize - 15) / 4].0);
-    names.collect::<Vec<_>>().join(" ")
+    let names: BTreeMap<u64, &str> = (15..).step_by(4).zip(PUSHED.map(|(name, _)| name)).collect();
+    let order = peer.order.iter().filter_map(|it| names.get(it).copied());
+    order.collect::<Vec<_>>().join(" ")
 }
 
 #[test]

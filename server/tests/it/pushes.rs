@@ -3,7 +3,7 @@
 use crate::peers::{Peer, World, options};
 use crate::simulation::Bodies;
 use http3::{Code, PushId, Settings};
-use server::site::{PushRoute, PushingSite};
+use server::site::{DirectorySite, PushRoute, PushingSite};
 use std::sync::Arc;
 
 const PUSHED_BYTES: u64 = 2_000;
@@ -37,6 +37,32 @@ fn a_client_that_allows_all_push_ids_gets_ten_at_a_time_and_each_resource_once()
     assert!(promised.windows(2).all(|it| it[1] - it[0] <= 10), "{promised:?}");
     assert_eq!(promised.last(), Some(&100), "and none twice");
     assert_eq!(peer.closed_with(), None);
+}
+
+#[test]
+fn in_a_directory_a_promise_is_made_while_its_file_is_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("a.css");
+    std::fs::write(folder.path().join("index.html"), "<p>").expect("written");
+    let route = PushRoute { path: "/".into(), push: vec!["/a.css".into()], ..PushRoute::default() };
+    let root = DirectorySite::open(folder.path()).expect("a directory");
+    let site = PushingSite::new(Arc::new(root), vec![route]);
+    let mut world = World::of(options("fifo"), Arc::new(site));
+    let mut promises = |number| {
+        let mut peer = Peer::new(&world, number);
+        peer.takes_any_body = true;
+        world.run_ms(50, &mut [&mut peer]);
+        peer.allow_pushes(10);
+        peer.get(0, "/");
+        world.run_ms(100, &mut [&mut peer]);
+        assert!(peer.body_bytes(0) == Some(3) && peer.closed_with().is_none());
+        peer.promised.len()
+    };
+    assert_eq!(promises(1), 0);
+    std::fs::write(&file, "p {}").expect("written");
+    assert_eq!(promises(2), 1);
+    std::fs::remove_file(&file).expect("removed");
+    assert_eq!(promises(3), 0);
 }
 
 #[test]

@@ -167,13 +167,11 @@ impl Client {
         }
         for (ask, stream) in asks.iter().zip((0..).step_by(4)) {
             let mut bytes = self.session.encode_headers(&ask.headers()).expect("small");
-            if ask.body.is_empty() {
-                self.quic.stream_send(stream, &bytes, true).expect("room");
-            } else {
+            if !ask.body.is_empty() {
                 bytes.extend(http3::data_frame_header(ask.body.len() as u64));
                 bytes.extend(&ask.body);
-                uploads.insert(stream, bytes);
             }
+            uploads.insert(stream, bytes);
             self.by_stream.insert(stream, Fetched::default());
         }
     }

@@ -18,12 +18,12 @@ use std::path::{Path, PathBuf};
 /// could not be read, or has no arrivals; the others are shown all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog hol client.sqlog server.sqlog\n  \
-utmost qlog hol client.sqlog --out stacks.svg\n  utmost qlog hol logs/ --json")]
+utmost qlog hol client.sqlog -o stacks.svg\n  utmost qlog hol logs/ --json")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
     /// Draw what was delivered when (the paper's Figure 13), of one connection: FILE.svg or FILE.png
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

@@ -17,8 +17,9 @@ const STREAMS_MAX: usize = 10_000;
 /// Write one HTML file with all figures of one or more logs
 ///
 /// Multiplexing, waterfall, head-of-line blocking, ByteIndex, congestion: zoom from the whole connection to a single
-/// frame. The file needs no network. Of a connection whose both ends are given, the client's log is shown, with
-/// what the server's adds. Exit code 2: a log could not be read; the page has the others all the same.
+/// frame. The file needs no network. Of a connection whose both ends are given, arrivals are from the client's log;
+/// window, round-trip times and losses are from the server's. Exit code 2: a log could not be read; the page has the
+/// others all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog report client.sqlog -o report.html\n  \
 utmost qlog report before.qlog.gz after.qlog.gz -o report.html --side-by-side --figures figures")]
