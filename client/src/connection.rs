@@ -1,22 +1,24 @@
 //! One page load: quiche below, HTTP/3 in the middle, the playback above.
 
+mod caching;
 mod early_data;
 mod preloading;
 mod pushing;
 mod responses;
 
 use crate::event_loop::Endpoint;
+use crate::http_cache::Stored;
 use crate::ordered_delivery::OrderedDelivery;
 use crate::outcome::{ConnectError, Outcome, Problem};
 use crate::playback::Playback;
 use crate::pushed::PushCache;
 use crate::requests::Requests;
 use crate::signalling::{Signalling, Writing};
-use crate::{EarlyData, Options, Verify};
+use crate::{EarlyData, HttpCache, Options, Verify};
 use corpus::Page;
 use http3::{Header, Prioritized, Role, Session, Signal, StreamId};
 use ring::rand::{SecureRandom, SystemRandom};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::BufWriter;
 use std::net::SocketAddr;
@@ -46,7 +48,9 @@ pub struct Client {
     /// How many promises may be open; 0: none are taken.
     pushes: u64,
     pushed: PushCache,
-    cached: BTreeSet<usize>,
+    /// What earlier visits left, and what was validated since.
+    cache: HttpCache,
+    cache_digest: bool,
     /// Where data waits that is not to be handed up as it arrives.
     ordered: Option<OrderedDelivery>,
     outcome: Outcome,
@@ -61,6 +65,8 @@ struct Receiving {
     resource: Option<usize>,
     body_bytes: u64,
     status: u16,
+    /// What its head says of copies.
+    stored: Option<Stored>,
     /// Kept until the promise comes.
     body: Vec<u8>,
     /// It ended before its promise came.
@@ -117,9 +123,14 @@ impl Client {
             responses: BTreeMap::new(),
             pushes: options.pushes,
             pushed: PushCache::default(),
-            cached: options.cached.clone(),
+            cache: options.cache.clone(),
+            cache_digest: options.cache_digest,
             ordered: options.delivery_order.clone().map(OrderedDelivery::new),
-            outcome: Outcome { cookies: options.cookies.clone(), ..Outcome::default() },
+            outcome: Outcome {
+                cookies: options.cookies.clone(),
+                cache: options.cache.clone(),
+                ..Outcome::default()
+            },
             next_stream: 0,
             scratch: vec![0; 65_536],
         })
@@ -275,7 +286,7 @@ impl Client {
                 self.requests.discovered(&self.page.resources[resource]);
             }
             while let Some(resource) = self.requests.next(&self.page.resources) {
-                if self.cached.contains(&resource) {
+                if self.cache.has(resource) {
                     self.come(resource, now_us);
                 } else if !self.request(resource) {
                     return;
@@ -342,6 +353,7 @@ impl Client {
         self.write(writings);
         let cookies = self.outcome.cookies.field();
         fields.extend(cookies.map(|it| Header::new(b"cookie", it.as_bytes())));
+        fields.extend(self.cache_fields(resource));
         fields
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Cookies that are kept; beyond it new ones are not.
-const MAX_COOKIES: usize = 50;
+/// Cookies that are kept, as many as Chromium keeps of a site; beyond it new ones are not.
+const MAX_COOKIES: usize = 180;
 /// The longest `Set-Cookie` field that is taken.
 const MAX_FIELD_BYTES: usize = 4096;
 
@@ -45,7 +45,7 @@ mod tests {
             jar.set(field);
         }
         assert_eq!(jar.field().as_deref(), Some("a=1; b=2"));
-        (0..100).for_each(|it| jar.set(&format!("n{it}=1")));
+        (0..300).for_each(|it| jar.set(&format!("n{it}=1")));
         assert_eq!(jar.0.len(), MAX_COOKIES);
         assert_eq!(CookieJar::default().field(), None);
     }

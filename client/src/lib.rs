@@ -7,6 +7,7 @@
 mod connection;
 mod cookies;
 pub mod event_loop;
+mod http_cache;
 mod options;
 mod ordered_delivery;
 mod outcome;
@@ -20,6 +21,7 @@ mod signalling;
 
 pub use connection::Client;
 pub use cookies::CookieJar;
+pub use http_cache::HttpCache;
 pub use options::{Options, Verify};
 pub use outcome::{ConnectError, EarlyData, Outcome, Problem};
 pub use saved_session::{SavedSession, SessionError};

@@ -1,11 +1,11 @@
 //! What a client is told when it starts.
 
 use crate::CookieJar;
+use crate::HttpCache;
 use crate::SavedSession;
 use crate::profile::HoldBack;
 use http3::SendOrder;
 use schedulers::Scheme;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,8 +21,10 @@ pub struct Options {
     pub metadata: bool,
     /// How many pushes the server may have promised beyond those that came; 0: none at all.
     pub pushes: u64,
-    /// Resources of the page, by ID, that the HTTP cache has.
-    pub cached: BTreeSet<usize>,
+    /// What earlier visits left in the HTTP cache.
+    pub cache: HttpCache,
+    /// Whether the request for the document says what the cache has (`Cache-Digest`).
+    pub cache_digest: bool,
     /// What earlier visits left.
     pub cookies: CookieJar,
     /// A session of an earlier connection: where the server allows it, requests go along with the first packet. All are
@@ -67,7 +69,8 @@ impl Default for Options {
             hold_back: None,
             metadata: false,
             pushes: 0,
-            cached: BTreeSet::new(),
+            cache: HttpCache::default(),
+            cache_digest: false,
             cookies: CookieJar::default(),
             session: None,
             delivery_order: None,

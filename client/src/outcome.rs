@@ -1,6 +1,7 @@
 //! How a page load ended, and what went wrong.
 
 use crate::CookieJar;
+use crate::HttpCache;
 use crate::SavedSession;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,6 +24,11 @@ pub struct Outcome {
     pub refused_pushes: usize,
     /// The cookies after the visit.
     pub cookies: CookieJar,
+    /// The HTTP cache after the visit.
+    pub cache: HttpCache,
+    /// Stale copies that the server said are right still: by a 304 response, pushed or asked for, or by a promise that
+    /// names their entity tag.
+    pub validated: Vec<usize>,
     /// The status of each response, by resource.
     pub statuses: BTreeMap<usize, u16>,
     /// The shortest round trip that was seen.

@@ -41,6 +41,10 @@ pub(crate) struct Promised {
     pub(crate) is_safe: bool,
     pub(crate) authority: String,
     pub(crate) path: String,
+    /// The entity tag that the promised response has.
+    pub(crate) if_match: Option<String>,
+    /// The entity tag of the copy that it says is right still.
+    pub(crate) if_none_match: Option<String>,
 }
 
 impl Promised {
@@ -55,6 +59,8 @@ impl Promised {
             is_safe: matches!(field(b":method").as_str(), "GET" | "HEAD") && !has_body,
             authority: field(b":authority"),
             path: field(b":path"),
+            if_match: Some(field(b"if-match")).filter(|it| !it.is_empty()),
+            if_none_match: Some(field(b"if-none-match")).filter(|it| !it.is_empty()),
         }
     }
 }

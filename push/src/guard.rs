@@ -3,6 +3,7 @@
 //! A pushed response answers a request that nobody made. It may go out only if it varies on nothing, or on fields
 //! whose values the server is sure of; and cookies are sure only if the operator says how they are scoped.
 
+use crate::digest::is_own_cookie;
 use cookie::Cookie;
 use std::time::Duration;
 
@@ -168,14 +169,16 @@ fn keep_applicable(
     scopes: &[Scope],
 ) -> Result<(), UnknownCookies> {
     let scope_of = |name: &str| scopes.iter().find(|it| it.name == name);
-    if let Some((name, _)) = jar.iter().find(|(name, _)| scope_of(name).is_none()) {
+    let is_undeclared = |name: &str| !is_own_cookie(name) && scope_of(name).is_none();
+    if let Some((name, _)) = jar.iter().find(|(name, _)| is_undeclared(name)) {
         return Err(UnknownCookies::Undeclared(name.clone()));
     }
     let unseen = |it: &&Scope| path_matches(path, &it.path) && !path_matches(parent_path, &it.path);
     if let Some(scope) = scopes.iter().find(unseen) {
         return Err(UnknownCookies::Unseen(scope.name.clone()));
     }
-    jar.retain(|(name, _)| scope_of(name).is_some_and(|it| path_matches(path, &it.path)));
+    let applies = |name: &str| scope_of(name).is_none_or(|it| path_matches(path, &it.path));
+    jar.retain(|(name, _)| applies(name));
     Ok(())
 }
 
@@ -319,7 +322,7 @@ mod tests {
         let declared = CookiePolicy::DeclaredScope(vec![scope("all", "/"), scope("shop", "/shop")]);
         let hidden = CookiePolicy::DeclaredScope(vec![scope("all", "/"), scope("api", "/api")]);
         let vary = Some("Cookie");
-        let rows: [(&str, &[&str], &str, &CookiePolicy, &str); 8] = [
+        let rows: [(&str, &[&str], &str, &CookiePolicy, &str); 9] = [
             // Which of the page's cookies apply?
             ("all=1; shop=2", &[], "/shop/a.css", &declared, "push [all=1; shop=2]"),
             ("all=1; shop=2", &[], "/a.css", &declared, "push [all=1]"),
@@ -353,6 +356,14 @@ mod tests {
                 "/shop/a.css",
                 &declared,
                 "push []",
+            ),
+            // What says what the client has is the server's own, and for every path.
+            (
+                "all=1; h2o_casper=AA; has-abcdefgh=abcd",
+                &[],
+                "/a.css",
+                &declared,
+                "push [all=1; h2o_casper=AA; has-abcdefgh=abcd]",
             ),
             ("all=1", &["folder=3"], "/shop/a.css", &declared, "push [all=1; folder=3]"),
         ];

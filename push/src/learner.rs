@@ -1,12 +1,15 @@
-//! Graphs from what clients asked for: an access log, load by load.
+//! What belongs to a page, from what many clients asked for, load by load.
 
+use crate::graph::{Edge, FORMAT, Graph, Node, Place};
+use corpus::page::PageKind;
+use schedulers::Kind;
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
-/// Loads of a page that are remembered.
+/// Loads that are remembered: the last ones.
 const LOADS: usize = 20;
-/// Pages and resources of a load that are remembered: what an attacker asks for must not fill the memory.
-const MAX_PAGES: usize = 1000;
-const MAX_RESOURCES: usize = 500;
+/// Resources of a load that are remembered: what an attacker asks for must not fill the memory.
+pub(crate) const MAX_RESOURCES: usize = 500;
 /// The share of loads in which a resource must have been asked for, in percent.
 const SHARE_PERCENT: usize = 80;
 
@@ -14,7 +17,20 @@ const SHARE_PERCENT: usize = 80;
 /// (so that URLs made anew for each load drop out).
 #[derive(Debug, Clone, Default)]
 pub struct Learner {
-    pages: BTreeMap<String, VecDeque<Vec<(String, u64)>>>,
+    loads: VecDeque<Vec<Asked>>,
+    /// The last size of each resource of these loads, as far as one was told.
+    bytes: BTreeMap<String, u64>,
+}
+
+/// A resource that a load asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Path and query.
+    pub path: String,
+    /// Bytes of its body; none: the client had a copy that was right still.
+    pub bytes: Option<u64>,
+    /// The path of the stylesheet that refers to it; none: the document does.
+    pub referrer: Option<String>,
 }
 
 /// A resource that belongs to a page.
@@ -22,107 +38,103 @@ pub struct Learner {
 pub struct Learned {
     /// Path and query.
     pub path: String,
-    /// Its last size.
+    /// Its last size; 0 if none was told.
     pub bytes: u64,
+    /// The path of the stylesheet that refers to it; none: the document does.
+    pub referrer: Option<String>,
 }
 
 impl Learner {
-    /// One load of a page: its path, and paths and body bytes of what was asked for, in order.
-    pub fn load(&mut self, page: &str, mut resources: Vec<(String, u64)>) {
-        if !self.pages.contains_key(page) && self.pages.len() == MAX_PAGES {
-            return;
-        }
+    /// One load of the page: what was asked for, in order.
+    pub fn load(&mut self, mut resources: Vec<Asked>) {
         resources.truncate(MAX_RESOURCES);
-        let loads = self.pages.entry(page.to_owned()).or_default();
-        loads.push_back(resources);
-        if loads.len() > LOADS {
-            loads.pop_front();
+        for Asked { path, bytes, .. } in &resources {
+            if let Some(bytes) = bytes {
+                self.bytes.insert(path.clone(), *bytes);
+            }
+        }
+        self.loads.push_back(resources);
+        let oldest = if self.loads.len() > LOADS { self.loads.pop_front() } else { None };
+        for Asked { path, .. } in oldest.into_iter().flatten() {
+            if !self.loads.iter().any(|it| position(it, &path).is_some()) {
+                self.bytes.remove(&path);
+            }
         }
     }
 
-    /// What belongs to a page, in the median order of requests; nothing before its second load.
-    pub fn learned(&self, page: &str) -> Vec<Learned> {
-        let Some(loads) = self.pages.get(page).filter(|it| it.len() >= 2) else {
-            return Vec::new();
-        };
-        let (Some(last), Some(before)) = (loads.back(), loads.get(loads.len() - 2)) else {
-            return Vec::new();
-        };
+    /// What belongs to the page, in the median order of requests; nothing before its second load.
+    pub fn learned(&self) -> Vec<Learned> {
+        let mut last = self.loads.iter().rev();
+        let (Some(last), Some(before)) = (last.next(), last.next()) else { return Vec::new() };
         let belongs = |path: &str| {
-            let seen = loads.iter().filter(|load| position(load, path).is_some()).count();
-            seen * 100 >= loads.len() * SHARE_PERCENT && position(before, path).is_some()
+            let seen = self.loads.iter().filter(|load| position(load, path).is_some()).count();
+            seen * 100 >= self.loads.len() * SHARE_PERCENT && position(before, path).is_some()
         };
-        let mut found: Vec<(usize, Learned)> = last
-            .iter()
-            .filter(|(path, _)| belongs(path))
-            .map(|(path, bytes)| {
-                (median_position(loads, path), Learned { path: path.clone(), bytes: *bytes })
-            })
-            .collect();
+        let mut found: Vec<(usize, Learned)> = Vec::new();
+        for (place, asked) in last.iter().enumerate() {
+            let is_first = position(last, &asked.path) == Some(place);
+            if is_first && belongs(&asked.path) {
+                let learned = Learned {
+                    path: asked.path.clone(),
+                    bytes: self.bytes.get(&asked.path).copied().unwrap_or(0),
+                    referrer: asked.referrer.clone(),
+                };
+                found.push((median_position(&self.loads, &asked.path), learned));
+            }
+        }
         found.sort_by_key(|(position, _)| *position);
-        found.dedup_by(|a, b| a.1.path == b.1.path);
         found.into_iter().map(|(_, it)| it).collect()
     }
-}
 
-/// The loads in an access log in the combined format, in the order of their documents: requests of one address whose
-/// referrer is a page, each with its page. Lines that are otherwise are passed over.
-pub fn loads_of_access_log(log: &str) -> Vec<(String, Vec<(String, u64)>)> {
-    let mut loads: Vec<(String, Vec<(String, u64)>)> = Vec::new();
-    let mut last: BTreeMap<(&str, String), usize> = BTreeMap::new();
-    for line in log.lines() {
-        let Some(entry) = Entry::parse(line) else { continue };
-        match last.get(&(entry.address, entry.referrer_path.to_owned())) {
-            Some(&load) if !entry.is_page() => {
-                loads[load].1.push((entry.path.to_owned(), entry.bytes));
-            }
-            _ if entry.is_page() => {
-                last.insert((entry.address, entry.path.to_owned()), loads.len());
-                loads.push((entry.path.to_owned(), Vec::new()));
-            }
-            _ => {}
+    /// What was learned as the graph of a page of this host, path and size. Requests do not tell where in the document a
+    /// reference stands: it is taken to be in the head, where a push brings least. Nor do they tell of scripts: what one
+    /// asks for looks like the document's own.
+    pub fn graph(&self, host: &str, document: &str, document_bytes: u64) -> Graph {
+        let learned = self.learned();
+        let document = node(host, document, (document_bytes, PageKind::Html), false);
+        let mut graph =
+            Graph { format: FORMAT.to_owned(), nodes: vec![document], edges: Vec::new() };
+        for it in &learned {
+            let kind = kind_of(&it.path);
+            graph.nodes.push(node(host, &it.path, (it.bytes, kind), it.referrer.is_some()));
         }
-    }
-    loads
-}
-
-struct Entry<'a> {
-    address: &'a str,
-    path: &'a str,
-    bytes: u64,
-    referrer_path: &'a str,
-}
-
-impl<'a> Entry<'a> {
-    /// `ADDRESS - - [TIME] "GET PATH HTTP/3" 200 BYTES "REFERRER" "AGENT"`.
-    fn parse(line: &'a str) -> Option<Self> {
-        let mut quoted = line.split('"');
-        let address = quoted.next()?.split_ascii_whitespace().next()?;
-        let mut request = quoted.next()?.split_ascii_whitespace();
-        let (method, path) = (request.next()?, request.next()?);
-        let mut numbers = quoted.next()?.split_ascii_whitespace();
-        let (status, bytes) = (numbers.next()?, numbers.next()?);
-        let referrer = quoted.next()?;
-        let after_host = referrer.split_once("://").map_or(referrer, |(_, rest)| rest);
-        let referrer_path = after_host.find('/').map_or("", |slash| &after_host[slash..]);
-        let good = method == "GET" && status == "200" && path.starts_with('/');
-        good.then(|| Self { address, path, bytes: bytes.parse().unwrap_or(0), referrer_path })
-    }
-
-    /// A log does not say what a document is; its path does, mostly.
-    fn is_page(&self) -> bool {
-        let path = self.path.split('?').next().unwrap_or_default();
-        let name = path.rsplit('/').next().unwrap_or_default();
-        let extension = std::path::Path::new(name).extension().and_then(|it| it.to_str());
-        matches!(extension, None | Some("html" | "htm" | "php"))
+        for (index, it) in learned.iter().enumerate() {
+            let sheet = |path: &String| learned.iter().position(|it| it.path == *path);
+            let from = it.referrer.as_ref().and_then(sheet).filter(|it| *it != index);
+            let place = if from.is_some() { Place::Style } else { Place::Head };
+            graph.edges.push(Edge { from: from.map_or(0, |it| it + 1), to: index + 1, place });
+        }
+        graph
     }
 }
 
-fn position(load: &[(String, u64)], path: &str) -> Option<usize> {
-    load.iter().position(|(it, _)| it == path)
+fn node(host: &str, path: &str, (bytes, kind): (u64, PageKind), hidden: bool) -> Node {
+    Node {
+        host: host.to_owned(),
+        path: path.to_owned(),
+        kind,
+        bytes,
+        etag: None,
+        vary: None,
+        critical: matches!(kind, PageKind::Html | PageKind::Css),
+        hidden,
+        first_party: true,
+        evaluation: Duration::ZERO,
+    }
 }
 
-fn median_position(loads: &VecDeque<Vec<(String, u64)>>, path: &str) -> usize {
+/// By its name's ending.
+pub(crate) fn kind_of(path: &str) -> PageKind {
+    let plain = path.split('?').next().unwrap_or_default();
+    let mime = mime_guess::from_path(plain).first_or_octet_stream();
+    Kind::of_mime(mime.essence_str()).into()
+}
+
+fn position(load: &[Asked], path: &str) -> Option<usize> {
+    load.iter().position(|it| it.path == path)
+}
+
+fn median_position(loads: &VecDeque<Vec<Asked>>, path: &str) -> usize {
     let mut positions: Vec<usize> = loads.iter().filter_map(|load| position(load, path)).collect();
     positions.sort_unstable();
     positions.get(positions.len() / 2).copied().unwrap_or(usize::MAX)
@@ -132,12 +144,16 @@ fn median_position(loads: &VecDeque<Vec<(String, u64)>>, path: &str) -> usize {
 mod tests {
     use super::*;
 
+    fn asked(path: &str) -> Asked {
+        Asked { path: path.to_owned(), bytes: Some(1), referrer: None }
+    }
+
     fn learned(loads: &[&str]) -> String {
         let mut learner = Learner::default();
         for load in loads {
-            learner.load("/", load.split_whitespace().map(|it| (it.to_owned(), 1)).collect());
+            learner.load(load.split_whitespace().map(asked).collect());
         }
-        learner.learned("/").into_iter().map(|it| it.path).collect::<Vec<_>>().join(" ")
+        learner.learned().into_iter().map(|it| it.path).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -145,35 +161,46 @@ mod tests {
         assert_eq!(learned(&["/a /b /x?1", "/a /b /x?2"]), "/a /b");
         assert_eq!(learned(&["/a /b", "/b /a", "/b /a"]), "/b /a");
         assert_eq!(learned(&["/a /b", "/a /b", "/a /b", "/a /b", "/a"]), "/a");
+        assert_eq!(learned(&["/b", "/a", "/a /b", "/a /b", "/a /b"]), "/a /b");
         assert_eq!(learned(&["/a", "/b", "/b"]), "");
+        assert_eq!(learned(&["/a /a", "/a /a"]), "/a");
         assert_eq!(learned(&["/a"]), "");
     }
 
     #[test]
-    fn loads_are_told_apart_by_address_and_referrer() {
-        let log = r#"
-10.0.0.1 - - [01/Jan/2026:00:00:00 +0000] "GET /index.html HTTP/3" 200 900 "-" "x"
-10.0.0.2 - - [01/Jan/2026:00:00:00 +0000] "GET /index.html HTTP/3" 200 900 "-" "x"
-10.0.0.1 - - [01/Jan/2026:00:00:01 +0000] "GET /a.css HTTP/3" 200 10 "https://site.example/index.html" "x"
-10.0.0.2 - - [01/Jan/2026:00:00:01 +0000] "GET /b.js HTTP/3" 200 20 "https://site.example/index.html" "x"
-10.0.0.1 - - [01/Jan/2026:00:00:01 +0000] "GET /lost.js HTTP/3" 404 20 "https://site.example/index.html" "x"
-10.0.0.1 - - [01/Jan/2026:00:00:01 +0000] "POST /c HTTP/3" 200 20 "https://site.example/index.html" "x"
-nonsense "
-"#;
-        let expected = vec![
-            ("/index.html".to_owned(), vec![("/a.css".to_owned(), 10)]),
-            ("/index.html".to_owned(), vec![("/b.js".to_owned(), 20)]),
-        ];
-        assert_eq!(loads_of_access_log(log), expected);
+    fn a_size_is_the_last_that_was_told() {
+        let mut learner = Learner::default();
+        for bytes in [Some(10), Some(20), None] {
+            learner.load(vec![Asked { bytes, ..asked("/a") }]);
+        }
+        assert_eq!(learner.learned()[0].bytes, 20);
+    }
+
+    #[test]
+    fn the_graph_has_what_stylesheets_bring_below_them() {
+        let mut learner = Learner::default();
+        for _ in 0..2 {
+            let font = Asked { referrer: Some("/a.css".into()), ..asked("/f.woff2?v=1") };
+            let lost = Asked { referrer: Some("/gone.css".into()), ..asked("/b.png") };
+            learner.load(vec![asked("/a.css"), font, lost]);
+        }
+        let graph = learner.graph("site.example", "/", 900);
+        let kinds: Vec<PageKind> = graph.nodes.iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [PageKind::Html, PageKind::Css, PageKind::Font, PageKind::Image]);
+        let edges: Vec<_> = graph.edges.iter().map(|it| (it.from, it.to, it.place)).collect();
+        assert_eq!(edges, [(0, 1, Place::Head), (1, 2, Place::Style), (0, 3, Place::Head)]);
+        assert!(graph.nodes[2].hidden && !graph.nodes[1].hidden && graph.nodes[0].bytes == 900);
     }
 
     #[test]
     fn memory_is_bounded() {
         let mut learner = Learner::default();
-        for page in 0..2 * MAX_PAGES {
-            learner.load(&format!("/{page}"), vec![("/a".into(), 1); 2 * MAX_RESOURCES]);
+        for load in 0..2 * LOADS {
+            let paths = (0..2 * MAX_RESOURCES).map(|it| asked(&format!("/{load}/{it}")));
+            learner.load(paths.collect());
         }
-        assert_eq!(learner.pages.len(), MAX_PAGES);
-        assert!(learner.pages.values().flatten().all(|it| it.len() == MAX_RESOURCES));
+        assert_eq!(learner.loads.len(), LOADS);
+        assert!(learner.loads.iter().all(|it| it.len() == MAX_RESOURCES));
+        assert_eq!(learner.bytes.len(), LOADS * MAX_RESOURCES);
     }
 }

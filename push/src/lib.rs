@@ -8,7 +8,9 @@
 //! Sources: *Rules of Thumb for HTTP/2 Push* (Bergan, Pelchat, Buettner, 2016), *Introducing HTTP/2 Server Push with
 //! NGINX 1.13.9* (Garrett, 2018).
 
+mod access_log;
 pub mod digest;
+pub mod freshness;
 mod gate;
 mod graph;
 pub mod guard;
@@ -18,7 +20,8 @@ mod policy;
 pub mod scan;
 pub mod visits;
 
+pub use access_log::{AccessLog, Counts};
 pub use gate::{Gate, GateError, Pending};
 pub use graph::{Edge, FORMAT as GRAPH_FORMAT, Graph, GraphError, Node, Place};
-pub use learner::{Learned, Learner, loads_of_access_log};
+pub use learner::{Asked, Learned, Learner};
 pub use policy::{Budget, Choice, PathState, Plan, Policy, UnknownPolicy};

@@ -28,7 +28,7 @@ use std::sync::Arc;
 #[command(after_help = "Examples:\n  utmost play gentelella-index --scheme bucket-html\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --qlog logs --json\n  \
 utmost play davies-meenan --scheme dfifo --delivery-order connection\n  \
-utmost play page.json --server 127.0.0.1:4433 --insecure --push-log\n  \
+utmost play page.json --server 127.0.0.1:4433 --insecure --push-log --visits 2\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --session session.json")]
 #[expect(clippy::struct_excessive_bools, reason = "flags, independent of each other")]
 pub(crate) struct Arguments {
@@ -65,6 +65,13 @@ pub(crate) struct Arguments {
     /// Take pushes, and list what came by them
     #[arg(long, requires = "server")]
     push_log: bool,
+    /// Load the page so often, each time with the cookies and the HTTP cache that the visits before left
+    #[arg(long, value_name = "N", requires = "server", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=MAX_VISITS))]
+    visits: u32,
+    /// Say with the request for the document what the cache has (`Cache-Digest`)
+    #[arg(long, requires = "server")]
+    cache_digest: bool,
     /// Resume the session in this file, so that requests go along with the first packet if the server takes early
     /// data, and keep the new session there. It is a secret of this client's
     #[arg(long, value_name = "FILE", requires = "server")]
@@ -73,6 +80,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
 }
+
+const MAX_VISITS: i64 = 100;
 
 /// How many pushes a server may have open; Chromium once took 100 streams.
 const PUSHES: u64 = 100;
@@ -104,39 +113,71 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                      leave --server out";
         return Err(Failure::BadInput(cause.to_owned()));
     }
-    let Played { load, problems, announced, pushes, early_data } = match arguments.server {
+    let visits = match arguments.server {
         Some(server) => from_server(arguments, &page, server, client, &logs)?,
-        None => from_own_server(&page, client, delivery_order, &logs)?,
+        None => vec![from_own_server(&page, client, delivery_order, &logs)?],
     };
-    if let Some(name) = announced.as_ref().filter(|_| !arguments.json) {
-        output::line(&format!("the server sends in the order of {name}"))?;
-    }
-    if let Some(said) = session::said(early_data).filter(|_| !arguments.json) {
-        output::line(said)?;
-    }
+    // The server in this process runs `rr` where nothing is said; another server's order is its own, and known where
+    // it says so.
+    let unsaid = scheme.map_or(if own { "rr" } else { "" }.to_owned(), |it| it.name);
+    let runs = visits.iter().map(|it| run_of(&page, it, &unsaid, own)).collect();
+    let problems: Vec<String> = visits.iter().flat_map(|it| it.problems.clone()).collect();
+    show_all(arguments, &page, visits, runs)?;
+    told(&problems)
+}
+
+/// A visit as a study records it.
+fn run_of(page: &Page, visit: &Played, unsaid: &str, own: bool) -> RunRecord {
     let mut run = RunRecord {
         page: page.name.clone(),
-        // The server in this process runs `rr` where nothing is said; another server's order is its own, and
-        // known where it says so.
-        scheme: announced
-            .or(scheme.map(|it| it.name))
-            .unwrap_or_else(|| if own { "rr" } else { "" }.to_owned()),
+        scheme: visit.announced.clone().unwrap_or_else(|| unsaid.to_owned()),
         engine: Engine::Wire,
         network: "loopback".to_owned(),
         cc: own.then(|| "bbr2".to_owned()),
-        ..RunRecord::of_load(&page, &load)
+        ..RunRecord::of_load(page, &visit.load)
     };
     for resource in &mut run.resources {
-        resource.pushed = pushes.pushed.iter().any(|(id, _)| *id == resource.id);
+        resource.pushed = visit.pushes.pushed.iter().any(|(id, _)| *id == resource.id);
     }
-    if run.resources.iter().any(|it| it.first_byte_ms.is_some()) || arguments.json {
-        if arguments.push_log && !arguments.json {
-            push_log::show(&run, &load.timeline, &pushes)?;
-        } else {
-            show(arguments, run, load, page.resources.len())?;
+    run
+}
+
+fn show_all(
+    arguments: &Arguments,
+    page: &Page,
+    visits: Vec<Played>,
+    runs: Vec<RunRecord>,
+) -> Result<(), Failure> {
+    if arguments.json {
+        let provenance = output::provenance();
+        return output::json(&Study {
+            format: FORMAT,
+            provenance,
+            runs,
+            summary: Vec::new(),
+            page_summary: Vec::new(),
+            rank_correlations: Vec::new(),
+            loads: visits.into_iter().map(|it| Some(it.load)).collect(),
+        });
+    }
+    for (number, (visit, run)) in visits.iter().zip(&runs).enumerate() {
+        if arguments.visits > 1 {
+            output::line(&format!("visit {}", number + 1))?;
+        }
+        if let Some(name) = &visit.announced {
+            output::line(&format!("the server sends in the order of {name}"))?;
+        }
+        if let Some(said) = session::said(visit.early_data) {
+            output::line(said)?;
+        }
+        let came = run.resources.iter().any(|it| it.first_byte_ms.is_some());
+        if came && arguments.push_log {
+            push_log::show(run, &visit.load.timeline, &visit.pushes)?;
+        } else if came {
+            show(run, page.resources.len())?;
         }
     }
-    told(&problems)
+    Ok(())
 }
 
 /// Problems that are named, of many.
@@ -186,28 +227,47 @@ fn from_own_server(
     })
 }
 
+/// All visits, one after the other.
 fn from_server(
     arguments: &Arguments,
     page: &Arc<Page>,
     server: SocketAddr,
     client: Options,
     logs: &Path,
-) -> Result<Played, Failure> {
-    let log = logs.join("client.sqlog");
+) -> Result<Vec<Played>, Failure> {
     let verify = match &arguments.ca {
         Some(file) => Verify::Authorities(file.clone()),
         None if arguments.insecure => Verify::Nobody,
         None => Verify::System,
     };
-    let options = Options {
+    let mut options = Options {
         verify,
-        qlog_file: Some(log.clone()),
         keep_bodies: arguments.bodies.is_some(),
         metadata: arguments.metadata,
-        session: arguments.session.as_deref().map(session::load).transpose()?.flatten(),
+        cache_digest: arguments.cache_digest,
         ..client
     };
-    let outcome = play(Arc::clone(page), server, &options).map_err(|error| match error {
+    let mut visits = Vec::new();
+    for number in 1..=arguments.visits {
+        let name =
+            if number == 1 { "client.sqlog".into() } else { format!("client-{number}.sqlog") };
+        options.qlog_file = Some(logs.join(name));
+        options.session = arguments.session.as_deref().map(session::load).transpose()?.flatten();
+        let outcome = visit(arguments, page, server, &options)?;
+        (options.cookies, options.cache) = (outcome.cookies.clone(), outcome.cache.clone());
+        visits.push(played(server, outcome, options.qlog_file.as_deref().unwrap_or(logs))?);
+    }
+    Ok(visits)
+}
+
+/// One visit, and what is to be kept of it.
+fn visit(
+    arguments: &Arguments,
+    page: &Arc<Page>,
+    server: SocketAddr,
+    options: &Options,
+) -> Result<Outcome, Failure> {
+    let outcome = play(Arc::clone(page), server, options).map_err(|error| match error {
         PlayError::Connect(::client::ConnectError::Authorities(_)) => Failure::bad_input(error),
         _ => Failure::elsewhere(error),
     })?;
@@ -217,13 +277,18 @@ fn from_server(
     if let Some(folder) = &arguments.bodies {
         write_bodies(page, &outcome, folder)?;
     }
+    Ok(outcome)
+}
+
+fn played(server: SocketAddr, outcome: Outcome, log: &Path) -> Result<Played, Failure> {
     let problems = outcome.problems.iter().map(|it| format!("{server}: {it}")).collect();
-    let timeline = read_file(&log).map_err(Failure::elsewhere)?.timeline;
+    let timeline = read_file(log).map_err(Failure::elsewhere)?.timeline;
     let load = Load { completed: outcome.completed, timeline };
     let Outcome { announced, early_data, .. } = outcome;
     let pushes = Pushes {
         pushed: outcome.pushed,
         refused: outcome.refused_pushes,
+        validated: outcome.validated.len(),
         statuses: outcome.statuses,
         round_trip: outcome.round_trip,
     };
@@ -250,24 +315,7 @@ fn write_bodies(page: &Page, outcome: &Outcome, folder: &Path) -> Result<(), Fai
     Ok(())
 }
 
-fn show(
-    arguments: &Arguments,
-    run: RunRecord,
-    load: Load,
-    resources: usize,
-) -> Result<(), Failure> {
-    if arguments.json {
-        let provenance = output::provenance();
-        return output::json(&Study {
-            format: FORMAT,
-            provenance,
-            runs: vec![run],
-            summary: Vec::new(),
-            page_summary: Vec::new(),
-            rank_correlations: Vec::new(),
-            loads: vec![Some(load)],
-        });
-    }
+fn show(run: &RunRecord, resources: usize) -> Result<(), Failure> {
     let rows = run.resources.iter().map(|it| {
         let ms = |value| number(value, 1);
         vec![

@@ -174,3 +174,59 @@ fn what_cannot_be_recorded_is_refused_before_a_browser_is_started() {
         "https://a/: names the document itself; leave out --entry",
     );
 }
+
+#[test]
+fn the_graph_of_a_page_is_learned_from_an_access_log() {
+    let folder = folder();
+    let log = crate::data("access.log");
+    let log = log.to_str().expect("UTF-8");
+    let learn = |more: &[&str]| {
+        let arguments =
+            ["graph", "--access-log", log, "--document", "/index.html", "-o", "graph.json"];
+        corpus(folder.path(), &[&arguments, more].concat())
+    };
+    let output = learn(&["--host", "www.example"]);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let expected = "35 lines: 5 loads of the page, and 1 of its document alone\n\
+                    left out: 2 lines that are none of an access log\n";
+    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), expected));
+    let text = std::fs::read_to_string(folder.path().join("graph.json")).expect("written");
+    let graph = push::Graph::from_json(&text).expect("a graph");
+    let nodes: Vec<_> = graph.nodes.iter().map(|it| (it.path.as_str(), it.bytes)).collect();
+    // Each has its last size; what is made anew for each load is not there.
+    let expected = [
+        ("/index.html", 8000),
+        ("/style.css", 6004),
+        ("/app.js?v=3", 12_000),
+        ("/fonts/text.woff2", 20_000),
+        ("/hero.jpg", 30_000),
+    ];
+    assert_eq!(nodes, expected);
+    let edges: Vec<_> = graph.edges.iter().map(|it| (it.from, it.to)).collect();
+    assert_eq!(edges, [(0, 1), (0, 2), (1, 3), (0, 4)]);
+    assert!(graph.nodes.iter().all(|it| it.host == "www.example"));
+}
+
+#[test]
+fn a_log_that_tells_of_no_page_says_why() {
+    let folder = folder();
+    let log = |text: &str| std::fs::write(folder.path().join("a.log"), text).expect("written");
+    let refused = |expected: &str| {
+        let arguments = ["graph", "--access-log", "a.log", "-o", "graph.json"];
+        assert_refused(folder.path(), &arguments, expected);
+    };
+    refused("a.log: No such file or directory (os error 2)");
+    log("nonsense\n");
+    refused(
+        "a.log: no request for / in it (1 lines, 1 of them none of an access log); choose another --document",
+    );
+    let common = "1.2.3.4 - - [t] \"GET / HTTP/1.1\" 200 10\n1.2.3.4 - - [t] \"GET /a.css HTTP/1.1\" 200 10\n";
+    log(common);
+    refused(
+        "a.log: its lines do not say who refers; let the server write the combined format, which has the referrer",
+    );
+    log(&common.replace(" 10\n", " 10 \"https://a/\" \"x\"\n"));
+    refused(
+        "a.log: 1 loads of / with its resources, and nothing is in both of the last two; it takes a longer log",
+    );
+}

@@ -172,6 +172,49 @@ fn a_backend_is_served_and_its_pushes_are_listed() {
     assert_eq!(server.stop().0, Some(0));
 }
 
+/// What `play --push-log` says of two visits to a site of files with these keys of its document's route, and with this
+/// `Cache-Control` field.
+fn two_visits(keys: &str, cache_control: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, bytes) in [("index.html", 8000), ("style.css", 6000), ("hero.jpg", 30_000)] {
+        std::fs::write(folder.path().join(name), vec![7; bytes]).expect("written");
+    }
+    let file = folder.path().join("site.toml");
+    let text = format!(
+        "[site]\nroot = \".\"\n[[route]]\npath = \"/\"\npush = [\"/style.css\", \"/hero.jpg\"]\n{keys}\n\
+         [[route]]\npath = \"/*\"\ncache_control = \"{cache_control}\"\n"
+    );
+    std::fs::write(&file, text).expect("written");
+    let server = Serving::start(&["--config", file.to_str().expect("UTF-8")]);
+    let play = ["play", "examples/page-minimal.json", "--server", &server.address, "--insecure"];
+    let text = stdout_of(&[&play[..], &["--push-log", "--visits", "2"]].concat());
+    assert_eq!(server.stop().0, Some(0));
+    let is_said =
+        |it: &&str| ["visit", "* pushed", "validated"].iter().any(|word| it.starts_with(word));
+    text.lines().filter(is_said).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_second_visit_is_pushed_nothing_that_is_cached() {
+    let said = two_visits("client_has = [\"resource-cookies\"]", "max-age=600");
+    assert!(said[1].starts_with("* pushed: 2 resources, 2 of them used; "), "{said:?}");
+    assert_eq!(
+        said[2..],
+        [
+            "visit 2",
+            "* pushed: 0 resources, 0 of them used; 0 bytes used, 0 bytes wasted; 0 promises refused"
+        ]
+    );
+}
+
+#[test]
+fn stale_copies_are_validated_by_a_push() {
+    let said = two_visits("client_has = [\"casper-etag\"]\npush_not_modified = true", "no-cache");
+    assert!(said[1].starts_with("* pushed: 2 resources, 2 of them used; "), "{said:?}");
+    assert!(said[3].starts_with("* pushed: 2 resources, 2 of them used; "), "{said:?}");
+    assert_eq!(said[4], "validated: 2 copies of earlier visits");
+}
+
 #[test]
 fn what_a_configuration_says_in_vain_is_warned_of() {
     let folder = tempfile::tempdir().expect("a folder");

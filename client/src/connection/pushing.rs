@@ -16,7 +16,8 @@ impl Client {
     /// A promise: kept if the page needs it and has not got it.
     pub(super) fn promised(&mut self, push: PushId, headers: &[Header], now_us: u64) {
         let promised = Promised::of(headers);
-        let resource = self.resource_of(&promised).filter(|it| self.is_wanted(*it));
+        let wanted = self.resource_of(&promised).filter(|it| self.is_wanted(*it));
+        let resource = wanted.filter(|it| self.is_of_use(*it, &promised));
         match self.pushed.promise(push, resource) {
             Verdict::Keep(None) | Verdict::Known => {}
             Verdict::Keep(Some(stream)) => self.adopt_push(stream, resource, now_us),
@@ -61,7 +62,7 @@ impl Client {
     /// Neither cached, nor asked for.
     fn is_wanted(&self, resource: usize) -> bool {
         let asked = self.responses.values().any(|it| it.resource == Some(resource));
-        !asked && !self.cached.contains(&resource) && !self.requests.has_asked(resource)
+        !asked && !self.cache.has(resource) && !self.requests.has_asked(resource)
     }
 
     /// The promise of a push whose bytes came before it.

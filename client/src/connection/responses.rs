@@ -1,6 +1,7 @@
 //! What comes from the server, and what it means for the page.
 
 use super::Client;
+use crate::http_cache::Stored;
 use crate::outcome::Problem;
 use http3::{Event, Header, NameValue, StreamId};
 use std::time::Instant;
@@ -36,6 +37,7 @@ impl Client {
                     status.and_then(|it| String::from_utf8(it).ok()?.parse().ok()).unwrap_or(0);
                 if let Some(receiving) = self.responses.get_mut(&stream) {
                     receiving.status = status;
+                    receiving.stored = Stored::of(&headers).filter(|_| matches!(status, 200 | 304));
                 }
                 self.preload(stream, status, &headers);
             }
@@ -96,6 +98,9 @@ impl Client {
         self.session.forget(stream);
         self.signalling.closed(stream);
         self.outcome.statuses.insert(resource, receiving.status);
+        if reset.is_none() && self.cache_response(resource, &receiving, now_us) {
+            return self.end_if_loaded();
+        }
         let known = &self.page.resources[resource];
         let url = known.url.clone();
         if let Some(code) = reset {

@@ -7,6 +7,7 @@ use lab::stack::{Ends, Setup, StackLoad, load_between};
 use schedulers::find_scheme;
 use server::site::{PageSite, PushRoute, PushingSite, Request, Response, Site};
 use server::{Identity, Options};
+use std::path::Path;
 use std::sync::Arc;
 
 const RTT_MS: f64 = 100.0;
@@ -33,16 +34,20 @@ fn page(wait_ms: f64) -> Arc<Page> {
     Arc::new(serde_json::from_value(page).expect("a page"))
 }
 
-/// A site whose document has fields of its own.
-struct Document {
+/// Fields of responses.
+type Fields = [(&'static str, &'static str)];
+
+/// A site with fields of its own on the responses of one path, or of all (`*`).
+struct WithFields {
     inner: PageSite,
+    path: &'static str,
     fields: Vec<(&'static str, &'static str)>,
 }
 
-impl Site for Document {
+impl Site for WithFields {
     fn respond(&self, request: &Request) -> Response {
         let mut response = self.inner.respond(request);
-        if request.path == "/" {
+        if self.path == "*" || request.path == self.path {
             let fields = self.fields.iter().map(|(name, value)| ((*name).into(), (*value).into()));
             response.headers.extend(fields);
         }
@@ -50,23 +55,30 @@ impl Site for Document {
     }
 }
 
-fn load(wait_ms: f64, fields: &[(&'static str, &'static str)]) -> StackLoad {
+/// What serves the page: every path has a route, which hints at what its response preloads.
+fn site(page: &Page, path: &'static str, fields: &Fields) -> PushingSite {
+    let inner = PageSite::new(Page::clone(page));
+    let site = Arc::new(WithFields { inner, path, fields: fields.to_vec() });
+    PushingSite::new(site, vec![PushRoute { path: "*".into(), ..PushRoute::default() }])
+}
+
+fn load(wait_ms: f64, fields: &Fields) -> StackLoad {
     let page = page(wait_ms);
+    load_from(&page, site(&page, "/", fields), None)
+}
+
+fn load_from(page: &Arc<Page>, site: PushingSite, log_dir: Option<&Path>) -> StackLoad {
     let network = Network {
         name: "hinted".into(),
         server_pace: false,
         down: Profile::plain(1e9, RTT_MS / 2.0),
         up: Profile::plain(1e9, RTT_MS / 2.0),
     };
-    let inner = PageSite::new(Page::clone(&page));
-    let site = Arc::new(Document { inner, fields: fields.to_vec() });
-    let route = PushRoute { path: "*".into(), ..PushRoute::default() };
-    let client = client::Options::default();
-    let ends = Ends { site: Arc::new(PushingSite::new(site, vec![route])), client };
+    let ends = Ends { site: Arc::new(site), client: client::Options::default() };
     let options = Options::new(find_scheme("rfc9218").expect("a scheme"));
     let identity = Identity::self_signed().expect("a certificate");
-    let load =
-        load_between(&page, &ends, Setup::new(options, &network, &identity)).expect("a load");
+    let setup = Setup { log_dir, ..Setup::new(options, &network, &identity) };
+    let load = load_between(page, &ends, setup).expect("a load");
     assert_eq!(load.problems, Vec::<String>::new());
     load
 }
@@ -100,4 +112,64 @@ fn early_hints_use_the_time_in_which_the_document_is_made() {
 #[test]
 fn what_is_there_at_once_is_not_hinted_before() {
     assert_eq!(load(0.0, &[("link", LINKS)]).outcome.early_hints, 0);
+}
+
+#[test]
+fn only_the_document_is_hinted_at_and_once() {
+    let mut page = Page::clone(&page(100.0));
+    page.resources[1].wait_ms = 100.0;
+    page.resources[2].wait_ms = 100.0;
+    let page = Arc::new(page);
+    let load = load_from(&page, site(&page, "*", &[("link", LINKS)]), None);
+    // All responses take time and preload something: the style sheet's and the script's have no 103 before them.
+    assert_eq!((load.outcome.early_hints, load.outcome.statuses.len()), (1, 3));
+}
+
+#[test]
+fn what_no_browser_navigates_to_gets_no_hints() {
+    let page = page(100.0);
+    let site = site(&page, "*", &[("link", LINKS)]);
+    let hints = |path: &str, mode: Option<&str>| {
+        let mut request = Request::get("site.example", path);
+        request.fields.extend(mode.map(|it| ("sec-fetch-mode".to_owned(), it.to_owned())));
+        site.respond(&request).ahead.hints.len()
+    };
+    let modes = [None, Some("navigate"), Some("no-cors"), Some("cors"), Some("same-origin")];
+    assert_eq!(modes.map(|it| hints("/", it)), [1, 1, 0, 0, 0]);
+    assert_eq!([None, Some("no-cors")].map(|it| hints("/style.css", it)), [0, 0]);
+}
+
+/// Name and value of each field of the responses in a client's log, the status first.
+fn responses(log: &str) -> Vec<Vec<(String, String)>> {
+    let events = log.split(['\u{1e}', '\n']).filter_map(|it| serde_json::from_str(it).ok());
+    let headers = events.filter_map(|it: serde_json::Value| {
+        let is_response = it["name"].as_str().is_some_and(|it| it.ends_with("frame_parsed"));
+        is_response.then(|| it["data"]["frame"]["headers"].as_array().cloned()).flatten()
+    });
+    let text = |it: &serde_json::Value| it.as_str().unwrap_or_default().to_owned();
+    headers
+        .map(|it| it.iter().map(|it| (text(&it["name"]), text(&it["value"]))).collect())
+        .collect()
+}
+
+#[test]
+fn a_103_has_links_and_nothing_else() {
+    let page = page(100.0);
+    let fields = [
+        ("content-security-policy", "default-src 'self'"),
+        ("set-cookie", "a=1"),
+        ("cache-control", "no-store"),
+        ("link", LINKS),
+    ];
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    load_from(&page, site(&page, "/", &fields), Some(folder.path()));
+    let log = std::fs::read_to_string(folder.path().join("client.sqlog")).expect("a log");
+    let responses = responses(&log);
+    let field = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(responses[0], [field(":status", "103"), field("link", LINKS)]);
+    let is_final = |it: &&Vec<(String, String)>| it[0] == field(":status", "200");
+    let document = responses.iter().find(is_final).expect("a response");
+    for (name, value) in fields {
+        assert!(document.contains(&field(name, value)), "{name} is on the response itself");
+    }
 }

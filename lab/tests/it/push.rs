@@ -1,5 +1,8 @@
 //! Server push from end to end, over quiche in virtual time.
 
+mod caching;
+
+use client::HttpCache;
 use corpus::Page;
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
@@ -38,6 +41,8 @@ fn route(page: &Page) -> PushRoute {
 struct Case {
     page: Arc<Page>,
     route: PushRoute,
+    /// Beside the document's.
+    other_routes: Vec<PushRoute>,
     client: client::Options,
     network: Network,
     signals: SignalUse,
@@ -47,13 +52,18 @@ impl Case {
     fn new(page: Arc<Page>) -> Self {
         let client = client::Options { pushes: 50, ..client::Options::default() };
         let network = Network::find("3g").expect("built in");
-        Self { route: route(&page), page, client, network, signals: SignalUse::Ignore }
+        let (other_routes, signals) = (Vec::new(), SignalUse::Ignore);
+        Self { route: route(&page), other_routes, page, client, network, signals }
+    }
+
+    fn routes(&self) -> Vec<PushRoute> {
+        [vec![self.route.clone()], self.other_routes.clone()].concat()
     }
 
     fn load(&self, seed: u64) -> StackLoad {
         let site = Arc::new(PageSite::new(Page::clone(&self.page)));
         let ends = Ends {
-            site: Arc::new(PushingSite::new(site, vec![self.route.clone()])),
+            site: Arc::new(PushingSite::new(site, self.routes())),
             client: self.client.clone(),
         };
         let identity = Identity::self_signed().expect("a certificate");
@@ -137,7 +147,7 @@ fn no_promised_resource_is_asked_for_however_packets_are_reordered() {
 #[test]
 fn what_the_client_has_cached_is_refused_and_needs_no_request() {
     let mut case = Case::new(page(3, 0.0));
-    case.client.cached = [2].into();
+    case.client.cache = HttpCache::fresh([2]);
     let load = case.load(1);
     assert_eq!((load.problems, load.pushed), (Vec::new(), vec![(1, true), (3, true)]));
     assert_eq!(load.refused_pushes, 1);
@@ -152,7 +162,7 @@ fn a_repeat_visit_is_pushed_nothing_that_is_cached() {
         let first = case.load(1);
         assert_eq!((first.problems, first.pushed.len()), (Vec::new(), 8));
         case.client.cookies = first.outcome.cookies;
-        case.client.cached = (1..=8).collect();
+        case.client.cache = HttpCache::fresh(1..=8);
         let second = case.load(2);
         assert_eq!((second.problems, second.pushed), (Vec::new(), Vec::new()));
         assert_eq!(second.refused_pushes, 0, "nothing was even promised");

@@ -11,6 +11,8 @@ use std::collections::BTreeSet;
 
 /// A longer field says nothing: it would hold thousands of resources.
 const MAX_FIELD_BYTES: usize = 8192;
+/// Digests that are read of one field.
+const MAX_DIGESTS: usize = 4;
 /// The most bits of a hash that are kept.
 const MAX_HASH_BITS: u32 = 62;
 
@@ -70,6 +72,13 @@ impl CacheDigest {
             validators: cached.iter().any(|(_, etag)| etag.is_some()),
             stale: false,
         }
+    }
+
+    /// The digests of a field's value, which is a list: say one of what is fresh, and one of what is stale. What is none is
+    /// passed over.
+    pub fn parse_all(field: &str) -> Vec<Self> {
+        let digests = field.split(',').take(MAX_DIGESTS);
+        digests.filter_map(|it| Self::parse(it.trim()).ok()).collect()
     }
 
     /// Reads a field's value: one digest; of several the first.

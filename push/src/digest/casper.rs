@@ -11,7 +11,7 @@ use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use std::collections::BTreeSet;
 
 /// The cookie's name.
-const NAME: &str = "h2o_casper";
+pub(super) const NAME: &str = "h2o_casper";
 /// Of the hash, as many bits as give about one false positive in a hundred at a hundred resources.
 const CAPACITY_BITS: u32 = 13;
 const REMAINDER_BITS: u32 = 6;

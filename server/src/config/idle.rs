@@ -31,6 +31,8 @@ pub(super) fn idle(route: &PushRoute, by: Answering) -> Vec<(&'static str, &'sta
         ("max_concurrent_pushes", route.max_concurrent_pushes.is_some()),
         ("client_has", route.knows != Knows::default()),
         ("cookies", route.cookies != CookiePolicy::None),
+        ("push_not_modified", route.push_not_modified),
+        ("push_if_match", route.push_if_match),
     ];
     let without_backend = [
         ("push_preload", route.push_preload),

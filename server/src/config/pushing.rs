@@ -6,6 +6,7 @@ use super::paths::{is_sendable, twin};
 use super::twins::renamed;
 use crate::site::{Knows, PushRoute, fits};
 use push::digest::Identity;
+use push::freshness::fresh_s;
 use push::guard::{CookiePolicy, Scope};
 use push::link::{self, Link};
 use push::visits::PushWhen;
@@ -35,6 +36,11 @@ pub(super) struct FilePush {
     #[serde(default)]
     client_has: Vec<FileHas>,
     cookies: Option<FileCookies>,
+    #[serde(default)]
+    push_not_modified: bool,
+    #[serde(default)]
+    push_if_match: bool,
+    cache_control: Option<String>,
 }
 
 /// `Link` values, or `"learn"`: those of the last response to the same request.
@@ -62,6 +68,7 @@ struct FileWhen {
 enum FileHas {
     Casper,
     CasperEtag,
+    ResourceCookies,
     CacheDigest,
     CuckooDigest,
     Conditional,
@@ -76,7 +83,7 @@ enum FileCookies {
 }
 
 /// The names of all keys that are read here.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 14] = [
     "push",
     "push_preload",
     "x_push",
@@ -88,6 +95,9 @@ const KEYS: [&str; 11] = [
     "max_concurrent_pushes",
     "client_has",
     "cookies",
+    "push_not_modified",
+    "push_if_match",
+    "cache_control",
 ];
 
 impl FilePush {
@@ -143,6 +153,7 @@ impl FilePush {
         };
         let knows = Knows {
             casper,
+            resource_cookies: has(FileHas::ResourceCookies),
             cache_digest: has(FileHas::CacheDigest),
             cuckoo_digest: has(FileHas::CuckooDigest),
             conditional: has(FileHas::Conditional),
@@ -170,6 +181,9 @@ impl FilePush {
                 .cookies
                 .map_or(Ok(CookiePolicy::None), cookies)
                 .map_err(|it| Wrong::new("cookies", it))?,
+            push_not_modified: self.push_not_modified,
+            push_if_match: self.push_if_match,
+            cache_control: self.cache_control.map(cache_control).transpose()?,
         };
         check_limits(&route)?;
         Ok(route)
@@ -272,6 +286,18 @@ fn hints(said: FileHints) -> Result<(Vec<String>, bool), Wrong> {
     }
 }
 
+/// A field's value that says how long.
+fn cache_control(said: String) -> Result<String, Wrong> {
+    let is_plain = said.bytes().all(|it| (b' '..=b'~').contains(&it));
+    if is_plain && fresh_s(&said, None).is_some() {
+        return Ok(said);
+    }
+    let cause = format!(
+        "cache_control \"{said}\": it says how long, such as \"max-age=3600\", or \"no-cache\""
+    );
+    Err(Wrong::new("cache_control", cause))
+}
+
 fn graph(file: &Path) -> Result<Graph, String> {
     let text =
         std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -313,7 +339,9 @@ mod tests {
         let route = read(
             "push = [\"/style.css\"]\npush_preload = true\nx_push = true\nearly_hints = [\"</a>; rel=preload\"]\n\
              push_when = { cookie_absent = \"session\" }\npush_gate = \"throttle:8900\"\n\
-             max_concurrent_pushes = 3\nclient_has = [\"casper\", \"conditional\"]\ncookies = { id = \"/\" }",
+             max_concurrent_pushes = 3\nclient_has = [\"casper\", \"conditional\", \"resource-cookies\"]\n\
+             cookies = { id = \"/\" }\npush_not_modified = true\npush_if_match = true\n\
+             cache_control = \"max-age=60\"",
         )
         .expect("good");
         assert_eq!(
@@ -323,8 +351,15 @@ mod tests {
         assert_eq!((route.policy, route.gate), (None, Some(Gate::Throttle(8900))));
         assert_eq!(route.push_when, PushWhen::CookieAbsent("session".into()));
         assert_eq!(route.max_concurrent_pushes, Some(3));
-        let knows = Knows { casper: Some(Identity::Path), conditional: true, ..Knows::default() };
+        let knows = Knows {
+            casper: Some(Identity::Path),
+            conditional: true,
+            resource_cookies: true,
+            ..Knows::default()
+        };
         assert_eq!(route.knows, knows);
+        assert!(route.push_not_modified && route.push_if_match);
+        assert_eq!(route.cache_control.as_deref(), Some("max-age=60"));
         let scopes = vec![Scope { name: "id".into(), path: "/".into() }];
         assert_eq!(route.cookies, CookiePolicy::DeclaredScope(scopes));
     }
@@ -344,6 +379,8 @@ mod tests {
                 "./missing.json: No such file",
             ),
             ("cookies = \"all\"", "cookies \"all\": `none`, `same-path`"),
+            ("cache_control = \"public\"", "cache_control \"public\": it says how long"),
+            ("cache_control = \"max-age=1\\n\"", "cache_control \"max-age=1\n\": it says"),
             ("cookies = { \"a b\" = \"/\" }", "cookies \"a b\" = \"/\": the name of a cookie"),
             ("cookies = { a = \"shop\" }", "cookies \"a\" = \"shop\": the name of a cookie"),
             ("push = [\"/a b.css\"]", "push \"/a b.css\": a path has no white space"),

@@ -56,7 +56,9 @@ impl Connection {
             self.expect_response(stream, request.clone(), later, (push, hinted));
             return;
         }
-        let fields = self.response_fields(stream, &response, Some(response.body.bytes()));
+        // Of a 304 it would be that of the response in whose place it is (RFC 9110, 8.6).
+        let length = (response.status != 304).then(|| response.body.bytes());
+        let fields = self.response_fields(stream, &response, length);
         if request.method == "HEAD" {
             response.body = Body::Empty;
             response.ready.clear();

@@ -1,11 +1,13 @@
 //! A directory as a site.
 
+use super::conditional::conditional;
 use super::{Body, Request, Response, Site};
 use percent_encoding::percent_decode_str;
 use schedulers::{Kind, Resource};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 /// Serves the files below a directory; a path that ends in `/` means its `index.html`.
 pub struct DirectorySite {
@@ -82,17 +84,25 @@ impl Site for DirectorySite {
             body_bytes: Some(metadata.len()),
             ..Resource::default()
         };
-        Response {
+        let headers = [("content-type".into(), mime.to_string())].into_iter();
+        let response = Response {
             status: 200,
-            headers: vec![("content-type".into(), mime.to_string())],
+            headers: headers.chain(etag(&metadata).map(|it| ("etag".into(), it))).collect(),
             body: Body::File(Arc::new(file), metadata.len()),
             resource,
             ready: Vec::new(),
             directive: None,
             ahead: super::Ahead::default(),
             scheme: None,
-        }
+        };
+        conditional(request, response)
     }
+}
+
+/// As NGINX makes it: when the file was changed, and its size.
+fn etag(metadata: &Metadata) -> Option<String> {
+    let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("\"{:x}-{:x}\"", changed.as_secs(), metadata.len()))
 }
 
 #[cfg(test)]
@@ -101,6 +111,19 @@ mod tests {
 
     fn status(site: &DirectorySite, path: &str) -> u16 {
         site.respond(&Request::get("page.test", path)).status
+    }
+
+    #[test]
+    fn a_file_that_did_not_change_is_not_sent_again() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::write(folder.path().join("a.css"), "a").expect("written");
+        let site = DirectorySite::open(folder.path()).expect("a folder");
+        let mut request = Request::get("page.test", "/a.css");
+        let first = site.respond(&request);
+        let etag = first.fields("etag").next().expect("a tag").to_owned();
+        assert!(first.status == 200 && etag.ends_with("-1\""), "{etag}");
+        request.fields.push(("if-none-match".into(), etag));
+        assert_eq!(site.respond(&request).status, 304);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod body;
+mod conditional;
 mod directed;
 mod directory;
 mod font;
@@ -21,6 +22,7 @@ pub use pushing::{Knows, PushRoute, PushingSite, absent_pushes};
 pub use routed::{Route, RoutedSite};
 
 use http3::{Header, NameValue};
+use push::freshness::fresh_s;
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -68,6 +70,8 @@ pub struct Foreseen {
     pub etag: Option<String>,
     /// The `Link` fields.
     pub links: Vec<String>,
+    /// The `Cache-Control` field, its lines joined; none: nothing is said of it.
+    pub cache_control: Option<String>,
 }
 
 impl Foreseen {
@@ -78,13 +82,19 @@ impl Foreseen {
             vary: response.fields("vary").collect::<Vec<_>>().join(","),
             etag: response.fields("etag").next().map(str::to_owned),
             links: response.fields("link").map(str::to_owned).collect(),
+            cache_control: response.cache_control(),
         }
+    }
+
+    /// How long its copies are fresh, in seconds; none: nothing is said of it.
+    pub fn fresh_s(&self) -> Option<u64> {
+        fresh_s(self.cache_control.as_deref()?, None)
     }
 
     /// How much text it is.
     pub(crate) fn text_bytes(&self) -> usize {
-        let etag = self.etag.as_ref().map_or(0, String::len);
-        self.vary.len() + etag + self.links.iter().map(String::len).sum::<usize>()
+        let fields = [&self.etag, &self.cache_control].into_iter().flatten().map(String::len);
+        self.vary.len() + fields.sum::<usize>() + self.links.iter().map(String::len).sum::<usize>()
     }
 }
 
@@ -236,6 +246,17 @@ impl Response {
     /// The values of a field, line by line.
     pub fn fields<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.headers.iter().filter(move |(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The `Cache-Control` field, its lines joined; none: there is none.
+    pub fn cache_control(&self) -> Option<String> {
+        let lines: Vec<&str> = self.fields("cache-control").collect();
+        (!lines.is_empty()).then(|| lines.join(","))
+    }
+
+    /// How long its copies are still fresh, in seconds; none: nothing is said of it.
+    pub fn fresh_s(&self) -> Option<u64> {
+        fresh_s(&self.cache_control()?, self.fields("age").next())
     }
 
     /// Whether neither its head nor its body is there yet.

@@ -1,5 +1,6 @@
 //! Pages of the corpus as a site: the right sizes at the right times, with synthetic bodies.
 
+use super::conditional::conditional;
 use super::markup::{self, Encoding, Made};
 use super::{Body, Request, Response, Site};
 use corpus::{Page, PageResource};
@@ -87,7 +88,7 @@ impl Site for PageSite {
         let (body, compressed) = self.body(place, resource, request);
         headers.extend(compressed.then(|| ("content-encoding".into(), "gzip".to_owned())));
         headers.extend(resource.vary.clone().map(|it| ("vary".into(), it)));
-        Response {
+        let response = Response {
             status: resource.status,
             headers,
             ready: ready(resource, body.bytes()),
@@ -99,7 +100,8 @@ impl Site for PageSite {
                 .then_some(http3::Priority { urgency: Some(1), incremental: None }),
             ahead: super::Ahead::default(),
             scheme: None,
-        }
+        };
+        conditional(request, response)
     }
 }
 

@@ -1,12 +1,16 @@
 //! A site that pushes and hints: the routes of its operator, the `Link` fields of its responses, and what the client
 //! is known to have.
 
+mod has;
+
 use super::{Ahead, Foreseen, Promise, Request, Response, Site, fits};
-use push::digest::{CacheDigest, Casper, CuckooDigest, Identity};
+use has::{Has, Held, tracked};
+use push::digest::{Identity, ResourceCookies};
 use push::guard::{self, CookiePolicy, Parent};
 use push::link;
 use push::visits::{PushWhen, revisits};
 use push::{Budget, Choice, Gate, Graph, Node, Policy};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What is pushed and hinted with the responses of a path.
@@ -40,6 +44,12 @@ pub struct PushRoute {
     pub knows: Knows,
     /// What is known of cookies.
     pub cookies: CookiePolicy,
+    /// Of a copy that the client has to validate, and which is still right, a 304 is pushed.
+    pub push_not_modified: bool,
+    /// A promise says which entity tag it is of (`If-Match`), so that a client that has it can refuse.
+    pub push_if_match: bool,
+    /// The `Cache-Control` field of responses that have none.
+    pub cache_control: Option<String>,
 }
 
 /// How it is known what the client has cached.
@@ -47,6 +57,9 @@ pub struct PushRoute {
 pub struct Knows {
     /// h2o's cookie, which the responses set.
     pub casper: Option<Identity>,
+    /// A cookie for each resource, which the response that brings it sets, as long as that is fresh; for what has none of
+    /// the [`ResourceCookies::MAX`], h2o's.
+    pub resource_cookies: bool,
     /// The `Cache-Digest` request field, as a Golomb-coded set.
     pub cache_digest: bool,
     /// The `Cache-Digest` request field, as a cuckoo filter.
@@ -59,12 +72,15 @@ pub struct Knows {
 pub struct PushingSite {
     inner: Arc<dyn Site>,
     routes: Vec<PushRoute>,
+    /// What has a cookie of its own.
+    tracked: BTreeSet<String>,
 }
 
 impl PushingSite {
     /// `inner` with routes; of those that a path matches, the first counts.
     pub fn new(inner: Arc<dyn Site>, routes: Vec<PushRoute>) -> Self {
-        Self { inner, routes }
+        let tracked = tracked(&routes);
+        Self { inner, routes, tracked }
     }
 
     fn route(&self, request: &Request) -> Option<&PushRoute> {
@@ -108,13 +124,15 @@ impl Site for PushingSite {
         let interim = Response { headers, ..Response::error(EARLY_HINTS) };
         let wishes = Wishes { paths: preloads(&interim).collect(), ..Wishes::default() };
         let mut has = Has::of(route, request);
-        let pushes = wishes.pushes(&self.inner, route, (request, &interim), &mut has);
+        let pushes = self.pushes(&wishes, route, (request, &interim), &mut has);
         let max_concurrent_pushes = route.max_concurrent_pushes;
         Ahead { pushes, gate: route.gate, max_concurrent_pushes, ..ahead }
     }
 
     fn foresee(&self, request: &Request) -> Option<Foreseen> {
-        self.inner.foresee(request)
+        let known = self.inner.foresee(request)?;
+        let own = || self.route(request)?.cache_control.clone();
+        Some(Foreseen { cache_control: known.cache_control.clone().or_else(own), ..known })
     }
 }
 
@@ -130,6 +148,7 @@ impl PushingSite {
     /// What goes with a response. One that is still awaited gets what is known without it, at once; the rest when
     /// its head has come, where what was promised already is known to the connection.
     fn add(&self, request: &Request, mut response: Response) -> Response {
+        self.say_fresh(request, &mut response);
         let route = self.route(request).filter(|_| !request.pushed && request.method == "GET");
         let Some(route) = route.filter(|_| response.status == 200) else { return response };
         let mut wishes = Wishes::of(route, request, &response);
@@ -138,7 +157,7 @@ impl PushingSite {
             wishes.hint_at(links.iter().map(String::as_str));
         }
         let mut has = Has::of(route, request);
-        let pushes = wishes.pushes(&self.inner, route, (request, &response), &mut has);
+        let pushes = self.pushes(&wishes, route, (request, &response), &mut has);
         response.headers.extend(wishes.links.iter().map(|it| ("link".into(), it.clone())));
         if !pushes.is_empty() {
             response
@@ -157,6 +176,114 @@ impl PushingSite {
             max_concurrent_pushes: route.max_concurrent_pushes,
         };
         response
+    }
+
+    /// The promises of what a route asks for.
+    fn pushes(
+        &self,
+        wishes: &Wishes,
+        route: &PushRoute,
+        (request, response): (&Request, &Response),
+        has: &mut Has,
+    ) -> Vec<Promise> {
+        let may = request.path_state.is_some()
+            && route.push_when.allows(request.cookies().as_deref())
+            && !(route.knows.conditional
+                && revisits(request.field("if-none-match"), request.field("if-modified-since")));
+        if !may {
+            return Vec::new();
+        }
+        let mut pushes: Vec<Promise> = Vec::new();
+        for path in &wishes.paths {
+            if pushes.iter().any(|it| it.path == *path) || *path == request.path {
+                continue;
+            }
+            pushes.extend(self.candidate(route, (request, response), path, has));
+        }
+        pushes
+    }
+
+    /// The promise of a path, if the guard allows it and the client has it not.
+    fn candidate(
+        &self,
+        route: &PushRoute,
+        (request, response): (&Request, &Response),
+        path: &str,
+        has: &mut Has,
+    ) -> Option<Promise> {
+        let authority = request.authority.as_str();
+        let set_cookies: Vec<String> = response.fields("set-cookie").map(str::to_owned).collect();
+        let names: Vec<&str> = request.fields.iter().map(|(name, _)| name.as_str()).collect();
+        let cookies = request.cookies();
+        let parent = Parent {
+            authority,
+            path: &request.path,
+            cookies: cookies.as_deref(),
+            set_cookies: &set_cookies,
+            fields: &names,
+        };
+        let plain = Promise {
+            authority: authority.to_owned(),
+            path: path.to_owned(),
+            fields: Vec::new(),
+            cookies_known: false,
+        };
+        // Of a resource that nobody has asked for yet it is not known what it varies on: that is checked again when
+        // its response is there.
+        let answer = self.foresee(&plain.request());
+        if answer.as_ref().is_some_and(|it| it.status != 200) {
+            return None;
+        }
+        // A response that is still awaited may set cookies.
+        let is_awaited = response.is_awaited() || response.status == EARLY_HINTS;
+        let policy = if is_awaited { &CookiePolicy::None } else { &route.cookies };
+        let candidate = |vary| guard::Candidate { authority, path, vary };
+        let vary = answer.as_ref().map(|it| it.vary.as_str());
+        let cookies = guard::check(&parent, &candidate(vary), policy).ok()?;
+        let cookies_known = guard::check(&parent, &candidate(Some("cookie")), policy).is_ok();
+        let held = has.note((authority, path), answer.as_ref(), &self.tracked);
+        let condition = condition(route, held, answer.and_then(|it| it.etag))?;
+        let repeated =
+            request.fields.iter().filter(|(name, _)| guard::REPEATED.contains(&name.as_str()));
+        let cookies = cookies.map(|it| ("cookie".to_owned(), it));
+        let fields = repeated.cloned().chain(cookies).chain(condition).collect();
+        Some(Promise { fields, cookies_known, ..plain })
+    }
+
+    /// How long a response is fresh, and the cookie that says so where the resource has one of its own.
+    fn say_fresh(&self, request: &Request, response: &mut Response) {
+        if request.method != "GET" || response.is_awaited() || !matches!(response.status, 200 | 304)
+        {
+            return;
+        }
+        let own = self.route(request).and_then(|it| it.cache_control.clone());
+        if let Some(cache_control) = own.filter(|_| response.cache_control().is_none()) {
+            response.headers.push(("cache-control".into(), cache_control));
+        }
+        let fresh_s =
+            response.fresh_s().filter(|it| *it > 0 && self.tracked.contains(&request.path));
+        if let Some(fresh_s) = fresh_s {
+            let etag = response.fields("etag").next();
+            let cookie = ResourceCookies::set_cookie(&request.path, etag, fresh_s);
+            response.headers.push(("set-cookie".into(), cookie));
+        }
+    }
+}
+
+/// The condition of a promised request, if it has one; the outer none: there is nothing to push.
+#[expect(clippy::option_option, reason = "whether to push, and whether under a condition")]
+fn condition(
+    route: &PushRoute,
+    held: Held,
+    etag: Option<String>,
+) -> Option<Option<(String, String)>> {
+    match held {
+        Held::Nothing => {
+            let strong = etag.filter(|it| route.push_if_match && !it.starts_with("W/"));
+            Some(strong.map(|it| ("if-match".to_owned(), it)))
+        }
+        Held::Stale if route.push_not_modified => Some(Some(("if-none-match".to_owned(), etag?))),
+        Held::Stale | Held::Copy => None,
     }
 }
 
@@ -212,123 +339,6 @@ impl Wishes {
         let links = plan.hint.iter().map(|it| preload(&graph.nodes[*it], &host));
         self.links.extend(links);
         self.hints.extend(self.links.iter().cloned());
-    }
-
-    fn pushes(
-        &self,
-        inner: &Arc<dyn Site>,
-        route: &PushRoute,
-        (request, response): (&Request, &Response),
-        has: &mut Has,
-    ) -> Vec<Promise> {
-        let may = request.path_state.is_some()
-            && route.push_when.allows(request.cookies().as_deref())
-            && !(route.knows.conditional
-                && revisits(request.field("if-none-match"), request.field("if-modified-since")));
-        if !may {
-            return Vec::new();
-        }
-        let mut pushes: Vec<Promise> = Vec::new();
-        for path in &self.paths {
-            if pushes.iter().any(|it| it.path == *path) || *path == request.path {
-                continue;
-            }
-            pushes.extend(candidate(inner, route, (request, response), path, has));
-        }
-        pushes
-    }
-}
-
-/// The promise of a path, if the guard allows it and the client has it not.
-fn candidate(
-    inner: &Arc<dyn Site>,
-    route: &PushRoute,
-    (request, response): (&Request, &Response),
-    path: &str,
-    has: &mut Has,
-) -> Option<Promise> {
-    let authority = request.authority.as_str();
-    let set_cookies: Vec<String> = response.fields("set-cookie").map(str::to_owned).collect();
-    let names: Vec<&str> = request.fields.iter().map(|(name, _)| name.as_str()).collect();
-    let cookies = request.cookies();
-    let parent = Parent {
-        authority,
-        path: &request.path,
-        cookies: cookies.as_deref(),
-        set_cookies: &set_cookies,
-        fields: &names,
-    };
-    let plain = Promise {
-        authority: authority.to_owned(),
-        path: path.to_owned(),
-        fields: Vec::new(),
-        cookies_known: false,
-    };
-    // Of a resource that nobody has asked for yet it is not known what it varies on: that is checked again when
-    // its response is there.
-    let answer = inner.foresee(&plain.request());
-    if answer.as_ref().is_some_and(|it| it.status != 200) {
-        return None;
-    }
-    // A response that is still awaited may set cookies.
-    let is_awaited = response.is_awaited() || response.status == EARLY_HINTS;
-    let policy = if is_awaited { &CookiePolicy::None } else { &route.cookies };
-    let candidate = |vary| guard::Candidate { authority, path, vary };
-    let vary = answer.as_ref().map(|it| it.vary.as_str());
-    let cookies = guard::check(&parent, &candidate(vary), policy).ok()?;
-    let cookies_known = guard::check(&parent, &candidate(Some("cookie")), policy).is_ok();
-    if has.note(authority, path, answer.as_ref().and_then(|it| it.etag.as_deref())) {
-        return None;
-    }
-    let repeated =
-        request.fields.iter().filter(|(name, _)| guard::REPEATED.contains(&name.as_str()));
-    let fields = repeated.cloned().chain(cookies.map(|it| ("cookie".to_owned(), it))).collect();
-    Some(Promise { fields, cookies_known, ..plain })
-}
-
-/// What the client is known to have.
-#[derive(Debug, Default)]
-struct Has {
-    casper: Option<Casper>,
-    digest: Option<CacheDigest>,
-    cuckoo: Option<CuckooDigest>,
-    changed: bool,
-}
-
-impl Has {
-    fn of(route: &PushRoute, request: &Request) -> Self {
-        let casper = route.knows.casper.map(|identity| {
-            let mut casper = Casper::new(identity);
-            casper.read(request.cookies().as_deref().unwrap_or_default());
-            casper
-        });
-        let digest = |wanted: bool| request.field("cache-digest").filter(|_| wanted);
-        Self {
-            casper,
-            digest: digest(route.knows.cache_digest).and_then(|it| CacheDigest::parse(it).ok()),
-            cuckoo: digest(route.knows.cuckoo_digest).and_then(|it| CuckooDigest::parse(it).ok()),
-            changed: false,
-        }
-    }
-
-    /// Whether the client has a resource; from now on it has.
-    fn note(&mut self, authority: &str, path: &str, etag: Option<&str>) -> bool {
-        let url = format!("https://{authority}{path}");
-        let digested = [url.as_str(), path].into_iter().any(|it| {
-            self.digest.as_ref().is_some_and(|digest| digest.contains(it, etag))
-                || self.cuckoo.as_ref().is_some_and(|digest| {
-                    digest.contains(it, None) || (etag.is_some() && digest.contains(it, etag))
-                })
-        });
-        let Some(casper) = &mut self.casper else { return digested };
-        let known = casper.contains(path, etag);
-        casper.insert(path, etag);
-        self.changed |= !known;
-        known || digested
-    }
-
-    fn set_cookie(&self) -> Option<String> {
-        self.casper.as_ref().filter(|_| self.changed).and_then(Casper::set_cookie)
     }
 }
 

@@ -1,5 +1,7 @@
 //! `utmost corpus graph`: what refers to what on a page, for a server's push policy.
 
+mod access_log;
+
 use super::outputs::{self, Kind};
 use crate::failure::Failure;
 use crate::{output, values};
@@ -11,33 +13,44 @@ use std::path::{Path, PathBuf};
 /// Write the fetch dependency graph of a page, for `push_graph` in a server's configuration
 ///
 /// Of a page of the corpus, the graph is what was recorded. Of a directory, it is what the HTML and CSS below it refer
-/// to: what scripts ask for is not in it, and what stylesheets name is, used or not.
+/// to: what scripts ask for is not in it, and what stylesheets name is, used or not. Of an access log (combined format),
+/// it is what four of five of the page's last 20 loads asked for, and both of the last two.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost corpus graph davies-meenan -o graph.json\n  \
-utmost corpus graph public --document /index.html -o graph.json")]
+utmost corpus graph public --document /index.html -o graph.json\n  \
+utmost corpus graph --access-log access.log --host www.example --document /index.html -o graph.json\n  \
+zcat access.log.*.gz | utmost corpus graph --access-log - --host www.example -o graph.json")]
 pub(crate) struct Arguments {
     /// A page: a bundled name, or a file; or a directory with a site's files
-    page: String,
+    #[arg(required_unless_present = "access_log")]
+    page: Option<String>,
+    /// Learn it from a server's access log, oldest lines first; `-`: from stdin
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["page", "again"])]
+    access_log: Option<PathBuf>,
     /// A second recording of the same page: what only one of both asked for is left out
     #[arg(long, value_name = "PAGE")]
     again: Option<String>,
-    /// Of a directory: the page's document
+    /// Of a directory or a log: the page's document
     #[arg(long, value_name = "PATH", default_value = "/")]
     document: String,
-    /// Of a directory: the site's host
-    #[arg(long, default_value = "localhost")]
-    host: String,
+    /// Of a directory or a log: the site's host [default: localhost, and in a log any]
+    #[arg(long)]
+    host: Option<String>,
     /// Where to write the graph
     #[arg(short, value_name = "FILE")]
     output: PathBuf,
 }
 
+/// The host of a site that has no name.
+const LOCALHOST: &str = "localhost";
+
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     outputs::check(&arguments.output, Kind::Graph)?;
-    let mut graph = if Path::new(&arguments.page).is_dir() {
-        of_directory(arguments)?
-    } else {
-        Graph::of_page(&values::page(&arguments.page)?)
+    let page = arguments.page.as_deref().unwrap_or_default();
+    let mut graph = match &arguments.access_log {
+        Some(log) => access_log::learn(log, arguments.host.as_deref(), &arguments.document)?,
+        None if Path::new(page).is_dir() => of_directory(page, arguments)?,
+        None => Graph::of_page(&values::page(page)?),
     };
     if let Some(again) = &arguments.again {
         let (kept, dropped) = graph.without_dynamic(&Graph::of_page(&values::page(again)?));
@@ -46,8 +59,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         if kept.nodes.len() < 2 && graph.nodes.len() > 1 {
             return Err(Failure::BadInput(format!(
-                "{again}: has none of the resources of {}; name a second recording of the same page",
-                arguments.page
+                "{again}: has none of the resources of {page}; name a second recording of the same page"
             )));
         }
         graph = kept;
@@ -81,10 +93,11 @@ impl Files for Served {
     }
 }
 
-fn of_directory(arguments: &Arguments) -> Result<Graph, Failure> {
-    let site = DirectorySite::open(Path::new(&arguments.page)).map_err(Failure::bad_input)?;
-    let found = scan(&Served(site), &arguments.host, &arguments.document).ok_or_else(|| {
-        let (folder, document) = (&arguments.page, &arguments.document);
+fn of_directory(folder: &str, arguments: &Arguments) -> Result<Graph, Failure> {
+    let site = DirectorySite::open(Path::new(folder)).map_err(Failure::bad_input)?;
+    let host = arguments.host.as_deref().unwrap_or(LOCALHOST);
+    let found = scan(&Served(site), host, &arguments.document).ok_or_else(|| {
+        let document = &arguments.document;
         Failure::BadInput(format!("{folder}: no file at {document}; choose another --document"))
     })?;
     for path in &found.missing {

@@ -16,6 +16,8 @@ pub(super) struct Pushes {
     pub(super) pushed: Vec<(usize, bool)>,
     /// Promises that it refused.
     pub(super) refused: usize,
+    /// Stale copies that the server said are right still.
+    pub(super) validated: usize,
     /// The status of each response.
     pub(super) statuses: BTreeMap<usize, u16>,
     pub(super) round_trip: Option<Duration>,
@@ -55,6 +57,9 @@ pub(super) fn show(run: &RunRecord, timeline: &Timeline, pushes: &Pushes) -> Res
         bytes.wasted,
         pushes.refused
     ))?;
+    if pushes.validated > 0 {
+        output::line(&format!("validated: {} copies of earlier visits", pushes.validated))?;
+    }
     let round_trip_ms = pushes.round_trip.map_or(0.0, |it| it.as_secs_f64() * 1000.0);
     match bytes.break_even_bits_per_s(round_trip_ms) {
         Some(rate) => output::line(&format!(

@@ -6,6 +6,7 @@ use crate::link::{Profile, Queue};
 use crate::network::Network;
 use crate::reproduce::ReproduceError;
 use crate::stack::{Ends, Setup, StackLoad, load_between};
+use client::{HttpCache, SavedSession};
 use corpus::Page;
 use push::Gate;
 use rand::{RngExt, SeedableRng};
@@ -13,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use schedulers::{Scheme, find_scheme};
 use server::site::{PageSite, PushRoute, PushingSite};
-use server::{CongestionControl, Identity, Options, SignalUse};
+use server::{CongestionControl, Identity, Options, SignalUse, TicketKey};
 use std::sync::Arc;
 
 /// A page under one condition.
@@ -31,6 +32,10 @@ pub(super) struct Case {
     pub(super) send_buffer_bytes: u64,
     /// What may wait before the link.
     pub(super) queue: Queue,
+    /// The client was there before: its requests go with its first packet.
+    pub(super) returning: bool,
+    /// What the client has cached.
+    pub(super) cache: HttpCache,
     /// How many loads, if not the bench's own number.
     pub(super) runs: Option<usize>,
 }
@@ -44,6 +49,10 @@ pub(super) const PACKET_BYTES: f64 = 1306.0;
 
 /// What the server sends before it can be asked: as much as it may before it knows the client (RFC 9000, 8.1).
 pub(super) const HANDSHAKE_BYTES: f64 = 3.0 * 1200.0;
+
+/// What answers early data before the client has answered: of three times its two datagrams what the handshake leaves, as row
+/// `native-0rtt-first-flight` measures it.
+pub(super) const FIRST_FLIGHT_BYTES: f64 = 4500.0;
 
 /// How many pushes the client allows.
 const PUSHES: u64 = 100;
@@ -64,6 +73,8 @@ impl Case {
             signals: SignalUse::Ignore,
             send_buffer_bytes: 0,
             queue: Queue::Unlimited,
+            returning: false,
+            cache: HttpCache::default(),
             runs: None,
         }
     }
@@ -86,7 +97,21 @@ impl Case {
         self
     }
 
+    /// A returning client was there with the same seed.
     fn load(&self, bench: &Bench, seed: u64) -> Result<StackLoad, ReproduceError> {
+        let mut session = None;
+        if self.returning {
+            session = self.load_with(bench, seed, None)?.outcome.session;
+        }
+        self.load_with(bench, seed, session)
+    }
+
+    fn load_with(
+        &self,
+        bench: &Bench,
+        seed: u64,
+        session: Option<SavedSession>,
+    ) -> Result<StackLoad, ReproduceError> {
         let network = network(self.path, self.queue, seed);
         let mut route = self.route.clone();
         if matches!(route.gate, Some(Gate::Shuffle(_))) {
@@ -99,10 +124,17 @@ impl Case {
             congestion_control: self.congestion_control,
             signals: self.signals,
             send_buffer_bytes: self.send_buffer_bytes,
+            early_data: self.returning,
+            ticket_key: self.returning.then(|| TicketKey::new([0; TicketKey::BYTES])),
             ..Options::new(scheme.clone())
         };
-        let client =
-            client::Options { pushes: PUSHES, scheme: Some(scheme), ..client::Options::default() };
+        let client = client::Options {
+            pushes: PUSHES,
+            scheme: Some(scheme),
+            session,
+            cache: self.cache.clone(),
+            ..client::Options::default()
+        };
         let ends = Ends { site: Arc::new(PushingSite::new(site, vec![route])), client };
         let setup = Setup { seed, ..Setup::new(options, &network, &bench.identity) };
         load_between(&self.page, &ends, setup)
@@ -237,6 +269,15 @@ impl Bench {
 
     /// The loads of each case, in the order of `cases`. A seed varies all cases alike.
     pub(super) fn measure(&self, cases: &[Case]) -> Result<Vec<Runs>, ReproduceError> {
+        Ok(self.loads(cases, Run::of)?.into_iter().map(Runs).collect())
+    }
+
+    /// What `of` makes of the loads of each case.
+    pub(super) fn loads<T: Send>(
+        &self,
+        cases: &[Case],
+        of: impl Fn(&Page, &StackLoad) -> Result<T, ReproduceError> + Sync,
+    ) -> Result<Vec<Vec<T>>, ReproduceError> {
         let seeds = |case: &Case| 0..case.runs.unwrap_or(self.runs) as u64;
         let all: Vec<(usize, u64)> = cases
             .iter()
@@ -245,16 +286,16 @@ impl Bench {
             .collect();
         let load = |(place, seed): (usize, u64)| {
             let case = &cases[place];
-            Ok((place, Run::of(&case.page, &case.load(self, seed)?)?))
+            Ok((place, of(&case.page, &case.load(self, seed)?)?))
         };
         let loaded = self.pool.install(|| {
             all.into_par_iter().map(load).collect::<Result<Vec<_>, ReproduceError>>()
         })?;
-        let mut runs: Vec<Runs> = cases.iter().map(|_| Runs(Vec::new())).collect();
-        for (place, run) in loaded {
-            runs[place].0.push(run);
+        let mut loads: Vec<Vec<T>> = cases.iter().map(|_| Vec::new()).collect();
+        for (place, load) in loaded {
+            loads[place].push(load);
         }
-        Ok(runs)
+        Ok(loads)
     }
 }
 

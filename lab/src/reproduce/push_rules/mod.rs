@@ -7,6 +7,7 @@
 mod bench;
 mod cases;
 mod gates;
+mod if_match;
 mod model;
 mod order;
 mod pair;
@@ -41,6 +42,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let pairs = pairs::all();
     let mut rows = pairs::formula_rows();
     rows.extend(pair_rows(&pairs, &bench, &mut stable)?);
+    rows.push(pairs::first_flight_row(&bench)?);
     let connections = pairs::connection_rows(&rows);
     rows.extend(connections);
     let order = order::pairs();
@@ -52,6 +54,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     rows.extend(gates::default_rows(&bench)?);
     rows.push(gates::shuffle_row(&bench)?);
     rows.extend(cases::rows(&bench, &mut stable)?);
+    rows.extend(if_match::rows(&bench)?);
     rows.push(stable.row());
     let rows = by_table(&rows);
     let figure = figure(&rows);

@@ -34,6 +34,8 @@ pub(super) struct Load<'a> {
     pub(super) gate: Gate,
     /// Bytes that are committed to an order before they go.
     pub(super) buffer_bytes: f64,
+    /// What may go before the client has answered: it is not known yet to be where it says (RFC 9000, 8.1).
+    pub(super) first_flight_bytes: f64,
     /// By resource: lower goes first; equal ones in the order in which the server heard of them.
     pub(super) ranks: Vec<u8>,
 }
@@ -51,6 +53,7 @@ impl<'a> Load<'a> {
             window: Window::Open,
             gate: Gate::Preempt,
             buffer_bytes: 0.0,
+            first_flight_bytes: f64::INFINITY,
             ranks: vec![0; sketch.items.len()],
         }
     }
@@ -83,6 +86,8 @@ enum Event {
     Arrived(usize, f64),
     /// The client's word of it came.
     Acknowledged(usize, f64),
+    /// The client's answer to the first flight came.
+    Validated,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -109,6 +114,7 @@ struct Simulation<'a> {
     window: f64,
     in_flight: f64,
     pushed_in_flight: f64,
+    first_flight: f64,
 }
 
 impl<'a> Simulation<'a> {
@@ -134,6 +140,7 @@ impl<'a> Simulation<'a> {
             },
             in_flight: 0.0,
             pushed_in_flight: 0.0,
+            first_flight: load.first_flight_bytes,
         }
     }
 
@@ -158,6 +165,7 @@ impl<'a> Simulation<'a> {
             Event::Opened(item) => {
                 self.open(item);
                 if item == 0 {
+                    self.at(self.now_ms + self.load.path.rtt_ms, Event::Validated);
                     for &pushed in self.load.pushed {
                         // The promise comes before the bytes that name it.
                         self.states[pushed].requested = true;
@@ -166,6 +174,7 @@ impl<'a> Simulation<'a> {
                 }
             }
             Event::Ready(item) => self.states[item].ready = true,
+            Event::Validated => self.first_flight = f64::INFINITY,
             Event::Arrived(item, bytes) => self.arrive(item, bytes),
             Event::Acknowledged(item, bytes) => {
                 self.in_flight -= bytes;
@@ -217,7 +226,7 @@ impl<'a> Simulation<'a> {
                 continue;
             }
             let Some(&(item, bytes)) = self.buffer.front() else { return };
-            if self.in_flight + bytes > self.window {
+            if self.in_flight + bytes > self.window || bytes > self.first_flight {
                 self.uncommit();
                 return;
             }
@@ -237,6 +246,7 @@ impl<'a> Simulation<'a> {
 
     fn transmit(&mut self, item: usize, bytes: f64) {
         self.in_flight += bytes;
+        self.first_flight -= bytes;
         if self.load.pushed.contains(&item) {
             self.pushed_in_flight += bytes;
         }
@@ -318,6 +328,19 @@ mod tests {
         // Ten packets go, of which the document's last is not full. A full one and 20 bytes are left for the first two
         // acknowledgements: 8.6 ms a packet, first and last.
         assert_eq!(whole(load(14_600.0)), 209 + 209 + 17);
+    }
+
+    #[test]
+    fn before_the_client_is_known_a_push_finds_no_room() {
+        let sketch = simple(5);
+        let load = |pushed: &[usize], first_flight_bytes| {
+            let load = Load { first_flight_bytes, ..Load::new(&sketch, pushed, G3) };
+            whole(load.done_ms())
+        };
+        // Two packets go; a round trip later all that is left, pushed or asked for.
+        assert_eq!(load(&[1], 3000.0), load(&[], 3000.0));
+        assert_eq!(load(&[1], 3000.0), 209 + 209 + 73);
+        assert_eq!(load(&[1], 99_000.0), done(G3, 5, &[1]));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A page with and without a push: two loads and their difference, ours beside published beside model.
 
-use super::bench::{Case, HANDSHAKE_BYTES, Middle, PACKET_BYTES, Run, Runs};
+use super::bench::{Case, FIRST_FLIGHT_BYTES, HANDSHAKE_BYTES, Middle, PACKET_BYTES, Run, Runs};
 use super::model::{self, Window};
 use super::published::Cell;
 use super::sketch::Sketch;
@@ -98,6 +98,26 @@ impl Pair {
             clock: Clock::Before(ahead_ms),
             ..self
         }
+    }
+
+    /// The same of a client that was there before: its request goes with its first packet, and until it has answered it gets
+    /// no more than it may (RFC 9000, 8.1), behind the handshake's datagrams.
+    pub(super) fn returning(
+        self,
+        (sketch, path): (&Sketch, model::Path),
+        pushed: [&[&str]; 2],
+        packets: usize,
+    ) -> Self {
+        let window = Window::SlowStart(packets as f64 * PACKET_BYTES);
+        let handshake_ms = HANDSHAKE_BYTES * 8000.0 / path.bits_per_s;
+        let model_ms = pushed.map(|it| {
+            let pushed: Vec<usize> = it.iter().filter_map(|path| sketch.find(path)).collect();
+            let first_flight_bytes = FIRST_FLIGHT_BYTES;
+            let load = model::Load::new(sketch, &pushed, path);
+            handshake_ms + model::Load { window, first_flight_bytes, ..load }.done_ms()
+        });
+        let cases = self.cases.map(|it| Case { returning: true, ..it.window(packets) });
+        Self { cases, model_ms, clock: Clock::Before(0.0), ..self }
     }
 
     /// Beside what is published; a dash there is no difference.

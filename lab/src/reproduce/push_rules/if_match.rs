@@ -1,0 +1,85 @@
+//! Promises with `If-Match` (*Rules of Thumb*, rule 3): a client that has the entity tag refuses, and what has left by then is wasted.
+
+use super::bench::{Bench, Case, PACKET_BYTES};
+use super::published::G3;
+use super::sketch::{Found, KB, Sketch};
+use crate::reproduce::{ReproduceError, Row};
+use crate::stack::StackLoad;
+use client::HttpCache;
+use corpus::Page;
+use qlog_tools::pushed::PushedBytes;
+use std::sync::Arc;
+
+const TABLE: &str = "A push that the client has, refused by its entity tag";
+
+/// One bandwidth-delay product of 3G, in packets.
+const WINDOW_PACKETS: usize = 26;
+/// What the window is when the refusal comes: nothing else was acknowledged before it but the handshake.
+const WINDOW_BYTES: f64 = 26.0 * 1350.0;
+const HTML_KB: u64 = 9;
+const PUSH_KB: [u64; 6] = [5, 20, 40, 80, 200, 500];
+const ETAG: &str = "\"1\"";
+
+/// A document; what it pushes; and a script that the server has much later, so that the client stays.
+fn case(push_kb: u64) -> Case {
+    let mut sketch = Sketch::new(format!("refused-{push_kb}"), HTML_KB * KB)
+        .script("/pushed.js", push_kb * KB, Found::Head)
+        .script("/late.js", 1, Found::Head);
+    sketch.items[2].wait_ms = 3000.0;
+    let mut case = Case::new(&sketch, G3).pushing(&["/pushed.js"]).window(WINDOW_PACKETS);
+    let mut page = Page::clone(&case.page);
+    page.resources[1].etag = Some(ETAG.into());
+    case.page = Arc::new(page);
+    case.route.push_if_match = true;
+    case.cache = HttpCache::default().with_stale(1, ETAG);
+    case
+}
+
+/// Stream bytes that came of the push; an error where it was not refused, or asked for after all.
+fn wasted_bytes(page: &Page, load: &StackLoad) -> Result<u64, ReproduceError> {
+    if load.outcome.validated != [1] || load.refused_pushes != 1 || !load.problems.is_empty() {
+        return Err(ReproduceError::Unusable(format!("{}: the push was not refused", page.name)));
+    }
+    Ok(PushedBytes::of(&load.load.timeline, |_| false).wasted)
+}
+
+pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
+    let cases: Vec<Case> = PUSH_KB.into_iter().map(case).collect();
+    let loads = bench.loads(&cases, wasted_bytes)?;
+    let most = loads.iter().map(|it| it.iter().copied().max().unwrap_or(0) as f64);
+    Ok(PUSH_KB.into_iter().zip(most).flat_map(|(push_kb, bytes)| pair(push_kb, bytes)).collect())
+}
+
+fn pair(push_kb: u64, wasted_bytes: f64) -> [Row; 2] {
+    let push_bytes = (push_kb * KB) as f64;
+    let kb = |bytes: f64| bytes / KB as f64;
+    let model_bytes = model_bytes(push_bytes);
+    let saved_bytes = (push_bytes - wasted_bytes).max(0.0);
+    let wasted = Row::shown(
+        format!("if-match-{push_kb}k-wasted"),
+        format!("what comes of a push of {push_kb} KB all the same, at most, in KB"),
+        Some(kb(wasted_bytes)),
+    );
+    let saved = Row::shown(
+        format!("if-match-{push_kb}k-saved"),
+        format!("what a push of {push_kb} KB saves by being refused, at least, in KB"),
+        Some(kb(saved_bytes)),
+    );
+    let saved = saved.in_table(TABLE).model(kb(push_bytes - model_bytes));
+    [
+        wasted
+            .in_table(TABLE)
+            .model(kb(model_bytes))
+            .must("no more than the window".into(), |it| it <= kb(WINDOW_BYTES))
+            .must("within 10 % of the model".into(), |it| (it / kb(model_bytes) - 1.0).abs() <= 0.1)
+            .note(NOTE),
+        if push_bytes > WINDOW_BYTES { saved.above(0.0) } else { saved.at_most(0.0) },
+    ]
+}
+
+const NOTE: &str = "Proposed without figures in the source. The model is a window of 26 packets, one bandwidth-delay      product, less the document of 9 KB: what leaves before the client's word is there.";
+
+/// What of a push leaves before the refusal comes: the window is full by then, or the push has gone.
+fn model_bytes(push_bytes: f64) -> f64 {
+    push_bytes.min(WINDOW_PACKETS as f64 * PACKET_BYTES - (HTML_KB * KB) as f64)
+}

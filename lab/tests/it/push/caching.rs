@@ -1,0 +1,242 @@
+//! Repeat visits: what the client has is not pushed, or validated by a push, or refused.
+
+use super::{Case, done_ms, page};
+use client::{CookieJar, HttpCache};
+use corpus::Page;
+use lab::stack::StackLoad;
+use server::site::{Knows, PageSite, Promise, PushRoute, PushingSite, Request, Response, Site};
+use std::sync::Arc;
+
+/// What cookies say of each resource.
+const COOKIES: Knows = Knows {
+    casper: None,
+    resource_cookies: true,
+    cache_digest: false,
+    cuckoo_digest: false,
+    conditional: false,
+};
+
+/// A page with entity tags, whose scripts have this `Cache-Control` field.
+fn case(resources: usize, cache_control: &str) -> Case {
+    let mut page = Page::clone(&page(resources, 0.0));
+    for resource in &mut page.resources[1..] {
+        resource.etag = Some(format!("\"{}-a\"", resource.id));
+    }
+    let scripts = PushRoute {
+        path: "/*".into(),
+        cache_control: Some(cache_control.into()),
+        ..PushRoute::default()
+    };
+    let mut case = Case::new(Arc::new(page));
+    case.client.pushes = 100;
+    case.route.max_concurrent_pushes = Some(100);
+    case.other_routes = vec![scripts];
+    case
+}
+
+/// The same after a visit: with its cookies and its cache.
+fn after(mut case: Case, visit: &StackLoad) -> Case {
+    assert_eq!(visit.problems, Vec::<String>::new());
+    case.client.cookies = visit.outcome.cookies.clone();
+    case.client.cache = visit.outcome.cache.clone();
+    case
+}
+
+/// The streams on which requests went, and those on which pushes came.
+fn streams(load: &StackLoad) -> [usize; 2] {
+    assert_eq!(load.problems, Vec::<String>::new());
+    let transfers = &load.load.timeline.transfers;
+    let asked = transfers.iter().filter(|it| it.stream.is_multiple_of(4)).count();
+    [asked, transfers.len() - asked]
+}
+
+/// Stream bytes of each push, framing and fields among them.
+fn push_bytes(load: &StackLoad) -> Vec<u64> {
+    let streams = (15..).step_by(4).take(load.pushed.len() + load.refused_pushes);
+    let frames = &load.load.timeline.frames;
+    let bytes = |stream| frames.iter().filter(|it| it.stream == stream).map(|it| it.bytes).sum();
+    streams.map(bytes).collect()
+}
+
+fn names(cookies: &CookieJar, prefix: &str) -> usize {
+    let field = cookies.field().unwrap_or_default();
+    field.split("; ").filter(|it| it.starts_with(prefix)).count()
+}
+
+#[test]
+fn a_resource_with_its_cookie_is_not_pushed_until_it_changes() {
+    let mut first = case(8, "max-age=3600");
+    first.route.knows = COOKIES;
+    let visit = first.load(1);
+    assert_eq!(streams(&visit), [1, 8]);
+    assert_eq!(names(&visit.outcome.cookies, "has-"), 8);
+    let second = after(first, &visit);
+    let revisit = second.load(2);
+    assert_eq!((streams(&revisit), revisit.refused_pushes), ([1, 0], 0));
+    // Two scripts have other contents now.
+    let mut changed = second;
+    let mut page = Page::clone(&changed.page);
+    for id in [3, 5] {
+        page.resources[id].etag = Some("\"b\"".into());
+    }
+    changed.page = Arc::new(page);
+    changed.client.cache = HttpCache::default();
+    let pushed = changed.load(3).pushed;
+    assert_eq!(pushed, [(3, true), (5, true)]);
+}
+
+#[test]
+fn what_has_no_freshness_has_no_cookie_and_is_pushed_again() {
+    for cache_control in ["no-cache", "max-age=0", "no-store, max-age=60"] {
+        let mut first = case(3, cache_control);
+        first.route.knows = COOKIES;
+        let visit = first.load(1);
+        assert_eq!(visit.outcome.cookies, CookieJar::default(), "{cache_control}");
+        assert_eq!(streams(&after(first, &visit).load(2)), [1, 3], "{cache_control}");
+    }
+}
+
+#[test]
+fn beyond_fifty_resources_one_cookie_tells_of_the_others() {
+    let mut first = case(60, "max-age=3600");
+    first.route.knows = COOKIES;
+    let visit = first.load(1);
+    assert_eq!(streams(&visit), [1, 60]);
+    let cookies = &visit.outcome.cookies;
+    assert_eq!((names(cookies, "has-"), names(cookies, "h2o_casper=")), (50, 1));
+    let revisit = after(first, &visit).load(2);
+    assert_eq!((streams(&revisit), revisit.refused_pushes), ([1, 0], 0));
+}
+
+/// A site whose every response is a cached one of this age.
+struct Aged(PageSite);
+
+impl Site for Aged {
+    fn respond(&self, request: &Request) -> Response {
+        let mut response = self.0.respond(request);
+        response.headers.push(("age".into(), "100".to_owned()));
+        response
+    }
+}
+
+#[test]
+fn a_cookie_lives_as_long_as_its_resource_is_fresh() {
+    let mut case = case(2, "public, max-age=700");
+    case.route.knows = COOKIES;
+    case.route.push.truncate(1);
+    let inner = Arc::new(Aged(PageSite::new(Page::clone(&case.page))));
+    let site = PushingSite::new(inner, case.routes());
+    let cookie = |request: &Request| {
+        let response = site.respond(request);
+        response.fields("set-cookie").next().map(str::to_owned)
+    };
+    let promise = |path: &str| Promise {
+        authority: "site.example".into(),
+        path: path.into(),
+        ..Promise::default()
+    };
+    let asked = cookie(&Request::get("site.example", "/1.js")).expect("a cookie");
+    assert!(asked.contains("; Max-Age=600;"), "{asked}");
+    assert_eq!(cookie(&promise("/1.js").request()), Some(asked), "asked for or pushed");
+    assert_eq!(cookie(&Request::get("site.example", "/2.js")), None, "no route pushes it");
+}
+
+/// How the server learns that the client has copies that it must validate.
+const TELLING: [fn(&mut Case); 2] = [
+    |case| case.route.knows.casper = Some(push::digest::Identity::PathAndEtag),
+    |case| {
+        case.route.knows.cache_digest = true;
+        case.client.cache_digest = true;
+    },
+];
+
+#[test]
+fn a_stale_copy_that_is_still_right_is_validated_by_a_push_of_few_bytes() {
+    for tells in TELLING {
+        let mut first = case(3, "no-cache");
+        tells(&mut first);
+        let visit = first.load(1);
+        assert_eq!((streams(&visit), visit.outcome.validated.len()), ([1, 3], 0));
+        let mut second = after(first, &visit);
+        let asked = second.load(2);
+        assert_eq!((streams(&asked), asked.outcome.validated.len()), ([4, 0], 3));
+        second.route.push_not_modified = true;
+        let pushed = second.load(2);
+        assert_eq!((streams(&pushed), pushed.refused_pushes), ([1, 3], 0));
+        assert_eq!(pushed.outcome.validated, [1, 2, 3]);
+        assert!((1..=3).all(|it| pushed.outcome.statuses[&it] == 304));
+        let bytes = push_bytes(&pushed);
+        assert!(bytes.iter().all(|it| (1..=200).contains(it)), "{bytes:?}");
+        let saved_ms = done_ms(&asked)[1] - done_ms(&pushed)[1];
+        assert!((180.0..260.0).contains(&saved_ms), "a round trip: {saved_ms}");
+    }
+}
+
+#[test]
+fn a_stale_copy_that_is_no_longer_right_is_pushed_whole() {
+    for tells in TELLING {
+        let mut first = case(3, "no-cache");
+        tells(&mut first);
+        first.route.push_not_modified = true;
+        let visit = first.load(1);
+        let mut second = after(first, &visit);
+        let mut page = Page::clone(&second.page);
+        page.resources[2].etag = Some("\"b\"".into());
+        second.page = Arc::new(page);
+        let load = second.load(2);
+        assert_eq!((streams(&load), load.outcome.validated), ([1, 3], vec![1, 3]));
+        assert_eq!(load.outcome.statuses[&2], 200);
+    }
+}
+
+#[test]
+fn not_modified_is_refused_by_a_client_that_has_lost_its_copy() {
+    let mut first = case(3, "no-cache");
+    TELLING[0](&mut first);
+    first.route.push_not_modified = true;
+    let visit = first.load(1);
+    let mut second = after(first, &visit);
+    second.client.cache = HttpCache::default().with_stale(1, "\"1-a\"").with_stale(2, "\"old\"");
+    let load = second.load(2);
+    assert_eq!((load.outcome.validated, load.refused_pushes), (vec![1], 2));
+    assert_eq!(load.problems, Vec::<String>::new());
+    assert_eq!([2, 3].map(|it| load.outcome.statuses[&it]), [200, 200], "asked for");
+}
+
+/// What comes of a push of so many bytes that a client refuses by its tag. Another script keeps the page waiting.
+fn wasted_bytes(size: u64) -> u64 {
+    let mut case = case(2, "no-cache");
+    let mut page = Page::clone(&case.page);
+    page.resources[1].bytes = size;
+    page.resources[2].trigger.delay_ms = 5000.0;
+    case.page = Arc::new(page);
+    case.route.push.truncate(1);
+    case.route.push_if_match = true;
+    case.client.cache = HttpCache::default().with_stale(1, "\"1-a\"");
+    let load = case.load(1);
+    assert_eq!(load.outcome.validated, [1], "the promise says that the copy is right");
+    assert_eq!((streams(&load)[0], load.refused_pushes), (2, 1), "and it is not asked for");
+    let frames = load.load.timeline.frames.iter().filter(|it| it.stream == 15);
+    frames.map(|it| it.bytes).sum()
+}
+
+#[test]
+fn a_push_refused_by_its_tag_costs_a_window_at_most() {
+    // Ten packets are the window when the promise leaves; what the handshake's acknowledgement adds is below one.
+    let window_bytes = 11 * 1350;
+    let bytes = [2_000, 8_000, 20_000, 50_000, 200_000].map(wasted_bytes);
+    assert!(bytes.iter().all(|it| *it <= window_bytes), "{bytes:?}");
+    // What fits into the window with its document has gone when the refusal comes.
+    assert!(bytes[0] > 2_000 && bytes[1] > 8_000, "{bytes:?}");
+    assert!(bytes[2..].iter().all(|it| *it < 11_000), "{bytes:?}");
+}
+
+#[test]
+fn a_tag_that_the_client_has_not_changes_nothing() {
+    let mut case = case(3, "no-cache");
+    case.route.push_if_match = true;
+    case.client.cache = HttpCache::default().with_stale(2, "\"old\"");
+    let load = case.load(1);
+    assert_eq!((streams(&load), load.refused_pushes), ([1, 3], 0));
+    assert!(load.pushed.iter().all(|(_, used)| *used) && load.outcome.validated.is_empty());
+}
