@@ -48,7 +48,7 @@ impl Link {
 }
 
 /// An absolute path, with its query, in characters that a `:path` may have.
-fn is_path(target: &str) -> bool {
+pub fn is_path(target: &str) -> bool {
     target.starts_with('/')
         && !target.starts_with("//")
         && !target.starts_with("/\\")

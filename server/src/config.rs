@@ -567,13 +567,23 @@ mod tests {
         let nodes = [node("/shop/index.html", "html"), node("/a.css", "css")].join(",");
         let graph = format!("{{\"format\":\"utmost-graph/1\",\"nodes\":[{nodes}],\"edges\":[]}}");
         std::fs::write(folder.path().join("graph.json"), graph).expect("written");
-        let parse = |path: &str| {
+        let bad = "{\"format\":\"utmost-graph/1\",\"nodes\":[{\"host\":\"a\",\"path\":\"/\\r\\nx\",\"kind\":\"html\",\"bytes\":1}],\
+                   \"edges\":[]}";
+        std::fs::write(folder.path().join("bad.json"), bad).expect("written");
+        let parse_with = |path: &str, graph: &str| {
             let route = format!(
-                "[[route]]\npath = \"{path}\"\npush_policy = \"push\"\npush_graph = \"graph.json\""
+                "[[route]]\npath = \"{path}\"\npush_policy = \"push\"\npush_graph = \"{graph}\""
             );
             let text = format!("[site]\nroot = \"a\"\n{route}");
             Config::parse(&text, &folder.path().join("x.toml"))
         };
+        let parse = |path: &str| parse_with(path, "graph.json");
+        let error = parse_with("/", "bad.json").expect_err("no path").to_string();
+        assert!(error.contains("x.toml: line 6: "), "{error}");
+        assert!(
+            error.contains("push_graph: node \"a\" \"/\\r\\nx\": a host and a path"),
+            "{error}"
+        );
         let error = parse("/").expect_err("another page's").to_string();
         let expected = "x.toml: line 6: [[route]] path \"/\": push_graph is of the page \"/shop/index.html\", and";
         assert!(error.contains(expected), "{error}");

@@ -1,5 +1,6 @@
 // Opens the report and the local page in Chromium: `npm ci && npm test`, with UTMOST_REPORT (a report of a real log),
-// UTMOST_HOSTILE_REPORT (of one with markup in it: `run` has it), UTMOST_LARGE_REPORT (that of
+// UTMOST_HOSTILE_REPORT (of one with markup in it: `run` has it), UTMOST_STREAMS_REPORT (of one with 60 streams:
+// the same), UTMOST_LARGE_REPORT (that of
 // `cargo run --example large_report 1000000 FILE`), and UTMOST_BIN. What is not there is skipped with a line.
 
 import { spawn } from "node:child_process";
@@ -10,7 +11,7 @@ import { join } from "node:path";
 import { launch, open } from "./pages.js";
 import { measure } from "./speed.js";
 
-const { UTMOST_REPORT, UTMOST_HOSTILE_REPORT, UTMOST_LARGE_REPORT, UTMOST_BIN, UTMOST_LOGS } = process.env;
+const { UTMOST_REPORT, UTMOST_HOSTILE_REPORT, UTMOST_STREAMS_REPORT, UTMOST_LARGE_REPORT, UTMOST_BIN, UTMOST_LOGS } = process.env;
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 let failures = 0;
 
@@ -108,6 +109,19 @@ async function exportsWork(page) {
   }
 }
 
+// A page that gets narrower keeps within its window, and saves what is scrolled whole.
+async function manyStreamsFit(browser, file) {
+  const { page, problems } = await open(browser, file);
+  const rows = await page.evaluate(() => svgOf(report.panels[1]).match(/>\d+ [^<]*item-\d+\.bin u=3</g).length);
+  check("all rows of a scrolled waterfall are saved", rows === 60, rows);
+  await page.setViewportSize({ width: 420, height: 900 });
+  await page.waitForTimeout(200);
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  check("a page that gets narrower keeps within its window", overflow <= 0, overflow);
+  check("many streams: no errors", !problems.length, problems[0]);
+  await page.context().close();
+}
+
 async function largeReportIsSmooth(browser, file) {
   const best = await measure(browser, file);
   check("a million frames open in under 3 s (best of 3)", best.openedMs < 3000, `${best.openedMs.toFixed(0)} ms`);
@@ -163,6 +177,8 @@ else {
   else console.log("skipped: UTMOST_REPORT is not set");
   if (UTMOST_HOSTILE_REPORT) await hostileReportIsHarmless(browser, UTMOST_HOSTILE_REPORT);
   else console.log("skipped: UTMOST_HOSTILE_REPORT is not set");
+  if (UTMOST_STREAMS_REPORT) await manyStreamsFit(browser, UTMOST_STREAMS_REPORT);
+  else console.log("skipped: UTMOST_STREAMS_REPORT is not set");
   if (UTMOST_LARGE_REPORT) await largeReportIsSmooth(browser, UTMOST_LARGE_REPORT);
   else console.log("skipped: UTMOST_LARGE_REPORT is not set");
   if (UTMOST_BIN && UTMOST_LOGS) await localPageWorks(browser);

@@ -114,7 +114,7 @@ fn a_scenario_goes_over_quic_and_its_log_has_the_trees() {
     assert!(log.ends_with("figure-5-tree%40draft20.sqlog"), "{log}");
     let tree = stdout_of(&["qlog", "tree", log, "--at", "29"]);
     let tree: Vec<&str> = tree.lines().skip(2).map(str::trim_end).collect();
-    assert_eq!(tree, ["  root 100%", "    B (16) 50%", "    X (16) 50%", "      A (16) 0%"]);
+    assert_eq!(tree, ["  root 100%", "    4 B (16) 50%", "    20 X (16) 50%", "      0 A (16) 0%"]);
 }
 
 #[test]

@@ -99,7 +99,11 @@ fn a_report_has_the_good_logs() {
     let (code, _, reasons) = ran(&["report", &text_of(folder.path()), "-o", &page]);
     assert_eq!(code, Some(2));
     assert!(reasons.ends_with("utmost: 2 of 4 logs gave no answer\n"), "{reasons}");
-    assert!(std::fs::read_to_string(page).expect("written").contains("<h1>client.sqlog</h1>"));
+    assert!(
+        std::fs::read_to_string(page)
+            .expect("written")
+            .contains("<h1>client.sqlog, with server.sqlog</h1>")
+    );
 }
 
 #[test]

@@ -218,9 +218,9 @@ fn stale_copies_are_validated_by_a_push() {
 #[test]
 fn what_a_configuration_says_in_vain_is_warned_of() {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("index.html"), "x").expect("written");
+    std::fs::write(folder.path().join("style.css"), "x").expect("written");
     let file = folder.path().join("site.toml");
-    let text = "[site]\nroot = \".\"\nsignals = \"ignore\"\n[[route]]\npath = \"/\"\npush = [\"/index.html\", \"/gone.css\"]\n\
+    let text = "[site]\nroot = \".\"\nsignals = \"ignore\"\n[[route]]\npath = \"/\"\npush = [\"/style.css\", \"/gone.css\"]\n\
                 [route.resource.\"/index.html\"]\nurgency = 1\n";
     std::fs::write(&file, text).expect("written");
     let name = file.to_str().expect("UTF-8");

@@ -68,9 +68,9 @@ class Panel {
     this.drawOn(surface, width, height);
   }
 
-  drawOn(surface, width, height) {
+  drawOn(surface, width, height, scrollTop = this.spacer ? this.box.scrollTop : 0) {
     const theme = currentTheme();
-    this.figure.draw(surface, width, this.viewport, theme, this.spacer ? this.box.scrollTop : 0, height);
+    this.figure.draw(surface, width, this.viewport, theme, scrollTop, height);
     const scale = new Scale(this.viewport, width);
     drawAnnotations(surface, this.recording, scale, height, theme);
     if (this.viewport.cursor !== null && scale.inView(this.viewport.cursor)) {

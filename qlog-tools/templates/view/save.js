@@ -3,10 +3,17 @@
 function svgOf(panel) {
   const width = panel.width();
   const { figure, recording } = panel;
-  const height = figure.height();
+  const height = savedHeight(figure);
   const surface = new SvgSurface(width, height, `${figure.title}: ${recording.name}`, currentTheme().paper);
-  panel.drawOn(surface, width, height);
+  panel.drawOn(surface, width, height, 0);
   return surface.toString();
+}
+
+// What is scrolled on the page is saved whole, up to some 300 rows.
+const SAVED_HEIGHT_MOST = 6000;
+
+function savedHeight(figure) {
+  return figure.scrolls ? Math.min(figure.fullHeight(), SAVED_HEIGHT_MOST) : figure.height();
 }
 
 function saveSvg(panel) {
@@ -16,10 +23,10 @@ function saveSvg(panel) {
 // Twice the size on the screen, for print.
 function savePng(panel) {
   const canvas = document.createElement("canvas");
-  const [width, height] = [panel.width(), panel.figure.height()];
+  const [width, height] = [panel.width(), savedHeight(panel.figure)];
   const surface = new CanvasSurface(canvas, width, height, 2);
   surface.rect(0, 0, width, height, currentTheme().paper);
-  panel.drawOn(surface, width, height);
+  panel.drawOn(surface, width, height, 0);
   canvas.toBlob((blob) => save(blob, panel, "png"), "image/png");
 }
 

@@ -219,6 +219,18 @@ fn check_limits(route: &PushRoute) -> Result<(), Wrong> {
 
 /// A graph that says what the documents of a route refer to; in a directory it may know the document by its other path.
 fn of_route(graph: Arc<Graph>, (path, twin): (&str, Option<&str>)) -> Result<Arc<Graph>, Wrong> {
+    // They stand in `Link` fields.
+    let never = |it: char| it.is_control() || matches!(it, '<' | '>' | ' ');
+    if let Some(bad) =
+        graph.nodes.iter().find(|it| it.host.contains(never) || it.path.contains(never))
+    {
+        let node = bad.path.escape_default();
+        let cause = format!(
+            "push_graph: node \"{}\" \"{node}\": a host and a path have no such characters",
+            bad.host.escape_default()
+        );
+        return Err(Wrong::new("push_graph", cause));
+    }
     let has = |path: &str| graph.nodes.iter().any(|it| fits(path, &it.path));
     match twin.filter(|it| !has(path) && has(it)) {
         _ if has(path) => Ok(graph),

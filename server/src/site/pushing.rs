@@ -308,7 +308,7 @@ impl Wishes {
         }
         if route.x_push {
             let named = response.fields("x-push").flat_map(|it| it.split(',')).map(str::trim);
-            wishes.paths.extend(named.filter(|it| it.starts_with('/')).map(str::to_owned));
+            wishes.paths.extend(named.filter(|it| link::is_path(it)).map(str::to_owned));
         }
         wishes.hints.clone_from(&route.early_hints);
         wishes.hint_at(response.fields("link"));

@@ -15,6 +15,11 @@ fn talk(head: &str, stream: &mut TcpStream) {
             "Content-Type: text/html\r\nLink: </a.css>; rel=preload; as=style, </b.js>; rel=preload; nopush\r\n\
                 Link: <https://other.example/c.js>; rel=preload\r\nX-Push: /d.js\r\n"
         }
+        "/hostile" => {
+            "Content-Type: text/html\r\nX-Push: /c d.js, //e.js, https://site.example/f.js, /g\u{e9}.js, /h.js#i, /ok.js\r\n\
+             Link: </c d.css>; rel=preload, <//e.css>; rel=preload, </%0d%0aa:b.css>; rel=preload, </../f.css>; rel=preload\r\n\
+             Link: <<<>>; rel=preload, </g.css>;;;;rel=\"preload\\\", </ok.css>; rel=preload\r\n"
+        }
         "/cookie.js" => "Vary: Cookie\r\n",
         "/origin.js" => "Vary: Origin\r\n",
         "/all.js" => "Vary: *\r\n",
@@ -88,6 +93,15 @@ fn a_pushed_response_that_the_guard_forbids_is_taken_back_and_then_not_promised(
     assert_eq!(promises(&visits[0]), first);
     assert_eq!(promises(&visits[1]), "/broken.js: reset 0x102\n/plain.js: 200 /plain.js");
     assert!(visits.iter().all(|it| it.status == 200 && it.finished));
+}
+
+#[test]
+fn hostile_fields_promise_nothing_that_is_no_path() {
+    let route = PushRoute { path: "/hostile".into(), push_preload: true, x_push: true, ..route() };
+    let got = visits(route, &[Ask::get("/hostile")]).remove(0);
+    assert_eq!((got.status, got.finished), (200, true));
+    let expected = "/%0d%0aa:b.css: 200 /%0d%0aa:b.css\n/ok.js: 200 /ok.js";
+    assert_eq!(promises(&got), expected);
 }
 
 #[test]
