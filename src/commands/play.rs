@@ -11,7 +11,7 @@ use ::client::profile::Profile;
 use ::client::{EarlyData, Options, Outcome, Verify};
 use ::corpus::Page;
 use ::server::Options as ServerOptions;
-use lab::study::{Engine, FORMAT, RunRecord, Study};
+use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Study};
 use lab::{DeliveryOrder, Load, Metadata, wire};
 use push_log::Pushes;
 use qlog_tools::reader::read_file;
@@ -170,7 +170,9 @@ fn show_all(
         if let Some(said) = session::said(visit.early_data) {
             output::line(said)?;
         }
-        let came = run.resources.iter().any(|it| it.first_byte_ms.is_some());
+        // An answer without a body is complete without a first byte.
+        let has_come = |it: &ResourceTimes| it.first_byte_ms.or(it.complete_ms).is_some();
+        let came = run.resources.iter().any(has_come);
         if came && arguments.push_log {
             push_log::show(run, &visit.load.timeline, &visit.pushes)?;
         } else if came {

@@ -152,7 +152,10 @@ impl PushingSite {
     fn add(&self, request: &Request, mut response: Response) -> Response {
         self.say_fresh(request, &mut response);
         let route = self.route(request).filter(|_| !request.pushed && request.method == "GET");
-        let Some(route) = route.filter(|_| response.status == 200) else { return response };
+        // Of a page that has not changed the resources may have, or be stale.
+        let Some(route) = route.filter(|_| matches!(response.status, 200 | 304)) else {
+            return response;
+        };
         let mut wishes = Wishes::of(route, request, &response);
         if route.learn_hints && response.is_awaited() {
             let links = self.inner.foresee(request).map(|it| it.links).unwrap_or_default();

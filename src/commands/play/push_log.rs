@@ -58,7 +58,8 @@ pub(super) fn show(run: &RunRecord, timeline: &Timeline, pushes: &Pushes) -> Res
         pushes.refused
     ))?;
     if pushes.validated > 0 {
-        output::line(&format!("validated: {} copies of earlier visits", pushes.validated))?;
+        let copies = if pushes.validated == 1 { "copy" } else { "copies" };
+        output::line(&format!("validated: {} {copies} of earlier visits", pushes.validated))?;
     }
     let round_trip_ms = pushes.round_trip.map_or(0.0, |it| it.as_secs_f64() * 1000.0);
     match bytes.break_even_bits_per_s(round_trip_ms) {
