@@ -170,7 +170,8 @@ fn show_all(
         if let Some(said) = session::said(visit.early_data) {
             output::line(said)?;
         }
-        let came = run.resources.iter().any(|it| it.first_byte_ms.is_some());
+        // Of a second visit all may be cached, and nothing has a body.
+        let came = run.completed || run.resources.iter().any(|it| it.first_byte_ms.is_some());
         if came && arguments.push_log {
             push_log::show(run, &visit.load.timeline, &visit.pushes)?;
         } else if came {
