@@ -606,7 +606,8 @@ mod tests {
         let config = config.expect("good");
         assert_eq!(config.warnings, Vec::<String>::new());
         let paths: Vec<&str> = config.pushes.iter().map(|it| it.path.as_str()).collect();
-        assert_eq!(paths, ["/index.html", "/", "/shop/", "/shop/index.html", "/app/*"]);
+        let expected = ["/index.html", "/", "/assets/*", "/shop/", "/shop/index.html", "/app/*"];
+        assert_eq!(paths, expected);
     }
 
     #[test]

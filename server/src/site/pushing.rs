@@ -53,6 +53,17 @@ pub struct PushRoute {
     pub cache_control: Option<String>,
 }
 
+impl PushRoute {
+    /// Whether something goes with a response of this status: with a 304, the answer to a client that was here before, only
+    /// where it is known what that has.
+    fn pushes_with(&self, status: u16) -> bool {
+        let Knows { casper, resource_cookies, cache_digest, cuckoo_digest, conditional: _ } =
+            self.knows;
+        let knows = casper.is_some() || resource_cookies || cache_digest || cuckoo_digest;
+        status == 200 || (status == 304 && knows)
+    }
+}
+
 /// How it is known what the client has cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "ways to know, independent of each other")]
@@ -152,8 +163,7 @@ impl PushingSite {
     fn add(&self, request: &Request, mut response: Response) -> Response {
         self.say_fresh(request, &mut response);
         let route = self.route(request).filter(|_| !request.pushed && request.method == "GET");
-        // Of a page that has not changed the resources may have, or be stale.
-        let Some(route) = route.filter(|_| matches!(response.status, 200 | 304)) else {
+        let Some(route) = route.filter(|it| it.pushes_with(response.status)) else {
             return response;
         };
         let mut wishes = Wishes::of(route, request, &response);
