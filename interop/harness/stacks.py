@@ -177,7 +177,7 @@ H3I_DATA_LIMIT = "h3i 0.7.0 keeps no DATA frame of more than 2,000,000 bytes, an
 KNOWN_FAILURES = {
     (ANY, "ngtcp2", "0 B"): "gtlsserver 0.12.1 answers 404 for an empty file",
     # quic-go sends a body in several DATA frames, all others in one.
-    **{("h3i", server, "5 MB"): H3I_DATA_LIMIT for server in ("utmost", "ngtcp2", "aioquic", "h3-quinn")},
+    **{("h3i", server, "5 MB"): H3I_DATA_LIMIT for server in ("utmost", "ngtcp2", "aioquic", "h3-quinn", "tquic")},
 }
 
 
