@@ -1,5 +1,6 @@
 //! Which views a log allows, and what it lacks for the others.
 
+use crate::byte_index::{NoIndex, byte_index_of_trace};
 use crate::trace::{Trace, Vantage};
 
 /// A view and why it is not possible, if it is not.
@@ -17,6 +18,7 @@ const NO_FRAMES_AT_ALL: &str = "no STREAM frames logged: its packets are logged 
 const NO_STREAM_DATA: &str = "no STREAM frames logged: its packets carried other frames only";
 const NO_PACKETS: &str = "no STREAM frames logged: there is no packet event with frames in it";
 const NO_TRANSFERS: &str = "no request streams in the log";
+const UNFINISHED: &str = "a response did not finish: only of a set without it (--set, --page)";
 const NOT_ARRIVAL: &str = "a server's log has no arrival times: use the client's, or both";
 const NO_RECOVERY: &str = "no congestion window, RTT or bytes in flight logged";
 const NO_SIGNALS: &str = "no priorities in the log (HTTP/3 headers or PRIORITY_UPDATE)";
@@ -50,13 +52,17 @@ pub fn views(trace: &Trace) -> Vec<View> {
             trace.timeline.transfers.iter().all(|transfer| transfer.stream_bytes.is_none());
         incomplete.then_some("no stream's end is logged")
     });
+    let is_whole = is_complete.or_else(|| match byte_index_of_trace(trace, |_| true) {
+        Err(NoIndex::Unfinished { .. }) => Some(UNFINISHED),
+        _ => None,
+    });
     let arrivals = frames.or(is_server.then_some(NOT_ARRIVAL));
     let recovery = (trace.counts.recovery_events == 0).then_some(NO_RECOVERY);
     let signals = trace.signals.is_empty().then_some(NO_SIGNALS);
     let lint = transfers.or(signals);
     [
         ("streams", frames),
-        ("index", is_complete),
+        ("index", is_whole),
         ("ribbon", transfers),
         ("hol", arrivals),
         ("compare", is_complete),

@@ -181,13 +181,15 @@ impl Collector {
 }
 
 /// The bytes of the stream: where FIN was, or else where the farthest frame ended, once the
-/// DATA frames add up to the content length.
+/// DATA frames add up to the content length and the stream has come so far: a DATA frame is logged when it begins.
 fn stream_end(flow: &FlowStream, response: Option<&Message>, trace: &mut Trace) -> Option<u64> {
     if flow.bytes.is_some() {
         return flow.bytes;
     }
     let content_length = response?.content_length?;
-    if flow.framing.data_frames == 0 || flow.framing.data_bytes != content_length {
+    let is_whole =
+        flow.framing.data_bytes == content_length && flow.farthest >= flow.framing.least_bytes();
+    if flow.framing.data_frames == 0 || !is_whole {
         return None;
     }
     trace.repair("streams without FIN whose body has its content-length were taken as ended", 0);

@@ -212,6 +212,11 @@ impl Framing {
         self.data_header_bytes = self.data_header_bytes.saturating_add(header);
     }
 
+    /// What a stream with all these frames has at least.
+    pub(super) fn least_bytes(&self) -> u64 {
+        self.header_bytes.saturating_add(self.data_header_bytes).saturating_add(self.data_bytes)
+    }
+
     /// Stream bytes before the body. What the DATA frames leave over of the stream is exact
     /// whatever was logged of the frames before them (reserved frames often are not); a stream
     /// whose end is unknown has only the logged frames.

@@ -274,6 +274,48 @@ fn a_parameter_that_is_no_connection_id_leaves_the_first_packets_destination() {
     assert_eq!(trace.stack.name.as_deref(), Some("tquic"));
 }
 
+/// A response of 100 bytes without FIN, of which a log has `stream_bytes`.
+fn without_fin(stream_bytes: u64) -> Trace {
+    let frame = |event: &str, frame: &str| {
+        format!("{{\"time\":1,\"name\":\"http3:{event}\",\"data\":{{\"stream_id\":0,{frame}}}}}\n")
+    };
+    let headers = |fields: &str| {
+        format!("\"length\":9,\"frame\":{{\"frame_type\":\"headers\",\"headers\":[{fields}]}}")
+    };
+    let data = "\"length\":100,\"frame\":{\"frame_type\":\"data\"}";
+    let packet = format!(
+        "{{\"time\":2,\"name\":\"quic:packet_received\",\"data\":{{\"header\":{{\"packet_number\":7}},\"frames\":[{{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":0,\"length\":{stream_bytes}}}]}}}}\n"
+    );
+    let log = [
+        "{\"qlog_version\":\"0.4\",\"trace\":{\"vantage_point\":{\"type\":\"client\"}}}\n"
+            .to_owned(),
+        frame("frame_created", &headers("{\"name\":\":path\",\"value\":\"/a\"}")),
+        frame(
+            "frame_parsed",
+            &headers(
+                "{\"name\":\":status\",\"value\":\"200\"},{\"name\":\"content-length\",\"value\":\"100\"}",
+            ),
+        ),
+        frame("frame_parsed", data),
+        packet,
+    ];
+    read_ok(log.concat().as_bytes())
+}
+
+#[test]
+fn a_response_without_fin_has_ended_only_when_its_bytes_are_there() {
+    let index = |trace: &Trace| {
+        let views = crate::views::views(trace);
+        views.into_iter().find(|it| it.name == "index").and_then(|it| it.reason)
+    };
+    let whole = without_fin(114);
+    assert_eq!(whole.timeline.transfers[0].stream_bytes, Some(114));
+    assert_eq!(index(&whole), None);
+    let begun = without_fin(60);
+    assert_eq!(begun.timeline.transfers[0].stream_bytes, None);
+    assert!(index(&begun).is_some(), "the DATA frame is logged when it begins");
+}
+
 #[test]
 fn a_packet_logged_twice_counts_once_and_steps_back_are_reported() {
     let packet = r#"{"time":5,"name":"quic:packet_received","data":{"header":{"packet_number":7},"frames":[{"frame_type":"stream","stream_id":0,"length":9}]}}"#;

@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if arguments.json {
         let document = match &connections[..] {
-            [only] => document(&blocking(only)),
+            [only] => named_document(only),
             several => {
                 json!({"connections": several.iter().map(named_document).collect::<Vec<_>>()})
             }

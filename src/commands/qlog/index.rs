@@ -5,14 +5,14 @@ use super::set::{AtfSet, SetArguments};
 use crate::failure::Failure;
 use crate::output::{self, number};
 use qlog_tools::byte_index::{ByteIndex, NoIndex, byte_index_of_trace, speedup};
-use qlog_tools::trace::{Detail, Trace};
+use qlog_tools::trace::{Detail, Trace, Vantage};
 use qlog_tools::views::no_streams;
 use serde_json::{Value, json};
 
 /// Compute `ByteIndex` and `ObjectIndex` of what logs show
 ///
 /// Of all resources, and of those above the fold (ATF) when a page or a set is named. With several logs,
-/// speedups are the first log's index divided by each one's. Exit code 2: a log could not be read, or lacks what an
+/// speedups are the index of the first log of the same side divided by each one's. Exit code 2: a log could not be read, or lacks what an
 /// index takes; the others are shown all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog index client.sqlog --page gentelella-index\n  \
@@ -48,6 +48,10 @@ impl Indices {
 
     /// Why there is no number at all, in a line that names the log.
     fn lacks(&self, trace: &Trace) -> Option<String> {
+        if matches!(self.atf, Some(Err(NoIndex::EmptySet))) && self.all.is_ok() {
+            let reason = "nothing in the log is of the set that --page or --set names";
+            return Some(format!("{}: {reason}", trace.label()));
+        }
         let [all, atf] = self.pair(|it| it.complete_ms);
         let reason = match self.note() {
             Some(note) if all.is_none() && atf.is_none() => shown(&note, 200),
@@ -74,17 +78,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Logs { traces, mut refused, .. } = arguments.files.read(Detail::Summary)?;
     let indices: Vec<Indices> = traces.iter().map(|it| Indices::of(it, set.as_ref())).collect();
     refused.add_files(traces.iter().zip(&indices).map(|(trace, it)| (trace, it.lacks(trace))));
-    let base = indices[0].pair(|it| it.complete_ms);
+    let bases = bases(&traces, &indices);
     if arguments.json {
         let several = traces.len() > 1;
-        let documents = traces.iter().zip(&indices);
-        let documents: Vec<Value> =
-            documents.map(|(trace, it)| document(trace, it, several.then_some(base))).collect();
+        let documents = traces.iter().zip(&indices).zip(bases);
+        let documents: Vec<Value> = documents
+            .map(|((trace, it), base)| document(trace, it, several.then_some(base)))
+            .collect();
         output::json_of_program(refused.note_in(json!({"traces": documents})))?;
     } else if !refused.is_all() {
-        print(&traces, &indices, base)?;
+        print(&traces, &indices, &bases)?;
     }
     refused.end()
+}
+
+/// What each log is measured by: the first log of its side, for a server's times are those of sending.
+fn bases(traces: &[Trace], indices: &[Indices]) -> Vec<[Option<f64>; 2]> {
+    let is_servers = |trace: &Trace| trace.vantage == Vantage::Server;
+    let base = |trace: &Trace| {
+        let first = traces.iter().position(|it| is_servers(it) == is_servers(trace));
+        first.map_or([None; 2], |place| indices[place].pair(|it| it.complete_ms))
+    };
+    traces.iter().map(base).collect()
 }
 
 fn both(pair: [Option<f64>; 2]) -> Value {
@@ -120,8 +135,8 @@ fn document(trace: &Trace, indices: &Indices, base: Option<[Option<f64>; 2]>) ->
     })
 }
 
-fn print(traces: &[Trace], indices: &[Indices], base: [Option<f64>; 2]) -> Result<(), Failure> {
-    let rows = traces.iter().zip(indices).map(|(trace, it)| {
+fn print(traces: &[Trace], indices: &[Indices], bases: &[[Option<f64>; 2]]) -> Result<(), Failure> {
+    let rows = traces.iter().zip(indices).zip(bases).map(|((trace, it), base)| {
         let complete = it.pair(|it| it.complete_ms);
         let kinds = [
             complete,
@@ -150,7 +165,7 @@ fn print(traces: &[Trace], indices: &[Indices], base: [Option<f64>; 2]) -> Resul
         if let Some(note) = it.note() {
             output::line(&format!("{}: {}", trace.label(), shown(&note, 200)))?;
         }
-        if trace.vantage == qlog_tools::trace::Vantage::Server {
+        if trace.vantage == Vantage::Server {
             output::line(&format!(
                 "{}: a server's log: times are those of sending, not of arrival",
                 trace.label()

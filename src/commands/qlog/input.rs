@@ -206,11 +206,14 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     let unreadable = |error| Failure::BadInput(format!("{}: {error}", path.display()));
     let mut logs = Vec::new();
+    let mut others = 0_usize;
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        if LOG_ENDINGS.iter().any(|ending| name.ends_with(ending)) && !path.is_dir() {
-            logs.push(path);
+        match LOG_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+            _ if path.is_dir() => {}
+            true => logs.push(path),
+            false => others += 1,
         }
     }
     if logs.is_empty() {
@@ -219,6 +222,10 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
             "{}: no logs ({endings}, also .gz or .zst) in it; name the files themselves if they are called otherwise",
             path.display()
         )));
+    }
+    if others > 0 {
+        let files = if others == 1 { "file" } else { "files" };
+        eprintln!("{}: {others} {files} not called like a log, left out", path.display());
     }
     logs.sort();
     Ok(logs)

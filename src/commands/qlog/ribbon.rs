@@ -17,7 +17,8 @@ use std::path::PathBuf;
 
 /// Show in what order the streams got their frames, several logs under each other
 ///
-/// Without --out as text: stream x frames in a row.
+/// Without --out as text, a run of each stream after the other: `stream:ms` (--by time), `stream x frames` (--by count) or
+/// `stream:bytes` (--by bytes).
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  utmost qlog ribbon rr=rr.sqlog fifo=fifo.sqlog -o ribbons.svg\n  \
@@ -105,7 +106,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.out.is_none() {
         for trace in &traces {
             let unit = |run: &Run| match arguments.by {
-                By::Time => format!("{}:{}", run.stream, (run.last_us - run.first_us) / 1000),
+                By::Time => {
+                    let ms = (run.last_us - run.first_us) as f64 / 1000.0;
+                    format!("{}:{ms:.1}", run.stream)
+                }
                 By::Count => format!("{}x{}", run.stream, run.frames),
                 By::Bytes => format!("{}:{}", run.stream, run.bytes),
             };

@@ -1,6 +1,6 @@
 //! `utmost qlog tree`: the scheduler's tree at a time, from the log of our server.
 
-use super::input::{short_name, shown};
+use super::input::{refusal, short_name, shown};
 use crate::failure::Failure;
 use crate::{output, values};
 use lab::scenario::node_json;
@@ -60,7 +60,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.at.len() > MAX_TIMES {
         return Err(Failure::BadInput(format!("--at takes at most {MAX_TIMES} times")));
     }
-    let trace = read_file(&arguments.log).map_err(Failure::bad_input)?;
+    if arguments.log.is_dir() {
+        let remedy = "a directory; name the log of one server's connection in it";
+        return Err(Failure::BadInput(format!("{}: {remedy}", arguments.log.display())));
+    }
+    let trace = read_file(&arguments.log).map_err(refusal)?;
     let trees = trees(arguments, &trace)?;
     let names = names(&trace, &trees);
     if let Some(out) = &arguments.out {
