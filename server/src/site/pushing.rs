@@ -6,7 +6,7 @@ mod has;
 use super::{Ahead, Foreseen, Promise, Request, Response, Site, fits};
 use has::{Has, Held, tracked};
 use push::digest::{Identity, ResourceCookies};
-use push::guard::{self, CookiePolicy, Parent};
+use push::guard::{self, CookiePolicy, Parent, Said};
 use push::link;
 use push::visits::{PushWhen, revisits};
 use push::{Budget, Choice, Gate, Graph, Node, Policy};
@@ -252,10 +252,11 @@ impl PushingSite {
         // A response that is still awaited may set cookies.
         let is_awaited = response.is_awaited() || response.status == EARLY_HINTS;
         let policy = if is_awaited { &CookiePolicy::None } else { &route.cookies };
-        let candidate = |vary| guard::Candidate { authority, path, vary };
-        let vary = answer.as_ref().map(|it| it.vary.as_str());
-        let cookies = guard::check(&parent, &candidate(vary), policy).ok()?;
-        let cookies_known = guard::check(&parent, &candidate(Some("cookie")), policy).is_ok();
+        let candidate = |said| guard::Candidate { authority, path, said };
+        let said = answer.as_ref().map(Foreseen::said).unwrap_or_default();
+        let cookies = guard::check(&parent, &candidate(said), policy).ok()?;
+        let by_cookie = Said { vary: "cookie", ..Said::default() };
+        let cookies_known = guard::check(&parent, &candidate(by_cookie), policy).is_ok();
         let held = has.note((authority, path), answer.as_ref(), &self.tracked);
         let condition = condition(route, held, answer.and_then(|it| it.etag))?;
         let repeated =
