@@ -1,7 +1,9 @@
 //! What must not be pushed, because the server cannot know what the client would have asked (*Rules of Thumb*, rule 4).
 //!
 //! A pushed response answers a request that nobody made. It may go out only if it varies on nothing, or on fields
-//! whose values the server is sure of; and cookies are sure only if the operator says how they are scoped.
+//! whose values the server is sure of; and cookies are sure only if the operator says how they are scoped. One that is
+//! made for whoever asks must not go to somebody who might have been answered otherwise, least of all with a cookie: a
+//! session begun by a push would take the place of the client's own.
 
 use crate::digest::is_own_cookie;
 use cookie::Cookie;
@@ -22,6 +24,15 @@ pub enum Forbidden {
     /// It varies on cookies, and these are not known.
     #[error("it varies on cookies, and {0}")]
     UnknownCookies(UnknownCookies),
+    /// It sets a cookie of the site, which would take effect though nobody asked, or be lost with a refused push.
+    #[error("it sets a cookie")]
+    SetsCookie,
+    /// `Cache-Control: no-store`: the client may not keep it until it asks.
+    #[error("it must not be stored")]
+    NotStored,
+    /// `Cache-Control: private`, and it is not known who would ask.
+    #[error("it is private, and {0}")]
+    Private(UnknownCookies),
     /// Another host's.
     #[error("it is another host's")]
     OtherHost,
@@ -87,8 +98,38 @@ pub struct Candidate<'a> {
     pub authority: &'a str,
     /// `:path`.
     pub path: &'a str,
-    /// Its `Vary` field.
-    pub vary: Option<&'a str>,
+    /// What its response says, as far as it is known.
+    pub said: Said<'a>,
+}
+
+/// What a response says of whom it is for; by default nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Said<'a> {
+    /// The `Vary` field, its lines joined.
+    pub vary: &'a str,
+    /// The `Cache-Control` field, its lines joined.
+    pub cache_control: &'a str,
+    /// Whether it sets a cookie that is the site's ([`is_of_site`]).
+    pub sets_cookie: bool,
+}
+
+impl Said<'_> {
+    fn has(&self, directive: &str) -> bool {
+        let names = self.cache_control.split(',').filter_map(|it| it.split('=').next());
+        names.into_iter().any(|it| it.trim().eq_ignore_ascii_case(directive))
+    }
+
+    /// Whether everyone gets the same, in one coding or another: what it names may be told to others who ask for it.
+    pub fn is_for_everyone(&self) -> bool {
+        let mut vary = self.vary.split(',').map(str::trim);
+        let is_personal = self.sets_cookie || self.has("private") || self.has("no-store");
+        !is_personal && vary.all(|it| it.is_empty() || it.eq_ignore_ascii_case("accept-encoding"))
+    }
+}
+
+/// Whether the cookie of a `Set-Cookie` field is the site's, and not one by which this server knows what the client has.
+pub fn is_of_site(set_cookie: &str) -> bool {
+    !is_own_cookie(set_cookie.split(['=', ';']).next().unwrap_or_default().trim())
 }
 
 /// The `Cookie` field of the promised request (none: it has none), or why it must not be promised.
@@ -100,10 +141,15 @@ pub fn check(
     if !parent.authority.eq_ignore_ascii_case(candidate.authority) {
         return Err(Forbidden::OtherHost);
     }
+    let said = candidate.said;
+    if said.sets_cookie {
+        return Err(Forbidden::SetsCookie);
+    }
+    if said.has("no-store") {
+        return Err(Forbidden::NotStored);
+    }
     let mut varies_on_cookies = false;
-    for name in
-        candidate.vary.unwrap_or_default().split(',').map(|it| it.trim().to_ascii_lowercase())
-    {
+    for name in said.vary.split(',').map(|it| it.trim().to_ascii_lowercase()) {
         match name.as_str() {
             "" => {}
             "*" => return Err(Forbidden::VariesOnEverything),
@@ -115,19 +161,24 @@ pub fn check(
     match cookies(parent, candidate.path, policy) {
         Ok(cookies) => Ok(cookies),
         Err(unknown) if varies_on_cookies => Err(Forbidden::UnknownCookies(unknown)),
-        // What does not vary on cookies does not need them.
+        Err(unknown) if said.has("private") => Err(Forbidden::Private(unknown)),
+        // What is the same for all does not need them.
         Err(_) => Ok(None),
     }
 }
 
 /// Whether a response that came may answer a promised request: it varies on nothing but fields that the request has
-/// as the client would send them, `fields` being the names of those that it has, in lower case.
-pub fn allows(vary: &str, fields: &[&str], cookies_known: bool) -> bool {
-    vary.split(',').map(|it| it.trim().to_ascii_lowercase()).all(|name| match name.as_str() {
+/// as the client would send them, `fields` being the names of those that it has, in lower case; it may be stored, sets no
+/// cookie, and is private only where the request has the client's cookies.
+pub fn allows(said: &Said<'_>, fields: &[&str], cookies_known: bool) -> bool {
+    let is_for_whom_it_goes_to = cookies_known || !said.has("private");
+    let mut vary = said.vary.split(',').map(|it| it.trim().to_ascii_lowercase());
+    let varies_as_promised = vary.all(|name| match name.as_str() {
         "" => true,
         "cookie" => cookies_known,
         name => REPEATED.contains(&name) && fields.contains(&name),
-    })
+    });
+    !said.sets_cookie && !said.has("no-store") && is_for_whom_it_goes_to && varies_as_promised
 }
 
 /// The cookies that a request for `path` would have after the parent's response.
@@ -241,7 +292,8 @@ mod tests {
             set_cookies: &set_cookies,
             fields: &FIELDS,
         };
-        match check(&parent, &Candidate { authority: "site.example", path, vary }, policy) {
+        let said = Said { vary: vary.unwrap_or_default(), ..Said::default() };
+        match check(&parent, &Candidate { authority: "site.example", path, said }, policy) {
             Ok(cookies) => format!("push [{}]", cookies.unwrap_or_default()),
             Err(why) => why.to_string(),
         }
@@ -287,7 +339,8 @@ mod tests {
     fn a_field_that_the_page_was_not_asked_with_is_unknown() {
         let parent =
             Parent { authority: "a", path: "/", cookies: None, set_cookies: &[], fields: &[] };
-        let candidate = Candidate { authority: "a", path: "/a", vary: Some("accept-language") };
+        let said = Said { vary: "accept-language", ..Said::default() };
+        let candidate = Candidate { authority: "a", path: "/a", said };
         let expected = Err(Forbidden::VariesOn("accept-language".into()));
         assert_eq!(check(&parent, &candidate, &CookiePolicy::None), expected);
     }
@@ -304,15 +357,70 @@ mod tests {
             ("Origin", true, false),
         ] {
             let fields = ["accept-encoding", "user-agent", "origin"];
-            assert_eq!(allows(vary, &fields, cookies_known), allowed, "{vary}");
+            let said = Said { vary, ..Said::default() };
+            assert_eq!(allows(&said, &fields, cookies_known), allowed, "{vary}");
         }
+    }
+
+    #[test]
+    fn what_is_for_one_client_goes_to_no_other() {
+        let private = "it is private, and their scope is not declared";
+        let (stored, cookie) = ("it must not be stored", "it sets a cookie");
+        let rows: [(&str, bool, bool, &str); 12] = [
+            ("", false, false, ""),
+            ("max-age=60, public", false, false, ""),
+            ("private", false, false, private),
+            ("private", false, true, ""),
+            ("Max-Age=60 , Private=\"set-cookie\"", false, false, private),
+            ("no-store", false, false, stored),
+            ("private, No-Store", false, true, stored),
+            ("no-cache", false, false, ""),
+            ("x-private, privately", false, false, ""),
+            ("", true, false, cookie),
+            ("", true, true, cookie),
+            ("public, max-age=60", true, true, cookie),
+        ];
+        for (cache_control, sets_cookie, cookies_known, expected) in rows {
+            let said = Said { vary: "", cache_control, sets_cookie };
+            let policy = if cookies_known { CookiePolicy::SamePath } else { CookiePolicy::None };
+            let parent =
+                Parent { authority: "a", path: "/", cookies: None, set_cookies: &[], fields: &[] };
+            let checked = check(&parent, &Candidate { authority: "a", path: "/a", said }, &policy);
+            let why = checked.err().map(|it| it.to_string()).unwrap_or_default();
+            assert_eq!(why, expected, "{cache_control} {sets_cookie} {cookies_known}");
+            assert_eq!(allows(&said, &[], cookies_known), expected.is_empty(), "{cache_control}");
+        }
+    }
+
+    #[test]
+    fn what_everyone_gets_is_neither_personal_nor_varies() {
+        for (vary, cache_control, sets_cookie, expected) in [
+            ("", "", false, true),
+            ("Accept-Encoding", "max-age=60", false, true),
+            ("Accept-Encoding, Cookie", "", false, false),
+            ("Accept-Language", "", false, false),
+            ("*", "", false, false),
+            ("", "private", false, false),
+            ("", "no-store", false, false),
+            ("", "", true, false),
+        ] {
+            let said = Said { vary, cache_control, sets_cookie };
+            assert_eq!(said.is_for_everyone(), expected, "{said:?}");
+        }
+    }
+
+    #[test]
+    fn cookies_of_what_a_client_has_are_not_the_sites() {
+        let fields =
+            ["session=1; Path=/", "h2o_casper=AA; Path=/", "has-abcdefgh=abcd", "=;;;", ""];
+        assert_eq!(fields.map(is_of_site), [true, false, false, true, true]);
     }
 
     #[test]
     fn another_host_is_not_ours_to_promise() {
         let parent =
             Parent { authority: "a", path: "/", cookies: None, set_cookies: &[], fields: &[] };
-        let candidate = Candidate { authority: "b", path: "/a", vary: None };
+        let candidate = Candidate { authority: "b", path: "/a", said: Said::default() };
         assert_eq!(check(&parent, &candidate, &CookiePolicy::None), Err(Forbidden::OtherHost));
     }
 

@@ -52,7 +52,8 @@ impl Default for Limits {
     }
 }
 
-/// Limits of a backend. Each says what it bounds; what goes beyond is answered in the backend's place.
+/// Limits of a backend. Each says what it bounds; what goes beyond is answered in the backend's place. Its times are shorter
+/// than the idle time of a connection ([`Limits::idle`], and as much at browsers), so that who waits alone gets that answer.
 #[derive(Debug, Clone)]
 pub struct UpstreamLimits {
     /// Requests under way to it at a time: each has a thread.
@@ -75,8 +76,8 @@ impl Default for UpstreamLimits {
             requests: 64,
             waiting: 256,
             connect: Duration::from_secs(5),
-            answer: Duration::from_secs(30),
-            idle: Duration::from_secs(30),
+            answer: Duration::from_secs(20),
+            idle: Duration::from_secs(25),
             header_bytes: 64 << 10,
         }
     }
@@ -113,6 +114,13 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_backend_is_given_up_before_the_connection_that_waits_for_it() {
+        let (connection, backend) = (Limits::default(), UpstreamLimits::default());
+        assert!(backend.connect + backend.answer < connection.idle);
+        assert!(backend.idle < connection.idle);
+    }
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "only differences matter")]

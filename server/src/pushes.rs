@@ -1,6 +1,6 @@
 //! The pushes of one connection: what may be promised, and what was.
 
-use crate::site::{Ahead, Promise, Request, Response, Site};
+use crate::site::{Ahead, Foreseen, Promise, Request, Response, Site};
 use http3::{PushId, Session, StreamId};
 use push::guard;
 use push::visits::Diary;
@@ -15,7 +15,7 @@ const DIARY_PATHS: usize = 256;
 const FIRST_STREAM: u64 = 15;
 
 /// Without word from the operator (nginx's `http2_max_concurrent_pushes`).
-const MAX_CONCURRENT: u64 = 10;
+pub(crate) const MAX_CONCURRENT: u64 = 10;
 
 /// What is kept of a connection's pushes.
 #[derive(Debug)]
@@ -158,12 +158,12 @@ impl Pushes {
     }
 }
 
-/// Whether a response may answer a request that the client has not made: it is of use to it, and varies on nothing
-/// that its own request might have otherwise.
+/// Whether a response may answer a request that the client has not made: it is of use to it, varies on nothing that its
+/// own request might have otherwise, and is not for somebody else.
 pub(crate) fn may_be_sent(request: &Request, response: &Response) -> bool {
     let names: Vec<&str> = request.fields.iter().map(|(name, _)| name.as_str()).collect();
     matches!(response.status, 200 | 304)
-        && response.fields("vary").all(|it| guard::allows(it, &names, request.cookies_known))
+        && guard::allows(&Foreseen::of(response).said(), &names, request.cookies_known)
 }
 
 fn promised(session: &mut Session, promise: &Promise) -> Option<(PushId, Vec<u8>)> {

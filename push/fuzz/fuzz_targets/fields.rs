@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use push::digest::{CacheDigest, Casper, CuckooDigest, Identity, ResourceCookies};
 use push::freshness::{fresh_s, is_storable};
-use push::guard::{self, Candidate, CookiePolicy, Parent};
+use push::guard::{self, Candidate, CookiePolicy, Parent, Said};
 use push::link;
 use push::visits::{PushWhen, revisits};
 
@@ -65,7 +65,8 @@ fn guarded(field: &str) {
         fields: &names,
     };
     for policy in [CookiePolicy::None, CookiePolicy::SamePath] {
-        let candidate = Candidate { authority: "localhost", path: "/a.css", vary: Some(field) };
+        let said = Said { vary: field, cache_control: field, sets_cookie: guard::is_of_site(field) };
+        let candidate = Candidate { authority: "localhost", path: "/a.css", said };
         let is_allowed = guard::check(&parent, &candidate, &policy).is_ok();
         assert!(!(is_allowed && field.split(',').any(|it| it.trim() == "*")), "varies on everything");
         let elsewhere = Candidate { authority: "example.org", ..candidate };

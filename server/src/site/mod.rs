@@ -23,6 +23,7 @@ pub use routed::{Route, RoutedSite};
 
 use http3::{Header, NameValue};
 use push::freshness::fresh_s;
+use push::guard::{Said, is_of_site};
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -72,6 +73,8 @@ pub struct Foreseen {
     pub links: Vec<String>,
     /// The `Cache-Control` field, its lines joined; none: nothing is said of it.
     pub cache_control: Option<String>,
+    /// It sets a cookie that is the site's.
+    pub sets_cookie: bool,
 }
 
 impl Foreseen {
@@ -83,7 +86,14 @@ impl Foreseen {
             etag: response.fields("etag").next().map(str::to_owned),
             links: response.fields("link").map(str::to_owned).collect(),
             cache_control: response.cache_control(),
+            sets_cookie: response.fields("set-cookie").any(is_of_site),
         }
+    }
+
+    /// What it says of whom it is for.
+    pub(crate) fn said(&self) -> Said<'_> {
+        let cache_control = self.cache_control.as_deref().unwrap_or_default();
+        Said { vary: &self.vary, cache_control, sets_cookie: self.sets_cookie }
     }
 
     /// How long its copies are fresh, in seconds; none: nothing is said of it.

@@ -6,7 +6,7 @@ mod has;
 use super::{Ahead, Foreseen, Promise, Request, Response, Site, fits};
 use has::{Has, Held, tracked};
 use push::digest::{Identity, ResourceCookies};
-use push::guard::{self, CookiePolicy, Parent};
+use push::guard::{self, CookiePolicy, Parent, Said};
 use push::link;
 use push::visits::{PushWhen, revisits};
 use push::{Budget, Choice, Gate, Graph, Node, Policy};
@@ -252,10 +252,11 @@ impl PushingSite {
         // A response that is still awaited may set cookies.
         let is_awaited = response.is_awaited() || response.status == EARLY_HINTS;
         let policy = if is_awaited { &CookiePolicy::None } else { &route.cookies };
-        let candidate = |vary| guard::Candidate { authority, path, vary };
-        let vary = answer.as_ref().map(|it| it.vary.as_str());
-        let cookies = guard::check(&parent, &candidate(vary), policy).ok()?;
-        let cookies_known = guard::check(&parent, &candidate(Some("cookie")), policy).is_ok();
+        let candidate = |said| guard::Candidate { authority, path, said };
+        let said = answer.as_ref().map(Foreseen::said).unwrap_or_default();
+        let cookies = guard::check(&parent, &candidate(said), policy).ok()?;
+        let by_cookie = Said { vary: "cookie", ..Said::default() };
+        let cookies_known = guard::check(&parent, &candidate(by_cookie), policy).is_ok();
         let held = has.note((authority, path), answer.as_ref(), &self.tracked);
         let condition = condition(route, held, answer.and_then(|it| it.etag))?;
         let repeated =
@@ -352,9 +353,21 @@ impl Wishes {
         let plan = policy.plan(&choice);
         self.paths.extend(plan.push.iter().map(|it| graph.nodes[*it].path.clone()));
         let links = plan.hint.iter().map(|it| preload(&graph.nodes[*it], &host));
-        self.links.extend(links);
+        self.links.extend(as_many_as_fit(links));
         self.hints.extend(self.links.iter().cloned());
     }
+}
+
+/// The most `Link` values that a policy adds, and their most bytes: a client takes no head of any length.
+const LINKS_MAX: usize = 64;
+const LINKS_BYTES_MAX: usize = 8 << 10;
+
+/// The first of a policy's `Link` values.
+fn as_many_as_fit(links: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+    links.take(LINKS_MAX).scan(0, |bytes, link| {
+        *bytes += link.len();
+        (*bytes <= LINKS_BYTES_MAX).then_some(link)
+    })
 }
 
 fn node_of(graph: &Graph, request: &Request) -> Option<usize> {
@@ -386,4 +399,16 @@ fn preload(node: &Node, host: &str) -> String {
         _ => ("fetch", "; crossorigin"),
     };
     format!("<{target}>; rel=preload; as={destination}{more}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_of_a_policy_are_bounded_in_number_and_bytes() {
+        let links = |bytes: usize| (0..800).map(move |_| "x".repeat(bytes));
+        let counts = [1, 128, 129, 1000, 9000].map(|it| as_many_as_fit(links(it)).count());
+        assert_eq!(counts, [64, 64, 63, 8, 0]);
+    }
 }

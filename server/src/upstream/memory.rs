@@ -29,11 +29,23 @@ struct Answers {
 impl Memory {
     /// The response to a request has come.
     pub(super) fn note(&mut self, request: &Request, response: &Response) {
-        // A 304 says nothing new.
-        if request.method != "GET" || response.status == 304 {
+        if request.method != "GET" {
             return;
         }
-        let foreseen = Foreseen::of(response);
+        let mut foreseen = Foreseen::of(response);
+        // What one client was told to load is no other's: neither a personal page's links, nor an error's.
+        let is_learned =
+            foreseen.said().is_for_everyone() && request.field("authorization").is_none();
+        // A 304 says nothing new of the rest.
+        if response.status == 304 {
+            if !is_learned {
+                self.known.forget_links(&key(request));
+            }
+            return;
+        }
+        if response.status != 200 || !is_learned {
+            foreseen.links.clear();
+        }
         // That the backend is in trouble says nothing of the resource.
         if request.pushed && response.status < 500 && !may_be_sent(request, response) {
             self.refused.note(key(request), foreseen.clone().shortened());
@@ -50,6 +62,12 @@ impl Memory {
 }
 
 impl Answers {
+    fn forget_links(&mut self, key: &str) {
+        if let Some(known) = self.known.get_mut(key) {
+            known.links.clear();
+        }
+    }
+
     fn note(&mut self, key: String, foreseen: Foreseen) {
         if key.len() > KEY_BYTES || foreseen.text_bytes() > FIELD_BYTES {
             return;
@@ -66,11 +84,14 @@ impl Answers {
 }
 
 impl Foreseen {
-    /// Without what may be long and is of no use for what is not promised: a long `Vary` field counts as one that
-    /// varies on everything.
+    /// Without what may be long and is of no use for what is not promised: long `Vary` and `Cache-Control` fields
+    /// count as one that varies on everything.
     fn shortened(self) -> Self {
-        let vary = if self.vary.len() > FIELD_BYTES { "*".to_owned() } else { self.vary };
-        Self { vary, etag: None, links: Vec::new(), ..self }
+        let short = Self { etag: None, links: Vec::new(), ..self };
+        if short.text_bytes() <= FIELD_BYTES {
+            return short;
+        }
+        Self { vary: "*".to_owned(), cache_control: None, ..short }
     }
 }
 
@@ -125,6 +146,36 @@ mod tests {
         assert_eq!(status(&memory, &troubled), Some(502));
         memory.note(&request("/c"), &response(&[]));
         assert_eq!(status(&memory, &troubled), Some(200));
+    }
+
+    #[test]
+    fn links_are_learned_from_what_everyone_gets_and_forgotten_with_what_is_one_clients() {
+        let link = ("link", "</a.css>; rel=preload");
+        let plain = response(&[link, ("vary", "Accept-Encoding")]);
+        let with = |fields: &[(&'static str, &str)]| response(&[&[link], fields].concat());
+        let not_modified = |response: Response| Response { status: 304, ..response };
+        for (then, links) in [
+            (with(&[]), 1),
+            (with(&[("cache-control", "private, no-store")]), 0),
+            (with(&[("set-cookie", "u=alice")]), 0),
+            (with(&[("set-cookie", "h2o_casper=AA")]), 1),
+            (with(&[("vary", "Cookie")]), 0),
+            (Response { status: 500, ..with(&[]) }, 0),
+            (not_modified(response(&[])), 1),
+            (not_modified(response(&[("cache-control", "private")])), 0),
+        ] {
+            let mut memory = Memory::default();
+            memory.note(&request("/a"), &plain);
+            let said = format!("{} {:?}", then.status, then.headers);
+            memory.note(&request("/a"), &then);
+            let known = memory.recall(&request("/a")).expect("noted");
+            assert_eq!(known.links.len(), links, "{said}");
+        }
+        let mut memory = Memory::default();
+        let mut authorized = request("/a");
+        authorized.fields.push(("authorization".into(), "Basic x".into()));
+        memory.note(&authorized, &plain);
+        assert_eq!(memory.recall(&request("/a")).map(|it| it.links.len()), Some(0));
     }
 
     #[test]

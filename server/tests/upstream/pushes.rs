@@ -3,6 +3,7 @@
 use crate::Proxy;
 use crate::backend::{self, Backend, Talk};
 use crate::fetch::{Ask, Fetched, fetch};
+use push::guard::CookiePolicy;
 use server::UpstreamLimits;
 use server::site::PushRoute;
 use std::net::TcpStream;
@@ -19,6 +20,17 @@ fn talk(head: &str, stream: &mut TcpStream) {
             "Content-Type: text/html\r\nX-Push: /c d.js, //e.js, https://site.example/f.js, /g\u{e9}.js, /h.js#i, /ok.js\r\n\
              Link: </c d.css>; rel=preload, <//e.css>; rel=preload, </%0d%0aa:b.css>; rel=preload, </../f.css>; rel=preload\r\n\
              Link: <<<>>; rel=preload, </g.css>;;;;rel=\"preload\\\", </ok.css>; rel=preload\r\n"
+        }
+        "/login" => {
+            "Content-Type: text/html\r\nSet-Cookie: session=USER; Path=/\r\n\
+             Link: </session.js>; rel=preload, </basket.js>; rel=preload, </once.js>; rel=preload\r\n"
+        }
+        // Begins a session for who has none.
+        "/session.js" if !head.contains("session=") => "Set-Cookie: session=ANON; Path=/\r\n",
+        "/basket.js" => "Cache-Control: private\r\n",
+        "/once.js" => "Cache-Control: no-store\r\n",
+        "/mine" => {
+            "Content-Type: text/html\r\nCache-Control: private, no-store\r\nLink: </of-alice.css>; rel=preload; as=style\r\n"
         }
         "/cookie.js" => "Vary: Cookie\r\n",
         "/origin.js" => "Vary: Origin\r\n",
@@ -96,6 +108,20 @@ fn a_pushed_response_that_the_guard_forbids_is_taken_back_and_then_not_promised(
 }
 
 #[test]
+fn a_push_begins_no_session_and_brings_nothing_that_is_for_one_client() {
+    let route = PushRoute { path: "/login".into(), push_preload: true, ..route() };
+    let visited = visits(route.clone(), &[Ask::get("/login"), Ask::get("/login")]);
+    let first = "/basket.js: cancelled\n/once.js: cancelled\n/session.js: cancelled";
+    assert_eq!((promises(&visited[0]).as_str(), promises(&visited[1]).as_str()), (first, ""));
+    assert_eq!(visited[0].field("set-cookie"), Some("session=USER; Path=/"));
+    // With the cookies that its own request would have, the client gets what it would get.
+    let known = PushRoute { cookies: CookiePolicy::SamePath, ..route };
+    let got = visits(known, &[Ask::get("/login")]).remove(0);
+    let expected = "/basket.js: 200 /basket.js\n/once.js: cancelled\n/session.js: 200 /session.js";
+    assert_eq!(promises(&got), expected);
+}
+
+#[test]
 fn hostile_fields_promise_nothing_that_is_no_path() {
     let route = PushRoute { path: "/hostile".into(), push_preload: true, x_push: true, ..route() };
     let got = visits(route, &[Ask::get("/hostile")]).remove(0);
@@ -162,4 +188,13 @@ fn hints_are_learned_from_the_last_answer() {
     let learned = "</a.css>; rel=preload; as=style, </b.js>; rel=preload; nopush";
     let other = "<https://other.example/c.js>; rel=preload";
     assert_eq!((got[0].hints.len(), got[1].hints.join("\n")), (0, format!("{learned}\n{other}")));
+}
+
+#[test]
+fn hints_are_not_learned_from_what_is_one_clients() {
+    let route = PushRoute { path: "/mine".into(), learn_hints: true, ..route() };
+    let alice = Ask::get("/mine").with("cookie", "u=alice");
+    let got = visits(route, &[alice, Ask::get("/mine")]);
+    assert!(got[0].field("link").is_some_and(|it| it.contains("/of-alice.css")));
+    assert_eq!(got[1].hints, Vec::<String>::new());
 }

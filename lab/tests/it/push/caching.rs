@@ -4,6 +4,7 @@ use super::{Case, done_ms, page};
 use client::{CookieJar, HttpCache};
 use corpus::Page;
 use lab::stack::StackLoad;
+use push::guard::CookiePolicy;
 use server::site::{Knows, PageSite, Promise, PushRoute, PushingSite, Request, Response, Site};
 use std::sync::Arc;
 
@@ -87,12 +88,25 @@ fn a_resource_with_its_cookie_is_not_pushed_until_it_changes() {
 
 #[test]
 fn what_has_no_freshness_has_no_cookie_and_is_pushed_again() {
-    for cache_control in ["no-cache", "max-age=0", "no-store, max-age=60"] {
+    for cache_control in ["no-cache", "max-age=0"] {
         let mut first = case(3, cache_control);
         first.route.knows = COOKIES;
         let visit = first.load(1);
         assert_eq!(visit.outcome.cookies, CookieJar::default(), "{cache_control}");
         assert_eq!(streams(&after(first, &visit).load(2)), [1, 3], "{cache_control}");
+    }
+}
+
+#[test]
+fn what_must_not_be_stored_and_what_is_private_is_not_pushed_to_unknown_cookies() {
+    for (cache_control, cookies, pushed) in [
+        ("no-store, max-age=60", CookiePolicy::SamePath, 0),
+        ("private, max-age=60", CookiePolicy::None, 0),
+        ("private, max-age=60", CookiePolicy::SamePath, 3),
+    ] {
+        let mut first = case(3, cache_control);
+        first.route.cookies = cookies;
+        assert_eq!(streams(&first.load(1))[1], pushed, "{cache_control}");
     }
 }
 
