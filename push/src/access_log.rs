@@ -3,7 +3,11 @@
 //! The combined format of NGINX and Apache: `ADDRESS - USER [TIME] "GET PATH HTTP/2" STATUS BYTES "REFERRER" "AGENT"`. A load is
 //! a request for the document, and what its address then asks for whose referrer is the document, or a stylesheet of the
 //! same load. The common format has no referrer, so that nothing in it says what belongs together.
+//!
+//! A page that is clicked next has the same referrer as the page's own resources. So HTML, what refers to others and is
+//! neither stylesheet nor script, and what is asked for more than ten seconds after the document do not belong to a load.
 
+use crate::graph::{is_host, is_node_path};
 use crate::learner::{Asked, Learner, MAX_RESOURCES, kind_of};
 use corpus::page::PageKind;
 use std::collections::{BTreeMap, VecDeque};
@@ -11,8 +15,16 @@ use std::collections::{BTreeMap, VecDeque};
 /// Loads that are under way at one time, and the bytes of their paths; the oldest are taken as complete.
 const MAX_LOADS: usize = 1000;
 const MAX_TEXT_BYTES: usize = 16 << 20;
-/// A longer path is nobody's resource.
-const MAX_PATH_BYTES: usize = 2048;
+/// A longer address is nobody's.
+const MAX_ADDRESS_BYTES: usize = 2048;
+/// A larger body is no part of a page.
+const MAX_BODY_BYTES: u64 = 1_000_000_000;
+/// What comes later after the document is the visitor's doing. A log has whole seconds, and the times at which responses
+/// ended.
+const MAX_LOAD_S: u32 = 10;
+const DAY_S: u32 = 24 * 60 * 60;
+/// Hosts that are remembered because requests came from their pages.
+const MAX_HOSTS: usize = 16;
 
 /// Reads a log line by line, in bounded memory, and learns one page.
 #[derive(Debug)]
@@ -28,11 +40,13 @@ pub struct AccessLog {
     text_bytes: usize,
     document_bytes: u64,
     learner: Learner,
+    /// How many requests came from the document's path on another host.
+    other_hosts: BTreeMap<String, u64>,
     counts: Counts,
 }
 
 /// What a log held.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Lines.
     pub lines: u64,
@@ -40,6 +54,12 @@ pub struct Counts {
     pub unreadable: u64,
     /// Lines of the common format, which do not say who refers.
     pub without_referrer: u64,
+    /// Lines whose path no page of the site can name, or whose body is larger than any of a page's.
+    pub refused: u64,
+    /// Requests of a load that are taken for the visitor's next page: HTML, what refers to others, and what came late.
+    pub next_pages: u64,
+    /// Where most of the requests came from that a document at this path on another host refers to.
+    pub other_host: Option<String>,
     /// Loads of the page that asked for something beside the document.
     pub loads: u64,
     /// Loads that asked for nothing else: by clients with everything in their caches, and by robots.
@@ -49,6 +69,8 @@ pub struct Counts {
 #[derive(Debug, Default)]
 struct Load {
     address: String,
+    /// Of its document's line.
+    second_of_day: Option<u32>,
     resources: Vec<Asked>,
 }
 
@@ -64,6 +86,7 @@ impl AccessLog {
             text_bytes: 0,
             document_bytes: 0,
             learner: Learner::default(),
+            other_hosts: BTreeMap::new(),
             counts: Counts::default(),
         }
     }
@@ -88,12 +111,18 @@ impl AccessLog {
         while !self.open.is_empty() {
             self.complete_oldest();
         }
+        let most = self.other_hosts.into_iter().max_by_key(|(_, requests)| *requests);
+        self.counts.other_host = most.map(|(host, _)| host);
         (self.learner, self.document_bytes, self.counts)
     }
 
     fn entry(&mut self, entry: &Entry<'_>) {
         self.counts.without_referrer += u64::from(entry.referrer.is_none());
+        if !entry.is_there() {
+            return;
+        }
         if !entry.is_good() {
+            self.counts.refused += 1;
             return;
         }
         if without_query(entry.path) == self.document {
@@ -102,13 +131,22 @@ impl AccessLog {
         let number = self.last.get(entry.address).and_then(|it| it.checked_sub(self.completed));
         let Some(load) = number.and_then(|it| self.open.get_mut(it)) else { return };
         let Some((host, path)) = entry.referrer.and_then(host_and_path) else { return };
+        let of_document = without_query(path) == self.document;
         if self.host.as_deref().is_some_and(|it| !it.eq_ignore_ascii_case(host)) {
+            if of_document {
+                self.note_other_host(host);
+            }
             return;
         }
+        self.counts.next_pages += load.drop_page(path, &mut self.text_bytes);
         let is_sheet = |it: &&Asked| it.path == path && kind_of(path) == PageKind::Css;
         let referrer = load.resources.iter().find(is_sheet).map(|it| it.path.clone());
-        let belongs = without_query(path) == self.document || referrer.is_some();
-        if belongs && load.resources.len() < MAX_RESOURCES {
+        if !of_document && referrer.is_none() {
+            return;
+        }
+        if kind_of(entry.path) == PageKind::Html || load.is_over_at(entry.second_of_day) {
+            self.counts.next_pages += 1;
+        } else if load.resources.len() < MAX_RESOURCES {
             let bytes = (entry.status == 200).then_some(entry.bytes);
             let asked = Asked { path: entry.path.to_owned(), bytes, referrer };
             self.text_bytes += text_bytes(&asked);
@@ -116,6 +154,14 @@ impl AccessLog {
         }
         while self.text_bytes > MAX_TEXT_BYTES {
             self.complete_oldest();
+        }
+    }
+
+    fn note_other_host(&mut self, host: &str) {
+        if let Some(requests) = self.other_hosts.get_mut(host) {
+            *requests += 1;
+        } else if is_host(host) && self.other_hosts.len() < MAX_HOSTS {
+            self.other_hosts.insert(host.to_owned(), 1);
         }
     }
 
@@ -128,11 +174,12 @@ impl AccessLog {
         }
         let address = entry.address.to_owned();
         self.last.insert(address.clone(), self.completed + self.open.len());
-        self.open.push_back(Load { address, resources: Vec::new() });
+        let second_of_day = entry.second_of_day;
+        self.open.push_back(Load { address, second_of_day, resources: Vec::new() });
     }
 
     fn complete_oldest(&mut self) {
-        let Some(Load { address, resources }) = self.open.pop_front() else { return };
+        let Some(Load { address, resources, .. }) = self.open.pop_front() else { return };
         if self.last.get(&address) == Some(&self.completed) {
             self.last.remove(&address);
         }
@@ -147,6 +194,30 @@ impl AccessLog {
     }
 }
 
+impl Load {
+    /// Whether a request is too late to belong to it; by the clock alone, whatever the day. Lines of several workers may
+    /// come a little before their document's.
+    fn is_over_at(&self, second_of_day: Option<u32>) -> bool {
+        let (Some(from), Some(to)) = (self.second_of_day, second_of_day) else { return false };
+        let after = (to + DAY_S - from) % DAY_S;
+        (MAX_LOAD_S + 1..DAY_S - MAX_LOAD_S).contains(&after)
+    }
+
+    /// What was asked for refers to others: it was a page of its own, if it can be one. How many are taken out.
+    fn drop_page(&mut self, path: &str, text_bytes_there: &mut usize) -> u64 {
+        if kind_of(path) != PageKind::Other {
+            return 0;
+        }
+        let before = self.resources.len();
+        self.resources.retain(|it| {
+            let is_page = it.path == path;
+            *text_bytes_there -= if is_page { text_bytes(it) } else { 0 };
+            !is_page
+        });
+        (before - self.resources.len()) as u64
+    }
+}
+
 fn text_bytes(asked: &Asked) -> usize {
     asked.path.len() + asked.referrer.as_ref().map_or(0, String::len)
 }
@@ -155,6 +226,8 @@ fn text_bytes(asked: &Asked) -> usize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry<'a> {
     address: &'a str,
+    /// As the log's clock says; none: it says nothing that is a time.
+    second_of_day: Option<u32>,
     method: &'a str,
     path: &'a str,
     status: u16,
@@ -174,26 +247,38 @@ impl<'a> Entry<'a> {
         let (numbers, rest) = rest.split_once('"').map_or((rest, None), |(a, b)| (a, Some(b)));
         let mut numbers = numbers.split_ascii_whitespace();
         let status = numbers.next()?.parse().ok()?;
-        // A dash is none.
-        let bytes = numbers.next()?.parse().unwrap_or(0);
+        let bytes = match numbers.next()? {
+            "-" => 0,
+            number => number.parse().ok()?,
+        };
         let referrer = match rest {
             Some(rest) => Some(quoted(rest)?.0),
             None => None,
         };
         let address = before.split_ascii_whitespace().next()?;
-        Some(Self { address, method, path, status, bytes, referrer })
+        let second_of_day = second_of_day(before);
+        Some(Self { address, second_of_day, method, path, status, bytes, referrer })
     }
 
-    /// What was asked for and is there, and has a path that can be promised.
-    fn is_good(&self) -> bool {
-        let is_plain = self.path.bytes().all(|it| it.is_ascii_graphic() && it != b'\\');
-        self.method == "GET"
-            && matches!(self.status, 200 | 304)
-            && self.path.starts_with('/')
-            && is_plain
-            && self.path.len() <= MAX_PATH_BYTES
-            && self.address.len() <= MAX_PATH_BYTES
+    /// What was asked for and is there.
+    fn is_there(&self) -> bool {
+        self.method == "GET" && matches!(self.status, 200 | 304)
     }
+
+    /// What can be part of a page, and has a path that can be promised.
+    fn is_good(&self) -> bool {
+        is_node_path(self.path)
+            && self.bytes <= MAX_BODY_BYTES
+            && self.address.len() <= MAX_ADDRESS_BYTES
+    }
+}
+
+/// Of `... [21/Nov/2026:14:00:59 +0000] `.
+fn second_of_day(before_request: &str) -> Option<u32> {
+    let (_, time) = before_request.split_once('[')?;
+    let mut parts = time.split(' ').next()?.split(':').skip(1);
+    let mut next = |below: u32| parts.next()?.parse::<u32>().ok().filter(|it| *it < below);
+    Some((next(24)? * 60 + next(60)?) * 60 + next(61)?)
 }
 
 /// Up to the closing quote, which no backslash precedes, and what follows it.
@@ -214,7 +299,9 @@ fn host_and_path(url: &str) -> Option<(&str, &str)> {
     let (_, rest) = url.split_once("://")?;
     let slash = rest.find('/').unwrap_or(rest.len());
     let (authority, path) = rest.split_at(slash);
-    let host = authority.rsplit_once(':').map_or(authority, |it| it.0);
+    // An IPv6 address has colons of its own, in brackets.
+    let port = authority.rsplit_once(':').filter(|(_, port)| !port.ends_with(']'));
+    let host = port.map_or(authority, |it| it.0);
     Some((host, if path.is_empty() { "/" } else { path }))
 }
 
@@ -265,6 +352,52 @@ mod tests {
         assert_eq!((counts.loads, counts.bare_loads, counts.unreadable), (2, 1, 0));
         assert_eq!(read("/", None, &lines).0, "/a.css /f.woff2 /b.js /far.js");
         assert_eq!(read("/other", None, &lines).0, "");
+        let wrong_host = read("/", Some("other.example"), &lines).1;
+        assert_eq!((wrong_host.loads, wrong_host.bare_loads), (0, 3));
+        assert_eq!(wrong_host.other_host.as_deref(), Some("site.example"));
+        assert_eq!(host_and_path("http://[::1]:8080/a"), Some(("[::1]", "/a")));
+        assert_eq!(host_and_path("http://[::1]/a"), Some(("[::1]", "/a")));
+    }
+
+    #[test]
+    fn what_no_page_can_name_is_counted_and_not_learned() {
+        let page = "https://site.example/";
+        let paths = ["//evil.example/x.css", "/../secret.txt", "/..%2fsecret.txt", "/%00", "/a#b"];
+        let paths = [&paths[..], &["https://evil.example/y.js", "/a\\x22y", "/a.css"]].concat();
+        let mut lines = Vec::new();
+        for address in ["10.0.0.1", "10.0.0.2"] {
+            lines.push(line(address, "/", 200, "-"));
+            lines.extend(paths.iter().map(|path| line(address, path, 200, page)));
+            lines.push(line(address, "/huge.iso", 200, page).replace(" 10 ", " 1000000001 "));
+            lines.push(line(address, "/a.js", 200, page).replace(" 10 ", " 99999999999999999999 "));
+        }
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let (learned, counts) = read("/", None, &lines);
+        assert_eq!((learned.as_str(), counts.refused, counts.unreadable), ("/a.css", 16, 2));
+    }
+
+    #[test]
+    fn a_page_that_is_clicked_next_is_none_of_its_resources() {
+        let page = "https://site.example/";
+        let mut lines = Vec::new();
+        for address in ["10.0.0.1", "10.0.0.2"] {
+            let at = |second: &str, path: &str, referrer: &str| {
+                line(address, path, 200, referrer)
+                    .replace("2026:00:00:00", &format!("2026:{second}"))
+            };
+            lines.push(at("23:59:58", "/", "-"));
+            lines.push(at("23:59:57", "/a.css", page));
+            lines.push(at("00:00:08", "/b.js", page));
+            lines.push(at("00:00:09", "/late.js", page));
+            lines.push(at("00:00:01", "/page2.html", page));
+            lines.push(at("00:00:01", "/about", page));
+            lines.push(at("00:00:01", "/api/data", page));
+            lines.push(at("00:00:02", "/logo.png", "https://site.example/about"));
+            lines.push(at("00:00:02", "/part.js", "https://site.example/b.js"));
+        }
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let (learned, counts) = read("/", None, &lines);
+        assert_eq!((learned.as_str(), counts.next_pages), ("/a.css /b.js /api/data", 6));
     }
 
     #[test]
@@ -282,7 +415,13 @@ mod tests {
             "1 - - [t] \"GET /common.css HTTP/1.1\" 200 10",
         ];
         let (learned, counts) = read("/", None, &lines);
-        let expected = Counts { lines: 9, unreadable: 6, without_referrer: 1, ..Counts::default() };
+        let expected = Counts {
+            lines: 9,
+            unreadable: 6,
+            without_referrer: 1,
+            refused: 2,
+            ..Counts::default()
+        };
         assert_eq!((learned.as_str(), counts), ("", expected));
         let mut log = AccessLog::new("/", None);
         log.line(b"\xff\xfe \"GET / HTTP/2\" 200 1");
@@ -298,7 +437,7 @@ mod tests {
         }
         assert_eq!((log.open.len(), log.last.len()), (MAX_LOADS, MAX_LOADS));
         for n in 0..20_000 {
-            let path = format!("/{n}/{}", "x".repeat(MAX_PATH_BYTES - 10));
+            let path = format!("/{n}/{}", "x".repeat(2000));
             let address = (2000 + n % 1000).to_string();
             log.line(line(&address, &path, 200, "https://a/").as_bytes());
         }

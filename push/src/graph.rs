@@ -1,6 +1,7 @@
 //! The fetch dependency graph: what each resource of a page refers to, in order of evaluation (*Rules of Thumb*,
 //! definitions).
 
+use crate::link;
 use corpus::Page;
 use corpus::page::{Event, PageKind, PageResource, Party};
 use serde::{Deserialize, Serialize};
@@ -97,6 +98,39 @@ pub enum GraphError {
     /// There is no document.
     #[error("no nodes: the first one is the document")]
     Empty,
+    /// A path that would name another host, or nothing that can be asked for.
+    #[error(
+        "node {node}: path {path:?}: no plain path; it begins with one `/` and has no dot segments, spaces, control \
+         characters and `#`, and at most {MAX_PATH_BYTES} bytes"
+    )]
+    Path {
+        /// The node, from 0.
+        node: usize,
+        /// Its path.
+        path: String,
+    },
+    /// A host that is no name.
+    #[error("node {node}: host {host:?}: not a name without scheme and path")]
+    Host {
+        /// The node, from 0.
+        node: usize,
+        /// Its host.
+        host: String,
+    },
+}
+
+/// The longest path of a node.
+pub(crate) const MAX_PATH_BYTES: usize = 2048;
+
+/// Whether a node may have this path.
+pub(crate) fn is_node_path(path: &str) -> bool {
+    path.len() <= MAX_PATH_BYTES && link::is_plain_path(path)
+}
+
+/// Whether a graph may name this host: characters of a name or an address, with its port if it has one.
+pub fn is_host(host: &str) -> bool {
+    let is_good = |it: u8| it.is_ascii_alphanumeric() || b"-._:[]".contains(&it);
+    !host.is_empty() && host.bytes().all(is_good)
 }
 
 impl Graph {
@@ -107,16 +141,25 @@ impl Graph {
         if nodes == 0 {
             return Err(GraphError::Empty);
         }
+        for (node, Node { host, path, .. }) in graph.nodes.iter().enumerate() {
+            if !is_node_path(path) {
+                return Err(GraphError::Path { node, path: path.clone() });
+            }
+            // Of a page without origins the host is not known.
+            if !host.is_empty() && !is_host(host) {
+                return Err(GraphError::Host { node, host: host.clone() });
+            }
+        }
         match graph.edges.iter().position(|it| it.from.max(it.to) >= nodes) {
             Some(edge) => Err(GraphError::Nowhere { edge, nodes }),
             None => Ok(graph),
         }
     }
 
-    /// Of a page of the corpus. What is no success there is left out.
+    /// Of a page of the corpus. What is no success there is left out, and what has no path that can be promised.
     pub fn of_page(page: &Page) -> Self {
-        let there: Vec<&PageResource> =
-            page.resources.iter().filter(|it| it.status == 200).collect();
+        let is_there = |it: &&PageResource| it.status == 200 && is_node_path(&it.url);
+        let there: Vec<&PageResource> = page.resources.iter().filter(is_there).collect();
         let index: BTreeMap<usize, usize> =
             there.iter().enumerate().map(|(index, it)| (it.id, index)).collect();
         let nodes = there.iter().map(|it| node_of(page, it)).collect();
@@ -159,6 +202,12 @@ impl Graph {
             found.extend(&next);
         }
         found
+    }
+
+    /// What `of` leads to that is hidden and critical, in order of evaluation: what the policies with preload name.
+    pub fn hidden_and_critical(&self, of: usize) -> Vec<usize> {
+        let wanted = |it: &usize| self.nodes[*it].hidden && self.nodes[*it].critical;
+        self.descendants(of).into_iter().filter(wanted).collect()
     }
 
     /// Without what only one of two consecutive loads asked for: such URLs are made anew for each (a rule of the
@@ -280,5 +329,44 @@ mod tests {
         let wrong = text.replace("\"to\":1", "\"to\":7");
         let message = Graph::from_json(&wrong).expect_err("no node 7").to_string();
         assert_eq!(message, "edge 0: there are 2 nodes, from 0");
+    }
+
+    #[test]
+    fn a_path_or_host_that_leads_elsewhere_is_refused_by_its_node() {
+        let rows = [
+            ("/a.css", true),
+            ("/", true),
+            ("/a%20b/c..d/...?x=../y&z=//q", true),
+            ("//evil.example/x.css", false),
+            ("/\\evil.example/x.css", false),
+            ("https://evil.example/x.css", false),
+            ("", false),
+            ("a.css", false),
+            ("/../secret.txt", false),
+            ("/a/%2e%2E/secret.txt", false),
+            ("/..%2f..%2fsecret.txt", false),
+            ("/./a.css", false),
+            ("/a/..", false),
+            ("/%00", false),
+            ("/a%0d%0ab", false),
+            ("/a#b", false),
+            ("/a b", false),
+            ("/a\nb", false),
+            ("/\u{e9}", false),
+        ];
+        for (path, is_good) in rows {
+            let text = serde_json::to_string(&graph(&["/", path], &[(0, 1)])).expect("JSON");
+            let expected = format!(
+                "node 1: path {path:?}: no plain path; it begins with one `/` and has no dot segments, spaces, \
+                 control characters and `#`, and at most 2048 bytes"
+            );
+            let error = Graph::from_json(&text).err().map(|it| it.to_string());
+            assert_eq!(error, (!is_good).then_some(expected), "{path}");
+        }
+        let mut elsewhere = graph(&["/"], &[]);
+        elsewhere.nodes[0].host = "a/b".into();
+        let text = serde_json::to_string(&elsewhere).expect("JSON");
+        let message = Graph::from_json(&text).expect_err("no host").to_string();
+        assert_eq!(message, "node 0: host \"a/b\": not a name without scheme and path");
     }
 }

@@ -3,7 +3,7 @@
 use crate::graph::{Edge, FORMAT, Graph, Node, Place};
 use corpus::page::PageKind;
 use schedulers::Kind;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// Loads that are remembered: the last ones.
@@ -14,7 +14,8 @@ pub(crate) const MAX_RESOURCES: usize = 500;
 const SHARE_PERCENT: usize = 80;
 
 /// Learns what belongs to a page: what was asked for in four of five of the last loads, and in both of the last two
-/// (so that URLs made anew for each load drop out).
+/// (so that URLs made anew for each load drop out). Loads that asked for less than half of what the median one did are
+/// partial, a robot's or of a client with copies: they do not count.
 #[derive(Debug, Clone, Default)]
 pub struct Learner {
     loads: VecDeque<Vec<Asked>>,
@@ -64,11 +65,11 @@ impl Learner {
 
     /// What belongs to the page, in the median order of requests; nothing before its second load.
     pub fn learned(&self) -> Vec<Learned> {
-        let mut last = self.loads.iter().rev();
-        let (Some(last), Some(before)) = (last.next(), last.next()) else { return Vec::new() };
+        let loads = self.whole_loads();
+        let [.., before, last] = loads[..] else { return Vec::new() };
         let belongs = |path: &str| {
-            let seen = self.loads.iter().filter(|load| position(load, path).is_some()).count();
-            seen * 100 >= self.loads.len() * SHARE_PERCENT && position(before, path).is_some()
+            let seen = loads.iter().filter(|load| position(load, path).is_some()).count();
+            seen * 100 >= loads.len() * SHARE_PERCENT && position(before, path).is_some()
         };
         let mut found: Vec<(usize, Learned)> = Vec::new();
         for (place, asked) in last.iter().enumerate() {
@@ -79,11 +80,29 @@ impl Learner {
                     bytes: self.bytes.get(&asked.path).copied().unwrap_or(0),
                     referrer: asked.referrer.clone(),
                 };
-                found.push((median_position(&self.loads, &asked.path), learned));
+                found.push((median_position(&loads, &asked.path), learned));
             }
         }
         found.sort_by_key(|(position, _)| *position);
         found.into_iter().map(|(_, it)| it).collect()
+    }
+
+    /// How many loads are remembered, and how many of them are partial.
+    pub fn loads_and_partial(&self) -> (usize, usize) {
+        (self.loads.len(), self.loads.len() - self.whole_loads().len())
+    }
+
+    /// The loads that asked for at least half of what the median one did.
+    fn whole_loads(&self) -> Vec<&Vec<Asked>> {
+        let asked_for = |load: &Vec<Asked>| {
+            load.iter().map(|it| it.path.as_str()).collect::<BTreeSet<_>>().len()
+        };
+        let sizes: Vec<usize> = self.loads.iter().map(asked_for).collect();
+        let mut sorted = sizes.clone();
+        sorted.sort_unstable();
+        let median = sorted.get(sorted.len() / 2).copied().unwrap_or(0);
+        let is_whole = |size: usize| 2 * size >= median;
+        self.loads.iter().zip(sizes).filter(|(_, size)| is_whole(*size)).map(|(it, _)| it).collect()
     }
 
     /// What was learned as the graph of a page of this host, path and size. Requests do not tell where in the document a
@@ -134,7 +153,7 @@ fn position(load: &[Asked], path: &str) -> Option<usize> {
     load.iter().position(|it| it.path == path)
 }
 
-fn median_position(loads: &VecDeque<Vec<Asked>>, path: &str) -> usize {
+fn median_position(loads: &[&Vec<Asked>], path: &str) -> usize {
     let mut positions: Vec<usize> = loads.iter().filter_map(|load| position(load, path)).collect();
     positions.sort_unstable();
     positions.get(positions.len() / 2).copied().unwrap_or(usize::MAX)
@@ -165,6 +184,20 @@ mod tests {
         assert_eq!(learned(&["/a", "/b", "/b"]), "");
         assert_eq!(learned(&["/a /a", "/a /a"]), "/a");
         assert_eq!(learned(&["/a"]), "");
+    }
+
+    #[test]
+    fn robots_and_clients_with_copies_take_nothing_away() {
+        let good = "/a /b /c";
+        let partial = ["/favicon.ico"; 6];
+        let loads = [[good; 14].as_slice(), &partial].concat();
+        assert_eq!(learned(&loads), good.trim());
+        let mut learner = Learner::default();
+        loads.iter().for_each(|it| learner.load(it.split_whitespace().map(asked).collect()));
+        assert_eq!(learner.loads_and_partial(), (20, 6));
+        // Half is enough to count: what was left out twice in a row is no longer the page's.
+        assert_eq!(learned(&[good, good, good, good, "/a /b"]), "/a /b");
+        assert_eq!(learned(&[good, "/favicon.ico"]), "");
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! modulepreload may be sent on in early hints. What does not parse is left out, the rest stays: the field comes from
 //! an upstream, and a typing error there must not cost the response.
 
+use percent_encoding::percent_decode_str;
+
 /// The most links taken from one response: what comes after them is left out.
 pub const MAX_LINKS: usize = 100;
 
@@ -54,6 +56,18 @@ pub fn is_path(target: &str) -> bool {
         && !target.starts_with("/\\")
         && !target.contains('#')
         && target.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// A path ([`is_path`]) that leads nowhere else: without `.` and `..` segments and without control characters, encoded or
+/// not.
+pub fn is_plain_path(target: &str) -> bool {
+    let path = target.split('?').next().unwrap_or_default();
+    let decoded: Vec<u8> = percent_decode_str(path).collect();
+    let mut segments = decoded.split(|it| matches!(it, b'/' | b'\\'));
+    is_path(target)
+        && !target.contains('\\')
+        && !decoded.iter().any(u8::is_ascii_control)
+        && segments.all(|it| it != b"." && it != b"..")
 }
 
 /// The links of a response's `Link` field; several fields of a response are given one after the other.

@@ -149,14 +149,12 @@ impl Policy {
         match self {
             Self::Push => Plan { push: children_that_fill(choice), hint: Vec::new() },
             Self::Preload if navigation => {
-                Plan { push: Vec::new(), hint: hidden_and_critical(choice) }
+                Plan { push: Vec::new(), hint: choice.graph.hidden_and_critical(choice.node) }
             }
             Self::PushAndPreload if navigation => {
                 let push = children_that_fill(choice);
-                let hint = hidden_and_critical(choice)
-                    .into_iter()
-                    .filter(|it| !push.contains(it))
-                    .collect();
+                let mut hint = choice.graph.hidden_and_critical(choice.node);
+                hint.retain(|it| !push.contains(it));
                 Plan { push, hint }
             }
             Self::PushStaticWithHtml if navigation => {
@@ -204,14 +202,6 @@ fn sent_until_asked(parent: &Node, edge: Edge) -> u64 {
 fn urgency(node: &Node) -> u8 {
     let (kind, critical) = (node.kind.into(), node.critical);
     usual_urgency(&Resource { kind, critical, ..Resource::default() })
-}
-
-fn hidden_and_critical(choice: &Choice<'_>) -> Vec<usize> {
-    let wanted = |it: &usize| {
-        let node = &choice.graph.nodes[*it];
-        node.hidden && node.critical
-    };
-    choice.graph.descendants(choice.node).into_iter().filter(wanted).collect()
 }
 
 /// Everything of the site's own that the client does not have.

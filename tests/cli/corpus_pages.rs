@@ -227,6 +227,20 @@ fn a_log_that_tells_of_no_page_says_why() {
     );
     log(&common.replace(" 10\n", " 10 \"https://a/\" \"x\"\n"));
     refused(
-        "a.log: 1 loads of / with its resources, and nothing is in both of the last two; it takes a longer log",
+        "a.log: 1 loads of / with its resources, and 1 of the last 1 asked for at least half of what the median one did; \
+         it takes two",
     );
+    let arguments = ["graph", "--access-log", "a.log", "-o", "graph.json", "--host", "b"];
+    let expected = "a.log: its referrers name another host: a; choose --host a";
+    assert_refused(folder.path(), &arguments, expected);
+}
+
+#[test]
+fn a_graph_of_no_host_is_refused() {
+    let folder = folder();
+    for host in ["http://x/", "a b", ""] {
+        let expected =
+            format!("--host {host:?}: not a name without scheme and path; as in www.example");
+        assert_refused(folder.path(), &["graph", ".", "--host", host, "-o", "g.json"], &expected);
+    }
 }

@@ -34,13 +34,18 @@ impl Client {
     }
 
     /// The handshake is complete: the server said whether it took early data. What it did not take, the transport sends
-    /// again as soon as it counts as lost: when something that went later is acknowledged, so something goes.
+    /// again as soon as it counts as lost: when something that went later is acknowledged, so something goes. What was lost
+    /// last goes first, so that the server would know of a request before it may push with it: our control streams go
+    /// before all else.
     pub(super) fn settle_early_data(&mut self) {
         let accepted = self.quic.early_data_reason() == ACCEPTED;
         if self.outcome.early_data == EarlyData::Sent {
             self.outcome.early_data =
                 if accepted { EarlyData::Accepted } else { EarlyData::Rejected };
             if !accepted {
+                for (stream, _) in self.session.opening() {
+                    self.quic.stream_priority(stream.0, 0, false).ok();
+                }
                 self.quic.send_ack_eliciting().ok();
             }
         }

@@ -5,7 +5,7 @@ mod css;
 mod html;
 mod url;
 
-use crate::graph::{Edge, FORMAT, Graph, Node, Place};
+use crate::graph::{Edge, FORMAT, Graph, Node, Place, is_node_path};
 use corpus::page::PageKind;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -118,7 +118,8 @@ impl Scanner<'_> {
             node.hidden &= hidden;
             return Some(*known);
         }
-        let Some(bytes) = self.files.bytes(url::without_query(path)) else {
+        let bytes = self.files.bytes(url::without_query(path)).filter(|_| is_node_path(path));
+        let Some(bytes) = bytes else {
             if self.absent.len() < MAX_NODES && self.absent.insert(path.to_owned()) {
                 self.scan.missing.push(path.to_owned());
             }

@@ -6,15 +6,16 @@ use super::outputs::{self, Kind};
 use crate::failure::Failure;
 use crate::{output, values};
 use ::server::site::{DirectorySite, Promise, Response, Site};
-use push::Graph;
 use push::scan::{Files, scan};
+use push::{Graph, is_host};
 use std::path::{Path, PathBuf};
 
 /// Write the fetch dependency graph of a page, for `push_graph` in a server's configuration
 ///
 /// Of a page of the corpus, the graph is what was recorded. Of a directory, it is what the HTML and CSS below it refer
 /// to: what scripts ask for is not in it, and what stylesheets name is, used or not. Of an access log (combined format),
-/// it is what four of five of the page's last 20 loads asked for, and both of the last two.
+/// it is what four of five of the page's last 20 loads asked for, and both of the last two; loads that asked for less
+/// than half of what the median one did (robots, full caches) do not count, nor does the page that is clicked next.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost corpus graph davies-meenan -o graph.json\n  \
 utmost corpus graph public --document /index.html -o graph.json\n  \
@@ -46,6 +47,11 @@ const LOCALHOST: &str = "localhost";
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     outputs::check(&arguments.output, Kind::Graph)?;
+    if let Some(wrong) = arguments.host.as_deref().filter(|it| !is_host(it)) {
+        return Err(Failure::BadInput(format!(
+            "--host {wrong:?}: not a name without scheme and path; as in www.example"
+        )));
+    }
     let page = arguments.page.as_deref().unwrap_or_default();
     let mut graph = match &arguments.access_log {
         Some(log) => access_log::learn(log, arguments.host.as_deref(), &arguments.document)?,
@@ -65,9 +71,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         graph = kept;
     }
     let text = serde_json::to_string_pretty(&graph).map_err(Failure::elsewhere)? + "\n";
+    Graph::from_json(&text).map_err(Failure::bad_input)?;
     outputs::write(&arguments.output, Kind::Graph, text.as_bytes())?;
     let (nodes, edges) = (graph.nodes.len(), graph.edges.len());
-    output::line(&format!("{}: {nodes} resources, {edges} references", arguments.output.display()))
+    output::line(&format!(
+        "{}: {nodes} resources, {edges} references",
+        arguments.output.display()
+    ))?;
+    let (named, are) = match graph.hidden_and_critical(0).len() {
+        1 => (1, "is"),
+        other => (other, "are"),
+    };
+    output::line(&format!(
+        "of these {named} {are} hidden and critical: what the policies with preload name"
+    ))
 }
 
 /// The files below a directory as our server would serve them.

@@ -38,7 +38,7 @@ pub(super) fn show(run: &RunRecord, timeline: &Timeline, pushes: &Pushes) -> Res
             format!("{mark}{}", number(Some(it.requested_ms), 1)),
             number(process, 1),
             pushes.statuses.get(&it.id).map_or_else(String::new, u16::to_string),
-            it.bytes.to_string(),
+            body_bytes(pushes.statuses.get(&it.id), it.bytes).to_string(),
             it.url.clone(),
         ]
     });
@@ -69,5 +69,22 @@ pub(super) fn show(run: &RunRecord, timeline: &Timeline, pushes: &Pushes) -> Res
             rate / 1e6
         )),
         None => Ok(()),
+    }
+}
+
+/// What came for a response without a body are the frames around it: a promise, its head.
+fn body_bytes(status: Option<&u16>, bytes: u64) -> u64 {
+    if matches!(status, Some(204 | 304)) { 0 } else { bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_304_has_no_body() {
+        assert_eq!(body_bytes(Some(&304), 211), 0);
+        assert_eq!(body_bytes(Some(&200), 211), 211);
+        assert_eq!(body_bytes(None, 211), 211);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::LOCALHOST;
 use crate::failure::Failure;
-use push::{AccessLog, Counts, Graph};
+use push::{AccessLog, Counts, Graph, Learner};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, stdin};
 use std::path::Path;
@@ -25,9 +25,10 @@ pub(super) fn learn(file: &Path, host: Option<&str>, document: &str) -> Result<G
     let host = host.unwrap_or(LOCALHOST);
     let graph = learner.graph(host, document, document_bytes);
     if graph.nodes.len() < 2 {
-        return Err(Failure::BadInput(format!("{name}: {}", why_nothing(&counts, document))));
+        let cause = why_nothing(&counts, &learner, document);
+        return Err(Failure::BadInput(format!("{name}: {cause}")));
     }
-    told(&counts);
+    told(&counts, &learner);
     Ok(graph)
 }
 
@@ -47,28 +48,54 @@ fn read(input: &mut impl BufRead, log: &mut AccessLog) -> std::io::Result<()> {
     }
 }
 
-fn told(counts: &Counts) {
-    let Counts { lines, unreadable, loads, bare_loads, .. } = counts;
+fn told(counts: &Counts, learner: &Learner) {
+    let Counts { lines, unreadable, refused, next_pages, loads, bare_loads, .. } = counts;
     eprintln!("{lines} lines: {loads} loads of the page, and {bare_loads} of its document alone");
     if *unreadable > 0 {
         eprintln!("left out: {unreadable} lines that are none of an access log");
     }
+    if *refused > 0 {
+        eprintln!("left out: {refused} lines whose path no page can name, or of more than 1 GB");
+    }
+    if *next_pages > 0 {
+        eprintln!("left out: {next_pages} requests of pages that were visited next");
+    }
+    let (remembered, partial) = learner.loads_and_partial();
+    if partial > 0 {
+        eprintln!(
+            "left out: {partial} of the last {remembered} loads, which asked for less than half of what the median one did"
+        );
+    }
 }
 
-fn why_nothing(counts: &Counts, document: &str) -> String {
-    if counts.loads + counts.bare_loads == 0 {
-        let Counts { lines, unreadable, .. } = counts;
+fn why_nothing(counts: &Counts, learner: &Learner, document: &str) -> String {
+    let Counts { lines, unreadable, loads, bare_loads, without_referrer, other_host, .. } = counts;
+    if loads + bare_loads == 0 {
         let held = format!("{lines} lines, {unreadable} of them none of an access log");
         return format!("no request for {document} in it ({held}); choose another --document");
     }
-    if counts.without_referrer > 0 && counts.loads == 0 {
-        let cause = "its lines do not say who refers";
-        return format!(
-            "{cause}; let the server write the combined format, which has the referrer"
-        );
+    if *loads == 0 {
+        if let Some(host) = other_host {
+            return format!("its referrers name another host: {host}; choose --host {host}");
+        }
+        if *without_referrer > 0 {
+            let cause = "its lines do not say who refers";
+            let remedy = "let the server write the combined format, which has the referrer";
+            return format!("{cause}; {remedy}");
+        }
+        return format!("{bare_loads} loads of {document}, and nothing refers to it");
     }
-    let loads = counts.loads;
+    let (remembered, partial) = learner.loads_and_partial();
+    let whole = remembered - partial;
+    let held = format!(
+        "{loads} loads of {document} with its resources, and {whole} of the last {remembered} asked for at least half of \
+         what the median one did"
+    );
+    if whole < 2 {
+        return format!("{held}; it takes two");
+    }
     format!(
-        "{loads} loads of {document} with its resources, and nothing is in both of the last two; it takes a longer log"
+        "{held}: nothing is in four of five of these and in both of the last two; take the graph of a recorded page, or \
+         of the site's directory"
     )
 }
