@@ -275,12 +275,14 @@ pub struct Counts {
     pub packets_sent: u64,
     /// Packets by event.
     pub packets_received: u64,
-    /// Packets by event.
+    /// Packets declared lost; an event may be about several.
     pub packets_lost: u64,
     /// Frames in packets, of any kind.
     pub packet_frames: u64,
     /// STREAM frames, both directions.
     pub stream_frames: u64,
+    /// Of these, those that do not say how long they are.
+    pub frames_without_length: u64,
     /// Events of HTTP/3 frames.
     pub http_frames: u64,
     /// Events of data handed between transport and application.
@@ -370,10 +372,11 @@ impl StreamRole {
 
 impl std::fmt::Display for Stack {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self.name.as_deref().unwrap_or("unknown"))?;
-        match &self.version {
-            Some(version) => write!(formatter, " {version}"),
-            None => Ok(()),
+        formatter.write_str(self.name.as_deref().unwrap_or("an unnamed program"))?;
+        match (&self.version, &self.name) {
+            (Some(version), Some(_)) => write!(formatter, " {version}"),
+            (Some(version), None) => write!(formatter, " of version {version}"),
+            (None, _) => Ok(()),
         }
     }
 }

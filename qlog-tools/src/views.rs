@@ -16,6 +16,8 @@ const NO_FRAMES: &str = "no STREAM frames logged";
 const NO_FRAMES_AT_ALL: &str = "no STREAM frames logged: its packets are logged without what was in them, as quinn does; \
      only a log of the other end, or of another stack, can tell";
 const NO_STREAM_DATA: &str = "no STREAM frames logged: its packets carried other frames only";
+const NO_LENGTHS: &str =
+    "no lengths of STREAM frames logged: which bytes they carried cannot be told";
 const NO_PACKETS: &str = "no STREAM frames logged: there is no packet event with frames in it";
 const NO_TRANSFERS: &str = "no request streams in the log";
 const UNFINISHED: &str = "a response did not finish: only of a set without it (--set, --page)";
@@ -28,12 +30,11 @@ pub fn missing(trace: &Trace) -> Vec<&'static str> {
     let counts = &trace.counts;
     let lacks = [
         (counts.stream_frames == 0, NO_FRAMES),
+        (has_no_lengths(trace), NO_LENGTHS),
         (counts.http_frames == 0, "no HTTP/3 frames logged: no URLs, body sizes or priorities"),
         (counts.packets_sent + counts.packets_received == 0, "no packets logged"),
         (
-            counts.packets_lost == 0
-                && trace.vantage == Vantage::Server
-                && trace.streams.iter().any(|stream| stream.retransmitted_bytes > 0),
+            counts.packets_lost == 0 && trace.vantage == Vantage::Server && has_sent_again(trace),
             "no packet_lost events: losses show as retransmissions only",
         ),
         (counts.recovery_events == 0, NO_RECOVERY),
@@ -44,7 +45,9 @@ pub fn missing(trace: &Trace) -> Vec<&'static str> {
 
 /// Each view.
 pub fn views(trace: &Trace) -> Vec<View> {
-    let frames = (trace.counts.stream_frames == 0).then_some(NO_FRAMES);
+    let frames = (trace.counts.stream_frames == 0)
+        .then_some(NO_FRAMES)
+        .or(has_no_lengths(trace).then_some(NO_LENGTHS));
     let transfers = frames.or(trace.timeline.transfers.is_empty().then_some(NO_TRANSFERS));
     let is_server = trace.vantage == Vantage::Server;
     let is_complete = transfers.or_else(|| {
@@ -78,7 +81,7 @@ pub fn no_streams(trace: &Trace) -> Option<&'static str> {
     let counts = &trace.counts;
     let packets = counts.packets_sent + counts.packets_received;
     match (counts.stream_frames, packets, counts.packet_frames) {
-        (1.., ..) => None,
+        (1.., ..) => has_no_lengths(trace).then_some(NO_LENGTHS),
         (_, 0, _) => Some(NO_PACKETS),
         (.., 0) => Some(NO_FRAMES_AT_ALL),
         _ => Some(NO_STREAM_DATA),
@@ -88,6 +91,30 @@ pub fn no_streams(trace: &Trace) -> Option<&'static str> {
 /// The same in a line that names the file.
 pub fn unusable(trace: &Trace) -> Option<String> {
     no_streams(trace).map(|reason| format!("{}: {reason}", trace.label()))
+}
+
+/// Stacks that never log what they declare lost.
+const WITHOUT_LOSSES: [&str; 2] = ["quiche", "utmost"];
+
+/// How many packets were declared lost, before `words` (`3 lost`); no number where the stack does not log that, which
+/// a sender's retransmissions tell too.
+pub fn losses(trace: &Trace, words: &str) -> String {
+    let lost = trace.counts.packets_lost;
+    let is_silent = trace.stack.name.as_deref().is_some_and(|name| WITHOUT_LOSSES.contains(&name))
+        || trace.vantage == Vantage::Server && has_sent_again(trace);
+    if lost == 0 && is_silent {
+        return "losses not logged".to_owned();
+    }
+    format!("{lost} {words}")
+}
+
+fn has_sent_again(trace: &Trace) -> bool {
+    trace.streams.iter().any(|stream| stream.retransmitted_bytes > 0)
+}
+
+/// Whether its STREAM frames do not say how long they are, as mvfst's newer logs do not.
+fn has_no_lengths(trace: &Trace) -> bool {
+    trace.counts.frames_without_length > 0 && trace.unique_stream_bytes() == 0
 }
 
 #[cfg(test)]
@@ -110,5 +137,51 @@ mod tests {
         assert_eq!(reason(&packet(r#""frames":[{"frame_type":"ping"}]"#)), Some(NO_STREAM_DATA));
         let stream = r#""frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":1}]"#;
         assert_eq!(reason(&packet(stream)), None);
+    }
+
+    /// A log of mvfst's newer kind: three frames at 0, 1000 and 2000.
+    fn without_lengths() -> Trace {
+        let frame = |offset: u64| {
+            format!(
+                r#"{{"time":{offset},"name":"quic:packet_received","data":{{"frames":[{{"frame_type":"stream","stream_id":"0","offset":{offset},"fin":false}}]}}}}"#
+            )
+        };
+        let header = r#"{"file_schema":"x","trace":{"vantage_point":{"type":"client"}}}"#;
+        let log = [header.to_owned(), frame(0), frame(1000), frame(2000)].join("\n");
+        read("log", log.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn frames_without_lengths_allow_no_view_that_needs_bytes() {
+        let trace = without_lengths();
+        assert_eq!((trace.counts.stream_frames, trace.counts.frames_without_length), (3, 3));
+        assert_eq!(
+            (trace.repairs[0].what.contains("without a length"), trace.repairs[0].count),
+            (true, 3)
+        );
+        assert!(missing(&trace).contains(&NO_LENGTHS));
+        assert_eq!(no_streams(&trace), Some(NO_LENGTHS));
+        for view in views(&trace).iter().filter(|view| view.name != "congestion") {
+            assert_eq!(view.reason, Some(NO_LENGTHS), "{}", view.name);
+        }
+    }
+
+    #[test]
+    fn no_lost_packets_are_told_from_losses_that_are_not_logged() {
+        let of = |stack: &str, vantage, packets_lost, retransmitted_bytes| {
+            let mut trace = Trace { vantage, ..Trace::default() };
+            trace.stack.name = Some(stack.to_owned());
+            trace.counts.packets_lost = packets_lost;
+            trace
+                .streams
+                .push(crate::trace::StreamSummary { retransmitted_bytes, ..Default::default() });
+            losses(&trace, "lost")
+        };
+        assert_eq!(of("quic-go", Vantage::Server, 0, 0), "0 lost");
+        assert_eq!(of("quic-go", Vantage::Server, 0, 500), "losses not logged");
+        // What a client saw again its server sent again.
+        assert_eq!(of("quic-go", Vantage::Client, 0, 500), "0 lost");
+        assert_eq!(of("quiche", Vantage::Client, 0, 0), "losses not logged");
+        assert_eq!(of("quiche", Vantage::Server, 8, 500), "8 lost");
     }
 }

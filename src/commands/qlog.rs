@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod convert;
 mod figure;
+pub(crate) mod headings;
 mod hol;
 mod index;
 mod input;

@@ -4,7 +4,7 @@ mod host;
 mod library;
 mod upload;
 
-use crate::commands::qlog::report::recordings;
+use crate::commands::qlog::{headings, report::recordings};
 use crate::failure::Failure;
 use crate::output;
 use host::is_own_host;
@@ -80,12 +80,15 @@ fn open(library: &mut Library, query: &str) -> Answer {
         return refuse(400, "name from one to eight files");
     }
     match library.read(&names) {
-        Ok(traces) => html(report(&Report {
-            title: names.join(", "),
-            recordings: recordings(&traces),
-            side_by_side: true,
-            provenance: serde_json::Value::Null,
-        })),
+        Ok(mut traces) => {
+            headings::set(&mut traces, &[]);
+            html(report(&Report {
+                title: names.join(", "),
+                recordings: recordings(&traces),
+                side_by_side: true,
+                provenance: serde_json::Value::Null,
+            }))
+        }
         Err(failure) => refuse(422, &failure.to_string()),
     }
 }

@@ -158,6 +158,12 @@ async function localPageWorks(browser) {
     await page.getByRole("button", { name: "Open" }).click();
     await page.waitForFunction(() => globalThis.report !== undefined);
     check("two logs open side by side", (await page.evaluate(() => report.recordings.length)) === 2);
+    // All that is written at the left edge of a figure, on both sides.
+    const axes = await page.evaluate(() => ["stacks", "congestion"].map((name) => {
+      const panels = report.panels.filter((panel) => panel.canvas && panel.figure.name === name);
+      return panels.map((panel) => (report.svgOf(panel).match(/>[\d.]+ (B|kB|MB|µs|ms|[kM]?B\/s|[kM]?bit\/s)</g) || []).join(" "));
+    }));
+    check("whose values have the same axes", axes.every((sides) => new Set(sides).size <= 1), JSON.stringify(axes));
     await page.goto(address);
     const dropped = join(mkdtempSync(join(tmpdir(), "utmost-")), "dropped.sqlog");
     writeFileSync(dropped, '{"file_schema":"x"}\n{"time":1,"name":"quic:packet_sent","data":{}}\n');

@@ -107,6 +107,57 @@ fn a_report_has_the_good_logs() {
 }
 
 #[test]
+fn a_log_with_a_header_only_makes_no_report() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let header = NO_FRAMES.lines().next().expect("a header");
+    let log = write(&folder, "header.sqlog", header);
+    let page = folder.path().join("report.html");
+    for arguments in [&["streams", &log][..], &["report", &log, "-o", &text_of(&page)]] {
+        let (code, text, reasons) = ran(arguments);
+        assert_eq!((code, &*text), (Some(2), ""), "{arguments:?}");
+        assert!(reasons.contains("header.sqlog: no STREAM frames logged"), "{reasons}");
+    }
+    assert!(!page.exists());
+}
+
+#[test]
+fn a_report_tells_runs_apart_by_their_names_or_else_their_folders() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let run = |name: &str| {
+        let run = folder.path().join("page").join(name);
+        std::fs::create_dir_all(&run).expect("made");
+        for log in ["client.sqlog", "server.sqlog"] {
+            std::fs::copy(data("qlog").join(log), run.join(log)).expect("copied");
+        }
+        // Each run is a connection of its own.
+        let text = |log: &str| std::fs::read_to_string(run.join(log)).expect("text");
+        for log in ["client.sqlog", "server.sqlog"] {
+            let own = text(log).replace("0102030405060708", &format!("{:016x}", name.len()));
+            std::fs::write(run.join(log), own).expect("written");
+        }
+        text_of(&run)
+    };
+    let (fair, first) = (run("rr-0"), run("fifo-0"));
+    let page = text_of(&folder.path().join("report.html"));
+    let headings = |one: &str, other: &str| {
+        let (code, _, reasons) = ran(&["report", one, other, "--side-by-side", "-o", &page]);
+        assert_eq!(code, Some(0), "{reasons}");
+        let html = std::fs::read_to_string(&page).expect("written");
+        let headings = html.lines().filter(|it| it.starts_with("<h2 id=\"title-"));
+        let text = |it: &str| it.split(['>', '<']).nth(2).expect("a text").replace("&#x2f;", "/");
+        headings.map(text).collect::<Vec<String>>()
+    };
+    assert_eq!(
+        headings(&format!("rr={fair}"), &format!("fifo={first}")),
+        ["rr: client.sqlog, with server.sqlog", "fifo: client.sqlog, with server.sqlog"]
+    );
+    assert_eq!(
+        headings(&fair, &first),
+        ["rr-0/client.sqlog, with server.sqlog", "fifo-0/client.sqlog, with server.sqlog"]
+    );
+}
+
+#[test]
 fn nothing_but_bad_logs_is_no_document() {
     let folder = tempfile::tempdir().expect("a directory");
     let (one, other) = (write(&folder, "a.qlog", "x"), write(&folder, "b.qlog", ""));

@@ -38,6 +38,10 @@ pub(super) struct Collector {
     pub(super) packet_frames: u64,
     /// STREAM frames read.
     pub(super) stream_frames: u64,
+    /// Of these, those that do not say how long they are.
+    pub(super) frames_without_length: u64,
+    /// Packets declared lost.
+    pub(super) packets_lost: u64,
     /// What texts take: URLs, priorities, names of events.
     pub(super) text_bytes: usize,
     /// Texts that were too long to be kept whole.
@@ -126,6 +130,7 @@ impl Collector {
         self.packet_frames += packet.frames.count;
         for frame in packet.frames.iter() {
             if let Some(stream) = frame.stream() {
+                self.frames_without_length += u64::from(frame.lacks_length());
                 self.frame(time_us, stream, (packet.number(), place), direction);
             } else if frame.is_stream() {
                 self.impossible_frames += 1;
@@ -162,6 +167,7 @@ impl Collector {
 
     pub(super) fn packet_lost(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
         let packet: Packet<'_> = serde_json::from_slice(data)?;
+        self.packets_lost = self.packets_lost.saturating_add(packet.lost());
         self.packet_record(time_us, &packet, PacketEvent::Lost);
         Ok(())
     }

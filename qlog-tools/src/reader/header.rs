@@ -108,11 +108,12 @@ impl Header {
         clock
     }
 
-    /// The columns of events that are arrays.
+    /// The columns of events that are arrays, in lower case: mvfst wrote some of them in upper case.
     pub(super) fn event_fields(&self) -> Vec<String> {
         let fields = self.get("event_fields").or_else(|| self.get("fields"));
         let names = fields.and_then(Value::as_array).into_iter().flatten();
-        let names: Vec<String> = names.filter_map(text).take(32).collect();
+        let names = names.filter_map(text).map(|name| name.to_ascii_lowercase());
+        let names: Vec<String> = names.take(32).collect();
         if names.is_empty() {
             return ["relative_time", "category", "event", "data"].map(str::to_owned).into();
         }
@@ -203,6 +204,18 @@ mod tests {
         assert_eq!(old.vantage(), Vantage::Server);
         assert_eq!((old.format().as_deref(), old.start().as_deref()), (Some("0.1"), Some("5")));
         assert_eq!(old.event_fields(), ["time"]);
+    }
+
+    #[test]
+    fn columns_are_known_without_regard_to_case() {
+        let mvfst = Header::of_trace(
+            b"{}",
+            br#"{"event_fields":["relative_time","CATEGORY","EVENT_TYPE","TRIGGER","DATA"]}"#,
+        );
+        assert_eq!(
+            mvfst.event_fields(),
+            ["relative_time", "category", "event_type", "trigger", "data"]
+        );
     }
 
     #[test]

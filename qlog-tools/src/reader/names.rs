@@ -8,7 +8,7 @@ pub(crate) enum EventKind {
     PacketSent,
     /// A packet came in.
     PacketReceived,
-    /// A packet was declared lost.
+    /// Packets were declared lost.
     PacketLost,
     /// Congestion window, RTT, bytes in flight.
     Recovery,
@@ -37,17 +37,21 @@ pub(crate) enum EventKind {
 }
 
 /// Events that qlog's schemas define, of any generation, and the reader does not need.
-const UNUSED: [&str; 77] = [
+const UNUSED: [&str; 88] = [
     "ack_new",
     "acks_dropped",
     "alpn_information",
     "alpn_update",
     "amount_updated",
+    "app_idle_update",
+    "app_limited_update",
+    "bandwidth_est_update",
     "bytes_in_flight_update",
     "connection_close",
     "connection_closed",
     "connection_id_update",
     "connection_id_updated",
+    "connection_migration",
     "connection_new",
     "connection_retry",
     "connection_started",
@@ -84,6 +88,7 @@ const UNUSED: [&str; 77] = [
     "key_retired",
     "key_update",
     "key_updated",
+    "loss_alarm",
     "loss_detection_armed",
     "loss_detection_postponed",
     "loss_detection_triggered",
@@ -95,8 +100,12 @@ const UNUSED: [&str; 77] = [
     "message",
     "migration_state_updated",
     "mtu_updated",
+    "pacing_metric_update",
+    "pacing_observation",
+    "packet_ack",
     "packet_acked",
     "packet_buffered",
+    "packet_drop",
     "packet_dropped",
     "packet_trailer",
     "packets_acked",
@@ -112,6 +121,8 @@ const UNUSED: [&str; 77] = [
     "state_updated",
     "stream_state_updated",
     "timer_updated",
+    "transport_state_update",
+    "transport_summary",
     "tuple_assigned",
     "udp_datagrams_dropped",
     "version_information",
@@ -147,11 +158,12 @@ fn exact(event: &str) -> EventKind {
     match event {
         "packet_sent" => EventKind::PacketSent,
         "packet_received" => EventKind::PacketReceived,
-        "packet_lost" => EventKind::PacketLost,
+        "packet_lost" | "packets_lost" => EventKind::PacketLost,
         "metrics_updated"
         | "recovery_metrics_updated"
         | "metric_update"
         | "metrics_update"
+        | "congestion_metric_update"
         | "bytes_in_flight_update"
         | "cwnd_update"
         | "rtt_update" => EventKind::Recovery,
@@ -184,6 +196,14 @@ mod tests {
         }
         assert_eq!(kind("recovery:metrics_updated"), EventKind::Recovery);
         assert_eq!(kind("quic:recovery_metrics_updated"), EventKind::Recovery);
+    }
+
+    #[test]
+    fn mvfsts_own_names_of_losses_and_windows_are_known() {
+        assert_eq!(kind("LOSS:PACKETS_LOST"), EventKind::PacketLost);
+        assert_eq!(kind("loss:packets_lost"), EventKind::PacketLost);
+        assert_eq!(kind("METRIC_UPDATE:CONGESTION_METRIC_UPDATE"), EventKind::Recovery);
+        assert_eq!(kind("transport:transport_summary"), EventKind::Unused);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(super) struct Packet<'a> {
     packet_type: Option<Cow<'a, str>>,
     packet_number: Option<Whole>,
     raw: Option<Raw>,
+    /// mvfst has one event for all that were lost at once.
+    lost_packets: Option<Whole>,
     #[serde(borrow, default)]
     pub(super) frames: Frames<'a>,
 }
@@ -106,6 +108,11 @@ impl Packet<'_> {
         self.header.packet_number.or(self.packet_number).map(|number| number.0)
     }
 
+    /// How many packets an event of losses is about.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost_packets.map_or(1, |packets| packets.0)
+    }
+
     /// 0 when it is not logged.
     pub(super) fn bytes(&self) -> u32 {
         let bytes =
@@ -171,13 +178,22 @@ impl Frame<'_> {
         if !self.is_stream() {
             return None;
         }
-        let raw_length = || self.raw.and_then(|raw| raw.payload_length.or(raw.length));
-        let bytes = self.length.or_else(raw_length).map_or(0, |bytes| bytes.0);
+        let bytes = self.length().map_or(0, |bytes| bytes.0);
         let offset = self.offset.map_or(0, |offset| offset.0);
         if offset.checked_add(bytes)? > STREAM_OFFSET {
             return None;
         }
         Some(Stream { id: self.stream_id?.0, offset, bytes, ends: self.fin == Some(true) })
+    }
+
+    /// Whether its length is missing without a good reason: an empty frame that only ends a stream may do without.
+    pub(super) fn lacks_length(&self) -> bool {
+        let may_be_empty = self.fin == Some(true) && self.offset.is_some_and(|it| it.0 > 0);
+        self.length().is_none() && !may_be_empty
+    }
+
+    fn length(&self) -> Option<Whole> {
+        self.length.or_else(|| self.raw.and_then(|raw| raw.payload_length.or(raw.length)))
     }
 }
 
@@ -217,7 +233,7 @@ impl LegacyStream {
 /// `recovery_metrics_updated`, with the names of all drafts.
 #[derive(Deserialize)]
 pub(super) struct Metrics {
-    #[serde(alias = "cwnd")]
+    #[serde(alias = "cwnd", alias = "current_cwnd")]
     congestion_window: Option<Number>,
     bytes_in_flight: Option<Number>,
     ssthresh: Option<Number>,

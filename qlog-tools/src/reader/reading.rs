@@ -10,7 +10,7 @@ use super::http3::kept;
 use super::names::{EventKind, kind};
 use super::quic::Direction;
 use super::{ReadOptions, limits};
-use crate::trace::{Container, Trace, Vantage};
+use crate::trace::{Container, Repair, Trace, Vantage};
 
 const BAD_RECORD: &str = "records that are no JSON, or neither header nor event, were left out";
 const TOO_LONG: &str = "records longer than 4 MiB were left out";
@@ -21,6 +21,7 @@ const EPOCH: &str = "times count from an epoch; here they count from the first e
 const BACKWARD: &str =
     "events are earlier than the event before them; they were read in the log's order";
 const TWICE: &str = "packets that were logged twice in a row were counted once";
+const NO_LENGTH: &str = "STREAM frames without a length were taken as empty";
 const NO_HEADER: &str = "there is no header; times are taken as milliseconds";
 const FULL: &str =
     "the file has more frames, streams or traces than the limits allow; the rest was not read";
@@ -284,6 +285,12 @@ impl Reading {
             if let Some(vantage) = vantage {
                 reading.trace.vantage = vantage;
             }
+            let without_length = reading.collector.frames_without_length;
+            reading.trace.counts.frames_without_length = without_length;
+            if without_length > 0 {
+                let repair = Repair { what: NO_LENGTH, count: without_length, first_record: 0 };
+                reading.trace.repairs.push(repair);
+            }
             reading.collector.assemble(&mut reading.trace, reading.flows_as_server);
             reading.trace.number = (!is_only).then_some(place + 1);
             reading.trace
@@ -306,7 +313,14 @@ impl TraceReading {
         // quinn's crate wrote RTTs in seconds until it wrote qlog's newer schema.
         let is_old_quinn = trace.stack.name.as_deref() == Some("quinn")
             && trace.format.as_deref().is_some_and(|format| format.starts_with("0."));
-        self.rtt_unit_ms = if is_old_quinn { 1000.0 } else { 1.0 };
+        // mvfst's, whose events are arrays, are in microseconds.
+        let is_old_mvfst = trace.stack.name.as_deref() == Some("mvfst")
+            && trace.format.as_deref().is_some_and(|format| format.starts_with("draft-"));
+        self.rtt_unit_ms = match (is_old_quinn, is_old_mvfst) {
+            (true, _) => 1000.0,
+            (_, true) => 0.001,
+            _ => 1.0,
+        };
         self.header_clock = header.clock();
         self.flows_as_server = header.flows_as_server();
     }
@@ -339,7 +353,7 @@ impl TraceReading {
         match kind {
             EventKind::PacketSent => counts.packets_sent += 1,
             EventKind::PacketReceived => counts.packets_received += 1,
-            EventKind::PacketLost => counts.packets_lost += 1,
+            EventKind::PacketLost => counts.packets_lost = self.collector.packets_lost,
             EventKind::Recovery => counts.recovery_events += 1,
             EventKind::DataMoved => counts.data_moved += 1,
             EventKind::FrameCreated | EventKind::FrameParsed => counts.http_frames += 1,

@@ -442,3 +442,37 @@ fn damaged_gzip_is_not_called_an_early_end() {
     packed.truncate(checksum);
     assert_eq!(repairs(&packed), [ENDS_EARLY]);
 }
+
+/// mvfst's log of a server in 2020 with these columns.
+fn mvfst(columns: &str) -> String {
+    let events = [
+        r#"["100","TRANSPORT","PACKET_RECEIVED","DEFAULT",{"frames":[{"frame_type":"stream","stream_id":"0","offset":"0","length":"40","fin":true}],"header":{"packet_number":1,"packet_size":80},"packet_type":"1RTT"}]"#,
+        r#"["1000","TRANSPORT","PACKET_SENT","DEFAULT",{"frames":[{"frame_type":"stream","stream_id":"0","offset":"0","length":"1000","fin":true}],"header":{"packet_number":0,"packet_size":1040},"packet_type":"1RTT"}]"#,
+        r#"["1100","METRIC_UPDATE","CONGESTION_METRIC_UPDATE","DEFAULT",{"bytes_in_flight":1040,"current_cwnd":12000,"congestion_event":"x","state":"","recovery_state":""}]"#,
+        r#"["1200","RECOVERY","METRIC_UPDATE","DEFAULT",{"latest_rtt":41000,"min_rtt":40000,"smoothed_rtt":40500,"ack_delay":0}]"#,
+        r#"["1300","LOSS","PACKETS_LOST","DEFAULT",{"largest_lost_packet_num":18,"lost_bytes":9000,"lost_packets":8}]"#,
+        r#"["1400","loss","packets_lost","DEFAULT",{"largest_lost_packet_num":19,"lost_bytes":1040,"lost_packets":1}]"#,
+    ];
+    let head = r#"{"qlog_version":"draft-00","title":"mvfst qlog","traces":[{"vantage_point":{"type":"server"},"configuration":{"time_offset":0,"time_units":"us"},"event_fields":"#;
+    format!(r#"{head}[{columns}],"events":[{}]}}]}}"#, events.join(","))
+}
+
+#[test]
+fn mvfsts_columns_windows_and_losses_are_read_in_either_case() {
+    for columns in [
+        r#""relative_time","CATEGORY","EVENT_TYPE","TRIGGER","DATA""#,
+        r#""relative_time","category","event_type","trigger","data""#,
+    ] {
+        let options = ReadOptions { detail: Detail::Full, ..ReadOptions::default() };
+        let trace = read_traces("log", mvfst(columns).as_bytes(), options).unwrap().remove(0);
+        assert_eq!(trace.stack.name.as_deref(), Some("mvfst"));
+        assert_eq!((trace.counts.events, trace.counts.unknown_events), (6, 0), "{columns}");
+        assert_eq!((trace.unique_stream_bytes(), trace.counts.packets_lost), (1000, 9));
+        let window = trace.recovery[0];
+        assert_eq!(
+            (window.time_us, window.congestion_window_bytes, window.bytes_in_flight),
+            (1100, Some(12_000), Some(1040))
+        );
+        assert_eq!(trace.recovery[1].smoothed_rtt_ms, Some(40.5));
+    }
+}

@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::clocks::Clock;
 use super::delivered::deliver;
 use super::happened::{End, events, sent, series};
-use super::recording::{Frame, Mark, Recording, Role, Stream};
+use super::recording::{Exactness, Frame, Mark, NO_FRAMES, Recording, Role, Stream};
 use crate::byte_index::{ByteIndex, byte_index, completed_share};
 use crate::figures::palette::Look;
 use crate::figures::{NAME_MAX, shorten};
-use crate::timeline::Transfer;
+use crate::timeline::{StreamFrame, Transfer};
 use crate::trace::{Repair, SignalKind, StreamRole, StreamSummary, Trace, Vantage};
 use crate::views;
 
+const NOT_ARRIVED: &str =
+    "a server's log does not say when data arrived; open the client's log, or both";
 /// Characters of a priority with its changes.
 const PRIORITY_MAX: usize = 120;
 
@@ -23,7 +25,10 @@ impl Recording {
         let start_us = start_us(trace);
         let shown = End { trace, clock: Clock::new(start_us, end_us(trace)) };
         let other = sender.map(|sender| End::other(&shown, sender));
-        let mut streams = streams(trace, start_us);
+        let no_frames = no_frames(trace);
+        let lacks_lengths = no_frames.is_some() && !trace.timeline.frames.is_empty();
+        // Of frames without lengths nothing can be said but that there are some.
+        let mut streams = if lacks_lengths { Vec::new() } else { streams(trace, start_us) };
         let mut facts = facts(trace, sender);
         if let Some(origin) = common_origin(&streams) {
             for stream in streams.iter_mut().filter(|it| it.role != Role::Control) {
@@ -37,26 +42,16 @@ impl Recording {
         }
         let places: BTreeMap<u64, usize> =
             streams.iter().enumerate().map(|(place, stream)| (stream.id, place)).collect();
-        let mut frames: Vec<Frame> = trace
-            .timeline
-            .frames
-            .iter()
-            .map(|frame| Frame {
-                time_us: frame.time_us.saturating_sub(start_us),
-                stream: places.get(&frame.stream).copied().unwrap_or_default(),
-                offset: frame.offset,
-                bytes: frame.bytes,
-                ..Frame::default()
-            })
-            .collect();
-        let exactness = deliver(&mut frames, trace, sender);
-        let stacks = if trace.vantage == Vantage::Server {
-            Err("a server's log does not say when data arrived; open the client's log, or both"
-                .to_owned())
-        } else if frames.is_empty() {
-            Err("the log holds no STREAM frames".to_owned())
-        } else {
-            Ok(exactness)
+        let (mut frames, mut exactness) = (Vec::new(), Exactness::Estimated);
+        if !lacks_lengths {
+            frames = self::frames(trace, &places, start_us);
+            let with_bytes = sender.filter(|it| views::no_streams(it).is_none());
+            exactness = deliver(&mut frames, trace, with_bytes);
+        }
+        let stacks = match (trace.vantage, no_frames) {
+            (Vantage::Server, _) => Err(NOT_ARRIVED.to_owned()),
+            (_, Some(reason)) => Err(reason.to_owned()),
+            (_, None) => Ok(exactness),
         };
         // A server's log without such events leaves the client's.
         let congestion = other.filter(|it| !it.trace.recovery.is_empty()).unwrap_or(shown);
@@ -75,13 +70,34 @@ impl Recording {
             sent: other.map(|it| sent(&it, duration_us)).unwrap_or_default(),
             events: events(&shown, other.as_ref()),
             causes: causes(trace.vantage),
-            byte_index: index(trace),
+            byte_index: no_frames
+                .filter(|_| lacks_lengths)
+                .map_or_else(|| index(trace), |it| Err(it.to_owned())),
             completed: completed(trace, start_us),
             stacks,
+            no_frames: no_frames.unwrap_or(NO_FRAMES).to_owned(),
             streams,
             frames,
         }
     }
+}
+
+/// Why there are no frames to show; `None` when there are.
+fn no_frames(trace: &Trace) -> Option<&'static str> {
+    let is_empty = trace.timeline.frames.is_empty();
+    if is_empty { Some(NO_FRAMES) } else { views::no_streams(trace) }
+}
+
+/// As they are in the log; `places` is where each stream is shown.
+fn frames(trace: &Trace, places: &BTreeMap<u64, usize>, start_us: u64) -> Vec<Frame> {
+    let frame = |frame: &StreamFrame| Frame {
+        time_us: frame.time_us.saturating_sub(start_us),
+        stream: places.get(&frame.stream).copied().unwrap_or_default(),
+        offset: frame.offset,
+        bytes: frame.bytes,
+        ..Frame::default()
+    };
+    trace.timeline.frames.iter().map(frame).collect()
 }
 
 /// The name that it was given, or the file without its folders, which are long and often the same.
@@ -234,17 +250,16 @@ fn packets(trace: &Trace) -> [String; 2] {
     [
         format!(
             "{whose} by {}, {} ({}), {} events",
-            match &trace.stack.name {
-                Some(_) => shorten(&trace.stack.to_string(), 80),
-                None => "an unnamed program".to_owned(),
-            },
+            shorten(&trace.stack.to_string(), 80),
             shorten(format, 80),
             trace.container.name(),
             counts.events
         ),
         format!(
-            "{side}{} packets sent, {} received, {} declared lost",
-            counts.packets_sent, counts.packets_received, counts.packets_lost
+            "{side}{} packets sent, {} received, {}",
+            counts.packets_sent,
+            counts.packets_received,
+            views::losses(trace, "declared lost")
         ),
     ]
 }

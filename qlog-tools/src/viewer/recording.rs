@@ -50,7 +50,12 @@ pub struct Recording {
     /// Whether `Frame::released_tcp_bytes` rests on a guess of the order of sending; the reason, when there is
     /// nothing to show at all.
     pub stacks: Result<Exactness, String>,
+    /// Why no frames are shown, if there are none.
+    pub no_frames: String,
 }
+
+/// Of most logs without any.
+pub(super) const NO_FRAMES: &str = "the log holds no STREAM frames";
 
 /// What figures of head-of-line blocking rest on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,7 +196,7 @@ pub struct Events {
 impl Recording {
     /// A log without anything in it.
     pub fn empty(name: &str) -> Self {
-        let nothing = || "the log holds no STREAM frames".to_owned();
+        let nothing = || NO_FRAMES.to_owned();
         Self {
             name: name.to_owned(),
             sender: None,
@@ -211,6 +216,7 @@ impl Recording {
             byte_index: Err(nothing()),
             completed: Vec::new(),
             stacks: Err(nothing()),
+            no_frames: nothing(),
         }
     }
 
@@ -237,6 +243,7 @@ impl Recording {
             }),
             "no_byte_index": self.byte_index.as_ref().err(),
             "completed": self.completed,
+            "no_frames": self.no_frames,
             "no_stacks": self.stacks.as_ref().err(),
             "order_is_estimated": self.stacks == Ok(Exactness::Estimated),
         })

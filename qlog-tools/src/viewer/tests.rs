@@ -116,6 +116,37 @@ fn what_a_server_sends_again_after_its_packet_arrived_is_spurious() {
 }
 
 #[test]
+fn of_frames_without_lengths_no_figure_is_made() {
+    let bare = LOG.replace(r#""raw":{"payload_length":100}"#, r#""fin":false"#);
+    let recording = Recording::of(&trace(&bare.replace(r#""fin":true,"#, "")), None);
+    assert_eq!((recording.frames.len(), recording.streams.len()), (0, 0));
+    let reason = "no lengths of STREAM frames logged: which bytes they carried cannot be told";
+    assert_eq!(recording.no_frames, reason);
+    assert_eq!(recording.stacks.as_ref(), Err(&reason.to_owned()));
+    assert_eq!(recording.byte_index.as_ref().map(|_| ()), Err(&reason.to_owned()));
+    let stills = crate::figures::still::stills(&recording);
+    assert_eq!(stills.iter().map(|it| it.0).collect::<Vec<_>>(), ["congestion"]);
+}
+
+#[test]
+fn an_unnamed_program_is_called_so_with_its_version() {
+    let log = LOG.replace(r#"{"file_schema":"x","#, r#"{"file_schema":"x","code_version":"<b>","#);
+    let facts = Recording::of(&trace(&log), None).facts;
+    assert!(
+        facts[1].starts_with("client's log by an unnamed program of version <b>,"),
+        "{facts:?}"
+    );
+}
+
+#[test]
+fn losses_that_are_not_logged_are_no_zero() {
+    let quiet = SERVER.replace("packet_lost", "packet_lost_unknown");
+    let facts = Recording::of(&trace(&quiet), None).facts;
+    let packets = "the server: 4 packets sent, 2 received, losses not logged";
+    assert!(facts.contains(&packets.to_owned()), "{facts:?}");
+}
+
+#[test]
 fn no_name_of_a_log_is_longer_than_its_bound() {
     let long = "x".repeat(90_000);
     let log =

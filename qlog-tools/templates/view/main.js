@@ -11,6 +11,7 @@ async function open() {
   const recordings = [];
   for (const trace of json.traces) recordings.push(await Recording.load(trace));
   const viewport = new Viewport(recordings);
+  viewport.isBeside = document.querySelector(".side-by-side") !== null;
   const panels = recordings.flatMap((recording, place) => addSection(recording, viewport, place));
   let isPending = false;
   const redraw = () => {

@@ -17,7 +17,7 @@ class Ribbon {
   }
 
   missing() {
-    return this.recording.count ? null : "the log holds no STREAM frames";
+    return this.recording.count ? null : this.recording.no_frames;
   }
 
   height() {

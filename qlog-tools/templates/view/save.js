@@ -31,7 +31,7 @@ function savePng(panel) {
 }
 
 function save(blob, panel, extension) {
-  const stem = panel.recording.name.replace(/^.*[\\/]/, "").replace(/[^\w.-]+/g, "_").slice(0, 80);
+  const stem = panel.recording.name.replace(/[^\w.-]+/g, "_").slice(0, 80);
   const link = build("a", { href: URL.createObjectURL(blob), download: `${stem}-${panel.figure.name}.${extension}` });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);

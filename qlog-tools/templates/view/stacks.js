@@ -27,7 +27,8 @@ class Stacks {
     const middle = 8 + STACKS_HEIGHT;
     const bottom = middle + STACKS_HEIGHT;
     drawAxis(surface, scale, 8, bottom, theme);
-    const most = Math.max(1, this.tallest(scale));
+    const measured = viewport.measuredWith(this.recording).filter((it) => !it.no_stacks);
+    const most = Math.max(1, ...measured.map((it) => new Stacks(it).tallest(scale)));
     for (const tick of ticks(0, most, 3)) {
       const height = (tick / most) * STACKS_HEIGHT;
       for (const y of tick ? [middle - height, middle + height] : [middle]) {

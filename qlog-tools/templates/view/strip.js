@@ -60,8 +60,10 @@ class Strip {
     this.nameOwners(surface, panels, theme);
     panels.forEach((panel, place) => {
       const top = PANEL_GAP + place * (PANEL_HEIGHT + PANEL_GAP);
-      if (panel.series.length) this.drawSeries(surface, scale, panel, top, theme);
-      else this.drawGoodput(surface, scale, top, theme);
+      const measured = viewport.measuredWith(this.recording).map((it) => new Strip(it));
+      const most = Math.max(1, ...measured.map((it) => it.highest(scale, panel.unit))) * 1.05;
+      if (panel.series.length) this.drawSeries(surface, scale, panel, top, theme, most);
+      else this.drawGoodput(surface, scale, top, theme, most);
     });
     this.drawLosses(surface, scale, theme);
   }
@@ -76,9 +78,15 @@ class Strip {
     });
   }
 
-  drawSeries(surface, scale, panel, top, theme) {
+  // The highest value in view of what is drawn in this unit.
+  highest(scale, unit) {
+    if (unit === "bytes/s") return this.rates(scale).reduce((most, [, rate, , sent]) => Math.max(most, rate, sent), 0);
+    const series = this.recording.series.filter((it) => it.unit === unit);
+    return series.flatMap((it) => this.points(scale, it)).reduce((most, [, , high]) => Math.max(most, high), 0);
+  }
+
+  drawSeries(surface, scale, panel, top, theme, most) {
     const lines = panel.series.map((series) => this.points(scale, series));
-    const most = Math.max(1, ...lines.flat().map(([, , high]) => high)) * 1.05;
     const bottom = top + PANEL_HEIGHT;
     drawLeftAxis(surface, scale, top, bottom, most, panel.unit, theme);
     surface.clip(scale.left, top - 2, scale.width, PANEL_HEIGHT + 4);
@@ -125,10 +133,9 @@ class Strip {
     return firstOfStream(position, scale.to, 0, series.count) - firstOfStream(position, scale.from, 0, series.count);
   }
 
-  drawGoodput(surface, scale, top, theme) {
+  drawGoodput(surface, scale, top, theme, most) {
     const bottom = top + PANEL_HEIGHT;
     const rates = this.rates(scale);
-    const most = Math.max(1, ...rates.map(([, rate, , sent]) => Math.max(rate, sent))) * 1.05;
     drawLeftAxis(surface, scale, top, bottom, most, "bytes/s", theme);
     const over = scale.axis === "time" && rates.length ? `, over ${levelText((rates[0][2] - rates[0][0]) / scale.perUnit, "us")}` : "";
     const lines = [[`${this.goodputName()}${over}`, 1, undefined]];

@@ -5,6 +5,8 @@ const ZOOM_MAX = 1e7;
 class Viewport {
   constructor(recordings) {
     this.recordings = recordings;
+    // Whether the logs stand side by side, to be compared.
+    this.isBeside = false;
     this.axis = "time";
     this.cursor = null;
     this.changed = () => {};
@@ -15,6 +17,11 @@ class Viewport {
   left(width) {
     this.names ??= longestName(this.recordings);
     return Math.round(Math.min(Math.max(LEFT_LEAST, this.names + 14), LEFT_MOST, Math.max(LEFT_LEAST, 0.38 * width)));
+  }
+
+  // The logs whose values have one axis: those side by side, or each by itself.
+  measuredWith(recording) {
+    return this.isBeside ? this.recordings : [recording];
   }
 
   // The longest of the logs.

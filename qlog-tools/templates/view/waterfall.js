@@ -15,7 +15,7 @@ class Waterfall {
   }
 
   missing() {
-    return this.recording.streams.length ? null : "the log holds no streams";
+    return this.recording.streams.length ? null : this.recording.no_frames;
   }
 
   // The streams that are not hidden and have something in view, by place in `streams`.

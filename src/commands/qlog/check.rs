@@ -4,7 +4,7 @@ use super::input::{Files, Logs, described, shown};
 use crate::failure::Failure;
 use crate::output;
 use qlog_tools::trace::{Detail, Repair, Trace};
-use qlog_tools::views::{missing, views};
+use qlog_tools::views::{losses, missing, views};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -67,12 +67,12 @@ fn lines(trace: &Trace) -> Vec<String> {
             trace.container.name()
         ),
         format!(
-            "  {} events ({} unknown), {} packets sent, {} received, {} lost, {} STREAM frames, {} distinct stream bytes",
+            "  {} events ({} unknown), {} packets sent, {} received, {}, {} STREAM frames, {} distinct stream bytes",
             counts.events,
             counts.unknown_events,
             counts.packets_sent,
             counts.packets_received,
-            counts.packets_lost,
+            losses(trace, "lost"),
             counts.stream_frames,
             trace.unique_stream_bytes()
         ),

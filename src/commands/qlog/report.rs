@@ -1,13 +1,14 @@
 //! `utmost qlog report`: logs as a page that works without a network.
 
-use super::input::{Files, Logs, short_name};
-use super::logs;
+use super::input::{Files, Logs};
+use super::{headings, logs};
 use crate::failure::Failure;
 use crate::output;
 use qlog_tools::figures::png::Rasterizer;
 use qlog_tools::figures::still::stills;
 use qlog_tools::trace::{Detail, Trace};
 use qlog_tools::viewer::{Recording, Report, report};
+use qlog_tools::views::unusable;
 use std::path::{Path, PathBuf};
 
 const PNG_SCALE: f32 = 2.0;
@@ -41,9 +42,14 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Logs { mut traces, mut refused, .. } = arguments.files.read(Detail::Full)?;
-    refused.add_files(traces.iter().map(|trace| (trace, too_large(trace))));
-    traces.retain(|trace| too_large(trace).is_none());
+    let Logs { mut traces, mut refused, arguments: places } = arguments.files.read(Detail::Full)?;
+    let names: Vec<Option<String>> = arguments.files.named().map(|(name, _)| name).collect();
+    let given: Vec<Option<String>> = places.iter().map(|place| names[*place].clone()).collect();
+    headings::set(&mut traces, &given);
+    let reasons: Vec<Option<String>> = traces.iter().map(|it| unfit(it, &traces)).collect();
+    refused.add_files(traces.iter().zip(reasons.iter().cloned()));
+    let mut reasons = reasons.iter();
+    traces.retain(|_| reasons.next().is_some_and(Option::is_none));
     if traces.is_empty() {
         return refused.end();
     }
@@ -63,6 +69,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end()
 }
 
+/// Why a page is not made of it: it is too large, or has nothing that a figure shows. The server's log beside its
+/// client's need not have anything.
+fn unfit(trace: &Trace, traces: &[Trace]) -> Option<String> {
+    let is_beside = || {
+        logs::pairs(traces).iter().any(|(_, other)| other.is_some_and(|it| std::ptr::eq(it, trace)))
+    };
+    let nothing = || unusable(trace).filter(|_| trace.recovery.is_empty() && !is_beside());
+    too_large(trace).or_else(nothing)
+}
+
 /// Why a page cannot show it, in a line that names the log.
 pub(crate) fn too_large(trace: &Trace) -> Option<String> {
     let streams = trace.streams.len().max(trace.timeline.transfers.len());
@@ -79,7 +95,8 @@ pub(crate) fn recordings(traces: &[Trace]) -> Vec<Recording> {
     logs::pairs(traces)
         .into_iter()
         .map(|(trace, other_end)| Recording {
-            name: short_name(&trace.label()),
+            name: trace.timeline.name.clone(),
+            sender: other_end.map(|it| headings::of_sender(it, trace)),
             ..Recording::of(trace, other_end)
         })
         .collect()

@@ -1,0 +1,103 @@
+//! What a report calls its logs, so that each section's heading tells whose it is.
+
+use super::input::short_name;
+use qlog_tools::trace::Trace;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path};
+
+/// Calls each log by the name that it or its directory was given and its file (`rr: client.sqlog`); files of one name
+/// without such a name by as much of their paths as tells them apart (`rr-0/client.sqlog`).
+pub(crate) fn set(traces: &mut [Trace], given: &[Option<String>]) {
+    let given = |place: usize| given.get(place).and_then(Option::as_deref);
+    let mut alike: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (_, trace) in traces.iter().enumerate().filter(|(place, _)| given(*place).is_none()) {
+        let label = trace.label();
+        alike.entry(short_name(&label)).or_default().insert(label);
+    }
+    for (place, trace) in traces.iter_mut().enumerate() {
+        let label = trace.label();
+        let short = short_name(&label);
+        trace.timeline.name = match (given(place), alike.get(&short)) {
+            (Some(name), _) => format!("{name}: {short}"),
+            (None, Some(alike)) => apart(&label, alike),
+            (None, None) => short,
+        };
+    }
+}
+
+/// The other end of a connection, without what its client's name says already.
+pub(crate) fn of_sender(sender: &Trace, client: &Trace) -> String {
+    let before = client.timeline.name.strip_suffix(&short_name(&client.label()));
+    let name = &sender.timeline.name;
+    before.and_then(|before| name.strip_prefix(before)).unwrap_or(name).to_owned()
+}
+
+/// The end of a path with the fewest folders that tell it from those alike.
+fn apart(label: &str, alike: &BTreeSet<String>) -> String {
+    let longest = alike.iter().map(|it| parts(it).len()).max().unwrap_or(1);
+    let is_enough = |count: &usize| {
+        let ends: BTreeSet<String> = alike.iter().map(|it| ending(it, *count)).collect();
+        ends.len() == alike.len()
+    };
+    (1..=longest).find(is_enough).map_or_else(|| label.to_owned(), |count| ending(label, count))
+}
+
+fn ending(path: &str, count: usize) -> String {
+    let parts = parts(path);
+    parts[parts.len().saturating_sub(count)..].join("/")
+}
+
+/// Folders and file, without the root.
+fn parts(path: &str) -> Vec<String> {
+    let parts = Path::new(path).components().filter(|it| !matches!(it, Component::RootDir));
+    parts.map(|it| it.as_os_str().to_string_lossy().into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(files: &[(&str, Option<&str>)]) -> Vec<String> {
+        let trace = |(file, _): &(&str, Option<&str>)| Trace {
+            file: (*file).to_owned(),
+            ..Trace::default()
+        };
+        let mut traces: Vec<Trace> = files.iter().map(trace).collect();
+        let given: Vec<Option<String>> =
+            files.iter().map(|(_, name)| name.map(str::to_owned)).collect();
+        set(&mut traces, &given);
+        traces.into_iter().map(|trace| trace.timeline.name).collect()
+    }
+
+    #[test]
+    fn a_given_name_comes_first() {
+        assert_eq!(
+            named(&[("a/client.sqlog", Some("rr")), ("b/client.sqlog", None)]),
+            ["rr: client.sqlog", "client.sqlog"]
+        );
+    }
+
+    #[test]
+    fn files_of_one_name_have_the_fewest_folders_that_tell_them_apart() {
+        assert_eq!(
+            named(&[("/x/page/rr-0/client.sqlog", None), ("/x/page/fifo-0/client.sqlog", None)]),
+            ["rr-0/client.sqlog", "fifo-0/client.sqlog"]
+        );
+        assert_eq!(
+            named(&[("/x/rr/0/c.sqlog", None), ("/x/fifo/0/c.sqlog", None), ("/x/d.sqlog", None)]),
+            ["rr/0/c.sqlog", "fifo/0/c.sqlog", "d.sqlog"]
+        );
+        // One is where the other's path ends.
+        assert_eq!(named(&[("c.sqlog", None), ("a/c.sqlog", None)]), ["c.sqlog", "a/c.sqlog"]);
+        assert_eq!(named(&[("c.sqlog", None), ("c.sqlog", None)]), ["c.sqlog", "c.sqlog"]);
+    }
+
+    #[test]
+    fn the_other_end_is_not_named_twice() {
+        let trace = |file: &str| Trace { file: file.to_owned(), ..Trace::default() };
+        let mut traces = [trace("a/client.sqlog"), trace("a/1f2a_server.sqlog")];
+        set(&mut traces, &[Some("rr".to_owned()), Some("rr".to_owned())]);
+        assert_eq!(traces[1].timeline.name, "rr: 1f2a_server.sqlog");
+        assert_eq!(of_sender(&traces[1], &traces[0]), "1f2a_server.sqlog");
+    }
+}
