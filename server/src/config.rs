@@ -504,6 +504,36 @@ mod tests {
     }
 
     #[test]
+    fn pushes_beyond_those_that_may_be_and_304s_that_cannot_be_are_warned_of() {
+        let route = "[[route]] path \"/\"";
+        let pushing = |rest: &str| {
+            let text = format!("[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\n{rest}");
+            Config::parse(&text, Path::new("x.toml")).expect("usable").warnings.join("\n")
+        };
+        let list =
+            |count: u32| format!("{:?}", (0..count).map(|it| format!("/{it}")).collect::<Vec<_>>());
+        assert_eq!(
+            pushing(&format!("push = {}", list(15))),
+            format!(
+                "x.toml: line 5: {route}: push: it lists 15, and of them the first 10 are pushed: max_concurrent_pushes is 10"
+            )
+        );
+        assert_eq!(pushing(&format!("push = {}\nmax_concurrent_pushes = 15", list(15))), "");
+        assert_eq!(pushing(&format!("push = {}", list(10))), "");
+        let validating =
+            |has: &str| pushing(&format!("push = [\"/a\"]\npush_not_modified = true\n{has}"));
+        let expected = format!(
+            "x.toml: line 6: {route}: push_not_modified: nothing tells of stale copies here"
+        );
+        for has in ["", "client_has = [\"casper\", \"conditional\"]"] {
+            assert!(validating(has).starts_with(&expected), "{has}");
+        }
+        for has in ["client_has = [\"casper-etag\"]", "client_has = [\"cache-digest\"]"] {
+            assert_eq!(validating(has), "");
+        }
+    }
+
+    #[test]
     fn a_route_that_an_earlier_one_hides_is_warned_of() {
         let warnings = |first: &str, second: &str| {
             let route = |it: &str| format!("[[route]]\n{it}\npush = [\"/x\"]\n");

@@ -1,8 +1,10 @@
 //! What a route says that will do nothing.
 
 use super::paths::covers;
+use crate::pushes::MAX_CONCURRENT;
 use crate::site::{Knows, PushRoute};
 use push::Policy;
+use push::digest::Identity;
 use push::guard::CookiePolicy;
 use push::visits::PushWhen;
 
@@ -20,8 +22,8 @@ pub(super) enum Answering {
     Backend,
 }
 
-/// The keys of a route that do nothing, and why.
-pub(super) fn idle(route: &PushRoute, by: Answering) -> Vec<(&'static str, &'static str)> {
+/// The keys of a route that do nothing, or not all that they say, and why.
+pub(super) fn idle(route: &PushRoute, by: Answering) -> Vec<(&'static str, String)> {
     const NOTHING: &str = "nothing is pushed here, so that it does nothing";
     const NO_BACKEND: &str =
         "it is about the fields of a backend's responses, and no backend answers here";
@@ -52,7 +54,28 @@ pub(super) fn idle(route: &PushRoute, by: Answering) -> Vec<(&'static str, &'sta
         "early_hints",
         "a file is there at once, and early hints go where a response takes time",
     ));
-    without_push.chain(without_backend).chain(without_wait).collect()
+    let keys = without_push.chain(without_backend).chain(without_wait).chain(blind_to_stale(route));
+    keys.map(|(key, why)| (key, why.to_owned())).chain(too_many(route)).collect()
+}
+
+/// That nothing tells of stale copies, for which a 304 would be pushed.
+fn blind_to_stale(route: &PushRoute) -> Option<(&'static str, &'static str)> {
+    let tells = route.knows.casper == Some(Identity::PathAndEtag) || route.knows.cache_digest;
+    (route.push_not_modified && pushes(route) && !tells).then_some((
+        "push_not_modified",
+        "nothing tells of stale copies here, so that it does nothing: client_has with casper-etag or cache-digest does",
+    ))
+}
+
+/// That a list names more than may be under way.
+fn too_many(route: &PushRoute) -> Option<(&'static str, String)> {
+    let (listed, most) = (route.push.len(), route.max_concurrent_pushes.unwrap_or(MAX_CONCURRENT));
+    (listed as u64 > most).then(|| {
+        let why = format!(
+            "it lists {listed}, and of them the first {most} are pushed: max_concurrent_pushes is {most}"
+        );
+        ("push", why)
+    })
 }
 
 /// What a route is about, for a look at those before it.

@@ -1,5 +1,7 @@
 //! The paths of routes: which are none, and which stand for others.
 
+use percent_encoding::percent_decode_str;
+
 /// What is wrong with a route's path, if anything.
 pub(super) fn malformed(path: &str) -> Option<String> {
     if !path.starts_with('/') {
@@ -16,6 +18,12 @@ pub(super) fn malformed(path: &str) -> Option<String> {
 /// Whether a client can ask for it in these very characters.
 pub(super) fn is_sendable(path: &str) -> bool {
     path.bytes().all(|it| it.is_ascii_graphic() && it != b'#')
+}
+
+/// What a path names, whatever of it is percent-encoded; a query stands as it is.
+pub(super) fn decoded(path: &str) -> (Vec<u8>, Option<&str>) {
+    let (plain, query) = path.split_once('?').map_or((path, None), |(it, query)| (it, Some(query)));
+    (percent_decode_str(plain).collect(), query)
 }
 
 /// Whether each path that `inner` stands for is one of those that `outer` stands for.
@@ -53,6 +61,12 @@ mod tests {
         ] {
             assert_eq!(covers(outer, inner), expected, "{outer} {inner}");
         }
+    }
+
+    #[test]
+    fn a_path_is_the_same_however_much_of_it_is_encoded() {
+        assert_eq!(decoded("/%73tyle.css?%61"), (b"/style.css".to_vec(), Some("%61")));
+        assert_ne!(decoded("/a%3Fb"), decoded("/a?b"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::Wrong;
 use super::idle;
-use super::paths::{is_sendable, twin};
+use super::paths::{decoded, is_sendable, twin};
 use super::twins::renamed;
 use crate::site::{Knows, PushRoute, fits};
 use push::digest::Identity;
@@ -34,8 +34,7 @@ pub(super) struct FilePush {
     push_graph: Option<PathBuf>,
     push_gate: Option<String>,
     max_concurrent_pushes: Option<u64>,
-    #[serde(default)]
-    client_has: Vec<FileHas>,
+    client_has: Option<Vec<FileHas>>,
     cookies: Option<FileCookies>,
     #[serde(default)]
     push_not_modified: bool,
@@ -164,7 +163,7 @@ impl FilePush {
             gate: gate
                 .map_err(|error: push::GateError| Wrong::new("push_gate", error.to_string()))?,
             max_concurrent_pushes: self.max_concurrent_pushes,
-            knows: knows(&self.client_has),
+            knows: self.client_has.map_or(Ok(Knows::default()), |it| knows(&it))?,
             cookies: self
                 .cookies
                 .map_or(Ok(CookiePolicy::None), cookies)
@@ -180,14 +179,16 @@ impl FilePush {
 
 /// Paths that are to be pushed with the document at `own`, in a directory also at its other path.
 fn check_pushes(pushes: &[String], own: (&str, Option<&str>)) -> Result<(), Wrong> {
+    let own = [Some(own.0), own.1].map(|it| it.map(decoded));
     for (place, pushed) in pushes.iter().enumerate() {
+        let is_same = |other: &String| decoded(other) == decoded(pushed);
         let cause = if !pushed.starts_with('/') || pushed.starts_with("//") {
             "it begins with one / and is of the same host"
         } else if !is_sendable(pushed) {
             "a path has no white space, no # and ASCII only"
-        } else if pushed == own.0 || Some(pushed.as_str()) == own.1 {
+        } else if own.contains(&Some(decoded(pushed))) {
             "it is the document itself"
-        } else if pushes[..place].contains(pushed) {
+        } else if pushes[..place].iter().any(is_same) {
             "it is there twice"
         } else {
             continue;
@@ -251,20 +252,25 @@ fn is_token(name: &str) -> bool {
 }
 
 /// How it is known what the client has.
-fn knows(said: &[FileHas]) -> Knows {
+fn knows(said: &[FileHas]) -> Result<Knows, Wrong> {
+    if said.is_empty() {
+        let cause =
+            "client_has is empty: leave it out, or say by what it is known, such as \"casper\"";
+        return Err(Wrong::new("client_has", cause.to_owned()));
+    }
     let has = |it| said.contains(&it);
     let casper = match (has(FileHas::Casper), has(FileHas::CasperEtag)) {
         (_, true) => Some(Identity::PathAndEtag),
         (true, false) => Some(Identity::Path),
         _ => None,
     };
-    Knows {
+    Ok(Knows {
         casper,
         resource_cookies: has(FileHas::ResourceCookies),
         cache_digest: has(FileHas::CacheDigest),
         cuckoo_digest: has(FileHas::CuckooDigest),
         conditional: has(FileHas::Conditional),
-    }
+    })
 }
 
 /// The `Link` values of early hints, and whether they are learned.
@@ -294,7 +300,13 @@ fn hints(said: FileHints) -> Result<(Vec<String>, bool), Wrong> {
 /// A field's value that says how long.
 fn cache_control(said: String) -> Result<String, Wrong> {
     let is_plain = said.bytes().all(|it| (b' '..=b'~').contains(&it));
-    if is_plain && fresh_s(&said, None).is_some() {
+    let is_age = |directive: &str| {
+        let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
+        let value = value.trim().trim_matches('"');
+        let is_number = !value.is_empty() && value.bytes().all(|it| it.is_ascii_digit());
+        is_number || !name.trim().eq_ignore_ascii_case("max-age")
+    };
+    if is_plain && fresh_s(&said, None).is_some() && said.split(',').all(is_age) {
         return Ok(said);
     }
     let cause = format!(
@@ -392,6 +404,11 @@ mod tests {
             ("push = [\"/a\", \"/b\", \"/a\"]", "push \"/a\": it is there twice"),
             ("push = [\"/\"]", "push \"/\": it is the document itself"),
             ("push = [\"/index.html\"]", "push \"/index.html\": it is the document itself"),
+            ("push = [\"/%69ndex.html\"]", "push \"/%69ndex.html\": it is the document itself"),
+            (
+                "push = [\"/style.css\", \"/%73tyle.css\"]",
+                "push \"/%73tyle.css\": it is there twice",
+            ),
             ("push = [\"/a\"]\npush_gate = \"throttle:0\"", "throttle:0 lets nothing go"),
             (
                 "push = [\"/a\"]\nmax_concurrent_pushes = 0",
@@ -404,6 +421,12 @@ mod tests {
                 "early_hints \"</a>; rel=preload\\r\\nset-cookie: a=1\": no Link value",
             ),
             ("client_has = [\"all\"]", "unknown variant `all`"),
+            ("client_has = []", "client_has is empty: leave it out"),
+            ("cache_control = \"max-age=abc\"", "cache_control \"max-age=abc\": it says how long"),
+            (
+                "cache_control = \"no-cache, max-age\"",
+                "cache_control \"no-cache, max-age\": it says",
+            ),
         ] {
             let error = read(text).expect_err(text);
             assert!(error.starts_with(expected), "{error}");
