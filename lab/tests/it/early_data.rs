@@ -127,6 +127,17 @@ fn a_server_with_another_ticket_key_or_smaller_limits_answers_after_the_handshak
 }
 
 #[test]
+fn after_refused_early_data_the_server_still_may_push() {
+    let mut case = Case::new();
+    case.route.push = vec!["/style.css".into()];
+    let session = case.session();
+    case.options.ticket_key = None;
+    let load = case.load(session);
+    assert_eq!((load.outcome.early_data, load.pushed.len()), (EarlyData::Rejected, 1));
+    assert_near(&complete_rtt(&load), &[4.0, 4.0]);
+}
+
+#[test]
 fn a_server_that_takes_no_early_data_gives_no_session_for_it() {
     let mut case = Case::new();
     case.options.early_data = false;

@@ -83,7 +83,11 @@ fn why_nothing(counts: &Counts, learner: &Learner, document: &str) -> String {
             let remedy = "let the server write the combined format, which has the referrer";
             return format!("{cause}; {remedy}");
         }
-        return format!("{bare_loads} loads of {document}, and nothing refers to it");
+        let refused = counts.refused;
+        return format!(
+            "{bare_loads} loads of {document}, and after them nothing that refers to it and can belong to it ({refused} lines \
+             refused for their path or size); the oldest lines come first"
+        );
     }
     let (remembered, partial) = learner.loads_and_partial();
     let whole = remembered - partial;
