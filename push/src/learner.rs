@@ -193,7 +193,9 @@ mod tests {
         let loads = [[good; 14].as_slice(), &partial].concat();
         assert_eq!(learned(&loads), good.trim());
         let mut learner = Learner::default();
-        loads.iter().for_each(|it| learner.load(it.split_whitespace().map(asked).collect()));
+        for load in loads {
+            learner.load(load.split_whitespace().map(asked).collect());
+        }
         assert_eq!(learner.loads_and_partial(), (20, 6));
         // Half is enough to count: what was left out twice in a row is no longer the page's.
         assert_eq!(learned(&[good, good, good, good, "/a /b"]), "/a /b");
