@@ -220,16 +220,9 @@ fn check_limits(route: &PushRoute) -> Result<(), Wrong> {
 
 /// A graph that says what the documents of a route refer to; in a directory it may know the document by its other path.
 fn of_route(graph: Arc<Graph>, (path, twin): (&str, Option<&str>)) -> Result<Arc<Graph>, Wrong> {
-    // They stand in `Link` fields.
-    let never = |it: char| it.is_control() || matches!(it, '<' | '>' | ' ');
-    if let Some(bad) =
-        graph.nodes.iter().find(|it| it.host.contains(never) || it.path.contains(never))
-    {
-        let node = bad.path.escape_default();
-        let cause = format!(
-            "push_graph: node \"{}\" \"{node}\": a host and a path have no such characters",
-            bad.host.escape_default()
-        );
+    // They stand between these in `Link` fields.
+    if let Some(bad) = graph.nodes.iter().find(|it| it.path.contains(['<', '>'])) {
+        let cause = format!("push_graph: node \"{}\": write < and > as %3C and %3E", bad.path);
         return Err(Wrong::new("push_graph", cause));
     }
     let has = |path: &str| graph.nodes.iter().any(|it| fits(path, &it.path));
