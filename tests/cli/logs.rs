@@ -131,16 +131,7 @@ fn lint_takes_hars_in_directories_and_on_the_standard_input() {
     std::fs::write(folder.path().join("manifest.json"), "[{\"pages\": 3}]").expect("written");
     let of_directory = utmost(&["qlog", "lint", folder.path().to_str().expect("UTF-8")]);
     for (mut command, input) in [(of_directory, ""), (utmost(&["qlog", "lint", "-"]), &*har)] {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it runs");
-        let mut stdin = child.stdin.take().expect("piped");
-        stdin.write_all(input.as_bytes()).expect("written");
-        drop(stdin);
-        let output = child.wait_with_output().expect("it ends");
+        let output = command.write_stdin(input).output().expect("it runs");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert_eq!(output.status.code(), Some(1), "{text}");
         assert!(text.contains("connection 9: "), "{text}");

@@ -40,7 +40,10 @@ pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
     let matters = |(_, set): &&Fact| {
         pairs().any(|kinds| {
             let (mut none, mut both) = (plain(kinds), plain(kinds));
-            FACTS.iter().for_each(|(_, set)| both.iter_mut().for_each(|it| set(it, true)));
+            for (_, set) in &FACTS {
+                set(&mut both[0], true);
+                set(&mut both[1], true);
+            }
             // A fact may matter only without the others, or only with them.
             [(&mut none, true), (&mut both, false)].into_iter().any(|(pair, is)| {
                 (0..2).any(|place| {

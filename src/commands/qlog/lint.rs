@@ -108,7 +108,11 @@ fn is_browsers(path: &Path) -> bool {
     let name = path.to_string_lossy().to_lowercase();
     let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
     let is_list = || browser_log(path).is_ok_and(|it| it.is_some_and(|traces| has_sent(&traces)));
-    plain.ends_with(".har") || plain.ends_with(".json") && is_list()
+    match plain.rsplit_once('.') {
+        Some((_, "har")) => true,
+        Some((_, "json")) => is_list(),
+        _ => false,
+    }
 }
 
 fn has_sent(traces: &[Trace]) -> bool {
