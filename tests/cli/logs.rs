@@ -100,6 +100,45 @@ fn our_server_passes_lint_under_every_scheme() {
 }
 
 #[test]
+fn lint_judges_our_servers_log_by_the_scheme_that_it_names() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let logs = folder.path().to_str().expect("UTF-8");
+    stdout_of(&["play", "davies-meenan", "--scheme", "bucket-html", "--qlog", logs]);
+    let line = stdout_of(&["qlog", "lint", logs]);
+    assert!(
+        line.contains(": 0 of ") && line.contains("judged by bucket-html, which the log names"),
+        "{line}"
+    );
+    let client = format!("{logs}/client.sqlog");
+    let arguments = ["qlog", "lint", &client, "--scheme", "bucket"];
+    let line = only_line(&utmost(&arguments).output().expect("it runs"), 2);
+    assert!(line.contains("give the log of the utmost server"), "{line}");
+}
+
+#[test]
+fn lint_takes_hars_in_directories_and_on_the_standard_input() {
+    let entry = |url: &str, start: &str, wait: u64, receive: u64, priority: &str| {
+        format!(
+            r#"{{"startedDateTime":"2026-01-01T00:00:0{start}Z","connection":"9","_priority":"{priority}","request":{{"url":"{url}"}},"response":{{"httpVersion":"h3","_transferSize":300000}},"timings":{{"blocked":0,"send":0,"wait":{wait},"receive":{receive}}}}}"#
+        )
+    };
+    let image = entry("/i.png", "0.000", 20, 2000, "Low");
+    let css = entry("/a.css", "0.200", 1810, 10, "VeryHigh");
+    let har = format!(r#"{{"log":{{"entries":[{image},{css}]}}}}"#);
+    let folder = tempfile::tempdir().expect("a directory");
+    std::fs::write(folder.path().join("page.har"), &har).expect("written");
+    // JSON that is no list of DevTools events is left alone.
+    std::fs::write(folder.path().join("manifest.json"), "[{\"pages\": 3}]").expect("written");
+    let of_directory = utmost(&["qlog", "lint", folder.path().to_str().expect("UTF-8")]);
+    for (mut command, input) in [(of_directory, ""), (utmost(&["qlog", "lint", "-"]), &*har)] {
+        let output = command.write_stdin(input).output().expect("it runs");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains("connection 9: "), "{text}");
+    }
+}
+
+#[test]
 fn a_report_is_one_file_with_its_figures_beside_it() {
     let folder = tempfile::tempdir().expect("a directory");
     let at = |name: &str| folder.path().join(name).display().to_string();

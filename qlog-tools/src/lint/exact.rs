@@ -4,17 +4,20 @@ use schedulers::StreamId;
 
 use super::observed::header_signals;
 use super::story::{Event, Story, What};
-use crate::reader::{SchedulerCall, SchedulerOp};
+use crate::reader::{OrderingScheme, SchedulerCall, SchedulerOp};
 use crate::trace::Trace;
 
-/// `None` for a log without calls of a scheduler.
-pub(super) fn story(trace: &Trace, client: Option<&Trace>) -> Option<Story> {
+/// `None` for a log without calls of a scheduler. `scheme`: the name of the scheme that it is held against, if any.
+pub(super) fn story(trace: &Trace, client: Option<&Trace>, scheme: Option<&str>) -> Option<Story> {
     if trace.scheduler_calls.is_empty() {
         return None;
     }
     let mut events = events(&trace.scheduler_calls);
-    // A server that ignores signals tells its scheduler of none; the client gave them all the same.
-    if !events.iter().any(|it| matches!(it.what, What::Signalled(_))) {
+    let schemes = named(trace);
+    // A server that ignores signals tells its scheduler of none; the client gave them all the same. Its own scheme is not
+    // held against them.
+    let is_own = scheme.is_some_and(|name| schemes.iter().any(|own| own.name == name));
+    if !is_own && !events.iter().any(|it| matches!(it.what, What::Signalled(_))) {
         events.extend(header_signals(trace, client));
         events.sort_by_key(|event| event.time_us);
     }
@@ -23,7 +26,14 @@ pub(super) fn story(trace: &Trace, client: Option<&Trace>) -> Option<Story> {
         basis: "the server's own log of its scheduler".to_owned(),
         is_exact: true,
         has_urgencies_only: false,
+        has_kinds: true,
+        schemes,
     })
+}
+
+/// The schemes that the log names, in the order in which they took over.
+pub(super) fn named(trace: &Trace) -> Vec<OrderingScheme> {
+    trace.scheduler_calls.iter().filter_map(|call| call.scheme.clone()).collect()
 }
 
 /// The calls as events. Bytes that were sent without the scheduler having been asked before fill up a packet that the
@@ -55,7 +65,8 @@ fn event(call: &SchedulerCall) -> Option<Event> {
         SchedulerOp::Blocked => What::Ready(stream?, false),
         SchedulerOp::Sent => What::Sent(stream?, call.bytes.unwrap_or_default()),
         SchedulerOp::Closed => What::Closed(stream?),
-        SchedulerOp::Picked | SchedulerOp::Scheme => return None,
+        SchedulerOp::Scheme => call.scheme.as_ref().map(|_| What::TakenOver)?,
+        SchedulerOp::Picked => return None,
     };
     Some(Event { time_us: call.time_us, what })
 }

@@ -6,6 +6,8 @@
 
 pub mod browser;
 mod exact;
+mod facts;
+mod lost;
 mod observed;
 mod replay;
 mod rfc9218;
@@ -13,12 +15,16 @@ mod story;
 
 use schedulers::Scheme;
 
+use crate::reader::OrderingScheme;
 use crate::trace::Trace;
 use story::Story;
 
 /// What to hold a log against.
 #[derive(Debug, Clone)]
 pub enum Rules<'a> {
+    /// The schedulers of the schemes that the log names, each from when on it orders; RFC 9218, section 10, when it
+    /// names none.
+    Named,
     /// RFC 9218, section 10.
     Rfc9218,
     /// The scheduler of a scheme.
@@ -78,7 +84,14 @@ pub fn lint(
     rules: &Rules<'_>,
     allowance: Allowance,
 ) -> Lint {
-    let story = match exact::story(trace, client) {
+    let named = matches!(rules, Rules::Named).then(|| exact::named(trace)).unwrap_or_default();
+    let (rules, own) = match (rules, named.last()) {
+        (Rules::Named, None) => (&Rules::Rfc9218, None),
+        (Rules::Named, Some(last)) => (rules, Some(&*last.name)),
+        (Rules::Scheme(scheme), _) => (rules, Some(&*scheme.name)),
+        (Rules::Rfc9218, _) => (rules, None),
+    };
+    let story = match exact::story(trace, client, own) {
         Some(story) => Ok(story),
         None => observed::story(trace, client, allowance),
     };
@@ -92,18 +105,34 @@ fn judge(story: &Story, rules: &Rules<'_>, allowance: Allowance) -> Lint {
     let lint = match rules {
         Rules::Rfc9218 if !story.has_signals() => Err(
             "no priorities: neither this log nor a client's has a `priority` header or a PRIORITY_UPDATE; \
-             without any, RFC 9218 leaves the order to the server"
+             without any, RFC 9218 leaves the order to the server; give the client's log with them (--client), or name the \
+             scheme that should have ordered (--scheme)"
                 .to_owned(),
         ),
         Rules::Rfc9218 => Ok(rfc9218::judge(story, allowance)),
-        Rules::Scheme(scheme) => replay::judge(story, scheme, allowance),
+        Rules::Scheme(scheme) => match facts::lacking(story, scheme) {
+            Some(lacks) => Err(lacks),
+            None => replay::judge(story, Some(scheme), allowance),
+        },
+        Rules::Named => replay::judge(story, None, allowance),
+    };
+    let basis = match rules {
+        Rules::Named => {
+            format!("{}, which the log names, and {}", names(&story.schemes), story.basis)
+        }
+        _ => story.basis.clone(),
     };
     match lint {
-        Ok(lint) => Lint { basis: story.basis.clone(), ..lint },
-        Err(lacks) => {
-            Lint { cannot_judge: Some(lacks), basis: story.basis.clone(), ..Lint::default() }
-        }
+        Ok(lint) => Lint { basis, ..lint },
+        Err(lacks) => Lint { cannot_judge: Some(lacks), basis, ..Lint::default() },
     }
+}
+
+/// Who orders, one after another, each once in a row.
+fn names(schemes: &[OrderingScheme]) -> String {
+    let mut names: Vec<&str> = schemes.iter().map(|it| &*it.name).collect();
+    names.dedup();
+    names.join(", then ")
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! logged, so a response counts as ready only when it is hard to explain otherwise: some time after its request came
 //! (`Allowance::think_us`; in a client's log also a round trip), not before the server has last been idle without
 //! sending it, and not while it pauses in the middle, as one does that waits for its application or for flow control.
+//! Whose packet another filled up had run dry; and whose last bytes may have been in packets that the client did not get
+//! may have been done: until they send again nobody is blamed for not sending them.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +13,7 @@ use schedulers::{Kind, Resource, Signal, StreamId};
 
 use super::Allowance;
 use super::browser::FORMATS;
+use super::lost::{Loss, account, gaps};
 use super::story::{Event, Story, What, parse_priority};
 use crate::trace::{PrioritySignal, RecoverySample, SignalKind, Trace, Vantage};
 
@@ -26,7 +29,7 @@ pub(super) fn story(
     allowance: Allowance,
 ) -> Result<Story, String> {
     let is_server = trace.vantage == Vantage::Server;
-    let sendings = sendings(trace)?;
+    let (sendings, losses) = sendings(trace)?;
     if sendings.is_empty() {
         let is_browsers = trace.format.as_deref().is_some_and(|it| FORMATS.contains(&it));
         let lacks = if is_browsers {
@@ -57,6 +60,7 @@ pub(super) fn story(
         let idle_us = last_idle_us(&idle, asked_us, sent.first_us(), gap_us).unwrap_or_default();
         let ready_us = asked_us.saturating_add(grace_us).max(idle_us).min(sent.first_us());
         events.extend(sent.events(stream, ready_us, rtt_us.max(grace_us)));
+        events.extend(sent.doubts(stream, &losses, gap_us));
     }
     events.extend(header_signals(trace, client).into_iter().map(|event| (0, event)));
     events.sort_by_key(|(place, event)| (event.time_us, *place, event.what.rank()));
@@ -75,6 +79,17 @@ pub(super) fn story(
         ),
         is_exact: false,
         has_urgencies_only: trace.format.as_deref().is_some_and(|it| FORMATS.contains(&it)),
+        has_kinds: has_kinds(trace, &sendings),
+        schemes: Vec::new(),
+    })
+}
+
+/// Whether the log says of each response that was sent what it is.
+fn has_kinds(trace: &Trace, sendings: &BTreeMap<u64, Sending>) -> bool {
+    trace.timeline.transfers.iter().enumerate().all(|(place, transfer)| {
+        let details = trace.details.get(place);
+        !sendings.contains_key(&transfer.stream)
+            || details.is_some_and(|it| it.content_type.is_some())
     })
 }
 
@@ -90,6 +105,8 @@ struct Sent {
     bytes: u64,
     /// The rest of a packet that another frame began.
     fills_up: bool,
+    /// Another stream filled up its packet: it had no more data then.
+    runs_dry: bool,
     /// Its place among the first transmissions of all streams, from 1.
     place: u64,
 }
@@ -117,16 +134,49 @@ impl Sending {
             };
             events.push((2 * sent.place, Event { time_us: sent.time_us, what }));
             sum = sum.saturating_add(sent.bytes);
+            if sent.runs_dry && sum >= BEGUN_BYTES {
+                let what = What::Doubtful(stream);
+                events.push((2 * sent.place + 1, Event { time_us: sent.time_us, what }));
+            }
             (before_us, before) = (sent.time_us, 2 * sent.place);
         }
         events.push((before + 1, Event { time_us: before_us, what: What::Closed(stream) }));
         events
     }
+
+    /// From which losses on all that was left of it may have been in lost packets: when no more was left than was lost
+    /// since it last sent, and it came within `soon_us` of the loss, as what is sent again does.
+    fn doubts(&self, stream: StreamId, losses: &[Loss], soon_us: u64) -> Vec<(u64, Event)> {
+        let all = self.packets.iter().fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
+        let (mut left, mut before) = (all, 0);
+        let mut doubts = Vec::new();
+        for sent in &self.packets {
+            let since = losses.partition_point(|it| it.after < before);
+            let until = losses.partition_point(|it| it.after < sent.place);
+            let mut lost = 0_u64;
+            for loss in &losses[since..until] {
+                if all - left < BEGUN_BYTES || sent.time_us.saturating_sub(loss.time_us) > soon_us {
+                    continue;
+                }
+                lost = lost.saturating_add(loss.bytes);
+                if lost >= left {
+                    let what = What::Doubtful(stream);
+                    doubts.push((2 * loss.after + 1, Event { time_us: loss.time_us, what }));
+                    break;
+                }
+            }
+            left = left.saturating_sub(sent.bytes);
+            before = sent.place;
+        }
+        doubts
+    }
 }
 
 /// The first transmissions of each response. In a client's log packets come in the order of sending when put in
 /// the order of their numbers; each has the time of the latest that had come by then.
-fn sendings(trace: &Trace) -> Result<BTreeMap<u64, Sending>, String> {
+///
+/// With them what the client did not get.
+fn sendings(trace: &Trace) -> Result<(BTreeMap<u64, Sending>, Vec<Loss>), String> {
     let frames = &trace.timeline.frames;
     let mut order: Vec<usize> = (0..frames.len()).collect();
     if trace.vantage != Vantage::Server {
@@ -144,25 +194,41 @@ fn sendings(trace: &Trace) -> Result<BTreeMap<u64, Sending>, String> {
     for transfer in &trace.timeline.transfers {
         sendings.entry(transfer.stream).or_default();
     }
-    let (mut now_us, mut place, mut last_packet) = (0, 0, None);
+    let mut gaps = gaps(trace).into_iter().peekable();
+    let mut lost: Vec<Loss> = Vec::new();
+    let (mut now_us, mut place, mut last_packet, mut last_stream) = (0, 0, None, None);
     for (frame, packet) in order.into_iter().map(|place| (&frames[place], packet_of(trace, place)))
     {
+        let number = packet.and_then(|it| trace.packets.get(it as usize)?.number);
+        while let Some(gap) = gaps.next_if(|gap| Some(gap.before) <= number) {
+            lost.push(Loss { time_us: now_us, after: place, bytes: gap.bytes });
+        }
         now_us = now_us.max(frame.time_us);
         let Some(sending) = sendings.get_mut(&frame.stream) else { continue };
         let farthest = farthest.entry(frame.stream).or_default();
         let end = frame.offset.saturating_add(frame.bytes);
         if end > *farthest {
+            let since = sending.packets.last().map_or(0, |it| it.place);
+            let from = lost.partition_point(|it| it.after < since);
+            account(&mut lost[from..], frame.offset.saturating_sub(*farthest));
             place += 1;
             // What had data came first; who fills up the rest of its packet was not preferred to it.
             let fills_up = packet.is_some() && packet == last_packet;
             last_packet = packet;
             let bytes = end - *farthest;
-            sending.packets.push(Sent { time_us: now_us, bytes, fills_up, place });
+            sending.packets.push(Sent { time_us: now_us, bytes, fills_up, runs_dry: false, place });
             *farthest = end;
+            if let Some(first) = last_stream.replace(frame.stream)
+                && fills_up
+                && first != frame.stream
+                && let Some(sent) = sendings.get_mut(&first).and_then(|it| it.packets.last_mut())
+            {
+                sent.runs_dry = true;
+            }
         }
     }
     sendings.retain(|_, sending| !sending.packets.is_empty());
-    Ok(sendings)
+    Ok((sendings, lost))
 }
 
 /// The place of a frame's packet, when packets are logged.

@@ -1,42 +1,118 @@
 //! A scheme's scheduler is told what happened, and asked before each packet who is next.
 
-use schedulers::{Scheduler, Scheme, StreamId};
+use std::collections::BTreeSet;
+
+use schedulers::{Scheduler, Scheme, StreamId, find_page_scheme};
 
 use super::story::{Story, What};
 use super::{Allowance, Lint, Violation};
+use crate::reader::OrderingScheme;
 
-pub(super) fn judge(story: &Story, scheme: &Scheme, allowance: Allowance) -> Result<Lint, String> {
-    let mut scheduler = Scheduler::build(scheme).map_err(|error| error.to_string())?;
-    // What is inferred is off by what a sender hands to the system at once.
-    let grace = if story.is_exact { 0 } else { allowance.packets };
-    let mut lint = Lint::default();
-    let mut overdue = Overdue::default();
+/// Holds the story against `scheme`, or else against the schemes that the log names.
+pub(super) fn judge(
+    story: &Story,
+    scheme: Option<&Scheme>,
+    allowance: Allowance,
+) -> Result<Lint, String> {
+    let mut judge = Judge {
+        // What is inferred is off by what a sender hands to the system at once.
+        grace: if story.is_exact { 0 } else { allowance.packets },
+        ordering: scheme.map(built).transpose()?,
+        ..Judge::default()
+    };
+    let mut named = story.schemes.iter();
     for event in &story.events {
-        match event.what {
+        if event.what == What::TakenOver {
+            // Another scheduler orders from now on; what is under way is told to it by the calls that follow.
+            judge.ordering = match (scheme, named.next()) {
+                (Some(scheme), _) => Some(built(scheme)?),
+                (None, Some(own)) => Some(own_scheduler(own)?),
+                (None, None) => None,
+            };
+            continue;
+        }
+        judge.event(event.time_us, event.what)?;
+    }
+    Ok(judge.lint)
+}
+
+fn built(scheme: &Scheme) -> Result<(String, Scheduler), String> {
+    let scheduler = Scheduler::build(scheme).map_err(|error| error.to_string())?;
+    Ok((scheme.name.clone(), scheduler))
+}
+
+/// The scheduler of a scheme that a log names.
+fn own_scheduler(own: &OrderingScheme) -> Result<(String, Scheduler), String> {
+    let remedy = "name the rules (--scheme)";
+    if own.in_group {
+        let cause = "several connections are ordered as one, and their calls are in several logs";
+        return Err(format!("{}, which the log names: {cause}; {remedy}", own.name));
+    }
+    let scheme = find_page_scheme(&own.name).map_err(|error| error.to_string())?;
+    built(&scheme).map_err(|error| {
+        format!(
+            "{}, which the log names: {error}; {remedy}, and the page if it needs one (--page)",
+            own.name
+        )
+    })
+}
+
+#[derive(Default)]
+struct Judge {
+    ordering: Option<(String, Scheduler)>,
+    /// Who may have nothing to send though it is ready.
+    doubtful: BTreeSet<StreamId>,
+    overdue: Overdue,
+    grace: u64,
+    lint: Lint,
+}
+
+impl Judge {
+    fn event(&mut self, time_us: u64, what: What) -> Result<(), String> {
+        let Some((_, scheduler)) = &mut self.ordering else {
+            return Err(
+                "the log does not say from its start which scheme orders: name it (--scheme)"
+                    .to_owned(),
+            );
+        };
+        match what {
             What::Opened(stream, resource) => scheduler.open(stream, &resource),
             What::Signalled(signal) => scheduler.signal(signal),
             What::Ready(stream, ready) => scheduler.set_ready(stream, ready),
             What::Closed(stream) => scheduler.close(stream),
-            What::ToppedUp(stream, bytes) => scheduler.sent(stream, bytes),
-            What::Sent(stream, bytes) => {
-                lint.packets_checked += 1;
-                let expected = scheduler.pick();
-                let packets = overdue.packets(expected, stream);
-                if let Some(expected) = expected.filter(|it| *it != stream && packets > grace) {
-                    lint.inversion_bytes = lint.inversion_bytes.saturating_add(bytes);
-                    lint.violations.push(Violation {
-                        time_us: event.time_us,
-                        stream: stream.0,
-                        expected_stream: expected.0,
-                        bytes,
-                        rule: format!("{}: stream {} is next", scheme.name, expected.0),
-                    });
-                }
+            What::ToppedUp(stream, bytes) => {
+                self.doubtful.remove(&stream);
                 scheduler.sent(stream, bytes);
             }
+            What::Sent(stream, bytes) => {
+                self.doubtful.remove(&stream);
+                self.sent(time_us, stream, bytes);
+            }
+            What::Doubtful(stream) => {
+                self.doubtful.insert(stream);
+            }
+            What::TakenOver => {}
         }
+        Ok(())
     }
-    Ok(lint)
+
+    fn sent(&mut self, time_us: u64, stream: StreamId, bytes: u64) {
+        let Some((scheme, scheduler)) = &mut self.ordering else { return };
+        self.lint.packets_checked += 1;
+        let expected = scheduler.pick().filter(|it| !self.doubtful.contains(it));
+        let packets = self.overdue.packets(expected, stream);
+        if let Some(expected) = expected.filter(|it| *it != stream && packets > self.grace) {
+            self.lint.inversion_bytes = self.lint.inversion_bytes.saturating_add(bytes);
+            self.lint.violations.push(Violation {
+                time_us,
+                stream: stream.0,
+                expected_stream: expected.0,
+                bytes,
+                rule: format!("{scheme}: stream {} is next", expected.0),
+            });
+        }
+        scheduler.sent(stream, bytes);
+    }
 }
 
 /// For how many packets in a row a stream has been next without being sent.

@@ -36,6 +36,8 @@ struct State {
     urgency: u8,
     incremental: bool,
     is_ready: bool,
+    /// Whether it may have nothing to send though it is ready.
+    is_doubtful: bool,
     /// Packets of all since it became ready, or was placed anew.
     packets_since: u64,
 }
@@ -58,9 +60,11 @@ impl Judge {
                     *state = State { urgency, incremental, packets_since: 0, ..*state };
                 }
             }
-            What::Signalled(_) => {}
+            What::Signalled(_) | What::TakenOver => {}
+            What::Doubtful(stream) => self.state(stream).is_doubtful = true,
             // Whose bytes fill up a packet gets some.
             What::ToppedUp(stream, bytes) => {
+                self.state(stream).is_doubtful = false;
                 if self.row.is_some_and(|(last, _)| last != stream) {
                     self.row = Some((stream, bytes));
                 }
@@ -80,8 +84,13 @@ impl Judge {
     }
 
     fn state(&mut self, stream: StreamId) -> &mut State {
-        let absent =
-            || State { urgency: URGENCY, incremental: false, is_ready: false, packets_since: 0 };
+        let absent = || State {
+            urgency: URGENCY,
+            incremental: false,
+            is_ready: false,
+            is_doubtful: false,
+            packets_since: 0,
+        };
         self.streams.entry(stream).or_insert_with(absent)
     }
 
@@ -92,7 +101,7 @@ impl Judge {
             _ => bytes,
         };
         self.row = Some((stream, row));
-        self.state(stream);
+        self.state(stream).is_doubtful = false;
         if let Some((expected, rule)) = self.broken(stream, row) {
             self.lint.inversion_bytes = self.lint.inversion_bytes.saturating_add(bytes);
             let (stream, expected_stream) = (stream.0, expected.0);
@@ -107,7 +116,7 @@ impl Judge {
         let waiting = || {
             self.streams
                 .iter()
-                .filter(|(other, state)| **other != stream && state.is_ready)
+                .filter(|(other, state)| **other != stream && state.is_ready && !state.is_doubtful)
                 .filter(|(_, state)| state.packets_since >= self.grace)
         };
         let first = waiting().min_by_key(|(other, state)| (state.urgency, **other));

@@ -1,6 +1,10 @@
 //! What a judge must know, in order: who could send, and who did.
 
+use std::collections::BTreeSet;
+
 use schedulers::{Resource, Signal, StreamId};
+
+use crate::reader::OrderingScheme;
 
 /// One connection's sending.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +17,10 @@ pub(super) struct Story {
     pub(super) is_exact: bool,
     /// Whether the log tells urgencies only, and not what is incremental.
     pub(super) has_urgencies_only: bool,
+    /// Whether the kind of each response is known.
+    pub(super) has_kinds: bool,
+    /// The schemes that took over, in order: one for each [`What::TakenOver`].
+    pub(super) schemes: Vec<OrderingScheme>,
 }
 
 /// Something that matters for the order.
@@ -21,6 +29,16 @@ pub(super) struct Event {
     /// On the log's clock.
     pub(super) time_us: u64,
     pub(super) what: What,
+}
+
+impl Event {
+    /// Whose place in RFC 9218's terms it tells.
+    fn signalled(&self) -> Option<u64> {
+        match self.what {
+            What::Signalled(Signal::Extensible { stream, .. }) => Some(stream.0),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,27 +55,37 @@ pub(super) enum What {
     ToppedUp(StreamId, u64),
     /// It was sent whole.
     Closed(StreamId),
+    /// It may have had nothing to send from now on, until it sends again: nobody is blamed for not sending it.
+    Doubtful(StreamId),
+    /// A scheduler was made, and orders from now on.
+    TakenOver,
 }
 
 impl What {
     /// The order of what happens at one instant.
     pub(super) fn rank(&self) -> u8 {
         match self {
-            Self::Opened(..) => 0,
+            Self::Opened(..) | Self::TakenOver => 0,
             Self::Signalled(_) => 1,
             Self::Ready(..) => 2,
             Self::Sent(..) | Self::ToppedUp(..) => 3,
-            Self::Closed(_) => 4,
+            Self::Closed(_) | Self::Doubtful(_) => 4,
         }
     }
 }
 
 impl Story {
-    /// Whether anything was said about order in RFC 9218's terms.
-    pub(super) fn has_signals(&self) -> bool {
+    /// Whether of each response it was said in RFC 9218's terms how it is to be placed.
+    pub(super) fn is_all_signalled(&self) -> bool {
+        let signalled: BTreeSet<u64> = self.events.iter().filter_map(Event::signalled).collect();
         self.events
             .iter()
-            .any(|event| matches!(event.what, What::Signalled(Signal::Extensible { .. })))
+            .all(|event| !matches!(event.what, What::Opened(it, _) if !signalled.contains(&it.0)))
+    }
+
+    /// Whether anything was said about order in RFC 9218's terms.
+    pub(super) fn has_signals(&self) -> bool {
+        self.events.iter().any(|event| event.signalled().is_some())
     }
 }
 

@@ -230,3 +230,141 @@ fn who_fills_up_a_packet_after_the_expected_stream_breaks_no_rule() {
     let together = lint(&log, None, &Rules::Rfc9218, allowance);
     assert_eq!((together.violations, together.packets_checked), (vec![], 40));
 }
+
+#[test]
+fn who_ran_dry_in_a_packet_that_another_filled_up_is_not_owed_the_next() {
+    // Stream 4 runs dry in the packet at 40 ms, stream 0 fills it up and goes on; at 60 ms stream 4 has data again.
+    let mut sent: Vec<(f64, u64, u64, u64)> = vec![(20.0, 4, 0, 5000), (40.0, 4, 5000, 900)];
+    sent.extend((0..15).map(|n| (40.0 + n as f64, 0, n * 1000, 1000)));
+    sent.push((60.0, 4, 5900, 1000));
+    let mut log = server_log(&[(0.0, 0, "u=7"), (0.0, 4, "u=0")], &sent);
+    let allowance = Allowance { packets: 0, ..Allowance::default() };
+    assert_eq!(lint(&log, None, &Rules::Rfc9218, allowance).violations.len(), 15);
+    let lifo = schedulers::find_scheme("lifo").unwrap();
+    assert!(!lint(&log, None, &Rules::Scheme(&lifo), allowance).violations.is_empty());
+    // The frames at 40 ms in one packet.
+    log.frame_packets[2] = log.frame_packets[1];
+    for rules in [Rules::Rfc9218, Rules::Scheme(&lifo)] {
+        assert_eq!(lint(&log, None, &rules, allowance).violations, []);
+    }
+}
+
+/// A client's log of 1000 bytes a packet: number, stream and offset of each that came, one each ms from 100 ms on.
+fn client_log(requests: &[(f64, u64, &str)], came: &[(u64, u64, u64)]) -> Trace {
+    let packets: Vec<_> = came
+        .iter()
+        .enumerate()
+        .map(|(place, (_, stream, offset))| (100.0 + place as f64, *stream, *offset, 1000))
+        .collect();
+    let mut trace = server_log(requests, &packets);
+    trace.vantage = crate::trace::Vantage::Client;
+    trace.recovery.clear();
+    trace.recovery.push(crate::trace::RecoverySample {
+        latest_rtt_ms: Some(5.0),
+        ..crate::trace::RecoverySample::default()
+    });
+    for (packet, (number, ..)) in trace.packets.iter_mut().zip(came) {
+        packet.number = Some(*number);
+        packet.event = crate::trace::PacketEvent::Received;
+    }
+    trace
+}
+
+#[test]
+fn what_may_have_been_in_lost_packets_is_not_owed() {
+    // Stream 4 is sent but for its last packet; then 0 goes on, and the end of 4 comes late.
+    let came = |lost: u64| -> Vec<(u64, u64, u64)> {
+        let urgent = (0..5).map(|n| (n, 4, n * 1000));
+        let other = (0..12).map(|n| (5 + lost + n, 0, n * 1000));
+        urgent.chain(other).chain([(17 + lost, 4, 5000)]).collect()
+    };
+    let requests = [(0.0, 0, "u=7"), (0.0, 4, "u=0")];
+    let allowance = Allowance { packets: 0, ..Allowance::default() };
+    let flagged = |lost| {
+        let log = client_log(&requests, &came(lost));
+        lint(&log, None, &Rules::Rfc9218, allowance).violations.len()
+    };
+    assert_eq!((flagged(0), flagged(1)), (12, 0));
+}
+
+#[test]
+fn a_loss_is_no_excuse_for_more_than_was_lost() {
+    // Stream 4 still has ten packets to send when one is lost.
+    let urgent = (0..5).map(|n| (n, 4, n * 1000));
+    let other = (0..12).map(|n| (6 + n, 0, n * 1000));
+    let late = (0..10).map(|n| (18 + n, 4, 5000 + n * 1000));
+    let came: Vec<_> = urgent.chain(other).chain(late).collect();
+    let log = client_log(&[(0.0, 0, "u=7"), (0.0, 4, "u=0")], &came);
+    let allowance = Allowance { packets: 0, ..Allowance::default() };
+    assert_eq!(lint(&log, None, &Rules::Rfc9218, allowance).violations.len(), 12);
+}
+
+#[test]
+fn a_scheme_that_knows_the_page_is_not_held_against_a_log_that_does_not() {
+    let requests = [(0.0, 0, ""), (1.0, 4, "")];
+    let log = server_log(&requests, &packets(&order(&[(0, 20), (4, 20)])));
+    let lacks = |name| {
+        let scheme = schedulers::find_scheme(name).unwrap();
+        lint(&log, None, &Rules::Scheme(&scheme), Allowance::default()).cannot_judge
+    };
+    let bucket = lacks("bucket").unwrap();
+    assert!(bucket.contains("is it above the fold") && bucket.contains("give the log"), "{bucket}");
+    // By content type alone, which this log does not have either.
+    assert!(lacks("wrr").unwrap().contains("(its content type)"));
+    for by_arrival in ["fifo", "lifo", "rr"] {
+        assert_eq!(lacks(by_arrival), None);
+    }
+    // Where the client said how to place each response, the page does not matter.
+    let log = server_log(&LOW_THEN_URGENT, &packets(&order(&[(0, 11), (4, 10)])));
+    let rfc9218 = schedulers::find_scheme("rfc9218").unwrap();
+    let lint = lint(&log, None, &Rules::Scheme(&rfc9218), Allowance::default());
+    assert_eq!((lint.cannot_judge, lint.violations), (None, vec![]));
+}
+
+/// A log of our scheduler under the schemes named, at the times given: two responses, of which each time one is picked.
+fn named_log(schemes: &[&str], in_group: bool, picked: u64) -> Trace {
+    let mut log = String::from(
+        "{\"file_schema\":\"x\",\"trace\":{\"vantage_point\":{\"type\":\"server\"}}}\n",
+    );
+    for (time, scheme) in schemes.iter().enumerate() {
+        writeln!(log, r#"{{"time":{time},"name":"utmost:scheme","data":{{"name":"{scheme}","in_group":{in_group}}}}}"#).unwrap();
+        let mut call = |data: String| {
+            writeln!(log, r#"{{"time":{time},"name":"utmost:scheduler","data":{data}}}"#).unwrap();
+        };
+        for stream in [0, 4] {
+            call(format!(r#"{{"op":"opened","stream":{stream},"resource":{{"kind":"css"}}}}"#));
+            call(format!(r#"{{"op":"ready","stream":{stream}}}"#));
+        }
+        call(format!(r#"{{"op":"picked","stream":{picked}}}"#));
+        call(format!(r#"{{"op":"sent","stream":{picked},"bytes":1000}}"#));
+    }
+    full(&log)
+}
+
+#[test]
+fn a_log_that_names_its_scheme_is_judged_by_it() {
+    let judged = |log: &Trace| lint(log, None, &Rules::Named, Allowance::default());
+    let fifo = judged(&named_log(&["fifo"], false, 0));
+    assert_eq!((fifo.violations, fifo.packets_checked), (vec![], 1));
+    assert_eq!(fifo.basis, "fifo, which the log names, and the server's own log of its scheduler");
+    let lifo = judged(&named_log(&["lifo"], false, 0));
+    assert_eq!(lifo.violations[0].rule, "lifo: stream 4 is next");
+    // Each from when on it orders.
+    let both = judged(&named_log(&["fifo", "lifo"], false, 0));
+    assert_eq!(both.violations.iter().map(|it| it.time_us).collect::<Vec<_>>(), [1000]);
+    assert!(both.basis.starts_with("fifo, then lifo, which the log names"), "{}", both.basis);
+    let lacks = |log: &Trace| judged(log).cannot_judge.unwrap();
+    assert!(
+        lacks(&named_log(&["fifo"], true, 0)).contains("several connections are ordered as one")
+    );
+    assert!(lacks(&named_log(&["cpl"], false, 0)).contains("--page"));
+    assert!(lacks(&named_log(&["no-such"], false, 0)).contains("no-such"));
+}
+
+#[test]
+fn a_log_that_names_no_scheme_is_judged_by_rfc_9218() {
+    let log = server_log(&LOW_THEN_URGENT, &packets(&order(&[(0, 50), (4, 10)])));
+    let judged = |rules| lint(&log, None, &rules, Allowance::default());
+    assert_eq!(judged(Rules::Named), judged(Rules::Rfc9218));
+    assert_eq!(judged(Rules::Named).violations.len(), 25);
+}

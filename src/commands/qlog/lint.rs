@@ -1,11 +1,11 @@
 //! `utmost qlog lint`: which packets broke the rules?
 
-use super::input::{Logs, read, read_each, refusal, shown};
+use super::input::{Logs, logs_of, read, read_each, refusal, shown};
 use super::refused::Refused;
 use crate::failure::Failure;
 use crate::{output, values};
 use qlog_tools::lint::{Allowance, Lint, Rules, browser, lint};
-use qlog_tools::reader::{ReadError, ReadOptions, read_file_traces};
+use qlog_tools::reader::{ReadError, ReadOptions, read_file_traces, read_traces};
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use schedulers::{Scheme, find_page_scheme, find_scheme};
 use serde::de::IgnoredAny;
@@ -16,24 +16,27 @@ use std::path::{Path, PathBuf};
 
 /// Violations that a table shows.
 const ROWS_MAX: usize = 20;
+/// So many bytes tell whether the standard input is a browser's log.
+const HEAD_BYTES: u64 = 1024;
 
 /// Find packets that break RFC 9218's order, or a scheme's
 ///
 /// A server's log tells what was sent; a client's log, given as well or alone, what was asked for. Our server's logs hold
-/// every call of its scheduler and are judged exactly. Of other logs it is inferred what could have been sent: a
+/// every call of its scheduler and say which scheme orders: they are judged exactly, and by that scheme unless another is
+/// named. Of other logs it is inferred what could have been sent: a
 /// response counts as ready some time after its request, and not while it pauses. Exit code 1: there are violations;
 /// 2: a log could not be read or lacks what judging it takes (`cannot_judge`), whatever the others say.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog lint server.sqlog --client client.sqlog\n  \
 utmost qlog lint server.sqlog --scheme bucket --json")]
 pub(crate) struct Arguments {
-    /// Logs, directories of logs, HAR files, lists of DevTools events, or `-` for a qlog on the standard input
+    /// Logs, HAR files, lists of DevTools events, directories of them, or `-` for one on the standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The log of the connection's other end, or a directory with it
     #[arg(long, value_name = "LOG")]
     client: Option<PathBuf>,
-    /// Judge by this scheme rather than by RFC 9218
+    /// Judge by this scheme rather than by that which the log names, or by RFC 9218
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
     /// The page, for schemes that place by it
@@ -52,13 +55,13 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scheme = scheme(arguments)?;
-    let rules = scheme.as_ref().map_or(Rules::Rfc9218, Rules::Scheme);
+    let rules = scheme.as_ref().map_or(Rules::Named, Rules::Scheme);
     let allowance = Allowance {
         think_us: u64::from(arguments.think_time) * 1000,
         packets: arguments.tolerance.into(),
     };
     let Logs { traces, mut refused, .. } =
-        read_each(arguments.files.iter().map(|file| (None, file.clone())), traces_of)?;
+        read_each(arguments.files.iter().flat_map(|file| files_of(file)), traces_of)?;
     let clients = clients(arguments)?;
     let mut judged: Vec<(&Trace, Lint)> = Vec::new();
     for trace in judged_traces(&traces) {
@@ -87,30 +90,86 @@ fn lacks(trace: &Trace, lint: &Lint) -> Option<String> {
     lint.cannot_judge.as_ref().map(|lacks| format!("{}: cannot judge: {lacks}", trace.label()))
 }
 
+/// The files that lint takes of a directory: qlogs, HAR files and lists of DevTools events; a file is itself.
+fn files_of(path: &Path) -> Vec<(Option<String>, PathBuf)> {
+    let mut files = logs_of(path).unwrap_or_default();
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|it| it.path());
+    files.extend(entries.filter(|it| !it.is_dir() && is_browsers(it)));
+    files.sort();
+    if files.is_empty() {
+        // Why there are none, reading it says.
+        files.push(path.to_owned());
+    }
+    files.into_iter().map(|file| (None, file)).collect()
+}
+
+/// Whether a file is a browser's log by its name; of other JSON by what is in it.
+fn is_browsers(path: &Path) -> bool {
+    let name = path.to_string_lossy().to_lowercase();
+    let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    let is_list = || browser_log(path).is_ok_and(|it| it.is_some_and(|traces| has_sent(&traces)));
+    match plain.rsplit_once('.') {
+        Some((_, "har")) => true,
+        Some((_, "json")) => is_list(),
+        _ => false,
+    }
+}
+
+fn has_sent(traces: &[Trace]) -> bool {
+    traces.iter().any(|trace| !trace.timeline.transfers.is_empty())
+}
+
 /// The traces of a qlog, or the connections of a browser's log.
 fn traces_of(path: &Path) -> Result<Vec<Trace>, Failure> {
     let options = ReadOptions { detail: Detail::Full, vantage: None };
+    if path.as_os_str() == "-" {
+        return traces_of_input(options);
+    }
     match read_file_traces(path, options) {
-        Err(ReadError::NotQlog { .. } | ReadError::NoTraces { .. }) if path.as_os_str() != "-" => {
+        Err(ReadError::NotQlog { .. } | ReadError::NoTraces { .. }) => {
             browser_log(path)?.map_or_else(|| read(path, Detail::Full, None), Ok)
         }
         other => other.map_err(refusal),
     }
 }
 
+/// The same of the standard input. It cannot be read twice: what it is, its first bytes say.
+fn traces_of_input(options: ReadOptions) -> Result<Vec<Trace>, Failure> {
+    let file = "(standard input)";
+    let unreadable = |error| Failure::BadInput(format!("{file}: {error}"));
+    let mut plain = qlog_tools::reader::plain(std::io::stdin().lock()).map_err(unreadable)?;
+    let mut head = Vec::new();
+    plain.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(unreadable)?;
+    let is_browsers = is_har(&head) || head.trim_ascii_start().starts_with(b"[");
+    let input = head.chain(plain);
+    if !is_browsers {
+        return read_traces(file, input, options).map_err(refusal);
+    }
+    let mut json = Vec::new();
+    input.take(browser::BYTES_MAX + 1).read_to_end(&mut json).map_err(unreadable)?;
+    match browser_traces(file, &json)? {
+        Some(traces) => Ok(traces),
+        None => read_traces(file, &*json, options).map_err(refusal),
+    }
+}
+
 /// The connections of a file that is no qlog, if it is a browser's log.
 fn browser_log(path: &Path) -> Result<Option<Vec<Trace>>, Failure> {
-    let Some(json) = unpacked(path) else { return Ok(None) };
-    let file = path.display().to_string();
+    let json = unpacked(path);
+    json.map_or(Ok(None), |json| browser_traces(&path.display().to_string(), &json))
+}
+
+/// The connections that a browser's log tells of; `None` if the JSON is none.
+fn browser_traces(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, Failure> {
     let bad = |cause: String| Err(Failure::BadInput(format!("{file}: {cause}")));
     if json.len() as u64 > browser::BYTES_MAX {
         let mebibytes = browser::BYTES_MAX >> 20;
         return bad(format!("no qlog, and more than {mebibytes} MiB: save a HAR without bodies"));
     }
-    let end = serde_json::from_slice::<IgnoredAny>(&json).err().filter(serde_json::Error::is_eof);
-    match end.filter(|_| is_har(&json)) {
+    let end = serde_json::from_slice::<IgnoredAny>(json).err().filter(serde_json::Error::is_eof);
+    match end.filter(|_| is_har(json)) {
         Some(_) => bad("the HAR's JSON ends early".to_owned()),
-        None => browser::read(&file, &json).or_else(|error| bad(error.to_string())),
+        None => browser::read(file, json).or_else(|error| bad(error.to_string())),
     }
 }
 

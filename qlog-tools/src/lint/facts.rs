@@ -1,0 +1,111 @@
+//! What a scheme orders by that a log does not tell.
+//!
+//! Schemes may place a response by facts of its page: whether it is above the fold, in the head. Only our server's log
+//! has them. Whether a scheme cares is tried out: two responses that differ in one fact alone.
+
+use schedulers::{Kind, Resource, Scheduler, Scheme, Signal, StreamId};
+
+use super::story::{Story, What};
+
+/// Bytes of a packet, and how many packets tell an order.
+const PACKET_BYTES: u64 = 1300;
+const PACKETS: usize = 12;
+
+/// A fact by its name, and how it is set.
+type Fact = (&'static str, fn(&mut Resource, bool));
+
+const FACTS: [Fact; 10] = [
+    ("its place in the page", |it, is| it.id = is.then_some(0)),
+    ("is it the main document", |it, is| it.main = is),
+    ("is it in the head", |it, is| it.in_head = is),
+    ("is it on the critical path", |it, is| it.critical = is),
+    ("is it above the fold", |it, is| it.above_fold = is),
+    ("does it come after the first image", |it, is| it.after_first_image = is),
+    ("is it `async`", |it, is| it.asynchronous = is),
+    ("is it `defer`", |it, is| it.deferred = is),
+    ("is it preloaded", |it, is| it.preload = is),
+    ("its urgency in a browser", |it, is| it.browser = is.then_some((0, true))),
+];
+
+/// What `scheme` orders the story's responses by and the story does not have, if anything.
+pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
+    if story.is_exact {
+        return None;
+    }
+    let kinds = kinds(story);
+    let is_signalled = story.is_all_signalled();
+    let order = |pair| order(scheme, pair, is_signalled);
+    let pairs = || kinds.iter().flat_map(|one| kinds.iter().map(move |two| [*one, *two]));
+    let plain = |kinds: [Kind; 2]| kinds.map(|kind| Resource { kind, ..Resource::default() });
+    let matters = |(_, set): &&Fact| {
+        pairs().any(|kinds| {
+            let (mut none, mut both) = (plain(kinds), plain(kinds));
+            for (_, set) in &FACTS {
+                set(&mut both[0], true);
+                set(&mut both[1], true);
+            }
+            // A fact may matter only without the others, or only with them.
+            [(&mut none, true), (&mut both, false)].into_iter().any(|(pair, is)| {
+                (0..2).any(|place| {
+                    let mut other = *pair;
+                    set(&mut other[place], is);
+                    order(*pair) != order(other)
+                })
+            })
+        })
+    };
+    let mut lacks: Vec<&str> = FACTS.iter().filter(matters).map(|(name, _)| *name).collect();
+    let kind_matters =
+        || pairs().any(|kinds| order(plain(kinds)) != order(plain([Kind::Other, Kind::Other])));
+    if !story.has_kinds && kind_matters() {
+        lacks.push("its content type");
+    }
+    (!lacks.is_empty()).then(|| {
+        format!(
+            "{} orders by what this log does not tell of each response ({}); give the log of the utmost server that sent them, \
+             which does, or judge by RFC 9218 (without --scheme)",
+            scheme.name,
+            lacks.join(", ")
+        )
+    })
+}
+
+/// The kinds of the responses; where they are not known, all.
+fn kinds(story: &Story) -> Vec<Kind> {
+    const ALL: [Kind; 8] = [
+        Kind::Html,
+        Kind::Css,
+        Kind::Js,
+        Kind::Font,
+        Kind::Image,
+        Kind::Media,
+        Kind::Xhr,
+        Kind::Other,
+    ];
+    let opened = |kind: Kind| {
+        let is = |what| matches!(what, What::Opened(_, resource) if resource.kind == kind);
+        story.events.iter().any(|event| is(event.what))
+    };
+    ALL.into_iter().filter(|kind| !story.has_kinds || opened(*kind)).collect()
+}
+
+/// Who is sent, of two responses that are ready from the start; no scheduler, no order.
+fn order(scheme: &Scheme, pair: [Resource; 2], is_signalled: bool) -> Vec<Option<StreamId>> {
+    let Ok(mut scheduler) = Scheduler::build(scheme) else { return Vec::new() };
+    let streams = [StreamId(0), StreamId(4)];
+    for (stream, resource) in streams.into_iter().zip(&pair) {
+        scheduler.open(stream, resource);
+        if is_signalled {
+            scheduler.signal(Signal::Extensible { stream, urgency: 3, incremental: true });
+        }
+        scheduler.set_ready(stream, true);
+    }
+    let next = |_| {
+        let picked = scheduler.pick();
+        if let Some(stream) = picked {
+            scheduler.sent(stream, PACKET_BYTES);
+        }
+        picked
+    };
+    (0..PACKETS).map(next).collect()
+}
