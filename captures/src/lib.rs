@@ -1,0 +1,1 @@
+//! Browser captures: HAR files and DevTools traces, read into one model.

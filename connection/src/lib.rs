@@ -1,0 +1,1 @@
+//! An HTTP/3 connection over QUIC: what servers, clients, probes and tests have in common.

@@ -1,0 +1,1 @@
+//! A site that imitates a recorded page: bodies of the right kind, size and references.

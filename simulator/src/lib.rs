@@ -1,0 +1,1 @@
+//! Endpoints, links and one virtual clock.
