@@ -1,0 +1,61 @@
+//! What sends and receives datagrams, without socket and clock.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+/// One end of one or more connections: a client, a server, a probe.
+///
+/// After [`Endpoint::receive`] and [`Endpoint::on_timeout`], call [`Endpoint::transmit`] until it returns
+/// `None`, then wait until [`Endpoint::next_timeout`] or the next datagram.
+pub trait Endpoint {
+    /// The address that datagrams to it carry.
+    fn local_addr(&self) -> SocketAddr;
+    /// A datagram came from `from`.
+    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant);
+    /// Writes the next datagrams to `out`, which holds at least 64 KiB.
+    fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit>;
+    /// Does what is due at `now`; called at any time.
+    fn on_timeout(&mut self, now: Instant);
+    /// When [`Endpoint::on_timeout`] must be called.
+    fn next_timeout(&self) -> Option<Instant>;
+}
+
+/// Datagrams to one address, one after another in a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmit {
+    /// Where they go.
+    pub to: SocketAddr,
+    /// Bytes of all of them.
+    pub bytes: usize,
+    /// Bytes of each but the last, which may be shorter.
+    pub segment_bytes: usize,
+}
+
+impl Transmit {
+    /// The single datagrams in the buffer that [`Endpoint::transmit`] wrote.
+    pub fn datagrams<'a>(&self, buffer: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        buffer[..self.bytes].chunks(self.segment_bytes.max(1))
+    }
+}
+
+impl<E: Endpoint + ?Sized> Endpoint for &mut E {
+    fn local_addr(&self) -> SocketAddr {
+        (**self).local_addr()
+    }
+
+    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
+        (**self).receive(datagram, from, now);
+    }
+
+    fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
+        (**self).transmit(now, out)
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        (**self).on_timeout(now);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        (**self).next_timeout()
+    }
+}
