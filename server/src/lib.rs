@@ -4,20 +4,20 @@
 //! and no clock. [`event_loop`] is the one place that has both. A datagram's way in: [`Server::receive`]
 //! finds the connection by its ID (`router`), quiche decrypts, `http3` parses, the [`site`] answers, and
 //! the answer waits in the send queue. A packet's way out: the scheduler picks a stream, one packet's
-//! worth of it goes before the transport, and quiche encrypts it (`connection`, `send_loop`).
+//! worth of it goes before the transport, and quiche encrypts it (`responder`, `send_loop`).
 
 mod alarm;
 mod config;
-mod connection;
 mod early_data;
 pub mod event_loop;
-mod group;
+mod experiments;
 mod limits;
 mod options;
 mod order;
 mod pace;
 mod pushes;
 mod qlog_events;
+mod responder;
 mod router;
 mod send_buffer;
 mod send_loop;

@@ -1,6 +1,6 @@
 //! Where the streams of a connection are ordered: by themselves, or with those of their client's others.
 
-use crate::group::Member;
+use crate::experiments::group::Member;
 use schedulers::{Resource, Scheduler, Scheme, Signal, Standing, StreamId};
 
 /// The calls of a scheduler, whoever's it is.

@@ -1,8 +1,8 @@
 //! The server's core: connection IDs lead datagrams to connections, and connections take turns to send.
 
 use crate::alarm::Alarm;
-use crate::connection::Connection;
-use crate::group::{Group, Member};
+use crate::experiments::group::{Group, Member};
+use crate::responder::Responder;
 use crate::site::Site;
 use crate::tls::transport_config;
 use crate::{Identity, Options, TlsError};
@@ -40,7 +40,7 @@ pub struct Server {
 }
 
 struct Entry {
-    connection: Connection,
+    responder: Responder,
     /// The connection IDs that lead here.
     ids: Vec<Vec<u8>>,
     wakeup: Option<Instant>,
@@ -107,8 +107,8 @@ impl Server {
         let is_new = known.is_none();
         let info = quiche::RecvInfo { from, to: self.local };
         let Some(entry) = self.connections.get_mut(&serial) else { return };
-        entry.connection.receive(datagram, info, now, &mut self.scratch);
-        if is_new && entry.connection.quic().path_stats().all(|it| it.recv == 0) {
+        entry.responder.receive(datagram, info, now, &mut self.scratch);
+        if is_new && entry.responder.quic().path_stats().all(|it| it.recv == 0) {
             // Only looked like a first datagram: without this it would stay, for no timer runs.
             self.remove(serial);
             return;
@@ -125,8 +125,8 @@ impl Server {
             self.wakeups.remove(&(at, serial));
             let Some(entry) = self.connections.get_mut(&serial) else { continue };
             entry.wakeup = None;
-            if entry.connection.quic().timeout_instant().is_some_and(|it| it <= now) {
-                entry.connection.timer_fired();
+            if entry.responder.quic().timeout_instant().is_some_and(|it| it <= now) {
+                entry.responder.timer_fired();
             }
             self.enqueue(serial);
             self.pass_turn(serial);
@@ -143,7 +143,7 @@ impl Server {
     pub fn on_arrivals(&mut self, now: Instant) {
         for serial in self.alarm.take() {
             let Some(entry) = self.connections.get_mut(&serial) else { continue };
-            entry.connection.relay(now, &mut self.scratch);
+            entry.responder.relay(now, &mut self.scratch);
             self.enqueue(serial);
             self.pass_turn(serial);
         }
@@ -177,7 +177,7 @@ impl Server {
             let serials: Vec<u64> = self.connections.keys().copied().collect();
             for serial in serials {
                 if let Some(entry) = self.connections.get_mut(&serial) {
-                    entry.connection.go_away();
+                    entry.responder.go_away();
                 }
                 self.enqueue(serial);
             }
@@ -187,7 +187,7 @@ impl Server {
     /// Whether a draining server has nothing left to do.
     pub fn is_drained(&self, now: Instant) -> bool {
         let ended = || {
-            self.sendable.is_empty() && self.connections.values().all(|it| it.connection.is_over())
+            self.sendable.is_empty() && self.connections.values().all(|it| it.responder.is_over())
         };
         self.draining.is_some_and(|deadline| now >= deadline || ended())
     }
@@ -198,9 +198,9 @@ impl Server {
         let mut cut = 0;
         for serial in left {
             if let Some(entry) = self.connections.get_mut(&serial)
-                && !entry.connection.is_over()
+                && !entry.responder.is_over()
             {
-                entry.connection.cut();
+                entry.responder.cut();
                 cut += 1;
                 self.enqueue(serial);
             }
@@ -251,12 +251,11 @@ impl Server {
         self.start_qlog(&mut quic, id);
         self.serial += 1;
         let bell = self.alarm.bell(self.serial);
-        let connection = Connection::new(quic, (Arc::clone(&self.site), bell), &self.options);
+        let responder = Responder::new(quic, (Arc::clone(&self.site), bell), &self.options);
         // Until it has our ID the client goes on with the one it made up.
         let ids = vec![id.to_vec(), header.dcid.to_vec()];
         self.routes.extend(ids.iter().map(|it| (it.clone(), self.serial)));
-        self.connections
-            .insert(self.serial, Entry { connection, ids, wakeup: None, queued: false });
+        self.connections.insert(self.serial, Entry { responder, ids, wakeup: None, queued: false });
         Some(self.serial)
     }
 
@@ -287,7 +286,7 @@ impl Server {
     /// Gives the client as many IDs as it takes, and forgets those that it retired.
     fn update_routes(&mut self, serial: u64) {
         let Some(entry) = self.connections.get_mut(&serial) else { return };
-        let quic = entry.connection.quic();
+        let quic = entry.responder.quic();
         while let Some(retired) = quic.retired_scid_next() {
             self.routes.remove(retired.as_ref());
             entry.ids.retain(|it| it != retired.as_ref());
@@ -312,11 +311,11 @@ impl Server {
     fn settle_order(&mut self, serial: u64, client: IpAddr) {
         let Some(entry) = self.connections.get_mut(&serial) else { return };
         let wanted =
-            entry.connection.wanted_group().filter(|_| self.options.limits.group_connections > 0);
+            entry.responder.wanted_group().filter(|_| self.options.limits.group_connections > 0);
         let wanted = wanted.map(|(group, scheme)| (group, scheme.clone()));
         let member = wanted.and_then(|(group, scheme)| self.join(serial, client, group, &scheme));
         if let Some(entry) = self.connections.get_mut(&serial) {
-            entry.connection.settle_order(member);
+            entry.responder.settle_order(member);
         }
     }
 
@@ -334,7 +333,7 @@ impl Server {
 
     /// In a group: what one connection heard or sent may have made it another one's turn.
     fn pass_turn(&mut self, serial: u64) {
-        let turn = self.connections.get(&serial).and_then(|it| it.connection.turn());
+        let turn = self.connections.get(&serial).and_then(|it| it.responder.turn());
         if let Some(next) = turn.filter(|next| *next != serial) {
             self.enqueue(next);
         }
@@ -357,7 +356,7 @@ impl Server {
         for _ in 0..BATCH {
             let start = batch.map_or(0, |it| it.bytes);
             let Some(space) = out.get_mut(start..start + largest) else { break };
-            let Some((bytes, to)) = entry.connection.datagram(now, space) else {
+            let Some((bytes, to)) = entry.responder.datagram(now, space) else {
                 self.settle(serial, now);
                 return batch;
             };
@@ -384,11 +383,11 @@ impl Server {
         if let Some(old) = entry.wakeup.take() {
             self.wakeups.remove(&(old, serial));
         }
-        if entry.connection.quic().is_closed() {
+        if entry.responder.quic().is_closed() {
             self.remove(serial);
             return;
         }
-        if let Some(at) = entry.connection.next_wakeup(now) {
+        if let Some(at) = entry.responder.next_wakeup(now) {
             entry.wakeup = Some(at);
             self.wakeups.insert((at, serial));
         }
@@ -399,8 +398,8 @@ impl Server {
         for id in &entry.ids {
             self.routes.remove(id);
         }
-        entry.connection.rest();
-        if let Some(next) = entry.connection.turn() {
+        entry.responder.rest();
+        if let Some(next) = entry.responder.turn() {
             self.enqueue(next);
         }
         if let Some(at) = entry.wakeup {

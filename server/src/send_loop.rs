@@ -12,6 +12,7 @@
 //!
 //! What is offered and not yet on the wire is tracked by [`Window`]; it is exact, or says that it doubts.
 
+use crate::experiments::repairs::Repairs;
 use crate::order::Order;
 use crate::pace::Ticks;
 use crate::qlog_events;
@@ -23,7 +24,6 @@ use gated::Gated;
 use http3::SendOrder;
 use push::Gate;
 use reorder::Told;
-use repairs::Repairs;
 use schedulers::{Resource, Signal, StreamId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -32,7 +32,6 @@ use window::Window;
 
 mod gated;
 mod reorder;
-mod repairs;
 mod staging;
 mod window;
 

@@ -1,6 +1,6 @@
 //! The server's certificate, and the transport's configuration that carries it.
 
-use crate::connection::settings;
+use crate::responder::settings;
 use crate::{Options, options::CongestionControl};
 use boring::asn1::Asn1Time;
 use boring::bn::{BigNum, MsbOption};

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// Who is ranked before the transport, and where those stood who have left the scheduler.
 #[derive(Debug, Default)]
-pub(super) struct Repairs {
+pub(crate) struct Repairs {
     in_order: bool,
     /// Streams whose last byte was committed, until the transport forgets them.
     finished: BTreeMap<StreamId, Standing>,
@@ -28,24 +28,24 @@ const OWN: [StreamId; 3] = [StreamId(3), StreamId(7), StreamId(11)];
 const DEFAULT_URGENCY: u8 = 127;
 
 impl Repairs {
-    pub(super) fn new(in_order: bool) -> Self {
+    pub(crate) fn new(in_order: bool) -> Self {
         Self { in_order, ..Self::default() }
     }
 
     /// The last byte of a stream was committed.
-    pub(super) fn finished(&mut self, stream: StreamId, order: &Order) {
+    pub(crate) fn finished(&mut self, stream: StreamId, order: &Order) {
         if self.in_order {
             self.finished.extend(order.standing(stream).map(|it| (stream, it)));
         }
     }
 
     /// The transport has forgotten a stream.
-    pub(super) fn forget(&mut self, stream: StreamId) {
+    pub(crate) fn forget(&mut self, stream: StreamId) {
         self.finished.remove(&stream);
     }
 
     /// Ranks the streams if a loss was found since this was last asked.
-    pub(super) fn rank(
+    pub(crate) fn rank(
         &mut self,
         quic: &mut quiche::Connection,
         order: &Order,
@@ -77,7 +77,7 @@ impl Repairs {
     }
 
     /// The transport says that it has nothing to send; true: all streams were made alike, ask again.
-    pub(super) fn level(&mut self, quic: &mut quiche::Connection) -> bool {
+    pub(crate) fn level(&mut self, quic: &mut quiche::Connection) -> bool {
         let ranked = std::mem::take(&mut self.ranked);
         for stream in &ranked {
             quic.stream_priority(stream.0, DEFAULT_URGENCY, true).ok();

@@ -5,7 +5,7 @@ mod relay;
 mod requests;
 mod signals;
 
-use crate::group::Member;
+use crate::experiments::group::Member;
 use crate::limits::{Budget, CONTROL_BYTES};
 use crate::order::Order;
 use crate::pushes::Pushes;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// One connection of the server.
-pub(crate) struct Connection {
+pub(crate) struct Responder {
     quic: quiche::Connection,
     session: Session,
     opened: bool,
@@ -62,7 +62,7 @@ pub(crate) struct Connection {
 /// HTTP/3's "no error".
 const NO_ERROR: u64 = http3::Code::NoError as u64;
 
-impl Connection {
+impl Responder {
     pub(crate) fn new(
         mut quic: quiche::Connection,
         (site, bell): (Arc<dyn Site>, Arc<dyn Fn() + Send + Sync>),

@@ -1,6 +1,6 @@
 //! Requests, and the responses that answer them.
 
-use super::Connection;
+use super::Responder;
 use crate::SignalUse;
 use crate::early_data::is_safe;
 use crate::pushes::Pushes;
@@ -9,7 +9,7 @@ use crate::site::{Availability, Body, Request, Response};
 use http3::{Extension, Header, PushId, StreamId};
 use std::time::Instant;
 
-impl Connection {
+impl Responder {
     pub(super) fn on_request(&mut self, stream: StreamId, headers: &[Header], now: Instant) {
         if self.refused_from.is_some_and(|it| stream.0 >= it) {
             let code = http3::Code::RequestRejected as u64;

@@ -1,6 +1,6 @@
 //! What the client says about order, what the site knows, and what the operator directs.
 
-use super::Connection;
+use super::Responder;
 use crate::order::Order;
 use crate::site::{Request, Response};
 use http3::{Extension, Priority, Signal, StreamId};
@@ -9,7 +9,7 @@ use schedulers::{Resource, Scheme};
 /// What a client must be able to say to negotiate, where the server uses signals.
 const BUCKET: Extension = Extension::BucketJanuary2019;
 
-impl Connection {
+impl Responder {
     /// A client that negotiates gets the scheme that is meant for such clients, also for what it has asked for
     /// already.
     pub(super) fn negotiate(&mut self) {

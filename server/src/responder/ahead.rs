@@ -1,6 +1,6 @@
 //! What goes ahead of a response, and the pushes that it promises.
 
-use super::Connection;
+use super::Responder;
 use crate::SignalUse;
 use crate::pushes::Pushed;
 use crate::site::{Ahead, Request};
@@ -14,7 +14,7 @@ pub(super) struct SentAhead {
     pub(super) pushes: Vec<Pushed>,
 }
 
-impl Connection {
+impl Responder {
     /// What goes ahead of a response: early hints, then promises, before the bytes that refer to them.
     pub(super) fn send_ahead(&mut self, stream: StreamId, ahead: &Ahead) -> SentAhead {
         let mut frames = Vec::new();

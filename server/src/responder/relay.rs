@@ -1,6 +1,6 @@
 //! Responses that come from elsewhere while they are being sent.
 
-use super::Connection;
+use super::Responder;
 use crate::pushes::may_be_sent;
 use crate::site::{Body, Request, Response};
 use crate::upstream::Later;
@@ -38,7 +38,7 @@ enum Stage {
     Answered,
 }
 
-impl Connection {
+impl Responder {
     /// Keeps in touch with a response that comes later; the stream has been opened before the scheduler.
     pub(super) fn expect_response(
         &mut self,

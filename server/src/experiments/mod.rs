@@ -1,0 +1,4 @@
+//! Experiments that tests and examples use. All are off by default.
+
+pub(crate) mod group;
+pub(crate) mod repairs;
