@@ -3,9 +3,9 @@
 use client::event_loop::{PlayError, play};
 use client::{Options, Problem, Verify};
 use corpus::{Page, bundled};
+use page_site::PageSite;
 use schedulers::find_scheme;
 use server::event_loop::EventLoop;
-use server::site::PageSite;
 use server::{Identity, Server};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;

@@ -55,6 +55,23 @@ pub struct Node {
     pub evaluation: Duration,
 }
 
+impl Node {
+    /// The `Link` value by which a document of `host` preloads it.
+    pub fn preload(&self, host: &str) -> String {
+        let Self { path, kind, .. } = self;
+        let origin =
+            if self.host == host { String::new() } else { format!("https://{}", self.host) };
+        let (destination, more) = match kind {
+            PageKind::Css => ("style", ""),
+            PageKind::Js => ("script", ""),
+            PageKind::Font => ("font", "; crossorigin"),
+            PageKind::Image => ("image", ""),
+            _ => ("fetch", "; crossorigin"),
+        };
+        format!("<{origin}{path}>; rel=preload; as={destination}{more}")
+    }
+}
+
 /// A reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

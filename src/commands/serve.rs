@@ -5,7 +5,7 @@ use crate::{output, values};
 use ::corpus::Page;
 use ::server::event_loop::EventLoop;
 use ::server::site::{
-    DirectedSite, DirectorySite, MountedSite, PageSite, Part, PushingSite, Route, RoutedSite, Site,
+    DirectedSite, DirectorySite, MountedSite, Part, PushingSite, Route, RoutedSite, Site,
     absent_pushes,
 };
 use ::server::upstream::{Address, UpstreamSite};
@@ -13,6 +13,7 @@ use ::server::{
     Config, ConfigRoute, ConfigSite, ConfigUpstream, Identity, Options, Pace, Server, SignalUse,
     TicketKey, UpstreamLimits,
 };
+use page_site::PageSite;
 use schedulers::{Scheme, SchemeError, find_page_scheme, find_scheme};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

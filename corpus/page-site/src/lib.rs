@@ -1,1 +1,128 @@
-//! A site that imitates a recorded page: bodies of the right kind, size and references.
+//! A site that imitates recorded pages: each response has the recorded size, delay and header fields.
+//!
+//! The bodies are synthetic. A client that plays the page back gets letters; a browser gets HTML, CSS and scripts
+//! whose references make it request the same resources for the same reasons ([`PageSite::for_browsers`]).
+
+mod font;
+mod markup;
+
+use corpus::{Page, PageResource};
+use markup::{Encoding, Made};
+use server::site::{Ahead, Body, Request, Response, Site};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Serves pages, under all the host names that they know.
+pub struct PageSite {
+    pages: Vec<Page>,
+    by_host_and_path: BTreeMap<(String, String), Place>,
+    by_path: BTreeMap<String, Place>,
+    /// Bodies by page and resource; empty: letters.
+    made: Vec<Vec<Made>>,
+}
+
+/// A page, and a resource of it.
+type Place = (usize, usize);
+
+impl PageSite {
+    /// A site of one page for clients that know the page: bodies are letters.
+    pub fn new(page: Page) -> Self {
+        Self::of(vec![page])
+    }
+
+    /// A site of several pages; what two of them have at the same place is the first's.
+    pub fn of(pages: Vec<Page>) -> Self {
+        let mut by_host_and_path = BTreeMap::new();
+        let mut by_path = BTreeMap::new();
+        for (page, known) in pages.iter().enumerate().rev() {
+            for resource in known.resources.iter().rev() {
+                let host = known.origins.get(resource.origin).map_or("", |it| it.host.as_str());
+                let place = (page, resource.id);
+                by_host_and_path.insert((host.to_owned(), resource.url.clone()), place);
+                by_path.insert(resource.url.clone(), place);
+            }
+        }
+        Self { pages, by_host_and_path, by_path, made: Vec::new() }
+    }
+
+    /// The same with bodies that make a browser (by its `user-agent`) ask for what the page asks for, for the same reasons: HTML,
+    /// CSS and scripts with references.
+    #[must_use]
+    pub fn for_browsers(self) -> Self {
+        let bodies =
+            |page: &Page| (0..page.resources.len()).map(|id| markup::body(page, id)).collect();
+        let made = self.pages.iter().map(bodies).collect();
+        Self { made, ..self }
+    }
+
+    /// The body of a resource, and whether it is compressed.
+    fn body(&self, (page, id): Place, resource: &PageResource, request: &Request) -> (Body, bool) {
+        let (seed, bytes) = (resource.id as u64, resource.bytes);
+        // Markup can need more bytes than a small resource has; who plays the page back wants its sizes.
+        let is_browser = request.field("user-agent").is_some_and(|it| it.starts_with("Mozilla/"));
+        match self.made.get(page).and_then(|it| it.get(id)).filter(|_| is_browser) {
+            Some(Made::Text(text, encoding)) => {
+                (Body::Bytes(Arc::clone(text)), *encoding == Encoding::Gzip)
+            }
+            Some(Made::Begun(begin)) => (Body::Begun { begin, bytes, seed }, false),
+            Some(Made::Letters) | None => (Body::Synthetic { bytes, seed }, false),
+        }
+    }
+
+    /// Clients that reach the server by its address name no host of a page: then the path decides.
+    fn find(&self, request: &Request) -> Option<(Place, &PageResource)> {
+        let key = (request.host().to_owned(), request.path.clone());
+        let place = self.by_host_and_path.get(&key).or_else(|| self.by_path.get(&request.path));
+        let (page, id) = *place?;
+        Some(((page, id), self.pages.get(page)?.resources.get(id)?))
+    }
+}
+
+impl Site for PageSite {
+    fn respond(&self, request: &Request) -> Response {
+        if !matches!(request.method.as_str(), "GET" | "HEAD") {
+            return Response {
+                headers: vec![("allow".into(), "GET, HEAD".to_owned())],
+                ..Response::error(405)
+            };
+        }
+        let Some((place, resource)) = self.find(request) else { return Response::error(404) };
+        let mut headers = vec![("content-type".into(), resource.mime.clone())];
+        headers.extend(resource.etag.clone().map(|it| ("etag".into(), it)));
+        let (body, compressed) = self.body(place, resource, request);
+        headers.extend(compressed.then(|| ("content-encoding".into(), "gzip".to_owned())));
+        headers.extend(resource.vary.clone().map(|it| ("vary".into(), it)));
+        let response = Response {
+            status: resource.status,
+            headers,
+            ready: ready(resource, body.bytes()),
+            body,
+            resource: resource.for_scheduler(),
+            // Browsers do not know which image is the hero.
+            directive: resource
+                .hero
+                .then_some(http3::Priority { urgency: Some(1), incremental: None }),
+            ahead: Ahead::default(),
+            scheme: None,
+        };
+        response.under_conditions(request)
+    }
+}
+
+fn ready(resource: &PageResource, body_bytes: u64) -> Vec<(Duration, u64)> {
+    let after = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1000.0);
+    let wait = after(resource.wait_ms);
+    if resource.chunks.is_empty() {
+        return vec![(wait, body_bytes)];
+    }
+    let mut bytes = 0;
+    let mut steps = vec![(wait, 0)];
+    for chunk in &resource.chunks {
+        bytes += chunk.bytes;
+        steps.push((wait.max(after(chunk.at_ms)), bytes));
+    }
+    // The last piece has all there is: a text that had to be larger than the page says.
+    steps.extend(steps.last().map(|&(at, _)| (at, body_bytes)));
+    steps
+}

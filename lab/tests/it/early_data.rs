@@ -5,8 +5,9 @@ use corpus::Page;
 use lab::link::Profile;
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
+use page_site::PageSite;
 use schedulers::find_scheme;
-use server::site::{PageSite, PushRoute, PushingSite};
+use server::site::{PushRoute, PushingSite};
 use server::{Identity, Options, TicketKey};
 use std::sync::Arc;
 

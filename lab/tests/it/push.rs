@@ -6,9 +6,10 @@ use client::HttpCache;
 use corpus::Page;
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
+use page_site::PageSite;
 use push::Gate;
 use schedulers::find_scheme;
-use server::site::{PageSite, PushRoute, PushingSite};
+use server::site::{PushRoute, PushingSite};
 use server::{Identity, Options, SignalUse};
 use std::sync::Arc;
 

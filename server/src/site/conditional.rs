@@ -2,9 +2,16 @@
 
 use super::{Body, Request, Response};
 
-/// What a client gets for a GET or HEAD whose condition the response does not meet: 304 where it has this state of the
-/// resource already, 412 where it wants another.
-pub(super) fn conditional(request: &Request, response: Response) -> Response {
+impl Response {
+    /// This response, unless a condition of the GET or HEAD request fails: then 304 if the client has this version
+    /// already, and 412 if it asked for another one.
+    #[must_use]
+    pub fn under_conditions(self, request: &Request) -> Self {
+        conditional(request, self)
+    }
+}
+
+fn conditional(request: &Request, response: Response) -> Response {
     let Some(etag) = response.fields("etag").next().filter(|_| response.status == 200) else {
         return response;
     };

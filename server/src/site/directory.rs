@@ -1,6 +1,5 @@
 //! A directory as a site.
 
-use super::conditional::conditional;
 use super::{Body, Request, Response, Site};
 use percent_encoding::percent_decode_str;
 use schedulers::{Kind, Resource};
@@ -95,7 +94,7 @@ impl Site for DirectorySite {
             ahead: super::Ahead::default(),
             scheme: None,
         };
-        conditional(request, response)
+        response.under_conditions(request)
     }
 }
 

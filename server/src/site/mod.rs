@@ -5,10 +5,7 @@ mod body;
 mod conditional;
 mod directed;
 mod directory;
-mod font;
-mod markup;
 mod mounted;
-mod page;
 mod pushing;
 mod routed;
 
@@ -17,7 +14,6 @@ pub use body::Body;
 pub use directed::DirectedSite;
 pub use directory::{DirectorySite, OpenError};
 pub use mounted::{MountedSite, Part};
-pub use page::PageSite;
 pub use pushing::{Knows, PushRoute, PushingSite, absent_pushes};
 pub use routed::{Route, RoutedSite};
 

@@ -352,7 +352,7 @@ impl Wishes {
         let choice = Choice { graph, node, navigation, budget, waiting_urgency, allowed: &allowed };
         let plan = policy.plan(&choice);
         self.paths.extend(plan.push.iter().map(|it| graph.nodes[*it].path.clone()));
-        let links = plan.hint.iter().map(|it| preload(&graph.nodes[*it], &host));
+        let links = plan.hint.iter().map(|it| graph.nodes[*it].preload(&host));
         self.links.extend(as_many_as_fit(links));
         self.hints.extend(self.links.iter().cloned());
     }
@@ -381,24 +381,6 @@ fn node_of(graph: &Graph, request: &Request) -> Option<usize> {
 fn is_navigation(request: &Request, response: &Response) -> bool {
     let document = response.resource.main || response.resource.kind == schedulers::Kind::Html;
     request.field("sec-fetch-mode").map_or(document, |it| it == "navigate")
-}
-
-/// A `Link` value that preloads a node.
-fn preload(node: &Node, host: &str) -> String {
-    use corpus::page::PageKind;
-    let target = if node.host == host {
-        node.path.clone()
-    } else {
-        format!("https://{}{}", node.host, node.path)
-    };
-    let (destination, more) = match node.kind {
-        PageKind::Css => ("style", ""),
-        PageKind::Js => ("script", ""),
-        PageKind::Font => ("font", "; crossorigin"),
-        PageKind::Image => ("image", ""),
-        _ => ("fetch", "; crossorigin"),
-    };
-    format!("<{target}>; rel=preload; as={destination}{more}")
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use crate::peers::{Peer, World, options};
 use http3::{Header, Role, Session, Settings};
-use server::site::{DirectorySite, PageSite, Request, Site};
+use page_site::PageSite;
+use server::site::{DirectorySite, Request, Site};
 use server::{Options, Pace};
 use std::sync::Arc;
 use std::time::Duration;

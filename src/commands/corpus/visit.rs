@@ -3,9 +3,10 @@
 use crate::failure::Failure;
 use crate::{output, values};
 use ::corpus::Page;
+use page_site::PageSite;
 use recorder::visit::visit;
 use recorder::{RecordError, bodies, package};
-use server::site::{DirectorySite, PageSite, Site};
+use server::site::{DirectorySite, Site};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,11 +1,12 @@
 //! A real Chromium, if there is one.
 
+use page_site::PageSite;
 use recorder::browser::{Chromium, HOST, Trust, program};
 use recorder::mirror::Mirror;
 use recorder::session::{LocalServer, Plan, Recording, record};
 use recorder::setting::Setting;
 use recorder::visit::visit;
-use server::site::{DirectorySite, PageSite, Site};
+use server::site::{DirectorySite, Site};
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;

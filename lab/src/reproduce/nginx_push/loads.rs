@@ -6,9 +6,10 @@ use crate::reproduce::ReproduceError;
 use crate::stack::{Ends, Setup, StackLoad, load_between};
 use client::CookieJar;
 use corpus::Page;
+use page_site::PageSite;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::find_scheme;
-use server::site::{PageSite, PushRoute, PushingSite, Request, Response, Site};
+use server::site::{PushRoute, PushingSite, Request, Response, Site};
 use server::{CongestionControl, Identity, Options, TicketKey};
 use std::sync::Arc;
 

@@ -8,12 +8,13 @@ use crate::reproduce::ReproduceError;
 use crate::stack::{Ends, Setup, StackLoad, load_between};
 use client::{HttpCache, SavedSession};
 use corpus::Page;
+use page_site::PageSite;
 use push::Gate;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use schedulers::{Scheme, find_scheme};
-use server::site::{PageSite, PushRoute, PushingSite};
+use server::site::{PushRoute, PushingSite};
 use server::{CongestionControl, Identity, Options, SignalUse, TicketKey};
 use std::sync::Arc;
 

@@ -4,8 +4,9 @@ use super::{Case, done_ms, page};
 use client::{CookieJar, HttpCache};
 use corpus::Page;
 use lab::stack::StackLoad;
+use page_site::PageSite;
 use push::guard::CookiePolicy;
-use server::site::{Knows, PageSite, Promise, PushRoute, PushingSite, Request, Response, Site};
+use server::site::{Knows, Promise, PushRoute, PushingSite, Request, Response, Site};
 use std::sync::Arc;
 
 /// What cookies say of each resource.

@@ -37,7 +37,7 @@ const TABLES: [Table; 10] = [
 ];
 
 /// The font, in `TrueType` form; browsers look at the bytes, not at the MIME type.
-pub(super) fn least() -> &'static [u8] {
+pub(crate) fn least() -> &'static [u8] {
     static FONT: LazyLock<Vec<u8>> = LazyLock::new(written);
     &FONT
 }

@@ -5,7 +5,7 @@
 //! fonts; scripts work as long as they should and then ask for what they ask for. What lies between is
 //! filler, of which as much is random as the size on the wire needs.
 
-use super::font;
+use crate::font;
 use corpus::page::{Event, PageKind, Script};
 use corpus::{Page, PageResource};
 use flate2::{Compression, GzBuilder};
@@ -29,7 +29,7 @@ const PIXEL: &[u8] =
 
 /// A body as it goes on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Made {
+pub(crate) enum Made {
     /// All of it; compressed with gzip or not.
     Text(Arc<[u8]>, Encoding),
     /// Its beginning; letters follow.
@@ -40,13 +40,13 @@ pub(super) enum Made {
 
 /// How a body is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Encoding {
+pub(crate) enum Encoding {
     Identity,
     Gzip,
 }
 
 /// The body of resource `id` of a page.
-pub(super) fn body(page: &Page, id: usize) -> Made {
+pub(crate) fn body(page: &Page, id: usize) -> Made {
     let resource = &page.resources[id];
     let fine = (200..300).contains(&resource.status) && resource.bytes > 0;
     if !fine || resource.decoded_len() > TEXT_BYTES_MAX {
@@ -304,7 +304,7 @@ mod tests {
     fn page() -> Page {
         Page::load(std::path::Path::new(concat!(
             env!("CARGO_MANIFEST_DIR"),
-            "/../corpus/tests/data/small.json"
+            "/../tests/data/small.json"
         )))
         .expect("a page")
     }
