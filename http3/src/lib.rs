@@ -30,6 +30,7 @@
 //! server prefers ([`Extension`], [`Session::signal`], [`Session::announce_scheme`]). What a client knows of
 //! a resource travels in a request header field ([`metadata_field`]).
 
+mod authority;
 mod bucket_frame;
 mod control;
 mod error;
@@ -53,6 +54,7 @@ mod tree_frame;
 mod unidirectional;
 mod waiting;
 
+pub use authority::host;
 pub use error::{Code, Error};
 pub use event::{Event, Prioritized, PushId};
 pub use extensions::Extension;
