@@ -15,7 +15,6 @@ mod metadata;
 pub mod network;
 pub mod probe;
 pub mod provenance;
-pub mod reproduce;
 pub mod scenario;
 pub mod several;
 pub mod stack;

@@ -1,1 +1,215 @@
-//! The published studies again, ours beside theirs.
+//! Published tables and figures, made again: ours beside theirs, and each deviation explained.
+//!
+//! One file an experiment, a row of [`EXPERIMENTS`] each. What a publication says is typed once, with its page, in
+//! [`published`]; a tolerance is fixed before it is measured and never moved until it holds.
+
+mod folder;
+mod marx_cases;
+mod marx_figure11;
+mod marx_figure12;
+mod marx_figure13;
+mod marx_figure8;
+mod marx_table2;
+mod matrix;
+mod nginx_push;
+mod published;
+mod push_rules;
+mod row;
+mod stacks;
+
+pub use folder::{ResultsError, write};
+pub use row::Row;
+
+use corpus::Page;
+use qlog_tools::figures::Table;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The format of a reproduction's JSON.
+pub const FORMAT: &str = "utmost-reproduction/1";
+
+/// A published result that can be made again.
+#[derive(Debug, Clone, Copy)]
+pub struct Experiment {
+    /// As on the command line.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// Where it was published: authors, year, table or figure, page.
+    pub source: &'static str,
+    /// `ideal`, whose results are the same each time, or `stack`, whose results differ a little.
+    pub engine: &'static str,
+    run: fn(&Setting) -> Result<Findings, ReproduceError>,
+}
+
+/// All of them, in the order of the publications.
+pub const EXPERIMENTS: &[Experiment] = &[
+    marx_table2::EXPERIMENT,
+    marx_figure8::EXPERIMENT,
+    marx_figure11::EXPERIMENT,
+    marx_figure12::EXPERIMENT,
+    marx_figure13::EXPERIMENT,
+    marx_cases::EXPERIMENT,
+    nginx_push::EXPERIMENT,
+    push_rules::EXPERIMENT,
+];
+
+/// What experiments work on.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// The corpus.
+    pub pages: Vec<Arc<Page>>,
+    /// Loads at a time.
+    pub jobs: usize,
+    /// Loads of each case, on engine `stack`; none: as many as the publication had.
+    pub runs: Option<usize>,
+}
+
+/// What an experiment found.
+#[derive(Debug, Clone, Default)]
+struct Findings {
+    /// How it was made, in a sentence or two.
+    method: String,
+    rows: Vec<Row>,
+    /// Schemes and brackets that were run.
+    schemes: Vec<String>,
+    /// Pages that were loaded.
+    pages: Vec<Arc<Page>>,
+    /// The figure that is published, ours.
+    svg: String,
+    caption: String,
+    /// The numbers behind the figure.
+    table: Table,
+}
+
+/// A reproduction's results.
+#[derive(Debug, Clone, Serialize)]
+pub struct Reproduction {
+    /// [`FORMAT`].
+    pub format: &'static str,
+    /// The experiment.
+    pub name: &'static str,
+    /// What was published where.
+    pub source: &'static str,
+    /// How ours was made.
+    pub method: String,
+    /// Ours beside theirs.
+    pub rows: Vec<Row>,
+    /// Whether all that has a tolerance is within it.
+    pub all_within: bool,
+    /// Where it comes from.
+    pub provenance: Value,
+    /// The figure.
+    #[serde(skip)]
+    pub svg: String,
+    /// Below the figure.
+    #[serde(skip)]
+    pub caption: String,
+    /// The numbers of the figure.
+    #[serde(skip)]
+    pub table: Table,
+}
+
+/// An experiment that cannot be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ReproduceError {
+    /// There is no such experiment.
+    #[error("no experiment `{name}`: use one of {known}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// A page that it is about is not among the pages.
+    #[error("{experiment}: page `{page}` is not among the pages")]
+    NoPage {
+        /// The experiment.
+        experiment: &'static str,
+        /// The page.
+        page: &'static str,
+    },
+    /// A scheme or network that it is about is not known.
+    #[error("{0}")]
+    Unusable(String),
+    /// Threads cannot be had.
+    #[error("threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+impl Experiment {
+    /// The experiment of this name.
+    pub fn find(name: &str) -> Result<&'static Self, ReproduceError> {
+        EXPERIMENTS.iter().find(|it| it.name == name).ok_or_else(|| ReproduceError::Unknown {
+            name: name.to_owned(),
+            known: EXPERIMENTS.iter().map(|it| it.name).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// Carries it out; `program` is the provenance of what runs it.
+    pub fn run(&self, setting: &Setting, program: Value) -> Result<Reproduction, ReproduceError> {
+        let found = (self.run)(setting)?;
+        Ok(Reproduction {
+            format: FORMAT,
+            name: self.name,
+            source: self.source,
+            all_within: found.rows.iter().all(|it| it.within),
+            provenance: provenance(program, self.engine, &found),
+            method: found.method,
+            rows: found.rows,
+            svg: found.svg,
+            caption: found.caption,
+            table: found.table,
+        })
+    }
+}
+
+impl Setting {
+    /// The bundled pages.
+    pub fn bundled(jobs: usize) -> Self {
+        let pages = corpus::bundled_names().into_iter().filter_map(corpus::bundled);
+        Self { pages: pages.map(|it| Arc::new(it.clone())).collect(), jobs, runs: None }
+    }
+
+    fn page(
+        &self,
+        experiment: &'static str,
+        page: &'static str,
+    ) -> Result<&Arc<Page>, ReproduceError> {
+        let found = self.pages.iter().find(|it| it.name == page);
+        found.ok_or(ReproduceError::NoPage { experiment, page })
+    }
+}
+
+fn provenance(mut program: Value, engine: &str, found: &Findings) -> Value {
+    let pages = found.pages.iter().map(
+        |page| json!({"name": page.name, "sha256": corpus::sha256_hex(page.to_text().as_bytes())}),
+    );
+    let schemes = found.schemes.iter().filter_map(|name| {
+        let scheme = lab::Contender::find(name).ok()?;
+        Some(json!({"name": name, "revision": scheme.revision()}))
+    });
+    program["engine"] = json!(engine);
+    program["pages"] = pages.collect();
+    program["schemes"] = schemes.collect();
+    program
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_an_unknown_one_is_told_the_others() {
+        let mut names: Vec<&str> = EXPERIMENTS.iter().map(|it| it.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), EXPERIMENTS.len());
+        let told = Experiment::find("marx-figure9").expect_err("unknown").to_string();
+        assert!(
+            told.starts_with("no experiment `marx-figure9`: use one of marx-table2, marx-figure8"),
+            "{told}"
+        );
+    }
+}

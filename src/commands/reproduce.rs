@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output;
-use lab::reproduce::{EXPERIMENTS, Experiment, Reproduction, Setting, write};
+use ::reproduce::{EXPERIMENTS, Experiment, Reproduction, Setting, write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 

@@ -6,18 +6,19 @@ use serde::{Deserialize, Serialize};
 
 /// A row of Table 2 (Marx et al. 2019, page 140): mean speedups over `rr`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Table2Row {
-    pub(crate) scheme: &'static str,
-    /// Of all resources.
-    pub(crate) all: f64,
-    /// Above the fold.
-    pub(crate) atf: f64,
-    /// Above the fold, with a send buffer of 1000 KB.
-    pub(crate) atf_1000k: f64,
+pub struct Table2Row {
+    /// The scheme.
+    pub scheme: &'static str,
+    /// All resources.
+    pub all: f64,
+    /// Resources above the fold.
+    pub atf: f64,
+    /// Resources above the fold, with a send buffer of 1000 KB.
+    pub atf_1000k: f64,
 }
 
 /// Table 2, page 140.
-pub(crate) const TABLE_2: [Table2Row; 10] = [
+pub const TABLE_2: [Table2Row; 10] = [
     row("wrr", 1.05, 1.49, 1.28),
     row("fifo", 1.27, 1.93, 1.57),
     row("dfifo", 1.27, 2.30, 1.72),

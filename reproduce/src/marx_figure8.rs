@@ -2,10 +2,10 @@
 
 use super::matrix::{Buffer, paper_names, paper_network};
 use super::{Experiment, Findings, ReproduceError, Row, Setting};
-use crate::ideal::{self, Conditions};
-use crate::resource_url;
-use crate::study::statistics::mean;
 use corpus::Page;
+use lab::ideal::{self, Conditions};
+use lab::resource_url;
+use lab::study::statistics::mean;
 use qlog_tools::figures::axis::Axis;
 use qlog_tools::figures::{PageResource, RibbonRow, Ribbons};
 use qlog_tools::timeline::Timeline;

@@ -2,7 +2,7 @@
 
 use super::loads::{Bench, Case, Loaded};
 use super::pages;
-use crate::reproduce::{ReproduceError, Row};
+use crate::{ReproduceError, Row};
 use push::visits::PushWhen;
 use server::site::PushRoute;
 

@@ -3,7 +3,7 @@
 use super::pair::{AS_MODEL, Pair};
 use super::published::{G2, ORDER};
 use super::sketch::{Found, KB, Sketch};
-use crate::reproduce::Row;
+use crate::Row;
 
 const TABLE: &str = "Push order";
 

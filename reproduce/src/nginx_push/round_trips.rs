@@ -2,7 +2,7 @@
 
 use super::loads::{Bench, Case};
 use super::{Group, pages};
-use crate::reproduce::{ReproduceError, Row};
+use crate::{ReproduceError, Row};
 
 const TABLE: &str = "Round trips";
 

@@ -2,10 +2,10 @@
 //! Table 2 and Figure 12 are made of. What came when is dropped as soon as a load's indices are known.
 
 use super::ReproduceError;
-use crate::ideal::{self, Conditions};
-use crate::network::Network;
-use crate::study::{RunRecord, SendBufferModel, statistics};
 use corpus::Page;
+use lab::ideal::{self, Conditions};
+use lab::network::Network;
+use lab::study::{RunRecord, SendBufferModel, statistics};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::{Kind, Scheme, find_scheme, paper_schemes};
 use std::collections::BTreeMap;

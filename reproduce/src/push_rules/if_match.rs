@@ -3,10 +3,10 @@
 use super::bench::{Bench, Case, PACKET_BYTES};
 use super::published::G3;
 use super::sketch::{Found, KB, Sketch};
-use crate::reproduce::{ReproduceError, Row};
-use crate::stack::StackLoad;
+use crate::{ReproduceError, Row};
 use client::HttpCache;
 use corpus::Page;
+use lab::stack::StackLoad;
 use qlog_tools::pushed::PushedBytes;
 use std::sync::Arc;
 

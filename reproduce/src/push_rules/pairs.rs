@@ -8,10 +8,10 @@ use super::published::{
     WARM_2G, WARM_3G,
 };
 use super::sketch::{Found, KB, Sketch};
-use crate::reproduce::{ReproduceError, Row};
-use crate::stack::StackLoad;
-use crate::study::statistics::spearman;
+use crate::{ReproduceError, Row};
 use corpus::Page;
+use lab::stack::StackLoad;
+use lab::study::statistics::spearman;
 
 const FORMULAS: &str = "A simple example: the closed formula";
 const COLD: &str = "Load times for cold connections";

@@ -4,7 +4,7 @@ use super::bench::{Case, FIRST_FLIGHT_BYTES, HANDSHAKE_BYTES, Middle, PACKET_BYT
 use super::model::{self, Window};
 use super::published::Cell;
 use super::sketch::Sketch;
-use crate::reproduce::Row;
+use crate::Row;
 
 /// Two cases of one page, the second with more pushes.
 #[derive(Clone)]

@@ -6,8 +6,8 @@ use super::bench::{Bench, Case, Run, Runs};
 use super::model::{Load, Window};
 use super::published::G3;
 use super::sketch::{Found, KB, Sketch};
-use crate::link::Queue;
-use crate::reproduce::{ReproduceError, Row};
+use crate::{ReproduceError, Row};
+use lab::link::Queue;
 use push::Gate;
 use server::CongestionControl;
 

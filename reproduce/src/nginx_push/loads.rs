@@ -1,11 +1,11 @@
 //! Page loads on the engine `stack`, and what is left of them: times in round trips.
 
-use crate::link::Profile;
-use crate::network::Network;
-use crate::reproduce::ReproduceError;
-use crate::stack::{Ends, Setup, StackLoad, load_between};
+use crate::ReproduceError;
 use client::CookieJar;
 use corpus::Page;
+use lab::link::Profile;
+use lab::network::Network;
+use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::find_scheme;
@@ -108,7 +108,7 @@ impl Loaded {
         let timeline = &load.load.timeline;
         let deliveries = timeline.deliveries();
         let complete = (0..page.resources.len()).map(|id| {
-            let url = crate::resource_url(page, id);
+            let url = lab::resource_url(page, id);
             let place = timeline.transfers.iter().position(|it| it.url == url)?;
             deliveries[place].complete_us.map(round_trips)
         });

@@ -1,7 +1,7 @@
 //! What Marx, De Decker, Quax and Lamotte printed: "Of the Utmost Importance: Resource Prioritization in HTTP/3
 //! over QUIC", WEBIST 2019, pages 130 to 143.
 
-pub(super) use crate::study::published::{TABLE_2, Table2Row};
+pub(super) use lab::study::published::{TABLE_2, Table2Row};
 
 /// All but the "few bad performers (i.e., firefox, wrr, s+)" (page 140).
 pub(super) const WELL_PERFORMING: [&str; 7] =

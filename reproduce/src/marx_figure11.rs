@@ -3,9 +3,9 @@
 use super::matrix::paper_network;
 use super::published::{DAVIES_SPEEDUP, FIGURE_11_AXIS_MS, FIGURE_11_BUCKET, FIGURE_11_RR};
 use super::{Experiment, Findings, ReproduceError, Row, Setting};
-use crate::ideal::{self, Conditions};
-use crate::resource_url;
 use corpus::Page;
+use lab::ideal::{self, Conditions};
+use lab::resource_url;
 use qlog_tools::byte_index::{CurvePoint, byte_index, completed_share};
 use qlog_tools::figures::{Curve, Curves};
 use qlog_tools::timeline::{Timeline, Transfer};

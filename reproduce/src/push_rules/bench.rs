@@ -2,12 +2,12 @@
 
 use super::model::Path;
 use super::sketch::Sketch;
-use crate::link::{Profile, Queue};
-use crate::network::Network;
-use crate::reproduce::ReproduceError;
-use crate::stack::{Ends, Setup, StackLoad, load_between};
+use crate::ReproduceError;
 use client::{HttpCache, SavedSession};
 use corpus::Page;
+use lab::link::{Profile, Queue};
+use lab::network::Network;
+use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use push::Gate;
 use rand::{RngExt, SeedableRng};
@@ -186,7 +186,7 @@ impl Run {
         let timeline = &load.load.timeline;
         let deliveries = timeline.deliveries();
         let complete_ms = |id: usize| {
-            let url = crate::resource_url(page, id);
+            let url = lab::resource_url(page, id);
             let place = timeline.transfers.iter().position(|it| it.url == url)?;
             Some(deliveries[place].complete_us? as f64 / 1000.0)
         };

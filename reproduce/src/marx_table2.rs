@@ -5,7 +5,7 @@ use super::matrix::{
 };
 use super::published::{BEST_PAGE_SPEEDUP, TABLE_2, Table2Row, WELL_PERFORMING};
 use super::{Experiment, Findings, ReproduceError, Row, Setting};
-use crate::study::statistics::{self, spearman};
+use lab::study::statistics::{self, spearman};
 use qlog_tools::figures::beside::{Beside, BesideGroup, Pair};
 use qlog_tools::figures::ratio_text;
 

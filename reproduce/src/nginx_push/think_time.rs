@@ -2,7 +2,7 @@
 
 use super::loads::{Bench, Case, Loaded, RTT_MS};
 use super::pages;
-use crate::reproduce::{ReproduceError, Row};
+use crate::{ReproduceError, Row};
 use push::Gate;
 
 const TABLE: &str = "Early hints and pushes while the document is made";
