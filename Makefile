@@ -5,6 +5,7 @@
 
 target := $(or $(CARGO_TARGET_DIR),target)
 export PATH := $(PATH):$(HOME)/.cargo/bin
+tools := $(or $(UTMOST_TOOLS),.tools)
 demo_page := gentelella-index
 
 .PHONY: build test demo interop bench results advisories bootstrap help
@@ -13,7 +14,8 @@ build: bootstrap ## the program, optimized: target/release/utmost
 	cargo build --locked --release --workspace --bin utmost
 	@echo "built: $(target)/release/utmost"
 
-test: bootstrap ## format, lints, all tests, licences
+test: ## format, lints, all tests, unused dependencies, licences
+	@./bootstrap test
 	@tests/run
 
 demo: bootstrap ## a real page under twelve schemes, over QUIC on loopback: the table and the report
@@ -32,8 +34,9 @@ results: bootstrap ## the paper's tables and figures again, ours beside theirs: 
 	cargo build --locked --workspace --bin utmost
 	$(target)/debug/utmost reproduce all --out results || [ $$? = 1 ]
 
-advisories: ## known faults of the dependencies (needs cargo-deny and the network)
-	cargo deny --locked check advisories
+advisories: ## known faults of the dependencies (needs the network)
+	@./bootstrap test
+	$(tools)/bin/cargo-deny --locked check advisories
 
 bootstrap:
 	@./bootstrap

@@ -216,11 +216,7 @@ fn a_gzipped_file_is_named_and_hashed() {
 
 #[test]
 fn every_recording_at_hand_becomes_a_sound_page() {
-    let Some(fixtures) = std::env::var_os("UTMOST_FIXTURES") else {
-        println!("skipped: UTMOST_FIXTURES is not set");
-        return;
-    };
-    let recordings = Path::new(&fixtures).join("recordings");
+    let Some(recordings) = fixtures::path("recordings") else { return };
     let mut imported = 0;
     for folder in [recordings.clone(), recordings.join("package-pages")] {
         for entry in std::fs::read_dir(folder).unwrap() {

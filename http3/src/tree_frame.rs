@@ -275,11 +275,7 @@ mod tests {
 
     #[test]
     fn frames_of_draft_20_are_byte_for_byte_those_of_the_papers_implementation() {
-        let Ok(fixtures) = std::env::var("UTMOST_FIXTURES") else {
-            println!("skipped: UTMOST_FIXTURES is not set");
-            return;
-        };
-        let path = format!("{fixtures}/vectors/priority-frames-draft20.json");
+        let Some(path) = fixtures::path("vectors/priority-frames-draft20.json") else { return };
         let text = std::fs::read_to_string(path).unwrap();
         let mut frames = 0;
         for object in text.split("\"variant\": ").skip(1) {

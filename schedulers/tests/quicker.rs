@@ -1,6 +1,6 @@
 //! `NAME@quicker` against the orders that the paper's own implementation produced.
 //!
-//! They are not part of the project: without `UTMOST_FIXTURES` this says that it skips.
+//! They are among the fixtures, without which this test is skipped.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
 
@@ -74,14 +74,9 @@ const BEYOND: [(&str, &str); 0] = [];
 
 #[test]
 fn the_variants_complete_every_stream_within_two_slots_a_request() {
-    let Some(fixtures) = std::env::var_os("UTMOST_FIXTURES") else {
-        println!("skipped: UTMOST_FIXTURES is not set");
-        return;
-    };
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(PathBuf::from(fixtures).join("vectors"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let Some(vectors) = fixtures::path("vectors") else { return };
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(vectors).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let mut beyond = Vec::new();
     for path in paths {

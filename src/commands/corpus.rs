@@ -3,8 +3,10 @@
 mod generate;
 mod graph;
 mod outputs;
+#[cfg(feature = "record")]
 mod record;
 mod stats;
+#[cfg(feature = "record")]
 mod visit;
 
 use crate::failure::Failure;
@@ -44,14 +46,12 @@ enum Command {
     Check {
         /// Pages: bundled names, or files; all bundled ones when none is named
         pages: Vec<String>,
-        /// Also load each page in Chromium from our server, and see whether it asks for what the page says
-        #[arg(long)]
-        browser: bool,
-        /// With real bodies, fetched from the page's package
-        #[arg(long, requires = "browser")]
-        real: bool,
+        #[cfg(feature = "record")]
+        #[command(flatten)]
+        chromium: visit::Arguments,
     },
     /// Fetch the real bodies of a page from its package, to serve them with `serve --root`
+    #[cfg(feature = "record")]
     #[command(after_help = "Example:\n  utmost corpus bodies agency-home --out site")]
     Bodies {
         /// A page: a bundled name, or a file
@@ -88,6 +88,7 @@ enum Command {
         after_help = "Examples:\n  utmost corpus generate --seed 7 -o page.json\n  utmost corpus generate --seed 7 --resources 60 --depth 4 --late-share 0.4 -o page.json\n  utmost corpus generate --seed 7 --adversary fifo -o page.json"
     )]
     Generate(generate::Arguments),
+    #[cfg(feature = "record")]
     Record(record::Arguments),
     Graph(graph::Arguments),
 }
@@ -96,17 +97,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::List => stats::list(),
         Command::Stats { pages, json } => stats::show(pages, *json),
-        Command::Check { pages, browser, real } => {
+        Command::Check {
+            pages,
+            #[cfg(feature = "record")]
+            chromium,
+        } => {
             let all: Vec<String> = bundled_names().into_iter().map(str::to_owned).collect();
             let pages = if pages.is_empty() { &all } else { pages };
-            if *browser { visit::run(pages, *real) } else { check(pages) }
+            #[cfg(feature = "record")]
+            if chromium.browser {
+                return visit::run(pages, chromium.real);
+            }
+            check(pages)
         }
+        #[cfg(feature = "record")]
         Command::Bodies { page, out } => visit::bodies(page, out),
         Command::Generate(arguments) => generate::run(arguments),
         Command::Import { file, output, name, from, keep_addresses } => {
             let addresses = if *keep_addresses { Addresses::Kept } else { Addresses::Renamed };
             import_page(file, output, (name.as_deref(), from.as_deref()), addresses)
         }
+        #[cfg(feature = "record")]
         Command::Record(arguments) => record::run(arguments),
         Command::Graph(arguments) => graph::run(arguments),
     }

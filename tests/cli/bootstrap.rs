@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// What the script itself calls.
-const SYSTEM: [&str; 8] = ["sh", "dirname", "sed", "sort", "grep", "expr", "env", "chmod"];
+const SYSTEM: [&str; 10] =
+    ["sh", "cat", "dirname", "sed", "sort", "grep", "expr", "env", "chmod", "mkdir"];
 /// What the build needs.
 const TOOLS: [&str; 6] = ["cc", "c++", "cmake", "make", "git", "cargo"];
 
@@ -59,12 +60,18 @@ impl Machine {
     }
 
     fn bootstrap(&self) -> Output {
+        self.bootstrap_for(&[])
+    }
+
+    fn bootstrap_for(&self, purpose: &[&str]) -> Output {
         Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("bootstrap"))
             .env_clear()
             .env("PATH", self.programs())
             .env("HOME", self.folder.path())
             .env("LIBCLANG_PATH", self.folder.path().join("clang"))
             .env("CALLS", self.folder.path().join("calls"))
+            .env("UTMOST_TOOLS", self.folder.path().join("tools"))
+            .args(purpose)
             .output()
             .expect("the script runs")
     }
@@ -189,5 +196,73 @@ fn rustup_installs_the_toolchain_of_this_repository() {
     assert_eq!(
         machine.calls(),
         "rustup toolchain install 1.95.0 --profile minimal --component rustfmt --component clippy\n"
+    );
+}
+
+/// A machine on which the tests' tools can be installed.
+fn with_python() -> Machine {
+    let machine = Machine::without(&[]);
+    machine.program("openssl", "");
+    let cargo = r#"case $1 in
+--version) echo 'cargo 1.95.0' ;;
+*) echo "cargo $*" | sed "s,$UTMOST_TOOLS,TOOLS," >>"$CALLS"
+    mkdir -p "$UTMOST_TOOLS"; for it in "$@"; do crate=$it; done
+    echo "\"$crate (registry)\"" | sed 's/@/ /' >>"$UTMOST_TOOLS/.crates.toml" ;;
+esac"#;
+    machine.program("cargo", cargo);
+    let python = r#"[ "$1" = -m ] || exit 0
+mkdir -p "$UTMOST_TOOLS/python/bin"
+echo '#!/bin/sh
+echo "pip $*" >>"$CALLS"' >"$UTMOST_TOOLS/python/bin/pip"
+chmod +x "$UTMOST_TOOLS/python/bin/pip""#;
+    machine.program("python3", python);
+    machine
+}
+
+#[test]
+fn the_tools_of_the_tests_are_installed_once_into_the_projects_own_folder() {
+    let machine = with_python();
+    assert!(machine.bootstrap_for(&["test"]).status.success());
+    let calls = machine.calls();
+    let programs: Vec<&str> =
+        calls.lines().map(|it| it.split('@').next().unwrap_or_default()).collect();
+    assert_eq!(
+        programs,
+        [
+            "cargo install --quiet --debug --locked --root TOOLS cargo-machete",
+            "cargo install --quiet --debug --locked --root TOOLS cargo-deny",
+            "pip install --quiet --disable-pip-version-check dask[distributed]==2026.8.0 pytest==9.2.0",
+        ]
+    );
+    let again = machine.bootstrap_for(&["test"]);
+    assert_eq!((stderr(&again).as_str(), machine.calls()), ("", calls));
+}
+
+#[test]
+fn the_build_alone_needs_no_tools_of_the_tests() {
+    let machine = with_python();
+    assert!(machine.bootstrap().status.success());
+    assert_eq!(machine.calls(), "");
+}
+
+#[test]
+fn a_tool_of_the_tests_that_cannot_be_installed_ends_the_bootstrap() {
+    let machine = with_python();
+    machine.program("cargo", "[ \"$1\" = --version ] && echo 'cargo 1.95.0'");
+    let output = machine.bootstrap_for(&["test"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("bootstrap: could not install cargo-machete"), "{output:?}");
+}
+
+#[test]
+fn without_python_the_bootstrap_for_tests_installs_it() {
+    let machine = Machine::without(&[]);
+    machine.program("openssl", "");
+    machine.manager("apt-get", &[]);
+    let output = machine.bootstrap_for(&["test"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        machine.calls(),
+        "apt-get update -q\napt-get install -y -q --no-install-recommends python3 python3-venv\n"
     );
 }

@@ -1,6 +1,6 @@
 //! The orders that the paper's own implementation produced, against ours.
 //!
-//! They are not part of the project: without `UTMOST_FIXTURES` these tests say that they skip.
+//! They are among the fixtures, without which these tests are skipped.
 //! `docs/vectors.md` is the table of all deviations; `UTMOST_BLESS=1` writes it anew.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
@@ -19,11 +19,7 @@ const WITHIN_WITHOUT_SVG: [&str; 3] = ["bucket", "bucket-html", "spdyrr"];
 const TAIL_INVERSION: &str = "10_dfifo_tail_inversion";
 
 fn scenarios() -> Option<Vec<Scenario>> {
-    let Some(fixtures) = std::env::var_os("UTMOST_FIXTURES") else {
-        println!("skipped: UTMOST_FIXTURES is not set");
-        return None;
-    };
-    let folder = PathBuf::from(fixtures).join("vectors");
+    let folder = fixtures::path("vectors")?;
     let mut paths: Vec<PathBuf> =
         std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();

@@ -4,7 +4,6 @@ use super::*;
 use crate::reader::{Detail, ReadOptions, Trace, read_file_traces};
 use crate::timeline::StreamFrame;
 use proptest::prelude::*;
-use std::path::Path;
 
 /// (milliseconds, stream, offset, bytes).
 fn frames(list: &[(u64, u64, u64, u64)]) -> Vec<StreamFrame> {
@@ -158,11 +157,7 @@ proptest! {
 }
 
 fn sample(name: &str) -> Option<Trace> {
-    let Some(folder) = std::env::var_os("UTMOST_FIXTURES") else {
-        println!("skipped: UTMOST_FIXTURES is not set");
-        return None;
-    };
-    let path = Path::new(&folder).join("qlog-samples/generated").join(name);
+    let path = fixtures::path("qlog-samples/generated")?.join(name);
     let options = ReadOptions { detail: Detail::Frames, vantage: None };
     Some(read_file_traces(&path, options).unwrap().remove(0))
 }

@@ -1,17 +1,11 @@
-//! The logs of other stacks, when they are there: `UTMOST_FIXTURES` names the folder.
-
-use std::path::Path;
+//! The logs of other stacks, which are among the fixtures.
 
 use super::*;
 use crate::byte_index::{byte_index, byte_index_of_trace};
 
 /// All traces of a sample; `None` when there are no samples.
 fn traces(name: &str, detail: Detail) -> Option<Vec<Trace>> {
-    let Some(folder) = std::env::var_os("UTMOST_FIXTURES") else {
-        println!("skipped: UTMOST_FIXTURES is not set");
-        return None;
-    };
-    let path = Path::new(&folder).join("qlog-samples").join(name);
+    let path = fixtures::path("qlog-samples")?.join(name);
     Some(read_file_traces(&path, ReadOptions { detail, vantage: None }).unwrap())
 }
 

@@ -10,6 +10,17 @@ use server::site::{DirectorySite, Site};
 use std::path::Path;
 use std::sync::Arc;
 
+/// Also in a browser
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Also load each page in Chromium from our server, and check that it requests what the page says
+    #[arg(long)]
+    pub(super) browser: bool,
+    /// With real bodies, fetched from the page's package
+    #[arg(long, requires = "browser")]
+    pub(super) real: bool,
+}
+
 /// Loads pages in Chromium from our own server.
 pub(super) fn run(names: &[String], real: bool) -> Result<(), Failure> {
     let mut rows = Vec::new();
