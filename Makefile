@@ -19,7 +19,7 @@ test: ## format, lints, all tests, unused dependencies, licences
 	@tests/run
 
 demo: bootstrap ## a real page under twelve schemes, over QUIC on loopback: the table and the report
-	cargo build --locked --workspace --bin utmost
+	cargo build --locked --no-default-features --bin utmost
 	$(target)/debug/utmost compare $(demo_page) --schemes paper,rfc9218 --engine wire --out out/demo
 
 interop: bootstrap ## other HTTP/3 stacks talk to us; writes docs/interop.md
