@@ -8,7 +8,6 @@ use corpus::page::{Event, PageResource, Script};
 use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::Path;
 
 fn label() -> Label {
     Label {
