@@ -10,14 +10,12 @@ use std::hint::black_box;
 
 const STREAMS: [u64; 4] = [10, 100, 1000, 10_000];
 const PACKET_BYTES: u64 = 1400;
-const KINDS: [Kind; 8] =
-    [Kind::Html, Kind::Css, Kind::Js, Kind::Font, Kind::Image, Kind::Media, Kind::Xhr, Kind::Other];
 
 /// A resource of a mixed page: each fact holds for every second, third, ... of them.
 fn resource(index: u64) -> Resource {
     let every = |n| index.is_multiple_of(n);
     Resource {
-        kind: KINDS[usize::try_from(index % 8).unwrap_or(0)],
+        kind: Kind::ALL[usize::try_from(index % 8).unwrap_or(0)],
         main: index == 0,
         in_head: every(2),
         critical: every(3),

@@ -2,8 +2,9 @@
 //! date and source, because browsers change.
 
 use corpus::Page;
-use corpus::page::{BrowserPriority, FetchPriority, PageKind, PageResource, Script};
-use serde::Deserialize;
+use corpus::page::{BrowserPriority, FetchPriority, PageResource, Script};
+use schedulers::Kind;
+use serde::{Deserialize, Deserializer};
 
 /// A browser of some date.
 #[derive(Debug, Clone, Deserialize)]
@@ -57,13 +58,18 @@ struct Rule {
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Conditions {
-    kind: Option<PageKind>,
+    #[serde(default, deserialize_with = "some_kind")]
+    kind: Option<Kind>,
     script: Option<Script>,
     main: Option<bool>,
     in_head: Option<bool>,
     preload: Option<bool>,
     after_first_image: Option<bool>,
     fetchpriority: Option<FetchPriority>,
+}
+
+fn some_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Kind>, D::Error> {
+    corpus::kind::deserialize(deserializer).map(Some)
 }
 
 /// A profile that cannot be used.
@@ -138,7 +144,7 @@ impl Profile {
 impl Conditions {
     fn hold_for(self, resource: &PageResource) -> bool {
         // A script without an attribute is synchronous.
-        let script = resource.script.or((resource.kind == PageKind::Js).then_some(Script::Sync));
+        let script = resource.script.or((resource.kind == Kind::Js).then_some(Script::Sync));
         let fits = |wanted: Option<bool>, is: bool| wanted.is_none_or(|it| it == is);
         self.kind.is_none_or(|it| it == resource.kind)
             && self.script.is_none_or(|it| Some(it) == script)

@@ -2,7 +2,8 @@
 //! browser thinks more urgent.
 
 use crate::profile::{HoldBack, HoldBackReason};
-use corpus::page::{PageKind, PageResource, Script};
+use corpus::page::{PageResource, Script};
+use schedulers::Kind;
 use std::collections::{BTreeSet, VecDeque};
 
 /// The queue of one page load.
@@ -24,7 +25,7 @@ impl Requests {
     /// A resource is discovered.
     pub(crate) fn discovered(&mut self, resource: &PageResource) {
         let sync = matches!(resource.script, None | Some(Script::Sync));
-        if resource.kind == PageKind::Js && resource.in_head && sync {
+        if resource.kind == Kind::Js && resource.in_head && sync {
             self.head_scripts.insert(resource.id);
         }
         self.hinted(resource.id);

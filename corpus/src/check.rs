@@ -1,7 +1,7 @@
 //! What a page must satisfy before anybody serves it or plays it back.
 
 use crate::discovery;
-use crate::page::{Event, Page, PageKind, PageResource};
+use crate::page::{Event, Page, PageResource};
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -221,7 +221,7 @@ impl Here<'_> {
                 );
             }
         }
-        let derived = PageKind::from(Kind::of_mime(&it.mime));
+        let derived = Kind::of_mime(&it.mime);
         if derived != it.kind {
             self.wrong(
                 "kind",
@@ -278,13 +278,13 @@ impl Here<'_> {
                 "must be nav for the document, resources[0], and for it alone",
             );
         }
-        if it.script.is_some() && it.kind != PageKind::Js {
+        if it.script.is_some() && it.kind != Kind::Js {
             self.wrong(
                 "script",
                 format!("is for js, but the kind is {}; remove it", it.kind.name()),
             );
         }
-        if it.hero && it.kind != PageKind::Image {
+        if it.hero && it.kind != Kind::Image {
             self.wrong(
                 "hero",
                 format!("is for images, but the kind is {}; remove it", it.kind.name()),
@@ -319,8 +319,8 @@ impl Here<'_> {
     fn check_event(&mut self, of: &PageResource) {
         let trigger = &self.resource.trigger;
         let wanted = match trigger.on {
-            Event::CssImport | Event::CssApplied => Some(PageKind::Css),
-            Event::Exec | Event::Timer => Some(PageKind::Js),
+            Event::CssImport | Event::CssApplied => Some(Kind::Css),
+            Event::Exec | Event::Timer => Some(Kind::Js),
             _ => None,
         };
         if let Some(wanted) = wanted

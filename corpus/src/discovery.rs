@@ -1,6 +1,7 @@
 //! Who waits for whom: the circles that would leave a resource undiscovered, and the depth of a page.
 
-use crate::page::{Event, Page, PageKind, PageResource, Script};
+use crate::page::{Event, Page, PageResource, Script};
+use schedulers::Kind;
 
 /// Resources that wait for each other, each for the next and the last for the first; `None`: every
 /// resource will be discovered. References must be in range.
@@ -178,23 +179,23 @@ fn waits_of(
 impl PageResource {
     /// A stylesheet that holds back the first rendering, and with it what stylesheets refer to.
     pub fn blocks_rendering(&self) -> bool {
-        self.kind == PageKind::Css && self.critical
+        self.kind == Kind::Css && self.critical
     }
 
     /// A script that `DOMContentLoaded` waits for (a module is deferred).
     pub fn holds_dom_ready(&self) -> bool {
-        self.kind == PageKind::Js
+        self.kind == Kind::Js
             && matches!(self.script, Some(Script::Sync | Script::Defer | Script::Module))
     }
 
     /// Whether it takes main-thread time when it has arrived: styles and scripts that are not errors.
     pub fn is_executed(&self) -> bool {
-        matches!(self.kind, PageKind::Css | PageKind::Js) && (200..300).contains(&self.status)
+        matches!(self.kind, Kind::Css | Kind::Js) && (200..300).contains(&self.status)
     }
 
     /// Its place in the order of evaluation, when it has one.
     pub fn turn(&self) -> Option<u32> {
-        self.eval_order.filter(|_| matches!(self.kind, PageKind::Css | PageKind::Js))
+        self.eval_order.filter(|_| matches!(self.kind, Kind::Css | Kind::Js))
     }
 
     /// Bytes of the decoded body: as many as on the wire when the page does not say.

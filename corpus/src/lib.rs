@@ -5,6 +5,7 @@ pub mod check;
 pub mod discovery;
 pub mod generate;
 pub mod import;
+pub mod kind;
 pub mod page;
 pub mod read;
 pub mod stats;

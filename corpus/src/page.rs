@@ -123,7 +123,8 @@ pub struct PageResource {
     #[serde(default)]
     pub origin: usize,
     /// The kind that the page's author gives it.
-    pub kind: PageKind,
+    #[serde(with = "crate::kind")]
+    pub kind: Kind,
     /// MIME type.
     pub mime: String,
     /// HTTP status; a 404 is part of a page.
@@ -189,67 +190,6 @@ pub struct PageResource {
     pub browser: Option<BrowserPriority>,
     /// How it is discovered.
     pub trigger: Trigger,
-}
-
-/// What a page's author calls a kind of resource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum PageKind {
-    Html,
-    Css,
-    Js,
-    Font,
-    Image,
-    Media,
-    Xhr,
-    Other,
-}
-
-impl PageKind {
-    /// Its name in the page format.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Html => "html",
-            Self::Css => "css",
-            Self::Js => "js",
-            Self::Font => "font",
-            Self::Image => "image",
-            Self::Media => "media",
-            Self::Xhr => "xhr",
-            Self::Other => "other",
-        }
-    }
-}
-
-impl From<Kind> for PageKind {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Html => Self::Html,
-            Kind::Css => Self::Css,
-            Kind::Js => Self::Js,
-            Kind::Font => Self::Font,
-            Kind::Image => Self::Image,
-            Kind::Media => Self::Media,
-            Kind::Xhr => Self::Xhr,
-            Kind::Other => Self::Other,
-        }
-    }
-}
-
-impl From<PageKind> for Kind {
-    fn from(kind: PageKind) -> Self {
-        match kind {
-            PageKind::Html => Self::Html,
-            PageKind::Css => Self::Css,
-            PageKind::Js => Self::Js,
-            PageKind::Font => Self::Font,
-            PageKind::Image => Self::Image,
-            PageKind::Media => Self::Media,
-            PageKind::Xhr => Self::Xhr,
-            PageKind::Other => Self::Other,
-        }
-    }
 }
 
 /// A piece of a body.
@@ -368,7 +308,7 @@ impl PageResource {
             id,
             url,
             origin: 0,
-            kind: PageKind::from(Kind::of_mime(&mime)),
+            kind: Kind::of_mime(&mime),
             mime,
             status: ok(),
             bytes,
@@ -398,7 +338,7 @@ impl PageResource {
     pub fn for_scheduler(&self) -> schedulers::Resource {
         schedulers::Resource {
             id: Some(self.id),
-            kind: Kind::of_mime(&self.mime),
+            kind: self.kind,
             main: self.main,
             in_head: self.in_head,
             critical: self.critical,

@@ -5,11 +5,12 @@
 
 use corpus::discovery::depth;
 use corpus::generate::{Profile, Shape, ShapeError, generate};
-use corpus::page::{Event, PageKind};
+use corpus::page::Event;
 use corpus::{Page, check};
 use proptest::prelude::*;
+use schedulers::Kind;
 
-fn bytes_of(page: &Page, kind: PageKind) -> u64 {
+fn bytes_of(page: &Page, kind: Kind) -> u64 {
     page.resources.iter().filter(|it| it.kind == kind).map(|it| it.bytes).sum()
 }
 
@@ -42,9 +43,9 @@ fn requests_spread_like_those_of_the_web() {
 
 #[test]
 fn scripts_and_stylesheets_spread_like_those_of_the_web() {
-    let scripts = percentiles(Profile::Web2024, |page| bytes_of(page, PageKind::Js));
+    let scripts = percentiles(Profile::Web2024, |page| bytes_of(page, Kind::Js));
     assert_near(scripts, [101_000, 270_000, 620_000, 1_172_000, 1_834_000], 0.15);
-    let sheets = percentiles(Profile::Web2024, |page| bytes_of(page, PageKind::Css));
+    let sheets = percentiles(Profile::Web2024, |page| bytes_of(page, Kind::Css));
     assert_near(sheets, [10_000, 36_000, 80_000, 152_000, 269_000], 0.15);
 }
 
@@ -109,7 +110,7 @@ proptest! {
         // One stylesheet always stays in the text.
         prop_assert_eq!(resources - 1 - in_text, wanted_late.min(resources - 2));
         prop_assert!(depth(&page) <= deep, "{} {}", depth(&page), deep);
-        let scripts = page.resources.iter().filter(|it| it.kind == PageKind::Js).count();
+        let scripts = page.resources.iter().filter(|it| it.kind == Kind::Js).count();
         if scripts >= deep && wanted_late >= deep {
             prop_assert_eq!(depth(&page), deep);
         }

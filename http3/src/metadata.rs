@@ -49,18 +49,6 @@ static FACTS: [Fact; 10] = [
     Fact { key: "preload", read: |it| it.preload, write: |it, yes| it.preload = yes },
 ];
 
-/// The names of the kinds.
-const KINDS: [(Kind, &str); 8] = [
-    (Kind::Html, "html"),
-    (Kind::Css, "css"),
-    (Kind::Js, "js"),
-    (Kind::Font, "font"),
-    (Kind::Image, "image"),
-    (Kind::Media, "media"),
-    (Kind::Xhr, "xhr"),
-    (Kind::Other, "other"),
-];
-
 /// What a `utmost-metadata` field says. Absent: no opinion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Metadata {
@@ -96,8 +84,8 @@ impl Metadata {
 /// What is known of a resource, as the value of a [`METADATA_FIELD`]: what is not true, and the length of the
 /// body, are left out. Empty: nothing is known, send no field.
 pub fn metadata_field(resource: &Resource) -> String {
-    let kind = KINDS.iter().find(|(kind, _)| *kind == resource.kind && *kind != Kind::Other);
-    let kind = kind.map(|(_, name)| format!("kind={name}"));
+    let kind = Some(resource.kind).filter(|&it| it != Kind::Other);
+    let kind = kind.map(|it| format!("kind={}", it.name()));
     let facts = FACTS.iter().filter(|it| (it.read)(resource)).map(|it| it.key.to_owned());
     let urgency = resource.browser.map(|(urgency, _)| format!("u={}", urgency.min(URGENCY_MAX)));
     let incremental = resource.browser.is_some_and(|it| it.1).then(|| "incremental".to_owned());
@@ -112,7 +100,7 @@ pub fn parse_metadata(field: &[u8]) -> Metadata {
     let urgency = dictionary.get("u").and_then(bare).and_then(BareItem::as_int);
     Metadata {
         facts: FACTS.iter().filter_map(|it| Some((it.key, said(it.key)?))).collect(),
-        kind: kind.and_then(|it| KINDS.iter().find(|(_, name)| *name == it)).map(|(kind, _)| *kind),
+        kind: kind.and_then(Kind::of_name),
         urgency: urgency.and_then(|it| u8::try_from(it).ok()).filter(|it| *it <= URGENCY_MAX),
         incremental: said("incremental"),
     }
@@ -214,7 +202,7 @@ mod tests {
     }
 
     fn any_resource() -> impl Strategy<Value = Resource> {
-        let kind = proptest::sample::select(KINDS.map(|(kind, _)| kind).to_vec());
+        let kind = proptest::sample::select(&Kind::ALL);
         let browser = proptest::option::of((0u8..8, any::<bool>()));
         (kind, proptest::array::uniform8(any::<bool>()), browser).prop_map(
             |(kind, [a, b, c, d, e, f, g, h], browser)| Resource {

@@ -31,7 +31,7 @@ fn by_turns(_: &Page, resource: usize) -> usize {
 
 /// Images, as a site with a host for them does, and all else.
 fn by_kind(page: &Page, resource: usize) -> usize {
-    usize::from(page.resources[resource].kind == corpus::page::PageKind::Image)
+    usize::from(page.resources[resource].kind == schedulers::Kind::Image)
 }
 
 const ONE: Way =

@@ -8,12 +8,12 @@
 
 use crate::ideal;
 use crate::network::Network;
-use corpus::page::{Event, PageKind, Script};
+use corpus::page::{Event, Script};
 use corpus::{Page, generate};
 use qlog_tools::byte_index::byte_index;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use schedulers::{Scheme, paper_schemes};
+use schedulers::{Kind, Scheme, paper_schemes};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -166,7 +166,7 @@ fn swap_places(page: &mut Page, one: usize, other: usize) {
 
 fn change_script(page: &mut Page, id: usize, kind: usize) {
     let it = &mut page.resources[id];
-    if it.kind == PageKind::Js && it.trigger.on == Event::Bytes {
+    if it.kind == Kind::Js && it.trigger.on == Event::Bytes {
         let kinds = [Script::Sync, Script::Async, Script::Defer];
         it.script = Some(kinds[kind]);
     }
@@ -178,11 +178,11 @@ fn set_roles(page: &mut Page) {
         let in_text = it.trigger.on == Event::Bytes;
         it.critical = in_text
             && match it.kind {
-                PageKind::Css => it.in_head,
-                PageKind::Js => it.script == Some(Script::Sync),
+                Kind::Css => it.in_head,
+                Kind::Js => it.script == Some(Script::Sync),
                 _ => false,
             };
-        it.above_fold = it.critical || it.hero || it.kind == PageKind::Font;
+        it.above_fold = it.critical || it.hero || it.kind == Kind::Font;
     }
     generate::set_order(&mut page.resources);
 }

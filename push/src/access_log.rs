@@ -9,7 +9,7 @@
 
 use crate::graph::{is_host, is_node_path};
 use crate::learner::{Asked, Learner, MAX_RESOURCES, kind_of};
-use corpus::page::PageKind;
+use schedulers::Kind;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Loads that are under way at one time, and the bytes of their paths; the oldest are taken as complete.
@@ -139,12 +139,12 @@ impl AccessLog {
             return;
         }
         self.counts.next_pages += load.drop_page(path, &mut self.text_bytes);
-        let is_sheet = |it: &&Asked| it.path == path && kind_of(path) == PageKind::Css;
+        let is_sheet = |it: &&Asked| it.path == path && kind_of(path) == Kind::Css;
         let referrer = load.resources.iter().find(is_sheet).map(|it| it.path.clone());
         if !of_document && referrer.is_none() {
             return;
         }
-        if kind_of(entry.path) == PageKind::Html || load.is_over_at(entry.second_of_day) {
+        if kind_of(entry.path) == Kind::Html || load.is_over_at(entry.second_of_day) {
             self.counts.next_pages += 1;
         } else if load.resources.len() < MAX_RESOURCES {
             let bytes = (entry.status == 200).then_some(entry.bytes);
@@ -205,7 +205,7 @@ impl Load {
 
     /// What was asked for refers to others: it was a page of its own, if it can be one. How many are taken out.
     fn drop_page(&mut self, path: &str, text_bytes_there: &mut usize) -> u64 {
-        if kind_of(path) != PageKind::Other {
+        if kind_of(path) != Kind::Other {
             return 0;
         }
         let before = self.resources.len();

@@ -3,7 +3,8 @@
 
 use crate::link;
 use corpus::Page;
-use corpus::page::{Event, PageKind, PageResource, Party};
+use corpus::page::{Event, PageResource, Party};
+use schedulers::Kind;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -32,7 +33,8 @@ pub struct Node {
     /// Path and query.
     pub path: String,
     /// What kind it is.
-    pub kind: PageKind,
+    #[serde(with = "corpus::kind")]
+    pub kind: Kind,
     /// Bytes of its body on the wire; 0 if unknown.
     pub bytes: u64,
     /// The `ETag` field.
@@ -280,8 +282,8 @@ fn in_markup(resource: &PageResource) -> bool {
 
 fn place_of(parent: &PageResource, child: &PageResource) -> Place {
     match parent.kind {
-        PageKind::Css => Place::Style,
-        PageKind::Js => Place::Script,
+        Kind::Css => Place::Style,
+        Kind::Js => Place::Script,
         _ if child.in_head => Place::Head,
         _ => Place::Tail,
     }
@@ -295,7 +297,7 @@ mod tests {
         let node = |path: &&str| Node {
             host: "site.example".into(),
             path: (*path).into(),
-            kind: PageKind::Js,
+            kind: Kind::Js,
             bytes: 1,
             etag: None,
             vary: None,

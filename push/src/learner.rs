@@ -1,7 +1,6 @@
 //! What belongs to a page, from what many clients asked for, load by load.
 
 use crate::graph::{Edge, FORMAT, Graph, Node, Place};
-use corpus::page::PageKind;
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -110,7 +109,7 @@ impl Learner {
     /// asks for looks like the document's own.
     pub fn graph(&self, host: &str, document: &str, document_bytes: u64) -> Graph {
         let learned = self.learned();
-        let document = node(host, document, (document_bytes, PageKind::Html), false);
+        let document = node(host, document, (document_bytes, Kind::Html), false);
         let mut graph =
             Graph { format: FORMAT.to_owned(), nodes: vec![document], edges: Vec::new() };
         for it in &learned {
@@ -127,7 +126,7 @@ impl Learner {
     }
 }
 
-fn node(host: &str, path: &str, (bytes, kind): (u64, PageKind), hidden: bool) -> Node {
+fn node(host: &str, path: &str, (bytes, kind): (u64, Kind), hidden: bool) -> Node {
     Node {
         host: host.to_owned(),
         path: path.to_owned(),
@@ -135,7 +134,7 @@ fn node(host: &str, path: &str, (bytes, kind): (u64, PageKind), hidden: bool) ->
         bytes,
         etag: None,
         vary: None,
-        critical: matches!(kind, PageKind::Html | PageKind::Css),
+        critical: matches!(kind, Kind::Html | Kind::Css),
         hidden,
         first_party: true,
         evaluation: Duration::ZERO,
@@ -143,7 +142,7 @@ fn node(host: &str, path: &str, (bytes, kind): (u64, PageKind), hidden: bool) ->
 }
 
 /// By its name's ending.
-pub(crate) fn kind_of(path: &str) -> PageKind {
+pub(crate) fn kind_of(path: &str) -> Kind {
     let plain = path.split('?').next().unwrap_or_default();
     let mime = mime_guess::from_path(plain).first_or_octet_stream();
     Kind::of_mime(mime.essence_str()).into()
@@ -220,8 +219,8 @@ mod tests {
             learner.load(vec![asked("/a.css"), font, lost]);
         }
         let graph = learner.graph("site.example", "/", 900);
-        let kinds: Vec<PageKind> = graph.nodes.iter().map(|it| it.kind).collect();
-        assert_eq!(kinds, [PageKind::Html, PageKind::Css, PageKind::Font, PageKind::Image]);
+        let kinds: Vec<Kind> = graph.nodes.iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [Kind::Html, Kind::Css, Kind::Font, Kind::Image]);
         let edges: Vec<_> = graph.edges.iter().map(|it| (it.from, it.to, it.place)).collect();
         assert_eq!(edges, [(0, 1, Place::Head), (1, 2, Place::Style), (0, 3, Place::Head)]);
         assert!(graph.nodes[2].hidden && !graph.nodes[1].hidden && graph.nodes[0].bytes == 900);

@@ -231,8 +231,8 @@ fn statics_within(choice: &Choice<'_>) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::graph::{Edge, Place};
-    use corpus::page::PageKind;
     use proptest::prelude::{ProptestConfig, prop_assert, proptest};
+    use schedulers::Kind;
 
     const UNLIMITED: u64 = u64::MAX;
 
@@ -240,7 +240,7 @@ mod tests {
         Node {
             host: "site.example".into(),
             path: path.into(),
-            kind: PageKind::Js,
+            kind: Kind::Js,
             bytes,
             etag: None,
             vary: None,
@@ -357,8 +357,7 @@ mod tests {
 
     #[test]
     fn in_the_middle_of_a_load_more_urgent_responses_forbid_pushes() {
-        let graph =
-            page(1, &[node("/script", 10), Node { kind: PageKind::Image, ..node("/i", 10) }]);
+        let graph = page(1, &[node("/script", 10), Node { kind: Kind::Image, ..node("/i", 10) }]);
         let budget = Budget { bytes: 100, stream_bytes: UNLIMITED, pushes: 9 };
         let pushes = |policy: Policy, navigation, waiting_urgency| {
             let graph = &graph;

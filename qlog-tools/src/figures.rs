@@ -104,20 +104,6 @@ pub(crate) fn rate_text(bits_per_second: f64) -> String {
     }
 }
 
-/// The kind as pages write it.
-pub(crate) fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Html => "html",
-        Kind::Css => "css",
-        Kind::Js => "js",
-        Kind::Font => "font",
-        Kind::Image => "image",
-        Kind::Media => "media",
-        Kind::Xhr => "xhr",
-        Kind::Other => "other",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

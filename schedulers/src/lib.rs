@@ -23,6 +23,7 @@
 
 mod graph;
 mod guard;
+mod kind;
 mod resource;
 mod scheduler;
 mod scheme;
@@ -31,7 +32,8 @@ mod signal;
 mod tree;
 
 pub use graph::{GraphResource, PageGraph};
-pub use resource::{Kind, Resource};
+pub use kind::Kind;
+pub use resource::Resource;
 pub use scheduler::Scheduler;
 pub use scheme::{
     Args, Build, ClientHalf, GroupName, Halves, Needs, REGISTRY, SCHEMES, Scheme, SchemeError,

@@ -1,45 +1,6 @@
 //! What is known of a resource when its place in the order is chosen.
 
-/// The kind of a resource, derived from its MIME type in one place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Kind {
-    /// `text/html`.
-    Html,
-    /// `text/css`.
-    Css,
-    /// Any JavaScript.
-    Js,
-    /// Any font.
-    Font,
-    /// Any image, `image/svg+xml` included.
-    Image,
-    /// Video and audio.
-    Media,
-    /// JSON and XML: what scripts fetch.
-    Xhr,
-    /// Everything else.
-    #[default]
-    Other,
-}
-
-impl Kind {
-    /// The kind of a MIME type; parameters (`; charset=...`) and case do not matter.
-    ///
-    /// `application/xhtml+xml` counts as XML, as in the paper's implementation: only `text/html` is a page.
-    pub fn of_mime(mime: &str) -> Self {
-        let essence = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match essence.as_str() {
-            "text/html" => Self::Html,
-            "text/css" => Self::Css,
-            it if it.contains("javascript") || it.contains("ecmascript") => Self::Js,
-            it if it.contains("font") || it == "application/vnd.ms-fontobject" => Self::Font,
-            it if it.starts_with("image/") => Self::Image,
-            it if it.starts_with("video/") || it.starts_with("audio/") => Self::Media,
-            it if it.contains("xml") || it.contains("json") => Self::Xhr,
-            _ => Self::Other,
-        }
-    }
-}
+use crate::kind::Kind;
 
 /// What a scheme may know of a resource. Absent knowledge is `false` or `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,35 +36,5 @@ impl Resource {
     /// A script that nothing waits for: `async` or `defer`.
     pub(crate) fn is_late_script(&self) -> bool {
         self.kind == Kind::Js && (self.asynchronous || self.deferred)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Kind;
-
-    #[test]
-    fn a_mime_type_gives_one_kind() {
-        let table = [
-            ("text/html; charset=utf-8", Kind::Html),
-            ("TEXT/CSS", Kind::Css),
-            ("application/javascript", Kind::Js),
-            ("text/javascript", Kind::Js),
-            ("font/woff", Kind::Font),
-            ("application/font-woff", Kind::Font),
-            ("application/x-font-ttf", Kind::Font),
-            ("image/x-icon", Kind::Image),
-            ("image/svg+xml", Kind::Image),
-            ("video/mp4", Kind::Media),
-            ("application/json", Kind::Xhr),
-            ("application/xml", Kind::Xhr),
-            ("application/xhtml+xml", Kind::Xhr),
-            ("text/plain", Kind::Other),
-            ("unknown", Kind::Other),
-            ("", Kind::Other),
-        ];
-        for (mime, kind) in table {
-            assert_eq!(Kind::of_mime(mime), kind, "{mime}");
-        }
     }
 }

@@ -6,9 +6,10 @@
 //! filler, of which as much is random as the size on the wire needs.
 
 use crate::font;
-use corpus::page::{Event, PageKind, Script};
+use corpus::page::{Event, Script};
 use corpus::{Page, PageResource};
 use flate2::{Compression, GzBuilder};
+use schedulers::Kind;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -53,10 +54,10 @@ pub(crate) fn body(page: &Page, id: usize) -> Made {
         return Made::Letters;
     }
     let pieces = match resource.kind {
-        PageKind::Html if id == 0 => document(page),
-        PageKind::Css => Pieces::of_code(stylesheet(page, id)),
-        PageKind::Js => Pieces::of_code(script(page, id)),
-        PageKind::Image if resource.mime.contains("svg") => Pieces {
+        Kind::Html if id == 0 => document(page),
+        Kind::Css => Pieces::of_code(stylesheet(page, id)),
+        Kind::Js => Pieces::of_code(script(page, id)),
+        Kind::Image if resource.mime.contains("svg") => Pieces {
             parts: vec![(
                 0,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\">".to_owned(),
@@ -64,8 +65,8 @@ pub(crate) fn body(page: &Page, id: usize) -> Made {
             end: "</svg>".to_owned(),
             comment: ("<!--", "-->"),
         },
-        PageKind::Image if resource.bytes >= PIXEL.len() as u64 => return Made::Begun(PIXEL),
-        PageKind::Font if resource.bytes >= font::least().len() as u64 => {
+        Kind::Image if resource.bytes >= PIXEL.len() as u64 => return Made::Begun(PIXEL),
+        Kind::Font if resource.bytes >= font::least().len() as u64 => {
             return Made::Begun(font::least());
         }
         _ => return Made::Letters,
@@ -180,7 +181,7 @@ fn stylesheet(page: &Page, id: usize) -> String {
 /// A rule for the element of a resource that a style refers to.
 fn rule(it: &PageResource) -> String {
     let (id, url) = (it.id, &it.url);
-    if it.kind == PageKind::Font {
+    if it.kind == Kind::Font {
         format!("@font-face{{font-family:u{id};src:url(\"{url}\")}}.u{id}{{font-family:u{id}}}")
     } else {
         format!(".u{id}{{background-image:url(\"{url}\")}}")
@@ -238,7 +239,7 @@ fn document(page: &Page) -> Pieces {
     }
     for it in page.resources.iter().filter(|it| it.id != 0 && !tagged(it)) {
         let needs = it.trigger.needs.iter().map(|&id| &page.resources[id]);
-        let scripts = needs.filter(|it| it.kind == PageKind::Js && tagged(it));
+        let scripts = needs.filter(|it| it.kind == Kind::Js && tagged(it));
         let after = scripts.filter_map(|it| it.trigger.byte).max().unwrap_or(0).max(body_byte);
         if let Some(element) = element(it) {
             parts.push((after + 2, element));
@@ -268,10 +269,10 @@ fn element(it: &PageResource) -> Option<String> {
 fn tag(it: &PageResource) -> String {
     let url = it.url.replace('&', "&amp;").replace('"', "%22");
     let destination = match it.kind {
-        PageKind::Css => "style",
-        PageKind::Js => "script",
-        PageKind::Image => "image",
-        PageKind::Font => "font",
+        Kind::Css => "style",
+        Kind::Js => "script",
+        Kind::Image => "image",
+        Kind::Font => "font",
         _ => "fetch",
     };
     let lazy = if it.lazy { " loading=\"lazy\"" } else { "" };
@@ -279,9 +280,9 @@ fn tag(it: &PageResource) -> String {
         _ if it.preload => {
             format!("<link rel=\"preload\" as=\"{destination}\" href=\"{url}\" crossorigin>")
         }
-        PageKind::Css if it.critical => format!("<link rel=\"stylesheet\" href=\"{url}\">"),
-        PageKind::Css => format!("<link rel=\"stylesheet\" media=\"print\" href=\"{url}\">"),
-        PageKind::Js => {
+        Kind::Css if it.critical => format!("<link rel=\"stylesheet\" href=\"{url}\">"),
+        Kind::Css => format!("<link rel=\"stylesheet\" media=\"print\" href=\"{url}\">"),
+        Kind::Js => {
             let mode = match it.script {
                 Some(Script::Async) => " async",
                 Some(Script::Defer) => " defer",
@@ -290,8 +291,8 @@ fn tag(it: &PageResource) -> String {
             };
             format!("<script src=\"{url}\"{mode}></script>")
         }
-        PageKind::Image => format!("<img src=\"{url}\"{lazy}>"),
-        PageKind::Media => format!("<video src=\"{url}\" preload=\"auto\"></video>"),
+        Kind::Image => format!("<img src=\"{url}\"{lazy}>"),
+        Kind::Media => format!("<video src=\"{url}\" preload=\"auto\"></video>"),
         _ => format!("<link rel=\"preload\" as=\"{destination}\" href=\"{url}\" crossorigin>"),
     }
 }

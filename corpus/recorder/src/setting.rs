@@ -1,6 +1,6 @@
 //! How long responses are held back while a page is recorded: what tells causes from coincidences.
 
-use corpus::page::PageKind;
+use schedulers::Kind;
 use serde::{Deserialize, Serialize};
 
 /// The delays of one load, by kind of resource and by path.
@@ -78,14 +78,14 @@ impl Setting {
     }
 
     /// Milliseconds to hold back the response to a request for `path`.
-    pub fn delay_ms(&self, kind: PageKind, path: &str) -> u64 {
+    pub fn delay_ms(&self, kind: Kind, path: &str) -> u64 {
         let of_kind = match kind {
-            PageKind::Html => return self.document_ms,
-            PageKind::Css => self.css_ms,
-            PageKind::Js => self.js_ms,
-            PageKind::Image => self.image_ms,
-            PageKind::Font => self.font_ms,
-            PageKind::Media | PageKind::Xhr | PageKind::Other => 0,
+            Kind::Html => return self.document_ms,
+            Kind::Css => self.css_ms,
+            Kind::Js => self.js_ms,
+            Kind::Image => self.image_ms,
+            Kind::Font => self.font_ms,
+            Kind::Media | Kind::Xhr | Kind::Other => 0,
         };
         let scattered = hash(self.seed, path).checked_rem(self.up_to_ms).unwrap_or(0);
         of_kind + scattered
@@ -118,14 +118,13 @@ mod tests {
     fn settings_hold_back_kinds_and_paths_differently() {
         let settings = Setting::fitted(SETTINGS_MAX);
         assert_eq!(settings[0].name, "css+600 js+100 img+50");
-        assert_eq!(settings[0].delay_ms(PageKind::Css, "/a.css"), 600);
-        assert_eq!(settings[1].delay_ms(PageKind::Html, "/"), 200);
-        let scattered: Vec<u64> = ["/a.js", "/b.js", "/c.png"]
-            .map(|path| settings[2].delay_ms(PageKind::Js, path))
-            .to_vec();
+        assert_eq!(settings[0].delay_ms(Kind::Css, "/a.css"), 600);
+        assert_eq!(settings[1].delay_ms(Kind::Html, "/"), 200);
+        let scattered: Vec<u64> =
+            ["/a.js", "/b.js", "/c.png"].map(|path| settings[2].delay_ms(Kind::Js, path)).to_vec();
         assert!(scattered.iter().all(|&ms| ms < 700), "{scattered:?}");
         assert!(scattered.windows(2).all(|it| it[0].abs_diff(it[1]) > 20), "{scattered:?}");
-        assert_eq!(settings[2].delay_ms(PageKind::Js, "/a.js"), scattered[0]);
+        assert_eq!(settings[2].delay_ms(Kind::Js, "/a.js"), scattered[0]);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The site that is recorded: its responses are held back, compressed, and logged.
 
 use crate::setting::Setting;
-use corpus::page::PageKind;
 use flate2::{Compression, write::GzEncoder};
 use server::site::{Body, Request, Response, Site};
 use std::collections::BTreeMap;
@@ -68,7 +67,7 @@ impl Site for RecordedSite {
     fn respond(&self, request: &Request) -> Response {
         let mut response = self.files.respond(request);
         let mut state = self.state();
-        let kind = PageKind::from(response.resource.kind);
+        let kind = response.resource.kind;
         let delay_ms = state.setting.delay_ms(kind, &request.path);
         state.requests.push(Requested {
             path: request.path.clone(),

@@ -10,10 +10,9 @@ mod quantiles;
 
 use crate::check::FORMAT;
 use crate::import::derive::{set_after_first_image, set_eval_order};
-use crate::page::{
-    BrowserPriority, Origin, Page, PageKind, PageResource, Party, Script, Source, SourceKind,
-};
+use crate::page::{BrowserPriority, Origin, Page, PageResource, Party, Script, Source, SourceKind};
 use draw::Draw;
+use schedulers::Kind;
 use thiserror::Error;
 
 /// Fewest and most resources that can be asked for.
@@ -100,7 +99,7 @@ pub fn generate(shape: &Shape) -> Result<Page, ShapeError> {
     for (kind, bytes) in budget {
         let id = resources.len();
         let mut it = PageResource::plain(id, url(id, kind), mime(kind).to_owned(), bytes);
-        let text = matches!(kind, PageKind::Html | PageKind::Css | PageKind::Js | PageKind::Xhr);
+        let text = matches!(kind, Kind::Html | Kind::Css | Kind::Js | Kind::Xhr);
         it.decoded_bytes = Some(if text { bytes * TEXT_EXPANSION } else { bytes });
         resources.push(it);
     }
@@ -174,35 +173,35 @@ fn source(shape: &Shape) -> Source {
     }
 }
 
-fn url(id: usize, kind: PageKind) -> String {
+fn url(id: usize, kind: Kind) -> String {
     if id == 0 { "/".to_owned() } else { format!("/r/{id}.{}", kind.name()) }
 }
 
-const fn mime(kind: PageKind) -> &'static str {
+const fn mime(kind: Kind) -> &'static str {
     match kind {
-        PageKind::Html => "text/html",
-        PageKind::Css => "text/css",
-        PageKind::Js => "text/javascript",
-        PageKind::Font => "font/woff2",
-        PageKind::Image => "image/jpeg",
-        PageKind::Media => "video/mp4",
-        PageKind::Xhr => "application/json",
-        PageKind::Other => "application/octet-stream",
+        Kind::Html => "text/html",
+        Kind::Css => "text/css",
+        Kind::Js => "text/javascript",
+        Kind::Font => "font/woff2",
+        Kind::Image => "image/jpeg",
+        Kind::Media => "video/mp4",
+        Kind::Xhr => "application/json",
+        Kind::Other => "application/octet-stream",
     }
 }
 
 /// What Chrome signals (measured over HTTP/3).
 fn with_signals(mut it: PageResource) -> PageResource {
     let urgency = match it.kind {
-        PageKind::Html | PageKind::Font => 0,
-        PageKind::Css if it.critical => 0,
-        PageKind::Js if it.in_head => 1,
-        PageKind::Xhr => 1,
-        PageKind::Css => 2,
-        PageKind::Js if it.script == Some(Script::Sync) => 2,
+        Kind::Html | Kind::Font => 0,
+        Kind::Css if it.critical => 0,
+        Kind::Js if it.in_head => 1,
+        Kind::Xhr => 1,
+        Kind::Css => 2,
+        Kind::Js if it.script == Some(Script::Sync) => 2,
         _ => 3,
     };
-    let incremental = matches!(it.kind, PageKind::Html | PageKind::Image | PageKind::Xhr);
+    let incremental = matches!(it.kind, Kind::Html | Kind::Image | Kind::Xhr);
     it.browser = Some(BrowserPriority { urgency, incremental });
     it
 }

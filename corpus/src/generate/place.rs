@@ -3,7 +3,8 @@
 use super::Shape;
 use super::draw::{Draw, whole};
 use crate::import::derive::typical_exec_ms;
-use crate::page::{Event, PageKind, PageResource, Script, Trigger};
+use crate::page::{Event, PageResource, Script, Trigger};
+use schedulers::Kind;
 
 /// Share of the document's text that is its head.
 const HEAD_SHARE: f64 = 0.1;
@@ -42,26 +43,26 @@ fn levels(resources: &[PageResource], shape: &Shape, draw: &mut Draw) -> Vec<usi
     let others = resources.len() - 1;
     let late = whole(others as f64 * shape.late_share);
     // One stylesheet stays in the text, to refer to the rest.
-    let stylesheet = resources.iter().position(|it| it.kind == PageKind::Css);
+    let stylesheet = resources.iter().position(|it| it.kind == Kind::Css);
     let mut chosen: Vec<usize> =
         (1..resources.len()).filter(|&it| Some(it) != stylesheet).collect();
     draw.shuffle(&mut chosen);
     // Fonts first, as on real pages, then enough scripts for a chain, then any.
     let scripts: Vec<usize> =
-        chosen.iter().copied().filter(|&it| resources[it].kind == PageKind::Js).collect();
+        chosen.iter().copied().filter(|&it| resources[it].kind == Kind::Js).collect();
     let links = &scripts[..scripts.len().min(shape.depth.saturating_sub(1)).min(late)];
     let rank = |it: &usize| match resources[*it].kind {
         _ if links.contains(it) => 0,
-        PageKind::Font => 1,
+        Kind::Font => 1,
         // An inner frame's document is referred to by the text.
-        PageKind::Html => 3,
+        Kind::Html => 3,
         _ => 2,
     };
     chosen.sort_by_key(rank);
     for (place, &id) in chosen.iter().take(late).enumerate() {
         levels[id] = match resources[id].kind {
             _ if place < links.len() => place + 2,
-            PageKind::Font | PageKind::Css => 2,
+            Kind::Font | Kind::Css => 2,
             _ => 2 + draw.below(links.len().max(1)),
         };
     }
@@ -72,8 +73,8 @@ fn levels(resources: &[PageResource], shape: &Shape, draw: &mut Draw) -> Vec<usi
 fn text_order(it: &PageResource, id: usize, mixed: u64) -> (u8, u64) {
     match it.kind {
         _ if id == 0 => (0, 0),
-        PageKind::Css => (1, id as u64),
-        PageKind::Js if !mixed.is_multiple_of(3) => (2, id as u64),
+        Kind::Css => (1, id as u64),
+        Kind::Js if !mixed.is_multiple_of(3) => (2, id as u64),
         _ => (3, mixed),
     }
 }
@@ -88,8 +89,7 @@ fn draw_key(shape: &Shape, id: usize) -> u64 {
 fn place_in_text(placed: &mut [(usize, PageResource)], draw: &mut Draw) {
     let decoded = placed[0].1.decoded_len();
     let in_text: Vec<usize> = (1..placed.len()).filter(|&it| placed[it].0 == 1).collect();
-    let body =
-        in_text.iter().position(|&it| !matches!(placed[it].1.kind, PageKind::Css | PageKind::Js));
+    let body = in_text.iter().position(|&it| !matches!(placed[it].1.kind, Kind::Css | Kind::Js));
     let body = body.unwrap_or(in_text.len());
     let head_bytes = decoded as f64 * HEAD_SHARE;
     let mut places: Vec<f64> = (0..in_text.len() - body).map(|_| draw.share()).collect();
@@ -115,26 +115,26 @@ fn place_in_text(placed: &mut [(usize, PageResource)], draw: &mut Draw) {
 fn late(id: usize, placed: &[(usize, PageResource)], draw: &mut Draw) -> Trigger {
     let (level, it) = &placed[id];
     let by_style = match it.kind {
-        PageKind::Font | PageKind::Css => true,
-        PageKind::Image => *level == 2 && draw.happens(0.5),
+        Kind::Font | Kind::Css => true,
+        Kind::Image => *level == 2 && draw.happens(0.5),
         _ => false,
     };
-    let parent = if by_style { PageKind::Css } else { PageKind::Js };
-    let parents = |wanted: usize, kind: PageKind| -> Vec<usize> {
+    let parent = if by_style { Kind::Css } else { Kind::Js };
+    let parents = |wanted: usize, kind: Kind| -> Vec<usize> {
         (0..id).filter(|&it| placed[it].0 == wanted && placed[it].1.kind == kind).collect()
     };
     let found = (1..*level).rev().find_map(|wanted| {
         let found = parents(wanted, parent);
         (!found.is_empty()).then(|| found[draw.below(found.len())])
     });
-    let sheets = parents(1, PageKind::Css);
+    let sheets = parents(1, Kind::Css);
     let (of, by_style) = match found {
         Some(of) => (of, by_style),
         None => (sheets.first().copied().unwrap_or(0), true),
     };
     let on = match it.kind {
         _ if of == 0 => Event::Complete,
-        PageKind::Css if by_style => Event::CssImport,
+        Kind::Css if by_style => Event::CssImport,
         _ if by_style => Event::CssApplied,
         _ => Event::Exec,
     };
@@ -146,9 +146,9 @@ fn set_roles(resources: &mut [PageResource], draw: &mut Draw) {
     for it in resources.iter_mut().skip(1) {
         let text = in_text(it);
         match it.kind {
-            PageKind::Css => it.critical = text && it.in_head,
-            PageKind::Js if !text => it.script = Some(Script::Async),
-            PageKind::Js => {
+            Kind::Css => it.critical = text && it.in_head,
+            Kind::Js if !text => it.script = Some(Script::Async),
+            Kind::Js => {
                 let script = match draw.below(3) {
                     0 => Script::Async,
                     1 if it.in_head => Script::Sync,
@@ -160,7 +160,7 @@ fn set_roles(resources: &mut [PageResource], draw: &mut Draw) {
             }
             _ => {}
         }
-        it.above_fold = it.critical || it.kind == PageKind::Font;
+        it.above_fold = it.critical || it.kind == Kind::Font;
     }
     set_hero(resources);
     super::set_order(resources);
@@ -168,9 +168,8 @@ fn set_roles(resources: &mut [PageResource], draw: &mut Draw) {
 
 /// The largest of the first three images in the text.
 fn set_hero(resources: &mut [PageResource]) {
-    let images = resources
-        .iter_mut()
-        .filter(|it| it.kind == PageKind::Image && it.trigger.on == Event::Bytes);
+    let images =
+        resources.iter_mut().filter(|it| it.kind == Kind::Image && it.trigger.on == Event::Bytes);
     if let Some(hero) = images.take(3).max_by_key(|it| it.bytes) {
         hero.hero = true;
         hero.above_fold = true;

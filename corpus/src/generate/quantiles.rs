@@ -5,7 +5,7 @@
 
 use super::draw::{Draw, whole};
 use super::{Profile, Shape};
-use crate::page::PageKind;
+use schedulers::Kind;
 
 /// What the sources do not say.
 pub(super) const ASSUMPTIONS: &[&str] = &[
@@ -31,34 +31,34 @@ const PAPER_REQUESTS: Quantiles = [10.0, 16.0, 28.0, 56.0, 100.0, 150.0, 214.0];
 const PAPER_BYTES: Quantiles = [29e3, 90e3, 250e3, 750e3, 1600e3, 3200e3, 7400e3];
 
 /// Each kind: requests (0 at the edges where a page may have none) and bytes of all of them.
-const WEB_KINDS: [(PageKind, Quantiles, Quantiles); 6] = [
+const WEB_KINDS: [(Kind, Quantiles, Quantiles); 6] = [
     (
-        PageKind::Html,
+        Kind::Html,
         [1.0, 1.0, 1.0, 2.0, 6.0, 12.0, 20.0],
         [1e3, 2250.0, 8100.0, 18e3, 34e3, 60e3, 200e3],
     ),
     (
-        PageKind::Css,
+        Kind::Css,
         [1.0, 2.0, 4.0, 8.0, 16.0, 26.0, 40.0],
         [2e3, 10e3, 36e3, 80e3, 152e3, 269e3, 600e3],
     ),
     (
-        PageKind::Js,
+        Kind::Js,
         [1.0, 7.0, 13.0, 24.0, 42.0, 68.0, 110.0],
         [5e3, 101e3, 270e3, 620e3, 1172e3, 1834e3, 4e6],
     ),
     (
-        PageKind::Font,
+        Kind::Font,
         [0.0, 0.0, 2.0, 4.0, 7.0, 11.0, 18.0],
         [8e3, 16e3, 59e3, 131e3, 250e3, 440e3, 900e3],
     ),
     (
-        PageKind::Image,
+        Kind::Image,
         [1.0, 5.0, 9.0, 18.0, 33.0, 60.0, 120.0],
         [10e3, 84e3, 322e3, 1054e3, 1992e3, 3118e3, 8e6],
     ),
     (
-        PageKind::Xhr,
+        Kind::Xhr,
         [0.0, 1.0, 3.0, 8.0, 14.0, 22.0, 40.0],
         [200.0, 2e3, 8e3, 30e3, 60e3, 120e3, 400e3],
     ),
@@ -68,7 +68,7 @@ const WEB_KINDS: [(PageKind, Quantiles, Quantiles); 6] = [
 const OBJECT_BYTES: Quantiles = [1e3, 6e3, 18e3, 40e3, 115e3, 250e3, 800e3];
 
 /// (kind, body bytes) of each resource, the document first.
-pub(super) fn budget(shape: &Shape, draw: &mut Draw) -> Vec<(PageKind, u64)> {
+pub(super) fn budget(shape: &Shape, draw: &mut Draw) -> Vec<(Kind, u64)> {
     let requests = match shape.profile {
         Profile::Web2024 => &WEB_REQUESTS,
         Profile::Paper2019 => &PAPER_REQUESTS,
@@ -133,7 +133,7 @@ fn split(bytes: f64, count: usize, draw: &mut Draw) -> Vec<u64> {
 }
 
 /// Makes the sizes sum to `total`, each at least one byte.
-fn scale(budget: &mut [(PageKind, u64)], total: f64) {
+fn scale(budget: &mut [(Kind, u64)], total: f64) {
     let sum: u64 = budget.iter().map(|it| it.1).sum();
     for (_, bytes) in budget.iter_mut() {
         *bytes = (whole(*bytes as f64 * total / sum as f64) as u64).max(1);

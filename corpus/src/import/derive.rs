@@ -3,7 +3,8 @@
 
 use super::{ImportError, Imported};
 use crate::check::check;
-use crate::page::{Event, Page, PageKind, PageResource, Script};
+use crate::page::{Event, Page, PageResource, Script};
+use schedulers::Kind;
 use std::collections::BTreeMap;
 
 /// Main-thread time of a script for each decoded byte, where it was not recorded: the median of 221
@@ -15,8 +16,8 @@ const STYLESHEET_MS_PER_BYTE: f64 = 3e-5;
 /// The main-thread time that is assumed of a resource, in milliseconds and whole tenths.
 pub(crate) fn typical_exec_ms(it: &PageResource) -> f64 {
     let ms_per_byte = match it.kind {
-        PageKind::Js => SCRIPT_MS_PER_BYTE,
-        PageKind::Css => STYLESHEET_MS_PER_BYTE,
+        Kind::Js => SCRIPT_MS_PER_BYTE,
+        Kind::Css => STYLESHEET_MS_PER_BYTE,
         _ => 0.0,
     };
     (it.decoded_len() as f64 * ms_per_byte * 10.0).round() / 10.0
@@ -80,7 +81,7 @@ pub(crate) fn set_eval_order(resources: &mut [PageResource]) {
     let mut order: Vec<(bool, u64, usize)> = Vec::new();
     for it in resources.iter() {
         let deferred = matches!(it.script, Some(Script::Defer | Script::Module));
-        let in_order = it.critical && matches!(it.kind, PageKind::Css | PageKind::Js) || deferred;
+        let in_order = it.critical && matches!(it.kind, Kind::Css | Kind::Js) || deferred;
         if in_order && it.trigger.on == Event::Bytes && it.trigger.of == 0 {
             order.push((deferred, it.trigger.byte.unwrap_or(0), it.id));
         }
@@ -95,7 +96,7 @@ pub(crate) fn set_eval_order(resources: &mut [PageResource]) {
 pub(crate) fn set_after_first_image(resources: &mut [PageResource]) {
     let place = |it: &PageResource| it.trigger.byte.filter(|_| it.trigger.of == 0);
     // A preloaded image stands elsewhere than its hint.
-    let images = resources.iter().filter(|it| it.kind == PageKind::Image && !it.preload);
+    let images = resources.iter().filter(|it| it.kind == Kind::Image && !it.preload);
     let Some(first) = images.filter_map(place).min() else { return };
     for id in 1..resources.len() {
         let it = &resources[id];

@@ -2,9 +2,8 @@
 
 use super::derive::{Seen, finish, merge_fetches, mime_for, set_delays};
 use super::{ImportError, Imported, Label};
-use crate::page::{
-    BrowserPriority, Event, Origin, Page, PageKind, PageResource, Party, Script, SourceKind,
-};
+use crate::page::{BrowserPriority, Event, Origin, Page, PageResource, Party, Script, SourceKind};
+use schedulers::Kind;
 use serde::Deserialize;
 
 /// An image of at least this share of the viewport is a hero.
@@ -128,16 +127,16 @@ fn resource(id: usize, fetch: &Fetch, targets: &[usize]) -> Result<PageResource,
     it.decoded_bytes = Some(fetch.dec);
     it.browser = Some(BrowserPriority { urgency: fetch.u, incremental: fetch.inc != 0 });
     it.in_head = fetch.head == Some(1);
-    let code = matches!(it.kind, PageKind::Css | PageKind::Js);
+    let code = matches!(it.kind, Kind::Css | Kind::Js);
     if code {
         it.exec_ms = fetch.exec_ms + fetch.cssparse_ms;
         it.critical = matches!(fetch.rb.as_deref(), Some("Blocking" | "InBodyParserBlocking"));
     }
-    if it.kind == PageKind::Js {
+    if it.kind == Kind::Js {
         it.script = Some(fetch.js.unwrap_or(Script::Async));
     }
-    it.hero = it.kind == PageKind::Image && is_hero(fetch);
-    it.above_fold = id == 0 || code && it.critical || it.kind == PageKind::Font || it.hero;
+    it.hero = it.kind == Kind::Image && is_hero(fetch);
+    it.above_fold = id == 0 || code && it.critical || it.kind == Kind::Font || it.hero;
     set_trigger(&mut it, fetch, targets)?;
     Ok(it)
 }

@@ -5,9 +5,8 @@ use super::derive::{finish_as_stated, mime_for};
 use super::recognize::within_entries;
 use super::{ImportError, Imported, Label};
 use crate::check::FORMAT;
-use crate::page::{
-    Event, Origin, Page, PageKind, PageResource, Party, Script, SourceKind, Trigger,
-};
+use crate::page::{Event, Origin, Page, PageResource, Party, Script, SourceKind, Trigger};
+use schedulers::Kind;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use std::collections::BTreeMap;
@@ -116,10 +115,9 @@ fn resource(id: usize, path: &str, metadata: &Metadata) -> PageResource {
     it.after_first_image = metadata.is_after_first_image;
     it.preload = metadata.is_preload;
     it.critical |= metadata.is_critical;
-    it.hero = it.kind == PageKind::Image && metadata.is_above_the_fold;
-    it.above_fold |=
-        metadata.is_above_the_fold || metadata.is_critical || it.kind == PageKind::Font;
-    it.script = (it.kind == PageKind::Js).then_some(match metadata {
+    it.hero = it.kind == Kind::Image && metadata.is_above_the_fold;
+    it.above_fold |= metadata.is_above_the_fold || metadata.is_critical || it.kind == Kind::Font;
+    it.script = (it.kind == Kind::Js).then_some(match metadata {
         Metadata { is_defer: true, .. } => Script::Defer,
         Metadata { is_async: true, .. } => Script::Async,
         _ => Script::Sync,
@@ -199,14 +197,14 @@ fn set_sizes(
 }
 
 /// Bytes over requests of the median page in 2024, by kind: corpus facts of the HTTP Archive's Web Almanac.
-const fn typical_bytes(kind: PageKind) -> u64 {
+const fn typical_bytes(kind: Kind) -> u64 {
     match kind {
-        PageKind::Html => 18_000,
-        PageKind::Css => 10_000,
-        PageKind::Js => 25_000,
-        PageKind::Font => 33_000,
-        PageKind::Image => 40_000,
-        PageKind::Media => 300_000,
-        PageKind::Xhr | PageKind::Other => 2_000,
+        Kind::Html => 18_000,
+        Kind::Css => 10_000,
+        Kind::Js => 25_000,
+        Kind::Font => 33_000,
+        Kind::Image => 40_000,
+        Kind::Media => 300_000,
+        Kind::Xhr | Kind::Other => 2_000,
     }
 }

@@ -238,7 +238,7 @@ fn siblings(script_urgency: Option<u8>) -> Case {
     let mut page = Page::clone(&page(3, 0.0));
     for id in [1, 2] {
         let image = &mut page.resources[id];
-        (image.kind, image.mime) = (corpus::page::PageKind::Image, "image/png".into());
+        (image.kind, image.mime) = (schedulers::Kind::Image, "image/png".into());
         image.bytes = 40_000;
     }
     page.resources[3].browser =
@@ -296,10 +296,10 @@ fn nothing_is_pushed_in_the_middle_of_a_load_while_more_urgent_responses_wait() 
         let mut page = Page::clone(&page(3, 0.0));
         page.resources[1].bytes = script_bytes;
         let sheet = &mut page.resources[2];
-        (sheet.kind, sheet.mime) = (corpus::page::PageKind::Css, "text/css".into());
+        (sheet.kind, sheet.mime) = (schedulers::Kind::Css, "text/css".into());
         sheet.bytes = 200;
         let image = &mut page.resources[3];
-        (image.kind, image.mime) = (corpus::page::PageKind::Image, "image/png".into());
+        (image.kind, image.mime) = (schedulers::Kind::Image, "image/png".into());
         image.in_head = false;
         image.trigger = serde_json::from_value(serde_json::json!({"on": "css_applied", "of": 2}))
             .expect("a trigger");

@@ -1,8 +1,8 @@
 //! What a stylesheet refers to.
 
 use super::{Place, Reference, References, Turn};
-use corpus::page::PageKind;
 use cssparser::{ParseError, Parser, Token};
+use schedulers::Kind;
 
 /// Blocks in blocks; what is deeper is passed over.
 const MAX_DEPTH: usize = 32;
@@ -86,13 +86,13 @@ impl Sheet<'_> {
 
     fn found(&mut self, target: &str, rule: &mut String) {
         let (kind, turn) = match rule.as_str() {
-            "import" => (PageKind::Css, Turn::AtOnce),
+            "import" => (Kind::Css, Turn::AtOnce),
             "namespace" => return,
-            _ => (PageKind::Image, Turn::Shown),
+            _ => (Kind::Image, Turn::Shown),
         };
         rule.clear();
         match &mut self.font {
-            Some(files) if kind == PageKind::Image => files.push(target.to_owned()),
+            Some(files) if kind == Kind::Image => files.push(target.to_owned()),
             _ => self.add(target, kind, turn),
         }
     }
@@ -108,17 +108,17 @@ impl Sheet<'_> {
             .iter()
             .find_map(|extension| files.iter().find(|it| is(it, extension)));
         if let Some(file) = best {
-            self.add(file, PageKind::Font, Turn::Shown);
+            self.add(file, Kind::Font, Turn::Shown);
         }
     }
 
-    fn add(&mut self, target: &str, kind: PageKind, turn: Turn) {
+    fn add(&mut self, target: &str, kind: Kind, turn: Turn) {
         self.into.add(Reference {
             target: target.to_owned(),
             kind,
             place: self.place,
             turn,
-            critical: self.critical && kind == PageKind::Css,
+            critical: self.critical && kind == Kind::Css,
             lazy: false,
         });
     }

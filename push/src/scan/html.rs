@@ -1,8 +1,8 @@
 //! What a document refers to.
 
 use super::{Place, Reference, References, Turn, css};
-use corpus::page::PageKind;
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
+use schedulers::Kind;
 
 /// The window that pages are laid out for, in CSS pixels; images with several sizes are chosen for it.
 const VIEWPORT_WIDTH: f64 = 1366.0;
@@ -70,17 +70,17 @@ impl Document {
             "input"
                 if attribute(tag, "type").is_some_and(|it| it.eq_ignore_ascii_case("image")) =>
             {
-                self.shown(attribute(tag, "src"), PageKind::Image);
+                self.shown(attribute(tag, "src"), Kind::Image);
             }
             "video" | "audio" => {
-                self.shown(attribute(tag, "poster"), PageKind::Image);
+                self.shown(attribute(tag, "poster"), Kind::Image);
                 if attribute(tag, "preload").is_none_or(|it| !it.eq_ignore_ascii_case("none")) {
-                    self.shown(attribute(tag, "src"), PageKind::Media);
+                    self.shown(attribute(tag, "src"), Kind::Media);
                 }
             }
-            "iframe" => self.shown(attribute(tag, "src"), PageKind::Html),
-            "embed" => self.shown(attribute(tag, "src"), PageKind::Other),
-            "object" => self.shown(attribute(tag, "data"), PageKind::Other),
+            "iframe" => self.shown(attribute(tag, "src"), Kind::Html),
+            "embed" => self.shown(attribute(tag, "src"), Kind::Other),
+            "object" => self.shown(attribute(tag, "data"), Kind::Other),
             _ => {}
         }
     }
@@ -106,15 +106,15 @@ impl Document {
         let disabled = attribute(tag, "disabled").is_some();
         let destination = attribute(tag, "as").unwrap_or_default().to_ascii_lowercase();
         let kind = match destination.as_str() {
-            _ if is("stylesheet") && !is("alternate") && !disabled => PageKind::Css,
-            _ if is("modulepreload") => PageKind::Js,
+            _ if is("stylesheet") && !is("alternate") && !disabled => Kind::Css,
+            _ if is("modulepreload") => Kind::Js,
             _ if !is("preload") => return,
-            "style" => PageKind::Css,
-            "script" => PageKind::Js,
-            "font" => PageKind::Font,
-            "image" => PageKind::Image,
-            "fetch" => PageKind::Xhr,
-            _ => PageKind::Other,
+            "style" => Kind::Css,
+            "script" => Kind::Js,
+            "font" => Kind::Font,
+            "image" => Kind::Image,
+            "fetch" => Kind::Xhr,
+            _ => Kind::Other,
         };
         let print =
             attribute(tag, "media").is_some_and(|it| it.trim().eq_ignore_ascii_case("print"));
@@ -138,7 +138,7 @@ impl Document {
             (false, false) => Turn::AtOnce,
         };
         let critical = turn == Turn::AtOnce && self.place == Place::Head;
-        self.add(attribute(tag, "src"), PageKind::Js, turn, critical);
+        self.add(attribute(tag, "src"), Kind::Js, turn, critical);
     }
 
     fn image(&mut self, tag: &StartTag<()>) {
@@ -149,7 +149,7 @@ impl Document {
         let set = attribute(tag, "srcset").unwrap_or_default();
         let target = chosen(&set, plain.as_deref());
         let lazy = attribute(tag, "loading").is_some_and(|it| it.eq_ignore_ascii_case("lazy"));
-        self.refer(target, PageKind::Image, Turn::Shown, (false, lazy));
+        self.refer(target, Kind::Image, Turn::Shown, (false, lazy));
     }
 
     /// Of a picture's sources the first that fits; which media queries do is not known, so those with one are passed
@@ -159,24 +159,24 @@ impl Document {
             Some(false) if attribute(tag, "media").is_none() => {
                 let target = attribute(tag, "srcset").and_then(|it| chosen(&it, None));
                 self.picture = Some(target.is_some());
-                self.shown(target, PageKind::Image);
+                self.shown(target, Kind::Image);
             }
             _ => {}
         }
     }
 
-    fn shown(&mut self, target: Option<String>, kind: PageKind) {
+    fn shown(&mut self, target: Option<String>, kind: Kind) {
         self.add(target, kind, Turn::Shown, false);
     }
 
-    fn add(&mut self, target: Option<String>, kind: PageKind, turn: Turn, critical: bool) {
+    fn add(&mut self, target: Option<String>, kind: Kind, turn: Turn, critical: bool) {
         self.refer(target, kind, turn, (critical, false));
     }
 
     fn refer(
         &mut self,
         target: Option<String>,
-        kind: PageKind,
+        kind: Kind,
         turn: Turn,
         (critical, lazy): (bool, bool),
     ) {

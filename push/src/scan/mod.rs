@@ -6,7 +6,7 @@ mod html;
 mod url;
 
 use crate::graph::{Edge, FORMAT, Graph, Node, Place, is_node_path};
-use corpus::page::PageKind;
+use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub struct Scan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Reference {
     target: String,
-    kind: PageKind,
+    kind: Kind,
     place: Place,
     turn: Turn,
     /// What is shown first cannot be shown without it.
@@ -93,7 +93,7 @@ pub fn scan(files: &dyn Files, host: &str, document: &str) -> Option<Scan> {
         absent: BTreeSet::new(),
         unread: VecDeque::new(),
     };
-    scanner.node(document, PageKind::Html, true, false)?;
+    scanner.node(document, Kind::Html, true, false)?;
     while let Some(node) = scanner.unread.pop_front() {
         scanner.read(node);
     }
@@ -111,7 +111,7 @@ struct Scanner<'a> {
 
 impl Scanner<'_> {
     /// The node of a path; a new one is to be read.
-    fn node(&mut self, path: &str, kind: PageKind, critical: bool, hidden: bool) -> Option<usize> {
+    fn node(&mut self, path: &str, kind: Kind, critical: bool, hidden: bool) -> Option<usize> {
         if let Some(known) = self.index.get(path) {
             let node = &mut self.scan.graph.nodes[*known];
             node.critical |= critical;
@@ -154,8 +154,8 @@ impl Scanner<'_> {
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
         let references = match kind {
-            PageKind::Html if from == 0 => read(self).map(|it| html::references(&it)),
-            PageKind::Css => read(self).map(|it| css::references(&it, critical)),
+            Kind::Html if from == 0 => read(self).map(|it| html::references(&it)),
+            Kind::Css => read(self).map(|it| css::references(&it, critical)),
             _ => None,
         };
         let Some(References { base, mut found }) = references else { return };

@@ -2,9 +2,9 @@
 
 use schedulers::Kind;
 
-use super::palette::{KINDS, LOOKS, are_by_kind, kind_colour, shade};
+use super::palette::{LOOKS, are_by_kind, kind_colour, shade};
 use super::svg::{Area, Style, Svg, number};
-use super::{PageResource, bytes_text, kind_name};
+use super::{PageResource, bytes_text};
 
 const LINE: f64 = 18.0;
 const SWATCH: f64 = 13.0;
@@ -151,7 +151,7 @@ fn draw_kinds(svg: &mut Svg, area: Area, resources: &[PageResource], fills: &[St
 
 fn entries<'a>(resources: &'a [PageResource], fills: &'a [String]) -> Vec<Entry<'a>> {
     let mut entries = Vec::new();
-    for kind in KINDS {
+    for kind in Kind::ALL {
         let of_kind: Vec<(&PageResource, &str)> = resources
             .iter()
             .zip(fills.iter().map(String::as_str))
@@ -165,7 +165,7 @@ fn entries<'a>(resources: &'a [PageResource], fills: &'a [String]) -> Vec<Entry<
         });
         entries.push(Entry::Kind(
             kind,
-            format!("{}: {}, {}", kind_name(kind), of_kind.len(), bytes_text(bytes)),
+            format!("{}: {}, {}", kind.name(), of_kind.len(), bytes_text(bytes)),
         ));
         let all = of_kind.len();
         let mut listed = of_kind;

@@ -26,10 +26,6 @@ const PATTERNS: [Pattern; 5] =
 pub const LINE_COLOURS: [&str; 8] =
     ["#D55E00", "#56B4E9", "#E69F00", "#0072B2", "#A89A00", "#009E73", "#CC79A7", "#8C8C8C"];
 
-/// The kinds, in the order of legends.
-pub(super) const KINDS: [Kind; 8] =
-    [Kind::Html, Kind::Css, Kind::Js, Kind::Font, Kind::Image, Kind::Media, Kind::Xhr, Kind::Other];
-
 /// How a resource is painted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
@@ -110,11 +106,11 @@ pub fn kind_colour(kind: Kind) -> &'static str {
 
 fn by_kind(resources: &[PageResource]) -> Vec<Look> {
     let count = |kind: Kind| resources.iter().filter(|resource| resource.kind == kind).count();
-    let all: Vec<(Kind, usize)> = KINDS.iter().map(|&kind| (kind, count(kind))).collect();
-    let mut seen = [0_usize; KINDS.len()];
+    let all: Vec<(Kind, usize)> = Kind::ALL.into_iter().map(|kind| (kind, count(kind))).collect();
+    let mut seen = [0_usize; Kind::ALL.len()];
     let mut looks = Vec::with_capacity(resources.len());
     for resource in resources {
-        let place = KINDS.iter().position(|&kind| kind == resource.kind).unwrap_or_default();
+        let place = resource.kind as usize;
         let of_kind = all[place].1;
         let share = if of_kind < 2 { 0.33 } else { seen[place] as f64 / (of_kind - 1) as f64 };
         seen[place] += 1;

@@ -6,7 +6,7 @@ use super::axis::Axis;
 use super::blocks::{Block, Blocks};
 use super::palette::{Look, Pattern, looks};
 use super::svg::{Area, Style, Svg, number, shorten};
-use super::{NAME_MAX, PageResource, Table, bytes_text, kind_name, legend, milliseconds_text};
+use super::{NAME_MAX, PageResource, Table, bytes_text, legend, milliseconds_text};
 use crate::timeline::Timeline;
 
 /// A figure with one ribbon a run.
@@ -119,7 +119,7 @@ impl Ribbons<'_> {
         let rows = self.resources.iter().enumerate().map(|(place, resource)| {
             let mut cells = vec![
                 shorten(&resource.url, NAME_MAX),
-                kind_name(resource.kind).to_owned(),
+                resource.kind.name().to_owned(),
                 resource.body_bytes.map_or_else(|| "\u{2013}".to_owned(), bytes_text),
                 if resource.above_fold { "ATF" } else { "" }.to_owned(),
             ];
@@ -274,7 +274,7 @@ impl Ribbons<'_> {
                 row.label
             );
         };
-        let mut title = format!("{}: {} ({}", row.label, named(known), kind_name(known.kind));
+        let mut title = format!("{}: {} ({}", row.label, named(known), known.kind.name());
         if known.above_fold {
             title.push_str(", ATF");
         }

@@ -10,9 +10,9 @@ use schedulers::{Element, Kind, Scheme, Snapshot, SnapshotNode};
 
 pub use self::happened::{TreeChange, in_words};
 use self::layout::{BOX_HEIGHT, BOX_WIDTH, Band, Laid, Line, TRUNK, laid_out};
+use super::Table;
 use super::palette::kind_colour;
 use super::svg::{Area, Style, Svg, number, shorten};
-use super::{Table, kind_name};
 
 /// A strip of trees.
 #[derive(Debug, Clone, Default)]
@@ -194,7 +194,7 @@ impl Trees {
     fn what(&self, node: &SnapshotNode) -> String {
         let Some(stream) = node.element.stream() else { return String::new() };
         let state = if node.ready { "ready" } else { "waiting" };
-        let what = self.kinds.get(&node.element).map_or(state, |kind| kind_name(*kind));
+        let what = self.kinds.get(&node.element).map_or(state, |kind| kind.name());
         if self.names.contains_key(&node.element) {
             format!("{} {what}", stream.0)
         } else {

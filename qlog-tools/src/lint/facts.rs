@@ -72,21 +72,11 @@ pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
 
 /// The kinds of the responses; where they are not known, all.
 fn kinds(story: &Story) -> Vec<Kind> {
-    const ALL: [Kind; 8] = [
-        Kind::Html,
-        Kind::Css,
-        Kind::Js,
-        Kind::Font,
-        Kind::Image,
-        Kind::Media,
-        Kind::Xhr,
-        Kind::Other,
-    ];
     let opened = |kind: Kind| {
         let is = |what| matches!(what, What::Opened(_, resource) if resource.kind == kind);
         story.events.iter().any(|event| is(event.what))
     };
-    ALL.into_iter().filter(|kind| !story.has_kinds || opened(*kind)).collect()
+    Kind::ALL.into_iter().filter(|kind| !story.has_kinds || opened(*kind)).collect()
 }
 
 /// Who is sent, of two responses that are ready from the start; no scheduler, no order.

@@ -152,7 +152,7 @@ impl From<LoggedResource> for Resource {
     fn from(logged: LoggedResource) -> Self {
         Self {
             id: logged.id,
-            kind: kind(&logged.kind),
+            kind: Kind::of_name(&logged.kind).unwrap_or_default(),
             main: logged.main,
             in_head: logged.in_head,
             critical: logged.critical,
@@ -164,19 +164,6 @@ impl From<LoggedResource> for Resource {
             browser: logged.urgency.zip(logged.incremental),
             body_bytes: logged.body_bytes,
         }
-    }
-}
-
-fn kind(name: &str) -> Kind {
-    match name {
-        "html" => Kind::Html,
-        "css" => Kind::Css,
-        "js" => Kind::Js,
-        "font" => Kind::Font,
-        "image" => Kind::Image,
-        "media" => Kind::Media,
-        "xhr" => Kind::Xhr,
-        _ => Kind::Other,
     }
 }
 

@@ -79,8 +79,8 @@ impl Case {
     fn preloads(&self) -> String {
         let link = |it: &corpus::PageResource| {
             let destination = match it.kind {
-                corpus::page::PageKind::Css => "style",
-                corpus::page::PageKind::Js => "script",
+                schedulers::Kind::Css => "style",
+                schedulers::Kind::Js => "script",
                 _ => "image",
             };
             format!("<{}>; as={destination}; rel=preload", it.url)

@@ -10,9 +10,9 @@ use super::pair::saved_percent;
 use super::published::{G3, STUDIED_PAGES, StudiedPage};
 use super::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
-use corpus::page::PageKind;
 use lab::link::Queue;
 use push::{Budget, Choice, Graph, Plan, Policy};
+use schedulers::Kind;
 use server::SignalUse;
 use std::sync::Arc;
 
@@ -32,11 +32,11 @@ const MARGIN: f64 = 3.0;
 fn sketch(html_kb: u64) -> Sketch {
     let mut sketch = Sketch::new(format!("case-{html_kb}"), html_kb * KB);
     for n in 1..=4 {
-        sketch = sketch.item(&format!("/{n}.css"), PageKind::Css, 4 * KB, Found::Head);
+        sketch = sketch.item(&format!("/{n}.css"), Kind::Css, 4 * KB, Found::Head);
     }
     sketch = sketch.script("/app.js", 20 * KB, Found::Head);
     for n in 1..=12 {
-        sketch = sketch.item(&format!("/{n}.jpg"), PageKind::Image, 30 * KB, Found::Head);
+        sketch = sketch.item(&format!("/{n}.jpg"), Kind::Image, 30 * KB, Found::Head);
     }
     sketch.script("/late.js", 10 * KB, Found::End(SCRIPT))
 }
@@ -275,10 +275,10 @@ fn model_ms(sketch: &Sketch, study: Option<&Study>) -> f64 {
     if !plan.hint.is_empty() || study.is_some_and(|it| it.early_hints) {
         hinted.items[LATE].found = Found::Head;
     }
-    let rank = |(id, kind): (usize, PageKind)| match kind {
+    let rank = |(id, kind): (usize, Kind)| match kind {
         _ if plan.push.contains(&id) => 0,
-        PageKind::Html | PageKind::Css => 0,
-        PageKind::Js => 1,
+        Kind::Html | Kind::Css => 0,
+        Kind::Js => 1,
         _ => 3,
     };
     let ranks = hinted.items.iter().map(|it| it.kind).enumerate().map(rank).collect();

@@ -1,9 +1,8 @@
 //! Pages in outline: what the source says of its test pages, once for the model and once for the program.
 
 use corpus::Page;
-use corpus::page::{
-    Event, Origin, PageKind, PageResource, Party, Script, Source, SourceKind, Trigger,
-};
+use corpus::page::{Event, Origin, PageResource, Party, Script, Source, SourceKind, Trigger};
+use schedulers::Kind;
 use std::sync::Arc;
 
 /// A kilobyte of the source: its formulas come closest to what it prints with 1024 bytes.
@@ -20,7 +19,7 @@ pub(super) struct Sketch {
 #[derive(Debug, Clone)]
 pub(super) struct Item {
     pub(super) path: String,
-    pub(super) kind: PageKind,
+    pub(super) kind: Kind,
     pub(super) bytes: u64,
     pub(super) found: Found,
     /// Time from the request until the server has it.
@@ -43,7 +42,7 @@ impl Sketch {
     pub(super) fn new(name: impl Into<String>, html_bytes: u64) -> Self {
         let html = Item {
             path: "/".into(),
-            kind: PageKind::Html,
+            kind: Kind::Html,
             bytes: html_bytes,
             found: Found::Navigation,
             wait_ms: 0.0,
@@ -53,11 +52,11 @@ impl Sketch {
 
     /// The same with a script.
     pub(super) fn script(self, path: &str, bytes: u64, found: Found) -> Self {
-        self.item(path, PageKind::Js, bytes, found)
+        self.item(path, Kind::Js, bytes, found)
     }
 
     /// The same with a resource.
-    pub(super) fn item(mut self, path: &str, kind: PageKind, bytes: u64, found: Found) -> Self {
+    pub(super) fn item(mut self, path: &str, kind: Kind, bytes: u64, found: Found) -> Self {
         self.items.push(Item { path: path.into(), kind, bytes, found, wait_ms: 0.0 });
         self
     }
@@ -102,15 +101,15 @@ fn resource(id: usize, item: &Item) -> PageResource {
         Found::End(of) => (Event::Timer, of, None),
     };
     let mime = match item.kind {
-        PageKind::Html => "text/html",
-        PageKind::Css => "text/css",
-        PageKind::Image => "image/jpeg",
+        Kind::Html => "text/html",
+        Kind::Css => "text/css",
+        Kind::Image => "image/jpeg",
         _ => "text/javascript",
     };
-    let needed_to_render = item.kind != PageKind::Image;
+    let needed_to_render = item.kind != Kind::Image;
     PageResource {
         wait_ms: item.wait_ms,
-        script: (item.kind == PageKind::Js).then_some(Script::Sync),
+        script: (item.kind == Kind::Js).then_some(Script::Sync),
         in_head: item.found == Found::Head && needed_to_render,
         critical: needed_to_render,
         above_fold: needed_to_render,
@@ -128,7 +127,7 @@ mod tests {
         let sketch = Sketch::new("order", 10 * KB)
             .script("/1.js", 5 * KB, Found::Head)
             .script("/2.js", 10 * KB, Found::End(1))
-            .item("/a.jpg", PageKind::Image, 1, Found::Head)
+            .item("/a.jpg", Kind::Image, 1, Found::Head)
             .script("/tail.js", 1, Found::End(0));
         let page = sketch.page();
         Page::parse(&page.to_text(), "sketch").expect("valid");

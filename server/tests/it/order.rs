@@ -141,17 +141,7 @@ fn replay(scheduler: &mut Scheduler, call: &Value) {
 
 fn resource(logged: &Value) -> Resource {
     let flag = |key: &str| logged[key].as_bool().expect("a flag");
-    let kinds = [
-        Kind::Html,
-        Kind::Css,
-        Kind::Js,
-        Kind::Font,
-        Kind::Image,
-        Kind::Media,
-        Kind::Xhr,
-        Kind::Other,
-    ];
-    let kind = kinds.into_iter().find(|it| logged["kind"] == format!("{it:?}").to_lowercase());
+    let kind = logged["kind"].as_str().and_then(Kind::of_name);
     let urgency = logged["urgency"].as_u64().and_then(|it| u8::try_from(it).ok());
     Resource {
         id: logged["id"].as_u64().and_then(|it| usize::try_from(it).ok()),

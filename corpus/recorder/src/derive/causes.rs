@@ -9,7 +9,8 @@ use super::roles::{last_part, offset, reference};
 use super::table::{Table, median};
 use crate::capture::{Capture, Fetch};
 use corpus::PageResource;
-use corpus::page::{Event, PageKind, Script, Trigger};
+use corpus::page::{Event, Script, Trigger};
+use schedulers::Kind;
 
 /// Most prerequisites of a discovery.
 const NEEDS_MAX: usize = 4;
@@ -100,8 +101,8 @@ impl Search<'_> {
                 Candidate::new(Event::StyleApplied, 0, styled_ms),
             ];
         }
-        match parent.filter(|&it| self.resources[it].kind == PageKind::Css) {
-            Some(sheet) if self.resources[id].kind == PageKind::Css => {
+        match parent.filter(|&it| self.resources[it].kind == Kind::Css) {
+            Some(sheet) if self.resources[id].kind == Kind::Css => {
                 vec![Candidate::new(Event::CssImport, sheet, 0.0)]
             }
             Some(sheet) => vec![
@@ -132,7 +133,7 @@ impl Search<'_> {
             events.map(|(on, handicap_ms)| Candidate::new(on, 0, handicap_ms)).to_vec();
         let stack: Vec<usize> = by.stack.iter().filter_map(|it| self.find(it)).collect();
         let current = self.current_script(id);
-        for script in self.earlier(id, |it| it.kind == PageKind::Js) {
+        for script in self.earlier(id, |it| it.kind == Kind::Js) {
             let handicap_ms = match script {
                 it if stack.contains(&it) => 0.0,
                 it if Some(it) == current => 1.0,

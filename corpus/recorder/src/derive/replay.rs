@@ -2,8 +2,9 @@
 
 use super::table::Column;
 use client::playback::Playback;
-use corpus::page::{Event, PageKind, Trigger};
+use corpus::page::{Event, Trigger};
 use corpus::{Page, PageResource};
+use schedulers::Kind;
 use std::sync::Arc;
 
 /// When each resource of `page` is discovered, in milliseconds, if everything arrives as it did under a
@@ -151,11 +152,11 @@ fn with_probes(page: &Page) -> (Page, Vec<Probes>) {
     for id in 0..count {
         let mut own = Probes::default();
         let kind = page.resources[id].kind;
-        if matches!(kind, PageKind::Css | PageKind::Js) {
+        if matches!(kind, Kind::Css | Kind::Js) {
             own.applied = Some(probe(&mut page, trigger(Event::Timer, id)));
             own.begun = Some(probe(&mut page, trigger(Event::Exec, id)));
         }
-        if kind == PageKind::Css {
+        if kind == Kind::Css {
             own.css_applied = Some(probe(&mut page, trigger(Event::CssApplied, id)));
         }
         probes.push(own);

@@ -3,7 +3,7 @@
 use super::table::{Key, Table, keys, median};
 use crate::capture::{Capture, Element, Fetch, ImageBox};
 use corpus::PageResource;
-use corpus::page::{BrowserPriority, FetchPriority, PageKind, Script};
+use corpus::page::{BrowserPriority, FetchPriority, Script};
 use schedulers::Kind;
 use std::collections::BTreeMap;
 
@@ -39,17 +39,17 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn resource(&self, id: usize, key: &Key, fetch: &Fetch) -> PageResource {
         let mime = mime(fetch);
-        let kind = PageKind::from(Kind::of_mime(&mime));
+        let kind = Kind::of_mime(&mime);
         let element = self.first.elements.iter().find(|it| it.path == fetch.path);
         let blocking = matches!(
             fetch.render_blocking.as_deref(),
             Some("blocking" | "in_body_parser_blocking" | "potentially_blocking")
         );
         let by_parser = reference(fetch, self.first).is_some();
-        let code = matches!(kind, PageKind::Css | PageKind::Js);
-        let script = (kind == PageKind::Js).then(|| script(element, by_parser, blocking));
+        let code = matches!(kind, Kind::Css | Kind::Js);
+        let script = (kind == Kind::Js).then(|| script(element, by_parser, blocking));
         let critical = code && blocking && !matches!(script, Some(Script::Async));
-        let hero = kind == PageKind::Image && self.is_hero(&fetch.path);
+        let hero = kind == Kind::Image && self.is_hero(&fetch.path);
         let of = |tag: &str| element.filter(|it| it.tag == tag);
         PageResource {
             status: fetch.status.unwrap_or(404),
@@ -61,7 +61,7 @@ impl Reader<'_> {
             fetchpriority: element.and_then(|it| fetch_priority(&it.fetchpriority)),
             after_first_image: self.is_after_first_image(fetch),
             critical,
-            above_fold: id == 0 || critical || kind == PageKind::Font || hero,
+            above_fold: id == 0 || critical || kind == Kind::Font || hero,
             hero,
             exec_ms: if code { self.work_ms(&fetch.path) } else { 0.0 },
             browser: Some(priority(fetch.priority.as_deref().unwrap_or_default())),
@@ -124,11 +124,11 @@ fn mime(fetch: &Fetch) -> String {
         "Manifest" => "application/manifest+json",
         _ => "application/octet-stream",
     };
-    let kind = |mime: &str| PageKind::from(Kind::of_mime(mime));
+    let kind = Kind::of_mime;
     let told = fetch.status.is_some_and(|it| (200..300).contains(&it))
         && !fetch.mime.is_empty()
         && (kind(&fetch.mime) == kind(used)
-            || matches!(kind(used), PageKind::Xhr | PageKind::Other | PageKind::Media));
+            || matches!(kind(used), Kind::Xhr | Kind::Other | Kind::Media));
     if told { fetch.mime.clone() } else { used.to_owned() }
 }
 
@@ -181,10 +181,10 @@ fn set_turns(resources: &mut [PageResource], fetches: &[Fetch], first: &Capture)
         resources[id].eval_order = u32::try_from(turn).ok();
     }
     for id in 1..resources.len() {
-        if resources[id].kind == PageKind::Css && resources[id].eval_order.is_none() {
+        if resources[id].kind == Kind::Css && resources[id].eval_order.is_none() {
             let by = fetches[id].initiator.path.as_deref();
             let parent = fetches.iter().position(|it| Some(it.path.as_str()) == by);
-            let parent = parent.filter(|&it| resources[it].kind == PageKind::Css);
+            let parent = parent.filter(|&it| resources[it].kind == Kind::Css);
             resources[id].eval_order = parent.and_then(|it| resources[it].eval_order);
         }
     }

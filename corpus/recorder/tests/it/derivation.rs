@@ -1,9 +1,10 @@
 //! What is derived from captures of a page whose causes are known: `data/site`, one resource of each cause.
 
 use corpus::Page;
-use corpus::page::{Event, PageKind, PageResource};
+use corpus::page::{Event, PageResource};
 use recorder::derive::{self, Label};
 use recorder::recording::{self, Captures};
+use schedulers::Kind;
 use std::sync::LazyLock;
 
 static CAPTURES: LazyLock<Captures> =
@@ -85,7 +86,7 @@ fn roles_are_those_of_the_document() {
     assert!(resource("/tail.js").exec_ms >= 60.0);
     assert_eq!(resource("/a.css").browser.unwrap().urgency, 0);
     assert!(resource("/exec.png").browser.unwrap().incremental);
-    assert!(page.resources.iter().all(|it| it.kind != PageKind::Image || it.eval_order.is_none()));
+    assert!(page.resources.iter().all(|it| it.kind != Kind::Image || it.eval_order.is_none()));
 }
 
 #[test]

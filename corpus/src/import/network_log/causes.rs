@@ -2,7 +2,8 @@
 
 use super::{Initiator, Request};
 use crate::import::derive::delay_ms;
-use crate::page::{Event, PageKind, PageResource, Trigger};
+use crate::page::{Event, PageResource, Trigger};
+use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const NOTE: &str = "causes: a Referer that names a stylesheet outweighs the initiator; of a script's call stack the \
@@ -39,7 +40,7 @@ pub(super) fn set_causes(
 
 struct Causes<'a> {
     requests: &'a [Request],
-    kinds: Vec<PageKind>,
+    kinds: Vec<Kind>,
     ids: BTreeMap<&'a str, usize>,
     redirects: &'a BTreeMap<String, String>,
     load_ms: Option<f64>,
@@ -51,7 +52,7 @@ struct Causes<'a> {
 impl Causes<'_> {
     fn cause(&self, id: usize) -> Option<Trigger> {
         let request = &self.requests[id];
-        if let Some(sheet) = self.before(&request.referer, id, &[PageKind::Css]) {
+        if let Some(sheet) = self.before(&request.referer, id, &[Kind::Css]) {
             return Some(self.of_stylesheet(sheet, id));
         }
         let named: Vec<usize> =
@@ -68,7 +69,7 @@ impl Causes<'_> {
     /// The scripts of the call stack were all there; the one that came last called.
     fn of_scripts(&self, named: &[usize], id: usize) -> Option<Trigger> {
         let scripts: BTreeSet<usize> =
-            named.iter().copied().filter(|&it| self.kinds[it] == PageKind::Js).collect();
+            named.iter().copied().filter(|&it| self.kinds[it] == Kind::Js).collect();
         let Some(of) = scripts
             .iter()
             .copied()
@@ -91,7 +92,7 @@ impl Causes<'_> {
             return Some(self.after_all(id));
         }
         match self.kinds[of] {
-            PageKind::Html => {
+            Kind::Html => {
                 let delay_ms = delay_ms(self.arrived_ms(of), self.requests[id].requested_ms);
                 Some(Trigger { delay_ms, ..in_document(of) })
             }
@@ -100,22 +101,22 @@ impl Causes<'_> {
     }
 
     fn of_parser(&self, of: usize, id: usize) -> Option<Trigger> {
-        let styled = matches!(self.kinds[id], PageKind::Font | PageKind::Image);
+        let styled = matches!(self.kinds[id], Kind::Font | Kind::Image);
         let outside = self.requests[id].outside_text
             || self.shared_places.contains(&id)
             || self.requests[id].place.is_none() && self.places_are_recorded();
         match self.kinds[of] {
-            PageKind::Css => Some(self.of_stylesheet(of, id)),
-            PageKind::Js => self.of_scripts(&[of], id),
-            PageKind::Html if self.after_load_ms(id).is_some() => Some(self.after_all(id)),
-            PageKind::Html if of == 0 && styled && outside => Some(plain(Event::StyleApplied, 0)),
-            PageKind::Html => Some(in_document(of)),
+            Kind::Css => Some(self.of_stylesheet(of, id)),
+            Kind::Js => self.of_scripts(&[of], id),
+            Kind::Html if self.after_load_ms(id).is_some() => Some(self.after_all(id)),
+            Kind::Html if of == 0 && styled && outside => Some(plain(Event::StyleApplied, 0)),
+            Kind::Html => Some(in_document(of)),
             _ => None,
         }
     }
 
     fn of_stylesheet(&self, of: usize, id: usize) -> Trigger {
-        if self.kinds[id] == PageKind::Css {
+        if self.kinds[id] == Kind::Css {
             let delay_ms = delay_ms(self.arrived_ms(of), self.requests[id].requested_ms);
             return Trigger { delay_ms, ..plain(Event::CssImport, of) };
         }
@@ -124,7 +125,7 @@ impl Causes<'_> {
 
     /// The recording does not tell parser from script: the kind of the initiator does.
     fn guess(&self, named: Option<usize>, id: usize) -> Trigger {
-        let frame = self.before(&self.requests[id].referer, id, &[PageKind::Html]);
+        let frame = self.before(&self.requests[id].referer, id, &[Kind::Html]);
         let of = named.filter(|&it| it != 0).or(frame).unwrap_or(0);
         let latest = |kind| {
             let asked_ms = self.requests[id].requested_ms;
@@ -134,11 +135,11 @@ impl Causes<'_> {
                 .max_by(|&a, &b| self.arrived_ms(a).total_cmp(&self.arrived_ms(b)))
         };
         let guessed = match self.kinds[id] {
-            PageKind::Font if self.kinds[of] == PageKind::Html => {
-                latest(PageKind::Css).map(|sheet| plain(Event::CssApplied, sheet))
+            Kind::Font if self.kinds[of] == Kind::Html => {
+                latest(Kind::Css).map(|sheet| plain(Event::CssApplied, sheet))
             }
-            PageKind::Xhr if self.kinds[of] == PageKind::Html => {
-                latest(PageKind::Js).and_then(|script| self.of_scripts(&[script], id))
+            Kind::Xhr if self.kinds[of] == Kind::Html => {
+                latest(Kind::Js).and_then(|script| self.of_scripts(&[script], id))
             }
             _ => None,
         };
@@ -168,7 +169,7 @@ impl Causes<'_> {
         self.requests.iter().any(|it| it.place.is_some())
     }
 
-    fn before(&self, url: &str, id: usize, kinds: &[PageKind]) -> Option<usize> {
+    fn before(&self, url: &str, id: usize, kinds: &[Kind]) -> Option<usize> {
         self.resolve(url, id).filter(|&it| kinds.contains(&self.kinds[it]))
     }
 

@@ -10,7 +10,7 @@ mod select;
 use super::derive::{Seen, finish, mime_for, set_delays, typical_exec_ms};
 use super::{Addresses, ImportError, Imported, Label};
 use crate::check::FORMAT;
-use crate::page::{BrowserPriority, Origin, Page, PageKind, PageResource, Party, SourceKind};
+use crate::page::{BrowserPriority, Origin, Page, PageResource, Party, SourceKind};
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -210,15 +210,15 @@ fn resource(id: usize, request: &Request) -> PageResource {
     it.preload = request.preload;
     it.browser = request.priority.map(|priority| BrowserPriority {
         urgency: priority.urgency(),
-        incremental: matches!(it.kind, PageKind::Html | PageKind::Image | PageKind::Xhr),
+        incremental: matches!(it.kind, Kind::Html | Kind::Image | Kind::Xhr),
     });
     it
 }
 
 fn extension(it: &PageResource) -> &'static str {
     match it.kind {
-        PageKind::Image => "img",
-        PageKind::Other => "bin",
+        Kind::Image => "img",
+        Kind::Other => "bin",
         kind => kind.name(),
     }
 }
@@ -255,7 +255,7 @@ fn keep_addresses(resources: &mut [PageResource], origins: &mut [Origin], reques
 fn set_executions(resources: &mut [PageResource], requests: &[Request]) {
     for (it, request) in resources.iter_mut().zip(requests) {
         it.exec_ms = match request.exec_ms {
-            Some(ms) if matches!(it.kind, PageKind::Css | PageKind::Js) => {
+            Some(ms) if matches!(it.kind, Kind::Css | Kind::Js) => {
                 (ms.clamp(0.0, 60_000.0) * 10.0).round() / 10.0
             }
             _ => typical_exec_ms(it),

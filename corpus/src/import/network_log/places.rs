@@ -1,7 +1,8 @@
 //! Where in a document's text its references are.
 
 use super::Request;
-use crate::page::{Event, PageKind, PageResource};
+use crate::page::{Event, PageResource};
+use schedulers::Kind;
 use std::collections::BTreeMap;
 
 pub(super) const NOTE: &str = "byte offsets: from the recorded line and column where there is one, lines being as long as the \
@@ -15,7 +16,7 @@ const LINE_BYTES_MAX: f64 = 200.0;
 /// Sets `byte` of all triggers `bytes`.
 pub(super) fn set_places(resources: &mut [PageResource], requests: &[Request]) {
     for document in 0..resources.len() {
-        if resources[document].kind != PageKind::Html {
+        if resources[document].kind != Kind::Html {
             continue;
         }
         let of_it = |it: &&PageResource| {

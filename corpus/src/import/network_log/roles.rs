@@ -1,7 +1,8 @@
 //! What is critical, what is above the fold, which images are heroes.
 
 use super::{Priority, Request};
-use crate::page::{Event, PageKind, PageResource, Script};
+use crate::page::{Event, PageResource, Script};
+use schedulers::Kind;
 
 /// A visible image of at least so many bytes is a hero: of 79 images seen in the viewport on 59 pages of
 /// packages, this bound tells best which cover 5 % of it (it finds 7 of 10, and 12 smaller ones).
@@ -37,7 +38,7 @@ pub(super) fn set_roles(resources: &mut [PageResource], requests: &[Request]) {
         |it: &PageResource| it.trigger.on == Event::Bytes && it.trigger.of == 0 && it.id != 0;
     let first_image = resources
         .iter()
-        .position(|it| it.kind == PageKind::Image && of_document(it))
+        .position(|it| it.kind == Kind::Image && of_document(it))
         .unwrap_or(resources.len());
     for id in 1..resources.len() {
         let request = &requests[id];
@@ -46,12 +47,12 @@ pub(super) fn set_roles(resources: &mut [PageResource], requests: &[Request]) {
         let it = &mut resources[id];
         let by_parser = of_document(it) && !request.in_subframe && !scripted(request);
         match it.kind {
-            PageKind::Css => {
+            Kind::Css => {
                 let urgent = request.priority.map_or(id < first_image, |it| it >= Priority::High);
                 it.in_head = by_parser && urgent && !it.preload;
                 it.critical = request.blocking.unwrap_or(by_parser && urgent) || imported;
             }
-            PageKind::Js => {
+            Kind::Js => {
                 let waited_for =
                     request.priority.map_or(id < first_image, |it| it >= Priority::Medium);
                 let urgent = request.priority.is_none_or(|it| it >= Priority::High);
@@ -62,7 +63,7 @@ pub(super) fn set_roles(resources: &mut [PageResource], requests: &[Request]) {
             }
             _ => {}
         }
-        it.above_fold = it.critical || it.kind == PageKind::Font;
+        it.above_fold = it.critical || it.kind == Kind::Font;
     }
     choose_heroes(resources, requests);
 }
@@ -86,7 +87,7 @@ fn choose_heroes(resources: &mut [PageResource], requests: &[Request]) {
         } else {
             in_document && !found
         };
-        if it.kind == PageKind::Image && it.bytes >= HERO_BYTES_MIN && visible {
+        if it.kind == Kind::Image && it.bytes >= HERO_BYTES_MIN && visible {
             it.hero = true;
             it.above_fold = true;
             found = true;
