@@ -21,9 +21,14 @@
 //!
 //! All schemes are placements in one [`Tree`]; see [`schemes`] for one file a scheme.
 
+mod call;
+mod dictionary;
 mod graph;
 mod guard;
 mod kind;
+mod limits;
+mod metadata;
+mod priority;
 mod resource;
 mod scheduler;
 mod scheme;
@@ -31,9 +36,13 @@ pub mod schemes;
 mod signal;
 mod tree;
 
+pub use call::{Call, CallReader, Value};
 pub use graph::{GraphResource, PageGraph};
 pub use kind::Kind;
-pub use resource::Resource;
+pub use limits::PLACEHOLDERS_MAX;
+pub use metadata::{METADATA_FIELD, Metadata, metadata_field};
+pub use priority::{Priority, PriorityError, URGENCY_DEFAULT, URGENCY_MAX};
+pub use resource::{FACTS, Fact, Resource};
 pub use scheduler::Scheduler;
 pub use scheme::{
     Args, Build, ClientHalf, GroupName, Halves, Needs, REGISTRY, SCHEMES, Scheme, SchemeError,

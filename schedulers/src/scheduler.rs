@@ -1,14 +1,12 @@
 //! The scheduler of one connection.
 
 use crate::guard::Guard;
+use crate::limits::EARLY_SIGNALS_MAX;
 use crate::{
     Element, Resource, Scheme, SchemeError, ServerHalf, Signal, Snapshot, Standing, StreamId, Tree,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-
-/// Signals that are remembered for streams that are not open yet, one a stream (RFC 9218, section 7).
-const MAX_EARLY_SIGNALS: usize = 256;
 
 /// The scheduler of one connection: a tree, and a scheme's server half that places streams in it.
 ///
@@ -73,7 +71,7 @@ impl Scheduler {
         match signal.stream() {
             Some(stream) if !self.open.contains(&stream) && !self.half.hears_early() => {
                 self.early.insert(stream, signal);
-                if self.early.len() > MAX_EARLY_SIGNALS {
+                if self.early.len() > EARLY_SIGNALS_MAX {
                     self.early.pop_first();
                 }
             }

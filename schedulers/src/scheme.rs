@@ -1,5 +1,6 @@
 //! A scheme: a name, and its two halves.
 
+use crate::limits::PLACEHOLDERS_MAX;
 use crate::schemes;
 use crate::{Element, PageGraph, Place, Resource, Signal, StreamId, Tree};
 use std::fmt;
@@ -332,16 +333,13 @@ fn edits(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Placeholders that a client may make in one tree: eight times what the neediest scheme, `s+`, needs.
-pub(crate) const MAX_PLACEHOLDERS: usize = 64;
-
 /// Does in the tree what a [`Signal::Depend`] says; other signals are not its language.
 ///
 /// An unknown parent stands for the root (RFC 7540, section 5.3.1). New placeholders beyond the limit are ignored.
 pub(crate) fn obey(tree: &mut Tree, signal: Signal) {
     let Signal::Depend { element, parent, weight, exclusive } = signal else { return };
     let is_new_placeholder = matches!(element, Element::Placeholder(_)) && !tree.contains(element);
-    if is_new_placeholder && tree.placeholders() >= MAX_PLACEHOLDERS {
+    if is_new_placeholder && tree.placeholders() >= PLACEHOLDERS_MAX {
         return;
     }
     tree.put(element, Place::below(parent).weight(weight).exclusive(exclusive));

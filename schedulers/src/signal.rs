@@ -34,7 +34,7 @@ pub struct UnknownElement(String);
 
 impl fmt::Display for UnknownElement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no element: use `root`, `placeholder N` or `stream N`", self.0)
+        write!(f, "`{}` is not an element: use `root`, `placeholder N` or `stream N`", self.0)
     }
 }
 

@@ -173,7 +173,7 @@ fn a_flood_of_names_makes_only_so_many_nodes() {
     }
     let nodes = scheduler.tree().nodes;
     let placeholders = nodes.iter().filter(|it| matches!(it.element, Element::Placeholder(_)));
-    assert_eq!((placeholders.count(), nodes.len()), (65, 1 + 65 + 256));
+    assert_eq!((placeholders.count(), nodes.len()), (17, 1 + 17 + 256));
     put(&mut scheduler, Element::Placeholder(u64::MAX), Element::Placeholder(0), false);
     let orphans = scheduler.tree().nodes.into_iter().find(|it| it.element.to_string() == "orphans");
     assert_eq!(orphans.unwrap().parent, Element::Root);

@@ -7,7 +7,8 @@
 //! descendant, weights that the children of a closed stream inherit. Order (nobody signals): `hicIsfhicIsfhiI`.
 
 use super::firefox;
-use crate::scheme::{MAX_PLACEHOLDERS, obey};
+use crate::limits::PLACEHOLDERS_MAX;
+use crate::scheme::obey;
 use crate::{Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -67,7 +68,7 @@ impl ObeyTree {
         }
         match element {
             Element::Root => return true,
-            Element::Placeholder(_) if tree.placeholders() > MAX_PLACEHOLDERS => return false,
+            Element::Placeholder(_) if tree.placeholders() > PLACEHOLDERS_MAX => return false,
             Element::Placeholder(_) => {}
             Element::Stream(stream) if self.closed.contains(&stream) => return false,
             Element::Stream(stream) => {
