@@ -64,10 +64,10 @@ impl Node {
         let origin =
             if self.host == host { String::new() } else { format!("https://{}", self.host) };
         let (destination, more) = match kind {
-            PageKind::Css => ("style", ""),
-            PageKind::Js => ("script", ""),
-            PageKind::Font => ("font", "; crossorigin"),
-            PageKind::Image => ("image", ""),
+            Kind::Css => ("style", ""),
+            Kind::Js => ("script", ""),
+            Kind::Font => ("font", "; crossorigin"),
+            Kind::Image => ("image", ""),
             _ => ("fetch", "; crossorigin"),
         };
         format!("<{origin}{path}>; rel=preload; as={destination}{more}")
