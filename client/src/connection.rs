@@ -6,7 +6,6 @@ mod preloading;
 mod pushing;
 mod responses;
 
-use crate::event_loop::Endpoint;
 use crate::http_cache::Stored;
 use crate::ordered_delivery::OrderedDelivery;
 use crate::outcome::{ConnectError, Outcome, Problem};
@@ -15,6 +14,7 @@ use crate::pushed::PushCache;
 use crate::requests::Requests;
 use crate::signalling::{Signalling, Writing};
 use crate::{EarlyData, HttpCache, Options, Verify};
+use connection::{Endpoint, Transmit};
 use corpus::Page;
 use http3::{Header, Prioritized, Role, Session, Signal, StreamId};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -27,6 +27,7 @@ use std::time::Instant;
 
 /// A client that loads one page over one connection, without socket and clock.
 pub struct Client {
+    local: SocketAddr,
     quic: quiche::Connection,
     session: Session,
     page: Arc<Page>,
@@ -107,6 +108,7 @@ impl Client {
         );
         early_data::resume((&mut quic, &mut session), name, options)?;
         Ok(Self {
+            local,
             quic,
             session,
             server_name: name.to_owned(),
@@ -140,55 +142,6 @@ impl Client {
     pub fn log_to(&mut self, writer: Box<dyn std::io::Write + Send + Sync>) {
         let title = format!("utmost client, page {}", self.page.name);
         self.quic.set_qlog(writer, title, self.page.name.clone());
-    }
-
-    /// A datagram came.
-    pub fn receive(&mut self, datagram: &mut [u8], info: quiche::RecvInfo, now: Instant) {
-        // quiche closes the connection itself where an error asks for it.
-        self.quic.recv(datagram, info).ok();
-        if self.quic.is_established() {
-            self.connect_until = None;
-            self.settle_early_data();
-            self.start(now);
-            self.read_streams(now);
-            self.request_due(now);
-        }
-    }
-
-    /// It is the time that `next_timeout` said.
-    pub fn on_timeout(&mut self, now: Instant) {
-        if self.quic.timeout_instant().is_some_and(|it| it <= now) {
-            self.quic.on_timeout();
-        }
-        if self.connect_until.is_some_and(|it| it <= now) {
-            self.connect_until = None;
-            self.lose("no answer to the handshake in time; is an HTTP/3 server there?".to_owned());
-            self.quic.close(false, 0, b"").ok();
-        }
-        if self.started {
-            self.request_due(now);
-        }
-    }
-
-    /// The next datagram, written to `out`: its size.
-    pub fn transmit(&mut self, out: &mut [u8]) -> Option<usize> {
-        self.start_early();
-        self.write_control();
-        match self.quic.send(out) {
-            Ok((bytes, _)) => Some(bytes),
-            Err(quiche::Error::Done) => None,
-            Err(error) => {
-                self.lose(error.to_string());
-                None
-            }
-        }
-    }
-
-    /// When `on_timeout` is to be called.
-    pub fn next_timeout(&self) -> Option<Instant> {
-        let playback = self.playback.next_timeout_us().filter(|_| self.started);
-        let playback = playback.map(|us| self.epoch + std::time::Duration::from_micros(us));
-        [self.quic.timeout_instant(), self.connect_until, playback].into_iter().flatten().min()
     }
 
     /// How it ended, once it has: the page is loaded and the connection closed, or lost.
@@ -414,24 +367,54 @@ impl Client {
 }
 
 impl Endpoint for Client {
-    fn receive(&mut self, datagram: &mut [u8], info: quiche::RecvInfo, now: Instant) {
-        Client::receive(self, datagram, info, now);
+    fn local_addr(&self) -> SocketAddr {
+        self.local
     }
 
-    fn transmit(&mut self, out: &mut [u8]) -> Option<usize> {
-        Client::transmit(self, out)
+    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
+        let info = quiche::RecvInfo { from, to: self.local };
+        // quiche closes the connection itself where an error asks for it.
+        self.quic.recv(datagram, info).ok();
+        if self.quic.is_established() {
+            self.connect_until = None;
+            self.settle_early_data();
+            self.start(now);
+            self.read_streams(now);
+            self.request_due(now);
+        }
     }
 
     fn on_timeout(&mut self, now: Instant) {
-        Client::on_timeout(self, now);
+        if self.quic.timeout_instant().is_some_and(|it| it <= now) {
+            self.quic.on_timeout();
+        }
+        if self.connect_until.is_some_and(|it| it <= now) {
+            self.connect_until = None;
+            self.lose("no answer to the handshake in time; is an HTTP/3 server there?".to_owned());
+            self.quic.close(false, 0, b"").ok();
+        }
+        if self.started {
+            self.request_due(now);
+        }
+    }
+
+    fn transmit(&mut self, _: Instant, out: &mut [u8]) -> Option<Transmit> {
+        self.start_early();
+        self.write_control();
+        match self.quic.send(out) {
+            Ok((bytes, info)) => Some(Transmit::single(info.to, bytes)),
+            Err(quiche::Error::Done) => None,
+            Err(error) => {
+                self.lose(error.to_string());
+                None
+            }
+        }
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        Client::next_timeout(self)
-    }
-
-    fn is_over(&mut self) -> bool {
-        self.outcome().is_some()
+        let playback = self.playback.next_timeout_us().filter(|_| self.started);
+        let playback = playback.map(|us| self.epoch + std::time::Duration::from_micros(us));
+        [self.quic.timeout_instant(), self.connect_until, playback].into_iter().flatten().min()
     }
 }
 

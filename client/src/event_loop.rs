@@ -2,6 +2,7 @@
 
 use crate::probe::{Fetch, Fetched, Patience, Plan};
 use crate::{Client, ConnectError, Options, Outcome};
+use connection::Endpoint;
 use corpus::Page;
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token};
@@ -28,7 +29,7 @@ pub enum PlayError {
 pub fn play(page: Arc<Page>, server: SocketAddr, options: &Options) -> Result<Outcome, PlayError> {
     let mut line = Line::to(server)?;
     let mut client = Client::connect(page, line.local, server, options, now())?;
-    line.drive(&mut client)?;
+    line.drive(&mut client, |it| it.outcome().is_some())?;
     Ok(client.outcome().cloned().unwrap_or_default())
 }
 
@@ -36,22 +37,8 @@ pub fn play(page: Arc<Page>, server: SocketAddr, options: &Options) -> Result<Ou
 pub fn probe(plan: Plan, server: SocketAddr, patience: &Patience) -> Result<Fetched, PlayError> {
     let mut line = Line::to(server)?;
     let mut fetch = Fetch::connect(plan, line.local, server, patience, now())?;
-    line.drive(&mut fetch)?;
+    line.drive(&mut fetch, Fetch::is_over)?;
     Ok(fetch.fetched())
-}
-
-/// One side of a connection, without socket and clock.
-pub(crate) trait Endpoint {
-    /// A datagram came.
-    fn receive(&mut self, datagram: &mut [u8], info: quiche::RecvInfo, now: Instant);
-    /// The next datagram, written to `out`: its size.
-    fn transmit(&mut self, out: &mut [u8]) -> Option<usize>;
-    /// It is the time that `next_timeout` said, or later, or earlier.
-    fn on_timeout(&mut self, now: Instant);
-    /// When `on_timeout` is to be called.
-    fn next_timeout(&self) -> Option<Instant>;
-    /// Whether the connection has ended.
-    fn is_over(&mut self) -> bool;
 }
 
 /// The socket to one server.
@@ -77,12 +64,16 @@ impl Line {
         Ok(Self { socket, poll, server, local })
     }
 
-    fn drive(&mut self, endpoint: &mut impl Endpoint) -> Result<(), PlayError> {
+    fn drive<E: Endpoint>(
+        &mut self,
+        endpoint: &mut E,
+        is_over: impl Fn(&mut E) -> bool,
+    ) -> Result<(), PlayError> {
         let mut events = Events::with_capacity(16);
         let mut buffer = vec![0; 65_536];
         loop {
             self.write(endpoint, &mut buffer)?;
-            if endpoint.is_over() {
+            if is_over(endpoint) {
                 return Ok(());
             }
             let timeout = endpoint.next_timeout().map(|at| at.saturating_duration_since(now()));
@@ -96,13 +87,12 @@ impl Line {
     }
 
     fn read(&self, endpoint: &mut impl Endpoint, buffer: &mut [u8]) -> Result<(), PlayError> {
-        let info = quiche::RecvInfo { from: self.server, to: self.local };
         loop {
             match self.socket.recv(buffer) {
-                Ok(bytes) => endpoint.receive(&mut buffer[..bytes], info, now()),
+                Ok(bytes) => endpoint.receive(&mut buffer[..bytes], self.server, now()),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                    return Err(PlayError::Refused(info.from));
+                    return Err(PlayError::Refused(self.server));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -110,8 +100,8 @@ impl Line {
     }
 
     fn write(&self, endpoint: &mut impl Endpoint, buffer: &mut [u8]) -> Result<(), PlayError> {
-        while let Some(bytes) = endpoint.transmit(buffer) {
-            match self.socket.send(&buffer[..bytes]) {
+        while let Some(transmit) = endpoint.transmit(now(), buffer) {
+            match self.socket.send(&buffer[..transmit.bytes]) {
                 Ok(_) => {}
                 // A full socket is as good as loss: the transport sends again.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),

@@ -32,6 +32,11 @@ pub struct Transmit {
 }
 
 impl Transmit {
+    /// One datagram.
+    pub fn single(to: SocketAddr, bytes: usize) -> Self {
+        Self { to, bytes, segment_bytes: bytes }
+    }
+
     /// The single datagrams in the buffer that [`Endpoint::transmit`] wrote.
     pub fn datagrams<'a>(&self, buffer: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         buffer[..self.bytes].chunks(self.segment_bytes.max(1))

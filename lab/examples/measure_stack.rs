@@ -49,7 +49,7 @@ fn speed() -> Result<(), Box<dyn Error>> {
             let loaded = load(&page, setup)?;
             RunRecord::of_load(&page, &loaded.load);
             simulated_s += loaded.simulated.as_secs_f64();
-            datagrams += loaded.delivered_down + loaded.delivered_up;
+            datagrams += loaded.datagrams;
             loads += 1;
         }
         let (wall_s, cpu_s) = (start.elapsed().as_secs_f64(), cpu_s()? - start_cpu_s);

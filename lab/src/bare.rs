@@ -3,12 +3,13 @@
 //!
 //! All of them share one pair of links. Each datagram has a byte more there: the number of its connection.
 
-use crate::link::{Link, Way};
 use crate::network::Network;
 use crate::stack::StackError;
+use connection::Endpoint;
 use http3::{Event, Header, Role, Session, Settings, Signal, StreamId};
 use server::site::Site;
 use server::{Identity, Options, Server};
+use simulator::link::{Link, Way};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

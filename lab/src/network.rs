@@ -6,9 +6,9 @@
 
 mod file;
 
-use crate::link::{Profile, Queue, Rate};
 use serde::Serialize;
 use server::Pace;
+use simulator::link::{Profile, Queue, Rate};
 use std::path::Path;
 use std::time::Duration;
 
@@ -177,7 +177,7 @@ pub fn queue_text(queue: Queue) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::Loss;
+    use simulator::link::Loss;
 
     fn refusal(text: &str) -> String {
         file::parse("x.toml", text).expect_err(text).to_string()

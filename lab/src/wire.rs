@@ -2,9 +2,9 @@
 //! other than `paper` through the lab's links as a relay.
 
 use crate::delivery_order::in_order_of_transmission;
-use crate::link::event_loop::Relay;
 use crate::metadata::LimitedSite;
 use crate::network::Network;
+use crate::relay::Relay;
 use crate::{DeliveryOrder, Load, Metadata};
 use client::Verify;
 use client::event_loop::PlayError;

@@ -1,6 +1,7 @@
 //! The server's only socket and clock.
 
-use crate::{Server, Transmit};
+use crate::Server;
+use connection::{Endpoint, Transmit};
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};

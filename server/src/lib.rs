@@ -1,7 +1,7 @@
 //! An HTTP/3 server whose send order is a plug-in.
 //!
 //! [`Server`] is the core: datagrams in, datagrams out, and the time of the next call; it has no socket
-//! and no clock. [`event_loop`] is the one place that has both. A datagram's way in: [`Server::receive`]
+//! and no clock. [`event_loop`] is the one place that has both. A datagram's way in: [`Server`]
 //! finds the connection by its ID (`router`), quiche decrypts, `http3` parses, the [`site`] answers, and
 //! the answer waits in the send queue. A packet's way out: the scheduler picks a stream, one packet's
 //! worth of it goes before the transport, and quiche encrypts it (`responder`, `send_loop`).
@@ -31,6 +31,6 @@ pub use early_data::{TicketKey, TicketKeyError};
 pub use limits::{Limits, UpstreamLimits};
 pub use options::{CongestionControl, Options, SignalUse};
 pub use pace::Pace;
-pub use router::{Server, Transmit};
+pub use router::Server;
 pub use send_buffer::SendBuffer;
 pub use tls::{Identity, TlsError, certificate_pin};

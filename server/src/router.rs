@@ -6,6 +6,7 @@ use crate::responder::Responder;
 use crate::site::Site;
 use crate::tls::transport_config;
 use crate::{Identity, Options, TlsError};
+use connection::{Endpoint, Transmit};
 use quiche::ConnectionId;
 use ring::rand::{SecureRandom, SystemRandom};
 use schedulers::Scheme;
@@ -18,8 +19,7 @@ use std::time::Instant;
 
 /// An HTTP/3 server without socket and clock.
 ///
-/// After every [`Server::receive`] and [`Server::on_timeout`], call [`Server::transmit`] until it has
-/// nothing more, then wait until [`Server::next_timeout`] or the next datagram.
+/// Datagrams come and go through its [`Endpoint`].
 pub struct Server {
     options: Options,
     config: quiche::Config,
@@ -45,17 +45,6 @@ struct Entry {
     ids: Vec<Vec<u8>>,
     wakeup: Option<Instant>,
     queued: bool,
-}
-
-/// Datagrams to one address, one after another in the buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transmit {
-    /// Where they go.
-    pub to: SocketAddr,
-    /// Bytes of all of them.
-    pub bytes: usize,
-    /// Bytes of each but the last, which may be shorter.
-    pub segment_bytes: usize,
 }
 
 /// Our connection IDs have this many bytes.
@@ -96,9 +85,14 @@ impl Server {
             groups: HashMap::new(),
         })
     }
+}
 
-    /// A datagram came from `from`.
-    pub fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
+impl Endpoint for Server {
+    fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
         let Ok(header) = quiche::Header::from_slice(datagram, ID_BYTES) else { return };
         let known = self.routes.get(header.dcid.as_ref()).copied();
         let Some(serial) = known.or_else(|| self.accept(&header, datagram.len(), from)) else {
@@ -119,8 +113,7 @@ impl Server {
         self.pass_turn(serial);
     }
 
-    /// Calls every connection whose time has come.
-    pub fn on_timeout(&mut self, now: Instant) {
+    fn on_timeout(&mut self, now: Instant) {
         while let Some((at, serial)) = self.wakeups.first().copied().filter(|(at, _)| *at <= now) {
             self.wakeups.remove(&(at, serial));
             let Some(entry) = self.connections.get_mut(&serial) else { continue };
@@ -133,6 +126,27 @@ impl Server {
         }
     }
 
+    fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
+        if let Some((to, bytes)) = self.replies.pop_front() {
+            out[..bytes.len()].copy_from_slice(&bytes);
+            return Some(Transmit::single(to, bytes.len()));
+        }
+        while let Some(serial) = self.sendable.pop_front() {
+            let transmit = self.transmit_from(serial, now, out);
+            self.pass_turn(serial);
+            if transmit.is_some() {
+                return transmit;
+            }
+        }
+        None
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        [self.wakeups.first().map(|(at, _)| *at), self.draining].into_iter().flatten().min()
+    }
+}
+
+impl Server {
     /// Has `wake` called, on any thread, whenever something has come that is no datagram, so that
     /// [`Server::on_arrivals`] is to be called.
     pub fn wake_with(&self, wake: Box<dyn Fn() + Send + Sync>) {
@@ -147,27 +161,6 @@ impl Server {
             self.enqueue(serial);
             self.pass_turn(serial);
         }
-    }
-
-    /// The next datagrams, written to `out`, which holds at least 64 KiB.
-    pub fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
-        if let Some((to, bytes)) = self.replies.pop_front() {
-            out[..bytes.len()].copy_from_slice(&bytes);
-            return Some(Transmit { to, bytes: bytes.len(), segment_bytes: bytes.len() });
-        }
-        while let Some(serial) = self.sendable.pop_front() {
-            let transmit = self.transmit_from(serial, now, out);
-            self.pass_turn(serial);
-            if transmit.is_some() {
-                return transmit;
-            }
-        }
-        None
-    }
-
-    /// When [`Server::on_timeout`] is to be called.
-    pub fn next_timeout(&self) -> Option<Instant> {
-        [self.wakeups.first().map(|(at, _)| *at), self.draining].into_iter().flatten().min()
     }
 
     /// Stops accepting and lets responses under way finish, within the limit of [`crate::Limits::drain`].

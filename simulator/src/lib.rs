@@ -1,1 +1,15 @@
-//! Endpoints, links and one virtual clock.
+//! Endpoints, the links between them, and one virtual clock.
+//!
+//! [`link`] models one direction of a network as a function of its seed. A [`World`] joins a server, its
+//! clients and a pair of links: it moves the clock of its thread from event to event, so that nothing
+//! sleeps. [`BareClient`] is a client whose requests a study or a test decides. Tests of every crate use
+//! these; the lab's engine `stack` does too.
+
+mod limits;
+pub mod link;
+mod links;
+mod world;
+
+pub use limits::TIME_MAX;
+pub use links::Links;
+pub use world::World;

@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::output;
-use lab::link::event_loop::{Notice, Relay};
 use lab::network::Network;
+use lab::relay::{Notice, Relay};
 use std::fs::File;
 use std::io::BufWriter;
 use std::net::SocketAddr;

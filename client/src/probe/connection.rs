@@ -2,8 +2,8 @@
 
 use super::log::MemoryLog;
 use super::{Answer, Fetched, Late, Patience, Plan, Reading, Request};
-use crate::event_loop::Endpoint;
 use crate::{ConnectError, Verify};
+use connection::{Endpoint, Transmit};
 use http3::{Event, Header, NameValue, Role, Session, Settings, StreamId};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::VecDeque;
@@ -19,6 +19,7 @@ const NO_ERROR: u64 = 0x100;
 
 /// A client that carries out one [`Plan`], without socket and clock.
 pub struct Fetch {
+    local: SocketAddr,
     quic: quiche::Connection,
     session: Session,
     plan: Plan,
@@ -57,6 +58,7 @@ impl Fetch {
         let log = MemoryLog::default();
         quic.set_qlog(Box::new(log.clone()), "utmost probe".to_owned(), plan.host.clone());
         Ok(Self {
+            local,
             quic,
             session: Session::new(Role::Client, Settings::default(), http3::Limits::default()),
             pace: Pace::new(plan.reading),
@@ -276,15 +278,21 @@ impl Fetch {
 }
 
 impl Endpoint for Fetch {
-    fn receive(&mut self, datagram: &mut [u8], info: quiche::RecvInfo, now: Instant) {
+    fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
+        let info = quiche::RecvInfo { from, to: self.local };
         // quiche closes the connection itself where an error asks for it.
         self.quic.recv(datagram, info).ok();
         self.work(now);
     }
 
-    fn transmit(&mut self, out: &mut [u8]) -> Option<usize> {
+    fn transmit(&mut self, _: Instant, out: &mut [u8]) -> Option<Transmit> {
         self.write_control();
-        self.quic.send(out).ok().map(|(bytes, _)| bytes)
+        let (bytes, info) = self.quic.send(out).ok()?;
+        Some(Transmit::single(info.to, bytes))
     }
 
     fn on_timeout(&mut self, now: Instant) {
@@ -311,8 +319,11 @@ impl Endpoint for Fetch {
             .flatten()
             .min()
     }
+}
 
-    fn is_over(&mut self) -> bool {
+impl Fetch {
+    /// Whether the connection has ended.
+    pub(crate) fn is_over(&mut self) -> bool {
         let is_over = self.quic.is_closed() || self.quic.is_draining();
         if is_over {
             self.note_end();

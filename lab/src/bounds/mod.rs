@@ -14,12 +14,12 @@ mod segments;
 mod simulation;
 mod task;
 
-use crate::link::Rate;
 use crate::network::Network;
 use crate::{Load, ideal, resource_url};
 use corpus::Page;
 use schedulers::SCHEMES;
 use simulation::Simulation;
+use simulator::link::Rate;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use task::Task;

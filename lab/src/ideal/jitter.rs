@@ -1,7 +1,7 @@
 //! The paper's jitter on the engine `ideal`: packets go through a link that has no rate of its own.
 
-use crate::link::{Link, Profile, Rate, Way};
 use qlog_tools::timeline::StreamFrame;
+use simulator::link::{Link, Profile, Rate, Way};
 
 /// Packets on their way down a link with jitter.
 pub(super) struct Jittered {

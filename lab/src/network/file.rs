@@ -1,8 +1,8 @@
 //! A network file.
 
 use super::{Network, NetworkError};
-use crate::link::{Blackhole, EcnMark, Jitter, Loss, Profile, Queue, Rate, Reorder, Trace};
 use serde::Deserialize;
+use simulator::link::{Blackhole, EcnMark, Jitter, Loss, Profile, Queue, Rate, Reorder, Trace};
 use std::path::Path;
 use std::sync::Arc;
 

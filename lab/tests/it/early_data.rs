@@ -2,13 +2,13 @@
 
 use client::{EarlyData, SavedSession};
 use corpus::Page;
-use lab::link::Profile;
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use schedulers::find_scheme;
 use server::site::{PushRoute, PushingSite};
 use server::{Identity, Options, TicketKey};
+use simulator::link::Profile;
 use std::sync::Arc;
 
 /// A document that refers to a style sheet.
@@ -105,7 +105,7 @@ fn pushes_answer_early_data_too() {
     let mut case = Case::new();
     case.route.push = vec!["/style.css".into()];
     let second = case.load(case.session());
-    assert_eq!((second.outcome.early_data, second.pushed.len()), (EarlyData::Accepted, 1));
+    assert_eq!((second.outcome.early_data, second.outcome.pushed.len()), (EarlyData::Accepted, 1));
     assert_near(&complete_rtt(&second), &[1.0, 1.0]);
 }
 
@@ -134,7 +134,7 @@ fn after_refused_early_data_the_server_still_may_push() {
     let session = case.session();
     case.options.ticket_key = None;
     let load = case.load(session);
-    assert_eq!((load.outcome.early_data, load.pushed.len()), (EarlyData::Rejected, 1));
+    assert_eq!((load.outcome.early_data, load.outcome.pushed.len()), (EarlyData::Rejected, 1));
     assert_near(&complete_rtt(&load), &[4.0, 4.0]);
 }
 

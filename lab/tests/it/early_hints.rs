@@ -1,13 +1,13 @@
 //! Early hints and `Link` fields from end to end, over quiche in virtual time.
 
 use corpus::Page;
-use lab::link::Profile;
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use schedulers::find_scheme;
 use server::site::{PushRoute, PushingSite, Request, Response, Site};
 use server::{Identity, Options};
+use simulator::link::Profile;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -5,7 +5,6 @@ mod corpus_pages;
 mod early_data;
 mod early_hints;
 mod engines;
-mod link;
 mod probe;
 mod push;
 mod scenario_schema;

@@ -92,8 +92,8 @@ fn a_pushed_script_saves_a_round_trip() {
     let mut asked = Case::new(page(1, 0.0));
     asked.client.pushes = 0;
     let (pushed, asked) = (pushed.load(1), asked.load(1));
-    assert_eq!((&pushed.problems, &pushed.pushed), (&Vec::new(), &vec![(1, true)]));
-    assert_eq!((&asked.problems, &asked.pushed), (&Vec::new(), &Vec::new()));
+    assert_eq!((&pushed.problems, &pushed.outcome.pushed), (&Vec::new(), &vec![(1, true)]));
+    assert_eq!((&asked.problems, &asked.outcome.pushed), (&Vec::new(), &Vec::new()));
     let paths: Vec<&str> =
         pushed.load.timeline.transfers.iter().map(|it| it.url.as_str()).collect();
     assert_eq!(
@@ -125,8 +125,12 @@ fn no_promised_resource_is_asked_for_however_packets_are_reordered() {
     for seed in 0..1000 {
         let load = case.load(seed);
         assert_eq!(load.problems, Vec::<String>::new(), "seed {seed}");
-        let used = load.pushed.iter().filter(|(_, used)| *used).count();
-        assert_eq!((used, load.refused_pushes), (load.pushed.len(), 0), "seed {seed}");
+        let used = load.outcome.pushed.iter().filter(|(_, used)| *used).count();
+        assert_eq!(
+            (used, load.outcome.refused_pushes),
+            (load.outcome.pushed.len(), 0),
+            "seed {seed}"
+        );
         // Each resource came once: by a push, or else by a request.
         let streams: Vec<u64> = load.load.timeline.transfers.iter().map(|it| it.stream).collect();
         let asked = streams.iter().filter(|it| it.is_multiple_of(4)).count();
@@ -150,8 +154,8 @@ fn what_the_client_has_cached_is_refused_and_needs_no_request() {
     let mut case = Case::new(page(3, 0.0));
     case.client.cache = HttpCache::fresh([2]);
     let load = case.load(1);
-    assert_eq!((load.problems, load.pushed), (Vec::new(), vec![(1, true), (3, true)]));
-    assert_eq!(load.refused_pushes, 1);
+    assert_eq!((load.problems, load.outcome.pushed), (Vec::new(), vec![(1, true), (3, true)]));
+    assert_eq!(load.outcome.refused_pushes, 1);
 }
 
 #[test]
@@ -161,15 +165,15 @@ fn a_repeat_visit_is_pushed_nothing_that_is_cached() {
         let mut case = Case::new(page(8, 0.0));
         case.route.knows = Knows { casper: Some(identity), ..Knows::default() };
         let first = case.load(1);
-        assert_eq!((first.problems, first.pushed.len()), (Vec::new(), 8));
+        assert_eq!((first.problems, first.outcome.pushed.len()), (Vec::new(), 8));
         case.client.cookies = first.outcome.cookies;
         case.client.cache = HttpCache::fresh(1..=8);
         let second = case.load(2);
-        assert_eq!((second.problems, second.pushed), (Vec::new(), Vec::new()));
-        assert_eq!(second.refused_pushes, 0, "nothing was even promised");
+        assert_eq!((second.problems, second.outcome.pushed), (Vec::new(), Vec::new()));
+        assert_eq!(second.outcome.refused_pushes, 0, "nothing was even promised");
         // Without what the first visit left, all would be: refused, for they are cached.
         case.client.cookies = client::CookieJar::default();
-        assert_eq!(case.load(3).refused_pushes, 8);
+        assert_eq!(case.load(3).outcome.refused_pushes, 8);
     }
 }
 
@@ -179,14 +183,14 @@ fn a_first_visit_cookie_ends_the_pushes() {
     case.route.push_when = push::visits::PushWhen::CookieAbsent("session".into());
     let first = case.load(1);
     case.client.cookies = first.outcome.cookies;
-    assert_eq!((first.pushed.len(), case.load(2).pushed.len()), (3, 0));
+    assert_eq!((first.outcome.pushed.len(), case.load(2).outcome.pushed.len()), (3, 0));
 }
 
 #[test]
 fn no_more_pushes_than_the_operator_allows_are_under_way() {
     let mut case = Case::new(page(6, 0.0));
     case.route.max_concurrent_pushes = Some(2);
-    assert_eq!(case.load(1).pushed, [(1, true), (2, true)]);
+    assert_eq!(case.load(1).outcome.pushed, [(1, true), (2, true)]);
 }
 
 #[test]
@@ -210,7 +214,7 @@ fn handlers_in_random_order_put_some_pushes_before_a_document_and_the_others_aft
         case.route.gate = Some(gate);
         let load = case.load(1);
         assert_eq!(load.problems, Vec::<String>::new(), "{gate:?}");
-        assert_eq!(load.pushed.len(), 6, "{gate:?}");
+        assert_eq!(load.outcome.pushed.len(), 6, "{gate:?}");
         done_ms(&load)[0]
     };
     let alone_ms = document_ms(Gate::Strict);
@@ -313,7 +317,7 @@ fn nothing_is_pushed_in_the_middle_of_a_load_while_more_urgent_responses_wait() 
         };
         let load = case.load(1);
         assert_eq!(load.problems, Vec::<String>::new());
-        load.pushed
+        load.outcome.pushed
     };
     assert!(pushed(200_000).is_empty(), "the script is under way");
     assert_eq!(pushed(1), [(3, true)]);

@@ -54,10 +54,7 @@ fn every_network_completes_its_page() {
     for name in Network::names() {
         let run = loaded(&page, name, 7, |it| options("dfifo", it));
         let record = RunRecord::of_load(&page, &run.load);
-        println!(
-            "{name}: {:.0} ms, {} datagrams down, {} up",
-            record.duration_ms, run.delivered_down, run.delivered_up
-        );
+        println!("{name}: {:.0} ms, {} datagrams", record.duration_ms, run.datagrams);
         assert_eq!(record.resources.len(), page.resources.len(), "{name}");
         assert!(record.resources.iter().all(|it| it.complete_ms.is_some()), "{name}");
     }
@@ -132,7 +129,7 @@ fn a_load_outlives_a_blackhole() {
 
 #[test]
 fn the_same_seed_loses_the_same_datagrams_under_every_scheme() {
-    use lab::link::{Cause, Verdict, Way};
+    use simulator::link::{Cause, Verdict, Way};
     let page = bundled("gentelella-index");
     let lost = |scheme: &str| {
         let folder = tempfile::tempdir().expect("a folder");
@@ -140,12 +137,12 @@ fn the_same_seed_loses_the_same_datagrams_under_every_scheme() {
         assert!(folder.path().join("client.sqlog").exists());
         let lines = std::fs::read_to_string(folder.path().join("links.jsonl")).expect("verdicts");
         assert_eq!(lines.lines().count(), run.verdicts.len());
-        let lost = run.verdicts.iter().filter(|(way, it)| {
-            *way == Way::Down
+        let lost = run.verdicts.iter().filter(|it| {
+            it.way == Way::Down
                 && it.number <= 300
                 && it.verdict == Verdict::Dropped { cause: Cause::Loss }
         });
-        lost.map(|(_, it)| it.number).collect::<Vec<_>>()
+        lost.map(|it| it.number).collect::<Vec<_>>()
     };
     let first = lost("rr");
     assert!(!first.is_empty());
@@ -198,7 +195,7 @@ fn a_relay_in_real_time_carries_a_page_and_delays_it() {
 /// Without a client; what is refused comes back as a notice, and the relay goes on.
 #[test]
 fn a_relay_says_once_that_nobody_listens_and_stops_when_told() {
-    use lab::link::event_loop::{Notice, Relay};
+    use lab::relay::{Notice, Relay};
     use std::net::UdpSocket;
     let any = "127.0.0.1:0";
     let free = UdpSocket::bind(any).expect("a socket");

@@ -3,7 +3,6 @@
 use crate::ReproduceError;
 use client::CookieJar;
 use corpus::Page;
-use lab::link::Profile;
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
@@ -11,6 +10,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::find_scheme;
 use server::site::{PushRoute, PushingSite, Request, Response, Site};
 use server::{CongestionControl, Identity, Options, TicketKey};
+use simulator::link::Profile;
 use std::sync::Arc;
 
 /// The round trip of all loads, in milliseconds.
@@ -119,7 +119,13 @@ impl Loaded {
                 let problems = load.problems.join("; ");
                 ReproduceError::Unusable(format!("{}: not loaded: {problems}", page.name))
             })?,
-            pushed: load.pushed.iter().filter(|(_, used)| *used).map(|(id, _)| *id).collect(),
+            pushed: load
+                .outcome
+                .pushed
+                .iter()
+                .filter(|(_, used)| *used)
+                .map(|(id, _)| *id)
+                .collect(),
             outcome: load.outcome,
         })
     }

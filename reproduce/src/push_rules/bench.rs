@@ -5,7 +5,6 @@ use super::sketch::Sketch;
 use crate::ReproduceError;
 use client::{HttpCache, SavedSession};
 use corpus::Page;
-use lab::link::{Profile, Queue};
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
@@ -16,6 +15,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use schedulers::{Scheme, find_scheme};
 use server::site::{PushRoute, PushingSite};
 use server::{CongestionControl, Identity, Options, SignalUse, TicketKey};
+use simulator::link::{Profile, Queue};
 use std::sync::Arc;
 
 /// A page under one condition.
@@ -196,7 +196,7 @@ impl Run {
             complete_ms: complete_ms.ok_or_else(|| {
                 ReproduceError::Unusable(format!("{}: a resource is not in the log", page.name))
             })?,
-            pushed: load.pushed.len(),
+            pushed: load.outcome.pushed.len(),
         })
     }
 

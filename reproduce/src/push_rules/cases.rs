@@ -10,10 +10,10 @@ use super::pair::saved_percent;
 use super::published::{G3, STUDIED_PAGES, StudiedPage};
 use super::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
-use lab::link::Queue;
 use push::{Budget, Choice, Graph, Plan, Policy};
 use schedulers::Kind;
 use server::SignalUse;
+use simulator::link::Queue;
 use std::sync::Arc;
 
 pub(super) const TABLE: &str = "Case studies on actual pages, and the straw man";

@@ -7,9 +7,9 @@ use super::model::{Load, Window};
 use super::published::G3;
 use super::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
-use lab::link::Queue;
 use push::Gate;
 use server::CongestionControl;
+use simulator::link::Queue;
 
 const LATE: &str = "A document that comes late, and its pushes";
 const RANDOM: &str = "Handlers in random order";

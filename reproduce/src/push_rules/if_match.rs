@@ -37,7 +37,10 @@ fn case(push_kb: u64) -> Case {
 
 /// Stream bytes that came of the push; an error where it was not refused, or asked for after all.
 fn wasted_bytes(page: &Page, load: &StackLoad) -> Result<u64, ReproduceError> {
-    if load.outcome.validated != [1] || load.refused_pushes != 1 || !load.problems.is_empty() {
+    if load.outcome.validated != [1]
+        || load.outcome.refused_pushes != 1
+        || !load.problems.is_empty()
+    {
         return Err(ReproduceError::Unusable(format!("{}: the push was not refused", page.name)));
     }
     Ok(PushedBytes::of(&load.load.timeline, |_| false).wasted)

@@ -1,6 +1,7 @@
 //! What a client does wrong costs it its connection at most: another one is served meanwhile.
 
 use crate::peers::{Peer, World, limits, options};
+use connection::Endpoint;
 use http3::{Code, StreamId};
 use server::{Limits, Options};
 

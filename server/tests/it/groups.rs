@@ -1,6 +1,7 @@
 //! Connections that are ordered as one, and who is not let in.
 
 use crate::peers::{Peer, World, limits, options};
+use connection::Endpoint;
 use http3::Settings;
 use server::{Limits, Options, Pace};
 use std::net::SocketAddr;

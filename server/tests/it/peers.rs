@@ -1,6 +1,7 @@
 //! A server and any number of bare clients, each with a link that only delays a little, in virtual time.
 
 use crate::simulation::{Bodies, assert_body};
+use connection::Endpoint;
 use http3::{Event, Header, NameValue, PushId, Role, Session, Settings, StreamId};
 use server::site::Site;
 use server::{CongestionControl, Identity, Limits, Options, Server};

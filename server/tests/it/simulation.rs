@@ -1,5 +1,6 @@
 //! A server core, a bare quiche client, and a bottleneck between them, in virtual time.
 
+use connection::Endpoint;
 use http3::{Event, Header, Role, Session, Settings, StreamId};
 use schedulers::{Kind, Resource, find_scheme};
 use server::site::{Ahead, Body, Request, Response, Site};

@@ -1,11 +1,11 @@
 //! Random small pages, with all that the page format can say of discovery.
 
 use corpus::Page;
-use lab::link::Profile;
 use lab::network::Network;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
+use simulator::link::Profile;
 use std::sync::Arc;
 
 /// Most packets of a page: brute force looks at every order of them.

@@ -54,7 +54,7 @@ fn streams(load: &StackLoad) -> [usize; 2] {
 
 /// Stream bytes of each push, framing and fields among them.
 fn push_bytes(load: &StackLoad) -> Vec<u64> {
-    let streams = (15..).step_by(4).take(load.pushed.len() + load.refused_pushes);
+    let streams = (15..).step_by(4).take(load.outcome.pushed.len() + load.outcome.refused_pushes);
     let frames = &load.load.timeline.frames;
     let bytes = |stream| frames.iter().filter(|it| it.stream == stream).map(|it| it.bytes).sum();
     streams.map(bytes).collect()
@@ -74,7 +74,7 @@ fn a_resource_with_its_cookie_is_not_pushed_until_it_changes() {
     assert_eq!(names(&visit.outcome.cookies, "has-"), 8);
     let second = after(first, &visit);
     let revisit = second.load(2);
-    assert_eq!((streams(&revisit), revisit.refused_pushes), ([1, 0], 0));
+    assert_eq!((streams(&revisit), revisit.outcome.refused_pushes), ([1, 0], 0));
     // Two scripts have other contents now.
     let mut changed = second;
     let mut page = Page::clone(&changed.page);
@@ -83,7 +83,7 @@ fn a_resource_with_its_cookie_is_not_pushed_until_it_changes() {
     }
     changed.page = Arc::new(page);
     changed.client.cache = HttpCache::default();
-    let pushed = changed.load(3).pushed;
+    let pushed = changed.load(3).outcome.pushed;
     assert_eq!(pushed, [(3, true), (5, true)]);
 }
 
@@ -120,7 +120,7 @@ fn beyond_fifty_resources_one_cookie_tells_of_the_others() {
     let cookies = &visit.outcome.cookies;
     assert_eq!((names(cookies, "has-"), names(cookies, "h2o_casper=")), (50, 1));
     let revisit = after(first, &visit).load(2);
-    assert_eq!((streams(&revisit), revisit.refused_pushes), ([1, 0], 0));
+    assert_eq!((streams(&revisit), revisit.outcome.refused_pushes), ([1, 0], 0));
 }
 
 /// A site whose every response is a cached one of this age.
@@ -177,7 +177,7 @@ fn a_stale_copy_that_is_still_right_is_validated_by_a_push_of_few_bytes() {
         assert_eq!((streams(&asked), asked.outcome.validated.len()), ([4, 0], 3));
         second.route.push_not_modified = true;
         let pushed = second.load(2);
-        assert_eq!((streams(&pushed), pushed.refused_pushes), ([1, 3], 0));
+        assert_eq!((streams(&pushed), pushed.outcome.refused_pushes), ([1, 3], 0));
         assert_eq!(pushed.outcome.validated, [1, 2, 3]);
         assert!((1..=3).all(|it| pushed.outcome.statuses[&it] == 304));
         let bytes = push_bytes(&pushed);
@@ -213,7 +213,7 @@ fn not_modified_is_refused_by_a_client_that_has_lost_its_copy() {
     let mut second = after(first, &visit);
     second.client.cache = HttpCache::default().with_stale(1, "\"1-a\"").with_stale(2, "\"old\"");
     let load = second.load(2);
-    assert_eq!((load.outcome.validated, load.refused_pushes), (vec![1], 2));
+    assert_eq!((load.outcome.validated, load.outcome.refused_pushes), (vec![1], 2));
     assert_eq!(load.problems, Vec::<String>::new());
     assert_eq!([2, 3].map(|it| load.outcome.statuses[&it]), [200, 200], "asked for");
 }
@@ -230,7 +230,7 @@ fn wasted_bytes(size: u64) -> u64 {
     case.client.cache = HttpCache::default().with_stale(1, "\"1-a\"");
     let load = case.load(1);
     assert_eq!(load.outcome.validated, [1], "the promise says that the copy is right");
-    assert_eq!((streams(&load)[0], load.refused_pushes), (2, 1), "and it is not asked for");
+    assert_eq!((streams(&load)[0], load.outcome.refused_pushes), (2, 1), "and it is not asked for");
     let frames = load.load.timeline.frames.iter().filter(|it| it.stream == 15);
     frames.map(|it| it.bytes).sum()
 }
@@ -252,6 +252,6 @@ fn a_tag_that_the_client_has_not_changes_nothing() {
     case.route.push_if_match = true;
     case.client.cache = HttpCache::default().with_stale(2, "\"old\"");
     let load = case.load(1);
-    assert_eq!((streams(&load), load.refused_pushes), ([1, 3], 0));
-    assert!(load.pushed.iter().all(|(_, used)| *used) && load.outcome.validated.is_empty());
+    assert_eq!((streams(&load), load.outcome.refused_pushes), ([1, 3], 0));
+    assert!(load.outcome.pushed.iter().all(|(_, used)| *used) && load.outcome.validated.is_empty());
 }

@@ -1,17 +1,17 @@
 //! Rates that change: mahimahi's traces, read and written.
 //!
-//! A trace is a text file with a time in milliseconds a line, never decreasing. At each of them the link lets
-//! 1500 bytes leave; several small datagrams share them, a large one takes several. What nobody uses is
-//! lost. After the last line the trace begins again, its last time later. A file that holds only `1` is a link of 12 Mbit/s.
+//! A trace is a text file with a time in milliseconds on each line, never decreasing. At each time the link lets
+//! 1500 bytes leave. Several small datagrams share them, and a large one takes several. Unused bytes are lost.
+//! After the last line the trace begins again. A file that holds only `1` is a link of 12 Mbit/s.
 
+use crate::limits::{TRACE_LINES_MAX, TRACE_MS_MAX};
+use ring::digest::{SHA256, digest};
 use serde::Serializer;
+use std::fmt::Write;
 use std::sync::Arc;
 
 /// Bytes that leave at one time of a trace.
 pub const OPPORTUNITY_BYTES: u64 = 1500;
-
-/// Lines that are read of a trace: four hours at 12 Mbit/s.
-const LINES_MAX: usize = 16_000_000;
 
 /// Opportunities to leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,22 +19,24 @@ pub struct Trace {
     opportunities_ms: Vec<u64>,
 }
 
-/// A text that is no trace.
+/// Why a text is not a trace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// No line, or only the time 0, after which the trace would begin again at once.
-    #[error("an empty trace: it needs a time in milliseconds a line, the last of them more than 0")]
+    /// There is no line, or only the time 0, after which the trace would begin again at once.
+    #[error(
+        "an empty trace: it needs a time in milliseconds on each line, the last of them more than 0"
+    )]
     Empty,
-    /// Something else than a time.
-    #[error("line {line}: `{text}`: a time in milliseconds, not before the one above")]
+    /// A line is not a time, or it is before the one above.
+    #[error("line {line}: `{text}`: expected a time in milliseconds, not before the one above")]
     Line {
-        /// Which, from 1.
+        /// Its number, from 1.
         line: usize,
-        /// What it says.
+        /// Its beginning.
         text: String,
     },
-    /// More than is read.
-    #[error("more than {LINES_MAX} lines")]
+    /// There are too many lines.
+    #[error("more than {TRACE_LINES_MAX} lines")]
     Long,
 }
 
@@ -49,11 +51,11 @@ impl Trace {
                 continue;
             }
             let time_ms: u64 = line.trim().parse().map_err(|_| wrong())?;
-            if opportunities_ms.last().is_some_and(|last| time_ms < *last) || time_ms > TIME_MAX_MS
+            if opportunities_ms.last().is_some_and(|last| time_ms < *last) || time_ms > TRACE_MS_MAX
             {
                 return Err(wrong());
             }
-            if opportunities_ms.len() == LINES_MAX {
+            if opportunities_ms.len() == TRACE_LINES_MAX {
                 return Err(TraceError::Long);
             }
             opportunities_ms.push(time_ms);
@@ -68,7 +70,7 @@ impl Trace {
     pub fn steady(rate: f64, length_ms: u64) -> Result<Self, TraceError> {
         let each_ms = OPPORTUNITY_BYTES as f64 * 8000.0 / rate;
         let mut opportunities_ms = Vec::new();
-        for count in 1..=LINES_MAX {
+        for count in 1..=TRACE_LINES_MAX {
             let time_ms = rounded(count as f64 * each_ms);
             if time_ms > length_ms {
                 break;
@@ -118,9 +120,6 @@ impl Trace {
     }
 }
 
-/// The longest trace: a year.
-const TIME_MAX_MS: u64 = 366 * 24 * 3600 * 1000;
-
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -135,12 +134,15 @@ pub(super) fn serialize<S: Serializer>(
     trace: &Arc<Trace>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let text = trace.to_text();
+    let hash = digest(&SHA256, trace.to_text().as_bytes());
+    let hex = hash.as_ref().iter().fold(String::new(), |mut hex, byte| {
+        write!(hex, "{byte:02x}").ok();
+        hex
+    });
     serializer.collect_str(&format_args!(
-        "trace of {} opportunities in {} ms, SHA-256 {}",
+        "trace of {} opportunities in {} ms, SHA-256 {hex}",
         trace.opportunities_ms.len(),
         trace.length_ms(),
-        corpus::sha256_hex(text.as_bytes())
     ))
 }
 
@@ -154,7 +156,7 @@ pub(super) struct Cursor {
 impl Cursor {
     /// When `bytes` that are there from `from_ns` on have left; calls come in order of time.
     pub(super) fn depart(&mut self, trace: &Trace, from_ns: u64, bytes: u64) -> u64 {
-        // What is left of an opportunity is of use to what was there at its moment only.
+        // Only datagrams that were there at its moment can use the rest of an opportunity.
         let gone = self.next == 0 || trace.time_ns(self.next - 1) < from_ns;
         if gone {
             self.left_bytes = 0;
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_uses_is_lost_and_the_trace_begins_again() {
+    fn unused_opportunities_are_lost_and_the_trace_begins_again() {
         assert_eq!(departs_ms("2\n5\n9\n", &[(3, 100), (6, 100), (10, 100)]), [5, 9, 11]);
         assert_eq!(departs_ms("1\n", &[(0, 1500), (0, 1500), (7, 1500), (7, 1500)]), [1, 2, 7, 8]);
         // Two opportunities at one moment, which is also the moment at which the trace begins again.
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again_and_has_its_rate() {
+    fn a_written_trace_is_read_again_and_has_its_rate() {
         let trace = Trace::steady(12e6, 1000).expect("a trace");
         assert_eq!(Trace::parse(&trace.to_text()), Ok(trace.clone()));
         assert!((trace.mean_rate() - 12e6).abs() < 1.0);
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_trace_is_refused_by_line() {
+    fn a_text_that_is_not_a_trace_is_rejected_by_line() {
         assert_eq!(Trace::parse(""), Err(TraceError::Empty));
         assert_eq!(Trace::parse("0\n0\n"), Err(TraceError::Empty));
         for (text, line) in [("5\n4\n", 2), ("1\nx\n", 2), ("-1\n", 1), ("1.5", 1)] {

@@ -1,25 +1,24 @@
 //! A link: one direction of a network, as a function of its seed and of what is offered to it when.
 //!
-//! It has no clock and no socket: the engine `stack` calls it in virtual time, [`event_loop`] in real time.
-//! A datagram's way: it waits in a drop-tail queue, leaves at the link's rate, may then be lost (it has
-//! taken its time on the link), held back, delayed, changed or doubled, and arrives a delay later. Times
-//! are nanoseconds from the link's start and never go backwards.
+//! It has neither a clock nor a socket: its caller says what the time is. A datagram waits in a drop-tail
+//! queue and leaves at the link's rate. It may then be lost (after its time on the link), held back, delayed,
+//! changed or doubled, and it arrives a delay later. Times are nanoseconds from the link's start and never go
+//! backwards.
 
-mod alarm;
 mod bottleneck;
 mod chance;
-pub mod event_loop;
 mod log;
 mod profile;
 mod trace;
 
-pub use log::{Cause, Entry, Verdict, log_line};
+pub use log::{Cause, LinkLogEntry, Verdict};
 pub use profile::{
     Blackhole, CappedLoss, EcnMark, GilbertElliott, Impossible, Jitter, Loss, Profile, Queue, Rate,
     Reorder,
 };
 pub use trace::{OPPORTUNITY_BYTES, Trace, TraceError};
 
+use crate::limits::LINK_BYTES_MAX;
 use bottleneck::{Bottleneck, nanoseconds};
 use chance::{Chance, Fate};
 use serde::Serialize;
@@ -35,24 +34,22 @@ pub enum Way {
     Up,
 }
 
-/// Bytes that one link holds at most, whatever its queue: beyond it datagrams are dropped.
-const HELD_BYTES_MAX: u64 = 256 << 20;
-
-/// One direction of a network.
+/// One direction of a network. What it carries is the caller's: bytes, or anything that has some.
 #[derive(Debug)]
-pub struct Link {
+pub struct Link<T = Vec<u8>> {
+    way: Way,
     profile: Profile,
     bottleneck: Bottleneck,
     chance: Chance,
     delay_ns: u64,
     /// On their way, by time of arrival and, at the same time, in order of leaving.
-    line: BTreeMap<(u64, u64), Travelling>,
+    line: BTreeMap<(u64, u64), Travelling<T>>,
     line_bytes: u64,
     /// Held back: how many later ones must leave first, and where in `line`.
     held: Vec<(u32, (u64, u64))>,
     offered: u64,
     order: u64,
-    log: Option<Vec<Entry>>,
+    log: Option<Vec<LinkLogEntry>>,
 }
 
 #[expect(
@@ -60,20 +57,22 @@ pub struct Link {
     reason = "each is a thing that may happen to any datagram"
 )]
 #[derive(Debug, Clone)]
-struct Travelling {
+struct Travelling<T> {
     number: u64,
     offered_ns: u64,
-    datagram: Vec<u8>,
+    bytes: u64,
+    datagram: T,
     overtaken: bool,
     duplicate: bool,
     corrupted: bool,
     marked: bool,
 }
 
-impl Link {
+impl<T: AsMut<[u8]> + Clone> Link<T> {
     /// A link at rest. The same seed gives the same link.
     pub fn new(profile: &Profile, way: Way, seed: u64) -> Self {
         Self {
+            way,
             bottleneck: Bottleneck::new(profile.rate.clone(), profile.queue),
             chance: Chance::new(seed, way),
             delay_ns: nanoseconds(profile.delay_ms * 1e6),
@@ -87,18 +86,18 @@ impl Link {
         }
     }
 
-    /// The same, with a log: [`Link::take_log`] must be called now and then, or it grows.
+    /// The same link with a log. The log grows until [`Link::take_log`] is called.
     #[must_use]
     pub fn logged(self) -> Self {
         Self { log: Some(Vec::new()), ..self }
     }
 
-    /// A datagram is to go.
-    pub fn offer(&mut self, now_ns: u64, datagram: Vec<u8>) {
+    /// Sends a datagram.
+    pub fn offer(&mut self, now_ns: u64, mut datagram: T) {
         self.offered += 1;
         let number = self.offered;
         let fate = self.chance.fate(&self.profile);
-        let bytes = datagram.len() as u64;
+        let bytes = datagram.as_mut().len() as u64;
         let backlog_bytes = self.bottleneck.backlog_bytes(now_ns);
         let marked = self.profile.ecn.is_some_and(|it| backlog_bytes > it.above_bytes);
         let departs_ns = self.admit(now_ns, bytes);
@@ -108,6 +107,7 @@ impl Link {
                 let travelling = Travelling {
                     number,
                     offered_ns: now_ns,
+                    bytes,
                     datagram,
                     overtaken: fate.held_for.is_some() || fate.late_ns > 0,
                     duplicate: false,
@@ -117,11 +117,10 @@ impl Link {
                 self.travel(departs_ns, &fate, travelling);
             }
             Err(cause) => {
-                let verdict = Verdict::Dropped { cause };
-                self.note(Entry { number, offered_ns: now_ns, bytes, verdict });
+                self.note(number, now_ns, bytes, Verdict::Dropped { cause });
             }
         }
-        // What is lost on the link has left all the same.
+        // A datagram that is lost on the link has left, too.
         if let Ok(departs_ns) = departs_ns {
             self.let_go(departs_ns, number);
         }
@@ -133,36 +132,31 @@ impl Link {
     }
 
     /// The next datagram that has arrived by `now_ns`.
-    pub fn arrival(&mut self, now_ns: u64) -> Option<Vec<u8>> {
+    pub fn arrival(&mut self, now_ns: u64) -> Option<T> {
         let entry = self.line.first_entry().filter(|it| it.key().0 <= now_ns)?;
         let (key, travelling) = entry.remove_entry();
         self.held.retain(|(_, held)| *held != key);
-        let bytes = travelling.datagram.len() as u64;
-        self.line_bytes -= bytes;
-        self.note(Entry {
-            number: travelling.number,
-            offered_ns: travelling.offered_ns,
-            bytes,
-            verdict: Verdict::Delivered {
-                at_ns: key.0,
-                overtaken: travelling.overtaken,
-                duplicate: travelling.duplicate,
-                corrupted: travelling.corrupted,
-                marked: travelling.marked,
-            },
-        });
+        self.line_bytes -= travelling.bytes;
+        let verdict = Verdict::Delivered {
+            at_ns: key.0,
+            overtaken: travelling.overtaken,
+            duplicate: travelling.duplicate,
+            corrupted: travelling.corrupted,
+            marked: travelling.marked,
+        };
+        self.note(travelling.number, travelling.offered_ns, travelling.bytes, verdict);
         Some(travelling.datagram)
     }
 
-    /// What became of datagrams since the last call, in the order in which it was decided. What is still
-    /// on its way is not part of it.
-    pub fn take_log(&mut self) -> Vec<Entry> {
+    /// What became of datagrams since the last call, in the order in which it was decided. Datagrams that are
+    /// still on their way have no entry yet.
+    pub fn take_log(&mut self) -> Vec<LinkLogEntry> {
         self.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// When the datagram has left.
     fn admit(&mut self, now_ns: u64, bytes: u64) -> Result<u64, Cause> {
-        if self.line_bytes + bytes > HELD_BYTES_MAX {
+        if self.line_bytes + bytes > LINK_BYTES_MAX {
             return Err(Cause::Memory);
         }
         self.bottleneck.admit(now_ns, bytes).ok_or(Cause::Queue)
@@ -176,13 +170,12 @@ impl Link {
     }
 
     /// A datagram has left at `departs_ns` and will arrive.
-    fn travel(&mut self, departs_ns: u64, fate: &Fate, mut travelling: Travelling) {
+    fn travel(&mut self, departs_ns: u64, fate: &Fate, mut travelling: Travelling<T>) {
         if let Some((position, change)) = fate.corrupted
-            && !travelling.datagram.is_empty()
+            && travelling.bytes > 0
         {
-            let length = travelling.datagram.len() as u64;
-            let place = usize::try_from(position % length).unwrap_or(0);
-            travelling.datagram[place] ^= change;
+            let place = usize::try_from(position % travelling.bytes).unwrap_or(0);
+            travelling.datagram.as_mut()[place] ^= change;
         }
         let hold = self.profile.jitter.zip(fate.held_for);
         let hold_ns = hold.map_or(0, |(jitter, _)| nanoseconds(jitter.at_most_ms * 1e6));
@@ -197,15 +190,15 @@ impl Link {
         }
     }
 
-    fn put(&mut self, arrives_ns: u64, travelling: Travelling) -> (u64, u64) {
+    fn put(&mut self, arrives_ns: u64, travelling: Travelling<T>) -> (u64, u64) {
         self.order += 1;
-        self.line_bytes += travelling.datagram.len() as u64;
+        self.line_bytes += travelling.bytes;
         let key = (arrives_ns, self.order);
         self.line.insert(key, travelling);
         key
     }
 
-    /// Datagram `number` has left: those that were held for it follow.
+    /// Datagram `number` has left. Those that were held back for it follow.
     fn let_go(&mut self, departs_ns: u64, number: u64) {
         let arrives_ns = departs_ns + self.delay_ns;
         let mut due = Vec::new();
@@ -220,15 +213,15 @@ impl Link {
         self.held.retain(|(later, _)| *later > 0);
         for key in due.into_iter().filter(|(at_ns, _)| *at_ns > arrives_ns) {
             if let Some(travelling) = self.line.remove(&key) {
-                self.line_bytes -= travelling.datagram.len() as u64;
+                self.line_bytes -= travelling.bytes;
                 self.put(arrives_ns, travelling);
             }
         }
     }
 
-    fn note(&mut self, entry: Entry) {
+    fn note(&mut self, number: u64, offered_ns: u64, bytes: u64, verdict: Verdict) {
         if let Some(log) = &mut self.log {
-            log.push(entry);
+            log.push(LinkLogEntry { way: self.way, number, offered_ns, bytes, verdict });
         }
     }
 }

@@ -5,11 +5,11 @@
     reason = "times here are small and positive"
 )]
 
-use lab::link::{
-    Blackhole, CappedLoss, Cause, EcnMark, GilbertElliott, Jitter, Link, Loss, Profile, Queue,
-    Rate, Reorder, Trace, Verdict, Way,
-};
 use proptest::prelude::*;
+use simulator::link::{
+    Blackhole, CappedLoss, Cause, EcnMark, GilbertElliott, Jitter, Link, LinkLogEntry, Loss,
+    Profile, Queue, Rate, Reorder, Trace, Verdict, Way,
+};
 use std::sync::Arc;
 
 /// Bytes of the datagrams of most tests: 1 ms at the rate of [`megabyte`].
@@ -267,7 +267,7 @@ fn played(
     profile: &Profile,
     seed: u64,
     offers: &[(u64, usize)],
-) -> (Vec<(u64, Vec<u8>)>, Vec<lab::link::Entry>) {
+) -> (Vec<(u64, Vec<u8>)>, Vec<LinkLogEntry>) {
     let mut link = Link::new(profile, Way::Down, seed).logged();
     let mut arrived = Vec::new();
     let mut now_ns = 0;

@@ -1,15 +1,18 @@
 //! A network's links as a UDP relay in real time: the lab's only socket, and its clock.
 //!
-//! Each client has links of its own, as if it were alone on its access network, with the same seed; they
-//! start when its first datagram comes. A datagram may leave later than the link says, never earlier: by
-//! what the machine is late, some ten microseconds where it has a free core.
+//! Each client has its own links with the same seed, as if it were alone on its access network. They start
+//! when its first datagram comes. A datagram never leaves before the link says so. It leaves as much later as
+//! the machine is late: some ten microseconds where a core is free.
 
-use super::alarm::Alarm;
-use super::{Link, Way, log_line};
+mod alarm;
+
+use crate::limits::{RELAY_CLIENTS_MAX, RELAY_READ_BURST};
 use crate::network::Network;
+use alarm::Alarm;
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token};
 use server::event_loop::Stop;
+use simulator::link::{Link, Way};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -41,12 +44,12 @@ struct Path {
     refused: bool,
 }
 
-/// Something that a user of a relay may want to know.
+/// What a relay reports to its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// A client's first datagram came.
     Client(SocketAddr),
-    /// Nobody listens at the server's address; said once for each client.
+    /// No server listens at its address; reported once for each client.
     Refused(SocketAddr),
 }
 
@@ -54,12 +57,6 @@ const SOCKET: Token = Token(0);
 const STOP: Token = Token(1);
 const ALARM: Token = Token(2);
 const FIRST_CLIENT: usize = 3;
-
-/// Clients at a time; beyond it the one that was silent longest is forgotten.
-const CLIENTS_MAX: usize = 256;
-
-/// Datagrams read from one socket before others get their turn.
-const READ_BURST: usize = 256;
 
 impl Relay {
     /// Binds `listen` (port 0 takes a free one); datagrams go to `to` and back as `network` lets them.
@@ -90,7 +87,7 @@ impl Relay {
         })
     }
 
-    /// The server keeps the network's pace itself: the links do not.
+    /// Lets the server keep the network's pace instead of the links.
     #[must_use]
     pub fn behind_paced_server(self) -> Self {
         Self { server_paces: true, ..self }
@@ -107,7 +104,7 @@ impl Relay {
         self.socket.local_addr()
     }
 
-    /// What stops this relay.
+    /// Returns the handle that stops this relay.
     pub fn stopper(&self) -> Stop {
         self.stop.clone()
     }
@@ -135,13 +132,13 @@ impl Relay {
         }
     }
 
-    /// Reads what clients sent; true: there may be more.
+    /// Reads what clients sent. Returns `true` if there may be more.
     fn read_clients(&mut self, notice: &mut dyn FnMut(Notice)) -> io::Result<bool> {
-        for _ in 0..READ_BURST {
+        for _ in 0..RELAY_READ_BURST {
             let (bytes, from) = match self.socket.recv_from(&mut self.buffer) {
                 Ok(it) => it,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-                // What a client's host answers (ICMP) says nothing about this relay.
+                // An ICMP message from a client's host says nothing about this relay.
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => continue,
                 Err(error) => return Err(error),
             };
@@ -158,12 +155,12 @@ impl Relay {
         Ok(true)
     }
 
-    /// Reads what the server answered; true: there may be more.
+    /// Reads what the server answered. Returns `true` if there may be more.
     fn read_servers(&mut self, notice: &mut dyn FnMut(Notice)) -> io::Result<bool> {
         let mut more = false;
         for path in self.clients.values_mut() {
             let mut read = 0;
-            while read < READ_BURST {
+            while read < RELAY_READ_BURST {
                 match path.socket.recv(&mut self.buffer) {
                     Ok(bytes) => {
                         let now_ns = path.now_ns();
@@ -177,12 +174,12 @@ impl Relay {
                     Err(error) => return Err(error),
                 }
             }
-            more |= read == READ_BURST;
+            more |= read == RELAY_READ_BURST;
         }
         Ok(more)
     }
 
-    /// Sends what is due. A full socket is as good as loss: the end points send again.
+    /// Sends what is due. A full socket counts as loss: the endpoints retransmit.
     fn deliver(&mut self) {
         for (client, path) in &mut self.clients {
             let now_ns = path.now_ns();
@@ -196,7 +193,7 @@ impl Relay {
     }
 
     fn add_client(&mut self, client: SocketAddr) -> io::Result<()> {
-        if self.clients.len() >= CLIENTS_MAX {
+        if self.clients.len() >= RELAY_CLIENTS_MAX {
             self.forget_the_most_silent();
         }
         let any: IpAddr = if self.to.is_ipv4() {
@@ -235,9 +232,9 @@ impl Relay {
     fn write_log(&mut self) -> io::Result<()> {
         let Some(log) = &mut self.log else { return Ok(()) };
         for path in self.clients.values_mut() {
-            for (way, link) in [(Way::Down, &mut path.down), (Way::Up, &mut path.up)] {
+            for link in [&mut path.down, &mut path.up] {
                 for entry in link.take_log() {
-                    log.write_all(log_line(way, &entry).as_bytes())?;
+                    log.write_all(entry.json_line().as_bytes())?;
                 }
             }
         }

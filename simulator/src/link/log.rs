@@ -3,10 +3,12 @@
 use super::Way;
 use serde::Serialize;
 
-/// What became of one datagram. A duplicate has an entry of its own, with the same number.
+/// What became of one datagram. A duplicate has an entry of its own with the same number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Entry {
-    /// Which, in the order in which they were offered, from 1.
+pub struct LinkLogEntry {
+    /// The direction.
+    pub way: Way,
+    /// Its place in the order in which datagrams were offered, from 1.
     pub number: u64,
     /// When it was offered, in nanoseconds from the link's start.
     pub offered_ns: u64,
@@ -25,23 +27,23 @@ pub enum Verdict {
     Delivered {
         /// When, in nanoseconds from the link's start.
         at_ns: u64,
-        /// Others overtook it on purpose: jitter, reordering.
+        /// Whether jitter or reordering let others overtake it.
         overtaken: bool,
-        /// It is the second of two.
+        /// Whether it is the second of two.
         duplicate: bool,
-        /// One byte of it was changed.
+        /// Whether one byte of it was changed.
         corrupted: bool,
-        /// It was marked: congestion experienced.
+        /// Whether it was marked: congestion experienced.
         marked: bool,
     },
-    /// It did not.
+    /// It was lost.
     Dropped {
         /// Why.
         cause: Cause,
     },
 }
 
-/// Why a datagram never arrives.
+/// Why a datagram was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -49,22 +51,17 @@ pub enum Cause {
     Queue,
     /// Chance.
     Loss,
-    /// It is on the list.
+    /// Its number is on the list.
     Listed,
-    /// It left while nothing arrives.
+    /// It left during a blackhole.
     Blackhole,
-    /// The link held as much as this program lets it.
+    /// The link held as much as it may.
     Memory,
 }
 
-/// An entry as a line of JSON.
-pub fn log_line(way: Way, entry: &Entry) -> String {
-    #[derive(Serialize)]
-    struct Line<'a> {
-        way: Way,
-        #[serde(flatten)]
-        entry: &'a Entry,
+impl LinkLogEntry {
+    /// The entry as a line of JSON.
+    pub fn json_line(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default() + "\n"
     }
-    let line = serde_json::to_string(&Line { way, entry }).unwrap_or_default();
-    line + "\n"
 }

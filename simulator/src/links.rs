@@ -1,0 +1,86 @@
+//! The two directions of a network, shared by all clients of a server.
+
+use crate::link::{Link, LinkLogEntry, Profile, Way};
+use std::net::SocketAddr;
+
+/// Two links.
+#[derive(Debug)]
+pub struct Links {
+    down: Link<Datagram>,
+    up: Link<Datagram>,
+    delivered: u64,
+}
+
+/// A datagram on its way.
+#[derive(Debug, Clone)]
+pub(crate) struct Datagram {
+    /// The client that it is from or for.
+    pub(crate) client: SocketAddr,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl AsMut<[u8]> for Datagram {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+impl Links {
+    /// Links at rest. The same seed gives the same links.
+    pub fn new(down: &Profile, up: &Profile, seed: u64) -> Self {
+        Self {
+            down: Link::new(down, Way::Down, seed),
+            up: Link::new(up, Way::Up, seed),
+            delivered: 0,
+        }
+    }
+
+    /// Links over which everything arrives at once.
+    pub fn immediate() -> Self {
+        let profile = Profile::plain(f64::INFINITY, 0.0);
+        Self::new(&profile, &profile, 0)
+    }
+
+    /// The same links with a log of every datagram.
+    #[must_use]
+    pub fn logged(self) -> Self {
+        Self { down: self.down.logged(), up: self.up.logged(), ..self }
+    }
+
+    /// What became of the datagrams since the last call: those to clients, then those to the server.
+    pub fn take_log(&mut self) -> Vec<LinkLogEntry> {
+        let mut log = self.down.take_log();
+        log.extend(self.up.take_log());
+        log
+    }
+
+    /// Datagrams that arrived at either end.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    pub(crate) fn offer_down(&mut self, now_ns: u64, datagram: Datagram) {
+        self.down.offer(now_ns, datagram);
+    }
+
+    pub(crate) fn offer_up(&mut self, now_ns: u64, datagram: Datagram) {
+        self.up.offer(now_ns, datagram);
+    }
+
+    pub(crate) fn arrival_down(&mut self, now_ns: u64) -> Option<Datagram> {
+        let datagram = self.down.arrival(now_ns)?;
+        self.delivered += 1;
+        Some(datagram)
+    }
+
+    pub(crate) fn arrival_up(&mut self, now_ns: u64) -> Option<Datagram> {
+        let datagram = self.up.arrival(now_ns)?;
+        self.delivered += 1;
+        Some(datagram)
+    }
+
+    /// When the next datagram arrives.
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        [self.down.next_ns(), self.up.next_ns()].into_iter().flatten().min()
+    }
+}

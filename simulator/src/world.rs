@@ -1,0 +1,139 @@
+//! A server, its clients, the links between them, and the time.
+
+use crate::limits::TIME_MAX;
+use crate::links::{Datagram, Links};
+use connection::Endpoint;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+use virtual_clock::VirtualTime;
+
+/// A server, the links to its clients, and the time.
+///
+/// The clock is that of the thread, and it is virtual as long as the world lives: a thread has one world
+/// at a time, and clients are made after it. Whoever owns the clients passes them to each call.
+pub struct World<S> {
+    /// The server.
+    pub server: S,
+    /// The links.
+    pub links: Links,
+    epoch: Instant,
+    elapsed: Duration,
+    /// Datagrams to addresses at which no client was.
+    undelivered: BTreeMap<SocketAddr, u64>,
+    buffer: Vec<u8>,
+    _virtual_time: VirtualTime,
+}
+
+/// The thread's clock when a world begins.
+const START_NS: u64 = 1_000_000_000;
+
+impl<S: Endpoint> World<S> {
+    /// A world in which nothing has happened yet.
+    #[expect(clippy::disallowed_methods, reason = "the thread's clock is virtual")]
+    pub fn new(server: S, links: Links) -> Self {
+        let virtual_time = VirtualTime::start(START_NS);
+        Self {
+            server,
+            links,
+            epoch: Instant::now(),
+            elapsed: Duration::ZERO,
+            undelivered: BTreeMap::new(),
+            buffer: vec![0; 65_536],
+            _virtual_time: virtual_time,
+        }
+    }
+
+    /// Virtual time since the world began.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// The present.
+    pub fn now(&self) -> Instant {
+        self.epoch + self.elapsed
+    }
+
+    /// Lets everybody send, then goes on to the next event, or to `wakeup` if that is earlier.
+    ///
+    /// Returns `false` where nothing is left to happen, or nothing before [`TIME_MAX`].
+    pub fn step(&mut self, clients: &mut [impl Endpoint], wakeup: Option<Duration>) -> bool {
+        self.send(clients);
+        match self.next_event(clients).into_iter().chain(wakeup).min() {
+            Some(next) if next < TIME_MAX => {
+                // Everything due at this very moment has been done: a timer that fires and stays due
+                // must not stop the clock.
+                self.advance(clients, next.max(self.elapsed + Duration::from_nanos(1)));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Lets `duration` pass.
+    pub fn run_for(&mut self, duration: Duration, clients: &mut [impl Endpoint]) {
+        let end = self.elapsed + duration;
+        while self.elapsed < end && self.step(clients, Some(end)) {}
+        self.send(clients);
+    }
+
+    /// Hands a datagram to the server, past the links.
+    pub fn deliver(&mut self, datagram: &[u8], from: SocketAddr) {
+        let now = self.now();
+        self.server.receive(&mut datagram.to_vec(), from, now);
+    }
+
+    /// How many datagrams the server sent to an address at which no client was.
+    pub fn undelivered(&self, to: SocketAddr) -> u64 {
+        self.undelivered.get(&to).copied().unwrap_or_default()
+    }
+
+    fn send(&mut self, clients: &mut [impl Endpoint]) {
+        let (now, now_ns) = (self.now(), nanoseconds(self.elapsed));
+        for endpoint in clients {
+            let client = endpoint.local_addr();
+            while let Some(transmit) = endpoint.transmit(now, &mut self.buffer) {
+                for datagram in transmit.datagrams(&self.buffer) {
+                    self.links.offer_up(now_ns, Datagram { client, bytes: datagram.to_vec() });
+                }
+            }
+        }
+        while let Some(transmit) = self.server.transmit(now, &mut self.buffer) {
+            for datagram in transmit.datagrams(&self.buffer) {
+                let datagram = Datagram { client: transmit.to, bytes: datagram.to_vec() };
+                self.links.offer_down(now_ns, datagram);
+            }
+        }
+    }
+
+    fn next_event(&self, clients: &[impl Endpoint]) -> Option<Duration> {
+        let timers = clients.iter().filter_map(Endpoint::next_timeout);
+        let timers = timers.chain(self.server.next_timeout());
+        let timers = timers.map(|it| it.saturating_duration_since(self.epoch));
+        timers.chain(self.links.next_ns().map(Duration::from_nanos)).min()
+    }
+
+    fn advance(&mut self, clients: &mut [impl Endpoint], elapsed: Duration) {
+        self.elapsed = elapsed;
+        let now_ns = nanoseconds(elapsed);
+        virtual_clock::set_ns(START_NS + now_ns);
+        let now = self.now();
+        while let Some(Datagram { client, mut bytes }) = self.links.arrival_down(now_ns) {
+            match clients.iter_mut().find(|it| it.local_addr() == client) {
+                Some(endpoint) => endpoint.receive(&mut bytes, self.server.local_addr(), now),
+                None => *self.undelivered.entry(client).or_default() += 1,
+            }
+        }
+        while let Some(Datagram { client, mut bytes }) = self.links.arrival_up(now_ns) {
+            self.server.receive(&mut bytes, client, now);
+        }
+        for endpoint in clients {
+            endpoint.on_timeout(now);
+        }
+        self.server.on_timeout(now);
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
