@@ -1,5 +1,21 @@
-//! An HTTP/3 connection over QUIC: what servers, clients, probes and tests have in common.
+//! An HTTP/3 connection over QUIC, without socket and clock: the one place that joins quiche and
+//! [`http3::Session`], for servers, page loads, probes and tests.
+//!
+//! The owner hands a [`Connection`] the datagrams that arrive ([`Connection::receive`]) and sends those that it
+//! writes ([`Connection::transmit`]). In between it calls [`Connection::open`], which opens our own streams once
+//! the handshake allows it, reads the streams that have something ([`Connection::readable`],
+//! [`Connection::read`]), and takes the events ([`Connection::poll`]). [`Connection::end`] says why it ended.
+//!
+//! Bodies are the owner's: a server writes them to [`Connection::quic`] itself, in the order that it chooses.
 
+mod client;
+mod connection;
+mod end;
 mod endpoint;
+mod memory_log;
 
+pub use client::{ClientConfig, ConnectError, Verify};
+pub use connection::{Arrival, Connection, ConnectionState, EarlyData, Turn};
+pub use end::End;
 pub use endpoint::{Endpoint, Transmit};
+pub use memory_log::MemoryLog;

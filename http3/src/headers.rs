@@ -8,6 +8,17 @@ const CONNECTION_SPECIFIC: [&[u8]; 5] =
     [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
 const SWITCHING_PROTOCOLS: u16 = 101;
 
+/// The values of all fields of this name, which is lowercase.
+pub fn values<'a>(headers: &'a [Header], name: &str) -> impl Iterator<Item = &'a [u8]> {
+    headers.iter().filter(move |it| it.name() == name.as_bytes()).map(NameValue::value)
+}
+
+/// The `:status` of a response. `None` in a request.
+pub fn status(headers: &[Header]) -> Option<u16> {
+    let value = values(headers, ":status").next()?;
+    decimal(value)?.try_into().ok()
+}
+
 /// What the stream must know of a header section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Message {

@@ -59,6 +59,7 @@ pub use error::{Code, Error};
 pub use event::{Event, Prioritized, PushId};
 pub use extensions::Extension;
 pub use frame::data_frame_header;
+pub use headers::{status, values};
 pub use limits::Limits;
 pub use metadata::{METADATA_FIELD, Metadata, metadata_field, parse_metadata};
 pub use priority::{

@@ -1,12 +1,47 @@
 //! The HTTP/3 events of a connection's qlog (`http3:frame_created`, `http3:frame_parsed`): quiche logs
 //! those of its own HTTP/3 layer only.
 
-use crate::{Header, NameValue, Prioritized, PushId, StreamId};
+use crate::{
+    Event, Header, NameValue, Prioritized, PushId, Session, Signal, StreamId, priority_field,
+};
 use qlog::events::EventData;
 use qlog::events::http3::{
     FrameCreated, FrameParsed, Http3Frame, HttpHeader, StreamType, StreamTypeSet,
 };
 use qlog::streamer::QlogStreamer;
+
+/// Logs an event that `session` reported, if qlog has a form for it.
+pub fn event(streamer: &mut QlogStreamer, session: &Session, event: &Event) {
+    let log = Some(streamer);
+    match event {
+        Event::Headers { stream, headers } => {
+            headers_parsed(log, *stream, headers, session.headers_frame_bytes(*stream));
+        }
+        Event::DataFrame { stream, payload_bytes } => data_parsed(log, *stream, *payload_bytes),
+        Event::PushPromise { stream, push, headers } => {
+            promise_parsed(log, (*stream, *push), headers);
+        }
+        Event::PushStream { stream, push } => push_stream(log, *stream, *push),
+        Event::PriorityUpdate { control, prioritized, field } => {
+            priority_update_parsed(log, *control, *prioritized, field);
+        }
+        _ => {}
+    }
+}
+
+/// We made a frame of `frame_bytes` that says `signal` on our `control` stream.
+pub fn signal_created(
+    streamer: Option<&mut QlogStreamer>,
+    control: StreamId,
+    signal: &Signal,
+    frame_bytes: usize,
+) {
+    if let Signal::Extensible { stream, urgency, incremental } = *signal {
+        let field = priority_field(urgency, incremental);
+        let prioritized = Prioritized::Request(stream);
+        priority_update_created(streamer, control, prioritized, &field, frame_bytes);
+    }
+}
 
 /// We made a HEADERS frame of `frame_bytes`, its own header included.
 pub fn headers_created(

@@ -1,0 +1,414 @@
+//! quiche below, HTTP/3 above.
+
+use crate::{ConnectError, End, Transmit};
+use http3::{Code, Event, Header, Session, Settings, Signal, StreamId};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+/// One HTTP/3 connection, at either end.
+pub struct Connection {
+    /// The transport. A send loop writes bodies to it, in its own order.
+    pub quic: quiche::Connection,
+    /// The HTTP/3 half.
+    pub session: Session,
+    local: SocketAddr,
+    state: ConnectionState,
+    early_data: EarlyData,
+    /// Bytes for our own streams that the transport had no room for.
+    unsent: VecDeque<Unsent>,
+    /// The first ID above every request stream so far.
+    next_request: StreamId,
+    /// Why we gave it up.
+    cause: Option<End>,
+}
+
+/// How far a connection is. Its end is quiche's to know ([`Connection::is_closing`], [`Connection::is_over`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectionState {
+    /// Nothing of HTTP/3 can be sent yet.
+    Handshake {
+        /// When to give up.
+        until: Option<Instant>,
+    },
+    /// Early data (0-RTT): requests may be sent, which the server may reject. To the server they may be replays.
+    EarlyData {
+        /// When to give up the handshake.
+        until: Option<Instant>,
+    },
+    /// The handshake is complete.
+    Connected,
+}
+
+/// Whether a client's requests travelled with its first packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum EarlyData {
+    /// They did not: there was no session, or it did not allow any.
+    #[default]
+    Unsent,
+    /// They did; whether the server accepted them is not known yet.
+    Sent,
+    /// The server accepted them.
+    Accepted,
+    /// The server rejected them: they were sent again after the handshake.
+    Rejected,
+}
+
+impl ConnectionState {
+    /// Whether messages can be sent.
+    fn is_open(self) -> bool {
+        !matches!(self, Self::Handshake { .. })
+    }
+
+    /// When to give up the handshake.
+    fn until(self) -> Option<Instant> {
+        match self {
+            Self::Handshake { until } | Self::EarlyData { until } => until,
+            Self::Connected => None,
+        }
+    }
+}
+
+struct Unsent {
+    stream: StreamId,
+    bytes: Vec<u8>,
+    fin: bool,
+}
+
+/// What came on a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival<'a> {
+    /// The next bytes, and whether they are the last.
+    Bytes(&'a [u8], bool),
+    /// The peer reset the stream, with this code.
+    Reset(u64),
+}
+
+/// One turn of reading a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// How much was read.
+    pub bytes: usize,
+    /// Nothing more comes on this stream.
+    pub is_last: bool,
+}
+
+/// `ssl_early_data_accepted` of `BoringSSL`.
+const EARLY_DATA_ACCEPTED: u32 = 2;
+
+impl Connection {
+    /// A server's connection, as quiche accepted it.
+    pub fn accepted(quic: quiche::Connection, session: Session, local: SocketAddr) -> Self {
+        Self::new(quic, session, local, None)
+    }
+
+    pub(crate) fn new(
+        quic: quiche::Connection,
+        session: Session,
+        local: SocketAddr,
+        until: Option<Instant>,
+    ) -> Self {
+        Self {
+            quic,
+            session,
+            local,
+            state: ConnectionState::Handshake { until },
+            early_data: EarlyData::Unsent,
+            unsent: VecDeque::new(),
+            next_request: StreamId(0),
+            cause: None,
+        }
+    }
+
+    /// Resumes the session of an earlier connection to this server (as a client), under the settings that the
+    /// server had then. Call it before the first datagram.
+    pub fn resume(&mut self, transport: &[u8], settings: Settings) -> Result<(), ConnectError> {
+        self.quic.set_session(transport).map_err(ConnectError::Session)?;
+        self.session.remember(Some(settings));
+        Ok(())
+    }
+
+    /// How far it is.
+    pub fn state(&self) -> ConnectionState {
+        self.state
+    }
+
+    /// Whether the handshake is complete.
+    pub fn is_connected(&self) -> bool {
+        self.state == ConnectionState::Connected
+    }
+
+    /// Whether messages can be sent: from the handshake's end on, or earlier as early data.
+    pub fn is_open(&self) -> bool {
+        self.state.is_open()
+    }
+
+    /// Whether either end has closed it.
+    pub fn is_closing(&self) -> bool {
+        self.quic.local_error().is_some() || self.is_over()
+    }
+
+    /// Whether nothing more can be sent or received.
+    pub fn is_over(&self) -> bool {
+        self.quic.is_closed() || self.quic.is_draining()
+    }
+
+    /// Why it ended, once it is over.
+    pub fn end(&self) -> Option<End> {
+        self.is_over().then(|| self.cause.clone().unwrap_or_else(|| End::of(&self.quic)))
+    }
+
+    /// What became of a client's early data.
+    pub fn early_data(&self) -> EarlyData {
+        self.early_data
+    }
+
+    /// The next request stream that was not used yet.
+    pub fn next_request(&self) -> StreamId {
+        self.next_request
+    }
+
+    /// The address of our end.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Takes a datagram that arrived. Whatever is wrong with it, quiche closes the connection where it must.
+    pub fn receive(&mut self, datagram: &mut [u8], from: SocketAddr) {
+        self.quic.recv(datagram, quiche::RecvInfo { from, to: self.local }).ok();
+    }
+
+    /// Follows the handshake, and opens our control and QPACK streams as soon as it allows that. True: it just
+    /// did.
+    pub fn open(&mut self) -> bool {
+        let before = self.state;
+        match before {
+            ConnectionState::Connected => {}
+            _ if self.quic.is_established() => {
+                self.state = ConnectionState::Connected;
+                if !self.quic.is_server() {
+                    self.settle_early_data();
+                }
+            }
+            ConnectionState::Handshake { until } if self.quic.is_in_early_data() => {
+                self.state = ConnectionState::EarlyData { until };
+                self.early_data = EarlyData::Sent;
+            }
+            _ => {}
+        }
+        if before.is_open() || !self.is_open() {
+            return false;
+        }
+        for (stream, bytes) in self.session.opening().into_iter().rev() {
+            self.unsent.push_front(Unsent { stream, bytes, fin: false });
+        }
+        self.flush();
+        true
+    }
+
+    /// The server said whether it took early data. The transport retransmits what it did not take once that
+    /// counts as lost, which needs a later packet to be acknowledged, so one goes. The packets lost last are
+    /// retransmitted first, and the server would know of a request before it may push with it: our own streams
+    /// go before all others.
+    fn settle_early_data(&mut self) {
+        let accepted = self.quic.early_data_reason() == EARLY_DATA_ACCEPTED;
+        if self.early_data == EarlyData::Sent {
+            self.early_data = if accepted { EarlyData::Accepted } else { EarlyData::Rejected };
+            if !accepted {
+                for (stream, _) in self.session.opening() {
+                    self.quic.stream_priority(stream.0, 0, false).ok();
+                }
+                self.quic.send_ack_eliciting().ok();
+            }
+        }
+        if !accepted {
+            self.session.remember(None);
+        }
+    }
+
+    /// Queues bytes for a stream of our own, behind those that wait. Call [`Self::flush`] for them to go.
+    pub fn send(&mut self, stream: StreamId, bytes: Vec<u8>, fin: bool) {
+        self.unsent.push_back(Unsent { stream, bytes, fin });
+    }
+
+    /// Gives the transport the queued bytes that it has room for. True: it took some.
+    pub fn flush(&mut self) -> bool {
+        let mut wrote = false;
+        while let Some(Unsent { stream, bytes, fin }) =
+            self.unsent.front_mut().filter(|_| self.state.is_open())
+        {
+            match self.quic.stream_send(stream.0, bytes, *fin) {
+                Ok(taken) => {
+                    wrote = true;
+                    bytes.drain(..taken);
+                    if !bytes.is_empty() {
+                        return wrote;
+                    }
+                }
+                Err(quiche::Error::StreamLimit) => return wrote,
+                Err(quiche::Error::Done) if self.quic.stream_capacity(stream.0).is_ok() => {
+                    return wrote;
+                }
+                // The peer does not want this stream: the others must not wait behind it.
+                Err(_) => {}
+            }
+            self.unsent.pop_front();
+        }
+        wrote
+    }
+
+    /// A HEADERS frame for `stream`, which is logged. An error means that this peer does not take these fields.
+    pub fn encode_headers(
+        &mut self,
+        stream: StreamId,
+        fields: &[Header],
+    ) -> Result<Vec<u8>, http3::Error> {
+        let frame = self.session.encode_headers(fields)?;
+        http3::log::headers_created(self.quic.qlog_streamer(), stream, fields, frame.len());
+        Ok(frame)
+    }
+
+    /// The header of a DATA frame for `stream`, which is logged.
+    pub fn data_frame_header(&mut self, stream: StreamId, payload_bytes: u64) -> Vec<u8> {
+        http3::log::data_created(self.quic.qlog_streamer(), stream, payload_bytes);
+        http3::data_frame_header(payload_bytes)
+    }
+
+    /// Sends the header section of a request; `fin`: it has no content. False: the server allows no further
+    /// stream, or the transport has no room, and nothing was sent.
+    pub fn request(
+        &mut self,
+        stream: StreamId,
+        fields: &[Header],
+        fin: bool,
+    ) -> Result<bool, http3::Error> {
+        let mut frame = self.session.encode_headers(fields)?;
+        let Ok(taken) = self.quic.stream_send(stream.0, &frame, fin) else { return Ok(false) };
+        http3::log::headers_created(self.quic.qlog_streamer(), stream, fields, frame.len());
+        if taken < frame.len() {
+            // A request of which a part went cannot be taken back.
+            self.send(stream, frame.split_off(taken), fin);
+        }
+        self.note_request(stream);
+        Ok(true)
+    }
+
+    /// Queues a client's signal on its control stream. False: this connection has no frame for it.
+    pub fn signal(&mut self, signal: &Signal) -> bool {
+        let Some((control, bytes)) = self.session.signal(signal) else { return false };
+        http3::log::signal_created(self.quic.qlog_streamer(), control, signal, bytes.len());
+        self.send(control, bytes, false);
+        true
+    }
+
+    /// The streams that have something to read.
+    pub fn readable(&self) -> impl Iterator<Item = StreamId> + use<> {
+        self.quic.readable().map(StreamId)
+    }
+
+    /// Reads once from `stream` and hands it to the session. `None`: there was nothing to read.
+    pub fn read(
+        &mut self,
+        stream: StreamId,
+        buffer: &mut [u8],
+    ) -> Result<Option<Turn>, http3::Error> {
+        let Some(arrival) = self.arrival(stream, buffer) else { return Ok(None) };
+        self.deliver(stream, arrival)?;
+        let turn = match arrival {
+            Arrival::Bytes(bytes, is_last) => Turn { bytes: bytes.len(), is_last },
+            Arrival::Reset(_) => Turn { bytes: 0, is_last: true },
+        };
+        Ok(Some(turn))
+    }
+
+    /// The first half of [`Self::read`]: what the transport has.
+    pub fn arrival<'a>(&mut self, stream: StreamId, buffer: &'a mut [u8]) -> Option<Arrival<'a>> {
+        self.note_request(stream);
+        match self.quic.stream_recv(stream.0, buffer) {
+            Ok((bytes, fin)) => Some(Arrival::Bytes(&buffer[..bytes], fin)),
+            Err(quiche::Error::StreamReset(code)) => Some(Arrival::Reset(code)),
+            Err(_) => None,
+        }
+    }
+
+    /// The second half of [`Self::read`]: the session makes events of it.
+    pub fn deliver(&mut self, stream: StreamId, arrival: Arrival<'_>) -> Result<(), http3::Error> {
+        match arrival {
+            Arrival::Bytes(bytes, fin) => self.session.receive(stream, bytes, fin),
+            Arrival::Reset(code) => self.session.stream_reset(stream, code),
+        }
+    }
+
+    fn note_request(&mut self, stream: StreamId) {
+        if stream.0.is_multiple_of(4) {
+            self.next_request = self.next_request.max(StreamId(stream.0 + 4));
+        }
+    }
+
+    /// The next event, which is logged.
+    pub fn poll(&mut self) -> Option<Event> {
+        let event = self.session.poll()?;
+        if let Some(log) = self.quic.qlog_streamer() {
+            http3::log::event(log, &self.session, &event);
+        }
+        Some(event)
+    }
+
+    /// Ends what an error of the peer's ends (RFC 9114, 8): the stream that is returned, or the connection.
+    pub fn fail(&mut self, error: &http3::Error, read_from: StreamId) -> Option<StreamId> {
+        let Some(stream) = error.stream() else {
+            self.fail_whole(error, read_from);
+            return None;
+        };
+        self.shut(stream, error.kind());
+        Some(stream)
+    }
+
+    /// Ends the connection for an error of the peer's, even if it concerns one stream.
+    pub fn fail_whole(&mut self, error: &http3::Error, read_from: StreamId) {
+        let reason = format!("{error} on stream {}", read_from.0);
+        self.close(error.kind(), &reason);
+        self.cause.get_or_insert(End::Broken(reason));
+    }
+
+    /// Gives up both directions of a stream.
+    pub fn shut(&mut self, stream: StreamId, code: Code) {
+        self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code.value()).ok();
+        self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code.value()).ok();
+    }
+
+    /// Closes the connection.
+    pub fn close(&mut self, code: Code, reason: &str) {
+        self.quic.close(true, code.value(), reason.as_bytes()).ok();
+    }
+
+    /// Writes the next datagram to `out`.
+    pub fn transmit(&mut self, out: &mut [u8]) -> Option<Transmit> {
+        self.flush();
+        match self.quic.send(out) {
+            Ok((bytes, info)) => Some(Transmit { to: info.to, bytes, segment_bytes: bytes }),
+            Err(quiche::Error::Done) => None,
+            Err(error) => {
+                self.cause.get_or_insert(End::Transport(error));
+                None
+            }
+        }
+    }
+
+    /// Acts on the transport's timers, and gives up a handshake that takes too long.
+    pub fn on_timeout(&mut self, now: Instant) {
+        if self.quic.timeout_instant().is_some_and(|it| it <= now) {
+            self.quic.on_timeout();
+        }
+        if self.state.until().is_some_and(|it| it <= now) && self.cause.is_none() {
+            self.cause = Some(End::NoAnswer);
+            self.quic.close(false, 0, b"").ok();
+        }
+    }
+
+    /// When to call [`Self::on_timeout`].
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let handshake = self.state.until().filter(|_| self.cause.is_none());
+        [self.quic.timeout_instant(), handshake].into_iter().flatten().min()
+    }
+}

@@ -1,0 +1,62 @@
+//! Why a connection ended.
+
+/// The cause of a connection's end, in words for its user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum End {
+    /// The handshake took too long.
+    #[error("no answer to the handshake in time; is an HTTP/3 server there?")]
+    NoAnswer,
+    /// The server's certificate was rejected.
+    #[error(
+        "the server's certificate is not trusted; name its authority with --ca, or use --insecure"
+    )]
+    Untrusted,
+    /// The peer closed the connection.
+    #[error("closed by the server, code {code:#x} {reason}")]
+    ByPeer {
+        /// The error code.
+        code: u64,
+        /// The peer's reason.
+        reason: String,
+    },
+    /// We closed the connection, or quiche did.
+    #[error("closed, code {code:#x} {reason}")]
+    ByUs {
+        /// The error code.
+        code: u64,
+        /// The reason that was given.
+        reason: String,
+    },
+    /// The peer broke the rules of HTTP/3: the error and the stream.
+    #[error("{0}")]
+    Broken(String),
+    /// The transport cannot go on.
+    #[error("{0}")]
+    Transport(quiche::Error),
+    /// The idle timeout expired.
+    #[error("nothing came for too long")]
+    Silence,
+    /// quiche does not say.
+    #[error("closed")]
+    Unknown,
+}
+
+impl End {
+    /// What quiche knows of the end of a connection that is over.
+    pub(crate) fn of(quic: &quiche::Connection) -> Self {
+        let reason =
+            |error: &quiche::ConnectionError| String::from_utf8_lossy(&error.reason).into_owned();
+        match (quic.peer_error(), quic.local_error()) {
+            (_, Some(it)) if is_certificate_alert(it) => Self::Untrusted,
+            (Some(it), _) => Self::ByPeer { code: it.error_code, reason: reason(it) },
+            (_, Some(it)) => Self::ByUs { code: it.error_code, reason: reason(it) },
+            _ if quic.is_timed_out() => Self::Silence,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// A TLS alert about a certificate (RFC 9001, 4.8; RFC 8446, 6): unknown issuer, or bad in itself.
+fn is_certificate_alert(error: &quiche::ConnectionError) -> bool {
+    !error.is_app && matches!(error.error_code, 0x12a..=0x130)
+}
