@@ -3,19 +3,13 @@
 //! One file an experiment, a row of [`EXPERIMENTS`] each. What a publication says is typed once, with its page, in
 //! [`published`]; a tolerance is fixed before it is measured and never moved until it holds.
 
+mod bench;
 mod folder;
-mod marx_cases;
-mod marx_figure11;
-mod marx_figure12;
-mod marx_figure13;
-mod marx_figure8;
-mod marx_table2;
-mod matrix;
+mod marx;
 mod nginx_push;
-mod published;
 mod push_rules;
 mod row;
-mod stacks;
+mod sketch;
 
 pub use folder::{ResultsError, write};
 pub use row::Row;
@@ -45,12 +39,12 @@ pub struct Experiment {
 
 /// All of them, in the order of the publications.
 pub const EXPERIMENTS: &[Experiment] = &[
-    marx_table2::EXPERIMENT,
-    marx_figure8::EXPERIMENT,
-    marx_figure11::EXPERIMENT,
-    marx_figure12::EXPERIMENT,
-    marx_figure13::EXPERIMENT,
-    marx_cases::EXPERIMENT,
+    marx::table2::EXPERIMENT,
+    marx::figure8::EXPERIMENT,
+    marx::figure11::EXPERIMENT,
+    marx::figure12::EXPERIMENT,
+    marx::figure13::EXPERIMENT,
+    marx::cases::EXPERIMENT,
     nginx_push::EXPERIMENT,
     push_rules::EXPERIMENT,
 ];
@@ -136,6 +130,12 @@ pub enum ReproduceError {
     /// Threads cannot be had.
     #[error("threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+impl ReproduceError {
+    fn unusable(error: impl std::fmt::Display) -> Self {
+        Self::Unusable(error.to_string())
+    }
 }
 
 impl Experiment {

@@ -119,6 +119,11 @@ impl Row {
     }
 }
 
+/// One value divided by another, where both are known.
+pub(crate) fn ratio(value: Option<f64>, by: Option<f64>) -> Option<f64> {
+    Some(value? / by?)
+}
+
 /// To four decimals; what is rounded to nothing has no sign.
 fn rounded(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0 + 0.0

@@ -1,7 +1,7 @@
 //! The article's directives, each as a route of ours has it, from end to end.
 
-use super::loads::{Bench, Case, Loaded};
-use super::pages;
+use super::setup::{demo_case, linked, pushing, used};
+use crate::bench::{Bench, Case, Times};
 use crate::{ReproduceError, Row};
 use push::visits::PushWhen;
 use server::site::PushRoute;
@@ -14,8 +14,8 @@ const TWO_LINKS: &str = "</style.css>; as=style; rel=preload, </image1.jpg>; as=
 /// All rows.
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let cases = [
-        demo(|_| {}),
-        Case::new(pages::demo("demo", pages::IMAGES_BYTES)).pushing(),
+        demo_case(),
+        pushing(demo_case()),
         preloaded(TWO_LINKS),
         preloaded("</style.css>; as=style; rel=preload; nopush"),
         preloaded("<./style.css>; as=style; rel=preload"),
@@ -25,9 +25,10 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
         },
         first_visit(),
     ];
-    let loaded = bench.measure(&cases)?;
-    let cookies = loaded[6].outcome.cookies.clone();
-    let again = bench.measure(&[Case { cookies, ..first_visit() }])?;
+    let loaded = bench.once(&cases)?;
+    let mut next_visit = first_visit();
+    next_visit.client.cookies = loaded[6].outcome.cookies.clone();
+    let again = bench.once(&[next_visit])?;
     Ok(vec![
         row("(none)", "no `push`", &loaded[0], &[]),
         row("http2_push", "`push`, three paths", &loaded[1], &[1, 2, 3]),
@@ -45,27 +46,27 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     ])
 }
 
-fn demo(change: impl Fn(&mut PushRoute)) -> Case {
-    let mut case = Case::new(pages::demo("demo", pages::IMAGES_BYTES));
-    change(&mut case.route);
-    case
-}
-
 fn preloaded(links: &str) -> Case {
-    demo(|route| route.push_preload = true).field("link", links.to_owned())
+    let mut case = demo_case();
+    case.route.push_preload = true;
+    case.fields.push(("link", links.to_owned()));
+    case
 }
 
 /// The article's example: `map $http_cookie`, and a cookie that the response sets.
 fn first_visit() -> Case {
-    let case = demo(|route| route.push_when = PushWhen::CookieAbsent("session".into()));
-    Case { route: PushRoute { push_preload: true, ..case.route.clone() }, ..case }.linked()
+    let mut case = linked(demo_case());
+    case.route.push_preload = true;
+    case.route.push_when = PushWhen::CookieAbsent("session".into());
+    case
 }
 
 /// So many resources as the article says must be pushed, and these.
-fn row(id: &str, metric: &str, loaded: &Loaded, expected: &[usize]) -> Row {
-    let as_expected = loaded.pushed == expected;
+fn row(id: &str, metric: &str, times: &Times, expected: &[usize]) -> Row {
+    let pushed = used(times);
+    let as_expected = pushed == expected;
     let count = expected.len();
-    Row::shown(id, format!("resources pushed and used: {metric}"), Some(loaded.pushed.len() as f64))
+    Row::shown(id, format!("resources pushed and used: {metric}"), Some(pushed.len() as f64))
         .in_table(TABLE)
         .published(count as f64)
         .must(format!("{count}, those that are named"), |_| as_expected)

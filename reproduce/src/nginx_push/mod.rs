@@ -2,14 +2,12 @@
 //! same, on engine `stack`: ours beside a model.
 
 mod directives;
-mod loads;
-mod pages;
 mod round_trips;
+mod setup;
 mod think_time;
 
-use super::row::Row;
-use super::{Experiment, Findings, ReproduceError, Setting};
-use loads::Bench;
+use crate::bench::Bench;
+use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use qlog_tools::figures::beside::{Beside, BesideGroup, Pair};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -27,7 +25,7 @@ const METHOD: &str = "The article's page (demo.html, style.css, two images that 
     against pushes: 20 Mbit/s, three resources of 20 KiB, times from the request, no limit of window.";
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
-    let bench = Bench::new(setting.jobs)?;
+    let bench = Bench::new(setting.jobs, 1, 0.0)?;
     let (mut rows, groups) = round_trips::rows(&bench)?;
     rows.extend(directives::rows(&bench)?);
     rows.extend(think_time::rows(&bench)?);
@@ -36,7 +34,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         method: METHOD.to_owned(),
         rows: rows.into_iter().map(|row| Row { id: plain(&row.id), ..row }).collect(),
         schemes: vec!["fifo".to_owned()],
-        pages: pages::all(),
+        pages: setup::pages(),
         svg: figure.svg(),
         caption: "Round trips until the last image when requests go one after the other, divided by those with preload or \
                   push; with images that fit in a packet, and with the article's. Filled: ours. Hollow: the model, for the \

@@ -1,7 +1,9 @@
 //! Round trips until the document, the style sheet and the last image are there.
 
-use super::loads::{Bench, Case};
-use super::{Group, pages};
+use super::Group;
+use super::setup::{self, WINDOW_PACKETS};
+use crate::bench::{Bench, Case, PACKET_BYTES};
+use crate::row::ratio;
 use crate::{ReproduceError, Row};
 
 const TABLE: &str = "Round trips";
@@ -31,17 +33,11 @@ impl Way {
     fn apply(self, case: Case) -> Case {
         match self {
             Self::Sequential => case,
-            Self::Preload => case.linked(),
-            Self::Push => case.pushing(),
+            Self::Preload => setup::linked(case),
+            Self::Push => setup::pushing(case),
         }
     }
 }
-
-/// Stream bytes of a full packet of 1350.
-const PACKET_BYTES: u64 = 1306;
-
-/// The initial window, in packets.
-const WINDOW_PACKETS: u64 = 10;
 
 /// The model: round trips until the document, the style sheet and the last image.
 fn model(returning: bool, way: Way, images: [u64; 2]) -> [f64; 3] {
@@ -56,8 +52,8 @@ fn model(returning: bool, way: Way, images: [u64; 2]) -> [f64; 3] {
 
 /// Windows that so many bytes need, each twice as large as the one before.
 fn windows(bytes: u64) -> u32 {
-    let mut left = bytes.saturating_sub(WINDOW_PACKETS * PACKET_BYTES);
-    let (mut window, mut count) = (WINDOW_PACKETS * PACKET_BYTES, 1);
+    let (mut window, mut count) = (WINDOW_PACKETS as u64 * PACKET_BYTES, 1);
+    let mut left = bytes.saturating_sub(window);
     while left > 0 {
         window *= 2;
         left = left.saturating_sub(window);
@@ -76,8 +72,8 @@ pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<Group>), ReproduceErr
         .into_iter()
         .flat_map(|returning| Way::ALL.map(|way| (returning, way)))
         .collect();
-    let tiny = of_images(bench, &conditions, "tiny", pages::TINY_BYTES)?;
-    let large = of_images(bench, &conditions, "40K+173K", pages::IMAGES_BYTES)?;
+    let tiny = of_images(bench, &conditions, "tiny", setup::TINY_BYTES)?;
+    let large = of_images(bench, &conditions, "40K+173K", setup::IMAGES_BYTES)?;
     let mut rows = Vec::new();
     let mut groups = Vec::new();
     for (place, (returning, way)) in conditions.iter().enumerate() {
@@ -98,9 +94,7 @@ pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<Group>), ReproduceErr
 
 /// Ours and the model's: round trips of requests one after the other, divided by those of another way.
 fn speedup((before, row): (&Row, &Row)) -> (f64, f64) {
-    let ratio = |before: Option<f64>, now: Option<f64>| {
-        before.zip(now).map_or(f64::NAN, |(before, now)| before / now)
-    };
+    let ratio = |before, now| ratio(before, now).unwrap_or(f64::NAN);
     (ratio(before.ours, row.ours), ratio(before.model, row.model))
 }
 
@@ -114,27 +108,29 @@ fn of_images(
     name: &str,
     images: [u64; 2],
 ) -> Result<Vec<[Row; 3]>, ReproduceError> {
-    let case = |(returning, way): &(bool, Way)| Case {
-        returning: *returning,
-        ..way.apply(Case::new(pages::demo(&format!("demo-{name}"), images)))
+    let page = setup::demo(&format!("demo-{name}"), images);
+    let case = |(returning, way): &(bool, Way)| {
+        let case = setup::case(page.clone(), f64::INFINITY, WINDOW_PACKETS);
+        Case { returning: *returning, ..way.apply(case) }
     };
     let cases: Vec<Case> = conditions.iter().map(case).collect();
-    let loaded = bench.measure(&cases)?;
+    let loaded = bench.once(&cases)?;
     let rows = conditions.iter().zip(&loaded).map(|((returning, way), loaded)| {
         let expected = model(*returning, *way, images);
         let id = |what: &str| format!("{} {} {what}", handshake(*returning), way.name());
         let images = format!("images {name}");
-        let last = row(id(&images), "the last image", loaded.last(), expected[2]);
+        let last = row(id(&images), "the last image", loaded.last_ms(), expected[2]);
         [
-            row(id("document"), "the document", loaded.complete[0], expected[0]),
-            row(id("style"), "the style sheet", loaded.complete[1], expected[1]),
+            row(id("document"), "the document", loaded.complete_ms[0], expected[0]),
+            row(id("style"), "the style sheet", loaded.complete_ms[1], expected[1]),
             if *returning && *way == Way::Push { last.because(AMPLIFICATION) } else { last },
         ]
     });
     Ok(rows.collect())
 }
 
-fn row(id: String, what: &str, ours: f64, model: f64) -> Row {
+fn row(id: String, what: &str, ours_ms: f64, model: f64) -> Row {
+    let ours = setup::round_trips(ours_ms);
     Row::shown(id, format!("round trips until {what} is there"), Some(ours))
         .in_table(TABLE)
         .model(model)
@@ -175,9 +171,9 @@ mod tests {
         let counts = |returning, images| {
             Way::ALL.map(|way| model(returning, way, images).map(|it| it.to_string()).join(" "))
         };
-        assert_eq!(counts(false, pages::TINY_BYTES), ["2 3 4", "2 3 3", "2 2 2"]);
-        assert_eq!(counts(true, pages::TINY_BYTES), ["1 2 3", "1 2 2", "1 1 1"]);
-        assert_eq!(counts(false, pages::IMAGES_BYTES), ["2 3 8", "2 3 7", "2 2 6"]);
-        assert_eq!(counts(true, pages::IMAGES_BYTES), ["1 2 7", "1 2 6", "1 1 5"]);
+        assert_eq!(counts(false, setup::TINY_BYTES), ["2 3 4", "2 3 3", "2 2 2"]);
+        assert_eq!(counts(true, setup::TINY_BYTES), ["1 2 3", "1 2 2", "1 1 1"]);
+        assert_eq!(counts(false, setup::IMAGES_BYTES), ["2 3 8", "2 3 7", "2 2 6"]);
+        assert_eq!(counts(true, setup::IMAGES_BYTES), ["1 2 7", "1 2 6", "1 1 5"]);
     }
 }

@@ -1,7 +1,7 @@
 //! Early hints against pushes, while the document is being made.
 
-use super::loads::{Bench, Case, Loaded, RTT_MS};
-use super::pages;
+use super::setup::{self, RTT_MS};
+use crate::bench::{Bench, Case, Times};
 use crate::{ReproduceError, Row};
 use push::Gate;
 
@@ -10,7 +10,7 @@ const TABLE: &str = "Early hints and pushes while the document is made";
 /// Bits a second.
 const RATE: f64 = 20e6;
 
-/// So many packets that nothing here fills them.
+/// More packets than anything here fills.
 const OPEN_WINDOW_PACKETS: usize = 1000;
 
 /// How far ours may be from the model, in round trips.
@@ -52,17 +52,13 @@ impl Way {
     }
 
     fn case(self, think: f64) -> Case {
-        let case = Case {
-            rate: RATE,
-            window_packets: OPEN_WINDOW_PACKETS,
-            ..Case::new(pages::hinted(think * RTT_MS))
-        };
+        let case = setup::case(setup::hinted(think * RTT_MS), RATE, OPEN_WINDOW_PACKETS);
         let mut case = match self {
             Self::Nothing => case,
             // A navigation whose response has these fields is hinted: here it is to be the response alone.
-            Self::LinkOnResponse => Case { hints: false, ..case.linked() },
-            Self::EarlyHints => case.linked(),
-            Self::PushWithResponse | Self::PushWhileThinking => case.pushing(),
+            Self::LinkOnResponse => Case { late_fields: vec![setup::preloads(&case.page)], ..case },
+            Self::EarlyHints => setup::linked(case),
+            Self::PushWithResponse | Self::PushWhileThinking => setup::pushing(case),
         };
         // The gate opens when the document has gone.
         case.route.gate = (self == Self::PushWithResponse).then_some(Gate::Strict);
@@ -93,23 +89,25 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let conditions: Vec<(f64, Way)> =
         THINK.into_iter().flat_map(|think| Way::ALL.map(|way| (think, way))).collect();
     let cases: Vec<Case> = conditions.iter().map(|(think, way)| way.case(*think)).collect();
-    let loaded = bench.measure(&cases)?;
-    let one = pages::HINTED_BYTES as f64 * 8.0 / RATE * 1000.0 / RTT_MS;
+    let loaded = bench.once(&cases)?;
+    let one = setup::HINTED_BYTES as f64 * 8.0 / RATE * 1000.0 / RTT_MS;
     let mut rows: Vec<Row> = conditions
         .iter()
         .zip(&loaded)
-        .map(|((think, way), loaded)| row((*think, *way), loaded, way.model(*think, one)))
+        .map(|((think, way), times)| row(*think, *way, times, way.model(*think, one)))
         .collect();
     rows.extend(THINK.iter().enumerate().map(|(place, think)| {
-        let of = |way: Way| loaded[place * Way::ALL.len() + way as usize].after_request();
+        let of =
+            |way: Way| setup::round_trips(loaded[place * Way::ALL.len() + way as usize].warm_ms());
         equal(*think, of(Way::EarlyHints) - of(Way::PushWithResponse))
     }));
     Ok(rows)
 }
 
-fn row((think, way): (f64, Way), loaded: &Loaded, model: f64) -> Row {
+fn row(think: f64, way: Way, times: &Times, model: f64) -> Row {
+    let ours = Some(setup::round_trips(times.warm_ms()));
     let metric = "round trips from the request until the script is there";
-    Row::shown(format!("think {think} RTT, {}", way.name()), metric, Some(loaded.after_request()))
+    Row::shown(format!("think {think} RTT, {}", way.name()), metric, ours)
         .in_table(TABLE)
         .model(model)
         .must(format!("within {TOLERANCE} of the model"), |it| (it - model).abs() <= TOLERANCE)

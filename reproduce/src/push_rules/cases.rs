@@ -4,11 +4,12 @@
 //! its place: the document, its stylesheets, its script, and the script that this one writes, are there.
 
 use super::Stable;
-use super::bench::{Bench, Case, PACKET_BYTES, Run, Runs};
 use super::model::{Load, Window};
 use super::pair::saved_percent;
 use super::published::{G3, STUDIED_PAGES, StudiedPage};
-use super::sketch::{Found, KB, Sketch};
+use super::setup::queued_case;
+use crate::bench::{Bench, Case, PACKET_BYTES, Sample, Times};
+use crate::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
 use push::{Budget, Choice, Graph, Plan, Policy};
 use schedulers::Kind;
@@ -132,18 +133,15 @@ const HTML_KB: [u64; 2] = [9, 41];
 
 /// Clients signal urgencies and the server obeys; what it pushes stands before what is asked for later, as the source advises.
 fn case(bench: &Bench, sketch: &Sketch, study: Option<&Study>) -> Case {
-    let case = Case::new(sketch, G3).window(WINDOW_PACKETS);
     let mut case = Case {
-        queue: QUEUE,
         scheme: "rfc9218",
         signals: SignalUse::Obey,
         runs: Some(bench.runs * TIMES),
-        ..case
+        ..queued_case(sketch, G3, QUEUE, WINDOW_PACKETS)
     };
     if let Some(study) = study {
         case.route.policy = Some(study.policy);
         case.route.graph = Some(Arc::new(Graph::of_page(&case.page)));
-        case.route.max_concurrent_pushes = Some(100);
         if study.early_hints {
             case.route.early_hints = vec!["</late.js>; rel=preload; as=script".into()];
         }
@@ -167,21 +165,21 @@ pub(super) fn rows(bench: &Bench, stable: &mut Stable) -> Result<Vec<Row>, Repro
         let none_by_kind =
             Case { signals: SignalUse::Ignore, ..case(bench, &sketch(html_kb), None) };
         cases.extend([none_by_kind, by_kind]);
-        let runs = bench.measure(&cases)?;
-        let time = |run: &Run| rendered_ms(&run.complete_ms) - run.start_ms;
-        for (runs, case) in runs.iter().zip(&cases) {
-            stable.note(&case.page.name, runs.middle(time).spread);
+        let samples = bench.measure(&cases)?;
+        let time = |it: &Times| rendered_ms(&it.complete_ms) - it.start_ms;
+        for (sample, case) in samples.iter().zip(&cases) {
+            stable.note(&case.page.name, sample.spread(time));
         }
-        let median_ms = |runs: &Runs| runs.middle(time).median_ms;
-        let none_ms = median_ms(&runs[0]);
+        let median_ms = |sample: &Sample| sample.median_ms(time);
+        let none_ms = median_ms(&samples[0]);
         rows.push(none_row(html_kb, none_ms));
-        for (study, runs) in STUDIES.iter().zip(&runs[1..]) {
-            rows.push(saved_row(html_kb, study, [none_ms, median_ms(runs)], study.must[place]));
+        for (study, sample) in STUDIES.iter().zip(&samples[1..]) {
+            rows.push(saved_row(html_kb, study, [none_ms, median_ms(sample)], study.must[place]));
             if place == 1 && study.id.ends_with("one-bdp") {
-                rows.push(count_row(runs));
+                rows.push(count_row(sample));
             }
         }
-        let by_kind_ms = [median_ms(&runs[STUDIES.len() + 1]), median_ms(&runs[STUDIES.len() + 2])];
+        let by_kind_ms = [1, 2].map(|it| median_ms(&samples[STUDIES.len() + it]));
         rows.push(by_kind_row(html_kb, by_kind_ms));
     }
     Ok(rows)
@@ -245,8 +243,8 @@ fn published_saved(study: &Study, large: bool) -> Option<f64> {
     saved.get(saved.len() / 2).map(|it| (it * 10.0).round() / 10.0)
 }
 
-fn count_row(runs: &Runs) -> Row {
-    let pushed = runs.0.iter().map(|it| it.pushed).max().unwrap_or(0);
+fn count_row(sample: &Sample) -> Row {
+    let pushed = sample.0.iter().map(|it| it.outcome.pushed.len()).max().unwrap_or(0);
     Row::shown(
         "case-41k-one-bdp-pushes",
         "responses pushed beside a document larger than the window, PushStaticWithHTMLOneBDP",
@@ -282,7 +280,7 @@ fn model_ms(sketch: &Sketch, study: Option<&Study>) -> f64 {
         _ => 3,
     };
     let ranks = hinted.items.iter().map(|it| it.kind).enumerate().map(rank).collect();
-    let window = Window::SlowStart(WINDOW_PACKETS as f64 * PACKET_BYTES);
+    let window = Window::SlowStart(WINDOW_PACKETS as f64 * PACKET_BYTES as f64);
     let load = Load { window, ranks, ..Load::new(&hinted, &plan.push, G3) };
     rendered_ms(&load.completions_ms())
 }

@@ -2,10 +2,11 @@
 //! pushes; and handlers that run in random order.
 
 use super::Stable;
-use super::bench::{Bench, Case, Run, Runs};
 use super::model::{Load, Window};
 use super::published::G3;
-use super::sketch::{Found, KB, Sketch};
+use super::setup::{self, queued_case};
+use crate::bench::{Bench, Case, Sample, Times};
+use crate::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
 use push::Gate;
 use server::CongestionControl;
@@ -51,10 +52,11 @@ fn late(wait_ms: f64, pushes: usize) -> Sketch {
 }
 
 fn case(sketch: &Sketch, way: Way) -> Case {
-    let paths: Vec<&str> = sketch.items[1..].iter().map(|it| it.path.as_str()).collect();
-    let case = Case::new(sketch, G3).pushing(&paths).window(WINDOW_PACKETS);
-    let case = Case { send_buffer_bytes: way.buffer_bytes, queue: QUEUE, ..case };
-    way.gate.map_or(case.clone(), |it| case.gate(it))
+    let case = queued_case(sketch, G3, QUEUE, WINDOW_PACKETS);
+    let mut case = case.pushing(sketch.items[1..].iter().map(|it| it.path.as_str()));
+    case.send_buffer_bytes = way.buffer_bytes;
+    case.route.gate = way.gate;
+    case
 }
 
 /// The document, and all that there is, by the model.
@@ -83,28 +85,28 @@ pub(super) fn rows(bench: &Bench, stable: &mut Stable) -> Result<Vec<Row>, Repro
     let cases: Vec<Case> = cells.iter().map(|(_, way, sketch)| case(sketch, *way)).collect();
     let measured = bench.measure(&cases)?;
     let mut rows = Vec::new();
-    for ((wait_ms, way, sketch), runs) in cells.iter().zip(&measured) {
+    for ((wait_ms, way, sketch), sample) in cells.iter().zip(&measured) {
         let [document_ms, all_ms] = model_ms(sketch, *way);
         let id = format!("gate-{}-{wait_ms}", way.id);
         let what = format!("{}, document after {wait_ms} ms", way.id);
-        let row = document_row(&id, &what, runs);
+        let row = document_row(&id, &what, sample);
         rows.push(judged(row, document_ms));
-        stable.note(&id, runs.middle(Run::document_ms).spread);
+        stable.note(&id, sample.spread(Times::document_ms));
         if *wait_ms >= 3000.0 && way.gate.is_some() {
-            let row = row_all(&id, &what, runs);
+            let row = row_all(&id, &what, sample);
             rows.push(judged(row, all_ms));
         }
     }
     Ok(rows)
 }
 
-fn document_row(id: &str, what: &str, runs: &Runs) -> Row {
-    let document_ms = runs.middle(Run::document_ms).median_ms;
+fn document_row(id: &str, what: &str, sample: &Sample) -> Row {
+    let document_ms = sample.median_ms(Times::document_ms);
     Row::shown(id, format!("document complete, {what}, in ms"), Some(document_ms)).in_table(LATE)
 }
 
-fn row_all(id: &str, what: &str, runs: &Runs) -> Row {
-    let all_ms = runs.middle(Run::warm_ms).median_ms;
+fn row_all(id: &str, what: &str, sample: &Sample) -> Row {
+    let all_ms = sample.median_ms(Times::warm_ms);
     Row::shown(format!("{id}-all"), format!("all complete, {what}, in ms"), Some(all_ms))
         .in_table(LATE)
 }
@@ -127,9 +129,9 @@ pub(super) fn default_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
         ..case(sketch, *way)
     };
     let measured = bench.measure(&cells.iter().map(bbr).collect::<Vec<_>>())?;
-    let rows = cells.iter().zip(&measured).map(|((wait_ms, way, sketch), runs)| {
+    let rows = cells.iter().zip(&measured).map(|((wait_ms, way, sketch), sample)| {
         let what = format!("{}, document after {wait_ms} ms, under BBRv2", way.id);
-        let row = document_row(&format!("gate-bbr2-{}-{wait_ms}", way.id), &what, runs);
+        let row = document_row(&format!("gate-bbr2-{}-{wait_ms}", way.id), &what, sample);
         row.model(model_ms(sketch, *way)[0]).note(BBR2)
     });
     Ok(rows.collect())
@@ -150,12 +152,15 @@ pub(super) fn shuffle_row(bench: &Bench) -> Result<Row, ReproduceError> {
     let sketch = (1..=SHUFFLED).fold(Sketch::new("shuffle", 20 * KB), |it, n| {
         it.script(&format!("/{n}.js"), SHUFFLED_BYTES, Found::Head)
     });
-    let paths: Vec<&str> = sketch.items[1..].iter().map(|it| it.path.as_str()).collect();
-    let case =
-        |gate| Case { runs: Some(SHUFFLES), ..Case::new(&sketch, G3).pushing(&paths).gate(gate) };
+    let case = |gate| {
+        let case = setup::case(&sketch, G3);
+        let mut case = case.pushing(sketch.items[1..].iter().map(|it| it.path.as_str()));
+        case.route.gate = Some(gate);
+        Case { runs: Some(SHUFFLES), ..case }
+    };
     let measured = bench.measure(&[case(Gate::Strict), case(Gate::Shuffle(0))])?;
     let mean_ms =
-        |runs: &Runs| runs.0.iter().map(Run::document_ms).sum::<f64>() / runs.0.len().max(1) as f64;
+        |it: &Sample| it.0.iter().map(Times::document_ms).sum::<f64>() / it.0.len().max(1) as f64;
     let delay = (mean_ms(&measured[1]) - mean_ms(&measured[0])) / G3.rtt_ms;
     let metric = format!(
         "mean delay of a document of 20 KB whose {SHUFFLED} pushes of 5 KB, one bandwidth-delay product, go in random \

@@ -1,13 +1,15 @@
 //! Promises with `If-Match` (*Rules of Thumb*, rule 3): a client that has the entity tag refuses, and what has left by then is wasted.
 
-use super::bench::{Bench, Case, PACKET_BYTES};
 use super::published::G3;
-use super::sketch::{Found, KB, Sketch};
+use super::setup::queued_case;
+use crate::bench::{Bench, Case, PACKET_BYTES};
+use crate::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
 use client::HttpCache;
 use corpus::Page;
 use lab::stack::StackLoad;
 use qlog_tools::pushed::PushedBytes;
+use simulator::link::Queue;
 use std::sync::Arc;
 
 const TABLE: &str = "A push that the client has, refused by its entity tag";
@@ -26,17 +28,18 @@ fn case(push_kb: u64) -> Case {
         .script("/pushed.js", push_kb * KB, Found::Head)
         .script("/late.js", 1, Found::Head);
     sketch.items[2].wait_ms = 3000.0;
-    let mut case = Case::new(&sketch, G3).pushing(&["/pushed.js"]).window(WINDOW_PACKETS);
+    let mut case =
+        queued_case(&sketch, G3, Queue::Unlimited, WINDOW_PACKETS).pushing(["/pushed.js"]);
     let mut page = Page::clone(&case.page);
     page.resources[1].etag = Some(ETAG.into());
     case.page = Arc::new(page);
     case.route.push_if_match = true;
-    case.cache = HttpCache::default().with_stale(1, ETAG);
+    case.client.cache = HttpCache::default().with_stale(1, ETAG);
     case
 }
 
 /// Stream bytes that came of the push; an error where it was not refused, or asked for after all.
-fn wasted_bytes(page: &Page, load: &StackLoad) -> Result<u64, ReproduceError> {
+fn wasted_bytes(page: &Page, load: StackLoad) -> Result<u64, ReproduceError> {
     if load.outcome.validated != [1]
         || load.outcome.refused_pushes != 1
         || !load.problems.is_empty()
@@ -80,9 +83,10 @@ fn pair(push_kb: u64, wasted_bytes: f64) -> [Row; 2] {
     ]
 }
 
-const NOTE: &str = "Proposed without figures in the source. The model is a window of 26 packets, one bandwidth-delay      product, less the document of 9 KB: what leaves before the client's word is there.";
+const NOTE: &str = "Proposed without figures in the source. The model is a window of 26 packets, one bandwidth-delay \
+    product, less the document of 9 KB: what leaves before the client's word is there.";
 
 /// What of a push leaves before the refusal comes: the window is full by then, or the push has gone.
 fn model_bytes(push_bytes: f64) -> f64 {
-    push_bytes.min(WINDOW_PACKETS as f64 * PACKET_BYTES - (HTML_KB * KB) as f64)
+    push_bytes.min((WINDOW_PACKETS as u64 * PACKET_BYTES - HTML_KB * KB) as f64)
 }

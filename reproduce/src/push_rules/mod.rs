@@ -1,10 +1,8 @@
 //! Every table of "Rules of Thumb for HTTP/2 Push", on engine `stack`: ours beside published beside a model.
 //!
-//! [`sketch`] outlines the pages, [`bench`] loads them many times, [`model`] says what a load takes in principle. A
-//! [`pair`] is a page without and with a push; [`pairs`] lists them, table by table; the other files are the rules
-//! that are about something else.
+//! [`model`] says what a load takes in principle. A [`pair`] is a page without and with a push; [`pairs`] lists them,
+//! table by table; the other files are the rules that are about something else.
 
-mod bench;
 mod cases;
 mod gates;
 mod if_match;
@@ -13,10 +11,10 @@ mod order;
 mod pair;
 mod pairs;
 mod published;
-mod sketch;
+mod setup;
 
-use super::{Experiment, Findings, ReproduceError, Row, Setting};
-use bench::Bench;
+use crate::bench::Bench;
+use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
 use pair::Pair;
 use qlog_tools::figures::{Saving, Savings, SavingsGroup};
@@ -35,9 +33,11 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const RUNS: usize = 25;
 /// "We consider a median stable if the inter-quartile range is at most 1% of the median."
 const SPREAD: f64 = 0.01;
+/// Rate and round trip differ from load to load by at most this share to either side.
+const VARIATION: f64 = 0.005;
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
-    let bench = Bench::new(setting.jobs, setting.runs.unwrap_or(RUNS))?;
+    let bench = Bench::new(setting.jobs, setting.runs.unwrap_or(RUNS), VARIATION)?;
     let mut stable = Stable::default();
     let pairs = pairs::all();
     let mut rows = pairs::formula_rows();
@@ -88,8 +88,8 @@ fn method(bench: &Bench) -> String {
          and nothing else.",
         bench.runs,
         bench.runs * cases::TIMES,
-        bench::VARIATION * 100.0,
-        bench::OPEN_WINDOW_PACKETS,
+        VARIATION * 100.0,
+        setup::OPEN_WINDOW_PACKETS,
     )
 }
 
@@ -99,14 +99,13 @@ fn pair_rows(
     stable: &mut Stable,
 ) -> Result<Vec<Row>, ReproduceError> {
     let cases: Vec<_> = pairs.iter().flat_map(|it| it.cases.clone()).collect();
-    let runs = bench.measure(&cases)?;
+    let samples = bench.measure(&cases)?;
     let mut rows = Vec::new();
-    for (pair, runs) in pairs.iter().zip(runs.chunks_exact(2)) {
-        let middles = pair.middles(runs);
-        for middle in &middles {
-            stable.note(&pair.id, middle.spread);
+    for (pair, samples) in pairs.iter().zip(samples.chunks_exact(2)) {
+        for sample in samples {
+            stable.note(&pair.id, sample.spread(|it| pair.time_ms(it)));
         }
-        rows.extend(pair.rows(middles));
+        rows.extend(pair.rows([0, 1].map(|it| samples[it].median_ms(|it| pair.time_ms(it)))));
     }
     Ok(rows)
 }

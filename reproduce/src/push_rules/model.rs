@@ -1,7 +1,7 @@
 //! What a load takes in principle: whole packets on a link with a rate and a delay, and nothing else. No headers, no
 //! acknowledgement on the way back that takes room, no loss; a server and a client that are infinitely fast.
 
-use super::sketch::{Found, Sketch};
+use crate::sketch::{Found, Sketch};
 use push::Gate;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -205,7 +205,7 @@ impl<'a> Simulation<'a> {
         for (found, other) in self.load.sketch.items.iter().enumerate() {
             let discovered = match other.found {
                 Found::Head => item == 0,
-                Found::End(of) => of == item && complete,
+                Found::End(of) | Found::Applied(of) => of == item && complete,
                 Found::Navigation => false,
             };
             if discovered {
@@ -287,8 +287,8 @@ fn rounded(bytes: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sketch::KB;
     use super::*;
+    use crate::sketch::KB;
 
     const G3: Path = Path { bits_per_s: 1.36e6, rtt_ms: 209.0 };
     const G2: Path = Path { bits_per_s: 113e3, rtt_ms: 1420.0 };

@@ -2,8 +2,8 @@
 
 use super::pair::{AS_MODEL, Pair};
 use super::published::{G2, ORDER};
-use super::sketch::{Found, KB, Sketch};
 use crate::Row;
+use crate::sketch::{Found, KB, Sketch};
 
 const TABLE: &str = "Push order";
 
@@ -36,7 +36,7 @@ pub(super) fn pairs() -> Vec<Pair> {
 
 fn pair(pushed: &'static [&'static str]) -> Pair {
     let what = format!("{} pushed", pushed.join(", ").replace('/', ""));
-    Pair::warm(id(pushed), (TABLE, what), (&sketch(), G2), [&[], pushed]).judged(AS_MODEL)
+    Pair::warm(id(pushed), sketch(), G2, [&[], pushed]).shown(TABLE, what).judged(AS_MODEL)
 }
 
 /// `order-3-1`.

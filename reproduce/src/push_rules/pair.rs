@@ -1,32 +1,36 @@
 //! A page with and without a push: two loads and their difference, ours beside published beside model.
 
-use super::bench::{Case, FIRST_FLIGHT_BYTES, HANDSHAKE_BYTES, Middle, PACKET_BYTES, Run, Runs};
-use super::model::{self, Window};
+use super::model::{Load, Path, Window};
 use super::published::Cell;
-use super::sketch::Sketch;
+use super::setup::{self, FIRST_FLIGHT_BYTES, HANDSHAKE_BYTES};
 use crate::Row;
+use crate::bench::{Case, PACKET_BYTES, Times};
+use crate::sketch::Sketch;
 
 /// Two cases of one page, the second with more pushes.
 #[derive(Clone)]
 pub(super) struct Pair {
     pub(super) id: String,
     /// What is loaded, for readers.
-    pub(super) what: String,
-    pub(super) table: &'static str,
+    what: String,
+    table: &'static str,
+    sketch: Sketch,
+    path: Path,
+    pushed: [&'static [&'static str]; 2],
     pub(super) cases: [Case; 2],
-    pub(super) model_ms: [f64; 2],
-    pub(super) published_ms: Option<[f64; 2]>,
-    pub(super) published_saved: Option<f64>,
+    model_ms: [f64; 2],
+    published_ms: Option<[f64; 2]>,
+    published_saved: Option<f64>,
     /// Loads are shown, too.
-    pub(super) shows_loads: bool,
-    pub(super) clock: Clock,
-    pub(super) judge: Judge,
+    shows_loads: bool,
+    clock: Clock,
+    judge: Judge,
     pub(super) note: &'static str,
 }
 
 /// From when loads are timed.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Clock {
+enum Clock {
     /// From the request for the document.
     Request,
     /// From so long before the client starts: what goes before a handshake.
@@ -61,63 +65,71 @@ impl Pair {
     /// A page whose document is pushed nothing with, then `pushed`, in an open window.
     pub(super) fn warm(
         id: String,
-        (table, what): (&'static str, String),
-        (sketch, path): (&Sketch, model::Path),
-        pushed: [&[&str]; 2],
+        sketch: Sketch,
+        path: Path,
+        pushed: [&'static [&'static str]; 2],
     ) -> Self {
-        let cases = pushed.map(|it| Case::new(sketch, path).pushing(it));
-        Self {
+        let cases = pushed.map(|it| setup::case(&sketch, path).pushing(it.iter().copied()));
+        let pair = Self {
             id,
-            what,
-            table,
+            what: String::new(),
+            table: "",
+            sketch,
+            path,
+            pushed,
             cases,
-            model_ms: pushed.map(|it| model_ms(sketch, path, it, Window::Open)),
+            model_ms: [0.0; 2],
             published_ms: None,
             published_saved: None,
             shows_loads: true,
             clock: Clock::Request,
             judge: Judge::default(),
             note: "",
-        }
+        };
+        let model_ms = pair.modelled(|load| load);
+        Self { model_ms, ..pair }
+    }
+
+    /// In this table, under this name.
+    pub(super) fn shown(self, table: &'static str, what: String) -> Self {
+        Self { table, what, ..self }
     }
 
     /// The same on a connection whose window is `packets` large when the request comes; the load is timed from
     /// `ahead_rtts` before the client starts.
-    pub(super) fn cold(
-        self,
-        (sketch, path): (&Sketch, model::Path),
-        pushed: [&[&str]; 2],
-        (packets, ahead_rtts): (usize, f64),
-    ) -> Self {
-        let window = Window::SlowStart(packets as f64 * PACKET_BYTES);
-        let ahead_ms = ahead_rtts * path.rtt_ms;
-        let handshake_ms = path.rtt_ms + HANDSHAKE_BYTES * 8000.0 / path.bits_per_s;
-        Self {
-            cases: self.cases.map(|it| it.window(packets)),
-            model_ms: pushed.map(|it| ahead_ms + handshake_ms + model_ms(sketch, path, it, window)),
-            clock: Clock::Before(ahead_ms),
-            ..self
-        }
+    pub(super) fn cold(self, packets: usize, ahead_rtts: f64) -> Self {
+        let ahead_ms = ahead_rtts * self.path.rtt_ms;
+        let before_ms = ahead_ms + self.path.rtt_ms + self.handshake_ms();
+        let model_ms = self.modelled(|load| Load { window: slow_start(packets), ..load });
+        let model_ms = model_ms.map(|it| before_ms + it);
+        let cases = self.cases.map(|it| Case { window_packets: packets, ..it });
+        Self { cases, model_ms, clock: Clock::Before(ahead_ms), ..self }
     }
 
     /// The same of a client that was there before: its request goes with its first packet, and until it has answered it gets
     /// no more than it may (RFC 9000, 8.1), behind the handshake's datagrams.
-    pub(super) fn returning(
-        self,
-        (sketch, path): (&Sketch, model::Path),
-        pushed: [&[&str]; 2],
-        packets: usize,
-    ) -> Self {
-        let window = Window::SlowStart(packets as f64 * PACKET_BYTES);
-        let handshake_ms = HANDSHAKE_BYTES * 8000.0 / path.bits_per_s;
-        let model_ms = pushed.map(|it| {
-            let pushed: Vec<usize> = it.iter().filter_map(|path| sketch.find(path)).collect();
-            let first_flight_bytes = FIRST_FLIGHT_BYTES;
-            let load = model::Load::new(sketch, &pushed, path);
-            handshake_ms + model::Load { window, first_flight_bytes, ..load }.done_ms()
+    pub(super) fn returning(self, packets: usize) -> Self {
+        let before_ms = self.handshake_ms();
+        let model_ms = self.modelled(|load| Load {
+            window: slow_start(packets),
+            first_flight_bytes: FIRST_FLIGHT_BYTES,
+            ..load
         });
-        let cases = self.cases.map(|it| Case { returning: true, ..it.window(packets) });
+        let model_ms = model_ms.map(|it| before_ms + it);
+        let cases = self.cases.map(|it| Case { returning: true, window_packets: packets, ..it });
         Self { cases, model_ms, clock: Clock::Before(0.0), ..self }
+    }
+
+    fn handshake_ms(&self) -> f64 {
+        HANDSHAKE_BYTES * 8000.0 / self.path.bits_per_s
+    }
+
+    /// The model's load times from the request for the document.
+    fn modelled(&self, change: impl Fn(Load<'_>) -> Load<'_>) -> [f64; 2] {
+        self.pushed.map(|paths| {
+            let pushed: Vec<usize> = paths.iter().filter_map(|it| self.sketch.find(it)).collect();
+            change(Load::new(&self.sketch, &pushed, self.path)).done_ms()
+        })
     }
 
     /// Beside what is published; a dash there is no difference.
@@ -139,30 +151,26 @@ impl Pair {
         Self { note, ..self }
     }
 
-    /// Both loads' medians.
-    pub(super) fn middles(&self, runs: &[Runs]) -> [Middle; 2] {
-        [runs[0].middle(|it| self.time(it)), runs[1].middle(|it| self.time(it))]
-    }
-
-    fn time(&self, run: &Run) -> f64 {
+    /// A load's time.
+    pub(super) fn time_ms(&self, times: &Times) -> f64 {
         match self.clock {
-            Clock::Request => run.warm_ms(),
-            Clock::Before(ahead_ms) => ahead_ms + run.last_ms(),
+            Clock::Request => times.warm_ms(),
+            Clock::Before(ahead_ms) => ahead_ms + times.last_ms(),
         }
     }
 
     /// Its loads and their difference.
-    pub(super) fn rows(&self, ours: [Middle; 2]) -> Vec<Row> {
+    pub(super) fn rows(&self, ours_ms: [f64; 2]) -> Vec<Row> {
         let loads = if self.shows_loads { 0..2 } else { 0..0 };
-        let mut rows: Vec<Row> = loads.map(|it| self.load_row(it, ours[it])).collect();
-        rows.push(self.difference_row(ours));
+        let mut rows: Vec<Row> = loads.map(|it| self.load_row(it, ours_ms[it])).collect();
+        rows.push(self.difference_row(ours_ms));
         rows
     }
 
-    fn load_row(&self, which: usize, ours: Middle) -> Row {
+    fn load_row(&self, which: usize, ours_ms: f64) -> Row {
         let (id, label) = LOADS[which];
         let metric = format!("load time, {}, {label}, in ms", self.what);
-        let row = Row::shown(format!("{}-{id}", self.id), metric, Some(ours.median_ms));
+        let row = Row::shown(format!("{}-{id}", self.id), metric, Some(ours_ms));
         let mut row = row.in_table(self.table).model(self.model_ms[which]);
         if let Some(published) = self.published_ms.map(|it| it[which]) {
             row = row.published(published);
@@ -182,9 +190,9 @@ impl Pair {
     }
 
     /// What push saves, in percent.
-    fn difference_row(&self, ours: [Middle; 2]) -> Row {
+    fn difference_row(&self, ours_ms: [f64; 2]) -> Row {
         let metric = format!("saved by push, {}, in percent", self.what);
-        let ours = saved_percent(ours.map(|it| it.median_ms));
+        let ours = saved_percent(ours_ms);
         let model = saved_percent(self.model_ms);
         let row = Row::shown(format!("{}-saved", self.id), metric, Some(ours));
         let mut row = row.in_table(self.table).model(model);
@@ -218,10 +226,8 @@ fn sign(percent: f64, band: f64) -> i8 {
     i8::from(percent > band) - i8::from(percent < -band)
 }
 
-/// The model's load time from the request for the document.
-pub(super) fn model_ms(sketch: &Sketch, path: model::Path, pushed: &[&str], window: Window) -> f64 {
-    let pushed: Vec<usize> = pushed.iter().filter_map(|it| sketch.find(it)).collect();
-    model::Load { window, ..model::Load::new(sketch, &pushed, path) }.done_ms()
+fn slow_start(packets: usize) -> Window {
+    Window::SlowStart(packets as f64 * PACKET_BYTES as f64)
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! The tables that compare a load without a push with one with it.
 
-use super::bench::{Bench, Case, FIRST_FLIGHT_BYTES};
 use super::model::Path;
 use super::pair::{AS_MODEL, Judge, Pair, saved_percent};
 use super::published::{
     CHAIN, COLD_2G, COLD_3G, COLD_SIMULATION, CONNECTIONS, Cell, FORMULA, G2, G3, HTML_KB, TAIL,
     WARM_2G, WARM_3G,
 };
-use super::sketch::{Found, KB, Sketch};
+use super::setup::{self, FIRST_FLIGHT_BYTES};
+use crate::bench::{Bench, Case};
+use crate::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
 use corpus::Page;
 use lab::stack::StackLoad;
@@ -48,17 +49,7 @@ const SIMPLE: [&[&str]; 2] = [&[], &["/1.js"]];
 
 fn simple_pair(id: String, table: &'static str, path: Path, html_kb: u64, script_kb: u64) -> Pair {
     let what = format!("HTML of {html_kb} KB, script of {script_kb} KB");
-    Pair::warm(id, (table, what), (&simple(html_kb, script_kb), path), SIMPLE)
-}
-
-fn cold_pair(
-    (id, table): (String, &'static str),
-    path: Path,
-    (html_kb, script_kb): (u64, u64),
-    start: (usize, f64),
-) -> Pair {
-    let sketch = simple(html_kb, script_kb);
-    simple_pair(id, table, path, html_kb, script_kb).cold((&sketch, path), SIMPLE, start)
+    Pair::warm(id, simple(html_kb, script_kb), path, SIMPLE).shown(table, what)
 }
 
 /// `1 - Tpush / Tnopush`, as the source writes it.
@@ -81,14 +72,17 @@ pub(super) fn formula_rows() -> Vec<Row> {
     FORMULA.iter().map(row).collect()
 }
 
-/// Three round trips of DNS and TCP before QUIC's one; a window that takes 5 and 10 KB with their headers.
-const FOUR_ROUND_TRIPS: (usize, f64) = (13, 3.0);
+/// Three round trips of DNS and TCP before QUIC's one.
+const AHEAD_RTTS: f64 = 3.0;
+/// A window that takes 5 and 10 KB with their headers.
+const COLD_PACKETS: usize = 13;
 
 fn cold_simulation() -> Vec<Pair> {
     let pair = |&(network, path, html_kb, saved): &(&str, Path, u64, f64)| {
         let id = format!("cold-simulation-{network}-{html_kb}k");
         let judge = Judge { difference: Some((1.5, 4.0)), ..AS_MODEL };
-        cold_pair((id, COLD), path, (html_kb, 10), FOUR_ROUND_TRIPS)
+        simple_pair(id, COLD, path, html_kb, 10)
+            .cold(COLD_PACKETS, AHEAD_RTTS)
             .only_saved(Some(saved))
             .judged(judge)
             .note("\"A simple simulation in Python\"; it printed no load times.")
@@ -102,7 +96,7 @@ fn cold() -> Vec<Pair> {
     for (network, path, cells) in [("3g", G3, COLD_3G), ("2g", G2, COLD_2G)] {
         for (html_kb, cell) in HTML_KB.into_iter().zip(cells) {
             let id = format!("cold-{network}-{html_kb}k");
-            let pair = cold_pair((id, COLD), path, (html_kb, 10), FOUR_ROUND_TRIPS);
+            let pair = simple_pair(id, COLD, path, html_kb, 10).cold(COLD_PACKETS, AHEAD_RTTS);
             pairs.push(pair.published(cell).judged(judge));
         }
     }
@@ -114,12 +108,12 @@ fn cold_fitted() -> Vec<Pair> {
     let fitted_3g = Path { bits_per_s: 1_800_000.0, ..G3 };
     let fitted_2g = Path { bits_per_s: 120_000.0, ..G2 };
     let mut pairs = Vec::new();
-    for (network, path, cells, start) in
-        [("3g", fitted_3g, COLD_3G, (25, 2.9)), ("2g", fitted_2g, COLD_2G, (11, 1.5))]
+    for (network, path, cells, packets, ahead_rtts) in
+        [("3g", fitted_3g, COLD_3G, 25, 2.9), ("2g", fitted_2g, COLD_2G, 11, 1.5)]
     {
         for (html_kb, cell) in HTML_KB.into_iter().zip(cells) {
             let id = format!("cold-fitted-{network}-{html_kb}k");
-            let pair = cold_pair((id, COLD), path, (html_kb, 10), start);
+            let pair = simple_pair(id, COLD, path, html_kb, 10).cold(packets, ahead_rtts);
             pairs.push(pair.published(cell).judged(AS_MODEL));
         }
     }
@@ -152,7 +146,8 @@ fn tail() -> Vec<Pair> {
         let what = format!("HTML of {html_kb} KB, 1.js of {first_kb} KB, 1.js pushed in any case");
         let pushed: [&[&str]; 2] = [&["/1.js"], &["/1.js", "/2.js"]];
         let id = format!("tail-{html_kb}k-{first_kb}k");
-        Pair::warm(id, (TAILS, what), (&sketch, G2), pushed).published(cell).judged(AS_PUBLISHED)
+        let pair = Pair::warm(id, sketch, G2, pushed).shown(TAILS, what);
+        pair.published(cell).judged(AS_PUBLISHED)
     };
     TAIL.iter().map(pair).collect()
 }
@@ -166,7 +161,8 @@ fn chain() -> Vec<Pair> {
         let what = format!("2.js of {second_kb} KB, 1.js and 2.js pushed in any case, then 3.js");
         let pushed: [&[&str]; 2] = [&["/1.js", "/2.js"], &["/1.js", "/2.js", "/3.js"]];
         let id = format!("chain-{second_kb}k");
-        Pair::warm(id, (CHAINS, what), (&sketch, G2), pushed).published(cell).judged(AS_PUBLISHED)
+        let pair = Pair::warm(id, sketch, G2, pushed).shown(CHAINS, what);
+        pair.published(cell).judged(AS_PUBLISHED)
     };
     CHAIN.iter().map(pair).collect()
 }
@@ -220,7 +216,7 @@ fn native() -> Vec<Pair> {
         for packets in [10, 16] {
             for html_kb in [5, 20, 40] {
                 let id = format!("native-iw{packets}-{network}-{html_kb}k");
-                let pair = cold_pair((id, NATIVE), path, (html_kb, 10), (packets, 0.0));
+                let pair = simple_pair(id, NATIVE, path, html_kb, 10).cold(packets, 0.0);
                 pairs.push(pair.judged(AS_MODEL));
             }
         }
@@ -228,7 +224,7 @@ fn native() -> Vec<Pair> {
     pairs.extend(early());
     for script_kb in [7, 8, 10] {
         let id = format!("native-cliff-3g-{script_kb}k");
-        let pair = cold_pair((id, NATIVE), G3, (5, script_kb), (10, 0.0));
+        let pair = simple_pair(id, NATIVE, G3, 5, script_kb).cold(10, 0.0);
         pairs.push(pair.judged(AS_MODEL).note(CLIFF));
     }
     pairs
@@ -247,8 +243,7 @@ fn early() -> Vec<Pair> {
     ] {
         for html_kb in [5, 20, 40] {
             let id = format!("native-0rtt-{network}-{html_kb}k");
-            let pair = simple_pair(id, NATIVE, path, html_kb, 10);
-            let pair = pair.returning((&simple(html_kb, 10), path), SIMPLE, 16);
+            let pair = simple_pair(id, NATIVE, path, html_kb, 10).returning(16);
             let pair = pair.judged(judge).note(note);
             pairs.push(if (network, html_kb) == ("3g", 20) { unfilled(pair) } else { pair });
         }
@@ -267,8 +262,9 @@ fn unfilled(pair: Pair) -> Pair {
 
 /// What answers early data before the client's answer is there.
 pub(super) fn first_flight_row(bench: &Bench) -> Result<Row, ReproduceError> {
-    let case = Case { returning: true, ..Case::new(&simple(40, 10), G3).window(16) };
-    let bytes = |_: &Page, load: &StackLoad| {
+    let case = setup::case(&simple(40, 10), G3);
+    let case = Case { returning: true, window_packets: 16, ..case };
+    let bytes = |_: &Page, load: StackLoad| {
         let frames = load.load.timeline.frames.iter().filter(|it| it.stream == 0);
         let first_us = frames.clone().map(|it| it.time_us).min().unwrap_or(0);
         let flight = frames.filter(|it| it.time_us < first_us + ROUND_TRIP_US * 3 / 4);

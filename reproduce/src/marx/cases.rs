@@ -1,11 +1,14 @@
 //! The two case studies: a hero image behind large deferred scripts, and a large document.
 
-use super::matrix::{Buffer, FIREFOX_AS_RUN, Matrix, Set, page_bytes, scheme_names};
+use super::matrix::{
+    ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, page_bytes, scheme_names,
+};
 use super::published::{CASE_1_SLOWED, TABLE_2};
-use super::{Experiment, Findings, ReproduceError, Row, Setting};
+use crate::row::ratio;
+use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use qlog_tools::figures::{HeatMap, HeatRow};
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-cases",
     about: "the two case studies of section 5.1",
     source: "Marx et al. 2019, section 5.1, pages 140 and 141, and the pages outlined in Figure 12",
@@ -16,20 +19,21 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const NAME: &str = "marx-cases";
 /// Ours, made by hand from what the paper says of the two pages.
 pub(super) const PAGES: [&str; 2] = ["case-study-1", "case-study-2"];
-const K1000: Buffer = Buffer::fifo(1_000_000);
+/// Speedups with a large send buffer are over `rr` without one.
+const BUFFERED: Measure = ATF_1000K.over_unbuffered_rr();
 /// The schemes of case study 2 that a large buffer helps: "pmeenan and firefox" (page 141).
 const HELPED: [&str; 2] = ["bucket", "firefox"];
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let pages = PAGES.map(|it| setting.page(NAME, it).cloned());
     let pages = pages.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let matrix = Matrix::load(&pages, &[Buffer::NONE, K1000], setting.jobs)?;
+    let matrix = Matrix::load(&pages, &[Buffer::NONE, Buffer::K1000], setting.jobs)?;
     let mut rows: Vec<Row> = TABLE_2.iter().map(|it| case_1(&matrix, it.scheme)).collect();
     rows.push(
         Row::shown(
             format!("case-1-{FIREFOX_AS_RUN}"),
             format!("ATF speedup of {FIREFOX_AS_RUN}, the paper's implementation of firefox, on case study 1"),
-            matrix.speedup(PAGES[0], FIREFOX_AS_RUN, (Buffer::NONE, Buffer::NONE), Set::Atf),
+            matrix.speedup(PAGES[0], FIREFOX_AS_RUN, ATF),
         )
         .published(0.3333),
     );
@@ -58,7 +62,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
 }
 
 fn case_1(matrix: &Matrix, scheme: &str) -> Row {
-    let speedup = matrix.speedup(PAGES[0], scheme, (Buffer::NONE, Buffer::NONE), Set::Atf);
+    let speedup = matrix.speedup(PAGES[0], scheme, ATF);
     let row = Row::shown(
         format!("case-1-{scheme}"),
         format!("ATF speedup of {scheme} on case study 1"),
@@ -79,12 +83,11 @@ fn case_1(matrix: &Matrix, scheme: &str) -> Row {
 }
 
 fn case_2_helped(matrix: &Matrix, scheme: &str) -> Row {
-    let speedup = |buffer| matrix.speedup(PAGES[1], scheme, (buffer, Buffer::NONE), Set::Atf);
-    let ratio = speedup(K1000).zip(speedup(Buffer::NONE)).map(|(buffered, plain)| buffered / plain);
+    let speedup = |measure| matrix.speedup(PAGES[1], scheme, measure);
     Row::shown(
         format!("case-2-{scheme}"),
         format!("ATF speedup of {scheme} on case study 2 with 1000 KB of buffer, as a multiple of that without"),
-        ratio,
+        ratio(speedup(BUFFERED), speedup(ATF)),
     )
     .above(1.0)
     .note("\"The 1000k send buffer outperforms the normal ATF case\": the large document fills the buffer.")
@@ -100,14 +103,12 @@ fn case_2_document(matrix: &Matrix) -> Row {
 }
 
 fn figure(matrix: &Matrix) -> HeatMap {
-    let cells = [(0, Buffer::NONE), (0, K1000), (1, Buffer::NONE), (1, K1000)];
+    let cells = [(0, ATF), (0, BUFFERED), (1, ATF), (1, BUFFERED)];
     let rows = TABLE_2.iter().map(|row| HeatRow {
         label: row.scheme.to_owned(),
         ratios: cells
             .iter()
-            .map(|(page, buffer)| {
-                matrix.speedup(PAGES[*page], row.scheme, (*buffer, Buffer::NONE), Set::Atf)
-            })
+            .map(|(page, measure)| matrix.speedup(PAGES[*page], row.scheme, *measure))
             .collect(),
         is_bound: false,
     });

@@ -1,19 +1,21 @@
 //! Figure 8: what each scheme sends when, on the page of Davies and Meenan, with and without send buffers.
 
-use super::matrix::{Buffer, paper_names, paper_network};
-use super::{Experiment, Findings, ReproduceError, Row, Setting};
+use super::matrix::paper_names;
+use super::{DAVIES, load, page_resources};
+use crate::row::ratio;
+use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
-use lab::ideal::{self, Conditions};
+use lab::ideal::Conditions;
 use lab::resource_url;
 use lab::study::statistics::mean;
 use qlog_tools::figures::axis::Axis;
-use qlog_tools::figures::{PageResource, RibbonRow, Ribbons};
+use qlog_tools::figures::{RibbonRow, Ribbons};
 use qlog_tools::timeline::Timeline;
-use schedulers::{Kind, find_scheme};
+use schedulers::Kind;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-figure8",
     about: "Figure 8: what eleven schemes and three send buffers put on the wire when",
     source: "Marx et al. 2019, Figure 8, page 138, and its discussion in section 4.1, page 137",
@@ -21,7 +23,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-const PAGE: &str = "davies-meenan";
 /// "The firefox, p+, s+ and spdyrr schemes are quite similar" (page 137).
 const SIMILAR: [&str; 4] = ["firefox", "p+", "s+", "spdyrr"];
 /// "Dramatically shortens" (page 137).
@@ -34,14 +35,14 @@ struct Ribbon {
 }
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
-    let page = setting.page("marx-figure8", PAGE)?;
+    let page = setting.page("marx-figure8", DAVIES)?;
     let mut ribbons = Vec::new();
     for scheme in paper_names() {
-        ribbons.push(ribbon(page, &scheme, Buffer::NONE, scheme.clone())?);
+        ribbons.push(ribbon(page, &scheme, 0, scheme.clone())?);
     }
     for (bytes, name) in [(280_000, "280K"), (1_000_000, "1000K")] {
         let label = format!("bucket-html {name}");
-        ribbons.push(ribbon(page, "bucket-html", Buffer::fifo(bytes), label)?);
+        ribbons.push(ribbon(page, "bucket-html", bytes, label)?);
     }
     let figure = Ribbons {
         id: "marx-figure8".to_owned(),
@@ -76,26 +77,11 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
 fn ribbon(
     page: &Arc<Page>,
     scheme: &str,
-    buffer: Buffer,
+    send_buffer_bytes: u64,
     label: String,
 ) -> Result<Ribbon, ReproduceError> {
-    let scheme =
-        find_scheme(scheme).map_err(|error| ReproduceError::Unusable(error.to_string()))?;
-    let conditions = Conditions { send_buffer_bytes: buffer.bytes, ..Conditions::default() };
-    let load = ideal::load_under(page, &scheme, &paper_network()?, conditions);
-    Ok(Ribbon { label, timeline: load.timeline })
-}
-
-/// As figures want them.
-pub(super) fn page_resources(page: &Page) -> Vec<PageResource> {
-    let resource = |it: &corpus::PageResource| PageResource {
-        url: resource_url(page, it.id),
-        kind: Kind::of_mime(&it.mime),
-        above_fold: it.above_fold,
-        body_bytes: Some(it.bytes),
-        streams: Vec::new(),
-    };
-    page.resources.iter().map(resource).collect()
+    let conditions = Conditions { send_buffer_bytes, ..Conditions::default() };
+    Ok(Ribbon { label, timeline: load(page, scheme, "paper", conditions)?.timeline })
 }
 
 fn rows(page: &Page, ribbons: &[Ribbon]) -> Vec<Row> {
@@ -110,12 +96,11 @@ fn rows(page: &Page, ribbons: &[Ribbon]) -> Vec<Row> {
     );
     for (kind, name) in [(Kind::Html, "HTML"), (Kind::Font, "font")] {
         let complete = |label: &str| completion_ms(page, of(label)?, kind);
-        let ratio = complete("bucket").zip(complete("bucket-html")).map(|(one, other)| one / other);
         rows.push(
             Row::shown(
                 format!("bucket-html-{}", name.to_lowercase()),
                 format!("time to completion of the {name} under bucket, as a multiple of that under bucket-html"),
-                ratio,
+                ratio(complete("bucket"), complete("bucket-html")),
             )
             .at_least(DRAMATIC)
             .note("\"Dramatically shortens the HTML and font file's Time-To-Completion\".")
@@ -124,12 +109,11 @@ fn rows(page: &Page, ribbons: &[Ribbon]) -> Vec<Row> {
     }
     rows.extend(similar(&distance));
     for (name, label) in [("280k", "bucket-html 280K"), ("1000k", "bucket-html 1000K")] {
-        let share = distance(label, "fifo").zip(distance("bucket-html", "fifo"));
         rows.push(
             Row::shown(
                 format!("toward-fifo-{name}"),
                 format!("distance of the order of {label} from fifo's, as a share of that without a buffer"),
-                share.map(|(buffered, plain)| buffered / plain),
+                ratio(distance(label, "fifo"), distance("bucket-html", "fifo")),
             )
             .below(1.0)
             .note("\"More and more becomes that of fifo ... clearly visible in Figure 8\" (page 140)."),
@@ -168,12 +152,11 @@ fn similar(distance: &impl Fn(&str, &str) -> Option<f64>) -> Vec<Row> {
         .iter()
         .flat_map(|other| SIMILAR.iter().filter_map(move |one| distance(one, other)))
         .collect();
-    let ratio = mean(&among).zip(mean(&from_others)).map(|(among, others)| among / others);
     vec![
         Row::shown(
             "similar",
             "mean distance among firefox, p+, s+ and spdyrr, as a share of theirs from fifo and bucket",
-            ratio,
+            ratio(mean(&among), mean(&from_others)),
         )
         .below(1.0)
         .note("\"Quite similar, but include subtle differences\".")

@@ -1,15 +1,17 @@
 //! Table 2: mean speedups over `rr`, of all resources, above the fold, and with a send buffer of 1000 KB.
 
 use super::matrix::{
-    Buffer, FIREFOX_AS_RUN, Matrix, Set, late_script_share, mean, page_bytes, scheme_names,
+    ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, late_script_share, mean,
+    page_bytes, scheme_names,
 };
 use super::published::{BEST_PAGE_SPEEDUP, TABLE_2, Table2Row, WELL_PERFORMING};
-use super::{Experiment, Findings, ReproduceError, Row, Setting};
+use crate::row::ratio;
+use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use lab::study::statistics::{self, spearman};
 use qlog_tools::figures::beside::{Beside, BesideGroup, Pair};
 use qlog_tools::figures::ratio_text;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-table2",
     about: "Table 2: mean speedups of ten schemes over rr",
     source: "Marx et al. 2019, Table 2, page 140, and its discussion on that page",
@@ -17,12 +19,11 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-const K1000: Buffer = Buffer::fifo(1_000_000);
 const BUFFERS: [Buffer; 7] = [
     Buffer::NONE,
     Buffer::fifo(14_000),
     Buffer::fifo(280_000),
-    K1000,
+    Buffer::K1000,
     Buffer::delay(14_000),
     Buffer::delay(280_000),
     Buffer::delay(1_000_000),
@@ -40,34 +41,18 @@ const SMALL_EFFECT: f64 = 0.1;
 struct Column {
     id: &'static str,
     name: &'static str,
-    set: Set,
-    buffer: Buffer,
+    measure: Measure,
     published: fn(&Table2Row) -> f64,
     spearman: f64,
 }
 
 const COLUMNS: [Column; 3] = [
-    Column {
-        id: "all",
-        name: "All",
-        set: Set::All,
-        buffer: Buffer::NONE,
-        published: |it| it.all,
-        spearman: 0.8,
-    },
-    Column {
-        id: "atf",
-        name: "ATF",
-        set: Set::Atf,
-        buffer: Buffer::NONE,
-        published: |it| it.atf,
-        spearman: 0.85,
-    },
+    Column { id: "all", name: "All", measure: ALL, published: |it| it.all, spearman: 0.8 },
+    Column { id: "atf", name: "ATF", measure: ATF, published: |it| it.atf, spearman: 0.85 },
     Column {
         id: "1000k",
         name: "1000K",
-        set: Set::Atf,
-        buffer: K1000,
+        measure: ATF_1000K,
         published: |it| it.atf_1000k,
         spearman: 0.7,
     },
@@ -114,7 +99,7 @@ fn method(matrix: &Matrix) -> String {
 }
 
 fn cell(matrix: &Matrix, column: Column, published: &Table2Row) -> Row {
-    let ours = matrix.mean(published.scheme, column.buffer, column.set);
+    let ours = matrix.mean(published.scheme, column.measure);
     let value = (column.published)(published);
     let id = format!("{}-{}", column.id, published.scheme);
     let metric = format!("mean speedup of {}, {}", published.scheme, column.name);
@@ -125,18 +110,18 @@ fn cell(matrix: &Matrix, column: Column, published: &Table2Row) -> Row {
 
 /// Why a cell differs from the printed one.
 fn deviation(matrix: &Matrix, scheme: &str, column: Column) -> String {
-    let speedups = matrix.speedups(scheme, column.buffer, column.set);
+    let speedups = matrix.speedups(scheme, column.measure);
     let median = statistics::median(&speedups.iter().map(|it| it.1).collect::<Vec<_>>());
     let median = ratio_text(median);
     match (scheme, column.id) {
         (_, "1000k") => format!(
             "`rr` has the buffer too, which makes it sequential and so faster; over `rr` without it the mean is {}.",
-            ratio_text(mean(&matrix.speedups_against(scheme, (K1000, Buffer::NONE), Set::Atf)))
+            ratio_text(matrix.mean(scheme, ATF_1000K.over_unbuffered_rr()))
         ),
         ("firefox", "atf") => format!(
             "The paper's implementation put deferred scripts of the head with the blocking ones; placed so, ours has \
              {}.",
-            ratio_text(matrix.mean(FIREFOX_AS_RUN, Buffer::NONE, Set::Atf))
+            ratio_text(matrix.mean(FIREFOX_AS_RUN, ATF))
         ),
         ("zeroweight", "atf") => late_scripts_text(matrix),
         _ => format!(
@@ -157,9 +142,8 @@ fn late_scripts_text(matrix: &Matrix) -> String {
 }
 
 fn worst(matrix: &Matrix, column: Column) -> Row {
-    let means = TABLE_2
-        .iter()
-        .filter_map(|it| Some((it.scheme, matrix.mean(it.scheme, column.buffer, column.set)?)));
+    let means =
+        TABLE_2.iter().filter_map(|it| Some((it.scheme, matrix.mean(it.scheme, column.measure)?)));
     let lowest = means.min_by(|one, other| one.1.total_cmp(&other.1));
     let lowest_scheme = lowest.map_or("none", |it| it.0);
     let row = Row::shown(
@@ -176,11 +160,10 @@ fn worst(matrix: &Matrix, column: Column) -> Row {
 }
 
 fn correlation(matrix: &Matrix, column: Column) -> Row {
-    let buffers = (column.buffer, column.buffer);
     Row::shown(
         format!("spearman-{}", column.id),
         format!("rank correlation of the ten means with the published ones, {}", column.name),
-        correlate(matrix, column, buffers),
+        correlate(matrix, column, column.measure),
     )
     .published(1.0)
     .at_least(column.spearman)
@@ -195,7 +178,7 @@ fn zeroweight_apart(matrix: &Matrix) -> Vec<Row> {
     let pairs: Vec<(f64, f64)> = TABLE_2
         .iter()
         .filter(|it| it.scheme != "zeroweight")
-        .filter_map(|it| Some((matrix.mean(it.scheme, Buffer::NONE, Set::Atf)?, it.atf)))
+        .filter_map(|it| Some((matrix.mean(it.scheme, ATF)?, it.atf)))
         .collect();
     let apart = Row::shown(
         "spearman-atf-without-zeroweight",
@@ -203,7 +186,7 @@ fn zeroweight_apart(matrix: &Matrix) -> Vec<Row> {
         spearman(&pairs),
     );
     let mut rows = vec![apart.published(1.0)];
-    let zeroweight = matrix.speedups("zeroweight", Buffer::NONE, Set::Atf);
+    let zeroweight = matrix.speedups("zeroweight", ATF);
     for (name, is_many) in [("few", false), ("many", true)] {
         let of: Vec<_> = zeroweight
             .iter()
@@ -226,32 +209,32 @@ fn zeroweight_apart(matrix: &Matrix) -> Vec<Row> {
 /// What is a tenth.
 const LATE_SCRIPTS: f64 = 0.1;
 
-fn correlate(matrix: &Matrix, column: Column, buffers: (Buffer, Buffer)) -> Option<f64> {
-    let pairs: Vec<(f64, f64)> = TABLE_2
+fn correlate(matrix: &Matrix, column: Column, measure: Measure) -> Option<f64> {
+    let pairs = TABLE_2
         .iter()
-        .filter_map(|it| {
-            let ours = mean(&matrix.speedups_against(it.scheme, buffers, column.set))?;
-            Some((ours, (column.published)(it)))
-        })
-        .collect();
-    spearman(&pairs)
+        .filter_map(|it| Some((matrix.mean(it.scheme, measure)?, (column.published)(it))));
+    spearman(&pairs.collect::<Vec<_>>())
 }
 
 /// The paper does not say what a send buffer is, nor whether `rr` has it too: the other readings.
 fn other_readings(matrix: &Matrix) -> Vec<Row> {
-    let delay = Buffer::delay(1_000_000);
+    let delay = ATF.buffered(Buffer::delay(1_000_000));
     let readings = [
-        ("fifo-unbuffered-rr", "buffer, rr without it", (K1000, Buffer::NONE)),
-        ("delay", "requests late by the drain time, rr too", (delay, delay)),
-        ("delay-unbuffered-rr", "requests late by the drain time, rr not", (delay, Buffer::NONE)),
+        ("fifo-unbuffered-rr", "buffer, rr without it", ATF_1000K.over_unbuffered_rr()),
+        ("delay", "requests late by the drain time, rr too", delay),
+        (
+            "delay-unbuffered-rr",
+            "requests late by the drain time, rr not",
+            delay.over_unbuffered_rr(),
+        ),
     ];
     let mut rows = Vec::new();
-    for (id, what, buffers) in readings {
+    for (id, what, measure) in readings {
         rows.push(
             Row::shown(
                 format!("spearman-1000k-{id}"),
                 format!("rank correlation of the ten means with the published ones, 1000K: {what}"),
-                correlate(matrix, COLUMNS[2], buffers),
+                correlate(matrix, COLUMNS[2], measure),
             )
             .published(1.0)
             .note("Another reading of what the paper leaves open."),
@@ -261,7 +244,7 @@ fn other_readings(matrix: &Matrix) -> Vec<Row> {
 }
 
 fn firefox_as_run(matrix: &Matrix) -> Row {
-    let mean = matrix.mean(FIREFOX_AS_RUN, Buffer::NONE, Set::Atf);
+    let mean = matrix.mean(FIREFOX_AS_RUN, ATF);
     Row::shown(
         format!("atf-{FIREFOX_AS_RUN}"),
         format!("mean ATF speedup of {FIREFOX_AS_RUN}, the paper's implementation of firefox"),
@@ -273,7 +256,7 @@ fn firefox_as_run(matrix: &Matrix) -> Row {
 
 fn best_mean(matrix: &Matrix, scheme: &str) -> Row {
     let published = TABLE_2.iter().find(|it| it.scheme == scheme).map_or(0.0, |it| it.atf);
-    let mean = matrix.mean(scheme, Buffer::NONE, Set::Atf);
+    let mean = matrix.mean(scheme, ATF);
     Row::shown(format!("best-mean-{scheme}"), format!("mean ATF speedup of {scheme}"), mean)
         .published(published)
         .at_least(BEST_MEAN)
@@ -281,10 +264,8 @@ fn best_mean(matrix: &Matrix, scheme: &str) -> Row {
 }
 
 fn best_page(matrix: &Matrix, scheme: &str) -> Row {
-    let best = matrix
-        .speedups(scheme, Buffer::NONE, Set::Atf)
-        .into_iter()
-        .max_by(|one, other| one.1.total_cmp(&other.1));
+    let best =
+        matrix.speedups(scheme, ATF).into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
     Row::shown(
         format!("best-page-{scheme}"),
         format!("highest ATF speedup of {scheme} on any page"),
@@ -298,10 +279,10 @@ fn best_page(matrix: &Matrix, scheme: &str) -> Row {
 }
 
 fn small_effect(matrix: &Matrix, bytes: u64) -> [Row; 2] {
-    let buffer = Buffer::fifo(bytes);
+    let buffered = ATF.buffered(Buffer::fifo(bytes));
     let kilobytes = bytes / 1000;
-    let (with, without) =
-        (largest_change(matrix, (buffer, buffer)), largest_change(matrix, (buffer, Buffer::NONE)));
+    let with = largest_change(matrix, buffered);
+    let without = largest_change(matrix, buffered.over_unbuffered_rr());
     let whose = |it: Option<(f64, &'static str)>| it.map_or("none", |it| it.1);
     [
         Row::shown(
@@ -330,24 +311,22 @@ fn small_effect(matrix: &Matrix, bytes: u64) -> [Row; 2] {
     ]
 }
 
-fn largest_change(matrix: &Matrix, buffers: (Buffer, Buffer)) -> Option<(f64, &'static str)> {
+fn largest_change(matrix: &Matrix, buffered: Measure) -> Option<(f64, &'static str)> {
     let changes = TABLE_2.iter().filter_map(|it| {
-        let before = matrix.mean(it.scheme, Buffer::NONE, Set::Atf)?;
-        let after = mean(&matrix.speedups_against(it.scheme, buffers, Set::Atf))?;
+        let before = matrix.mean(it.scheme, ATF)?;
+        let after = matrix.mean(it.scheme, buffered)?;
         Some(((after / before - 1.0).abs(), it.scheme))
     });
     changes.max_by(|one, other| one.0.total_cmp(&other.0))
 }
 
 fn lowered(matrix: &Matrix, scheme: &str) -> Row {
-    let ratio = |it: &Table2Row| it.atf_1000k / it.atf;
-    let published = TABLE_2.iter().find(|it| it.scheme == scheme).map_or(1.0, ratio);
-    let means =
-        matrix.mean(scheme, K1000, Set::Atf).zip(matrix.mean(scheme, Buffer::NONE, Set::Atf));
+    let left = |it: &Table2Row| it.atf_1000k / it.atf;
+    let published = TABLE_2.iter().find(|it| it.scheme == scheme).map_or(1.0, left);
     Row::shown(
         format!("lowered-{scheme}"),
         format!("mean ATF speedup of {scheme} with 1000 KB of buffer, as a share of that without"),
-        means.map(|(buffered, plain)| buffered / plain),
+        ratio(matrix.mean(scheme, ATF_1000K), matrix.mean(scheme, ATF)),
     )
     .published((published * 1000.0).round() / 1000.0)
     .below(1.0)
@@ -355,12 +334,11 @@ fn lowered(matrix: &Matrix, scheme: &str) -> Row {
 
 /// How far the schemes' means lie from fifo's.
 fn toward_fifo(matrix: &Matrix) -> Row {
-    let distance = |buffer| {
-        let fifo = matrix.mean("fifo", buffer, Set::Atf)?;
-        let means = TABLE_2.iter().filter_map(|it| matrix.mean(it.scheme, buffer, Set::Atf));
+    let distance = |measure| {
+        let fifo = matrix.mean("fifo", measure)?;
+        let means = TABLE_2.iter().filter_map(|it| matrix.mean(it.scheme, measure));
         Some(means.map(|it| (it - fifo).abs()).sum::<f64>())
     };
-    let share = distance(K1000).zip(distance(Buffer::NONE));
     let published = |of: fn(&Table2Row) -> f64| {
         let fifo = TABLE_2.iter().find(|it| it.scheme == "fifo").map_or(0.0, of);
         TABLE_2.iter().map(|it| (of(it) - fifo).abs()).sum::<f64>()
@@ -369,7 +347,7 @@ fn toward_fifo(matrix: &Matrix) -> Row {
     Row::shown(
         "toward-fifo",
         "distance of the ten means from fifo's with 1000 KB of buffer, as a share of that without",
-        share.map(|(buffered, plain)| buffered / plain),
+        ratio(distance(ATF_1000K), distance(ATF)),
     )
     .published((theirs * 1000.0).round() / 1000.0)
     .below(1.0)
@@ -382,7 +360,7 @@ fn figure(matrix: &Matrix) -> Beside {
         pairs: COLUMNS
             .iter()
             .map(|column| Pair {
-                ours: matrix.mean(published.scheme, column.buffer, column.set),
+                ours: matrix.mean(published.scheme, column.measure),
                 theirs: Some((column.published)(published)),
             })
             .collect(),

@@ -1,12 +1,14 @@
 //! Figure 12: each page a dot, by size class; all resources, above the fold, and with 1000 KB of buffer.
 
-use super::matrix::{Buffer, Matrix, Set, mean, page_bytes, scheme_names};
+use super::matrix::{ALL, ATF, ATF_1000K, Buffer, Matrix, Measure, mean, page_bytes, scheme_names};
 use super::published::{DAVIES_SPEEDUP, DAVIES_SPEEDUP_1000K, TABLE_2, WELL_PERFORMING};
-use super::{Experiment, Findings, ReproduceError, Row, Setting, marx_cases};
+use super::{DAVIES, cases};
+use crate::row::ratio;
+use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use qlog_tools::figures::{Dot, DotGroup, SizeClass, SpeedupDots};
 use std::collections::BTreeMap;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-figure12",
     about: "Figure 12: speedups page by page, by size class",
     source: "Marx et al. 2019, Figure 12, page 141, and its discussion on page 140",
@@ -15,10 +17,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 const NAME: &str = "marx-figure12";
-const DAVIES: &str = "davies-meenan";
-const K1000: Buffer = Buffer::fifo(1_000_000);
-const COLUMNS: [(&str, Set, Buffer); 3] =
-    [("All", Set::All, Buffer::NONE), ("ATF", Set::Atf, Buffer::NONE), ("1000K", Set::Atf, K1000)];
+const COLUMNS: [(&str, Measure); 3] = [("All", ALL), ("ATF", ATF), ("1000K", ATF_1000K)];
 
 /// What "almost all data points" (page 140) are at least.
 const ALMOST_ALL: f64 = 0.9;
@@ -31,7 +30,7 @@ const HALF: f64 = 0.5;
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     setting.page(NAME, DAVIES)?;
-    let matrix = Matrix::load(&setting.pages, &[Buffer::NONE, K1000], setting.jobs)?;
+    let matrix = Matrix::load(&setting.pages, &[Buffer::NONE, Buffer::K1000], setting.jobs)?;
     let mut rows = vec![almost_all(&matrix)];
     rows.extend(medium_least(&matrix));
     rows.extend(no_winner(&matrix));
@@ -57,8 +56,8 @@ fn almost_all(matrix: &Matrix) -> Row {
     let mut slower: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut dots, mut fast) = (0_usize, 0_usize);
     for row in &TABLE_2 {
-        for (_, set, buffer) in COLUMNS {
-            for (_, speedup) in matrix.speedups(row.scheme, buffer, set) {
+        for (_, measure) in COLUMNS {
+            for (_, speedup) in matrix.speedups(row.scheme, measure) {
                 dots += 1;
                 if speedup >= AS_FAST {
                     fast += 1;
@@ -83,7 +82,7 @@ fn medium_least(matrix: &Matrix) -> [Row; 2] {
     let class_mean = |class| {
         let dots: Vec<_> = WELL_PERFORMING
             .iter()
-            .flat_map(|scheme| matrix.speedups(scheme, Buffer::NONE, Set::Atf))
+            .flat_map(|scheme| matrix.speedups(scheme, ATF))
             .filter(|(page, _)| SizeClass::of(page_bytes(page)) == class)
             .collect();
         mean(&dots)
@@ -95,7 +94,7 @@ fn medium_least(matrix: &Matrix) -> [Row; 2] {
         Row::shown(
             format!("medium-below-{name}"),
             format!("mean ATF speedup on medium pages, as a share of that on {name} ones"),
-            medium.zip(class_mean(class)).map(|(medium, other)| medium / other),
+            ratio(medium, class_mean(class)),
         )
         .below(1.0)
         .note(format!(
@@ -114,10 +113,9 @@ fn medium_least(matrix: &Matrix) -> [Row; 2] {
 fn no_winner(matrix: &Matrix) -> Vec<Row> {
     let mut wins: BTreeMap<&str, usize> = BTreeMap::new();
     for page in &matrix.pages {
-        let buffers = (Buffer::NONE, Buffer::NONE);
-        let best = WELL_PERFORMING.iter().filter_map(|scheme| {
-            Some((*scheme, matrix.speedup(&page.name, scheme, buffers, Set::Atf)?))
-        });
+        let best = WELL_PERFORMING
+            .iter()
+            .filter_map(|scheme| Some((*scheme, matrix.speedup(&page.name, scheme, ATF)?)));
         if let Some((scheme, _)) =
             best.reduce(|one, other| if other.1 > one.1 { other } else { one })
         {
@@ -138,15 +136,14 @@ fn no_winner(matrix: &Matrix) -> Vec<Row> {
 }
 
 fn davies(matrix: &Matrix) -> Vec<Row> {
-    let speedup = |scheme: &str, buffers| matrix.speedup(DAVIES, scheme, buffers, Set::Atf);
-    let plain = (Buffer::NONE, Buffer::NONE);
+    let speedup = |scheme: &str, measure| matrix.speedup(DAVIES, scheme, measure);
     let largest = TABLE_2
         .iter()
-        .filter_map(|it| Some((it.scheme, speedup(it.scheme, plain)?)))
+        .filter_map(|it| Some((it.scheme, speedup(it.scheme, ATF)?)))
         .max_by(|one, other| one.1.total_cmp(&other.1));
     let Some((scheme, gain)) = largest else { return Vec::new() };
-    let buffered = speedup(scheme, (K1000, K1000));
-    let over_plain_rr = speedup(scheme, (K1000, Buffer::NONE));
+    let buffered = speedup(scheme, ATF_1000K);
+    let over_plain_rr = speedup(scheme, ATF_1000K.over_unbuffered_rr());
     vec![
         Row::shown("davies", format!("ATF speedup of {scheme} on the page of Davies and Meenan"), Some(gain))
             .published(DAVIES_SPEEDUP)
@@ -171,11 +168,10 @@ fn davies(matrix: &Matrix) -> Vec<Row> {
 }
 
 /// What 1000 KB of buffer leaves of the mean ATF speedup of the scheme that loses most.
-fn least_kept(matrix: &Matrix, baseline: Buffer) -> Option<(f64, &'static str)> {
+fn least_kept(matrix: &Matrix, buffered: Measure) -> Option<(f64, &'static str)> {
     let shares = TABLE_2.iter().filter_map(|it| {
-        let plain = matrix.mean(it.scheme, Buffer::NONE, Set::Atf)?;
-        let buffered = mean(&matrix.speedups_against(it.scheme, (K1000, baseline), Set::Atf))?;
-        Some((buffered / plain, it.scheme))
+        let kept = ratio(matrix.mean(it.scheme, buffered), matrix.mean(it.scheme, ATF))?;
+        Some((kept, it.scheme))
     });
     shares.min_by(|one, other| one.0.total_cmp(&other.0))
 }
@@ -183,7 +179,8 @@ fn least_kept(matrix: &Matrix, baseline: Buffer) -> Option<(f64, &'static str)> 
 fn less_than_half(matrix: &Matrix) -> [Row; 2] {
     let published = TABLE_2.iter().map(|it| it.atf_1000k / it.atf).fold(f64::INFINITY, f64::min);
     let published = (published * 100.0).round() / 100.0;
-    let (with, without) = (least_kept(matrix, K1000), least_kept(matrix, Buffer::NONE));
+    let with = least_kept(matrix, ATF_1000K);
+    let without = least_kept(matrix, ATF_1000K.over_unbuffered_rr());
     let loser = |it: Option<(f64, &'static str)>| it.map_or("none", |it| it.1);
     [
         Row::shown(
@@ -213,9 +210,9 @@ fn less_than_half(matrix: &Matrix) -> [Row; 2] {
 }
 
 /// The scheme's dots of each column.
-pub(super) fn figure(matrix: &Matrix) -> SpeedupDots {
-    let dots = |scheme: &str, set, buffer| {
-        let speedups = matrix.speedups(scheme, buffer, set).into_iter();
+fn figure(matrix: &Matrix) -> SpeedupDots {
+    let dots = |scheme: &str, measure| {
+        let speedups = matrix.speedups(scheme, measure).into_iter();
         speedups
             .map(|(page, speedup)| Dot {
                 page: page.name.clone(),
@@ -226,14 +223,14 @@ pub(super) fn figure(matrix: &Matrix) -> SpeedupDots {
     };
     let groups = TABLE_2.iter().map(|row| DotGroup {
         label: row.scheme.to_owned(),
-        columns: COLUMNS.iter().map(|(_, set, buffer)| dots(row.scheme, *set, *buffer)).collect(),
+        columns: COLUMNS.iter().map(|(_, measure)| dots(row.scheme, *measure)).collect(),
     });
     SpeedupDots {
         title: "ByteIndex speedup over rr, page by page".to_owned(),
         baseline: "rr".to_owned(),
-        columns: COLUMNS.map(|(name, _, _)| name.to_owned()).into(),
+        columns: COLUMNS.map(|(name, _)| name.to_owned()).into(),
         groups: groups.collect(),
-        outlined: marx_cases::PAGES
+        outlined: cases::PAGES
             .iter()
             .zip(["case study 1", "case study 2"])
             .map(|(page, words)| ((*page).to_owned(), words.to_owned()))

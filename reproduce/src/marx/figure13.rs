@@ -1,21 +1,20 @@
 //! Figure 13: what jitter costs with and without head-of-line blocking between streams, under `rr` and `fifo`.
 
-use super::marx_figure8::page_resources;
 use super::published::{STACK_RR_BLOCKED, STACK_RR_JITTER};
 use super::stacks::Stacks;
-use super::{Experiment, Findings, ReproduceError, Row, Setting};
+use super::{DAVIES, load, page_resources};
+use crate::row::ratio;
+use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
-use lab::ideal::{self, Conditions};
-use lab::network::Network;
+use lab::ideal::Conditions;
 use lab::study::RunRecord;
 use lab::study::statistics::median;
 use lab::{DeliveryOrder, Load};
 use qlog_tools::figures::delivery_stacks::{DeliveryStacks, StackRow};
-use schedulers::find_scheme;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-figure13",
     about: "Figure 13: stacks of packets under jitter, with and without head-of-line blocking",
     source: "Marx et al. 2019, Figure 13, page 142, and section 5.2, pages 141 and 142",
@@ -23,7 +22,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-const PAGE: &str = "davies-meenan";
 const SEEDS: u64 = 20;
 /// What "hardly changes" may be of an index.
 const HARDLY: f64 = 0.03;
@@ -49,9 +47,7 @@ struct Measured {
 }
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
-    let page = setting.page("marx-figure13", PAGE)?;
-    let network = Network::find("paper-jitter")
-        .map_err(|error| ReproduceError::Unusable(error.to_string()))?;
+    let page = setting.page("marx-figure13", DAVIES)?;
     let modes = [
         ("rr, jitter only", "rr", DeliveryOrder::Stream),
         ("rr, HOL-blocking", "rr", DeliveryOrder::Connection),
@@ -60,7 +56,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     ];
     let modes = modes
         .into_iter()
-        .map(|(label, scheme, order)| mode(page, &network, label, (scheme, order)))
+        .map(|(label, scheme, order)| mode(page, label, scheme, order))
         .collect::<Result<Vec<Mode>, _>>()?;
     let figure = figure(page, &modes);
     Ok(Findings {
@@ -81,18 +77,16 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
 
 fn mode(
     page: &Arc<Page>,
-    network: &Network,
     label: &'static str,
-    (scheme, delivery_order): (&str, DeliveryOrder),
+    scheme: &str,
+    delivery_order: DeliveryOrder,
 ) -> Result<Mode, ReproduceError> {
-    let scheme =
-        find_scheme(scheme).map_err(|error| ReproduceError::Unusable(error.to_string()))?;
     let load = |seed| {
         let conditions = Conditions { delivery_order, seed, ..Conditions::default() };
-        ideal::load_under(page, &scheme, network, conditions)
+        load(page, scheme, "paper-jitter", conditions)
     };
-    let loads = (0..SEEDS).map(|seed| measured(page, &load(seed))).collect();
-    Ok(Mode { label, loads, first: load(0) })
+    let loads = (0..SEEDS).map(|seed| Ok(measured(page, &load(seed)?)));
+    Ok(Mode { label, loads: loads.collect::<Result<_, ReproduceError>>()?, first: load(0)? })
 }
 
 fn measured(page: &Page, load: &Load) -> Measured {
@@ -179,7 +173,7 @@ fn rows(modes: &[Mode]) -> Vec<Row> {
 
 /// What blocking does to the index.
 fn changes(index: &impl Fn(usize) -> Option<f64>) -> Vec<Row> {
-    let change = |from, to| index(to).zip(index(from)).map(|(blocked, plain)| blocked / plain);
+    let change = |from, to| ratio(index(to), index(from));
     vec![
         Row::shown(
             "fifo-change",

@@ -1,18 +1,17 @@
 //! Figure 11: the ByteIndex as the area above a curve, for `rr` and `bucket` on the page of Figure 8.
 
-use super::matrix::paper_network;
 use super::published::{DAVIES_SPEEDUP, FIGURE_11_AXIS_MS, FIGURE_11_BUCKET, FIGURE_11_RR};
-use super::{Experiment, Findings, ReproduceError, Row, Setting};
+use super::{DAVIES, load};
+use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
-use lab::ideal::{self, Conditions};
+use lab::ideal::Conditions;
 use lab::resource_url;
 use qlog_tools::byte_index::{CurvePoint, byte_index, completed_share};
 use qlog_tools::figures::{Curve, Curves};
 use qlog_tools::timeline::{Timeline, Transfer};
-use schedulers::find_scheme;
 use std::collections::BTreeSet;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-figure11",
     about: "Figure 11: the ByteIndex of rr and bucket as areas above curves",
     source: "Marx et al. 2019, Figure 11, page 139",
@@ -20,7 +19,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-const PAGE: &str = "davies-meenan";
 const SCHEMES: [&str; 2] = ["bucket", "rr"];
 
 /// A scheme's curve, and the area above it.
@@ -32,7 +30,7 @@ struct Progress {
 }
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
-    let page = setting.page("marx-figure11", PAGE)?;
+    let page = setting.page("marx-figure11", DAVIES)?;
     let bucket = progress(page, SCHEMES[0])?;
     let rr = progress(page, SCHEMES[1])?;
     let curve = |label: &str, it: &Progress| Curve {
@@ -106,9 +104,7 @@ fn rows(bucket: &Progress, rr: &Progress) -> Vec<Row> {
 }
 
 fn progress(page: &std::sync::Arc<Page>, scheme: &str) -> Result<Progress, ReproduceError> {
-    let scheme =
-        find_scheme(scheme).map_err(|error| ReproduceError::Unusable(error.to_string()))?;
-    let load = ideal::load_under(page, &scheme, &paper_network()?, Conditions::default());
+    let load = load(page, scheme, "paper", Conditions::default())?;
     let above_fold: BTreeSet<String> = page
         .resources
         .iter()
@@ -122,8 +118,7 @@ fn of_timeline(
     timeline: &Timeline,
     belongs: impl Fn(&Transfer) -> bool + Copy,
 ) -> Result<Progress, ReproduceError> {
-    let index = byte_index(timeline, belongs)
-        .map_err(|error| ReproduceError::Unusable(error.to_string()))?;
+    let index = byte_index(timeline, belongs).map_err(ReproduceError::unusable)?;
     let points = completed_share(timeline, belongs);
     let samples = samples(points.last().map_or(0.0, |it| it.time_ms));
     let percent_samples = samples.map(|it| 100.0 * (1.0 - share_at(&points, it))).sum();

@@ -1,4 +1,4 @@
-//! Pages in outline: what the source says of its test pages, once for the model and once for the program.
+//! Test pages in outline, as publications describe them: once for a model and once for the program.
 
 use corpus::Page;
 use corpus::page::{Event, Origin, PageResource, Party, Script, Source, SourceKind, Trigger};
@@ -6,40 +6,42 @@ use schedulers::Kind;
 use std::sync::Arc;
 
 /// A kilobyte of the source: its formulas come closest to what it prints with 1024 bytes.
-pub(super) const KB: u64 = 1024;
+pub(crate) const KB: u64 = 1024;
 
 /// A page: the document first.
 #[derive(Debug, Clone)]
-pub(super) struct Sketch {
-    pub(super) name: String,
-    pub(super) items: Vec<Item>,
+pub(crate) struct Sketch {
+    pub(crate) name: String,
+    pub(crate) items: Vec<Item>,
 }
 
 /// A resource.
 #[derive(Debug, Clone)]
-pub(super) struct Item {
-    pub(super) path: String,
-    pub(super) kind: Kind,
-    pub(super) bytes: u64,
-    pub(super) found: Found,
+pub(crate) struct Item {
+    pub(crate) path: String,
+    pub(crate) kind: Kind,
+    pub(crate) bytes: u64,
+    pub(crate) found: Found,
     /// Time from the request until the server has it.
-    pub(super) wait_ms: f64,
+    pub(crate) wait_ms: f64,
 }
 
 /// When a resource is discovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(crate) enum Found {
     /// By the navigation: the document.
     Navigation,
     /// With the first packet of the document, whose head names it.
     Head,
     /// With the last byte of this one: a script that writes a reference, or a document whose end names it.
     End(usize),
+    /// When this style sheet is applied, which names it.
+    Applied(usize),
 }
 
 impl Sketch {
     /// A document of so many bytes.
-    pub(super) fn new(name: impl Into<String>, html_bytes: u64) -> Self {
+    pub(crate) fn new(name: impl Into<String>, html_bytes: u64) -> Self {
         let html = Item {
             path: "/".into(),
             kind: Kind::Html,
@@ -51,36 +53,36 @@ impl Sketch {
     }
 
     /// The same with a script.
-    pub(super) fn script(self, path: &str, bytes: u64, found: Found) -> Self {
+    pub(crate) fn script(self, path: &str, bytes: u64, found: Found) -> Self {
         self.item(path, Kind::Js, bytes, found)
     }
 
     /// The same with a resource.
-    pub(super) fn item(mut self, path: &str, kind: Kind, bytes: u64, found: Found) -> Self {
+    pub(crate) fn item(mut self, path: &str, kind: Kind, bytes: u64, found: Found) -> Self {
         self.items.push(Item { path: path.into(), kind, bytes, found, wait_ms: 0.0 });
         self
     }
 
     /// The same with a document that takes the server this long.
-    pub(super) fn thinking(mut self, wait_ms: f64) -> Self {
+    pub(crate) fn thinking(mut self, wait_ms: f64) -> Self {
         self.items[0].wait_ms = wait_ms;
         self
     }
 
     /// The resource of a path.
-    pub(super) fn find(&self, path: &str) -> Option<usize> {
+    pub(crate) fn find(&self, path: &str) -> Option<usize> {
         self.items.iter().position(|it| it.path == path)
     }
 
     /// As a page that the server serves and the client plays back; nothing takes time to evaluate.
-    pub(super) fn page(&self) -> Arc<Page> {
-        let resources = self.items.iter().enumerate().map(|(id, it)| resource(id, it));
+    pub(crate) fn page(&self) -> Arc<Page> {
+        let resources = self.items.iter().enumerate().map(|(id, it)| self.resource(id, it));
         Arc::new(Page {
             format: "utmost-page/1".into(),
             name: self.name.clone(),
             source: Source {
                 kind: SourceKind::Hand,
-                from: "Rules of Thumb for HTTP/2 Push, 2016".into(),
+                from: "utmost reproduce".into(),
                 licence: "MIT OR Apache-2.0".into(),
                 sha256: None,
                 assumptions: Vec::new(),
@@ -91,30 +93,31 @@ impl Sketch {
             resources: resources.collect(),
         })
     }
-}
 
-fn resource(id: usize, item: &Item) -> PageResource {
-    let (on, of, byte) = match item.found {
-        Found::Navigation => (Event::Nav, 0, None),
-        Found::Head => (Event::Bytes, 0, Some(1)),
-        Found::End(0) => (Event::Complete, 0, None),
-        Found::End(of) => (Event::Timer, of, None),
-    };
-    let mime = match item.kind {
-        Kind::Html => "text/html",
-        Kind::Css => "text/css",
-        Kind::Image => "image/jpeg",
-        _ => "text/javascript",
-    };
-    let needed_to_render = item.kind != Kind::Image;
-    PageResource {
-        wait_ms: item.wait_ms,
-        script: (item.kind == Kind::Js).then_some(Script::Sync),
-        in_head: item.found == Found::Head && needed_to_render,
-        critical: needed_to_render,
-        above_fold: needed_to_render,
-        trigger: Trigger { on, of, byte, needs: Vec::new(), delay_ms: 0.0 },
-        ..PageResource::plain(id, item.path.clone(), mime.into(), item.bytes)
+    fn resource(&self, id: usize, item: &Item) -> PageResource {
+        let (on, of, byte) = match item.found {
+            Found::Navigation => (Event::Nav, 0, None),
+            Found::Head => (Event::Bytes, 0, Some(1)),
+            Found::End(of) if self.items[of].kind == Kind::Js => (Event::Timer, of, None),
+            Found::End(of) => (Event::Complete, of, None),
+            Found::Applied(of) => (Event::CssApplied, of, None),
+        };
+        let mime = match item.kind {
+            Kind::Html => "text/html",
+            Kind::Css => "text/css",
+            Kind::Image => "image/jpeg",
+            _ => "text/javascript",
+        };
+        let needed_to_render = item.kind != Kind::Image;
+        PageResource {
+            wait_ms: item.wait_ms,
+            script: (item.kind == Kind::Js).then_some(Script::Sync),
+            in_head: needed_to_render && (item.found == Found::Head || item.kind == Kind::Css),
+            critical: needed_to_render,
+            above_fold: needed_to_render,
+            trigger: Trigger { on, of, byte, needs: Vec::new(), delay_ms: 0.0 },
+            ..PageResource::plain(id, item.path.clone(), mime.into(), item.bytes)
+        }
     }
 }
 

@@ -1,0 +1,325 @@
+//! Loads of small pages on the engine `stack`, each repeated, and the medians of their times.
+
+use crate::ReproduceError;
+use corpus::Page;
+use lab::network::Network;
+use lab::stack::{Ends, Setup, StackLoad, load_between};
+use page_site::PageSite;
+use push::Gate;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use schedulers::find_scheme;
+use server::site::{PushRoute, PushingSite, Request, Response, Site};
+use server::{CongestionControl, Identity, Options, SignalUse, TicketKey};
+use simulator::link::{Profile, Rate};
+use std::sync::Arc;
+
+/// A page, a server's and a client's settings, and a network.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    pub(crate) page: Arc<Page>,
+    pub(crate) network: Network,
+    /// What the server pushes with the document. A shuffle is another one in each load.
+    pub(crate) route: PushRoute,
+    /// Fields of the document's response that are known when early hints are made.
+    pub(crate) fields: Vec<Field>,
+    /// Fields that are added to the document's response only when it leaves.
+    pub(crate) late_fields: Vec<Field>,
+    pub(crate) scheme: &'static str,
+    pub(crate) signals: SignalUse,
+    /// The server's initial window, in packets of 1350 bytes.
+    pub(crate) window_packets: usize,
+    pub(crate) congestion_control: CongestionControl,
+    pub(crate) send_buffer_bytes: u64,
+    /// What the client brings: cookies, cache.
+    pub(crate) client: client::Options,
+    /// The client was there before: its requests go with its first packet.
+    pub(crate) returning: bool,
+    /// How many loads, if not the bench's own number.
+    pub(crate) runs: Option<usize>,
+}
+
+/// A header field's name and value.
+pub(crate) type Field = (&'static str, String);
+
+/// How many pushes the client and the route allow.
+const PUSHES: u64 = 100;
+
+/// Stream bytes of a full packet of 1350.
+pub(crate) const PACKET_BYTES: u64 = 1306;
+
+impl Case {
+    /// A first visit, nothing pushed; the server sends first come, first served.
+    pub(crate) fn new(page: Arc<Page>, network: Network, window_packets: usize) -> Self {
+        let route = PushRoute {
+            path: page.resources[0].url.clone(),
+            max_concurrent_pushes: Some(PUSHES),
+            ..PushRoute::default()
+        };
+        Self {
+            page,
+            network,
+            route,
+            fields: Vec::new(),
+            late_fields: Vec::new(),
+            scheme: "fifo",
+            signals: SignalUse::Ignore,
+            window_packets,
+            congestion_control: CongestionControl::Cubic,
+            send_buffer_bytes: 0,
+            client: client::Options { pushes: PUSHES, ..client::Options::default() },
+            returning: false,
+            runs: None,
+        }
+    }
+
+    /// Adds pushes of these paths.
+    pub(crate) fn pushing<'a>(mut self, paths: impl IntoIterator<Item = &'a str>) -> Self {
+        self.route.push = paths.into_iter().map(str::to_owned).collect();
+        self
+    }
+
+    /// A returning client's first visit has the same seed.
+    fn load(&self, bench: &Bench, seed: u64) -> Result<StackLoad, ReproduceError> {
+        if !self.returning {
+            return self.visit(bench, seed, self.client.clone());
+        }
+        let first = self.visit(bench, seed, self.client.clone())?;
+        let session = first.outcome.session;
+        self.visit(bench, seed, client::Options { session, ..self.client.clone() })
+    }
+
+    fn visit(
+        &self,
+        bench: &Bench,
+        seed: u64,
+        client: client::Options,
+    ) -> Result<StackLoad, ReproduceError> {
+        let scheme = find_scheme(self.scheme).map_err(ReproduceError::unusable)?;
+        let options = Options {
+            initial_window_packets: self.window_packets,
+            congestion_control: self.congestion_control,
+            signals: self.signals,
+            send_buffer_bytes: self.send_buffer_bytes,
+            early_data: self.returning,
+            ticket_key: self.returning.then(|| TicketKey::new([0; TicketKey::BYTES])),
+            ..Options::new(scheme.clone())
+        };
+        let client = client::Options { scheme: Some(scheme), ..client };
+        let network = varied(&self.network, bench.variation, seed);
+        let setup = Setup { seed, ..Setup::new(options, &network, &bench.identity) };
+        let ends = Ends { site: self.site(seed), client };
+        load_between(&self.page, &ends, setup).map_err(ReproduceError::unusable)
+    }
+
+    fn site(&self, seed: u64) -> Arc<dyn Site> {
+        let mut route = self.route.clone();
+        if matches!(route.gate, Some(Gate::Shuffle(_))) {
+            route.gate = Some(Gate::Shuffle(seed));
+        }
+        let with_fields = |site: Arc<dyn Site>, fields: &[Field]| -> Arc<dyn Site> {
+            Arc::new(WithFields { site, path: self.route.path.clone(), fields: fields.to_vec() })
+        };
+        let page = Arc::new(PageSite::new(Page::clone(&self.page)));
+        let pushing = PushingSite::new(with_fields(page, &self.fields), vec![route]);
+        with_fields(Arc::new(pushing), &self.late_fields)
+    }
+}
+
+/// The network with another rate and delay, by at most the share `variation` to either side.
+fn varied(network: &Network, variation: f64, seed: u64) -> Network {
+    if variation <= 0.0 {
+        return network.clone();
+    }
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut factor = || 1.0 + random.random_range(-variation..variation);
+    let (rate, delay) = (factor(), factor());
+    let delayed = |it: &Profile| Profile { delay_ms: it.delay_ms * delay, ..it.clone() };
+    let rate = Rate::Constant(network.down.rate.mean() * rate);
+    let down = Profile { rate, ..delayed(&network.down) };
+    Network { down, up: delayed(&network.up), ..network.clone() }
+}
+
+/// A site whose document has further fields.
+struct WithFields {
+    site: Arc<dyn Site>,
+    path: String,
+    fields: Vec<Field>,
+}
+
+impl Site for WithFields {
+    fn respond(&self, request: &Request) -> Response {
+        let mut response = self.site.respond(request);
+        if request.path == self.path {
+            let fields = self.fields.iter().map(|(name, value)| ((*name).into(), value.clone()));
+            response.headers.extend(fields);
+        }
+        response
+    }
+}
+
+/// One load: times in milliseconds from the client's start.
+#[derive(Debug, Clone)]
+pub(crate) struct Times {
+    /// When the document was requested.
+    pub(crate) start_ms: f64,
+    /// When each resource was complete.
+    pub(crate) complete_ms: Vec<f64>,
+    /// The client's account of the load.
+    pub(crate) outcome: client::Outcome,
+}
+
+impl Times {
+    fn of(page: &Page, load: StackLoad) -> Result<Self, ReproduceError> {
+        let timeline = &load.load.timeline;
+        let deliveries = timeline.deliveries();
+        let complete_ms = |id: usize| {
+            let url = lab::resource_url(page, id);
+            let place = timeline.transfers.iter().position(|it| it.url == url)?;
+            Some(deliveries[place].complete_us? as f64 / 1000.0)
+        };
+        let complete_ms = (0..page.resources.len()).map(complete_ms).collect::<Option<Vec<_>>>();
+        let complete_ms = complete_ms.filter(|_| load.load.completed).ok_or_else(|| {
+            let problems = load.problems.join("; ");
+            ReproduceError::Unusable(format!("page {} did not load: {problems}", page.name))
+        })?;
+        let start_ms = timeline.start_us().unwrap_or(0) as f64 / 1000.0;
+        Ok(Self { start_ms, complete_ms, outcome: load.outcome })
+    }
+
+    /// From the request for the document until everything is there.
+    pub(crate) fn warm_ms(&self) -> f64 {
+        self.last_ms() - self.start_ms
+    }
+
+    /// From the client's start until everything is there.
+    pub(crate) fn last_ms(&self) -> f64 {
+        self.complete_ms.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// From the request for the document until it is there.
+    pub(crate) fn document_ms(&self) -> f64 {
+        self.complete_ms[0] - self.start_ms
+    }
+}
+
+/// The loads of one case.
+#[derive(Debug, Clone)]
+pub(crate) struct Sample(pub(crate) Vec<Times>);
+
+impl Sample {
+    /// The median of a time.
+    pub(crate) fn median_ms(&self, time: impl Fn(&Times) -> f64) -> f64 {
+        quantile(&self.sorted(time), 0.5)
+    }
+
+    /// How far a time spreads: from its first to its third quartile, as a share of its median.
+    pub(crate) fn spread(&self, time: impl Fn(&Times) -> f64) -> f64 {
+        let times = self.sorted(time);
+        (quantile(&times, 0.75) - quantile(&times, 0.25)) / quantile(&times, 0.5)
+    }
+
+    fn sorted(&self, time: impl Fn(&Times) -> f64) -> Vec<f64> {
+        let mut times: Vec<f64> = self.0.iter().map(time).collect();
+        times.sort_by(f64::total_cmp);
+        times
+    }
+}
+
+/// A quantile of sorted values, interpolated between its neighbours.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "from 0 to the number of values"
+)]
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let place = share * (sorted.len().saturating_sub(1)) as f64;
+    let at = |place: f64| sorted.get(place as usize).copied().unwrap_or(f64::NAN);
+    let (low, high) = (at(place.floor()), at(place.ceil()));
+    low + (high - low) * place.fract()
+}
+
+/// Where loads are carried out.
+pub(crate) struct Bench {
+    identity: Identity,
+    pool: rayon::ThreadPool,
+    /// Loads of each case.
+    pub(crate) runs: usize,
+    /// By how much rate and delay differ from load to load, to either side.
+    variation: f64,
+}
+
+impl Bench {
+    pub(crate) fn new(jobs: usize, runs: usize, variation: f64) -> Result<Self, ReproduceError> {
+        let identity = Identity::self_signed().map_err(ReproduceError::unusable)?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build()?;
+        Ok(Self { identity, pool, runs: runs.max(1), variation })
+    }
+
+    /// The loads of each case, in the order of `cases`. A seed varies all cases alike.
+    pub(crate) fn measure(&self, cases: &[Case]) -> Result<Vec<Sample>, ReproduceError> {
+        Ok(self.loads(cases, Times::of)?.into_iter().map(Sample).collect())
+    }
+
+    /// One load of each case.
+    pub(crate) fn once(&self, cases: &[Case]) -> Result<Vec<Times>, ReproduceError> {
+        let samples = self.measure(cases)?;
+        Ok(samples.into_iter().flat_map(|it| it.0.into_iter().take(1)).collect())
+    }
+
+    /// What `of` makes of the loads of each case.
+    pub(crate) fn loads<T: Send>(
+        &self,
+        cases: &[Case],
+        of: impl Fn(&Page, StackLoad) -> Result<T, ReproduceError> + Sync,
+    ) -> Result<Vec<Vec<T>>, ReproduceError> {
+        let mut all = Vec::new();
+        for (place, case) in cases.iter().enumerate() {
+            all.extend((0..case.runs.unwrap_or(self.runs) as u64).map(|seed| (place, seed)));
+        }
+        let load = |(place, seed): (usize, u64)| {
+            let case = &cases[place];
+            Ok((place, of(&case.page, case.load(self, seed)?)?))
+        };
+        let loaded = self.pool.install(|| {
+            all.into_par_iter().map(load).collect::<Result<Vec<_>, ReproduceError>>()
+        })?;
+        let mut loads: Vec<Vec<T>> = cases.iter().map(|_| Vec::new()).collect();
+        for (place, load) in loaded {
+            loads[place].push(load);
+        }
+        Ok(loads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_lie_between_values() {
+        let values = [1.0, 2.0, 3.0, 5.0];
+        let text = |share| quantile(&values, share).to_string();
+        assert_eq!(
+            [text(0.0), text(0.25), text(0.5), text(0.75), text(1.0)],
+            ["1", "1.75", "2.5", "3.5", "5"]
+        );
+    }
+
+    #[test]
+    fn a_seed_gives_one_network_and_another_seed_another() {
+        let network = Network {
+            name: "test".into(),
+            server_pace: false,
+            down: Profile::plain(1e6, 50.0),
+            up: Profile::plain(1e9, 50.0),
+        };
+        let varied = |seed| varied(&network, 0.005, seed);
+        assert_eq!(varied(1), varied(1));
+        assert_ne!(varied(1), varied(2));
+        let delay_ms = varied(3).down.delay_ms;
+        assert!((49.75..50.25).contains(&delay_ms), "{delay_ms}");
+        assert_eq!(super::varied(&network, 0.0, 1), network);
+    }
+}

@@ -1,0 +1,164 @@
+//! Pages under the paper's schemes, with and without send buffers: the loads behind Table 2, Figure 12 and the case
+//! studies. Only each load's indices are kept.
+
+use super::load;
+use crate::ReproduceError;
+use corpus::Page;
+use lab::ideal::Conditions;
+use lab::study::{Indices, RunRecord, SendBufferModel, statistics};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use schedulers::{Kind, paper_schemes};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A send buffer; 0 bytes stand for none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Buffer {
+    pub(super) bytes: u64,
+    /// Whether the model is [`SendBufferModel::Delay`].
+    pub(super) is_delay: bool,
+}
+
+impl Buffer {
+    pub(super) const NONE: Self = Self::fifo(0);
+    pub(super) const K1000: Self = Self::fifo(1_000_000);
+
+    /// Bytes between scheduler and transport.
+    pub(super) const fn fifo(bytes: u64) -> Self {
+        Self { bytes, is_delay: false }
+    }
+
+    /// Requests come late by the time that a full buffer takes to drain.
+    pub(super) const fn delay(bytes: u64) -> Self {
+        Self { bytes, is_delay: true }
+    }
+
+    fn conditions(self) -> Conditions {
+        let model = if self.is_delay { SendBufferModel::Delay } else { SendBufferModel::Fifo };
+        Conditions {
+            send_buffer_bytes: self.bytes,
+            send_buffer_model: model,
+            ..Conditions::default()
+        }
+    }
+}
+
+/// A speedup over `rr`: of which resources, with which send buffer, and with which buffer `rr` was loaded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measure {
+    index: fn(&Indices) -> Option<f64>,
+    buffer: Buffer,
+    rr_buffer: Buffer,
+}
+
+/// Of all resources, without a send buffer.
+pub(super) const ALL: Measure =
+    Measure { index: |it| it.all, buffer: Buffer::NONE, rr_buffer: Buffer::NONE };
+/// Of the resources above the fold, without a send buffer.
+pub(super) const ATF: Measure = Measure { index: |it| it.atf, ..ALL };
+/// Of the resources above the fold, with the paper's largest send buffer.
+pub(super) const ATF_1000K: Measure = ATF.buffered(Buffer::K1000);
+
+impl Measure {
+    /// The same with a send buffer, `rr` included.
+    pub(super) const fn buffered(self, buffer: Buffer) -> Self {
+        Self { buffer, rr_buffer: buffer, ..self }
+    }
+
+    /// The same over `rr` without a send buffer.
+    pub(super) const fn over_unbuffered_rr(self) -> Self {
+        Self { rr_buffer: Buffer::NONE, ..self }
+    }
+}
+
+/// The paper's implementation of `firefox`, which differs from its text.
+pub(super) const FIREFOX_AS_RUN: &str = "firefox@quicker";
+
+/// The index of each load, sampled each 100 ms as the paper does.
+pub(super) struct Matrix {
+    pub(super) pages: Vec<Arc<Page>>,
+    /// By page, scheme and buffer.
+    indices: BTreeMap<(String, String, Buffer), Indices>,
+}
+
+/// A page's speedup.
+pub(super) type PageSpeedup<'a> = (&'a Arc<Page>, f64);
+
+/// The names of the paper's eleven schemes, `rr` first.
+pub(super) fn paper_names() -> Vec<String> {
+    paper_schemes().iter().map(|it| it.name.clone()).collect()
+}
+
+/// The same, and `firefox` as the paper's implementation has it.
+pub(super) fn scheme_names() -> Vec<String> {
+    paper_names().into_iter().chain([FIREFOX_AS_RUN.to_owned()]).collect()
+}
+
+impl Matrix {
+    /// Loads all `pages` under the paper's schemes with each of `buffers`.
+    pub(super) fn load(
+        pages: &[Arc<Page>],
+        buffers: &[Buffer],
+        jobs: usize,
+    ) -> Result<Self, ReproduceError> {
+        let mut cells: Vec<(&Arc<Page>, String, Buffer)> = Vec::new();
+        for page in pages {
+            for scheme in scheme_names() {
+                cells.extend(buffers.iter().map(|buffer| (page, scheme.clone(), *buffer)));
+            }
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build()?;
+        let indices = pool.install(|| {
+            let loads = cells.par_iter().map(|(page, scheme, buffer)| {
+                let key = (page.name.clone(), scheme.clone(), *buffer);
+                Ok((key, indices(page, scheme, *buffer)?))
+            });
+            loads.collect::<Result<_, ReproduceError>>()
+        })?;
+        Ok(Self { pages: pages.to_vec(), indices })
+    }
+
+    /// `rr`'s index divided by the scheme's, on one page.
+    pub(super) fn speedup(&self, page: &str, scheme: &str, measure: Measure) -> Option<f64> {
+        let index = |scheme: &str, buffer| {
+            let key = (page.to_owned(), scheme.to_owned(), buffer);
+            (measure.index)(self.indices.get(&key)?)
+        };
+        let rr = index("rr", measure.rr_buffer);
+        qlog_tools::byte_index::speedup(rr, index(scheme, measure.buffer))
+    }
+
+    /// The speedups on all pages that have one.
+    pub(super) fn speedups(&self, scheme: &str, measure: Measure) -> Vec<PageSpeedup<'_>> {
+        let pages = self.pages.iter();
+        pages.filter_map(|it| Some((it, self.speedup(&it.name, scheme, measure)?))).collect()
+    }
+
+    /// Their mean: a cell of Table 2.
+    pub(super) fn mean(&self, scheme: &str, measure: Measure) -> Option<f64> {
+        mean(&self.speedups(scheme, measure))
+    }
+}
+
+/// The mean of speedups.
+pub(super) fn mean(speedups: &[PageSpeedup<'_>]) -> Option<f64> {
+    statistics::mean(&speedups.iter().map(|it| it.1).collect::<Vec<_>>())
+}
+
+/// The share of a page's bytes that are scripts below the fold: deferred, asynchronous, or late.
+pub(super) fn late_script_share(page: &Page) -> f64 {
+    let late =
+        page.resources.iter().filter(|it| Kind::of_mime(&it.mime) == Kind::Js && !it.above_fold);
+    late.map(|it| it.bytes).sum::<u64>() as f64 / page_bytes(page).max(1) as f64
+}
+
+/// The bytes of a page's bodies.
+pub(super) fn page_bytes(page: &Page) -> u64 {
+    page.resources.iter().map(|it| it.bytes).sum()
+}
+
+fn indices(page: &Arc<Page>, scheme: &str, buffer: Buffer) -> Result<Indices, ReproduceError> {
+    let load = load(page, scheme, "paper", buffer.conditions())?;
+    let record = RunRecord::of_load(page, &load);
+    Ok(if load.completed { record.byte_index_sampled } else { Indices::default() })
+}

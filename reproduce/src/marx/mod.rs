@@ -1,0 +1,48 @@
+//! Marx, De Decker, Quax and Lamotte, "Of the Utmost Importance: Resource Prioritization in HTTP/3 over QUIC",
+//! WEBIST 2019: its table, its figures and its case studies, on engine `ideal` and the paper's network.
+
+pub(super) mod cases;
+pub(super) mod figure11;
+pub(super) mod figure12;
+pub(super) mod figure13;
+pub(super) mod figure8;
+mod matrix;
+mod published;
+mod stacks;
+pub(super) mod table2;
+
+use crate::ReproduceError;
+use corpus::Page;
+use lab::ideal::{self, Conditions};
+use lab::network::Network;
+use lab::{Load, resource_url};
+use qlog_tools::figures::PageResource;
+use schedulers::{Kind, find_scheme};
+use std::sync::Arc;
+
+/// The page of Davies and Meenan, which the paper's figures show.
+const DAVIES: &str = "davies-meenan";
+
+/// Loads `page` once on a network of this name.
+fn load(
+    page: &Arc<Page>,
+    scheme: &str,
+    network: &str,
+    conditions: Conditions,
+) -> Result<Load, ReproduceError> {
+    let scheme = find_scheme(scheme).map_err(ReproduceError::unusable)?;
+    let network = Network::find(network).map_err(ReproduceError::unusable)?;
+    Ok(ideal::load_under(page, &scheme, &network, conditions))
+}
+
+/// The resources of `page` as figures show them.
+fn page_resources(page: &Page) -> Vec<PageResource> {
+    let resource = |it: &corpus::PageResource| PageResource {
+        url: resource_url(page, it.id),
+        kind: Kind::of_mime(&it.mime),
+        above_fold: it.above_fold,
+        body_bytes: Some(it.bytes),
+        streams: Vec::new(),
+    };
+    page.resources.iter().map(resource).collect()
+}
