@@ -29,9 +29,10 @@ pub use metadata::Metadata;
 
 use corpus::Page;
 use qlog_tools::timeline::Timeline;
+use serde::{Deserialize, Serialize};
 
 /// One page load, as its client saw it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Load {
     /// Whether every resource was requested and came.
     pub completed: bool,

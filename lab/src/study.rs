@@ -30,7 +30,6 @@ use crate::stack::StackError;
 use crate::wire::WireError;
 use loading::Loader;
 use published::{RankCorrelation, rank_correlations};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 use serde_json::Value;
 use server::TlsError;
@@ -113,20 +112,11 @@ impl StudyError {
 pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<Study, StudyError> {
     plan.check()?;
     let loader = Loader::new(plan)?;
-    let cells = plan.cells();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(plan.jobs.max(1)).build()?;
-    let done: Vec<(RunRecord, Option<Load>)> = pool.install(|| {
-        cells
-            .par_iter()
-            .map(|cell| {
-                let done = loader.run(cell)?;
-                progress();
-                Ok(done)
-            })
-            .collect::<Result<_, StudyError>>()
+    let entries = loader.carry_out(&plan.cells(), |_| -> Result<(), StudyError> {
+        progress();
+        Ok(())
     })?;
-    let (runs, loads) = done.into_iter().unzip();
-    Ok(Study::new(plan, manifest::provenance(plan, program), runs, loads))
+    loader.study(manifest::provenance(plan, program), entries)
 }
 
 impl Study {

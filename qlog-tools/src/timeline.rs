@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::assembly::Assembly;
 
 /// One connection as its client saw it. Times are microseconds on any common clock.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeline {
     /// What to call it: a file, or a scheme.
     pub name: String,
@@ -17,7 +19,7 @@ pub struct Timeline {
 }
 
 /// One request and its response.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transfer {
     /// The stream that carried it.
     pub stream: u64,
@@ -34,7 +36,7 @@ pub struct Transfer {
 }
 
 /// One STREAM frame that arrived.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamFrame {
     /// When it arrived.
     pub time_us: u64,

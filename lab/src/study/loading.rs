@@ -1,13 +1,17 @@
-//! One load of a plan, on its engine, and the row of results that comes of it.
+//! Carries out the loads of a plan, and makes a row of results of each.
 
+use super::journal::Entry;
 use super::plan::{Cell, Engine, Plan};
 use super::run::{LowerBound, RunRecord, Unfinished};
-use super::{StudyError, file_name};
+use super::{Study, StudyError, file_name};
 use crate::network::Network;
 use crate::{Contender, Load, bounds, ideal, stack, wire};
+use rayon::iter::{IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator};
 use schedulers::Scheme;
+use serde_json::Value;
 use server::{Identity, Options};
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What all loads of a plan share.
@@ -16,9 +20,10 @@ pub(super) struct Loader<'a> {
     identity: Option<Identity>,
     /// Lower bounds by page and network.
     bounds: BTreeMap<(&'a str, &'a str), f64>,
+    pool: rayon::ThreadPool,
 }
 
-/// A load, and what became of it.
+/// A load, and the first thing that went wrong.
 struct Loaded {
     load: Load,
     problem: Option<String>,
@@ -46,28 +51,61 @@ impl<'a> Loader<'a> {
             Engine::Stack => Some(Identity::self_signed()?),
             Engine::Ideal | Engine::Wire => None,
         };
-        Ok(Self { plan, identity, bounds })
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(plan.jobs.max(1)).build()?;
+        Ok(Self { plan, identity, bounds, pool })
     }
 
-    /// Carries a load out. What came when is kept for the first seed only.
-    pub(super) fn run(&self, cell: &Cell<'_>) -> Result<(RunRecord, Option<Load>), StudyError> {
-        let scratch = Scratch::new(self.plan, cell)?;
-        let Loaded { load, problem } = self.load(cell, scratch.path())?;
-        let mut record = self.record(cell, &load);
+    /// Carries out `cells` and calls `done` after each, from any thread. The first that fails ends it.
+    pub(super) fn carry_out<E: From<StudyError> + Send>(
+        &self,
+        cells: &[Cell<'_>],
+        done: impl Fn(&Entry) -> Result<(), E> + Sync,
+    ) -> Result<Vec<Entry>, E> {
+        let one = |cell: &Cell<'_>| {
+            let entry = self.run(cell)?;
+            done(&entry)?;
+            Ok(entry)
+        };
+        self.pool.install(|| cells.par_iter().map(one).collect())
+    }
+
+    /// The study that has these loads. On `ideal` it repeats those that a figure needs and no journal keeps.
+    pub(super) fn study(
+        &self,
+        provenance: Value,
+        mut entries: Vec<Entry>,
+    ) -> Result<Study, StudyError> {
+        entries.sort_by_key(|it| it.place);
+        let cells: BTreeMap<usize, Cell<'_>> =
+            self.plan.cells().into_iter().map(|it| (it.place, it)).collect();
+        let load = |entry: &mut Entry| match (entry.load.take(), cells.get(&entry.place)) {
+            (None, Some(cell)) if self.plan.engine == Engine::Ideal && self.draws(cell) => {
+                Ok(Some(self.load(cell, None)?.load))
+            }
+            (kept, _) => Ok(kept),
+        };
+        let loads = self
+            .pool
+            .install(|| entries.par_iter_mut().map(load).collect::<Result<_, StudyError>>())?;
+        let runs = entries.into_iter().map(|it| it.run).collect();
+        Ok(Study::new(self.plan, provenance, runs, loads))
+    }
+
+    /// Whether figures show this load: they show the first seed's.
+    fn draws(&self, cell: &Cell<'_>) -> bool {
+        self.plan.seeds.first() == Some(&cell.seed)
+    }
+
+    fn run(&self, cell: &Cell<'_>) -> Result<Entry, StudyError> {
+        let logs = LogFolder::new(self.plan, cell)?;
+        let Loaded { load, problem } = self.load(cell, logs.as_ref().map(LogFolder::path))?;
+        let mut run = self.record(cell, &load);
         if !load.completed {
             let problem = problem.unwrap_or_else(|| "nothing more came".to_owned());
-            record.unfinished = Some(Unfinished { problem, qlog: scratch.keep(self.plan, cell)? });
+            let qlog = logs.map(|it| it.keep(self.plan, cell)).transpose()?.flatten();
+            run.unfinished = Some(Unfinished { problem, qlog });
         }
-        let kept = self.plan.seeds.first() == Some(&cell.seed);
-        Ok((record, kept.then_some(load)))
-    }
-
-    /// What came when in a load of `ideal`, once more, where it is kept.
-    pub(super) fn repeat(&self, cell: &Cell<'_>) -> Result<Option<Load>, StudyError> {
-        if self.plan.seeds.first() != Some(&cell.seed) {
-            return Ok(None);
-        }
-        Ok(Some(self.load(cell, None)?.load))
+        Ok(Entry { place: cell.place, run, load: Some(load).filter(|_| self.draws(cell)) })
     }
 
     fn load(&self, cell: &Cell<'_>, logs: Option<&Path>) -> Result<Loaded, StudyError> {
@@ -191,66 +229,66 @@ impl Plan {
     }
 }
 
-/// Where the logs of one load are written: where they stay, or a place that goes with the load.
-enum Scratch {
-    /// There are none.
-    None,
+/// The folder into which one load writes its logs.
+enum LogFolder {
     Kept(PathBuf),
+    /// Deleted after the load.
     Temporary(tempfile::TempDir),
 }
 
-impl Scratch {
-    fn new(plan: &Plan, cell: &Cell<'_>) -> Result<Self, StudyError> {
-        if plan.engine == Engine::Ideal || cell.scheme.scheme().is_none() {
-            return Ok(Self::None);
+impl LogFolder {
+    /// `None` for a load without a transport.
+    fn new(plan: &Plan, cell: &Cell<'_>) -> Result<Option<Self>, StudyError> {
+        if plan.engine == Engine::Ideal {
+            return Ok(None);
         }
         if let Some(folder) = &plan.qlog_dir {
-            return made(folder.join(place_of(plan, cell))).map(Self::Kept);
+            return Ok(Some(Self::Kept(made(folder.join(place_of(plan, cell)))?)));
         }
-        let folder = tempfile::tempdir()
-            .map_err(|source| StudyError::Folder { path: std::env::temp_dir(), source })?;
-        Ok(Self::Temporary(folder))
+        let folder = tempfile::tempdir().map_err(in_folder(&std::env::temp_dir()))?;
+        Ok(Some(Self::Temporary(folder)))
     }
 
-    fn path(&self) -> Option<&Path> {
+    fn path(&self) -> &Path {
         match self {
-            Self::None => None,
-            Self::Kept(path) => Some(path),
-            Self::Temporary(folder) => Some(folder.path()),
+            Self::Kept(path) => path,
+            Self::Temporary(folder) => folder.path(),
         }
     }
 
-    /// Keeps the logs of a load that did not finish: where they are, relative to the study's folder.
+    /// Keeps the logs of a load that did not finish, if the plan says where. Returns the place relative to the
+    /// study's folder.
     fn keep(self, plan: &Plan, cell: &Cell<'_>) -> Result<Option<String>, StudyError> {
-        let place = place_of(plan, cell);
-        let shown = |folder: &Path| {
-            let last = folder.file_name().unwrap_or_default();
-            Path::new(last).join(&place).display().to_string()
+        let kept_in = match &self {
+            Self::Kept(_) => &plan.qlog_dir,
+            Self::Temporary(_) => &plan.unfinished_dir,
         };
-        match (self, &plan.qlog_dir, &plan.unfinished_dir) {
-            (Self::Kept(_), Some(folder), _) => Ok(Some(shown(folder))),
-            (Self::Temporary(from), _, Some(folder)) => {
-                let to = made(folder.join(&place))?;
-                let copied = std::fs::read_dir(from.path()).and_then(|entries| {
-                    for entry in entries {
-                        let entry = entry?;
-                        std::fs::copy(entry.path(), to.join(entry.file_name()))?;
-                    }
-                    Ok(())
-                });
-                copied.map_err(|source| StudyError::Folder { path: to, source })?;
-                Ok(Some(shown(folder)))
-            }
-            _ => Ok(None),
+        let Some(folder) = kept_in else { return Ok(None) };
+        let place = place_of(plan, cell);
+        if let Self::Temporary(from) = &self {
+            let to = made(folder.join(&place))?;
+            copy_files(from.path(), &to).map_err(in_folder(&to))?;
         }
+        let last = folder.file_name().unwrap_or_default();
+        Ok(Some(Path::new(last).join(place).display().to_string()))
     }
 }
 
-fn made(path: PathBuf) -> Result<PathBuf, StudyError> {
-    match std::fs::create_dir_all(&path) {
-        Ok(()) => Ok(path),
-        Err(source) => Err(StudyError::Folder { path, source }),
+fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        std::fs::copy(entry.path(), to.join(entry.file_name()))?;
     }
+    Ok(())
+}
+
+fn made(path: PathBuf) -> Result<PathBuf, StudyError> {
+    std::fs::create_dir_all(&path).map_err(in_folder(&path))?;
+    Ok(path)
+}
+
+fn in_folder(path: &Path) -> impl Fn(io::Error) -> StudyError {
+    move |source| StudyError::Folder { path: path.to_owned(), source }
 }
 
 /// The folder of a load's logs: `PAGE/SCHEME-BUFFER`, with the network and the seed where there are several.

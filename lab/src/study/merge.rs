@@ -2,14 +2,15 @@
 
 use super::Study;
 use super::journal::{self, Entry, Journal};
+use super::loading::Loader;
 use super::manifest::{self, ManifestError};
 use super::plan::Plan;
-use super::record::{RecordError, begin, study_of};
+use super::record::{RecordError, begin};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Shards that are no whole study.
+/// Shards that do not make a whole study.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// A shard's manifest cannot be used.
@@ -89,12 +90,14 @@ pub fn merge(
     check_whole(&plan, &entries, shards)?;
     let provenance = merged_provenance(&manifests[0], program);
     begin(&plan, &provenance, out)?;
-    write(&entries, out).map_err(|source| RecordError::File { path: out.to_owned(), source })?;
-    let study = study_of(&plan, provenance, entries).map_err(RecordError::from)?;
+    write(&plan, &entries, out)
+        .map_err(|source| RecordError::File { path: out.to_owned(), source })?;
+    let loader = Loader::new(&plan).map_err(RecordError::from)?;
+    let study = loader.study(provenance, entries).map_err(RecordError::from)?;
     Ok((plan, study))
 }
 
-/// What ran is what the shards say, merged by `program`, now and here.
+/// The shards say what ran; `program` says what merged them, when and where.
 fn merged_provenance(first: &Value, program: &Value) -> Value {
     let mut merged = first.clone();
     for key in ["argv", "cpu", "date", "rustc"] {
@@ -134,8 +137,8 @@ fn check_whole(plan: &Plan, entries: &[Entry], shards: Option<usize>) -> Result<
     Err(MergeError::Missing { missing: missing.len(), all: cells.len(), shard })
 }
 
-fn write(entries: &[Entry], out: &Path) -> std::io::Result<()> {
-    let (mut journal, _) = Journal::open(out, usize::MAX)?;
+fn write(plan: &Plan, entries: &[Entry], out: &Path) -> std::io::Result<()> {
+    let (mut journal, _) = Journal::open(out, plan.engine, usize::MAX)?;
     for entry in entries {
         journal.add(entry)?;
     }

@@ -1,13 +1,12 @@
-//! A study in a folder: every load is written down as soon as it is done, and what is there is not done again.
+//! A study in a folder: every load is written down as soon as it is done, and is not done again.
 
-use super::journal::{self, Entry, Journal};
+use super::journal::{self, Journal};
 use super::loading::Loader;
 use super::manifest::{self, ManifestError};
 use super::plan::{Cell, Engine, Plan};
 use super::{Study, StudyError};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -42,7 +41,7 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// Whether it is what was asked for that is wrong, not the world.
+    /// Whether the request is wrong, not the world.
     pub fn is_bad_input(&self) -> bool {
         match self {
             Self::Another { .. } | Self::Manifest(_) => true,
@@ -52,11 +51,11 @@ impl RecordError {
     }
 }
 
-/// Loads of `ideal` that may be lost when the machine stops: done again, they take less than a sync each.
+/// Loads of `ideal` that may be lost when the machine stops: doing them again takes less than a sync each.
 const IDEAL_LINES_A_SYNC: usize = 256;
 
-/// Carries out what is left of `plan` in `folder`, which is made where it is missing; `progress` is called for
-/// each load, also for those that are done already.
+/// Carries out the rest of `plan` in `folder`, which is made where it is missing. Calls `progress` for each load, also
+/// for those that are done already.
 pub fn run_into(
     plan: &Plan,
     program: Value,
@@ -67,16 +66,25 @@ pub fn run_into(
     let provenance = claim(plan, program, folder)?;
     let file = |source| RecordError::File { path: folder.join(journal::FILE), source };
     let lines_a_sync = if plan.engine == Engine::Ideal { IDEAL_LINES_A_SYNC } else { 1 };
-    let (journal, done) = Journal::open(folder, lines_a_sync).map_err(file)?;
-    let done: BTreeMap<usize, Entry> = done.into_iter().map(|it| (it.place, it)).collect();
-    let cells = plan.cells();
-    cells.iter().filter(|it| done.contains_key(&it.place)).for_each(|_| progress());
-    let left: Vec<&Cell<'_>> = cells.iter().filter(|it| !done.contains_key(&it.place)).collect();
-    let fresh = carry_out(plan, &left, (journal, &file), progress)?;
-    study_of(plan, provenance, done.into_values().chain(fresh).collect()).map_err(Into::into)
+    let (journal, mut entries) = Journal::open(folder, plan.engine, lines_a_sync).map_err(file)?;
+    let done: BTreeSet<usize> = entries.iter().map(|it| it.place).collect();
+    let (known, left): (Vec<Cell<'_>>, Vec<Cell<'_>>) =
+        plan.cells().into_iter().partition(|it| done.contains(&it.place));
+    known.iter().for_each(|_| progress());
+    let journal = Mutex::new(journal);
+    let journal = || journal.lock().unwrap_or_else(PoisonError::into_inner);
+    let loader = Loader::new(plan)?;
+    let fresh = loader.carry_out(&left, |entry| -> Result<(), RecordError> {
+        journal().add(entry).map_err(file)?;
+        progress();
+        Ok(())
+    });
+    journal().sync().map_err(file)?;
+    entries.extend(fresh?);
+    Ok(loader.study(provenance, entries)?)
 }
 
-/// Makes sure that `folder` is this study's; its provenance.
+/// Makes sure that `folder` is this study's, and returns the provenance that it records.
 fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, RecordError> {
     let path = folder.join(manifest::FILE);
     let fresh = manifest::provenance(plan, program);
@@ -95,59 +103,11 @@ fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, RecordErro
     Ok(fresh)
 }
 
-/// Writes down what is to be studied.
+/// Writes the manifest and the pages that it names.
 pub(super) fn begin(plan: &Plan, provenance: &Value, folder: &Path) -> Result<(), RecordError> {
     let text = serde_json::to_string_pretty(provenance).unwrap_or_default();
     std::fs::create_dir_all(folder)
         .and_then(|()| manifest::keep_pages(plan, folder))
         .and_then(|()| std::fs::write(folder.join(manifest::FILE), text))
         .map_err(|source| RecordError::File { path: folder.to_owned(), source })
-}
-
-/// Carries loads out and writes each down. The first that fails ends it.
-fn carry_out(
-    plan: &Plan,
-    cells: &[&Cell<'_>],
-    (journal, file): (Journal, &(dyn Fn(io::Error) -> RecordError + Sync)),
-    progress: &(dyn Fn() + Sync),
-) -> Result<Vec<Entry>, RecordError> {
-    let loader = Loader::new(plan)?;
-    let journal = Mutex::new(journal);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(plan.jobs.max(1))
-        .build()
-        .map_err(StudyError::from)?;
-    let one = |cell: &&Cell<'_>| {
-        let (run, load) = loader.run(cell)?;
-        // What `ideal` did it does again.
-        let load = load.filter(|_| plan.engine != Engine::Ideal);
-        let entry = Entry { place: cell.place, run, load: load.as_ref().map(Into::into) };
-        journal.lock().unwrap_or_else(PoisonError::into_inner).add(&entry).map_err(file)?;
-        progress();
-        Ok(entry)
-    };
-    let entries = pool.install(|| cells.par_iter().map(one).collect::<Result<_, RecordError>>());
-    journal.lock().unwrap_or_else(PoisonError::into_inner).sync().map_err(file)?;
-    entries
-}
-
-/// The study that has these loads.
-pub(super) fn study_of(
-    plan: &Plan,
-    provenance: Value,
-    mut entries: Vec<Entry>,
-) -> Result<Study, StudyError> {
-    entries.sort_by_key(|it| it.place);
-    let cells: BTreeMap<usize, Cell<'_>> =
-        plan.cells().into_iter().map(|it| (it.place, it)).collect();
-    let loader = Loader::new(plan)?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(plan.jobs.max(1)).build()?;
-    let load = |entry: &Entry| match (&entry.load, cells.get(&entry.place)) {
-        (Some(stored), _) => Ok(Some(stored.clone().into())),
-        (None, Some(cell)) if plan.engine == Engine::Ideal => loader.repeat(cell),
-        _ => Ok(None),
-    };
-    let loads = pool.install(|| entries.par_iter().map(load).collect::<Result<_, StudyError>>())?;
-    let runs = entries.into_iter().map(|it| it.run).collect();
-    Ok(Study::new(plan, provenance, runs, loads))
 }
