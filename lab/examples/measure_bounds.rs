@@ -37,7 +37,7 @@ fn row(page: &Arc<Page>, network: &Network) -> Option<String> {
         (oracle(page, network, Effort::default())?, anti_oracle(page, network, Effort::default())?);
     let index = |scheme| {
         let record = RunRecord::of_load(page, &ideal::load(page, scheme, network, 0, 0));
-        record.byte_index.atf
+        record.byte_index().atf
     };
     let mut schemes: Vec<(f64, &str)> =
         SCHEMES.iter().filter_map(|it| Some((index(it)?, it.name.as_str()))).collect();

@@ -132,6 +132,6 @@ fn index_ms(
         },
     )?;
     let record = RunRecord::of_load(page, &load);
-    let index = record.byte_index.atf.filter(|_| record.completed);
+    let index = record.byte_index().atf.filter(|_| record.completed);
     index.ok_or_else(|| format!("{}: {} did not complete", page.name, way.name).into())
 }

@@ -81,7 +81,7 @@ fn spread(network: &str) -> Result<(), Box<dyn Error>> {
             let options = Options::new(find_scheme("dfifo")?);
             let setup = Setup::new(options, &network, &identity);
             let loaded = load(&page, setup)?;
-            indices.extend(RunRecord::of_load(&page, &loaded.load).byte_index.all);
+            indices.extend(RunRecord::of_load(&page, &loaded.load).byte_index().all);
         }
         indices.sort_by(f64::total_cmp);
         let (least, most) = (indices[0], indices[indices.len() - 1]);
@@ -147,7 +147,7 @@ fn fidelity(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     };
     let stack = study(Engine::Stack, 5 * loads, 2)?;
     let wire = study(Engine::Wire, loads, jobs.parse()?)?;
-    let atf = |row: &PageRow| row.median_byte_index.atf.or(row.median_byte_index.all);
+    let atf = |row: &PageRow| row.median.byte_index().atf.or(row.median.byte_index().all);
     let rows: Vec<(&PageRow, f64, f64)> = stack
         .page_summary
         .iter()
@@ -207,8 +207,8 @@ fn compare(name: &str, stack: &Study, other: &Study) {
         .iter()
         .zip(&other.runs)
         .filter_map(|(a, b)| {
-            let ratio =
-                a.byte_index.atf.or(a.byte_index.all)? / b.byte_index.atf.or(b.byte_index.all)?;
+            let ratio = a.byte_index().atf.or(a.byte_index().all)?
+                / b.byte_index().atf.or(b.byte_index().all)?;
             Some((ratio - 1.0, format!("{} {}", a.page, a.scheme)))
         })
         .collect();

@@ -10,7 +10,7 @@ use crate::ideal;
 use crate::network::Network;
 use corpus::page::{Event, Script};
 use corpus::{Page, generate};
-use qlog_tools::byte_index::byte_index;
+use qlog_tools::metrics::{Completions, byte_index};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use schedulers::{Kind, Scheme, paper_schemes};
@@ -98,8 +98,8 @@ fn weigh(scheme: &Scheme, page: Page, network: &Network) -> Adversary {
     let index = |scheme: &Scheme| {
         let scheme = scheme.clone().for_page(&page.graph());
         let load = ideal::load(&page, &scheme, network, 0, 0);
-        byte_index(&load.timeline, |it| above_fold.contains(&it.url))
-            .map_or(f64::INFINITY, |it| it.complete_ms)
+        Completions::new(&load.timeline, |it| above_fold.contains(&it.url))
+            .map_or(f64::INFINITY, |it| byte_index().of(&it))
     };
     let others = paper_schemes();
     let others = others.iter().filter(|it| it.name != scheme.name);

@@ -21,8 +21,8 @@ mod summary;
 
 pub use page_summary::{PageRow, summarise_pages};
 pub use plan::{Engine, Plan, SendBufferModel, Shard};
-pub use run::{Indices, LowerBound, ResourceTimes, RunRecord, Unfinished};
-pub use summary::{Intervals, Regret, Speedups, SummaryRow, summarise};
+pub use run::{LowerBound, ResourceTimes, RunRecord, Unfinished};
+pub use summary::{Regret, SummaryRow, summarise};
 
 use crate::Load;
 use crate::network::NetworkError;
@@ -30,6 +30,7 @@ use crate::stack::StackError;
 use crate::wire::WireError;
 use loading::Loader;
 use published::{RankCorrelation, rank_correlations};
+use qlog_tools::metrics::byte_index;
 use serde::Serialize;
 use serde_json::Value;
 use server::TlsError;
@@ -48,6 +49,8 @@ pub struct Study {
     pub format: &'static str,
     /// Where it comes from.
     pub provenance: Value,
+    /// The metric that speedups compare.
+    pub metric: &'static str,
     /// One for each load: by page, network, send buffer, seed and scheme.
     pub runs: Vec<RunRecord>,
     /// One for each scheme, network and send buffer.
@@ -122,10 +125,13 @@ pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<
 impl Study {
     /// Its summaries computed from its runs.
     fn new(plan: &Plan, provenance: Value, runs: Vec<RunRecord>, loads: Vec<Option<Load>>) -> Self {
-        let summary = summarise(&runs);
-        let page_summary = summarise_pages(&runs, plan.has_chance());
-        let rank_correlations = rank_correlations(&summary);
-        Self { format: FORMAT, provenance, runs, summary, page_summary, rank_correlations, loads }
+        let metric = plan.metric;
+        let summary = summarise(&runs, metric);
+        let page_summary = summarise_pages(&runs, metric, plan.has_chance());
+        let published = metric.name == byte_index().name;
+        let rank_correlations = if published { rank_correlations(&summary) } else { Vec::new() };
+        let (format, metric) = (FORMAT, metric.name);
+        Self { format, provenance, metric, runs, summary, page_summary, rank_correlations, loads }
     }
 }
 

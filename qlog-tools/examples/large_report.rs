@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use qlog_tools::byte_index::ByteIndex;
 use qlog_tools::figures::palette::Look;
+use qlog_tools::metrics::{BySet, Measured};
 use qlog_tools::viewer::{
     Events, Exactness, Frame, Mark, Recording, Report, Role, Series, Stream, Unit, report,
 };
@@ -73,12 +73,7 @@ fn recording(count: u64) -> Recording {
         series: series(count, time_us),
         events: vec![Events { name: "packet lost".to_owned(), times_us: losses }],
         causes: vec![(Mark::Retransmitted, "the packet with these bytes was lost".to_owned())],
-        byte_index: Ok(ByteIndex {
-            complete_ms: time_us as f64 / 2000.0,
-            sampled_ms: 0.0,
-            progressive_ms: time_us as f64 / 2100.0,
-            object_ms: 0.0,
-        }),
+        metrics: Ok(Measured::each(|_| BySet { all: Some(time_us as f64 / 2000.0), atf: None })),
         completed,
         stacks: Ok(Exactness::Exact),
         streams,

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use qlog_tools::figures::PageResource;
 use qlog_tools::figures::png::Rasterizer;
-use qlog_tools::report::{Comparison, PageComparison, Run, comparison_report};
+use qlog_tools::metrics::{Completions, Measured, byte_index};
+use qlog_tools::report::{Comparison, PageComparison, Row, Run, comparison_report};
 use qlog_tools::timeline::{StreamFrame, Timeline, Transfer};
 use schedulers::Kind;
 
@@ -42,7 +43,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let comparison = Comparison {
         what: "Made-up pages under simple orders, one packet of 1400 bytes each 10 ms: not a measurement.".to_owned(),
         provenance: serde_json::json!({ "engine": "none", "orders": ORDERS }),
-        ..Comparison::new("Sample report", "rr", pages)
+        title: "Sample report".to_owned(),
+        baseline: "rr".to_owned(),
+        pages,
+        ..Comparison::default()
     };
     fs::write(folder.join("report.html"), comparison_report(&comparison))?;
     Ok(())
@@ -53,7 +57,20 @@ fn page(count: u64) -> PageComparison {
     let timelines: Vec<Timeline> = ORDERS.iter().map(|order| play(order, &resources)).collect();
     let runs: Vec<Run<'_>> =
         ORDERS.iter().zip(&timelines).map(|(scheme, timeline)| Run { scheme, timeline }).collect();
-    PageComparison::from_runs(&format!("sample-{count}"), &resources, &runs, "rr")
+    let rows = runs.iter().map(|run| row(run, &resources)).collect();
+    PageComparison::new(&format!("sample-{count}"), &resources, rows, byte_index(), "rr").drawn(
+        &resources,
+        &runs,
+        byte_index(),
+    )
+}
+
+fn row(run: &Run<'_>, resources: &[PageResource]) -> Row {
+    let is_atf = |it: &Transfer| resources.iter().any(|of| of.above_fold && of.url == it.url);
+    let all = Completions::new(run.timeline, |_| true).ok();
+    let atf = Completions::new(run.timeline, is_atf).ok();
+    let metrics = Measured::of(all.as_ref(), atf.as_ref());
+    Row { scheme: run.scheme.to_owned(), metrics, ..Row::default() }
 }
 
 fn resource(place: u64) -> PageResource {

@@ -82,8 +82,7 @@ fn resource_runs(trace: &Trace) -> Vec<ResourceRun> {
     let bytes = |it: &crate::timeline::Transfer| it.body_bytes_or_stream().unwrap_or_default();
     let all: u128 = trace.timeline.transfers.iter().map(|it| u128::from(bytes(it))).sum();
     let run = |transfer: &crate::timeline::Transfer| {
-        let place = trace.streams.binary_search_by_key(&transfer.stream, |it| it.stream);
-        let stream = place.ok().map(|place| &trace.streams[place]);
+        let stream = trace.stream(transfer.stream);
         let complete_ms = stream.and_then(|it| it.complete_us).map(ms);
         let share = bytes(transfer) as f64 / all.max(1) as f64;
         ResourceRun {
@@ -106,7 +105,7 @@ pub fn path_of(url: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::byte_index::byte_index_of_trace;
+    use crate::metrics::{Completions, byte_index};
     use crate::reader::read;
 
     /// A client's log of resources of 100 bytes: path, stream, completion (ms).
@@ -143,7 +142,7 @@ mod tests {
         assert_eq!((of(2, 0).stream, of(2, 1).stream), (8, 4));
         for (run, trace) in runs.iter().enumerate() {
             let sum: f64 = (0..3).map(|place| of(place, run).index_ms.unwrap()).sum();
-            let index = byte_index_of_trace(trace, |_| true).unwrap().complete_ms;
+            let index = byte_index().of(&Completions::of_trace(trace, |_| true).unwrap());
             assert!((sum - index).abs() < 1e-9, "{sum} {index}");
         }
     }

@@ -6,12 +6,13 @@
 
 pub mod alignment;
 mod assembly;
-pub mod byte_index;
 pub mod convert;
 pub mod figures;
 pub mod head_of_line;
 pub mod lint;
+pub mod metrics;
 pub mod packed_frames;
+mod progress;
 pub mod pushed;
 pub mod reader;
 pub mod replay;

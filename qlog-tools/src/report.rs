@@ -5,13 +5,13 @@ mod view;
 
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
-use serde::Serialize;
 
 use crate::figures::Table;
+use crate::metrics::{self, BySet, Measured, Metric};
 pub use page::Run;
 
 /// Everything that a report shows.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Comparison {
     /// The report's heading.
     pub title: String,
@@ -19,6 +19,8 @@ pub struct Comparison {
     pub what: String,
     /// The scheme that speedups are relative to.
     pub baseline: String,
+    /// The metric that speedups compare.
+    pub metric: &'static Metric,
     /// Versions, arguments, machine: printed as it is.
     pub provenance: serde_json::Value,
     /// One row a scheme.
@@ -32,7 +34,7 @@ pub struct Comparison {
 }
 
 /// A scheme's speedups over all pages.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SummaryRow {
     /// The network and send buffer, where there are several: each has a table of its own.
     pub setting: String,
@@ -49,7 +51,7 @@ pub struct SummaryRow {
 }
 
 /// A distribution of per-page speedups; `None` without any.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Speedups {
     /// Pages that have a speedup.
     pub pages: usize,
@@ -64,7 +66,7 @@ pub struct Speedups {
 }
 
 /// One page under all schemes.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default)]
 pub struct PageComparison {
     /// The page.
     pub name: String,
@@ -79,40 +81,28 @@ pub struct PageComparison {
 }
 
 /// One run's numbers.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Row {
     /// Its scheme.
     pub scheme: String,
-    /// The exact index in ms.
-    pub byte_index: Pair,
-    /// The paper's, sampled each 100 ms.
-    pub sampled: Pair,
-    /// Of bytes as they came.
-    pub progressive: Pair,
+    /// Its metrics.
+    pub metrics: Measured,
     /// From the first request to the last completion, in ms.
     pub duration_ms: Option<f64>,
-    /// Of several loads, the middle half of the ATF indices, in ms; the indices themselves are then medians.
+    /// The middle half of the compared metric above the fold, where there are several loads; the metrics are then
+    /// medians.
     pub atf_spread: Option<[f64; 2]>,
     /// Against the baseline.
-    pub speedup: Pair,
+    pub speedup: BySet,
     /// ATF index divided by its lower bound; 1 is as good as can be.
     pub regret: Option<f64>,
     /// Why a number is missing.
     pub note: Option<String>,
 }
 
-/// A number for all resources and one for the ATF set.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Pair {
-    /// Of all resources.
-    pub all: Option<f64>,
-    /// Of the ATF resources; `None` when there are none.
-    pub atf: Option<f64>,
-}
-
 /// A drawing with its words and numbers. The SVG goes into the report as it is, so it must be
 /// one of this crate's.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default)]
 pub struct Figure {
     /// From [`crate::figures`].
     pub svg: String,
@@ -123,7 +113,7 @@ pub struct Figure {
 }
 
 /// A figure over all pages, and the name of its files.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default)]
 pub struct NamedFigure {
     /// Letters, digits and hyphens.
     pub name: String,
@@ -138,29 +128,20 @@ impl PageComparison {
     }
 }
 
-impl Comparison {
-    /// A comparison of `pages`, its summary computed from their rows; schemes in order of first
-    /// appearance.
-    pub fn new(title: &str, baseline: &str, pages: Vec<PageComparison>) -> Self {
-        let mut summary: Vec<SummaryRow> = Vec::new();
-        for row in pages.iter().flat_map(|page| &page.rows) {
-            if !summary.iter().any(|known| known.scheme == row.scheme) {
-                summary.push(summarize(&pages, &row.scheme));
-            }
+impl Default for Comparison {
+    /// Nothing, compared by the first metric.
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            what: String::new(),
+            baseline: String::new(),
+            metric: metrics::byte_index(),
+            provenance: serde_json::Value::Null,
+            summary: Vec::new(),
+            figures: Vec::new(),
+            omitted: String::new(),
+            pages: Vec::new(),
         }
-        let (title, baseline) = (title.to_owned(), baseline.to_owned());
-        Self { title, baseline, summary, pages, ..Self::default() }
-    }
-}
-
-fn summarize(pages: &[PageComparison], scheme: &str) -> SummaryRow {
-    let rows: Vec<&Row> =
-        pages.iter().flat_map(|page| &page.rows).filter(|row| row.scheme == scheme).collect();
-    SummaryRow {
-        scheme: scheme.to_owned(),
-        all: Speedups::of(rows.iter().filter_map(|row| row.speedup.all).collect()),
-        atf: Speedups::of(rows.iter().filter_map(|row| row.speedup.atf).collect()),
-        ..SummaryRow::default()
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::byte_index::Progress;
 use crate::packed_frames::PackedFrames;
+use crate::progress::Progress;
 use crate::reader::SchedulerCall;
 use crate::timeline::Timeline;
 
@@ -309,6 +309,12 @@ impl Trace {
             Some(number) => format!("{} #{number}", self.file),
             None => self.file.clone(),
         }
+    }
+
+    /// What was added up of a stream.
+    pub fn stream(&self, id: u64) -> Option<&StreamSummary> {
+        let place = self.streams.binary_search_by_key(&id, |it| it.stream).ok()?;
+        self.streams.get(place)
     }
 
     /// Distinct stream bytes in the direction of the responses, control streams included.

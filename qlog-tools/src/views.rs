@@ -1,6 +1,6 @@
 //! Which views a log allows, and what it lacks for the others.
 
-use crate::byte_index::{NoIndex, byte_index_of_trace};
+use crate::metrics::{Completions, Unmeasured};
 use crate::trace::{Trace, Vantage};
 
 /// A view and why it is not possible, if it is not.
@@ -55,8 +55,8 @@ pub fn views(trace: &Trace) -> Vec<View> {
             trace.timeline.transfers.iter().all(|transfer| transfer.stream_bytes.is_none());
         incomplete.then_some("no stream's end is logged")
     });
-    let is_whole = is_complete.or_else(|| match byte_index_of_trace(trace, |_| true) {
-        Err(NoIndex::Unfinished { .. }) => Some(UNFINISHED),
+    let is_whole = is_complete.or_else(|| match Completions::of_trace(trace, |_| true) {
+        Err(Unmeasured::Unfinished { .. }) => Some(UNFINISHED),
         _ => None,
     });
     let arrivals = frames.or(is_server.then_some(NOT_ARRIVAL));

@@ -11,6 +11,7 @@ use lab::Metadata;
 use lab::study::folder::Written;
 use lab::study::record::{RecordError, run_into};
 use lab::study::{Engine, Plan, SendBufferModel, Shard, Study};
+use qlog_tools::metrics::{self, METRICS, Metric, byte_index};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -72,6 +73,9 @@ pub(crate) struct Arguments {
     /// makes one study of all
     #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "out")]
     shard: Option<Shard>,
+    /// The metric that speedups, intervals and figures compare; all metrics are in the tables
+    #[arg(long, value_name = "NAME", default_value = byte_index().name, value_parser = metric)]
+    metric: &'static Metric,
     /// Write the best scheme for each page into this file, for `utmost serve --config`: where the 95 %
     /// interval of its paired ratio to the default scheme lies above 1
     #[arg(long, value_name = "FILE")]
@@ -92,6 +96,11 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+fn metric(name: &str) -> Result<&'static Metric, String> {
+    let names = METRICS.iter().map(|it| it.name).collect::<Vec<_>>().join(", ");
+    metrics::find(name).ok_or_else(|| format!("`{name}` is not a metric; use one of {names}"))
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

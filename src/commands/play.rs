@@ -14,6 +14,7 @@ use ::server::Options as ServerOptions;
 use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Study};
 use lab::{DeliveryOrder, Load, Metadata, wire};
 use push_log::Pushes;
+use qlog_tools::metrics::byte_index;
 use qlog_tools::reader::read_file;
 use schedulers::find_scheme;
 use std::net::SocketAddr;
@@ -153,6 +154,7 @@ fn show_all(
         return output::json(&Study {
             format: FORMAT,
             provenance,
+            metric: byte_index().name,
             runs,
             summary: Vec::new(),
             page_summary: Vec::new(),
@@ -331,7 +333,7 @@ fn show(run: &RunRecord, resources: usize) -> Result<(), Failure> {
     });
     let header = ["id", "url", "requested ms", "first byte ms", "complete ms", "bytes"];
     output::line(&output::table(&header, &[1], rows).to_string())?;
-    let index = run.byte_index;
+    let index = run.byte_index();
     let end = if run.completed {
         format!("all there after {:.1} ms", run.duration_ms)
     } else {

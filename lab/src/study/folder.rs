@@ -2,8 +2,9 @@
 //! `runs.csv`, `summary.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
 
 use super::statistics::Interval;
-use super::{Intervals, Plan, Study, file_name};
+use super::{Plan, Study, file_name};
 use qlog_tools::figures::png::{PngError, Rasterizer};
+use qlog_tools::metrics::{BySet, METRICS, Measured, Set};
 use qlog_tools::report::{Comparison, comparison_report};
 use std::path::{Path, PathBuf};
 
@@ -117,10 +118,32 @@ fn cell(value: Option<f64>) -> String {
     value.map(|it| it.to_string()).unwrap_or_default()
 }
 
+/// Both values, or none.
+fn cells(values: BySet) -> [String; 2] {
+    Set::BOTH.map(|set| cell(values.get(set)))
+}
+
 /// The ends of both intervals.
-fn ends(intervals: Intervals) -> Vec<String> {
+fn ends(intervals: BySet<Interval>) -> Vec<String> {
     let of = |it: Option<Interval>| it.map_or([None, None], |it| it.map(Some));
-    of(intervals.all).into_iter().chain(of(intervals.atf)).map(cell).collect()
+    Set::BOTH.iter().flat_map(|set| of(intervals.get(*set))).map(cell).collect()
+}
+
+/// The columns of all metrics: `byte_index_all_ms`, after `prefix`.
+fn metric_columns(prefix: &str) -> Vec<String> {
+    let columns = METRICS.iter().flat_map(|it| Set::BOTH.map(|set| it.column(set)));
+    columns.map(|it| format!("{prefix}{it}")).collect()
+}
+
+/// The values below them.
+fn metric_cells(values: &Measured) -> Vec<String> {
+    METRICS.iter().flat_map(|it| cells(values.get(it))).collect()
+}
+
+/// A line of headings: some before those of all metrics, some after.
+fn headings(before: &[&str], metrics: Vec<String>, after: &[&str]) -> Vec<String> {
+    let owned = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    [owned(before), metrics, owned(after)].concat()
 }
 
 /// A CSV file whose first lines, each with a `#`, say where it comes from.
@@ -142,7 +165,7 @@ fn table(
 
 fn write_runs(study: &Study, path: &Path) -> Result<(), FolderError> {
     table(study, path, |writer| {
-        writer.write_record([
+        let before = [
             "page",
             "scheme",
             "engine",
@@ -153,17 +176,10 @@ fn write_runs(study: &Study, path: &Path) -> Result<(), FolderError> {
             "completed",
             "unfinished",
             "duration_ms",
-            "byte_index_all_ms",
-            "byte_index_atf_ms",
-            "byte_index_sampled_all_ms",
-            "byte_index_sampled_atf_ms",
-            "byte_index_progressive_all_ms",
-            "byte_index_progressive_atf_ms",
-            "lower_bound_atf_ms",
-            "regret_atf",
-        ])?;
+        ];
+        let after = ["lower_bound_atf_ms", "regret_atf"];
+        writer.write_record(headings(&before, metric_columns(""), &after))?;
         for run in &study.runs {
-            let indices = [run.byte_index, run.byte_index_sampled, run.byte_index_progressive];
             let mut record = vec![
                 run.page.clone(),
                 run.scheme.clone(),
@@ -176,7 +192,7 @@ fn write_runs(study: &Study, path: &Path) -> Result<(), FolderError> {
                 run.unfinished.as_ref().map(|it| it.problem.clone()).unwrap_or_default(),
                 run.duration_ms.to_string(),
             ];
-            record.extend(indices.iter().flat_map(|it| [cell(it.all), cell(it.atf)]));
+            record.extend(metric_cells(&run.metrics));
             record.extend([cell(run.lower_bound.atf), cell(run.regret())]);
             writer.write_record(record)?;
         }
@@ -186,14 +202,8 @@ fn write_runs(study: &Study, path: &Path) -> Result<(), FolderError> {
 
 fn write_summary(study: &Study, path: &Path) -> Result<(), FolderError> {
     table(study, path, |writer| {
-        writer.write_record([
-            "scheme",
-            "network",
-            "send_buffer_bytes",
-            "pages",
-            "unfinished",
-            "mean_byte_index_all_ms",
-            "mean_byte_index_atf_ms",
+        let before = ["scheme", "network", "send_buffer_bytes", "pages", "unfinished"];
+        let after = [
             "mean_speedup_all",
             "mean_speedup_atf",
             "mean_speedup_all_low",
@@ -207,7 +217,8 @@ fn write_summary(study: &Study, path: &Path) -> Result<(), FolderError> {
             "worst_page_speedup_all",
             "worst_page_speedup_atf",
             "mean_regret_atf",
-        ])?;
+        ];
+        writer.write_record(headings(&before, metric_columns("mean_"), &after))?;
         for row in &study.summary {
             let more = [row.median_speedup, row.best_page_speedup, row.worst_page_speedup];
             let mut record = vec![
@@ -216,13 +227,11 @@ fn write_summary(study: &Study, path: &Path) -> Result<(), FolderError> {
                 row.send_buffer_bytes.to_string(),
                 row.pages.to_string(),
                 row.unfinished.to_string(),
-                cell(row.mean_byte_index.all),
-                cell(row.mean_byte_index.atf),
-                cell(row.mean_speedup.all),
-                cell(row.mean_speedup.atf),
             ];
+            record.extend(metric_cells(&row.mean));
+            record.extend(cells(row.mean_speedup));
             record.extend(ends(row.mean_speedup_interval));
-            record.extend(more.iter().flat_map(|it| [cell(it.all), cell(it.atf)]));
+            record.extend(more.into_iter().flat_map(cells));
             record.push(cell(row.mean_regret.atf));
             writer.write_record(record)?;
         }
@@ -232,22 +241,16 @@ fn write_summary(study: &Study, path: &Path) -> Result<(), FolderError> {
 
 fn write_pages(study: &Study, path: &Path) -> Result<(), FolderError> {
     table(study, path, |writer| {
-        writer.write_record([
-            "page",
-            "scheme",
-            "network",
-            "send_buffer_bytes",
-            "loads",
-            "unfinished",
-            "median_byte_index_all_ms",
-            "median_byte_index_atf_ms",
+        let before = ["page", "scheme", "network", "send_buffer_bytes", "loads", "unfinished"];
+        let after = [
             "speedup_all",
             "speedup_atf",
             "speedup_all_low",
             "speedup_all_high",
             "speedup_atf_low",
             "speedup_atf_high",
-        ])?;
+        ];
+        writer.write_record(headings(&before, metric_columns("median_"), &after))?;
         for row in &study.page_summary {
             let mut record = vec![
                 row.page.clone(),
@@ -256,11 +259,9 @@ fn write_pages(study: &Study, path: &Path) -> Result<(), FolderError> {
                 row.send_buffer_bytes.to_string(),
                 row.loads.to_string(),
                 row.unfinished.to_string(),
-                cell(row.median_byte_index.all),
-                cell(row.median_byte_index.atf),
-                cell(row.speedup.all),
-                cell(row.speedup.atf),
             ];
+            record.extend(metric_cells(&row.median));
+            record.extend(cells(row.speedup));
             record.extend(ends(row.speedup_interval));
             writer.write_record(record)?;
         }

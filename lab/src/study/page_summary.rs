@@ -1,13 +1,14 @@
 //! What a study says of each page: how good each scheme is for it, and how sure that is.
 
 use super::BASELINE;
-use super::run::{Indices, RunRecord};
+use super::run::RunRecord;
 use super::statistics::{Interval, hodges_lehmann, median};
-use super::summary::{Intervals, Paired, Speedups, grouped};
-use serde::{Deserialize, Serialize};
+use super::summary::{Paired, grouped};
+use qlog_tools::metrics::{BySet, Measured, Metric};
+use serde::{Serialize, Serializer};
 
 /// One page under one scheme, on one network, with one send buffer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PageRow {
     /// The page.
     pub page: String,
@@ -21,12 +22,13 @@ pub struct PageRow {
     pub loads: usize,
     /// Loads that did not.
     pub unfinished: usize,
-    /// Medians, in milliseconds.
-    pub median_byte_index: Indices,
+    /// The median of each metric.
+    #[serde(flatten, serialize_with = "medians")]
+    pub median: Measured,
     /// Against `rr`, load by load: Hodges and Lehmann's estimate of the ratio.
-    pub speedup: Speedups,
+    pub speedup: BySet,
     /// Its 95 % interval; null with fewer than six pairs of loads. Where nothing is left to chance, the ratio itself.
-    pub speedup_interval: Intervals,
+    pub speedup_interval: BySet<Interval>,
 }
 
 /// A paired ratio and its 95 % interval.
@@ -50,20 +52,22 @@ impl Ratio {
     }
 }
 
-/// One row for each page, scheme, network and send buffer, in the order of first appearance.
-pub fn summarise_pages(runs: &[RunRecord], chance: bool) -> Vec<PageRow> {
-    let baselines = Paired::of(runs, BASELINE);
+/// One row for each page, scheme, network and send buffer, in the order of first appearance; speedups are those of
+/// `metric`.
+pub fn summarise_pages(runs: &[RunRecord], metric: &'static Metric, chance: bool) -> Vec<PageRow> {
+    let baselines = Paired::of(runs, BASELINE, metric);
     let groups = grouped(runs, |it| (&it.page, &it.scheme, &it.network, it.send_buffer_bytes));
     groups.iter().map(|it| row(it, &baselines, chance)).collect()
 }
 
 fn row(runs: &[&RunRecord], baselines: &Paired<'_>, chance: bool) -> PageRow {
     let completed: Vec<&RunRecord> = runs.iter().filter(|it| it.completed).copied().collect();
-    let index = |of: fn(&Indices) -> Option<f64>| {
-        median(&completed.iter().filter_map(|it| of(&it.byte_index)).collect::<Vec<_>>())
+    let middle_of = |metric: &'static Metric| {
+        let values: Vec<BySet> = completed.iter().map(|it| it.metrics.get(metric)).collect();
+        BySet::each(|set| median(&values.iter().filter_map(|it| it.get(set)).collect::<Vec<_>>()))
     };
-    let speedups: Vec<Speedups> = completed.iter().filter_map(|it| baselines.speedup(it)).collect();
-    let ratio = |of: fn(&Speedups) -> Option<f64>| {
+    let speedups: Vec<BySet> = completed.iter().filter_map(|it| baselines.speedup(it)).collect();
+    let ratio = |of: fn(&BySet) -> Option<f64>| {
         Ratio::of(&speedups.iter().filter_map(of).collect::<Vec<_>>(), chance)
     };
     let (all, atf) = (ratio(|it| it.all), ratio(|it| it.atf));
@@ -75,10 +79,15 @@ fn row(runs: &[&RunRecord], baselines: &Paired<'_>, chance: bool) -> PageRow {
         send_buffer_bytes: runs[0].send_buffer_bytes,
         loads: completed.len(),
         unfinished: runs.len() - completed.len(),
-        median_byte_index: Indices { all: index(|it| it.all), atf: index(|it| it.atf) },
-        speedup: Speedups { all: all.map(middle), atf: atf.map(middle) },
-        speedup_interval: Intervals { all: all.and_then(interval), atf: atf.and_then(interval) },
+        median: Measured::each(middle_of),
+        speedup: BySet { all: all.map(middle), atf: atf.map(middle) },
+        speedup_interval: BySet { all: all.and_then(interval), atf: atf.and_then(interval) },
     }
+}
+
+/// `median_byte_index` and so on.
+fn medians<S: Serializer>(median: &Measured, serializer: S) -> Result<S::Ok, S::Error> {
+    median.prefixed("median_").serialize(serializer)
 }
 
 #[cfg(test)]

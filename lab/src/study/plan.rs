@@ -4,6 +4,7 @@ use super::StudyError;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
 use corpus::Page;
+use qlog_tools::metrics::{self, Metric};
 use schedulers::Needs;
 use serde::{Deserialize, Serialize};
 use server::CongestionControl;
@@ -128,6 +129,8 @@ pub struct Plan {
     pub congestion_control: CongestionControl,
     /// The server's initial window; none: its default, or, where it paces, as large as needed.
     pub initial_window_packets: Option<usize>,
+    /// The metric that speedups compare.
+    pub metric: &'static Metric,
     /// A part of all that; none: everything.
     pub shard: Option<Shard>,
     /// Loads at a time.
@@ -170,6 +173,7 @@ impl Plan {
             seeds: vec![0],
             congestion_control: CongestionControl::Bbr2,
             initial_window_packets: None,
+            metric: metrics::byte_index(),
             shard: None,
             jobs: 1,
             qlog_dir: None,

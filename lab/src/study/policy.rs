@@ -95,7 +95,7 @@ fn choice(page: &Page, plan: &Plan, study: &Study, default: &str) -> Result<Choi
 }
 
 fn index(run: &RunRecord) -> Option<f64> {
-    run.byte_index.atf.or(run.byte_index.all).filter(|it| run.completed && *it > 0.0)
+    run.byte_index().atf.or(run.byte_index().all).filter(|it| run.completed && *it > 0.0)
 }
 
 /// The choices as a configuration that `utmost serve --config` takes. `pages` is how each page is named there:

@@ -115,7 +115,8 @@ pub fn rank_correlations(summary: &[SummaryRow]) -> Vec<RankCorrelation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::{Indices, RunRecord, summarise};
+    use crate::study::{RunRecord, summarise};
+    use qlog_tools::metrics::{BySet, byte_index};
 
     #[test]
     fn a_study_that_ranks_as_the_paper_did_correlates_and_one_without_its_schemes_says_nothing() {
@@ -123,7 +124,9 @@ mod tests {
             page: "a".into(),
             scheme: scheme.into(),
             completed: true,
-            byte_index: Indices { all: Some(index), atf: Some(index) },
+            metrics: [("byte_index", BySet { all: Some(index), atf: Some(index) })]
+                .into_iter()
+                .collect(),
             ..RunRecord::default()
         };
         let runs = [
@@ -133,13 +136,13 @@ mod tests {
             index("bucket", 200.0),
             index("fifo", 100.0),
         ];
-        let found = rank_correlations(&summarise(&runs));
+        let found = rank_correlations(&summarise(&runs, byte_index()));
         assert_eq!(found.len(), 2);
         let correlations: Vec<String> =
             found.iter().map(|it| format!("{:.3}", it.spearman)).collect();
         // The paper has fifo below spdyrr and bucket above the fold.
         assert_eq!(correlations, ["1.000", "0.700"]);
         assert!(found.iter().all(|it| it.schemes == 5));
-        assert_eq!(rank_correlations(&summarise(&runs[..4])), []);
+        assert_eq!(rank_correlations(&summarise(&runs[..4], byte_index())), []);
     }
 }

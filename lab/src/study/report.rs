@@ -1,5 +1,6 @@
 //! A study as its report shows it: figures over all pages, and for each page its numbers and figures.
 
+use super::statistics::median;
 use super::{BASELINE, Plan, RunRecord, Study, SummaryRow};
 use crate::network::queue_text;
 use crate::{Contender, resource_url};
@@ -7,8 +8,9 @@ use corpus::Page;
 use qlog_tools::figures::{
     Dot, DotGroup, HeatMap, HeatRow, Interleaving, InterleavingLine, PageResource, SpeedupDots,
 };
+use qlog_tools::metrics::{self, BySet, Measured, Set};
 use qlog_tools::report::{
-    self, Comparison, Figure, NamedFigure, PageComparison, Pair, Row, Run, Speedups,
+    self, Comparison, Figure, NamedFigure, PageComparison, Row, Run, Speedups,
 };
 use schedulers::Kind;
 use std::collections::BTreeMap;
@@ -24,7 +26,7 @@ pub(super) fn comparison(plan: &Plan, study: &Study) -> Comparison {
         pages.extend(plan.pages.iter().map(|page| {
             let name = format!("{}{}", page.name, setting.suffix);
             let rows = view.rows(page, setting);
-            let of_page = PageComparison::from_rows(&name, &resources(page), rows, BASELINE);
+            let of_page = PageComparison::new(&name, &resources(page), rows, plan.metric, BASELINE);
             (&**page, setting, of_page)
         }));
     }
@@ -42,13 +44,14 @@ pub(super) fn comparison(plan: &Plan, study: &Study) -> Comparison {
         if !drawn.contains(&place) {
             return compared;
         }
-        compared.drawn(&resources(page), &view.first_loads(page, setting))
+        compared.drawn(&resources(page), &view.first_loads(page, setting), plan.metric)
     });
     let pages = pages.collect();
     Comparison {
         title: title(plan),
         what: what(plan),
         baseline: BASELINE.to_owned(),
+        metric: plan.metric,
         provenance: study.provenance.clone(),
         summary: study.summary.iter().map(|it| view.summary(it)).collect(),
         figures: view.figures(),
@@ -95,7 +98,8 @@ impl<'a> View<'a> {
     /// The page's numbers under each scheme: medians of its loads.
     fn rows(&self, page: &Page, setting: &Setting<'_>) -> Vec<Row> {
         let schemes = self.plan.schemes.iter().map(Contender::name);
-        schemes.map(|scheme| row(scheme, &self.completed(&page.name, scheme, setting))).collect()
+        let row = |scheme| self.row(scheme, &self.completed(&page.name, scheme, setting));
+        schemes.map(row).collect()
     }
 
     fn first_loads(&self, page: &Page, setting: &Setting<'_>) -> Vec<Run<'a>> {
@@ -118,7 +122,7 @@ impl<'a> View<'a> {
             .settings
             .iter()
             .find(|it| it.network == row.network && it.send_buffer_bytes == row.send_buffer_bytes);
-        let of = |pick: fn(&super::Speedups) -> Option<f64>| Speedups {
+        let of = |pick: fn(&BySet) -> Option<f64>| Speedups {
             pages: if pick(&row.mean_speedup).is_some() { row.pages } else { 0 },
             mean: pick(&row.mean_speedup),
             median: pick(&row.median_speedup),
@@ -141,15 +145,17 @@ impl<'a> View<'a> {
         page: &str,
         (baseline, scheme): (&str, &str),
         setting: &Setting<'_>,
-        index: fn(&RunRecord) -> Option<f64>,
+        set: Set,
     ) -> Option<f64> {
+        let metric = self.plan.metric;
+        let value = |run: &RunRecord| run.metrics.get(metric).get(set);
         let base = self.completed(page, baseline, setting);
         let ratios: Vec<f64> = self
             .completed(page, scheme, setting)
             .iter()
             .filter_map(|run| {
                 let same = base.iter().find(|it| it.seed == run.seed)?;
-                qlog_tools::byte_index::speedup(index(same), index(run))
+                metric.speedup(value(same), value(run))
             })
             .collect();
         Speedups::of(ratios).mean
@@ -158,16 +164,16 @@ impl<'a> View<'a> {
     /// The mean of the pages' speedups.
     fn mean_speedup(&self, schemes: (&str, &str), setting: &Setting<'_>) -> Option<f64> {
         let pages = self.plan.pages.iter();
-        let speedups = pages.filter_map(|it| self.speedup(&it.name, schemes, setting, atf));
+        let speedups = pages.filter_map(|it| self.speedup(&it.name, schemes, setting, Set::Atf));
         Speedups::of(speedups.collect()).mean
     }
 
-    /// What the lower bound would reach.
+    /// What the lower bound would reach; only the `ByteIndex` has one.
     fn bound_speedup(&self, page: &str, setting: &Setting<'_>) -> Option<f64> {
+        let metric = Some(self.plan.metric).filter(|it| it.name == metrics::byte_index().name)?;
         let base = self.completed(page, BASELINE, setting);
-        let ratios = base
-            .iter()
-            .filter_map(|it| qlog_tools::byte_index::speedup(atf(it), it.lower_bound.atf));
+        let ratios =
+            base.iter().filter_map(|it| metric.speedup(it.byte_index().atf, it.lower_bound.atf));
         Speedups::of(ratios.collect()).mean
     }
 
@@ -202,11 +208,12 @@ impl<'a> View<'a> {
         let mut groups: Vec<DotGroup> = schemes
             .map(|scheme| {
                 let pair = (BASELINE, scheme);
-                let mut columns = vec![dots(&|page| self.speedup(page, pair, settings[0], all))];
+                let mut columns =
+                    vec![dots(&|page| self.speedup(page, pair, settings[0], Set::All))];
                 columns.extend(
                     settings
                         .iter()
-                        .map(|setting| dots(&|page| self.speedup(page, pair, setting, atf))),
+                        .map(|setting| dots(&|page| self.speedup(page, pair, setting, Set::Atf))),
                 );
                 DotGroup { label: scheme.to_owned(), columns }
             })
@@ -223,7 +230,10 @@ impl<'a> View<'a> {
             String::new()
         };
         let figure = SpeedupDots {
-            title: format!("ByteIndex speedup over {BASELINE}, page by page{suffix}"),
+            title: format!(
+                "{} speedup over {BASELINE}, page by page{suffix}",
+                self.plan.metric.heading
+            ),
             baseline: BASELINE.to_owned(),
             columns,
             groups,
@@ -254,7 +264,10 @@ impl<'a> View<'a> {
         rows.extend(bound.ratios.iter().any(Option::is_some).then_some(bound));
         let figure = HeatMap {
             title: "Schemes by networks".to_owned(),
-            what: format!("Mean speedup over {BASELINE}, above the fold"),
+            what: format!(
+                "Mean {} speedup over {BASELINE}, above the fold",
+                self.plan.metric.heading
+            ),
             rows,
             columns: self.settings.iter().map(|it| self.setting_name(it)).collect(),
         };
@@ -294,6 +307,23 @@ impl<'a> View<'a> {
         })
     }
 
+    fn row(&self, scheme: &str, runs: &[&RunRecord]) -> Row {
+        let middle = |of: &dyn Fn(&RunRecord) -> Option<f64>| {
+            median(&runs.iter().filter_map(|it| of(it)).collect::<Vec<_>>())
+        };
+        let metric = |metric| BySet::each(|set| middle(&|it| it.metrics.get(metric).get(set)));
+        let atf = runs.iter().filter_map(|it| it.metrics.get(self.plan.metric).atf);
+        Row {
+            scheme: scheme.to_owned(),
+            metrics: Measured::each(metric),
+            duration_ms: middle(&|it| Some(it.duration_ms)),
+            atf_spread: quartiles(atf.collect()),
+            regret: middle(&RunRecord::regret),
+            note: runs.is_empty().then(|| "no load finished".to_owned()),
+            ..Row::default()
+        }
+    }
+
     fn setting_name(&self, setting: &Setting<'_>) -> String {
         match (self.plan.networks.len() > 1, self.plan.send_buffers_bytes.len() > 1) {
             (_, false) => setting.network.to_owned(),
@@ -303,14 +333,6 @@ impl<'a> View<'a> {
             (false, true) => buffer_name(setting.send_buffer_bytes),
         }
     }
-}
-
-fn all(run: &RunRecord) -> Option<f64> {
-    run.byte_index.all
-}
-
-fn atf(run: &RunRecord) -> Option<f64> {
-    run.byte_index.atf
 }
 
 /// How many resources share the link under a scheme of the family.
@@ -328,27 +350,6 @@ fn buffer_name(bytes: u64) -> String {
         format!("{}K", bytes / 1000)
     } else {
         format!("{bytes} B")
-    }
-}
-
-fn row(scheme: &str, runs: &[&RunRecord]) -> Row {
-    let values = |of: &dyn Fn(&RunRecord) -> Option<f64>| {
-        Speedups::of(runs.iter().filter_map(|it| of(it)).collect()).median
-    };
-    let pair = |of: fn(&RunRecord) -> super::Indices| Pair {
-        all: values(&|it| of(it).all),
-        atf: values(&|it| of(it).atf),
-    };
-    Row {
-        scheme: scheme.to_owned(),
-        byte_index: pair(|it| it.byte_index),
-        sampled: pair(|it| it.byte_index_sampled),
-        progressive: pair(|it| it.byte_index_progressive),
-        duration_ms: values(&|it| Some(it.duration_ms)),
-        atf_spread: quartiles(runs.iter().filter_map(|it| it.byte_index.atf).collect()),
-        regret: values(&RunRecord::regret),
-        note: runs.is_empty().then(|| "no load finished".to_owned()),
-        ..Row::default()
     }
 }
 

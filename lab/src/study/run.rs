@@ -3,7 +3,7 @@
 use super::plan::Engine;
 use crate::{Load, resource_url};
 use corpus::Page;
-use qlog_tools::byte_index::{ByteIndex, byte_index};
+use qlog_tools::metrics::{BySet, Completions, Measured};
 use qlog_tools::timeline::{Delivery, Transfer};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,12 +31,9 @@ pub struct RunRecord {
     pub unfinished: Option<Unfinished>,
     /// From the first request to the last byte.
     pub duration_ms: f64,
-    /// Exact.
-    pub byte_index: Indices,
-    /// As the paper samples it, each 100 ms.
-    pub byte_index_sampled: Indices,
-    /// Bytes count as they come.
-    pub byte_index_progressive: Indices,
+    /// All metrics, each by its name.
+    #[serde(flatten)]
+    pub metrics: Measured,
     /// Null where nothing is above the fold, and with a transport where the bound is not proven: see
     /// [`crate::bounds`].
     pub lower_bound: LowerBound,
@@ -51,15 +48,6 @@ pub struct Unfinished {
     pub problem: String,
     /// Its logs, in the study's folder, if it has one.
     pub qlog: Option<String>,
-}
-
-/// An index in milliseconds over all resources, and over those above the fold.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Indices {
-    /// All resources.
-    pub all: Option<f64>,
-    /// Those above the fold.
-    pub atf: Option<f64>,
 }
 
 /// The least index that any order could have.
@@ -98,27 +86,26 @@ impl RunRecord {
             .filter(|it| it.above_fold)
             .map(|it| resource_url(page, it.id))
             .collect();
-        let all = byte_index(timeline, |_| true).ok();
-        let atf = byte_index(timeline, |it| above_fold.contains(&it.url)).ok();
-        let pick = |of: fn(&ByteIndex) -> f64| Indices {
-            all: all.as_ref().map(of),
-            atf: atf.as_ref().map(of),
-        };
+        let all = Completions::new(timeline, |_| true).ok();
+        let atf = Completions::new(timeline, |it| above_fold.contains(&it.url)).ok();
         let resources = resource_times(page, load);
         Self {
             completed: load.completed,
             duration_ms: resources.iter().filter_map(|it| it.complete_ms).fold(0.0, f64::max),
-            byte_index: pick(|it| it.complete_ms),
-            byte_index_sampled: pick(|it| it.sampled_ms),
-            byte_index_progressive: pick(|it| it.progressive_ms),
+            metrics: Measured::of(all.as_ref(), atf.as_ref()),
             resources,
             ..Self::default()
         }
     }
 
+    /// The `ByteIndex`.
+    pub fn byte_index(&self) -> BySet {
+        self.metrics.byte_index()
+    }
+
     /// Index divided by its lower bound, above the fold; 1 is as good as can be.
     pub fn regret(&self) -> Option<f64> {
-        let (index, bound) = self.byte_index.atf.zip(self.lower_bound.atf)?;
+        let (index, bound) = self.byte_index().atf.zip(self.lower_bound.atf)?;
         (bound > 0.0).then(|| index / bound)
     }
 }

@@ -2,13 +2,14 @@
 //! sure they are.
 
 use super::BASELINE;
-use super::run::{Indices, RunRecord};
+use super::run::RunRecord;
 use super::statistics::{Interval, bootstrap_mean, mean, median};
-use serde::{Deserialize, Serialize};
+use qlog_tools::metrics::{BySet, Measured, Metric};
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// One scheme on one network with one send buffer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SummaryRow {
     /// The scheme.
     pub scheme: String,
@@ -20,43 +21,26 @@ pub struct SummaryRow {
     pub pages: usize,
     /// Loads that did not finish. They count in nothing else.
     pub unfinished: usize,
-    /// Mean over all loads, in milliseconds.
-    pub mean_byte_index: Indices,
+    /// The mean of each metric over all loads.
+    #[serde(flatten, serialize_with = "means")]
+    pub mean: Measured,
     /// Mean of the pages' speedups. A page's is the mean of its loads', each against the load of `rr` that met the
     /// same link.
-    pub mean_speedup: Speedups,
+    pub mean_speedup: BySet,
     /// Its 95 % interval: pages, and loads within them, drawn again and again.
-    pub mean_speedup_interval: Intervals,
+    pub mean_speedup_interval: BySet<Interval>,
     /// The median of the pages' speedups.
-    pub median_speedup: Speedups,
+    pub median_speedup: BySet,
     /// The page that gains most.
-    pub best_page_speedup: Speedups,
+    pub best_page_speedup: BySet,
     /// The page that gains least.
-    pub worst_page_speedup: Speedups,
+    pub worst_page_speedup: BySet,
     /// Mean over completed loads; null where there is no lower bound.
     pub mean_regret: Regret,
 }
 
-/// `rr`'s index divided by the scheme's.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Speedups {
-    /// All resources.
-    pub all: Option<f64>,
-    /// Those above the fold.
-    pub atf: Option<f64>,
-}
-
-/// 95 % intervals of a [`Speedups`]; null where there is too little to tell.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Intervals {
-    /// All resources.
-    pub all: Option<Interval>,
-    /// Those above the fold.
-    pub atf: Option<Interval>,
-}
-
 /// Index divided by its lower bound.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Regret {
     /// Above the fold.
     pub atf: Option<f64>,
@@ -66,18 +50,24 @@ pub struct Regret {
 type Setting<'a> = (&'a str, &'a str, u64, u64);
 
 /// The loads of one scheme that completed, by setting: a load is compared with the one that met the same link.
-pub(super) struct Paired<'a>(BTreeMap<Setting<'a>, &'a RunRecord>);
+pub(super) struct Paired<'a> {
+    loads: BTreeMap<Setting<'a>, &'a RunRecord>,
+    metric: &'static Metric,
+}
 
 impl<'a> Paired<'a> {
-    pub(super) fn of(runs: &'a [RunRecord], scheme: &str) -> Self {
+    /// The loads under `scheme`, to compare others with by `metric`.
+    pub(super) fn of(runs: &'a [RunRecord], scheme: &str, metric: &'static Metric) -> Self {
         let completed = runs.iter().filter(|it| it.scheme == scheme && it.completed);
-        Self(completed.map(|it| (setting(it), it)).collect())
+        Self { loads: completed.map(|it| (setting(it), it)).collect(), metric }
     }
 
-    /// Its index divided by that of `run`.
-    pub(super) fn speedup(&self, run: &RunRecord) -> Option<Speedups> {
-        let baseline = self.0.get(&setting(run)).filter(|_| run.completed)?;
-        Some(speedup(baseline.byte_index, run.byte_index))
+    /// How many times better `run` is than the load that met the same link.
+    pub(super) fn speedup(&self, run: &RunRecord) -> Option<BySet> {
+        let baseline = self.loads.get(&setting(run)).filter(|_| run.completed)?;
+        let of = |run: &RunRecord| run.metrics.get(self.metric);
+        let (baseline, own) = (of(baseline), of(run));
+        Some(BySet::each(|set| self.metric.speedup(baseline.get(set), own.get(set))))
     }
 }
 
@@ -102,21 +92,21 @@ pub(super) fn grouped<'a, K: Ord + Clone>(
     groups
 }
 
-/// One row for each scheme, network and send buffer, in the order of first appearance.
-pub fn summarise(runs: &[RunRecord]) -> Vec<SummaryRow> {
-    let baselines = Paired::of(runs, BASELINE);
+/// One row for each scheme, network and send buffer, in the order of first appearance; speedups are those of `metric`.
+pub fn summarise(runs: &[RunRecord], metric: &'static Metric) -> Vec<SummaryRow> {
+    let baselines = Paired::of(runs, BASELINE, metric);
     let groups = grouped(runs, |it| (&it.scheme, &it.network, it.send_buffer_bytes));
     groups.iter().map(|it| row(it, &baselines)).collect()
 }
 
 fn row(runs: &[&RunRecord], baselines: &Paired<'_>) -> SummaryRow {
-    let mut pages: BTreeMap<&str, Vec<Speedups>> = BTreeMap::new();
+    let mut pages: BTreeMap<&str, Vec<BySet>> = BTreeMap::new();
     for run in runs {
         if let Some(speedup) = baselines.speedup(run) {
             pages.entry(&run.page).or_default().push(speedup);
         }
     }
-    let ratios = |of: fn(&Speedups) -> Option<f64>| -> Vec<Vec<f64>> {
+    let ratios = |of: fn(&BySet) -> Option<f64>| -> Vec<Vec<f64>> {
         let loads = pages.values().map(|it| it.iter().filter_map(of).collect::<Vec<f64>>());
         loads.filter(|it| !it.is_empty()).collect()
     };
@@ -124,7 +114,7 @@ fn row(runs: &[&RunRecord], baselines: &Paired<'_>) -> SummaryRow {
     let of_pages = |of: fn(&[f64]) -> Option<f64>| {
         let means =
             |pages: &[Vec<f64>]| -> Vec<f64> { pages.iter().filter_map(|it| mean(it)).collect() };
-        Speedups { all: of(&means(&all)), atf: of(&means(&atf)) }
+        BySet { all: of(&means(&all)), atf: of(&means(&atf)) }
     };
     SummaryRow {
         scheme: runs[0].scheme.clone(),
@@ -132,9 +122,9 @@ fn row(runs: &[&RunRecord], baselines: &Paired<'_>) -> SummaryRow {
         send_buffer_bytes: runs[0].send_buffer_bytes,
         pages: pages.len(),
         unfinished: runs.iter().filter(|it| !it.completed).count(),
-        mean_byte_index: mean_index(runs),
+        mean: Measured::each(|metric| mean_of(runs, metric)),
         mean_speedup: of_pages(mean),
-        mean_speedup_interval: Intervals { all: bootstrap_mean(&all), atf: bootstrap_mean(&atf) },
+        mean_speedup_interval: BySet { all: bootstrap_mean(&all), atf: bootstrap_mean(&atf) },
         median_speedup: of_pages(median),
         best_page_speedup: of_pages(|it| it.iter().copied().max_by(f64::total_cmp)),
         worst_page_speedup: of_pages(|it| it.iter().copied().min_by(f64::total_cmp)),
@@ -142,12 +132,10 @@ fn row(runs: &[&RunRecord], baselines: &Paired<'_>) -> SummaryRow {
     }
 }
 
-fn mean_index(runs: &[&RunRecord]) -> Indices {
-    let of = |pick: fn(&Indices) -> Option<f64>| {
-        let completed = runs.iter().filter(|it| it.completed);
-        mean(&completed.filter_map(|it| pick(&it.byte_index)).collect::<Vec<_>>())
-    };
-    Indices { all: of(|it| it.all), atf: of(|it| it.atf) }
+fn mean_of(runs: &[&RunRecord], metric: &Metric) -> BySet {
+    let completed: Vec<BySet> =
+        runs.iter().filter(|it| it.completed).map(|it| it.metrics.get(metric)).collect();
+    BySet::each(|set| mean(&completed.iter().filter_map(|it| it.get(set)).collect::<Vec<_>>()))
 }
 
 fn mean_regret(runs: &[&RunRecord]) -> Option<f64> {
@@ -155,23 +143,25 @@ fn mean_regret(runs: &[&RunRecord]) -> Option<f64> {
     mean(&completed.filter_map(|it| it.regret()).collect::<Vec<_>>())
 }
 
-/// The speedup of one load over its baseline.
-pub(super) fn speedup(baseline: Indices, run: Indices) -> Speedups {
-    use qlog_tools::byte_index::speedup;
-    Speedups { all: speedup(baseline.all, run.all), atf: speedup(baseline.atf, run.atf) }
+/// `mean_byte_index` and so on.
+fn means<S: Serializer>(mean: &Measured, serializer: S) -> Result<S::Ok, S::Error> {
+    mean.prefixed("mean_").serialize(serializer)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::study::LowerBound;
+    use qlog_tools::metrics::byte_index;
 
     fn run(page: &str, scheme: &str, atf: f64) -> RunRecord {
         RunRecord {
             page: page.into(),
             scheme: scheme.into(),
             completed: true,
-            byte_index: Indices { all: Some(1000.0), atf: Some(atf) },
+            metrics: [("byte_index", BySet { all: Some(1000.0), atf: Some(atf) })]
+                .into_iter()
+                .collect(),
             ..RunRecord::default()
         }
     }
@@ -184,9 +174,9 @@ mod tests {
             run("a", "fifo", 500.0),
             run("b", "fifo", 100.0),
         ];
-        let rows = summarise(&runs);
+        let rows = summarise(&runs, byte_index());
         assert_eq!(rows.iter().map(|it| it.scheme.as_str()).collect::<Vec<_>>(), ["rr", "fifo"]);
-        assert_eq!(rows[1].mean_speedup, Speedups { all: Some(1.0), atf: Some(1.5) });
+        assert_eq!(rows[1].mean_speedup, BySet { all: Some(1.0), atf: Some(1.5) });
         assert_eq!(rows[1].worst_page_speedup.atf, Some(1.0));
         assert_eq!(rows[1].best_page_speedup.atf, Some(2.0));
         assert_eq!(rows[1].median_speedup.atf, Some(1.5));
@@ -200,18 +190,18 @@ mod tests {
             RunRecord { lower_bound: bounded(200.0), ..run("b", "rr", 500.0) },
             run("c", "rr", 1000.0),
         ];
-        assert_eq!(summarise(&runs)[0].mean_regret.atf, Some(2.0));
-        assert_eq!(summarise(&runs[2..])[0].mean_regret.atf, None);
+        assert_eq!(summarise(&runs, byte_index())[0].mean_regret.atf, Some(2.0));
+        assert_eq!(summarise(&runs[2..], byte_index())[0].mean_regret.atf, None);
     }
 
     #[test]
     fn a_page_that_did_not_complete_does_not_count() {
         let broken = RunRecord { completed: false, ..run("b", "fifo", 1.0) };
         let runs = [run("a", "rr", 1000.0), run("b", "rr", 100.0), run("a", "fifo", 500.0), broken];
-        let rows = summarise(&runs);
+        let rows = summarise(&runs, byte_index());
         let row = &rows[1];
         assert_eq!((row.pages, row.unfinished, row.mean_speedup.atf), (1, 1, Some(2.0)));
-        assert_eq!(row.mean_byte_index.atf, Some(500.0));
+        assert_eq!(row.mean.byte_index().atf, Some(500.0));
     }
 
     #[test]
@@ -225,7 +215,7 @@ mod tests {
             seeded("b", "rr", 0, 100.0),
             seeded("b", "fifo", 0, 100.0),
         ];
-        let row = &summarise(&runs)[1];
+        let row = &summarise(&runs, byte_index())[1];
         // Page a: 1 and 3; page b: 1.
         assert_eq!((row.pages, row.mean_speedup.atf), (2, Some(1.5)));
         assert_eq!(row.mean_speedup_interval.atf, None, "of two pages");
@@ -243,7 +233,8 @@ mod tests {
             on("lte", "rr", 90.0),
             on("lte", "fifo", 30.0),
         ];
-        let speedups: Vec<_> = summarise(&runs).iter().map(|it| it.mean_speedup.atf).collect();
+        let speedups: Vec<_> =
+            summarise(&runs, byte_index()).iter().map(|it| it.mean_speedup.atf).collect();
         assert_eq!(speedups, [Some(1.0), Some(2.0), Some(1.0), Some(3.0)]);
     }
 }

@@ -24,7 +24,7 @@ const EFFORT: Effort = Effort { nodes: 500_000, steps: 50 };
 const TOLERANCE_MS: f64 = 1e-6;
 
 fn atf_ms(page: &Page, load: &Load) -> f64 {
-    RunRecord::of_load(page, load).byte_index.atf.expect("something is above the fold")
+    RunRecord::of_load(page, load).byte_index().atf.expect("something is above the fold")
 }
 
 /// Bundled pages of every source and size; searching all of them takes minutes.
@@ -198,7 +198,7 @@ fn plan(contenders: &[&str], engine: Engine, send_buffer_bytes: u64) -> Plan {
 fn a_study_on_ideal_has_brackets_bounds_and_regret() {
     let plan = plan(&["rr", "oracle", "anti-oracle"], Engine::Ideal, 0);
     let study = run(&plan, serde_json::json!({}), &|| ()).expect("a study");
-    let atf = |place: usize| study.runs[place].byte_index.atf.expect("above the fold");
+    let atf = |place: usize| study.runs[place].byte_index().atf.expect("above the fold");
     assert!(atf(1) < atf(0) && atf(0) < atf(2));
     assert!(study.runs.iter().all(|it| it.completed && it.lower_bound.atf <= Some(atf(1))));
     let regret = |place: usize| study.summary[place].mean_regret.atf.expect("a bound");

@@ -10,7 +10,7 @@ fn indices(page: &Arc<corpus::Page>, scheme: &Scheme, send_buffer_bytes: u64) ->
     let network = Network::find("paper").expect("built in");
     let load = lab::ideal::load(page, scheme, &network, send_buffer_bytes, 0);
     assert!(load.completed, "{} under {}", page.name, scheme.name);
-    let index = RunRecord::of_load(page, &load).byte_index;
+    let index = RunRecord::of_load(page, &load).byte_index();
     (index.all.expect("loaded"), index.atf.expect("an ATF set"))
 }
 

@@ -216,7 +216,7 @@ fn a_page_comes_whole_over_real_sockets_and_its_log_says_so() {
     let mut bytes: Vec<(usize, u64)> = run.resources.iter().map(|it| (it.id, it.bytes)).collect();
     bytes.sort_unstable();
     assert_eq!(bytes, [(0, 2800), (1, 4200), (2, 4200), (3, 1400)]);
-    assert!(run.byte_index.all.is_some() && run.byte_index.atf.is_some());
+    assert!(run.byte_index().all.is_some() && run.byte_index().atf.is_some());
     assert_eq!(
         std::fs::read_dir(folder.path()).expect("a folder").count(),
         2,

@@ -84,7 +84,7 @@ fn on_the_papers_network_stack_and_ideal_agree() {
         for scheme in ["rr", "fifo", "dfifo", "bucket-html"] {
             let stack = loaded(&page, "paper", 0, |it| options(scheme, it));
             let ideal = ideal::load(&page, &find_scheme(scheme).expect("a scheme"), &network, 0, 0);
-            let all = |load| RunRecord::of_load(&page, load).byte_index.all.expect("complete");
+            let all = |load| RunRecord::of_load(&page, load).byte_index().all.expect("complete");
             let ratio = all(&stack.load) / all(&ideal);
             println!("{} {scheme}: stack / ideal = {ratio:.4}", page.name);
             assert!((0.96..1.04).contains(&ratio), "{} {scheme}: {ratio}", page.name);

@@ -6,6 +6,7 @@ use lab::network::Network;
 use lab::stack::{Setup, load};
 use lab::study::{Engine, Plan, RunRecord, SendBufferModel, Shard, merge, record, run};
 use lab::{Contender, DeliveryOrder, Load, Metadata};
+use qlog_tools::metrics;
 use qlog_tools::timeline::Timeline;
 use schedulers::{find_scheme, paper_schemes};
 use server::{Identity, Options};
@@ -36,7 +37,10 @@ fn over_one_connection_jitter_delays_bytes_that_streams_would_have_handed_up() {
     };
     let index = |load: &Load| {
         let run = RunRecord::of_load(&bundled("davies-meenan"), load);
-        run.byte_index_progressive.all.expect("complete")
+        run.metrics
+            .get(metrics::find("byte_index_progressive").expect("a metric"))
+            .all
+            .expect("complete")
     };
     for seed in 0..5 {
         let stream = with("paper-jitter", DeliveryOrder::Stream, seed);
@@ -86,7 +90,10 @@ fn what_the_server_does_not_know_it_does_not_use() {
     let index = |scheme, metadata| {
         let conditions = Conditions { metadata, ..Conditions::default() };
         let load = ideal("davies-meenan", scheme, "paper", conditions);
-        RunRecord::of_load(&bundled("davies-meenan"), &load).byte_index.atf.expect("above the fold")
+        RunRecord::of_load(&bundled("davies-meenan"), &load)
+            .byte_index()
+            .atf
+            .expect("above the fold")
     };
     // Only who knows the hero image sends it before the others of its kind.
     assert!(index("bucket", Metadata::Full) < index("bucket", Metadata::Browser));
@@ -169,7 +176,7 @@ fn a_study_on_stack_in_a_folder_keeps_what_its_figures_need() {
     assert_eq!(kept(&again).len(), 22);
     assert!(kept(&again) == kept(&study));
     assert!(
-        study.runs.iter().all(|it| it.lower_bound.atf < it.byte_index.atf),
+        study.runs.iter().all(|it| it.lower_bound.atf < it.byte_index().atf),
         "no order is below it"
     );
     assert!(study.runs.iter().all(|it| it.lower_bound.atf > Some(0.0)));

@@ -5,11 +5,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use qlog_tools::byte_index::{byte_index, byte_index_of_trace};
 use qlog_tools::convert::{Conversion, Cut, Part, Target, convert};
 use qlog_tools::figures::still::stills;
 use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
 use qlog_tools::lint::{Allowance, Rules, browser, lint};
+use qlog_tools::metrics::Completions;
 use qlog_tools::reader::{Detail, ReadOptions, Trace, read_traces};
 use qlog_tools::viewer::{Recording, Report, report};
 use qlog_tools::views::{missing, views};
@@ -54,8 +54,8 @@ fn cut(data: &[u8]) {
 }
 
 fn measure(trace: &Trace, other: &Trace) {
-    let all = byte_index(&trace.timeline, |_| true);
-    assert_eq!(all.is_ok(), byte_index_of_trace(trace, |_| true).is_ok());
+    let all = Completions::new(&trace.timeline, |_| true);
+    assert_eq!(all.is_ok(), Completions::of_trace(trace, |_| true).is_ok());
     for sent in [None, Some(&other.arrivals)] {
         let hol = HeadOfLine::new(Arrivals { frames: &trace.arrivals, sent });
         assert!(hol.intra.bytes_ms >= 0.0 && hol.inter.bytes_ms >= 0.0);

@@ -7,7 +7,7 @@ use super::axis::Axis;
 use super::palette::line_stroke;
 use super::svg::{Style, Svg, number, shorten};
 use super::{Table, milliseconds_text};
-use crate::byte_index::CurvePoint;
+use crate::metrics::CurvePoint;
 
 /// A figure with one curve a run.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +27,7 @@ pub struct Curve {
     pub label: String,
     /// The area above; `None` when there is no index.
     pub index_ms: Option<f64>,
-    /// A staircase, as [`crate::byte_index::completed_share`] makes it.
+    /// A staircase, as [`crate::metrics::completed_share`] makes it.
     pub points: Vec<CurvePoint>,
 }
 

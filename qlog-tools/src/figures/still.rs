@@ -36,7 +36,7 @@ pub fn stills(recording: &Recording) -> Vec<(&'static str, String)> {
     if recording.stacks.is_ok() {
         figures.push(("head-of-line-blocking", stacks::draw(recording)));
     }
-    if recording.byte_index.is_ok() {
+    if recording.metrics.is_ok() {
         figures.push(("byte-index", curve::draw(recording)));
     }
     if !recording.series.is_empty() || !recording.frames.is_empty() {

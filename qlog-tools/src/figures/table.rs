@@ -1,9 +1,7 @@
 //! The numbers behind a figure, for readers who cannot see it or want to compute on.
 
-use serde::Serialize;
-
 /// A table of text; each row has as many cells as there are headings.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
     /// What it shows.
     pub caption: String,

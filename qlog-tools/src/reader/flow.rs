@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::http3::Framing;
 use super::quic::Stream;
 use crate::assembly::Assembly;
-use crate::byte_index::Progress;
 use crate::packed_frames::PackedFrames;
+use crate::progress::Progress;
 use crate::timeline::StreamFrame;
 use crate::trace::{StreamRole, StreamSummary};
 

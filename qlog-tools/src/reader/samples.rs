@@ -1,7 +1,7 @@
 //! The logs of other stacks, which are among the fixtures.
 
 use super::*;
-use crate::byte_index::{byte_index, byte_index_of_trace};
+use crate::metrics::Completions;
 
 /// All traces of a sample; `None` when there are no samples.
 fn traces(name: &str, detail: Detail) -> Option<Vec<Trace>> {
@@ -132,8 +132,8 @@ fn what_is_added_up_while_reading_is_what_the_frames_say() {
             assert_eq!(summary.timeline.transfers, frames.timeline.transfers);
             for transfer in &frames.timeline.transfers {
                 let only = |it: &crate::timeline::Transfer| it.stream == transfer.stream;
-                let (exact, streamed) =
-                    (byte_index(&frames.timeline, only), byte_index_of_trace(&summary, only));
+                let exact = Completions::new(&frames.timeline, only);
+                let streamed = Completions::of_trace(&summary, only);
                 assert_eq!(exact, streamed, "{name} {}", transfer.stream);
             }
         }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use super::*;
-use crate::byte_index::byte_index;
+use crate::metrics::{Completions, byte_index};
 use crate::timeline::Transfer;
 use proptest::prelude::*;
 
@@ -61,8 +61,9 @@ fn a_clients_log_becomes_a_timeline() {
     assert_eq!(trace.timeline.frames.len(), 6);
     assert_eq!(trace.timeline.unique_stream_bytes(), 24 + 123 + 72);
     // (100 * (110 - 10) + 50 * (160 - 10)) / 150
-    let index = byte_index(&trace.timeline, |_| true).unwrap();
-    assert!((index.complete_ms - 350.0 / 3.0).abs() < 1e-9, "{}", index.complete_ms);
+    let all = Completions::new(&trace.timeline, |_| true).unwrap();
+    let index_ms = byte_index().of(&all);
+    assert!((index_ms - 350.0 / 3.0).abs() < 1e-9, "{index_ms}");
     assert_eq!(trace.details[0].content_type.as_deref(), Some("text/html"));
     assert_eq!(trace.details[1].priority.as_deref(), Some("u=1"));
     assert_eq!(trace.repairs, []);
@@ -201,7 +202,7 @@ proptest! {
         }
         bytes.truncate(end.index(bytes.len()) + 1);
         if let Ok(trace) = read("test", &bytes[..]) {
-            let _ = byte_index(&trace.timeline, |_| true);
+            let _ = Completions::new(&trace.timeline, |_| true);
         }
     }
 }
@@ -378,8 +379,8 @@ proptest! {
         let options = ReadOptions { detail: Detail::Full, vantage: None };
         if let Ok(traces) = read_traces("test", &bytes[..], options) {
             for trace in traces {
-                let exact = byte_index(&trace.timeline, |_| true);
-                prop_assert_eq!(exact, crate::byte_index::byte_index_of_trace(&trace, |_| true));
+                let exact = Completions::new(&trace.timeline, |_| true);
+                prop_assert_eq!(exact, Completions::of_trace(&trace, |_| true));
             }
         }
     }

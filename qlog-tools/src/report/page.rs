@@ -1,11 +1,11 @@
 //! From the runs of a page to its tables and figures.
 
-use super::{Figure, PageComparison, Pair, Row};
-use crate::byte_index::{ByteIndex, NoIndex, byte_index, completed_share, speedup};
+use super::{Figure, PageComparison, Row};
 use crate::figures::axis::Axis;
 use crate::figures::{
     Curve, Curves, PageResource, RibbonRow, Ribbons, bytes_text, milliseconds_text, ratio_text,
 };
+use crate::metrics::{BySet, Metric, completed_share};
 use crate::timeline::{Timeline, Transfer};
 
 /// A page load under a scheme.
@@ -18,44 +18,32 @@ pub struct Run<'a> {
 }
 
 impl PageComparison {
-    /// Computes all numbers and draws all figures. `resources` in request order; the speedups
-    /// are relative to the run whose scheme is `baseline`, and `None` if there is none.
-    pub fn from_runs(
-        name: &str,
-        resources: &[PageResource],
-        runs: &[Run<'_>],
-        baseline: &str,
-    ) -> Self {
-        let rows: Vec<Row> = runs.iter().map(|run| measure(run, resources)).collect();
-        Self::from_rows(name, resources, rows, baseline).drawn(resources, runs)
-    }
-
-    /// A page without figures, from rows that have been measured; their speedups are computed.
-    pub fn from_rows(
+    /// A page without figures, `resources` in request order. Computes the rows' speedups over the row of `baseline`.
+    pub fn new(
         name: &str,
         resources: &[PageResource],
         mut rows: Vec<Row>,
+        metric: &Metric,
         baseline: &str,
     ) -> Self {
-        let base = rows.iter().find(|row| row.scheme == baseline).map(|row| row.byte_index);
+        let base =
+            rows.iter().find(|row| row.scheme == baseline).map(|row| row.metrics.get(metric));
         for row in &mut rows {
-            row.speedup = Pair {
-                all: speedup(base.and_then(|base| base.all), row.byte_index.all),
-                atf: speedup(base.and_then(|base| base.atf), row.byte_index.atf),
-            };
+            let (base, own) = (base.unwrap_or_default(), row.metrics.get(metric));
+            row.speedup = BySet::each(|set| metric.speedup(base.get(set), own.get(set)));
         }
         let resources = in_a_sentence(resources);
         Self { name: name.to_owned(), resources, rows, ribbons: None, curve: None }
     }
 
-    /// With its figures; `runs` are those of the rows that bear their scheme's name.
+    /// Draws its figures; each of `runs` belongs to the row of its scheme.
     #[must_use]
-    pub fn drawn(self, resources: &[PageResource], runs: &[Run<'_>]) -> Self {
+    pub fn drawn(self, resources: &[PageResource], runs: &[Run<'_>], metric: &Metric) -> Self {
         let row = |run: &Run<'_>| self.rows.iter().find(|row| row.scheme == run.scheme).cloned();
         let rows: Vec<Row> = runs.iter().map(|run| row(run).unwrap_or_default()).collect();
         let has_atf = resources.iter().any(|resource| resource.above_fold);
         Self {
-            ribbons: Some(ribbons(&self.name, resources, runs, &rows)),
+            ribbons: Some(ribbons(&self.name, resources, runs, &rows, metric)),
             curve: has_atf.then(|| curve(&self.name, resources, runs, &rows)),
             ..self
         }
@@ -69,33 +57,6 @@ fn is_above_fold(resources: &[PageResource]) -> impl Fn(&Transfer) -> bool {
         .map(|resource| &*resource.url)
         .collect();
     move |transfer| urls.contains(&*transfer.url)
-}
-
-fn measure(run: &Run<'_>, resources: &[PageResource]) -> Row {
-    let all = byte_index(run.timeline, |_| true);
-    let atf = byte_index(run.timeline, is_above_fold(resources));
-    let pair = |value: fn(&ByteIndex) -> f64| Pair {
-        all: all.as_ref().ok().map(value),
-        atf: atf.as_ref().ok().map(value),
-    };
-    // A page without ATF resources has no ATF index, and nothing is wrong with that.
-    let reason =
-        all.as_ref().err().or(atf.as_ref().err().filter(|reason| **reason != NoIndex::EmptySet));
-    let completions: Option<Vec<u64>> =
-        run.timeline.deliveries().iter().map(|delivery| delivery.complete_us).collect();
-    let last_us = completions.and_then(|times| times.into_iter().max());
-    let duration_us = last_us
-        .zip(run.timeline.start_us())
-        .map(|(last_us, start_us)| last_us.saturating_sub(start_us));
-    Row {
-        scheme: run.scheme.to_owned(),
-        byte_index: pair(|index| index.complete_ms),
-        sampled: pair(|index| index.sampled_ms),
-        progressive: pair(|index| index.progressive_ms),
-        duration_ms: duration_us.map(|duration_us| duration_us as f64 / 1000.0),
-        note: reason.map(ToString::to_string),
-        ..Row::default()
-    }
 }
 
 fn in_a_sentence(resources: &[PageResource]) -> String {
@@ -115,19 +76,28 @@ fn in_a_sentence(resources: &[PageResource]) -> String {
     )
 }
 
-fn ribbons(name: &str, resources: &[PageResource], runs: &[Run<'_>], rows: &[Row]) -> Figure {
+fn ribbons(
+    name: &str,
+    resources: &[PageResource],
+    runs: &[Run<'_>],
+    rows: &[Row],
+    metric: &Metric,
+) -> Figure {
     let has_atf = resources.iter().any(|resource| resource.above_fold);
     let has_regret = rows.iter().any(|row| row.regret.is_some());
     let notes = |row: &Row| {
-        let of = |pair: Pair| if has_atf { pair.atf } else { pair.all };
+        let of = |pair: BySet| if has_atf { pair.atf } else { pair.all };
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "\u{2013}".to_owned());
-        let mut notes =
-            vec![or_dash(of(row.byte_index).map(milliseconds_text)), ratio_text(of(row.speedup))];
+        let mut notes = vec![
+            or_dash(of(row.metrics.get(metric)).map(milliseconds_text)),
+            ratio_text(of(row.speedup)),
+        ];
         notes.extend(has_regret.then(|| or_dash(row.regret.map(|regret| format!("{regret:.2}")))));
         notes
     };
     let set = if has_atf { "ATF" } else { "all" };
-    let mut note_titles = vec![format!("BI {set} (ms)"), "speedup".to_owned()];
+    let mut note_titles =
+        vec![format!("{} {set} ({})", metric.short, metric.unit), "speedup".to_owned()];
     note_titles.extend(has_regret.then(|| "regret".to_owned()));
     let figure = Ribbons {
         id: format!("ribbons-{name}"),
@@ -160,7 +130,7 @@ fn curve(name: &str, resources: &[PageResource], runs: &[Run<'_>], rows: &[Row])
                     Some(regret) => format!("{} (regret {regret:.2})", run.scheme),
                     None => run.scheme.to_owned(),
                 },
-                index_ms: row.byte_index.atf,
+                index_ms: row.metrics.byte_index().atf,
                 points: completed_share(run.timeline, is_above_fold(resources)),
             })
             .collect(),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::figures::PageResource;
+use crate::metrics::{Completions, byte_index};
 use crate::timeline::{StreamFrame, Timeline, Transfer};
 use schedulers::Kind;
 
@@ -45,35 +46,59 @@ fn comparison() -> Comparison {
         Run { scheme: "fifo", timeline: &fifo },
         Run { scheme: "p+<script>", timeline: &broken },
     ];
-    let pages = vec![PageComparison::from_runs("shop </style>", &resources, &runs, "rr")];
+    let rows: Vec<Row> = runs.iter().map(|run| row(run, &resources)).collect();
+    let page = PageComparison::new("shop </style>", &resources, rows, byte_index(), "rr");
+    let summary = page.rows.iter().map(|row| SummaryRow {
+        scheme: row.scheme.clone(),
+        all: Speedups::of(row.speedup.all.into_iter().collect()),
+        atf: Speedups::of(row.speedup.atf.into_iter().collect()),
+        ..SummaryRow::default()
+    });
     Comparison {
-        provenance: serde_json::json!({"argv": ["<script>", "&"]}),
+        title: "A <b>study</b>".to_owned(),
         what: "ideal engine".to_owned(),
-        ..Comparison::new("A <b>study</b>", "rr", pages)
+        baseline: "rr".to_owned(),
+        provenance: serde_json::json!({"argv": ["<script>", "&"]}),
+        summary: summary.collect(),
+        pages: vec![page.drawn(&resources, &runs, byte_index())],
+        ..Comparison::default()
+    }
+}
+
+fn row(run: &Run<'_>, resources: &[PageResource]) -> Row {
+    let is_atf = |it: &Transfer| resources.iter().any(|of| of.above_fold && of.url == it.url);
+    let all = Completions::new(run.timeline, |_| true);
+    let atf = Completions::new(run.timeline, is_atf).ok();
+    Row {
+        scheme: run.scheme.to_owned(),
+        metrics: Measured::of(all.as_ref().ok(), atf.as_ref()),
+        note: all.err().map(|reason| reason.to_string()),
+        ..Row::default()
     }
 }
 
 #[test]
-fn the_numbers_of_a_page_are_computed_from_its_runs() {
+fn a_speedup_is_over_the_baselines_row() {
     let rows = comparison().pages.remove(0).rows;
     let row = |scheme: &str| rows.iter().find(|row| row.scheme == scheme).unwrap().clone();
-    assert_eq!(row("rr").byte_index, Pair { all: Some(400.0), atf: Some(400.0) });
-    assert_eq!(row("fifo").byte_index, Pair { all: Some(300.0), atf: Some(200.0) });
-    assert_eq!(row("fifo").speedup, Pair { all: Some(4.0 / 3.0), atf: Some(2.0) });
-    assert_eq!(row("fifo").duration_ms, Some(400.0));
-    let broken = row("p+<script>");
-    assert_eq!(broken.byte_index, Pair { all: None, atf: Some(100.0) });
-    assert_eq!(broken.duration_ms, None);
-    assert_eq!(
-        broken.note.as_deref(),
-        Some(
-            "/x?<script>alert(1)</script> (stream 4) did not finish: 0 of 100 stream bytes readable"
-        )
-    );
+    let index = |scheme: &str| row(scheme).metrics.byte_index();
+    assert_eq!(index("rr"), BySet { all: Some(400.0), atf: Some(400.0) });
+    assert_eq!(index("fifo"), BySet { all: Some(300.0), atf: Some(200.0) });
+    assert_eq!(row("fifo").speedup, BySet { all: Some(4.0 / 3.0), atf: Some(2.0) });
+    assert_eq!(index("p+<script>"), BySet { all: None, atf: Some(100.0) });
+    assert_eq!(row("p+<script>").speedup, BySet { all: None, atf: Some(4.0) });
 }
 
 #[test]
-fn the_summary_is_over_pages() {
+fn the_report_explains_every_metric() {
+    let html = comparison_report(&comparison());
+    for metric in &metrics::METRICS {
+        assert!(html.contains(&format!("<strong>{}</strong> (ms, lower", metric.heading)));
+    }
+}
+
+#[test]
+fn a_distribution_of_speedups_is_over_pages() {
     let speedups = Speedups::of(vec![3.0, 1.0, 2.0, 0.5]);
     let expected = Speedups {
         pages: 4,
@@ -83,9 +108,6 @@ fn the_summary_is_over_pages() {
         worst: Some(0.5),
     };
     assert_eq!(speedups, expected);
-    let summary = comparison().summary;
-    assert_eq!(summary[1].atf.mean, Some(2.0));
-    assert_eq!(summary[2].all, Speedups::default());
 }
 
 #[test]

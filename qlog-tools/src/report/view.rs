@@ -4,6 +4,7 @@ use minijinja::{Value, context};
 
 use super::{Comparison, Figure, PageComparison, Row, SummaryRow};
 use crate::figures::{milliseconds_text, ratio_text};
+use crate::metrics::{Better, METRICS, Metric};
 
 /// A cell of a table of numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +27,8 @@ struct Line {
 #[derive(Debug, Clone, PartialEq)]
 enum Number {
     Missing,
-    /// An index or a duration: low is good.
-    Milliseconds(f64),
+    /// A metric or a duration.
+    Value(f64, Better),
     /// A speedup: high is good.
     Times(f64),
     /// Index divided by lower bound: low is good.
@@ -39,7 +40,15 @@ enum Number {
 struct Column<R> {
     group: &'static str,
     heading: &'static str,
-    number: fn(&R) -> Number,
+    number: Box<dyn Fn(&R) -> Number>,
+}
+
+fn column<R>(
+    group: &'static str,
+    heading: &'static str,
+    number: impl Fn(&R) -> Number + 'static,
+) -> Column<R> {
+    Column { group, heading, number: Box::new(number) }
 }
 
 /// All that the template names.
@@ -56,14 +65,26 @@ pub(super) fn of(comparison: &Comparison) -> Value {
         title => comparison.title.clone(),
         what => comparison.what.clone(),
         baseline => comparison.baseline.clone(),
+        metric => comparison.metric.heading,
+        metrics => METRICS.iter().map(explained).collect::<Vec<Value>>(),
         summaries => summaries,
         figures => comparison.figures.iter().map(|it| figure(&it.figure)).collect::<Vec<Value>>(),
         omitted => comparison.omitted.clone(),
         folded => drawn.len() > FOLDED_FROM,
-        pages => drawn.into_iter().map(page).collect::<Vec<Value>>(),
+        pages => drawn.into_iter().map(|it| page(it, comparison.metric)).collect::<Vec<Value>>(),
         other_pages => lines.into_iter().map(page_line).collect::<Vec<Value>>(),
         provenance => provenance,
     }
+}
+
+/// What the report says of a metric.
+fn explained(metric: &Metric) -> Value {
+    let better = match metric.better {
+        Better::Lower => "lower",
+        Better::Higher => "higher",
+    };
+    let (heading, unit, meaning) = (metric.heading, metric.unit, metric.meaning);
+    context! { heading => heading, unit => unit, meaning => meaning, better => better }
 }
 
 /// The schemes' means in one setting.
@@ -77,53 +98,58 @@ fn summary(rows: &[SummaryRow], baseline: &str) -> Value {
         caption => format!(
             "Speedup over {baseline} by scheme, over {pages} page{plural}{place}. \u{2605} marks the best of a column."
         ),
-        table => table(rows, names, &SUMMARY),
+        table => table(rows, names, &summary_columns()),
     }
 }
 
 /// From so many pages on each is folded.
 const FOLDED_FROM: usize = 6;
 
-const SUMMARY: [Column<SummaryRow>; 10] = [
-    Column { group: "above the fold", heading: "mean", number: |it| times(it.atf.mean) },
-    Column {
-        group: "above the fold",
-        heading: "95 % interval",
-        number: |it| range(it.atf_interval, ratio),
-    },
-    Column { group: "above the fold", heading: "median", number: |it| times(it.atf.median) },
-    Column { group: "above the fold", heading: "best page", number: |it| times(it.atf.best) },
-    Column { group: "above the fold", heading: "worst page", number: |it| times(it.atf.worst) },
-    Column { group: "above the fold", heading: "regret", number: |it| regret(it.regret) },
-    Column { group: "all resources", heading: "mean", number: |it| times(it.all.mean) },
-    Column { group: "all resources", heading: "median", number: |it| times(it.all.median) },
-    Column { group: "all resources", heading: "best page", number: |it| times(it.all.best) },
-    Column { group: "all resources", heading: "worst page", number: |it| times(it.all.worst) },
-];
+const ATF: &str = "above the fold";
+const ALL: &str = "all resources";
 
-const PAGE: [Column<Row>; 11] = [
-    Column { group: "above the fold", heading: "ByteIndex", number: |it| ms(it.byte_index.atf) },
-    Column {
-        group: "above the fold",
-        heading: "middle half",
-        number: |it| range(it.atf_spread, milliseconds_text),
-    },
-    Column { group: "above the fold", heading: "speedup", number: |it| times(it.speedup.atf) },
-    Column { group: "above the fold", heading: "regret", number: |it| regret(it.regret) },
-    Column { group: "all resources", heading: "ByteIndex", number: |it| ms(it.byte_index.all) },
-    Column { group: "all resources", heading: "speedup", number: |it| times(it.speedup.all) },
-    Column { group: "sampled", heading: "ATF", number: |it| ms(it.sampled.atf) },
-    Column { group: "sampled", heading: "all", number: |it| ms(it.sampled.all) },
-    Column { group: "progressive", heading: "ATF", number: |it| ms(it.progressive.atf) },
-    Column { group: "progressive", heading: "all", number: |it| ms(it.progressive.all) },
-    Column { group: "load", heading: "ms", number: |it| ms(it.duration_ms) },
-];
+fn summary_columns() -> [Column<SummaryRow>; 10] {
+    [
+        column(ATF, "mean", |it: &SummaryRow| times(it.atf.mean)),
+        column(ATF, "95 % interval", |it: &SummaryRow| range(it.atf_interval, ratio)),
+        column(ATF, "median", |it: &SummaryRow| times(it.atf.median)),
+        column(ATF, "best page", |it: &SummaryRow| times(it.atf.best)),
+        column(ATF, "worst page", |it: &SummaryRow| times(it.atf.worst)),
+        column(ATF, "regret", |it: &SummaryRow| regret(it.regret)),
+        column(ALL, "mean", |it: &SummaryRow| times(it.all.mean)),
+        column(ALL, "median", |it: &SummaryRow| times(it.all.median)),
+        column(ALL, "best page", |it: &SummaryRow| times(it.all.best)),
+        column(ALL, "worst page", |it: &SummaryRow| times(it.all.worst)),
+    ]
+}
+
+/// The metric that is compared, with its speedups, and then the others.
+fn page_columns(compared: &'static Metric) -> Vec<Column<Row>> {
+    let atf =
+        |metric: &'static Metric| move |it: &Row| value(it.metrics.get(metric).atf, metric.better);
+    let all =
+        |metric: &'static Metric| move |it: &Row| value(it.metrics.get(metric).all, metric.better);
+    let mut columns = vec![
+        column(ATF, compared.heading, atf(compared)),
+        column(ATF, "middle half", |it: &Row| range(it.atf_spread, milliseconds_text)),
+        column(ATF, "speedup", |it: &Row| times(it.speedup.atf)),
+        column(ATF, "regret", |it: &Row| regret(it.regret)),
+        column(ALL, compared.heading, all(compared)),
+        column(ALL, "speedup", |it: &Row| times(it.speedup.all)),
+    ];
+    for other in METRICS.iter().filter(|it| it.name != compared.name) {
+        columns.push(column(other.heading, "ATF", atf(other)));
+        columns.push(column(other.heading, "all", all(other)));
+    }
+    columns.push(column("load", "ms", |it: &Row| value(it.duration_ms, Better::Lower)));
+    columns
+}
 
 /// What a column shows only where there is any of it.
 const OPTIONAL: [&str; 3] = ["95 % interval", "middle half", "regret"];
 
-fn ms(value: Option<f64>) -> Number {
-    value.map_or(Number::Missing, Number::Milliseconds)
+fn value(value: Option<f64>, better: Better) -> Number {
+    value.map_or(Number::Missing, |it| Number::Value(it, better))
 }
 
 fn times(value: Option<f64>) -> Number {
@@ -156,14 +182,14 @@ fn incomplete(row: &SummaryRow, rows: &[SummaryRow]) -> Option<String> {
     (!remarks.is_empty()).then(|| remarks.join("; "))
 }
 
-fn page(page: &PageComparison) -> Value {
+fn page(page: &PageComparison, metric: &'static Metric) -> Value {
     let is_anchor = |character: &char| character.is_ascii_alphanumeric() || *character == '-';
     let names = page.rows.iter().map(|row| (row.scheme.clone(), row.note.clone())).collect();
     context! {
         name => page.name.clone(),
         anchor => format!("page-{}", page.name.chars().filter(is_anchor).collect::<String>()),
         resources => page.resources.clone(),
-        table => table(&page.rows, names, &PAGE),
+        table => table(&page.rows, names, &page_columns(metric)),
         figures => page.ribbons.iter().chain(&page.curve).map(figure).collect::<Vec<Value>>(),
     }
 }
@@ -258,8 +284,8 @@ fn lines(
 /// The best number; none when all that there is are equal.
 fn best(numbers: Vec<Number>) -> Option<Number> {
     let low_is_good = |number: &Number| match number {
-        Number::Milliseconds(value) | Number::Regret(value) => Some(*value),
-        Number::Times(value) => Some(-*value),
+        Number::Value(value, Better::Lower) | Number::Regret(value) => Some(*value),
+        Number::Value(value, Better::Higher) | Number::Times(value) => Some(-*value),
         Number::Missing | Number::Range(_) => None,
     };
     let known: Vec<(Number, f64)> =
@@ -272,7 +298,7 @@ fn best(numbers: Vec<Number>) -> Option<Number> {
 fn text(number: &Number) -> String {
     match number {
         Number::Missing => "\u{2013}".to_owned(),
-        Number::Milliseconds(value) => milliseconds_text(*value),
+        Number::Value(value, _) => milliseconds_text(*value),
         Number::Times(value) => ratio_text(Some(*value)),
         Number::Regret(value) => format!("{value:.2}"),
         Number::Range(words) => words.clone(),
@@ -294,11 +320,9 @@ mod tests {
 
     #[test]
     fn the_best_of_a_column_is_marked() {
-        use Number::{Milliseconds, Missing, Regret, Times};
-        assert_eq!(
-            marked(&[Milliseconds(20.0), Milliseconds(1506.0), Missing]),
-            ["20*", "1506", "–"]
-        );
+        use Number::{Missing, Regret, Times};
+        let ms = |it| value(Some(it), Better::Lower);
+        assert_eq!(marked(&[ms(20.0), ms(1506.0), Missing]), ["20*", "1506", "–"]);
         assert_eq!(
             marked(&[Times(1.0), Times(2.5), Times(2.5), Times(0.5)]),
             ["×1.00", "×2.50*", "×2.50*", "/2.00"]

@@ -6,9 +6,9 @@ use super::clocks::Clock;
 use super::delivered::deliver;
 use super::happened::{End, events, sent, series};
 use super::recording::{Exactness, Frame, Mark, NO_FRAMES, Recording, Role, Stream};
-use crate::byte_index::{ByteIndex, byte_index, completed_share};
 use crate::figures::palette::Look;
 use crate::figures::{NAME_MAX, shorten};
+use crate::metrics::{Completions, Measured, byte_index, completed_share};
 use crate::timeline::{StreamFrame, Transfer};
 use crate::trace::{Repair, SignalKind, StreamRole, StreamSummary, Trace, Vantage};
 use crate::views;
@@ -70,9 +70,9 @@ impl Recording {
             sent: other.map(|it| sent(&it, duration_us)).unwrap_or_default(),
             events: events(&shown, other.as_ref()),
             causes: causes(trace.vantage),
-            byte_index: no_frames
+            metrics: no_frames
                 .filter(|_| lacks_lengths)
-                .map_or_else(|| index(trace), |it| Err(it.to_owned())),
+                .map_or_else(|| measured(trace), |it| Err(it.to_owned())),
             completed: completed(trace, start_us),
             stacks,
             no_frames: no_frames.unwrap_or(NO_FRAMES).to_owned(),
@@ -227,8 +227,8 @@ fn facts(shown: &Trace, sender: Option<&Trace>) -> Vec<String> {
     facts.extend(packets(shown));
     facts.extend(sender.into_iter().flat_map(packets));
     facts.push(format!("{} distinct stream bytes", shown.unique_stream_bytes()));
-    if let Ok(index) = byte_index(&shown.timeline, |_| true) {
-        facts.push(format!("ByteIndex {:.1} ms", index.complete_ms));
+    if let Ok(all) = Completions::new(&shown.timeline, |_| true) {
+        facts.push(format!("ByteIndex {:.1} ms", byte_index().of(&all)));
     }
     facts
 }
@@ -305,11 +305,12 @@ fn causes(vantage: Vantage) -> Vec<(Mark, String)> {
     ]
 }
 
-fn index(trace: &Trace) -> Result<ByteIndex, String> {
+fn measured(trace: &Trace) -> Result<Measured, String> {
     if trace.timeline.transfers.is_empty() {
         return Err("the log has no request streams".to_owned());
     }
-    byte_index(&trace.timeline, |_| true).map_err(|reason| reason.to_string())
+    let all = Completions::new(&trace.timeline, |_| true).map_err(|reason| reason.to_string())?;
+    Ok(Measured::of(Some(&all), None))
 }
 
 /// The completions on the recording's clock, and the share of body bytes that was complete after each.

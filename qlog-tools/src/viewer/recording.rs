@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::columns::{pack, pack_rising};
 use crate::alignment::path_of;
-use crate::byte_index::ByteIndex;
 use crate::figures::palette::Look;
 use crate::figures::stream_label;
+use crate::metrics::{METRICS, Measured};
 use crate::varint::zigzag;
 
 /// One log, ready to be shown. Times are microseconds from the log's first event.
@@ -43,8 +43,8 @@ pub struct Recording {
     pub events: Vec<Events>,
     /// What a mark means in this log.
     pub causes: Vec<(Mark, String)>,
-    /// Its ByteIndex, or why there is none.
-    pub byte_index: Result<ByteIndex, String>,
+    /// Its metrics over all resources, or why there are none.
+    pub metrics: Result<Measured, String>,
     /// The share of body bytes in complete responses: time and share after each completion.
     pub completed: Vec<(u64, f64)>,
     /// Whether `Frame::released_tcp_bytes` rests on a guess of the order of sending; the reason, when there is
@@ -213,7 +213,7 @@ impl Recording {
             sent: Vec::new(),
             events: Vec::new(),
             causes: Vec::new(),
-            byte_index: Err(nothing()),
+            metrics: Err(nothing()),
             completed: Vec::new(),
             stacks: Err(nothing()),
             no_frames: nothing(),
@@ -238,10 +238,8 @@ impl Recording {
             "events": self.events.iter().map(events).collect::<Vec<_>>(),
             "causes": self.causes.iter().map(|(mark, cause)| ((*mark as u8).to_string(), json!(cause))).collect::<serde_json::Map<_, _>>(),
             "busy_us_per_byte": self.busy_us_per_byte(),
-            "byte_index": self.byte_index.as_ref().ok().map(|index| {
-                json!({"complete_ms": index.complete_ms, "progressive_ms": index.progressive_ms})
-            }),
-            "no_byte_index": self.byte_index.as_ref().err(),
+            "metrics": self.metrics.as_ref().ok().map(in_words),
+            "no_metrics": self.metrics.as_ref().err(),
             "completed": self.completed,
             "no_frames": self.no_frames,
             "no_stacks": self.stacks.as_ref().err(),
@@ -287,6 +285,14 @@ impl Recording {
         }
         window_us as f64 / most_bytes as f64
     }
+}
+
+/// `ByteIndex 12.3 ms, sampled 100.0 ms` and so on.
+fn in_words(measured: &Measured) -> String {
+    let words = METRICS.iter().filter_map(|metric| {
+        Some(format!("{} {:.1} {}", metric.heading, measured.get(metric).all?, metric.unit))
+    });
+    words.collect::<Vec<String>>().join(", ")
 }
 
 fn stream(stream: &Stream) -> Value {

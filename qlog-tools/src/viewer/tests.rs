@@ -123,7 +123,7 @@ fn of_frames_without_lengths_no_figure_is_made() {
     let reason = "no lengths of STREAM frames logged: which bytes they carried cannot be told";
     assert_eq!(recording.no_frames, reason);
     assert_eq!(recording.stacks.as_ref(), Err(&reason.to_owned()));
-    assert_eq!(recording.byte_index.as_ref().map(|_| ()), Err(&reason.to_owned()));
+    assert_eq!(recording.metrics.as_ref().map(|_| ()), Err(&reason.to_owned()));
     let stills = crate::figures::still::stills(&recording);
     assert_eq!(stills.iter().map(|it| it.0).collect::<Vec<_>>(), ["congestion"]);
 }

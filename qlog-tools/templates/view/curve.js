@@ -8,16 +8,15 @@ class Curve {
     this.recording = recording;
     this.name = "byte-index";
     this.title = "ByteIndex";
-    const index = recording.byte_index;
-    const value = index ? `${index.complete_ms.toFixed(1)} ms (bytes as they come: ${index.progressive_ms.toFixed(1)} ms)` : "";
     this.about =
-      "Steps: the share of body bytes whose response is complete; the area above them is the ByteIndex" +
-      `${value ? `, ${value}` : ""}. Line: the share of bytes that were there.` +
+      "Steps: the share of body bytes whose response is complete; the area above them is the ByteIndex. " +
+      "Line: the share of bytes that were there. " +
+      (recording.metrics ? `${recording.metrics}.` : "") +
       (recording.is_server ? " In a server's log these are bytes sent: they arrived later." : "");
   }
 
   missing() {
-    return this.recording.no_byte_index;
+    return this.recording.no_metrics;
   }
 
   height() {

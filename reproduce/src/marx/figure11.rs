@@ -6,8 +6,8 @@ use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
 use lab::ideal::Conditions;
 use lab::resource_url;
-use qlog_tools::byte_index::{CurvePoint, byte_index, completed_share};
 use qlog_tools::figures::{Curve, Curves};
+use qlog_tools::metrics::{self, Completions, CurvePoint, completed_share};
 use qlog_tools::timeline::{Timeline, Transfer};
 use std::collections::BTreeSet;
 
@@ -118,11 +118,11 @@ fn of_timeline(
     timeline: &Timeline,
     belongs: impl Fn(&Transfer) -> bool + Copy,
 ) -> Result<Progress, ReproduceError> {
-    let index = byte_index(timeline, belongs).map_err(ReproduceError::unusable)?;
+    let set = Completions::new(timeline, belongs).map_err(ReproduceError::unusable)?;
     let points = completed_share(timeline, belongs);
     let samples = samples(points.last().map_or(0.0, |it| it.time_ms));
     let percent_samples = samples.map(|it| 100.0 * (1.0 - share_at(&points, it))).sum();
-    Ok(Progress { points, index_ms: index.complete_ms, percent_samples })
+    Ok(Progress { points, index_ms: metrics::byte_index().of(&set), percent_samples })
 }
 
 /// Each 10 ms, as the figure's axis has it.

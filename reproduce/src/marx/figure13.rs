@@ -105,7 +105,7 @@ fn measured(page: &Page, load: &Load) -> Measured {
     };
     let shared = stacks.handed_up.iter().filter(|it| under_way(*it.0) >= SHARED);
     let largest_shared = shared.map(|it| it.1.len()).max().unwrap_or(0);
-    Measured { largest_shared, stacks, index_ms: RunRecord::of_load(page, load).byte_index.atf }
+    Measured { largest_shared, stacks, index_ms: RunRecord::of_load(page, load).byte_index().atf }
 }
 
 fn rows(modes: &[Mode]) -> Vec<Row> {

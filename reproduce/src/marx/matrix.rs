@@ -5,7 +5,8 @@ use super::load;
 use crate::ReproduceError;
 use corpus::Page;
 use lab::ideal::Conditions;
-use lab::study::{Indices, RunRecord, SendBufferModel, statistics};
+use lab::study::{RunRecord, SendBufferModel, statistics};
+use qlog_tools::metrics::{self, BySet};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::{Kind, paper_schemes};
 use std::collections::BTreeMap;
@@ -46,7 +47,7 @@ impl Buffer {
 /// A speedup over `rr`: of which resources, with which send buffer, and with which buffer `rr` was loaded.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measure {
-    index: fn(&Indices) -> Option<f64>,
+    index: fn(&BySet) -> Option<f64>,
     buffer: Buffer,
     rr_buffer: Buffer,
 }
@@ -78,7 +79,7 @@ pub(super) const FIREFOX_AS_RUN: &str = "firefox@quicker";
 pub(super) struct Matrix {
     pub(super) pages: Vec<Arc<Page>>,
     /// By page, scheme and buffer.
-    indices: BTreeMap<(String, String, Buffer), Indices>,
+    indices: BTreeMap<(String, String, Buffer), BySet>,
 }
 
 /// A page's speedup.
@@ -125,7 +126,7 @@ impl Matrix {
             (measure.index)(self.indices.get(&key)?)
         };
         let rr = index("rr", measure.rr_buffer);
-        qlog_tools::byte_index::speedup(rr, index(scheme, measure.buffer))
+        metrics::byte_index().speedup(rr, index(scheme, measure.buffer))
     }
 
     /// The speedups on all pages that have one.
@@ -157,8 +158,9 @@ pub(super) fn page_bytes(page: &Page) -> u64 {
     page.resources.iter().map(|it| it.bytes).sum()
 }
 
-fn indices(page: &Arc<Page>, scheme: &str, buffer: Buffer) -> Result<Indices, ReproduceError> {
+fn indices(page: &Arc<Page>, scheme: &str, buffer: Buffer) -> Result<BySet, ReproduceError> {
     let load = load(page, scheme, "paper", buffer.conditions())?;
     let record = RunRecord::of_load(page, &load);
-    Ok(if load.completed { record.byte_index_sampled } else { Indices::default() })
+    let sampled = metrics::find("byte_index_sampled").map(|it| record.metrics.get(it));
+    Ok(sampled.filter(|_| load.completed).unwrap_or_default())
 }

@@ -4,9 +4,11 @@ use crate::failure::Failure;
 use crate::output;
 use crate::output::number;
 use lab::study::{Study, SummaryRow};
+use qlog_tools::metrics::{self, Metric};
 
 pub(super) fn show(study: &Study) -> Result<(), Failure> {
     let rows = &study.summary;
+    let metric = metrics::find(study.metric).unwrap_or_else(metrics::byte_index);
     let several_networks = rows.iter().any(|it| it.network != rows[0].network);
     let several_buffers = rows.iter().any(|it| it.send_buffer_bytes != rows[0].send_buffer_bytes);
     let cells = rows.iter().map(|row| {
@@ -18,7 +20,7 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
             name = format!("{name} {}", row.send_buffer_bytes);
         }
         let mut cells = vec![name];
-        cells.extend(numbers(row));
+        cells.extend(numbers(row, metric));
         cells
     });
     let header = [
@@ -47,12 +49,13 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
     Ok(())
 }
 
-fn numbers(row: &SummaryRow) -> [String; 9] {
+fn numbers(row: &SummaryRow, metric: &Metric) -> [String; 9] {
+    let mean = row.mean.get(metric);
     let interval = row.mean_speedup_interval.atf;
     [
         row.pages.to_string(),
-        number(row.mean_byte_index.all, 0),
-        number(row.mean_byte_index.atf, 0),
+        number(mean.all, 0),
+        number(mean.atf, 0),
         number(row.mean_speedup.all, 2),
         number(row.mean_speedup.atf, 2),
         interval.map_or("-".to_owned(), |[low, high]| format!("{low:.2} to {high:.2}")),

@@ -7,7 +7,6 @@ use super::set::SetArguments;
 use crate::failure::Failure;
 use crate::output::{self, number};
 use qlog_tools::alignment::{AlignedResource, Alignment};
-use qlog_tools::byte_index::speedup;
 use qlog_tools::trace::{Detail, Trace};
 use serde_json::{Value, json};
 
@@ -34,17 +33,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Runs { traces, refused } = runs::choose(arguments.files.read(Detail::Summary)?)?;
     let alignment = Alignment::new(&traces);
     let indices: Vec<Indices> = traces.iter().map(|it| Indices::of(it, set.as_ref())).collect();
-    let pairs: Vec<[Option<f64>; 2]> =
-        indices.iter().map(|it| it.pair(|it| it.complete_ms)).collect();
     if arguments.json {
         let resources: Vec<Value> = alignment.resources.iter().map(document).collect();
         output::json_of_program(refused.note_in(json!({
             "baseline": traces[0].timeline.name,
-            "runs": run_documents(&traces, &alignment, &pairs),
+            "runs": run_documents(&traces, &alignment, &indices),
             "resources": resources,
         })))?;
     } else {
-        print(&traces, &alignment, &pairs)?;
+        print(&traces, &alignment, &indices)?;
         for (trace, note) in traces.iter().zip(indices.iter().map(Indices::note)) {
             if let Some(note) = note {
                 output::line(&format!("{}: {}", trace.label(), shown(&note, 200)))?;
@@ -54,21 +51,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end()
 }
 
-fn run_documents(
-    traces: &[Trace],
-    alignment: &Alignment,
-    indices: &[[Option<f64>; 2]],
-) -> Vec<Value> {
-    let document = |(place, (trace, it)): (usize, (&Trace, &[Option<f64>; 2]))| {
-        let speedups = [0, 1].map(|kind| speedup(indices[0][kind], it[kind]));
+fn run_documents(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -> Vec<Value> {
+    let base = indices[0].measured.byte_index();
+    let document = |(place, (trace, it)): (usize, (&Trace, &Indices))| {
         json!({
             "name": trace.timeline.name,
             "file": trace.file,
             "trace": trace.number.unwrap_or(1),
             "vantage": trace.vantage.name(),
             "in_common": alignment.in_common(place),
-            "byte_index": {"all": it[0], "atf": it[1]},
-            "speedup": {"all": speedups[0], "atf": speedups[1]},
+            "byte_index": it.measured.byte_index(),
+            "speedup": it.speedup(base),
         })
     };
     traces.iter().zip(indices).enumerate().map(document).collect()
@@ -103,18 +96,16 @@ fn moved(resource: &AlignedResource, run: usize) -> [Option<f64>; 2] {
     ]
 }
 
-fn print(
-    traces: &[Trace],
-    alignment: &Alignment,
-    indices: &[[Option<f64>; 2]],
-) -> Result<(), Failure> {
+fn print(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -> Result<(), Failure> {
+    let base = indices[0].measured.byte_index();
     let rows = traces.iter().zip(indices).map(|(trace, it)| {
+        let (index, speedup) = (it.measured.byte_index(), it.speedup(base));
         vec![
             shown(&trace.timeline.name, 40),
-            number(it[0], 1),
-            number(speedup(indices[0][0], it[0]), 3),
-            number(it[1], 1),
-            number(speedup(indices[0][1], it[1]), 3),
+            number(index.all, 1),
+            number(speedup.all, 3),
+            number(index.atf, 1),
+            number(speedup.atf, 3),
         ]
     });
     let header = ["run", "ByteIndex", "speedup", "ATF ByteIndex", "ATF speedup"];

@@ -4,16 +4,16 @@ use super::input::{Files, Logs, milliseconds, shown};
 use super::set::{AtfSet, SetArguments};
 use crate::failure::Failure;
 use crate::output::{self, number};
-use qlog_tools::byte_index::{ByteIndex, NoIndex, byte_index_of_trace, speedup};
+use qlog_tools::metrics::{BySet, Completions, METRICS, Measured, Set, Unmeasured, byte_index};
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use qlog_tools::views::no_streams;
 use serde_json::{Value, json};
 
-/// Compute `ByteIndex` and `ObjectIndex` of what logs show
+/// Compute the metrics of what logs show: `ByteIndex`, `ObjectIndex` and so on
 ///
-/// Of all resources, and of those above the fold (ATF) when a page or a set is named. With several logs,
-/// speedups are the index of the first log of the same side divided by each one's. Exit code 2: a log could not be read, or lacks what an
-/// index takes; the others are shown all the same.
+/// Over all resources, and over those above the fold (ATF) when a page or a set is named. With several logs, a speedup is
+/// the ByteIndex of the first log of the same side divided by each log's. Exit code 2: a log could not be read, or lacks
+/// what a metric needs; the others are shown all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog index client.sqlog --page gentelella-index\n  \
 utmost qlog index rr.sqlog fifo.sqlog --set atf.txt --json")]
@@ -27,34 +27,37 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The indices of one trace.
+/// The metrics of one trace, or why it has none.
 pub(crate) struct Indices {
-    all: Result<ByteIndex, NoIndex>,
-    atf: Option<Result<ByteIndex, NoIndex>>,
+    all: Result<Completions, Unmeasured>,
+    atf: Option<Result<Completions, Unmeasured>>,
+    /// The values over the sets that completed.
+    pub(crate) measured: Measured,
 }
 
 impl Indices {
     pub(crate) fn of(trace: &Trace, set: Option<&AtfSet>) -> Self {
-        let all = byte_index_of_trace(trace, |_| true);
-        let atf = set.map(|set| byte_index_of_trace(trace, |it| set.contains(&it.url)));
-        Self { all, atf }
+        let all = Completions::of_trace(trace, |_| true);
+        let atf = set.map(|set| Completions::of_trace(trace, |it| set.contains(&it.url)));
+        let completed_atf = atf.as_ref().and_then(|it| it.as_ref().ok());
+        let measured = Measured::of(all.as_ref().ok(), completed_atf);
+        Self { all, atf, measured }
     }
 
-    /// One kind of index, of all resources and of the ATF set.
-    pub(crate) fn pair(&self, kind: fn(&ByteIndex) -> f64) -> [Option<f64>; 2] {
-        let atf = self.atf.as_ref().and_then(|atf| atf.as_ref().ok());
-        [self.all.as_ref().ok().map(kind), atf.map(kind)]
+    /// How many times better its `ByteIndex` is than that of `base`.
+    pub(crate) fn speedup(&self, base: BySet) -> BySet {
+        let own = self.measured.byte_index();
+        BySet::each(|set| byte_index().speedup(base.get(set), own.get(set)))
     }
 
     /// Why there is no number at all, in a line that names the log.
     fn lacks(&self, trace: &Trace) -> Option<String> {
-        if matches!(self.atf, Some(Err(NoIndex::EmptySet))) && self.all.is_ok() {
+        if matches!(self.atf, Some(Err(Unmeasured::EmptySet))) && self.all.is_ok() {
             let reason = "nothing in the log is of the set that --page or --set names";
             return Some(format!("{}: {reason}", trace.label()));
         }
-        let [all, atf] = self.pair(|it| it.complete_ms);
         let reason = match self.note() {
-            Some(note) if all.is_none() && atf.is_none() => shown(&note, 200),
+            Some(note) if self.measured.byte_index() == BySet::default() => shown(&note, 200),
             _ => return None,
         };
         let reason = match (no_streams(trace), trace.timeline.transfers.is_empty()) {
@@ -92,22 +95,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end()
 }
 
-/// What each log is measured by: the first log of its side, for a server's times are those of sending.
-fn bases(traces: &[Trace], indices: &[Indices]) -> Vec<[Option<f64>; 2]> {
+/// The `ByteIndex` that each log is compared with: that of the first log of its side, because a server logs when it
+/// sent, not when data arrived.
+fn bases(traces: &[Trace], indices: &[Indices]) -> Vec<BySet> {
     let is_servers = |trace: &Trace| trace.vantage == Vantage::Server;
     let base = |trace: &Trace| {
         let first = traces.iter().position(|it| is_servers(it) == is_servers(trace));
-        first.map_or([None; 2], |place| indices[place].pair(|it| it.complete_ms))
+        first.map(|place| indices[place].measured.byte_index()).unwrap_or_default()
     };
     traces.iter().map(base).collect()
 }
 
-fn both(pair: [Option<f64>; 2]) -> Value {
-    json!({"all": pair[0], "atf": pair[1]})
-}
-
-fn document(trace: &Trace, indices: &Indices, base: Option<[Option<f64>; 2]>) -> Value {
-    let complete = indices.pair(|it| it.complete_ms);
+fn document(trace: &Trace, indices: &Indices, base: Option<BySet>) -> Value {
     let start_us = trace.timeline.start_us().unwrap_or_default();
     let resources = trace.timeline.transfers.iter().map(|transfer| {
         let stream = trace.streams.iter().find(|it| it.stream == transfer.stream);
@@ -120,46 +119,33 @@ fn document(trace: &Trace, indices: &Indices, base: Option<[Option<f64>; 2]>) ->
             "bytes": transfer.body_bytes_or_stream(),
         })
     });
-    json!({
+    let mut document = json!({
         "file": trace.file,
         "trace": trace.number.unwrap_or(1),
         "name": trace.timeline.name,
         "vantage": trace.vantage.name(),
-        "byte_index": both(complete),
-        "byte_index_sampled": both(indices.pair(|it| it.sampled_ms)),
-        "byte_index_progressive": both(indices.pair(|it| it.progressive_ms)),
-        "object_index": both(indices.pair(|it| it.object_ms)),
-        "speedup": base.map(|base| both([0, 1].map(|place| speedup(base[place], complete[place])))),
+        "speedup": base.map(|base| indices.speedup(base)),
         "note": indices.note(),
         "resources": resources.collect::<Vec<_>>(),
-    })
+    });
+    for metric in &METRICS {
+        document[metric.name] = json!(indices.measured.get(metric));
+    }
+    document
 }
 
-fn print(traces: &[Trace], indices: &[Indices], bases: &[[Option<f64>; 2]]) -> Result<(), Failure> {
+fn print(traces: &[Trace], indices: &[Indices], bases: &[BySet]) -> Result<(), Failure> {
     let rows = traces.iter().zip(indices).zip(bases).map(|((trace, it), base)| {
-        let complete = it.pair(|it| it.complete_ms);
-        let kinds = [
-            complete,
-            it.pair(|it| it.sampled_ms),
-            it.pair(|it| it.progressive_ms),
-            it.pair(|it| it.object_ms),
-        ];
+        let (index, speedup) = (it.measured.byte_index(), it.speedup(*base));
         let mut row = vec![shown(&trace.timeline.name, 60)];
-        row.extend(kinds.iter().map(|it| number(it[0], 1)));
-        row.push(number(speedup(base[0], complete[0]), 3));
-        row.extend([number(complete[1], 1), number(speedup(base[1], complete[1]), 3)]);
+        row.extend(METRICS.iter().map(|metric| number(it.measured.get(metric).get(Set::All), 1)));
+        row.push(number(speedup.all, 3));
+        row.extend([number(index.atf, 1), number(speedup.atf, 3)]);
         row
     });
-    let header = [
-        "log",
-        "ByteIndex",
-        "sampled",
-        "progressive",
-        "ObjectIndex",
-        "speedup",
-        "ATF ByteIndex",
-        "ATF speedup",
-    ];
+    let mut header = vec!["log"];
+    header.extend(METRICS.iter().map(|it| it.heading));
+    header.extend(["speedup", "ATF ByteIndex", "ATF speedup"]);
     output::line(&output::table(&header, &[], rows).to_string())?;
     for (trace, it) in traces.iter().zip(indices) {
         if let Some(note) = it.note() {
@@ -167,7 +153,7 @@ fn print(traces: &[Trace], indices: &[Indices], bases: &[[Option<f64>; 2]]) -> R
         }
         if trace.vantage == Vantage::Server {
             output::line(&format!(
-                "{}: a server's log: times are those of sending, not of arrival",
+                "{}: a server's log: times say when data was sent, not when it arrived",
                 trace.label()
             ))?;
         }

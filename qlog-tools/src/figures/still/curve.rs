@@ -7,8 +7,9 @@ use crate::viewer::Recording;
 const HEIGHT: f64 = 220.0;
 
 pub(super) fn draw(recording: &Recording) -> String {
-    let index = recording.byte_index.as_ref().map_or(0.0, |index| index.complete_ms);
-    let mut plot = Plot::new(recording, &format!("ByteIndex {index:.1} ms"), HEIGHT);
+    let index = recording.metrics.as_ref().ok().and_then(|it| it.byte_index().all);
+    let mut plot =
+        Plot::new(recording, &format!("ByteIndex {:.1} ms", index.unwrap_or_default()), HEIGHT);
     let y = |share: f64| TOP + HEIGHT * (1.0 - share);
     for percent in [0.0, 25.0, 50.0, 75.0, 100.0] {
         plot.label(y(percent / 100.0) + 4.0, &format!("{percent:.0} %"));

@@ -1,36 +1,29 @@
-//! The `ByteIndex`: how long the bytes of a page were missing, on average. Lower is better.
-//!
-//! The index is the area above the curve of download progress (Bocchi et al. 2016; Marx et al.
-//! 2019, section 4.2). The paper's progress counts a resource's bytes when the *whole* resource is
-//! there, and looks every 100 ms. All three forms here share t0, the first request, and the
-//! weights, body bytes as on the wire.
-
-mod progress;
+//! The completed resources of a set, from which its metrics are computed.
 
 use crate::timeline::{Delivery, Timeline, Transfer};
 use crate::trace::{StreamSummary, Trace};
-pub(crate) use progress::Progress;
 
-/// How often the paper looks at the progress, in microseconds.
-pub const SAMPLE_US: u64 = 100_000;
-
-/// The indices of one set of resources, in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ByteIndex {
-    /// Integral of the share of bytes not yet in fully downloaded resources: the sum over
-    /// resources of (bytes / all bytes) times its time to completion.
-    pub complete_ms: f64,
-    /// The same as the paper samples it: each completion is noticed at the next multiple of 100 ms.
-    pub sampled_ms: f64,
-    /// Integral of the share of bytes not yet readable, whether or not their resource is complete.
-    pub progressive_ms: f64,
-    /// `ObjectIndex`: the mean time to completion, each resource counting the same.
-    pub object_ms: f64,
+/// The resources of a set, all of them complete. There is at least one, and at least one byte.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completions {
+    resources: Vec<Completion>,
+    bytes: u128,
 }
 
-/// Why a set of resources has no index.
+/// One resource that completed. Times count from t0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// Bytes of its body.
+    pub bytes: u64,
+    /// When all of it was there.
+    pub complete_us: u64,
+    /// The sum over its body bytes of the time each was readable.
+    progressive_byte_us: u128,
+}
+
+/// Why a set of resources has no metrics.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoIndex {
+pub enum Unmeasured {
     /// No transfer belongs to the set.
     #[error("the set of resources is empty")]
     EmptySet,
@@ -52,135 +45,68 @@ pub enum NoIndex {
     },
 }
 
-/// The indices of the transfers that `belongs` selects, or why there are none.
-pub fn byte_index(
-    timeline: &Timeline,
-    belongs: impl Fn(&Transfer) -> bool,
-) -> Result<ByteIndex, NoIndex> {
-    let start_us = timeline.start_us().ok_or(NoIndex::EmptySet)?;
-    let deliveries = timeline.deliveries();
-    let mut parts = Vec::new();
-    for (transfer, delivery) in timeline.transfers.iter().zip(&deliveries) {
-        if belongs(transfer) {
-            parts.push(Part::new(transfer, delivery, start_us)?);
+impl Completions {
+    /// The transfers that `belongs` selects.
+    pub fn new(
+        timeline: &Timeline,
+        belongs: impl Fn(&Transfer) -> bool,
+    ) -> Result<Self, Unmeasured> {
+        let start_us = timeline.start_us().ok_or(Unmeasured::EmptySet)?;
+        let deliveries = timeline.deliveries();
+        let transfers = timeline.transfers.iter().zip(&deliveries);
+        transfers
+            .filter(|(transfer, _)| belongs(transfer))
+            .map(|(transfer, delivery)| Completion::new(transfer, delivery, start_us))
+            .collect::<Result<Vec<_>, _>>()
+            .and_then(Self::from_resources)
+    }
+
+    /// The same from what was added up while a log was read, so that no frame need be kept.
+    pub fn of_trace(
+        trace: &Trace,
+        belongs: impl Fn(&Transfer) -> bool,
+    ) -> Result<Self, Unmeasured> {
+        let start_us = trace.timeline.start_us().ok_or(Unmeasured::EmptySet)?;
+        let transfers = trace.timeline.transfers.iter().filter(|&transfer| belongs(transfer));
+        transfers
+            .map(|it| Completion::streamed(it, trace.stream(it.stream), start_us))
+            .collect::<Result<Vec<_>, _>>()
+            .and_then(Self::from_resources)
+    }
+
+    fn from_resources(resources: Vec<Completion>) -> Result<Self, Unmeasured> {
+        let bytes: u128 = resources.iter().map(|it| u128::from(it.bytes)).sum();
+        match (resources.is_empty(), bytes) {
+            (true, _) => Err(Unmeasured::EmptySet),
+            (false, 0) => Err(Unmeasured::NoBytes),
+            _ => Ok(Self { resources, bytes }),
         }
     }
-    combine(&parts)
-}
 
-/// The same from what was added up while a log was read, so that no frame need be kept.
-pub fn byte_index_of_trace(
-    trace: &Trace,
-    belongs: impl Fn(&Transfer) -> bool,
-) -> Result<ByteIndex, NoIndex> {
-    let start_us = trace.timeline.start_us().ok_or(NoIndex::EmptySet)?;
-    let mut parts = Vec::new();
-    for transfer in trace.timeline.transfers.iter().filter(|&transfer| belongs(transfer)) {
-        let place = trace.streams.binary_search_by_key(&transfer.stream, |stream| stream.stream);
-        let stream = place.ok().map(|place| &trace.streams[place]);
-        parts.push(Part::streamed(transfer, stream, start_us)?);
+    /// The mean of a time over all body bytes, in milliseconds.
+    pub(super) fn mean_ms_by_bytes(&self, time_us: fn(&Completion) -> u64) -> f64 {
+        self.per_byte_ms(|it| u128::from(it.bytes) * u128::from(time_us(it)))
     }
-    combine(&parts)
-}
 
-fn combine(parts: &[Part]) -> Result<ByteIndex, NoIndex> {
-    if parts.is_empty() {
-        return Err(NoIndex::EmptySet);
+    /// The mean over all body bytes of the time at which each was readable, in milliseconds.
+    pub(super) fn progressive_mean_ms(&self) -> f64 {
+        self.per_byte_ms(|it| it.progressive_byte_us)
     }
-    let bytes: u128 = parts.iter().map(|part| u128::from(part.bytes)).sum();
-    if bytes == 0 {
-        return Err(NoIndex::NoBytes);
+
+    /// The mean time to completion, in milliseconds.
+    pub(super) fn mean_ms_by_resource(&self) -> f64 {
+        let sum_us: u128 = self.resources.iter().map(|it| u128::from(it.complete_us)).sum();
+        sum_us as f64 / self.resources.len() as f64 / 1000.0
     }
-    let weighted = |time_us: fn(&Part) -> u64| {
-        let byte_us: u128 =
-            parts.iter().map(|part| u128::from(part.bytes) * u128::from(time_us(part))).sum();
-        milliseconds(byte_us as f64 / bytes as f64)
-    };
-    Ok(ByteIndex {
-        complete_ms: weighted(|part| part.complete_us),
-        sampled_ms: weighted(|part| part.complete_us.div_ceil(SAMPLE_US) * SAMPLE_US),
-        progressive_ms: milliseconds(
-            parts.iter().map(|part| part.progressive_byte_us).sum::<u128>() as f64 / bytes as f64,
-        ),
-        object_ms: milliseconds(
-            parts.iter().map(|part| u128::from(part.complete_us)).sum::<u128>() as f64
-                / parts.len() as f64,
-        ),
-    })
-}
 
-/// How many times lower than the baseline's the index is: 2 is twice as fast. `None` when an
-/// index is missing or zero.
-pub fn speedup(baseline_ms: Option<f64>, index_ms: Option<f64>) -> Option<f64> {
-    baseline_ms
-        .zip(index_ms)
-        .filter(|&(_, index_ms)| index_ms > 0.0)
-        .map(|(base, index)| base / index)
-}
-
-/// A corner of a progress curve: from `time_ms` after t0 on, `share` (0 to 1) is done.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CurvePoint {
-    /// Milliseconds since the first request.
-    pub time_ms: f64,
-    /// Share of the set's body bytes that are in fully downloaded resources.
-    pub share: f64,
-}
-
-/// Progress over time as a staircase, from (0, 0) on: the curve whose area above is
-/// `complete_ms` (the paper's Figure 11). Unfinished transfers weigh but never arrive. Empty
-/// when the set is empty or has no bytes.
-pub fn completed_share(
-    timeline: &Timeline,
-    belongs: impl Fn(&Transfer) -> bool,
-) -> Vec<CurvePoint> {
-    let Some(start_us) = timeline.start_us() else { return Vec::new() };
-    let mut all_bytes = 0_u128;
-    let mut completions = Vec::new();
-    for (transfer, delivery) in timeline.transfers.iter().zip(timeline.deliveries()) {
-        if !belongs(transfer) {
-            continue;
-        }
-        let bytes = transfer.body_bytes_or_stream().unwrap_or_else(|| delivery.readable_bytes());
-        all_bytes += u128::from(bytes);
-        if let Some(complete_us) = delivery.complete_us.filter(|_| bytes > 0) {
-            completions.push((complete_us.saturating_sub(start_us), bytes));
-        }
+    fn per_byte_ms(&self, byte_us: impl Fn(&Completion) -> u128) -> f64 {
+        let sum: u128 = self.resources.iter().map(byte_us).sum();
+        sum as f64 / self.bytes as f64 / 1000.0
     }
-    if all_bytes == 0 {
-        return Vec::new();
-    }
-    completions.sort_unstable();
-    let mut curve = vec![CurvePoint { time_ms: 0.0, share: 0.0 }];
-    let mut done_bytes = 0_u128;
-    for (time_us, bytes) in completions {
-        done_bytes += u128::from(bytes);
-        let point = CurvePoint {
-            time_ms: milliseconds(time_us as f64),
-            share: done_bytes as f64 / all_bytes as f64,
-        };
-        match curve.last_mut() {
-            Some(last) if last.time_ms >= point.time_ms => *last = point,
-            _ => curve.push(point),
-        }
-    }
-    curve
 }
 
-fn milliseconds(time_us: f64) -> f64 {
-    time_us / 1000.0
-}
-
-/// What one finished transfer adds. Times count from t0.
-struct Part {
-    bytes: u64,
-    complete_us: u64,
-    /// The sum over its body bytes of the time each was readable.
-    progressive_byte_us: u128,
-}
-
-impl Part {
-    fn new(transfer: &Transfer, delivery: &Delivery, start_us: u64) -> Result<Self, NoIndex> {
+impl Completion {
+    fn new(transfer: &Transfer, delivery: &Delivery, start_us: u64) -> Result<Self, Unmeasured> {
         let complete = delivery.complete_us.zip(transfer.body_bytes_or_stream());
         let Some((complete_us, bytes)) = complete else {
             return Err(unfinished(transfer, delivery.readable_bytes()));
@@ -203,7 +129,7 @@ impl Part {
         transfer: &Transfer,
         stream: Option<&StreamSummary>,
         start_us: u64,
-    ) -> Result<Self, NoIndex> {
+    ) -> Result<Self, Unmeasured> {
         let complete_us = match (stream, transfer.stream_bytes) {
             // An empty stream that had no frame completes with its request.
             (None, Some(0)) => Some(transfer.requested_us),
@@ -221,8 +147,8 @@ impl Part {
     }
 }
 
-fn unfinished(transfer: &Transfer, readable_bytes: u64) -> NoIndex {
-    NoIndex::Unfinished {
+fn unfinished(transfer: &Transfer, readable_bytes: u64) -> Unmeasured {
+    Unmeasured::Unfinished {
         stream: transfer.stream,
         url: transfer.url.clone(),
         readable_bytes,
@@ -234,6 +160,7 @@ fn unfinished(transfer: &Transfer, readable_bytes: u64) -> NoIndex {
 #[expect(clippy::float_cmp, reason = "the expected values are exact")]
 mod tests {
     use super::*;
+    use crate::metrics::{CurvePoint, METRICS, completed_share, find};
     use crate::timeline::StreamFrame;
     use proptest::prelude::*;
 
@@ -264,8 +191,12 @@ mod tests {
         }
     }
 
-    fn everything(timeline: &Timeline) -> Result<ByteIndex, NoIndex> {
-        byte_index(timeline, |_| true)
+    fn everything(timeline: &Timeline) -> Result<Completions, Unmeasured> {
+        Completions::new(timeline, |_| true)
+    }
+
+    fn ms(set: &Completions, metric: &str) -> f64 {
+        find(metric).unwrap().of(set)
     }
 
     #[test]
@@ -275,38 +206,39 @@ mod tests {
             &[(0, 1000, 300), (4, 1100, 100)],
             &[(1050, 0, 0, 110), (1150, 4, 0, 60), (1250, 0, 110, 200), (1410, 4, 60, 50)],
         );
-        let index = everything(&page).unwrap();
+        let set = everything(&page).unwrap();
         // 300/400 * 250 + 100/400 * 410
-        assert_eq!(index.complete_ms, 290.0);
+        assert_eq!(ms(&set, "byte_index"), 290.0);
         // 300/400 * 300 + 100/400 * 500
-        assert_eq!(index.sampled_ms, 350.0);
+        assert_eq!(ms(&set, "byte_index_sampled"), 350.0);
         // (100 * 50 + 200 * 250 + 50 * 150 + 50 * 410) / 400
-        assert_eq!(index.progressive_ms, 207.5);
+        assert_eq!(ms(&set, "byte_index_progressive"), 207.5);
         // (250 + 410) / 2
-        assert_eq!(index.object_ms, 330.0);
+        assert_eq!(ms(&set, "object_index"), 330.0);
         // Stream 4 alone, still from the page's t0.
-        assert_eq!(byte_index(&page, |transfer| transfer.stream == 4).unwrap().complete_ms, 410.0);
+        let alone = Completions::new(&page, |transfer| transfer.stream == 4).unwrap();
+        assert_eq!(ms(&alone, "byte_index"), 410.0);
     }
 
     #[test]
     fn a_completion_on_the_sample_is_seen_by_that_sample() {
         let page = page(&[(0, 0, 90)], &[(200, 0, 0, 100)]);
-        assert_eq!(everything(&page).unwrap().sampled_ms, 200.0);
+        assert_eq!(ms(&everything(&page).unwrap(), "byte_index_sampled"), 200.0);
     }
 
     #[test]
     fn an_empty_set_has_no_index() {
-        assert_eq!(everything(&Timeline::default()), Err(NoIndex::EmptySet));
+        assert_eq!(everything(&Timeline::default()).unwrap_err(), Unmeasured::EmptySet);
         let page = page(&[(0, 0, 90)], &[(200, 0, 0, 100)]);
-        assert_eq!(byte_index(&page, |_| false), Err(NoIndex::EmptySet));
+        assert_eq!(Completions::new(&page, |_| false).unwrap_err(), Unmeasured::EmptySet);
     }
 
     #[test]
     fn an_empty_body_weighs_nothing() {
         let both = page(&[(0, 0, 90), (4, 0, 0)], &[(200, 0, 0, 100), (700, 4, 0, 10)]);
-        assert_eq!(everything(&both).unwrap().complete_ms, 200.0);
+        assert_eq!(ms(&everything(&both).unwrap(), "byte_index"), 200.0);
         let none = page(&[(0, 0, 0)], &[(200, 0, 0, 10)]);
-        assert_eq!(everything(&none), Err(NoIndex::NoBytes));
+        assert_eq!(everything(&none).unwrap_err(), Unmeasured::NoBytes);
     }
 
     #[test]
@@ -317,13 +249,13 @@ mod tests {
             reason.to_string(),
             "/4 (stream 4) did not finish: 50 of 100 stream bytes readable"
         );
-        assert!(byte_index(&page, |transfer| transfer.stream == 0).is_ok());
+        assert!(Completions::new(&page, |transfer| transfer.stream == 0).is_ok());
     }
 
     #[test]
     fn a_hole_holds_back_progressive_bytes() {
         let page = page(&[(0, 0, 90)], &[(100, 0, 0, 10), (200, 0, 50, 50), (300, 0, 10, 40)]);
-        assert_eq!(everything(&page).unwrap().progressive_ms, 300.0);
+        assert_eq!(ms(&everything(&page).unwrap(), "byte_index_progressive"), 300.0);
     }
 
     #[test]
@@ -338,13 +270,6 @@ mod tests {
             .collect();
         assert_eq!(curve, [(0.0, 0.0), (50.0, 0.2), (250.0, 0.8)]);
         assert!(completed_share(&page, |_| false).is_empty());
-    }
-
-    #[test]
-    fn speedup_is_the_baseline_divided_by_the_index() {
-        assert_eq!(speedup(Some(1500.0), Some(750.0)), Some(2.0));
-        assert_eq!(speedup(None, Some(750.0)), None);
-        assert_eq!(speedup(Some(1500.0), Some(0.0)), None);
     }
 
     /// Pages of up to five resources that all finish, their frames in any order.
@@ -383,12 +308,13 @@ mod tests {
     proptest! {
         #[test]
         fn the_three_indices_agree_as_they_must(page in finished_page()) {
-            let index = everything(&page).unwrap();
-            prop_assert!(index.progressive_ms <= index.complete_ms);
-            prop_assert!(index.complete_ms <= index.sampled_ms);
-            prop_assert!(index.sampled_ms < index.complete_ms + 100.0);
+            let set = everything(&page).unwrap();
+            let [complete, sampled, progressive] =
+                ["byte_index", "byte_index_sampled", "byte_index_progressive"].map(|it| ms(&set, it));
+            prop_assert!(progressive <= complete && complete <= sampled);
+            prop_assert!(sampled < complete + 100.0);
             let area = area_above(&completed_share(&page, |_| true));
-            prop_assert!((area - index.complete_ms).abs() < 1e-6, "{area} {}", index.complete_ms);
+            prop_assert!((area - complete).abs() < 1e-6, "{area} {complete}");
         }
 
         #[test]
@@ -399,9 +325,9 @@ mod tests {
             sooner.frames[frame].time_us -= earlier_us;
             sooner.frames.sort_by_key(|frame| frame.time_us);
             let after = everything(&sooner).unwrap();
-            prop_assert!(after.complete_ms <= before.complete_ms);
-            prop_assert!(after.sampled_ms <= before.sampled_ms);
-            prop_assert!(after.progressive_ms <= before.progressive_ms);
+            for metric in &METRICS {
+                prop_assert!(metric.of(&after) <= metric.of(&before), "{}", metric.name);
+            }
         }
     }
 }

@@ -1,0 +1,247 @@
+//! The metrics of a page load, a row each in [`METRICS`]. Tables, CSV and JSON, figures, reports and the table in
+//! `docs/metrics.md` take from its row all that they say of a metric.
+//!
+//! All metrics share t0, the first request. Weights are body bytes as on the wire.
+
+mod completions;
+mod curve;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use completions::{Completion, Completions, Unmeasured};
+pub use curve::{CurvePoint, completed_share};
+
+/// One metric.
+#[derive(Debug, Clone, Copy)]
+pub struct Metric {
+    /// In JSON, in CSV and on the command line.
+    pub name: &'static str,
+    /// In the headings of tables.
+    pub heading: &'static str,
+    /// In figures, where there is little room.
+    pub short: &'static str,
+    /// The unit of its values.
+    pub unit: &'static str,
+    /// Which values are better.
+    pub better: Better,
+    /// What it measures, in a sentence.
+    pub meaning: &'static str,
+    compute: fn(&Completions) -> f64,
+}
+
+/// Which values of a metric are better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// Times and delays.
+    Lower,
+    /// Shares and rates.
+    Higher,
+}
+
+/// All metrics. The first is the one that studies compare unless told otherwise.
+pub static METRICS: [Metric; 4] = [
+    Metric {
+        name: "byte_index",
+        heading: "ByteIndex",
+        short: "BI",
+        unit: "ms",
+        better: Better::Lower,
+        meaning: "How long the average body byte was missing, where a byte counts once its whole resource is there: the area above the curve of download progress (Bocchi et al. 2016; Marx et al. 2019, section 4.2)",
+        compute: |set| set.mean_ms_by_bytes(|it| it.complete_us),
+    },
+    Metric {
+        name: "byte_index_sampled",
+        heading: "sampled",
+        short: "sampled",
+        unit: "ms",
+        better: Better::Lower,
+        meaning: "The ByteIndex as the paper samples it: each completion is noticed at the next multiple of 100 ms",
+        compute: |set| set.mean_ms_by_bytes(|it| it.complete_us.div_ceil(SAMPLE_US) * SAMPLE_US),
+    },
+    Metric {
+        name: "byte_index_progressive",
+        heading: "progressive",
+        short: "progr.",
+        unit: "ms",
+        better: Better::Lower,
+        meaning: "The ByteIndex where bytes count as they can be read, whether or not their resource is complete",
+        compute: Completions::progressive_mean_ms,
+    },
+    Metric {
+        name: "object_index",
+        heading: "ObjectIndex",
+        short: "OI",
+        unit: "ms",
+        better: Better::Lower,
+        meaning: "The mean time to completion, each resource counting the same",
+        compute: Completions::mean_ms_by_resource,
+    },
+];
+
+/// How often the paper looks at the progress, in microseconds.
+const SAMPLE_US: u64 = 100_000;
+
+impl Metric {
+    /// Its value over a set of completed resources.
+    pub fn of(&self, set: &Completions) -> f64 {
+        (self.compute)(set)
+    }
+
+    /// How many times better than `baseline` the value is: 2 is twice as good. `None` when one is missing or zero.
+    pub fn speedup(&self, baseline: Option<f64>, value: Option<f64>) -> Option<f64> {
+        let (baseline, value) = baseline.zip(value)?;
+        let (better, worse) = match self.better {
+            Better::Lower => (baseline, value),
+            Better::Higher => (value, baseline),
+        };
+        (worse > 0.0).then(|| better / worse)
+    }
+
+    /// What a CSV file calls its values over a set: `byte_index_all_ms`.
+    pub fn column(&self, set: Set) -> String {
+        let stem = self.name.strip_suffix(&format!("_{}", self.unit)).unwrap_or(self.name);
+        format!("{stem}_{}_{}", set.name(), self.unit)
+    }
+}
+
+/// The metric that studies compare unless told otherwise.
+pub fn byte_index() -> &'static Metric {
+    &METRICS[0]
+}
+
+/// The metric of this name.
+pub fn find(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|it| it.name == name)
+}
+
+/// A set of a page's resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Set {
+    /// All of them.
+    All,
+    /// Those above the fold (ATF).
+    Atf,
+}
+
+impl Set {
+    /// Each set.
+    pub const BOTH: [Self; 2] = [Self::All, Self::Atf];
+
+    /// In JSON and CSV.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Atf => "atf",
+        }
+    }
+}
+
+/// A value for each set of resources; `None` where there is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct BySet<T = f64> {
+    /// Of all resources.
+    pub all: Option<T>,
+    /// Of those above the fold.
+    pub atf: Option<T>,
+}
+
+impl<T: Copy> BySet<T> {
+    /// What `value` gives for each set.
+    pub fn each(value: impl Fn(Set) -> Option<T>) -> Self {
+        Self { all: value(Set::All), atf: value(Set::Atf) }
+    }
+
+    /// The value of a set.
+    pub fn get(&self, set: Set) -> Option<T> {
+        match set {
+            Set::All => self.all,
+            Set::Atf => self.atf,
+        }
+    }
+}
+
+/// The values of every metric, over both sets: of a load, or means over several.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Measured(BTreeMap<String, BySet>);
+
+impl Measured {
+    /// What `value` gives for each metric.
+    pub fn each(value: impl Fn(&'static Metric) -> BySet) -> Self {
+        Self(METRICS.iter().map(|it| (it.name.to_owned(), value(it))).collect())
+    }
+
+    /// Computes every metric over each set that completed.
+    pub fn of(all: Option<&Completions>, atf: Option<&Completions>) -> Self {
+        Self::each(|metric| BySet {
+            all: all.map(|it| metric.of(it)),
+            atf: atf.map(|it| metric.of(it)),
+        })
+    }
+
+    /// The same under longer names: `mean_byte_index`.
+    #[must_use]
+    pub fn prefixed(&self, prefix: &str) -> Self {
+        Self(self.0.iter().map(|(name, it)| (format!("{prefix}{name}"), *it)).collect())
+    }
+
+    /// The values of a metric.
+    pub fn get(&self, metric: &Metric) -> BySet {
+        self.0.get(metric.name).copied().unwrap_or_default()
+    }
+
+    /// The values of the first metric.
+    pub fn byte_index(&self) -> BySet {
+        self.get(byte_index())
+    }
+}
+
+impl Default for Measured {
+    /// No values.
+    fn default() -> Self {
+        Self::each(|_| BySet::default())
+    }
+}
+
+impl FromIterator<(&'static str, BySet)> for Measured {
+    /// Some metrics by name; the others have no values.
+    fn from_iter<I: IntoIterator<Item = (&'static str, BySet)>>(values: I) -> Self {
+        let mut measured = Self::default();
+        measured.0.extend(values.into_iter().map(|(name, it)| (name.to_owned(), it)));
+        measured
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_docs_list_every_metric() {
+        let docs = include_str!("../../docs/metrics.md");
+        for Metric { name, heading, unit, better, meaning, .. } in &METRICS {
+            let better = format!("{better:?}").to_lowercase();
+            let row = format!("| `{name}` | {heading} | {unit} | {better} | {meaning} |");
+            assert!(docs.contains(&row), "docs/metrics.md lacks:\n{row}");
+        }
+    }
+
+    #[test]
+    fn a_speedup_says_how_many_times_better_a_value_is() {
+        let lower = byte_index();
+        assert_eq!(lower.speedup(Some(1500.0), Some(750.0)), Some(2.0));
+        assert_eq!(lower.speedup(None, Some(750.0)), None);
+        assert_eq!(lower.speedup(Some(1500.0), Some(0.0)), None);
+        let higher = Metric { better: Better::Higher, ..*lower };
+        assert_eq!(higher.speedup(Some(20.0), Some(40.0)), Some(2.0));
+    }
+
+    #[test]
+    fn a_column_names_the_metric_the_set_and_the_unit_once() {
+        assert_eq!(byte_index().column(Set::All), "byte_index_all_ms");
+        let with_unit = Metric { name: "last_ms", ..*byte_index() };
+        assert_eq!(with_unit.column(Set::Atf), "last_atf_ms");
+    }
+}
