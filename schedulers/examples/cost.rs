@@ -50,8 +50,9 @@ fn report() -> String {
 
 `cargo run --release -p utmost-schedulers --example cost > docs/cost.md` makes this page.
 
-A decision is `pick` and `sent` of a packet, with all streams of a mixed page ready and warm; the fastest of 5 rounds of
-50,000. Memory is what the process grew by, over 200,000 streams. The binary heap pops and pushes a stream.
+A decision is `pick` and `sent` for one packet. All streams of a mixed page are ready and warm; the number is the fastest of 5
+rounds of 50,000 decisions. Memory is the growth of the process over 200,000 streams. The binary heap, for comparison, pops and
+pushes a stream.
 
 ";
     let columns = STREAMS.map(|it| it.to_string()).join(" | ");

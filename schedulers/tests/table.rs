@@ -6,15 +6,16 @@ use schedulers::{Needs, REGISTRY, Scheme};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// What stands below the table.
+/// The text below the table.
 const TAIL: &str = include_str!("schemes_tail.md");
 
 const HEAD: &str = "# The schemes
 
 Generated from the registry: `UTMOST_BLESS=1 cargo test -p utmost-schedulers --test table`.
 
-Every name may end in `@guard` or `@guard:PACKETS`: every so many packets (20) one goes to the ready response that has
-waited longest (RFC 9218, section 10). `all` stands for the schemes that run by their plain name.
+A scheme decides in which order the server sends the bytes of a connection's responses. Every name may end in `@guard` or
+`@guard:PACKETS`. Every 20th packet (or the given number) then goes to the ready response that has waited longest (RFC 9218,
+section 10). `all` stands for the schemes that run by their plain name.
 
 | scheme | what it does | parameters and variants | placeholders | in `all` | source |
 |---|---|---|---|---|---|
