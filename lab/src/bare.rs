@@ -7,11 +7,10 @@ use crate::network::Network;
 use crate::stack::StackError;
 use connection::Endpoint;
 use http3::{Event, Header, Role, Session, Settings, Signal, StreamId};
-use server::site::Site;
+use server::site::RuledSite;
 use server::{Identity, Options, Server};
 use simulator::link::{Link, Way};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use virtual_clock::VirtualTime;
 
@@ -52,7 +51,7 @@ impl World {
     #[expect(clippy::disallowed_methods, reason = "the thread's clock is virtual")]
     pub(crate) fn new(
         mut options: Options,
-        site: Arc<dyn Site>,
+        site: impl Into<RuledSite>,
         (network, seed): (&Network, u64),
         identity: &Identity,
         settings: Vec<Settings>,

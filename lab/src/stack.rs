@@ -21,7 +21,7 @@ use http3::SendOrder;
 use memory_log::MemoryLog;
 use page_site::PageSite;
 use qlog_tools::reader::{ReadError, read};
-use server::site::Site;
+use server::site::RuledSite;
 use server::{Identity, Options, Server, TlsError};
 use simulator::link::LinkLogEntry;
 use simulator::{Links, TIME_MAX, World};
@@ -109,7 +109,7 @@ impl<'a> Setup<'a> {
 #[derive(Clone)]
 pub struct Ends {
     /// What is served.
-    pub site: Arc<dyn Site>,
+    pub site: RuledSite,
     /// The client's options, but for patience and trust.
     pub client: client::Options,
 }
@@ -118,7 +118,7 @@ pub struct Ends {
 pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<StackLoad, StackError> {
     let scheme = Some(setup.options.scheme.clone());
     let inner = Arc::new(PageSite::new(Page::clone(page)));
-    let site = Arc::new(LimitedSite { inner, metadata: setup.metadata });
+    let site = LimitedSite { inner, metadata: setup.metadata }.into();
     let client = client::Options { scheme, ..client::Options::default() };
     load_between(page, &Ends { site, client }, setup)
 }
@@ -188,7 +188,7 @@ fn world(
         idle: PATIENCE,
         ..ends.client.clone()
     };
-    let server = Server::new(SERVER.into(), identity, Arc::clone(&ends.site), options)?;
+    let server = Server::new(SERVER.into(), identity, ends.site.clone(), options)?;
     let (down, up) = network.profiles();
     let links = Links::new(&down, &up, seed);
     let world = World::new(server, if log_dir.is_some() { links.logged() } else { links });

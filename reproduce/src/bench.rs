@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use schedulers::find_scheme;
-use server::site::{PushRoute, PushingSite, Request, Response, Site};
+use server::site::{Pushing, Request, Response, Rule, RuledSite, Site};
 use server::{CongestionControl, Identity, Options, SignalUse, TicketKey};
 use simulator::link::{Profile, Rate};
 use std::sync::Arc;
@@ -21,11 +21,11 @@ pub(crate) struct Case {
     pub(crate) page: Arc<Page>,
     pub(crate) network: Network,
     /// What the server pushes with the document. A shuffle is another one in each load.
-    pub(crate) route: PushRoute,
-    /// Fields of the document's response that are known when early hints are made.
+    pub(crate) pushing: Pushing,
+    /// Further fields of the document's response.
     pub(crate) fields: Vec<Field>,
-    /// Fields that are added to the document's response only when it leaves.
-    pub(crate) late_fields: Vec<Field>,
+    /// Whether the server acts on those fields: hints at them, pushes what they name.
+    pub(crate) acts_on_fields: bool,
     pub(crate) scheme: &'static str,
     pub(crate) signals: SignalUse,
     /// The server's initial window, in packets of 1350 bytes.
@@ -52,17 +52,13 @@ pub(crate) const PACKET_BYTES: u64 = 1306;
 impl Case {
     /// A first visit, nothing pushed; the server sends first come, first served.
     pub(crate) fn new(page: Arc<Page>, network: Network, window_packets: usize) -> Self {
-        let route = PushRoute {
-            path: page.resources[0].url.clone(),
-            max_concurrent_pushes: Some(PUSHES),
-            ..PushRoute::default()
-        };
+        let pushing = Pushing { max_concurrent_pushes: Some(PUSHES), ..Pushing::default() };
         Self {
             page,
             network,
-            route,
+            pushing,
             fields: Vec::new(),
-            late_fields: Vec::new(),
+            acts_on_fields: true,
             scheme: "fifo",
             signals: SignalUse::Ignore,
             window_packets,
@@ -76,7 +72,7 @@ impl Case {
 
     /// Adds pushes of these paths.
     pub(crate) fn pushing<'a>(mut self, paths: impl IntoIterator<Item = &'a str>) -> Self {
-        self.route.push = paths.into_iter().map(str::to_owned).collect();
+        self.pushing.push = paths.into_iter().map(str::to_owned).collect();
         self
     }
 
@@ -113,17 +109,16 @@ impl Case {
         load_between(&self.page, &ends, setup).map_err(ReproduceError::unusable)
     }
 
-    fn site(&self, seed: u64) -> Arc<dyn Site> {
-        let mut route = self.route.clone();
-        if matches!(route.gate, Some(Gate::Shuffle(_))) {
-            route.gate = Some(Gate::Shuffle(seed));
+    fn site(&self, seed: u64) -> RuledSite {
+        let mut pushing = self.pushing.clone();
+        if matches!(pushing.gate, Some(Gate::Shuffle(_))) {
+            pushing.gate = Some(Gate::Shuffle(seed));
         }
-        let with_fields = |site: Arc<dyn Site>, fields: &[Field]| -> Arc<dyn Site> {
-            Arc::new(WithFields { site, path: self.route.path.clone(), fields: fields.to_vec() })
-        };
-        let page = Arc::new(PageSite::new(Page::clone(&self.page)));
-        let pushing = PushingSite::new(with_fields(page, &self.fields), vec![route]);
-        with_fields(Arc::new(pushing), &self.late_fields)
+        let path = self.page.resources[0].url.clone();
+        let rule = self.acts_on_fields.then(|| Rule::pushing(&path, pushing));
+        let page = PageSite::new(Page::clone(&self.page));
+        let site = WithFields { page, path, fields: self.fields.clone() };
+        RuledSite::new(site, rule.into_iter().collect())
     }
 }
 
@@ -141,16 +136,16 @@ fn varied(network: &Network, variation: f64, seed: u64) -> Network {
     Network { down, up: delayed(&network.up), ..network.clone() }
 }
 
-/// A site whose document has further fields.
+/// A page whose document has further fields.
 struct WithFields {
-    site: Arc<dyn Site>,
+    page: PageSite,
     path: String,
     fields: Vec<Field>,
 }
 
 impl Site for WithFields {
     fn respond(&self, request: &Request) -> Response {
-        let mut response = self.site.respond(request);
+        let mut response = self.page.respond(request);
         if request.path == self.path {
             let fields = self.fields.iter().map(|(name, value)| ((*name).into(), value.clone()));
             response.headers.extend(fields);

@@ -7,10 +7,10 @@ mod pushing;
 mod twins;
 
 use crate::SignalUse;
-use crate::site::PushRoute;
+use crate::site::Pushing;
 use crate::upstream::Address;
 use http3::Priority;
-use idle::{About, Answering, idle};
+use idle::{Answering, idle};
 use lines::Lines;
 pub use lines::line_of;
 use pushing::FilePush;
@@ -29,12 +29,8 @@ pub struct Config {
     pub signals: Option<SignalUse>,
     /// Directives for single resources, by path.
     pub directives: BTreeMap<String, Priority>,
-    /// Schemes for single pages.
+    /// What holds for some paths, in order.
     pub routes: Vec<ConfigRoute>,
-    /// What is pushed and hinted with which documents.
-    pub pushes: Vec<PushRoute>,
-    /// Backends for some paths.
-    pub upstreams: Vec<ConfigUpstream>,
     /// What was read and will do nothing.
     pub warnings: Vec<String>,
 }
@@ -48,33 +44,24 @@ impl Config {
             signals: None,
             directives: BTreeMap::new(),
             routes: Vec::new(),
-            pushes: Vec::new(),
-            upstreams: Vec::new(),
             warnings: Vec::new(),
         }
     }
 }
 
-/// A page with a scheme of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What holds for some paths. Of the routes that fit a request and say something, the first decides.
+#[derive(Debug, Clone, Default)]
 pub struct ConfigRoute {
-    /// The host; none: any.
+    /// The host; `None`: any.
     pub host: Option<String>,
-    /// The path of its document.
+    /// One path, or, if it ends in `*`, all paths that begin with the rest.
     pub path: String,
-    /// The scheme, by name.
-    pub scheme: String,
-}
-
-/// A backend for some paths.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigUpstream {
-    /// The host that was asked for; none: any.
-    pub host: Option<String>,
-    /// The path; one that ends in `*` stands for all that begin like it.
-    pub path: String,
-    /// Where the backend is.
-    pub address: Address,
+    /// The scheme for the page whose document is at the path, by name.
+    pub scheme: Option<String>,
+    /// The backend that answers.
+    pub upstream: Option<Address>,
+    /// What is pushed and hinted.
+    pub pushing: Option<Pushing>,
 }
 
 /// What is served.
@@ -185,7 +172,6 @@ impl Config {
         let mut config = Self { scheme: file.site.scheme, signals, ..Self::of(site) };
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut seen = BTreeMap::new();
-        let mut about = Vec::new();
         for (index, route) in file.route.into_iter().enumerate() {
             let name = named(&route.path);
             let key = (route.host.clone(), route.path.clone());
@@ -197,14 +183,15 @@ impl Config {
                 let cause = format!("there is one at line {line}; put both together");
                 return Err(wrong(Wrong::new("path", cause)));
             }
-            about.push(About::of(&route));
-            let says_something = config.take_route(route, folder).map_err(wrong)?;
-            if !says_something {
+            let directs = !route.resource.is_empty();
+            let route = config.route(route, folder).map_err(wrong)?;
+            if !directs && !route.says_something() {
                 let line = lines.in_route(index, "path");
                 config.warn(path, line, &format!("{name}: it says nothing"));
             }
+            config.routes.push(route);
         }
-        config.warn_of_idle(path, &lines, &about);
+        config.warn_of_idle(path, &lines);
         if matches!(config.site, ConfigSite::Root(_)) {
             config.add_twins();
         }
@@ -219,8 +206,8 @@ impl Config {
         self.warnings.push(format!("{}: line {line}: {cause}", file.display()));
     }
 
-    /// Adds a route; false: there is nothing in it.
-    fn take_route(&mut self, route: FileRoute, folder: &Path) -> Result<bool, Wrong> {
+    /// Checks a route and takes its directives.
+    fn route(&mut self, route: FileRoute, folder: &Path) -> Result<ConfigRoute, Wrong> {
         let FileRoute { path, host, scheme, upstream, resource, pushing } = route;
         let wrong_host = host.as_deref().and_then(malformed_host);
         let wrong = paths::malformed(&path).map(|it| Wrong::new("path", it));
@@ -231,19 +218,12 @@ impl Config {
             let cause = "a scheme is of one page: name the path of its document, without a *";
             return Err(Wrong::new("scheme", cause.to_owned()));
         }
-        let says_something =
-            scheme.is_some() || upstream.is_some() || !resource.is_empty() || !pushing.is_empty();
-        if let Some(upstream) = upstream {
-            let address = upstream.parse::<Address>();
-            let address = address.map_err(|it| Wrong::new("upstream", it.to_string()))?;
-            self.upstreams.push(ConfigUpstream { host: host.clone(), path: path.clone(), address });
-        }
-        if !pushing.is_empty() {
-            let in_directory = matches!(self.site, ConfigSite::Root(_));
-            let push = FilePush::read(pushing)?.route(&path, folder, in_directory)?;
-            self.pushes.push(PushRoute { host: host.clone(), ..push });
-        }
-        self.routes.extend(scheme.map(|scheme| ConfigRoute { host, path, scheme }));
+        let upstream = upstream.map(|it| it.parse::<Address>()).transpose();
+        let upstream = upstream.map_err(|it| Wrong::new("upstream", it.to_string()))?;
+        let in_directory = matches!(self.site, ConfigSite::Root(_));
+        let pushing = Some(pushing).filter(|it| !it.is_empty());
+        let read = |keys| FilePush::read(keys)?.route(&path, folder, in_directory);
+        let pushing = pushing.map(read).transpose()?;
         for (path, FileDirective { urgency, incremental }) in resource {
             if urgency.is_some_and(|it| it > 7) {
                 let cause = format!("resource \"{path}\": urgency goes from 0 to 7");
@@ -262,43 +242,40 @@ impl Config {
             }
             self.directives.insert(path, directive);
         }
-        Ok(says_something)
+        Ok(ConfigRoute { host, path, scheme, upstream, pushing })
     }
 
-    /// Warns of what routes say that will do nothing.
-    fn warn_of_idle(&mut self, file: &Path, lines: &Lines<'_>, about: &[About]) {
-        let pushing = about.iter().enumerate().filter(|(_, it)| it.decides.contains(&PUSHES));
+    /// Warns about what routes say in vain.
+    fn warn_of_idle(&mut self, file: &Path, lines: &Lines<'_>) {
         let mut found = Vec::new();
-        for (route, (index, _)) in self.pushes.iter().zip(pushing) {
-            let nothing = idle(route, self.answering(route));
-            found.extend(
-                nothing.into_iter().map(|(key, why)| (index, key, format!("{key}: {why}"))),
-            );
+        for (index, route) in self.routes.iter().enumerate() {
+            let idle = route.pushing.iter().flat_map(|it| idle(it, self.answering(&route.path)));
+            found.extend(idle.map(|(key, why)| (index, key, format!("{key}: {why}"))));
         }
-        for (index, route) in about.iter().enumerate() {
-            for (before, earlier) in about[..index].iter().enumerate() {
+        for (index, route) in self.routes.iter().enumerate() {
+            for (before, earlier) in self.routes[..index].iter().enumerate() {
                 let line = lines.in_route(before, "path");
-                let decided = route.decided_by(earlier);
-                found.extend(decided.map(|what| {
-                    let why =
-                        format!("{what}: path \"{}\" at line {line} comes first", earlier.path);
-                    (index, "path", why)
-                }));
+                let why = |what| {
+                    let path = &earlier.path;
+                    (index, "path", format!("{what}: path \"{path}\" at line {line} comes first"))
+                };
+                found.extend(route.decided_by(earlier).into_iter().map(why));
             }
         }
         for (index, key, why) in found {
-            let cause = format!("{}: {why}", named(&about[index].path));
+            let cause = format!("{}: {why}", named(&self.routes[index].path));
             self.warn(file, lines.in_route(index, key), &cause);
         }
     }
 
     /// What answers for the paths of a route; for some of them a backend, perhaps.
-    fn answering(&self, route: &PushRoute) -> Answering {
-        let meets = |it: &ConfigUpstream| {
-            paths::covers(&it.path, &route.path) || paths::covers(&route.path, &it.path)
+    fn answering(&self, path: &str) -> Answering {
+        let meets = |it: &ConfigRoute| {
+            it.upstream.is_some()
+                && (paths::covers(&it.path, path) || paths::covers(path, &it.path))
         };
         match self.site {
-            _ if self.upstreams.iter().any(meets) => Answering::Backend,
+            _ if self.routes.iter().any(meets) => Answering::Backend,
             ConfigSite::Upstream(_) => Answering::Backend,
             ConfigSite::Pages(_) => Answering::Page,
             ConfigSite::Root(_) => Answering::Directory,
@@ -316,21 +293,6 @@ fn malformed_host(host: &str) -> Option<String> {
     let has_port = host.contains(':') && !host.ends_with(']');
     let good = !host.is_empty() && paths::is_sendable(host) && !host.contains(['/', '*', '@']);
     (has_port || !good).then(|| format!("host \"{host}\": a name without scheme, port and path"))
-}
-
-/// What a route with keys about pushes and hints decides.
-const PUSHES: &str = "pushes and hints";
-
-impl About {
-    fn of(route: &FileRoute) -> Self {
-        let said = [
-            (PUSHES, !route.pushing.is_empty()),
-            ("scheme", route.scheme.is_some()),
-            ("upstream", route.upstream.is_some()),
-        ];
-        let decides = said.into_iter().filter(|(_, said)| *said).map(|(what, _)| what).collect();
-        Self { host: route.host.clone(), path: route.path.clone(), decides }
-    }
 }
 
 impl FileSite {
@@ -379,8 +341,9 @@ mod tests {
         );
         let hero = Priority { urgency: Some(1), incremental: None };
         assert_eq!(config.directives, [("/hero.jpg".into(), hero)].into());
-        let route = ConfigRoute { host: None, path: "/".into(), scheme: "fifo".into() };
-        assert_eq!((config.routes, config.pushes.len()), (vec![route], 0));
+        let [route] = &config.routes[..] else { panic!("one route") };
+        assert_eq!((route.path.as_str(), route.scheme.as_deref()), ("/", Some("fifo")));
+        assert!(route.host.is_none() && route.upstream.is_none() && route.pushing.is_none());
     }
 
     #[test]
@@ -552,17 +515,21 @@ mod tests {
         let config = Config::parse(text, Path::new("x.toml")).expect("good");
         let address = |text: &str| text.parse::<Address>().expect("an address");
         assert_eq!(config.site, ConfigSite::Upstream(address("http://127.0.0.1:8080")));
-        let api =
-            ConfigUpstream { host: None, path: "/api/*".into(), address: address("http://api") };
-        assert_eq!(config.upstreams, [api]);
+        let [api] = &config.routes[..] else { panic!("one route") };
+        assert_eq!(
+            (api.path.as_str(), api.upstream.clone()),
+            ("/api/*", Some(address("http://api")))
+        );
     }
 
     /// What the routes of a directory say, line by line: the path, and what is pushed with it.
     fn pushed(routes: &str) -> String {
         let text = format!("[site]\nroot = \"a\"\n{routes}");
         let config = Config::parse(&text, Path::new("x.toml")).expect("usable");
-        let lines = config.pushes.iter().map(|it| format!("{}: {}", it.path, it.push.join(" ")));
-        lines.collect::<Vec<_>>().join("\n")
+        let line = |it: &ConfigRoute| {
+            Some(format!("{}: {}", it.path, it.pushing.as_ref()?.push.join(" ")))
+        };
+        config.routes.iter().filter_map(line).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
@@ -615,9 +582,10 @@ mod tests {
         let expected = "x.toml: line 6: [[route]] path \"/\": push_graph is of the page \"/shop/index.html\", and";
         assert!(error.contains(expected), "{error}");
         let config = parse("/shop/").expect("the same document");
-        let known = |route: &PushRoute| route.graph.as_ref().map(|it| it.nodes[0].path.clone());
-        let known: Vec<Option<String>> = config.pushes.iter().map(known).collect();
-        assert_eq!(known, [Some("/shop/".to_owned()), Some("/shop/index.html".to_owned())]);
+        let known =
+            |it: &ConfigRoute| Some(it.pushing.as_ref()?.graph.as_ref()?.nodes[0].path.clone());
+        let known: Vec<String> = config.routes.iter().filter_map(known).collect();
+        assert_eq!(known, ["/shop/", "/shop/index.html"]);
         assert!(parse("/shop/*").is_ok() && parse("/a.css").is_ok());
     }
 
@@ -632,7 +600,7 @@ mod tests {
         let config = Config::parse(example.expect("TOML"), &folder.path().join("site.toml"));
         let config = config.expect("good");
         assert_eq!(config.warnings, Vec::<String>::new());
-        let paths: Vec<&str> = config.pushes.iter().map(|it| it.path.as_str()).collect();
+        let paths: Vec<&str> = config.routes.iter().map(|it| it.path.as_str()).collect();
         let expected = ["/index.html", "/", "/assets/*", "/shop/", "/shop/index.html", "/app/*"];
         assert_eq!(paths, expected);
     }
@@ -641,6 +609,6 @@ mod tests {
     fn a_backend_may_be_for_one_host() {
         let text = "[site]\nroot = \"a\"\n[[route]]\nhost = \"b.test\"\npath = \"/*\"\nupstream = \"http://b\"";
         let config = Config::parse(text, Path::new("x.toml")).expect("good");
-        assert_eq!(config.upstreams[0].host.as_deref(), Some("b.test"));
+        assert_eq!(config.routes[0].host.as_deref(), Some("b.test"));
     }
 }

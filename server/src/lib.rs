@@ -26,7 +26,7 @@ pub mod site;
 mod tls;
 pub mod upstream;
 
-pub use config::{Config, ConfigError, ConfigRoute, ConfigSite, ConfigUpstream, line_of};
+pub use config::{Config, ConfigError, ConfigRoute, ConfigSite, line_of};
 pub use early_data::{TicketKey, TicketKeyError};
 pub use limits::{Limits, UpstreamLimits};
 pub use options::{CongestionControl, Options, SignalUse};

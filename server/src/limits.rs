@@ -83,6 +83,18 @@ impl Default for UpstreamLimits {
     }
 }
 
+/// Resources whose last answers from backends are remembered.
+pub(crate) const REMEMBERED_RESOURCES: usize = 4096;
+/// The longest host and path that are remembered, in bytes.
+pub(crate) const REMEMBERED_KEY_BYTES: usize = 2048;
+/// The most bytes of the fields that are remembered of an answer.
+pub(crate) const REMEMBERED_FIELD_BYTES: usize = 4096;
+
+/// The most `Link` values that a policy adds to a response.
+pub(crate) const ADDED_LINKS: usize = 64;
+/// The most bytes of those values: clients limit the size of a head.
+pub(crate) const ADDED_LINKS_BYTES: usize = 8 << 10;
+
 /// Bytes of control and QPACK streams that count as one nuisance.
 pub(crate) const CONTROL_BYTES: u64 = 16;
 

@@ -1,6 +1,6 @@
 //! The pushes of one connection: what may be promised, and what was.
 
-use crate::site::{Ahead, Foreseen, Promise, Request, Response, Site};
+use crate::site::{Ahead, Foreseen, Promise, Request, Response, RuledSite};
 use http3::{PushId, Session, StreamId};
 use push::guard;
 use push::visits::Diary;
@@ -102,7 +102,7 @@ impl Pushes {
     pub(crate) fn promise(
         &mut self,
         (quic, session): (&mut quiche::Connection, &mut Session),
-        (site, parent): (&dyn Site, StreamId),
+        (site, parent): (&RuledSite, StreamId),
         ahead: &Ahead,
     ) -> (Vec<u8>, Vec<Pushed>) {
         let max_concurrent = ahead.max_concurrent_pushes.unwrap_or(MAX_CONCURRENT);

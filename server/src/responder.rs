@@ -11,7 +11,7 @@ use crate::order::Order;
 use crate::pushes::Pushes;
 use crate::qlog_events;
 use crate::send_loop::{Datagram, SendLoop};
-use crate::site::Site;
+use crate::site::RuledSite;
 use crate::{Options, SignalUse};
 use http3::{Event, Extension, Priority, Role, Session, Settings, Signal, StreamId};
 use relay::Awaited;
@@ -29,7 +29,7 @@ pub(crate) struct Responder {
     /// Bytes for our own unidirectional streams that the transport had no room for.
     control: Vec<(StreamId, Vec<u8>)>,
     sender: SendLoop,
-    site: Arc<dyn Site>,
+    site: Arc<RuledSite>,
     signals: SignalUse,
     alt_svc_port: Option<u16>,
     /// The scheme of pages that have none of their own; its name is announced to clients that take it.
@@ -65,7 +65,7 @@ const NO_ERROR: u64 = http3::Code::NoError as u64;
 impl Responder {
     pub(crate) fn new(
         mut quic: quiche::Connection,
-        (site, bell): (Arc<dyn Site>, Arc<dyn Fn() + Send + Sync>),
+        (site, bell): (Arc<RuledSite>, Arc<dyn Fn() + Send + Sync>),
         options: &Options,
     ) -> Self {
         qlog_events::scheme(&mut quic, &options.scheme.name, false);

@@ -3,7 +3,7 @@
 use crate::alarm::Alarm;
 use crate::experiments::group::{Group, Member};
 use crate::responder::Responder;
-use crate::site::Site;
+use crate::site::RuledSite;
 use crate::tls::transport_config;
 use crate::{Identity, Options, TlsError};
 use connection::{Endpoint, Transmit};
@@ -23,7 +23,7 @@ use std::time::Instant;
 pub struct Server {
     options: Options,
     config: quiche::Config,
-    site: Arc<dyn Site>,
+    site: Arc<RuledSite>,
     local: SocketAddr,
     connections: BTreeMap<u64, Entry>,
     routes: HashMap<Vec<u8>, u64>,
@@ -64,13 +64,13 @@ impl Server {
     pub fn new(
         local: SocketAddr,
         identity: &Identity,
-        site: Arc<dyn Site>,
+        site: impl Into<RuledSite>,
         options: Options,
     ) -> Result<Self, TlsError> {
         Ok(Self {
             config: transport_config(identity, &options)?,
             options,
-            site,
+            site: Arc::new(site.into()),
             local,
             connections: BTreeMap::new(),
             routes: HashMap::new(),

@@ -364,7 +364,7 @@ mod tests {
             let response = Response {
                 body: Body::Bytes(Arc::from(&bytes[head..])),
                 ready: vec![(after(at_ms), first as u64), (after(at_ms * 2), body as u64)],
-                ..Response::error(200)
+                ..Response::empty(200)
             };
             let availability = Availability::new(&response, base() + after(self.now_ms));
             let frames = Head { ahead: Vec::new(), frames: bytes[..head].to_vec() };

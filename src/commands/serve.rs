@@ -4,14 +4,11 @@ use crate::failure::Failure;
 use crate::{output, values};
 use ::corpus::Page;
 use ::server::event_loop::EventLoop;
-use ::server::site::{
-    DirectedSite, DirectorySite, MountedSite, Part, PushingSite, Route, RoutedSite, Site,
-    absent_pushes,
-};
+use ::server::site::{DirectorySite, Rule, RuledSite, Site};
 use ::server::upstream::{Address, UpstreamSite};
 use ::server::{
-    Config, ConfigRoute, ConfigSite, ConfigUpstream, Identity, Options, Pace, Server, SignalUse,
-    TicketKey, UpstreamLimits,
+    Config, ConfigRoute, ConfigSite, Identity, Options, Pace, Server, SignalUse, TicketKey,
+    UpstreamLimits,
 };
 use page_site::PageSite;
 use schedulers::{Scheme, SchemeError, find_page_scheme, find_scheme};
@@ -92,7 +89,7 @@ const NEGOTIATED: &str = "bucket-html";
 
 /// What is served, with the defaults that go with it.
 struct Served {
-    site: Arc<dyn Site>,
+    site: RuledSite,
     scheme: Scheme,
     /// The scheme for clients that negotiate one, where the operator chose none.
     negotiated: Option<Scheme>,
@@ -155,7 +152,6 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
             (upstream(&address)?, Vec::new(), "rfc9218", SignalUse::Obey)
         }
     };
-    let site = mounted(site, config.upstreams)?;
     let chosen = config.scheme.is_some();
     let name = config.scheme.as_deref().unwrap_or(default_scheme);
     let scheme = match &pages[..] {
@@ -164,30 +160,17 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     };
     let scheme = scheme.map_err(|error| in_config(file, error))?;
     let directed = !config.directives.is_empty();
-    let site = if directed {
-        Arc::new(DirectedSite::new(site, config.directives)) as Arc<dyn Site>
-    } else {
-        site
-    };
-    let routes = config.routes.into_iter().map(|it| route(it, &pages));
-    let routes: Vec<Route> =
-        routes.collect::<Result<_, _>>().map_err(|error| in_config(file, error))?;
-    let site = if routes.is_empty() { site } else { Arc::new(RoutedSite::new(site, routes)) };
-    let site: Arc<dyn Site> = match config.pushes {
-        pushes if pushes.is_empty() => site,
-        pushes => {
-            let mut told = BTreeSet::new();
-            // A folder's index has two routes that push the same.
-            let absent = absent_pushes(site.as_ref(), &pushes);
-            for (route, path) in absent.into_iter().filter(|(_, path)| told.insert(*path)) {
-                let place = file.map_or(String::new(), |it| format!("{}: ", it.display()));
-                eprintln!(
-                    "warning: {place}[[route]] path \"{route}\": push \"{path}\": the site has no such resource"
-                );
-            }
-            Arc::new(PushingSite::new(site, pushes))
-        }
-    };
+    let rules = config.routes.into_iter().map(|it| rule(it, &pages, file));
+    let rules = rules.collect::<Result<_, Failure>>()?;
+    let site = RuledSite::new(site, rules).directing(config.directives);
+    let mut told = BTreeSet::new();
+    // A folder's index has two routes that push the same.
+    for (route, path) in site.absent_pushes().into_iter().filter(|(_, path)| told.insert(*path)) {
+        let place = file.map_or(String::new(), |it| format!("{}: ", it.display()));
+        eprintln!(
+            "warning: {place}[[route]] path \"{route}\": push \"{path}\": the site has no such resource"
+        );
+    }
     // Directives say nothing to a server that does not use them.
     let default_signals = if directed { SignalUse::Override } else { default_signals };
     let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
@@ -199,17 +182,6 @@ fn upstream(address: &Address) -> Result<Arc<dyn Site>, Failure> {
     let report = Arc::new(|line: &str| eprintln!("{line}"));
     let site = UpstreamSite::start(address, UpstreamLimits::default(), report);
     Ok(Arc::new(site.map_err(Failure::elsewhere)?))
-}
-
-/// A site with backends for some paths.
-fn mounted(site: Arc<dyn Site>, parts: Vec<ConfigUpstream>) -> Result<Arc<dyn Site>, Failure> {
-    if parts.is_empty() {
-        return Ok(site);
-    }
-    let part =
-        |ConfigUpstream { host, path, address }| Ok(Part { host, path, site: upstream(&address)? });
-    let parts = parts.into_iter().map(part).collect::<Result<_, Failure>>()?;
-    Ok(Arc::new(MountedSite::new(site, parts)))
 }
 
 /// What is to be served, from a file or from flags.
@@ -259,17 +231,28 @@ fn document(page: &Page) -> (&str, &str) {
     (host, page.resources.first().map_or("/", |it| it.url.as_str()))
 }
 
-/// A scheme that looks ahead in a page gets the page that the route leads to.
-fn route(config: ConfigRoute, pages: &[Page]) -> Result<Route, SchemeError> {
-    let ConfigRoute { host, path, scheme } = config;
-    let of_route = |it: &&Page| {
-        document(it).1 == path && host.as_deref().is_none_or(|host| host == document(it).0)
-    };
-    let scheme = match pages.iter().find(of_route) {
-        Some(page) => find_page_scheme(&scheme)?.for_page(&page.graph()),
-        None => find_scheme(&scheme)?,
-    };
-    Ok(Route { host, path, scheme })
+/// A route of the configuration, its backend started.
+fn rule(config: ConfigRoute, pages: &[Page], file: Option<&Path>) -> Result<Rule, Failure> {
+    let ConfigRoute { host, path, scheme, upstream: address, pushing } = config;
+    let scheme = scheme.map(|it| page_scheme(&it, host.as_deref(), &path, pages)).transpose();
+    let scheme = scheme.map_err(|error| in_config(file, error))?;
+    let source = address.as_ref().map(upstream).transpose()?;
+    Ok(Rule { host, path, source, scheme, pushing })
+}
+
+/// A scheme for the page at this place. One that looks ahead needs the page itself.
+fn page_scheme(
+    name: &str,
+    host: Option<&str>,
+    path: &str,
+    pages: &[Page],
+) -> Result<Scheme, SchemeError> {
+    let is_here =
+        |it: &&Page| document(it).1 == path && host.is_none_or(|host| host == document(it).0);
+    match pages.iter().find(is_here) {
+        Some(page) => Ok(find_page_scheme(name)?.for_page(&page.graph())),
+        None => find_scheme(name),
+    }
 }
 
 fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {

@@ -8,7 +8,7 @@ mod markup;
 
 use corpus::{Page, PageResource};
 use markup::{Encoding, Made};
-use server::site::{Ahead, Body, Request, Response, Site};
+use server::site::{Body, Request, Response, Site};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,19 +82,15 @@ impl PageSite {
 impl Site for PageSite {
     fn respond(&self, request: &Request) -> Response {
         if !matches!(request.method.as_str(), "GET" | "HEAD") {
-            return Response {
-                headers: vec![("allow".into(), "GET, HEAD".to_owned())],
-                ..Response::error(405)
-            };
+            return Response::only_get_and_head();
         }
-        let Some((place, resource)) = self.find(request) else { return Response::error(404) };
+        let Some((place, resource)) = self.find(request) else { return Response::empty(404) };
         let mut headers = vec![("content-type".into(), resource.mime.clone())];
         headers.extend(resource.etag.clone().map(|it| ("etag".into(), it)));
         let (body, compressed) = self.body(place, resource, request);
         headers.extend(compressed.then(|| ("content-encoding".into(), "gzip".to_owned())));
         headers.extend(resource.vary.clone().map(|it| ("vary".into(), it)));
-        let response = Response {
-            status: resource.status,
+        Response {
             headers,
             ready: ready(resource, body.bytes()),
             body,
@@ -103,10 +99,8 @@ impl Site for PageSite {
             directive: resource
                 .hero
                 .then_some(http3::Priority { urgency: Some(1), incremental: None }),
-            ahead: Ahead::default(),
-            scheme: None,
-        };
-        response.under_conditions(request)
+            ..Response::empty(resource.status)
+        }
     }
 }
 

@@ -162,11 +162,11 @@ impl Mirror {
 impl Site for Mirror {
     fn respond(&self, request: &Request) -> Response {
         if request.method != "GET" {
-            return Response::error(405);
+            return Response::empty(405);
         }
-        let Some(stored) = self.find(&request.path) else { return Response::error(404) };
+        let Some(stored) = self.find(&request.path) else { return Response::empty(404) };
         if stored.status >= 300 {
-            return Response::error(stored.status);
+            return Response::empty(stored.status);
         }
         Response {
             status: stored.status,
@@ -181,7 +181,7 @@ impl Site for Mirror {
                 body_bytes: Some(stored.body.len() as u64),
                 ..Resource::default()
             },
-            ..Response::error(200)
+            ..Response::empty(200)
         }
     }
 }

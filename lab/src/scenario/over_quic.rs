@@ -125,14 +125,14 @@ struct ScenarioSite {
 
 impl Site for ScenarioSite {
     fn respond(&self, request: &server::site::Request) -> Response {
-        let Some(asked) = self.requests.get(&request.path) else { return Response::error(404) };
+        let Some(asked) = self.requests.get(&request.path) else { return Response::empty(404) };
         let body_bytes = asked.bytes.saturating_sub(HEAD_BYTES);
         let slots = u32::try_from(asked.wait_slots).unwrap_or(u32::MAX);
         Response {
             body: Body::Synthetic { bytes: body_bytes, seed: asked.stream },
             resource: asked.resource.for_scheduler(),
             ready: vec![(slots * Pace::PAPER.interval, body_bytes)],
-            ..Response::error(200)
+            ..Response::empty(200)
         }
     }
 }

@@ -6,7 +6,7 @@ use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use schedulers::find_scheme;
-use server::site::{PushRoute, PushingSite};
+use server::site::{Pushing, Rule, RuledSite};
 use server::{Identity, Options, TicketKey};
 use simulator::link::Profile;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ const RTT_MS: f64 = 100.0;
 #[derive(Clone)]
 struct Case {
     options: Options,
-    route: PushRoute,
+    pushing: Pushing,
     identity: Identity,
 }
 
@@ -47,7 +47,7 @@ impl Case {
                 ticket_key: Some(TicketKey::new([1; TicketKey::BYTES])),
                 ..options
             },
-            route: PushRoute { path: "/".into(), ..PushRoute::default() },
+            pushing: Pushing::default(),
             identity: Identity::self_signed().expect("a certificate"),
         }
     }
@@ -62,7 +62,7 @@ impl Case {
         let page = page();
         let site = Arc::new(PageSite::new(Page::clone(&page)));
         let ends = Ends {
-            site: Arc::new(PushingSite::new(site, vec![self.route.clone()])),
+            site: RuledSite::new(site, vec![Rule::pushing("/", self.pushing.clone())]),
             client: client::Options { pushes: 10, session, ..client::Options::default() },
         };
         let setup = Setup::new(self.options.clone(), &network, &self.identity);
@@ -103,7 +103,7 @@ fn a_returning_client_has_everything_a_round_trip_earlier() {
 #[test]
 fn pushes_answer_early_data_too() {
     let mut case = Case::new();
-    case.route.push = vec!["/style.css".into()];
+    case.pushing.push = vec!["/style.css".into()];
     let second = case.load(case.session());
     assert_eq!((second.outcome.early_data, second.outcome.pushed.len()), (EarlyData::Accepted, 1));
     assert_near(&complete_rtt(&second), &[1.0, 1.0]);
@@ -130,7 +130,7 @@ fn a_server_with_another_ticket_key_or_smaller_limits_answers_after_the_handshak
 #[test]
 fn after_refused_early_data_the_server_still_may_push() {
     let mut case = Case::new();
-    case.route.push = vec!["/style.css".into()];
+    case.pushing.push = vec!["/style.css".into()];
     let session = case.session();
     case.options.ticket_key = None;
     let load = case.load(session);

@@ -5,7 +5,7 @@ use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use schedulers::find_scheme;
-use server::site::{PushRoute, PushingSite, Request, Response, Site};
+use server::site::{Pushing, Request, Response, Rule, RuledSite, Site};
 use server::{Identity, Options};
 use simulator::link::Profile;
 use std::path::Path;
@@ -57,10 +57,10 @@ impl Site for WithFields {
 }
 
 /// What serves the page: every path has a route, which hints at what its response preloads.
-fn site(page: &Page, path: &'static str, fields: &Fields) -> PushingSite {
+fn site(page: &Page, path: &'static str, fields: &Fields) -> RuledSite {
     let inner = PageSite::new(Page::clone(page));
-    let site = Arc::new(WithFields { inner, path, fields: fields.to_vec() });
-    PushingSite::new(site, vec![PushRoute { path: "*".into(), ..PushRoute::default() }])
+    let site = WithFields { inner, path, fields: fields.to_vec() };
+    RuledSite::new(site, vec![Rule::pushing("*", Pushing::default())])
 }
 
 fn load(wait_ms: f64, fields: &Fields) -> StackLoad {
@@ -68,14 +68,14 @@ fn load(wait_ms: f64, fields: &Fields) -> StackLoad {
     load_from(&page, site(&page, "/", fields), None)
 }
 
-fn load_from(page: &Arc<Page>, site: PushingSite, log_dir: Option<&Path>) -> StackLoad {
+fn load_from(page: &Arc<Page>, site: RuledSite, log_dir: Option<&Path>) -> StackLoad {
     let network = Network {
         name: "hinted".into(),
         server_pace: false,
         down: Profile::plain(1e9, RTT_MS / 2.0),
         up: Profile::plain(1e9, RTT_MS / 2.0),
     };
-    let ends = Ends { site: Arc::new(site), client: client::Options::default() };
+    let ends = Ends { site, client: client::Options::default() };
     let options = Options::new(find_scheme("rfc9218").expect("a scheme"));
     let identity = Identity::self_signed().expect("a certificate");
     let setup = Setup { log_dir, ..Setup::new(options, &network, &identity) };

@@ -9,7 +9,7 @@ use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use push::Gate;
 use schedulers::find_scheme;
-use server::site::{PushRoute, PushingSite};
+use server::site::{Pushing, Rule, RuledSite};
 use server::{Identity, Options, SignalUse};
 use std::sync::Arc;
 
@@ -31,19 +31,19 @@ fn page(resources: usize, wait_ms: f64) -> Arc<Page> {
     Arc::new(serde_json::from_value(page).expect("a page"))
 }
 
-fn route(page: &Page) -> PushRoute {
-    PushRoute {
-        path: "/".into(),
+fn pushing(page: &Page) -> Pushing {
+    Pushing {
         push: page.resources[1..].iter().map(|it| it.url.clone()).collect(),
-        ..PushRoute::default()
+        ..Pushing::default()
     }
 }
 
 struct Case {
     page: Arc<Page>,
-    route: PushRoute,
-    /// Beside the document's.
-    other_routes: Vec<PushRoute>,
+    /// What goes with the response at `path`.
+    pushing: Pushing,
+    path: &'static str,
+    other_rules: Vec<Rule>,
     client: client::Options,
     network: Network,
     signals: SignalUse,
@@ -53,20 +53,19 @@ impl Case {
     fn new(page: Arc<Page>) -> Self {
         let client = client::Options { pushes: 50, ..client::Options::default() };
         let network = Network::find("3g").expect("built in");
-        let (other_routes, signals) = (Vec::new(), SignalUse::Ignore);
-        Self { route: route(&page), other_routes, page, client, network, signals }
+        let (pushing, path) = (pushing(&page), "/");
+        let (other_rules, signals) = (Vec::new(), SignalUse::Ignore);
+        Self { pushing, path, other_rules, page, client, network, signals }
     }
 
-    fn routes(&self) -> Vec<PushRoute> {
-        [vec![self.route.clone()], self.other_routes.clone()].concat()
+    fn rules(&self) -> Vec<Rule> {
+        let own = Rule::pushing(self.path, self.pushing.clone());
+        [vec![own], self.other_rules.clone()].concat()
     }
 
     fn load(&self, seed: u64) -> StackLoad {
         let site = Arc::new(PageSite::new(Page::clone(&self.page)));
-        let ends = Ends {
-            site: Arc::new(PushingSite::new(site, self.routes())),
-            client: self.client.clone(),
-        };
+        let ends = Ends { site: RuledSite::new(site, self.rules()), client: self.client.clone() };
         let identity = Identity::self_signed().expect("a certificate");
         let options = Options {
             signals: self.signals,
@@ -163,7 +162,7 @@ fn a_repeat_visit_is_pushed_nothing_that_is_cached() {
     use server::site::Knows;
     for identity in [push::digest::Identity::Path, push::digest::Identity::PathAndEtag] {
         let mut case = Case::new(page(8, 0.0));
-        case.route.knows = Knows { casper: Some(identity), ..Knows::default() };
+        case.pushing.knows = Knows { casper: Some(identity), ..Knows::default() };
         let first = case.load(1);
         assert_eq!((first.problems, first.outcome.pushed.len()), (Vec::new(), 8));
         case.client.cookies = first.outcome.cookies;
@@ -180,7 +179,7 @@ fn a_repeat_visit_is_pushed_nothing_that_is_cached() {
 #[test]
 fn a_first_visit_cookie_ends_the_pushes() {
     let mut case = Case::new(page(3, 0.0));
-    case.route.push_when = push::visits::PushWhen::CookieAbsent("session".into());
+    case.pushing.push_when = push::visits::PushWhen::CookieAbsent("session".into());
     let first = case.load(1);
     case.client.cookies = first.outcome.cookies;
     assert_eq!((first.outcome.pushed.len(), case.load(2).outcome.pushed.len()), (3, 0));
@@ -189,7 +188,7 @@ fn a_first_visit_cookie_ends_the_pushes() {
 #[test]
 fn no_more_pushes_than_the_operator_allows_are_under_way() {
     let mut case = Case::new(page(6, 0.0));
-    case.route.max_concurrent_pushes = Some(2);
+    case.pushing.max_concurrent_pushes = Some(2);
     assert_eq!(case.load(1).outcome.pushed, [(1, true), (2, true)]);
 }
 
@@ -197,7 +196,7 @@ fn no_more_pushes_than_the_operator_allows_are_under_way() {
 fn a_strict_gate_keeps_pushes_behind_a_document_that_comes_late() {
     let document_ms = |gate| {
         let mut case = Case::new(page(10, 50.0));
-        case.route.gate = gate;
+        case.pushing.gate = gate;
         let load = case.load(1);
         assert_eq!(load.problems, Vec::<String>::new());
         done_ms(&load)[0]
@@ -211,7 +210,7 @@ fn a_strict_gate_keeps_pushes_behind_a_document_that_comes_late() {
 fn handlers_in_random_order_put_some_pushes_before_a_document_and_the_others_after_it() {
     let document_ms = |gate| {
         let mut case = Case::new(page(6, 0.0));
-        case.route.gate = Some(gate);
+        case.pushing.gate = Some(gate);
         let load = case.load(1);
         assert_eq!(load.problems, Vec::<String>::new(), "{gate:?}");
         assert_eq!(load.outcome.pushed.len(), 6, "{gate:?}");
@@ -248,7 +247,7 @@ fn siblings(script_urgency: Option<u8>) -> Case {
     page.resources[3].browser =
         script_urgency.map(|urgency| corpus::page::BrowserPriority { urgency, incremental: false });
     let mut case = Case::new(Arc::new(page));
-    case.route.push.truncate(2);
+    case.pushing.push.truncate(2);
     case.client.scheme = Some(find_scheme("rfc9218").expect("a scheme"));
     case
 }
@@ -277,8 +276,8 @@ fn what_a_link_field_preloads_is_asked_for_at_once_and_only_once() {
     let page = Arc::new(page);
     let done_ms = |hints: Vec<String>| {
         let mut case = Case::new(Arc::clone(&page));
-        case.route.push.clear();
-        case.route.early_hints = hints;
+        case.pushing.push.clear();
+        case.pushing.early_hints = hints;
         let load = case.load(1);
         assert_eq!(load.problems, Vec::<String>::new());
         assert_eq!(load.load.timeline.transfers.len(), 3);
@@ -309,12 +308,9 @@ fn nothing_is_pushed_in_the_middle_of_a_load_while_more_urgent_responses_wait() 
             .expect("a trigger");
         let mut case = Case::new(Arc::new(page));
         let graph = Arc::new(push::Graph::of_page(&case.page));
-        case.route = PushRoute {
-            path: "/2.js".into(),
-            policy: Some(push::Policy::Push),
-            graph: Some(graph),
-            ..PushRoute::default()
-        };
+        case.path = "/2.js";
+        case.pushing =
+            Pushing { policy: Some(push::Policy::Push), graph: Some(graph), ..Pushing::default() };
         let load = case.load(1);
         assert_eq!(load.problems, Vec::<String>::new());
         load.outcome.pushed

@@ -4,7 +4,7 @@ use super::setup::{demo_case, linked, pushing, used};
 use crate::bench::{Bench, Case, Times};
 use crate::{ReproduceError, Row};
 use push::visits::PushWhen;
-use server::site::PushRoute;
+use server::site::Pushing;
 
 const TABLE: &str = "Directives";
 
@@ -20,7 +20,7 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
         preloaded("</style.css>; as=style; rel=preload; nopush"),
         preloaded("<./style.css>; as=style; rel=preload"),
         Case {
-            route: PushRoute { max_concurrent_pushes: Some(2), ..first_visit().route },
+            pushing: Pushing { max_concurrent_pushes: Some(2), ..first_visit().pushing },
             ..first_visit()
         },
         first_visit(),
@@ -48,7 +48,7 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
 
 fn preloaded(links: &str) -> Case {
     let mut case = demo_case();
-    case.route.push_preload = true;
+    case.pushing.push_preload = true;
     case.fields.push(("link", links.to_owned()));
     case
 }
@@ -56,8 +56,8 @@ fn preloaded(links: &str) -> Case {
 /// The article's example: `map $http_cookie`, and a cookie that the response sets.
 fn first_visit() -> Case {
     let mut case = linked(demo_case());
-    case.route.push_preload = true;
-    case.route.push_when = PushWhen::CookieAbsent("session".into());
+    case.pushing.push_preload = true;
+    case.pushing.push_when = PushWhen::CookieAbsent("session".into());
     case
 }
 

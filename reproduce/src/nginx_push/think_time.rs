@@ -56,12 +56,15 @@ impl Way {
         let mut case = match self {
             Self::Nothing => case,
             // A navigation whose response has these fields is hinted: here it is to be the response alone.
-            Self::LinkOnResponse => Case { late_fields: vec![setup::preloads(&case.page)], ..case },
+            Self::LinkOnResponse => {
+                let fields = vec![setup::preloads(&case.page)];
+                Case { fields, acts_on_fields: false, ..case }
+            }
             Self::EarlyHints => setup::linked(case),
             Self::PushWithResponse | Self::PushWhileThinking => setup::pushing(case),
         };
         // The gate opens when the document has gone.
-        case.route.gate = (self == Self::PushWithResponse).then_some(Gate::Strict);
+        case.pushing.gate = (self == Self::PushWithResponse).then_some(Gate::Strict);
         case
     }
 

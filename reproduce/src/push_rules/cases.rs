@@ -140,10 +140,10 @@ fn case(bench: &Bench, sketch: &Sketch, study: Option<&Study>) -> Case {
         ..queued_case(sketch, G3, QUEUE, WINDOW_PACKETS)
     };
     if let Some(study) = study {
-        case.route.policy = Some(study.policy);
-        case.route.graph = Some(Arc::new(Graph::of_page(&case.page)));
+        case.pushing.policy = Some(study.policy);
+        case.pushing.graph = Some(Arc::new(Graph::of_page(&case.page)));
         if study.early_hints {
-            case.route.early_hints = vec!["</late.js>; rel=preload; as=script".into()];
+            case.pushing.early_hints = vec!["</late.js>; rel=preload; as=script".into()];
         }
     }
     case

@@ -55,7 +55,7 @@ fn case(sketch: &Sketch, way: Way) -> Case {
     let case = queued_case(sketch, G3, QUEUE, WINDOW_PACKETS);
     let mut case = case.pushing(sketch.items[1..].iter().map(|it| it.path.as_str()));
     case.send_buffer_bytes = way.buffer_bytes;
-    case.route.gate = way.gate;
+    case.pushing.gate = way.gate;
     case
 }
 
@@ -155,7 +155,7 @@ pub(super) fn shuffle_row(bench: &Bench) -> Result<Row, ReproduceError> {
     let case = |gate| {
         let case = setup::case(&sketch, G3);
         let mut case = case.pushing(sketch.items[1..].iter().map(|it| it.path.as_str()));
-        case.route.gate = Some(gate);
+        case.pushing.gate = Some(gate);
         Case { runs: Some(SHUFFLES), ..case }
     };
     let measured = bench.measure(&[case(Gate::Strict), case(Gate::Shuffle(0))])?;

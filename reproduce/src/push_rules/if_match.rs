@@ -33,7 +33,7 @@ fn case(push_kb: u64) -> Case {
     let mut page = Page::clone(&case.page);
     page.resources[1].etag = Some(ETAG.into());
     case.page = Arc::new(page);
-    case.route.push_if_match = true;
+    case.pushing.conditional.if_match = true;
     case.client.cache = HttpCache::default().with_stale(1, ETAG);
     case
 }

@@ -1,15 +1,16 @@
 //! What a route says that will do nothing.
 
+use super::ConfigRoute;
 use super::paths::covers;
 use crate::pushes::MAX_CONCURRENT;
-use crate::site::{Knows, PushRoute};
+use crate::site::{Knows, Pushing};
 use push::Policy;
 use push::digest::Identity;
 use push::guard::CookiePolicy;
 use push::visits::PushWhen;
 
 /// Whether anything is pushed with a route's responses.
-pub(super) fn pushes(route: &PushRoute) -> bool {
+pub(super) fn pushes(route: &Pushing) -> bool {
     let by_policy = !matches!(route.policy, None | Some(Policy::NoOpt | Policy::Preload));
     !route.push.is_empty() || route.push_preload || route.x_push || by_policy
 }
@@ -23,7 +24,7 @@ pub(super) enum Answering {
 }
 
 /// The keys of a route that do nothing, or not all that they say, and why.
-pub(super) fn idle(route: &PushRoute, by: Answering) -> Vec<(&'static str, String)> {
+pub(super) fn idle(route: &Pushing, by: Answering) -> Vec<(&'static str, String)> {
     const NOTHING: &str = "nothing is pushed here, so that it does nothing";
     const NO_BACKEND: &str =
         "it is about the fields of a backend's responses, and no backend answers here";
@@ -33,8 +34,8 @@ pub(super) fn idle(route: &PushRoute, by: Answering) -> Vec<(&'static str, Strin
         ("max_concurrent_pushes", route.max_concurrent_pushes.is_some()),
         ("client_has", route.knows != Knows::default()),
         ("cookies", route.cookies != CookiePolicy::None),
-        ("push_not_modified", route.push_not_modified),
-        ("push_if_match", route.push_if_match),
+        ("push_not_modified", route.conditional.not_modified),
+        ("push_if_match", route.conditional.if_match),
     ];
     let without_backend = [
         ("push_preload", route.push_preload),
@@ -59,16 +60,16 @@ pub(super) fn idle(route: &PushRoute, by: Answering) -> Vec<(&'static str, Strin
 }
 
 /// That nothing tells of stale copies, for which a 304 would be pushed.
-fn blind_to_stale(route: &PushRoute) -> Option<(&'static str, &'static str)> {
+fn blind_to_stale(route: &Pushing) -> Option<(&'static str, &'static str)> {
     let tells = route.knows.casper == Some(Identity::PathAndEtag) || route.knows.cache_digest;
-    (route.push_not_modified && pushes(route) && !tells).then_some((
+    (route.conditional.not_modified && pushes(route) && !tells).then_some((
         "push_not_modified",
         "nothing tells of stale copies here, so that it does nothing: client_has with casper-etag or cache-digest does",
     ))
 }
 
 /// That a list names more than may be under way.
-fn too_many(route: &PushRoute) -> Option<(&'static str, String)> {
+fn too_many(route: &Pushing) -> Option<(&'static str, String)> {
     let (listed, most) = (route.push.len(), route.max_concurrent_pushes.unwrap_or(MAX_CONCURRENT));
     (listed as u64 > most).then(|| {
         let why = format!(
@@ -78,24 +79,30 @@ fn too_many(route: &PushRoute) -> Option<(&'static str, String)> {
     })
 }
 
-/// What a route is about, for a look at those before it.
-#[derive(Debug, Clone)]
-pub(super) struct About {
-    pub(super) host: Option<String>,
-    pub(super) path: String,
-    /// Names of what it decides: of all routes that fit, the first holds.
-    pub(super) decides: Vec<&'static str>,
-}
+impl ConfigRoute {
+    /// Whether it decides anything.
+    pub(super) fn says_something(&self) -> bool {
+        !self.decides().is_empty()
+    }
 
-impl About {
+    /// Names of what it decides: the first route that fits a request holds.
+    fn decides(&self) -> Vec<&'static str> {
+        let said = [
+            ("pushes and hints", self.pushing.is_some()),
+            ("scheme", self.scheme.is_some()),
+            ("upstream", self.upstream.is_some()),
+        ];
+        said.into_iter().filter(|(_, said)| *said).map(|(what, _)| what).collect()
+    }
+
     /// What this one decides and `before` has decided already, for every request.
-    pub(super) fn decided_by<'a>(
-        &'a self,
-        before: &'a Self,
-    ) -> impl Iterator<Item = &'static str> + 'a {
+    pub(super) fn decided_by(&self, before: &Self) -> Vec<&'static str> {
         let same =
             |host: &String| self.host.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(host));
-        let hidden = before.host.as_ref().is_none_or(same) && covers(&before.path, &self.path);
-        self.decides.iter().copied().filter(move |it| hidden && before.decides.contains(it))
+        if !before.host.as_ref().is_none_or(same) || !covers(&before.path, &self.path) {
+            return Vec::new();
+        }
+        let decided = before.decides();
+        self.decides().into_iter().filter(|it| decided.contains(it)).collect()
     }
 }

@@ -4,7 +4,7 @@ use super::Wrong;
 use super::idle;
 use super::paths::{decoded, is_sendable, twin};
 use super::twins::renamed;
-use crate::site::{Knows, PushRoute, fits};
+use crate::site::{ConditionalPushes, Knows, Pushing, fits};
 use push::digest::Identity;
 use push::freshness::fresh_s;
 use push::guard::{CookiePolicy, Scope};
@@ -124,7 +124,7 @@ impl FilePush {
         path: &str,
         folder: &Path,
         in_directory: bool,
-    ) -> Result<PushRoute, Wrong> {
+    ) -> Result<Pushing, Wrong> {
         let twin = twin(path).filter(|_| in_directory);
         check_pushes(&self.push, (path, twin.as_deref()))?;
         let (early_hints, learn_hints) = hints(self.early_hints)?;
@@ -145,9 +145,7 @@ impl FilePush {
         let graph = graph.map(|it| of_route(it, (path, twin.as_deref()))).transpose()?;
         let policy = self.push_policy.map(|it| it.parse()).transpose();
         let gate = self.push_gate.map(|it| it.parse()).transpose();
-        let route = PushRoute {
-            host: None,
-            path: path.to_owned(),
+        let route = Pushing {
             push: self.push,
             push_preload: self.push_preload,
             x_push: self.x_push,
@@ -168,8 +166,10 @@ impl FilePush {
                 .cookies
                 .map_or(Ok(CookiePolicy::None), cookies)
                 .map_err(|it| Wrong::new("cookies", it))?,
-            push_not_modified: self.push_not_modified,
-            push_if_match: self.push_if_match,
+            conditional: ConditionalPushes {
+                not_modified: self.push_not_modified,
+                if_match: self.push_if_match,
+            },
             cache_control: self.cache_control.map(cache_control).transpose()?,
         };
         check_limits(&route)?;
@@ -199,7 +199,7 @@ fn check_pushes(pushes: &[String], own: (&str, Option<&str>)) -> Result<(), Wron
 }
 
 /// What would let nothing go.
-fn check_limits(route: &PushRoute) -> Result<(), Wrong> {
+fn check_limits(route: &Pushing) -> Result<(), Wrong> {
     if route.gate == Some(Gate::Throttle(0)) {
         let cause = "throttle:0 lets nothing go before the document: say strict";
         return Err(Wrong::new("push_gate", cause.to_owned()));
@@ -338,7 +338,7 @@ fn cookies(said: FileCookies) -> Result<CookiePolicy, String> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<PushRoute, String> {
+    fn read(text: &str) -> Result<Pushing, String> {
         let keys: toml::Table = toml::from_str(text).expect("TOML");
         let file = FilePush::read(keys).map_err(|it| it.cause)?;
         file.route("/", Path::new("."), true).map_err(|it| it.cause)
@@ -368,7 +368,7 @@ mod tests {
             ..Knows::default()
         };
         assert_eq!(route.knows, knows);
-        assert!(route.push_not_modified && route.push_if_match);
+        assert_eq!(route.conditional, ConditionalPushes { not_modified: true, if_match: true });
         assert_eq!(route.cache_control.as_deref(), Some("max-age=60"));
         let scopes = vec![Scope { name: "id".into(), path: "/".into() }];
         assert_eq!(route.cookies, CookiePolicy::DeclaredScope(scopes));

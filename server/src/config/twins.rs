@@ -1,49 +1,48 @@
-//! In a directory `/x/` and `/x/index.html` are one document: what a route says of one holds for the other, unless that
-//! has a route of its own.
+//! In a directory `/x/` and `/x/index.html` are one document: a route for one holds for the other, unless that has a
+//! route of its own.
 
 use super::paths::twin;
 use super::{Config, ConfigRoute};
-use crate::site::PushRoute;
+use crate::site::fits;
 use push::Graph;
 use std::sync::Arc;
 
 impl Config {
     /// Adds to each route of a folder's index one for its other path, right behind it.
     pub(super) fn add_twins(&mut self) {
-        let from_backend =
-            |path: &str| self.upstreams.iter().any(|it| crate::site::fits(&it.path, path));
+        let of_backend =
+            |path: &str| self.routes.iter().any(|it| it.upstream.is_some() && fits(&it.path, path));
         // Only where the directory has both.
-        let twin =
-            |path: &str| twin(path).filter(|other| !from_backend(path) && !from_backend(other));
-        let routed: Vec<_> =
-            self.routes.iter().map(|it| (it.host.clone(), it.path.clone())).collect();
-        let others = |route: &ConfigRoute| {
-            let path = twin(&route.path)?;
-            let is_new = !routed.contains(&(route.host.clone(), path.clone()));
-            is_new.then(|| ConfigRoute { path, ..route.clone() })
-        };
-        let routes =
-            self.routes.iter().flat_map(|it| std::iter::once(it.clone()).chain(others(it)));
-        let routes = routes.collect();
-        let pushing: Vec<_> =
-            self.pushes.iter().map(|it| (it.host.clone(), it.path.clone())).collect();
-        let others = |route: &PushRoute| {
-            let path = twin(&route.path)?;
-            let is_new = !pushing.contains(&(route.host.clone(), path.clone()));
-            let graph = route.graph.as_ref().map(|it| renamed(it, &route.path, &path));
-            is_new.then(|| PushRoute { path, graph, ..route.clone() })
-        };
-        let pushes =
-            self.pushes.iter().flat_map(|it| std::iter::once(it.clone()).chain(others(it)));
-        let pushes = pushes.collect();
+        let twin = |path: &str| twin(path).filter(|other| !of_backend(path) && !of_backend(other));
         let directives: Vec<_> =
-            self.directives.iter().map(|(path, it)| (path.clone(), *it)).collect();
-        let more = directives.into_iter().filter_map(|(path, it)| Some((twin(&path)?, it)));
-        let more: Vec<_> = more.collect();
-        (self.routes, self.pushes) = (routes, pushes);
-        for (path, directive) in more {
+            self.directives.iter().filter_map(|(path, it)| Some((twin(path)?, *it))).collect();
+        let with_twin = |route: &ConfigRoute| {
+            let twin = twin(&route.path).map(|path| route.renamed(path, &self.routes));
+            std::iter::once(route.clone()).chain(twin.filter(ConfigRoute::says_something))
+        };
+        self.routes = self.routes.iter().flat_map(with_twin).collect();
+        for (path, directive) in directives {
             self.directives.entry(path).or_insert(directive);
         }
+    }
+}
+
+impl ConfigRoute {
+    /// The same for the document's other path, without what `routes` say of that one.
+    fn renamed(&self, path: String, routes: &[Self]) -> Self {
+        let own: Vec<&Self> =
+            routes.iter().filter(|it| it.host == self.host && it.path == path).collect();
+        let mut twin = Self { upstream: None, path, ..self.clone() };
+        if own.iter().any(|it| it.scheme.is_some()) {
+            twin.scheme = None;
+        }
+        if own.iter().any(|it| it.pushing.is_some()) {
+            twin.pushing = None;
+        }
+        if let Some(graph) = twin.pushing.as_mut().and_then(|it| it.graph.as_mut()) {
+            *graph = renamed(graph, &self.path, &twin.path);
+        }
+        twin
     }
 }
 

@@ -121,7 +121,7 @@ impl Responder {
             let Some(head) = awaited.later.head() else { return };
             awaited.stage = Stage::Answered;
             let is_error = head.is_err();
-            let response = head.unwrap_or_else(|trouble| Response::error(trouble.status()));
+            let response = head.unwrap_or_else(|trouble| Response::empty(trouble.status()));
             if self.is_too_early(stream, &response) {
                 if self.quic.is_established() {
                     self.ask_again(now);
@@ -146,7 +146,7 @@ impl Responder {
         };
         let Some(links) = awaited.later.hints().filter(|_| awaited.push.is_none()) else { return };
         let (request, hinted) = (awaited.request.clone(), awaited.hinted);
-        let mut ahead = self.site.hinted(&request, &links);
+        let mut ahead = self.site.hints_came(&request, &links);
         if hinted {
             ahead.hints.clear();
         }
@@ -159,7 +159,7 @@ impl Responder {
     fn head_came(&mut self, stream: StreamId, response: Response, now: Instant) -> bool {
         let Some(awaited) = self.awaited.get(&stream) else { return false };
         let (request, push) = (awaited.request.clone(), awaited.push);
-        let response = self.site.arrived(&request, response);
+        let response = self.site.head_came(&request, response);
         if let Some(push) = push.filter(|_| !may_be_sent(&request, &response)) {
             self.take_promise_back(stream, push);
             return false;

@@ -26,7 +26,7 @@ impl Responder {
             Request { client, path_state, waiting_urgency, ..Request::from_headers(headers) }
                 .not_proven_fresh(!self.quic.is_established());
         let response = if request.early && !is_safe(&request.method) {
-            Response::error(425)
+            Response::empty(425)
         } else {
             self.site.respond(&request)
         };

@@ -4,16 +4,16 @@ use super::Request;
 use http3::Header;
 use push::Gate;
 
-/// What a site wants to go with a response, or before it.
+/// What a site wants to send before a response or with it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ahead {
     /// `Link` values of a 103 response, sent at once (RFC 8297).
     pub hints: Vec<String>,
-    /// What is promised and pushed, in this order.
+    /// Requests whose responses are promised and pushed, in this order.
     pub pushes: Vec<Promise>,
     /// When pushed bytes may go.
     pub gate: Option<Gate>,
-    /// How many pushes may be under way at one time.
+    /// How many pushes may be under way at a time.
     pub max_concurrent_pushes: Option<u64>,
 }
 
@@ -24,13 +24,18 @@ pub struct Promise {
     pub authority: String,
     /// `:path`.
     pub path: String,
-    /// Further fields, names in lower case.
+    /// Other fields, names in lower case.
     pub fields: Vec<(String, String)>,
     /// The fields hold the cookies that the client's own request would have.
     pub cookies_known: bool,
 }
 
 impl Promise {
+    /// A promise without further fields.
+    pub fn new(authority: &str, path: &str) -> Self {
+        Self { authority: authority.to_owned(), path: path.to_owned(), ..Self::default() }
+    }
+
     /// The promised request's field section.
     pub fn headers(&self) -> Vec<Header> {
         let pseudo = [
@@ -44,7 +49,7 @@ impl Promise {
         pseudo.into_iter().chain(fields).map(header).collect()
     }
 
-    /// What the site is asked for it.
+    /// The request as the server makes it of the site.
     pub fn request(&self) -> Request {
         let cookies_known = self.cookies_known;
         Request { pushed: true, cookies_known, ..Request::from_headers(&self.headers()) }

@@ -62,18 +62,15 @@ impl DirectorySite {
 impl Site for DirectorySite {
     fn respond(&self, request: &Request) -> Response {
         if !matches!(request.method.as_str(), "GET" | "HEAD") {
-            return Response {
-                headers: vec![("allow".into(), "GET, HEAD".to_owned())],
-                ..Response::error(405)
-            };
+            return Response::only_get_and_head();
         }
-        let Some(path) = self.locate(&request.path) else { return Response::error(404) };
+        let Some(path) = self.locate(&request.path) else { return Response::empty(404) };
         // Before it is opened: to open a pipe waits for its other end.
         if !path.is_file() {
-            return Response::error(404);
+            return Response::empty(404);
         }
-        let Ok(file) = File::open(&path) else { return Response::error(404) };
-        let Ok(metadata) = file.metadata() else { return Response::error(404) };
+        let Ok(file) = File::open(&path) else { return Response::empty(404) };
+        let Ok(metadata) = file.metadata() else { return Response::empty(404) };
         let mime = mime_guess::from_path(&path).first_or_octet_stream();
         let kind = Kind::of_mime(mime.essence_str());
         let resource = Resource {
@@ -84,17 +81,12 @@ impl Site for DirectorySite {
             ..Resource::default()
         };
         let headers = [("content-type".into(), mime.to_string())].into_iter();
-        let response = Response {
-            status: 200,
+        Response {
             headers: headers.chain(etag(&metadata).map(|it| ("etag".into(), it))).collect(),
             body: Body::File(Arc::new(file), metadata.len()),
             resource,
-            ready: Vec::new(),
-            directive: None,
-            ahead: super::Ahead::default(),
-            scheme: None,
-        };
-        response.under_conditions(request)
+            ..Response::empty(200)
+        }
     }
 }
 
@@ -107,6 +99,7 @@ fn etag(metadata: &Metadata) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::site::RuledSite;
 
     fn status(site: &DirectorySite, path: &str) -> u16 {
         site.respond(&Request::get("page.test", path)).status
@@ -116,7 +109,7 @@ mod tests {
     fn a_file_that_did_not_change_is_not_sent_again() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::write(folder.path().join("a.css"), "a").expect("written");
-        let site = DirectorySite::open(folder.path()).expect("a folder");
+        let site = RuledSite::from(DirectorySite::open(folder.path()).expect("a folder"));
         let mut request = Request::get("page.test", "/a.css");
         let first = site.respond(&request);
         let etag = first.fields("etag").next().expect("a tag").to_owned();

@@ -1,312 +1,289 @@
-//! A site that pushes and hints: the routes of its operator, the `Link` fields of its responses, and what the client
-//! is known to have.
+//! Pushes and hints: the rules of the operator, the `Link` fields of responses, and what the client is known to have.
 
 mod has;
 
-use super::{Ahead, Foreseen, Promise, Request, Response, Site, fits};
-use has::{Has, Held, tracked};
+use super::{Ahead, Foreseen, Promise, Request, Response, RuledSite};
+use crate::experiments::ConditionalPushes;
+use crate::limits::{ADDED_LINKS, ADDED_LINKS_BYTES};
+pub(super) use has::tracked;
+use has::{Has, Held};
 use push::digest::{Identity, ResourceCookies};
 use push::guard::{self, CookiePolicy, Parent, Said};
 use push::link;
 use push::visits::{PushWhen, revisits};
 use push::{Budget, Choice, Gate, Graph, Node, Policy};
-use std::collections::BTreeSet;
+use schedulers::Kind;
 use std::sync::Arc;
 
-/// What is pushed and hinted with the responses of a path.
+/// What is pushed and hinted with the responses of some paths.
 #[derive(Debug, Clone, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "keys, independent of each other")]
-pub struct PushRoute {
-    /// The host; none: any.
-    pub host: Option<String>,
-    /// The path; one that ends in `*` stands for all that begin like it.
-    pub path: String,
+pub struct Pushing {
     /// Paths to push, in this order.
     pub push: Vec<String>,
-    /// Pushes what the response's own `Link` fields preload (NGINX's `http2_push_preload`).
+    /// Push what the response's own `Link` fields preload (NGINX's `http2_push_preload`).
     pub push_preload: bool,
-    /// Pushes what the response's `X-Push` field names.
+    /// Push what the response's `X-Push` field names.
     pub x_push: bool,
     /// `Link` values of early hints.
     pub early_hints: Vec<String>,
-    /// Hints at what the last response to the same request preloaded.
+    /// Hint at what the last response to the same request preloaded.
     pub learn_hints: bool,
-    /// When it pushes.
+    /// When to push.
     pub push_when: PushWhen,
-    /// What of the graph is pushed and hinted.
+    /// Which resources of the graph are pushed and hinted.
     pub policy: Option<Policy>,
     /// The page's graph, for the policy.
     pub graph: Option<Arc<Graph>>,
     /// When pushed bytes may go.
     pub gate: Option<Gate>,
-    /// How many pushes may be under way at one time.
+    /// How many pushes may be under way at a time.
     pub max_concurrent_pushes: Option<u64>,
-    /// How it is known what the client has.
+    /// How the server knows what the client has.
     pub knows: Knows,
-    /// What is known of cookies.
+    /// Which cookies the client would send with a pushed request.
     pub cookies: CookiePolicy,
-    /// Of a copy that the client has to validate, and which is still right, a 304 is pushed.
-    pub push_not_modified: bool,
-    /// A promise says which entity tag it is of (`If-Match`), so that a client that has it can refuse.
-    pub push_if_match: bool,
+    /// Pushes under a condition.
+    pub conditional: ConditionalPushes,
     /// The `Cache-Control` field of responses that have none.
     pub cache_control: Option<String>,
 }
 
-impl PushRoute {
-    /// Whether something goes with a response of this status: with a 304, the answer to a client that was here before, only
-    /// where it is known what that has.
-    fn pushes_with(&self, status: u16) -> bool {
-        let Knows { casper, resource_cookies, cache_digest, cuckoo_digest, conditional: _ } =
-            self.knows;
-        let knows = casper.is_some() || resource_cookies || cache_digest || cuckoo_digest;
+impl Pushing {
+    /// Whether anything goes with a response of this status. A 304 answers a client that was here before, so something
+    /// goes with it only if the server knows what that client has.
+    fn goes_with(&self, status: u16) -> bool {
+        let knows = Knows { conditional: false, ..self.knows } != Knows::default();
         status == 200 || (status == 304 && knows)
     }
 }
 
-/// How it is known what the client has cached.
+/// How the server knows what the client has cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "ways to know, independent of each other")]
+#[expect(clippy::struct_excessive_bools, reason = "independent ways to know")]
 pub struct Knows {
-    /// h2o's cookie, which the responses set.
+    /// By h2o's cookie, which responses set.
     pub casper: Option<Identity>,
-    /// A cookie for each resource, which the response that brings it sets, as long as that is fresh; for what has none of
-    /// the [`ResourceCookies::MAX`], h2o's.
+    /// By a cookie for each resource, which the response that brings it sets for as long as that is fresh. Resources
+    /// beyond [`ResourceCookies::MAX`] share h2o's cookie.
     pub resource_cookies: bool,
-    /// The `Cache-Digest` request field, as a Golomb-coded set.
+    /// By the `Cache-Digest` request field, as a Golomb-coded set.
     pub cache_digest: bool,
-    /// The `Cache-Digest` request field, as a cuckoo filter.
+    /// By the `Cache-Digest` request field, as a cuckoo filter.
     pub cuckoo_digest: bool,
-    /// A conditional request for the page says that its resources are cached.
+    /// By a conditional request for the page: it says that the page's resources are cached.
     pub conditional: bool,
 }
 
-/// Another site with routes.
-pub struct PushingSite {
-    inner: Arc<dyn Site>,
-    routes: Vec<PushRoute>,
-    /// What has a cookie of its own.
-    tracked: BTreeSet<String>,
-}
-
-impl PushingSite {
-    /// `inner` with routes; of those that a path matches, the first counts.
-    pub fn new(inner: Arc<dyn Site>, routes: Vec<PushRoute>) -> Self {
-        let tracked = tracked(&routes);
-        Self { inner, routes, tracked }
-    }
-
-    fn route(&self, request: &Request) -> Option<&PushRoute> {
-        let holds =
-            |it: &&PushRoute| request.is_for(it.host.as_deref()) && fits(&it.path, &request.path);
-        self.routes.iter().find(holds)
-    }
-}
-
-/// The pushes of routes that `site` answers otherwise than with 200: route and path. What nothing is known of is not
-/// among them.
-pub fn absent_pushes<'a>(site: &dyn Site, routes: &'a [PushRoute]) -> Vec<(&'a str, &'a str)> {
-    let is_absent = |route: &PushRoute, path: &str| {
-        let promise = Promise {
-            authority: route.host.clone().unwrap_or_default(),
-            path: path.to_owned(),
-            fields: Vec::new(),
-            cookies_known: false,
-        };
-        site.foresee(&promise.request()).is_some_and(|it| it.status != 200)
-    };
-    let pushes = routes.iter().flat_map(|route| route.push.iter().map(move |path| (route, path)));
-    let absent = pushes.filter(|(route, path)| is_absent(route, path));
-    absent.map(|(route, path)| (route.path.as_str(), path.as_str())).collect()
-}
-
-impl Site for PushingSite {
-    fn respond(&self, request: &Request) -> Response {
-        self.add(request, self.inner.respond(request))
-    }
-
-    fn arrived(&self, request: &Request, response: Response) -> Response {
-        self.add(request, self.inner.arrived(request, response))
-    }
-
-    fn hinted(&self, request: &Request, links: &[String]) -> Ahead {
-        let ahead = self.inner.hinted(request, links);
-        let route = self.route(request).filter(|it| it.push_preload && request.method == "GET");
-        let Some(route) = route.filter(|_| !request.pushed) else { return ahead };
-        let headers = links.iter().map(|it| ("link".into(), it.clone())).collect();
-        let interim = Response { headers, ..Response::error(EARLY_HINTS) };
-        let wishes = Wishes { paths: preloads(&interim).collect(), ..Wishes::default() };
-        let mut has = Has::of(route, request);
-        let pushes = self.pushes(&wishes, route, (request, &interim), &mut has);
-        let max_concurrent_pushes = route.max_concurrent_pushes;
-        Ahead { pushes, gate: route.gate, max_concurrent_pushes, ..ahead }
-    }
-
-    fn foresee(&self, request: &Request) -> Option<Foreseen> {
-        let known = self.inner.foresee(request)?;
-        let own = || self.route(request)?.cache_control.clone();
-        Some(Foreseen { cache_control: known.cache_control.clone().or_else(own), ..known })
-    }
-}
-
+/// The status of a response that only hints.
 const EARLY_HINTS: u16 = 103;
 
-/// The paths that a response's `Link` fields have pushed.
-fn preloads(response: &Response) -> impl Iterator<Item = String> {
+/// Paths to push that a response's `Link` fields name.
+fn preloads(response: &Response) -> impl Iterator<Item = String> + '_ {
     let links = response.fields("link").flat_map(link::parse);
     links.filter_map(|it| it.path_to_push().map(str::to_owned))
 }
 
-impl PushingSite {
-    /// What goes with a response. One that is still awaited gets what is known without it, at once; the rest when
-    /// its head has come, where what was promised already is known to the connection.
-    fn add(&self, request: &Request, mut response: Response) -> Response {
-        self.say_fresh(request, &mut response);
-        let route = self.route(request).filter(|_| !request.pushed && request.method == "GET");
-        let Some(route) = route.filter(|it| it.pushes_with(response.status)) else {
-            return response;
-        };
-        let mut wishes = Wishes::of(route, request, &response);
-        if route.learn_hints && response.is_awaited() {
-            let links = self.inner.foresee(request).map(|it| it.links).unwrap_or_default();
+impl RuledSite {
+    /// What is known to go with an awaited response before its head comes. The connection does not repeat it when the
+    /// head has come.
+    pub(super) fn before_head(&self, request: &Request, response: &Response) -> Ahead {
+        let Some(occasion) = self.occasion(request, response) else { return Ahead::default() };
+        let mut wishes = occasion.wishes();
+        if occasion.pushing.learn_hints {
+            let links = self.recall(request).map(|it| it.links).unwrap_or_default();
             wishes.hint_at(links.iter().map(String::as_str));
         }
-        let mut has = Has::of(route, request);
-        let pushes = self.pushes(&wishes, route, (request, &response), &mut has);
-        response.headers.extend(wishes.links.iter().map(|it| ("link".into(), it.clone())));
-        if !pushes.is_empty() {
-            response
-                .headers
-                .extend(route.push_when.set_cookie().map(|it| ("set-cookie".into(), it)));
+        occasion.ahead(wishes, &mut Has::of(occasion.pushing, request))
+    }
+
+    /// The response with what is pushed and hinted, and the fields that belong to it.
+    pub(super) fn with_pushes(&self, request: &Request, mut response: Response) -> Response {
+        let Some(occasion) = self.occasion(request, &response) else { return response };
+        let pushing = occasion.pushing;
+        let mut has = Has::of(pushing, request);
+        let wishes = occasion.wishes();
+        let links = wishes.links.clone();
+        let ahead = occasion.ahead(wishes, &mut has);
+        let visit = pushing.push_when.set_cookie().filter(|_| !ahead.pushes.is_empty());
+        let cookies = visit.into_iter().chain(has.set_cookie());
+        response.headers.extend(links.into_iter().map(|it| ("link".into(), it)));
+        response.headers.extend(cookies.map(|it| ("set-cookie".into(), it)));
+        Response { ahead, ..response }
+    }
+
+    /// The pushes that early hints name.
+    pub(super) fn pushes_of_hints(&self, request: &Request, links: &[String]) -> Ahead {
+        let headers = links.iter().map(|it| ("link".into(), it.clone())).collect();
+        let interim = Response { headers, ..Response::empty(EARLY_HINTS) };
+        let pushing = self.pushing(request).filter(|it| it.push_preload && may_push(request));
+        let Some(pushing) = pushing else { return Ahead::default() };
+        let wishes = Wishes { paths: preloads(&interim).collect(), ..Wishes::default() };
+        let occasion = Occasion { site: self, pushing, request, response: &interim };
+        occasion.ahead(wishes, &mut Has::of(pushing, request))
+    }
+
+    /// The response with its freshness: the operator's `Cache-Control` field where it has none, and the cookie that
+    /// tells of its copy.
+    pub(super) fn with_freshness(&self, request: &Request, mut response: Response) -> Response {
+        if request.method != "GET" || !matches!(response.status, 200 | 304) {
+            return response;
         }
-        response.headers.extend(has.set_cookie().map(|it| ("set-cookie".into(), it)));
-        let waits = response.is_awaited()
-            || response.ready.first().is_some_and(|(after, _)| !after.is_zero());
-        let hints =
-            if waits && is_navigation(request, &response) { wishes.hints } else { Vec::new() };
-        response.ahead = Ahead {
-            hints,
-            pushes,
-            gate: route.gate,
-            max_concurrent_pushes: route.max_concurrent_pushes,
-        };
+        let own = self.pushing(request).and_then(|it| it.cache_control.clone());
+        if let Some(cache_control) = own.filter(|_| response.cache_control().is_none()) {
+            response.headers.push(("cache-control".into(), cache_control));
+        }
+        let is_tracked = self.tracked.contains(&request.path);
+        if let Some(fresh_s) = response.fresh_s().filter(|it| *it > 0 && is_tracked) {
+            let etag = response.fields("etag").next();
+            let cookie = ResourceCookies::set_cookie(&request.path, etag, fresh_s);
+            response.headers.push(("set-cookie".into(), cookie));
+        }
         response
     }
 
-    /// The promises of what a route asks for.
-    fn pushes(
-        &self,
-        wishes: &Wishes,
-        route: &PushRoute,
-        (request, response): (&Request, &Response),
-        has: &mut Has,
-    ) -> Vec<Promise> {
-        let may = request.path_state.is_some()
-            && route.push_when.allows(request.cookies().as_deref())
-            && !(route.knows.conditional
-                && revisits(request.field("if-none-match"), request.field("if-modified-since")));
-        if !may {
-            return Vec::new();
+    fn occasion<'a>(
+        &'a self,
+        request: &'a Request,
+        response: &'a Response,
+    ) -> Option<Occasion<'a>> {
+        let pushing = self.pushing(request).filter(|_| may_push(request))?;
+        let occasion = Occasion { site: self, pushing, request, response };
+        pushing.goes_with(response.status).then_some(occasion)
+    }
+}
+
+/// Whether a response to this request may bring pushes and hints at all.
+fn may_push(request: &Request) -> bool {
+    !request.pushed && request.method == "GET"
+}
+
+/// A response that others may go ahead of.
+struct Occasion<'a> {
+    site: &'a RuledSite,
+    pushing: &'a Pushing,
+    request: &'a Request,
+    response: &'a Response,
+}
+
+impl Occasion<'_> {
+    /// What the rule asks for, before the server looks at what the client has.
+    fn wishes(&self) -> Wishes {
+        let Self { pushing, response, .. } = self;
+        let mut wishes = Wishes { paths: pushing.push.clone(), ..Wishes::default() };
+        if pushing.push_preload {
+            wishes.paths.extend(preloads(response));
         }
-        let mut pushes: Vec<Promise> = Vec::new();
-        for path in &wishes.paths {
-            if pushes.iter().any(|it| it.path == *path) || *path == request.path {
-                continue;
-            }
-            pushes.extend(self.candidate(route, (request, response), path, has));
+        if pushing.x_push {
+            let named = response.fields("x-push").flat_map(|it| it.split(',')).map(str::trim);
+            wishes.paths.extend(named.filter(|it| link::is_path(it)).map(str::to_owned));
         }
-        pushes
+        wishes.hints.clone_from(&pushing.early_hints);
+        wishes.hint_at(response.fields("link"));
+        self.plan(&mut wishes);
+        wishes
     }
 
-    /// The promise of a path, if the guard allows it and the client has it not.
-    fn candidate(
-        &self,
-        route: &PushRoute,
-        (request, response): (&Request, &Response),
-        path: &str,
-        has: &mut Has,
-    ) -> Option<Promise> {
+    /// Adds what the policy picks from the graph.
+    fn plan(&self, wishes: &mut Wishes) {
+        let Self { pushing, request, .. } = self;
+        let (Some(policy), Some(graph)) = (pushing.policy, &pushing.graph) else { return };
+        let Some(node) = node_of(graph, request) else { return };
+        let Node { evaluation, host, .. } = &graph.nodes[node];
+        let most = pushing.max_concurrent_pushes.unwrap_or(u64::MAX);
+        let nothing = Budget { bytes: 0, stream_bytes: 0, pushes: 0 };
+        let budget = request.path_state.map_or(nothing, |it| Budget::of(&it, *evaluation, most));
+        let plan = policy.plan(&Choice {
+            graph,
+            node,
+            navigation: self.is_navigation(),
+            budget,
+            waiting_urgency: request.waiting_urgency,
+            allowed: &|it: &Node| it.host == *host,
+        });
+        wishes.paths.extend(plan.push.iter().map(|it| graph.nodes[*it].path.clone()));
+        wishes.links = as_many_as_fit(plan.hint.iter().map(|it| graph.nodes[*it].preload(host)));
+        wishes.hints.extend(wishes.links.iter().cloned());
+    }
+
+    /// What goes ahead of the response. Early hints are of use only while the response takes time.
+    fn ahead(&self, wishes: Wishes, has: &mut Has) -> Ahead {
+        let is_late = self.response.ready.first().is_some_and(|(after, _)| !after.is_zero());
+        let hints = (is_late || self.response.is_awaited()) && self.is_navigation();
+        Ahead {
+            pushes: self.promises(&wishes.paths, has),
+            hints: if hints { wishes.hints } else { Vec::new() },
+            gate: self.pushing.gate,
+            max_concurrent_pushes: self.pushing.max_concurrent_pushes,
+        }
+    }
+
+    fn is_navigation(&self) -> bool {
+        let resource = &self.response.resource;
+        self.request.is_navigation(resource.main || resource.kind == Kind::Html)
+    }
+
+    fn promises(&self, paths: &[String], has: &mut Has) -> Vec<Promise> {
+        let Self { request, pushing, .. } = self;
+        let revisits = pushing.knows.conditional
+            && revisits(request.field("if-none-match"), request.field("if-modified-since"));
+        let mut promises: Vec<Promise> = Vec::new();
+        if request.path_state.is_none()
+            || revisits
+            || !pushing.push_when.allows(request.cookies().as_deref())
+        {
+            return promises;
+        }
+        for path in paths.iter().filter(|it| **it != request.path) {
+            if !promises.iter().any(|it| it.path == *path) {
+                promises.extend(self.promise(path, has));
+            }
+        }
+        promises
+    }
+
+    /// The promise of a path, if the guard allows it and the client does not have the resource.
+    fn promise(&self, path: &str, has: &mut Has) -> Option<Promise> {
+        let Self { site, pushing, request, response } = self;
         let authority = request.authority.as_str();
-        let set_cookies: Vec<String> = response.fields("set-cookie").map(str::to_owned).collect();
-        let names: Vec<&str> = request.fields.iter().map(|(name, _)| name.as_str()).collect();
+        let promise = Promise::new(authority, path);
+        // Nothing is known of a remote resource that nobody has requested. The guard checks its response when it comes.
+        let known = site.foresee(&promise.request());
+        if known.as_ref().is_some_and(|it| it.status != 200) {
+            return None;
+        }
         let cookies = request.cookies();
         let parent = Parent {
             authority,
             path: &request.path,
             cookies: cookies.as_deref(),
-            set_cookies: &set_cookies,
-            fields: &names,
+            set_cookies: &response.fields("set-cookie").map(str::to_owned).collect::<Vec<_>>(),
+            fields: &request.fields.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
         };
-        let plain = Promise {
-            authority: authority.to_owned(),
-            path: path.to_owned(),
-            fields: Vec::new(),
-            cookies_known: false,
+        // A response that has no head yet may set cookies.
+        let has_head = !response.is_awaited() && response.status != EARLY_HINTS;
+        let policy = if has_head { &pushing.cookies } else { &CookiePolicy::None };
+        let check =
+            |said| guard::check(&parent, &guard::Candidate { authority, path, said }, policy);
+        let cookies = check(known.as_ref().map(Foreseen::said).unwrap_or_default()).ok()?;
+        let cookies_known = check(Said { vary: "cookie", ..Said::default() }).is_ok();
+        let etag = known.as_ref().and_then(|it| it.etag.as_deref());
+        let condition = match has.note(&promise, known.as_ref(), &site.tracked) {
+            Held::Copy => return None,
+            Held::Stale => Some(pushing.conditional.if_none_match(etag)?),
+            Held::Nothing => pushing.conditional.if_match(etag),
         };
-        // Of a resource that nobody has asked for yet it is not known what it varies on: that is checked again when
-        // its response is there.
-        let answer = self.foresee(&plain.request());
-        if answer.as_ref().is_some_and(|it| it.status != 200) {
-            return None;
-        }
-        // A response that is still awaited may set cookies.
-        let is_awaited = response.is_awaited() || response.status == EARLY_HINTS;
-        let policy = if is_awaited { &CookiePolicy::None } else { &route.cookies };
-        let candidate = |said| guard::Candidate { authority, path, said };
-        let said = answer.as_ref().map(Foreseen::said).unwrap_or_default();
-        let cookies = guard::check(&parent, &candidate(said), policy).ok()?;
-        let by_cookie = Said { vary: "cookie", ..Said::default() };
-        let cookies_known = guard::check(&parent, &candidate(by_cookie), policy).is_ok();
-        let held = has.note((authority, path), answer.as_ref(), &self.tracked);
-        let condition = condition(route, held, answer.and_then(|it| it.etag))?;
         let repeated =
             request.fields.iter().filter(|(name, _)| guard::REPEATED.contains(&name.as_str()));
         let cookies = cookies.map(|it| ("cookie".to_owned(), it));
         let fields = repeated.cloned().chain(cookies).chain(condition).collect();
-        Some(Promise { fields, cookies_known, ..plain })
-    }
-
-    /// How long a response is fresh, and the cookie that says so where the resource has one of its own.
-    fn say_fresh(&self, request: &Request, response: &mut Response) {
-        if request.method != "GET" || response.is_awaited() || !matches!(response.status, 200 | 304)
-        {
-            return;
-        }
-        let own = self.route(request).and_then(|it| it.cache_control.clone());
-        if let Some(cache_control) = own.filter(|_| response.cache_control().is_none()) {
-            response.headers.push(("cache-control".into(), cache_control));
-        }
-        let fresh_s =
-            response.fresh_s().filter(|it| *it > 0 && self.tracked.contains(&request.path));
-        if let Some(fresh_s) = fresh_s {
-            let etag = response.fields("etag").next();
-            let cookie = ResourceCookies::set_cookie(&request.path, etag, fresh_s);
-            response.headers.push(("set-cookie".into(), cookie));
-        }
+        Some(Promise { fields, cookies_known, ..promise })
     }
 }
 
-/// The condition of a promised request, if it has one; the outer none: there is nothing to push.
-#[expect(clippy::option_option, reason = "whether to push, and whether under a condition")]
-fn condition(
-    route: &PushRoute,
-    held: Held,
-    etag: Option<String>,
-) -> Option<Option<(String, String)>> {
-    match held {
-        Held::Nothing => {
-            let strong = etag.filter(|it| route.push_if_match && !it.starts_with("W/"));
-            Some(strong.map(|it| ("if-match".to_owned(), it)))
-        }
-        Held::Stale if route.push_not_modified => Some(Some(("if-none-match".to_owned(), etag?))),
-        Held::Stale | Held::Copy => None,
-    }
-}
-
-/// What a route asks for, before it is known what the client has.
+/// What a rule asks for.
 #[derive(Debug, Default)]
 struct Wishes {
-    /// Paths to push, on the own host.
+    /// Paths to push, on the response's own host.
     paths: Vec<String>,
     /// `Link` values of the final response.
     links: Vec<String>,
@@ -315,72 +292,26 @@ struct Wishes {
 }
 
 impl Wishes {
-    fn of(route: &PushRoute, request: &Request, response: &Response) -> Self {
-        let mut wishes = Self { paths: route.push.clone(), ..Self::default() };
-        if route.push_preload {
-            wishes.paths.extend(preloads(response));
-        }
-        if route.x_push {
-            let named = response.fields("x-push").flat_map(|it| it.split(',')).map(str::trim);
-            wishes.paths.extend(named.filter(|it| link::is_path(it)).map(str::to_owned));
-        }
-        wishes.hints.clone_from(&route.early_hints);
-        wishes.hint_at(response.fields("link"));
-        wishes.plan(route, request, response);
-        wishes
-    }
-
-    /// Hints at those of `Link` values that are of use ahead.
+    /// Adds those `Link` values that are of use ahead of the response.
     fn hint_at<'a>(&mut self, links: impl Iterator<Item = &'a str>) {
         let hints = links.filter(|it| link::is_hint(it));
         self.hints.extend(hints.map(str::to_owned));
     }
-
-    /// What the policy adds.
-    fn plan(&mut self, route: &PushRoute, request: &Request, response: &Response) {
-        let (Some(policy), Some(graph)) = (route.policy, &route.graph) else { return };
-        let Some(node) = node_of(graph, request) else { return };
-        let navigation = is_navigation(request, response);
-        let evaluation = graph.nodes[node].evaluation;
-        let budget =
-            request.path_state.map_or(Budget { bytes: 0, stream_bytes: 0, pushes: 0 }, |path| {
-                Budget::of(&path, evaluation, route.max_concurrent_pushes.unwrap_or(u64::MAX))
-            });
-        let host = graph.nodes[node].host.clone();
-        let allowed = |it: &Node| it.host == host;
-        let waiting_urgency = request.waiting_urgency;
-        let choice = Choice { graph, node, navigation, budget, waiting_urgency, allowed: &allowed };
-        let plan = policy.plan(&choice);
-        self.paths.extend(plan.push.iter().map(|it| graph.nodes[*it].path.clone()));
-        let links = plan.hint.iter().map(|it| graph.nodes[*it].preload(&host));
-        self.links.extend(as_many_as_fit(links));
-        self.hints.extend(self.links.iter().cloned());
-    }
 }
 
-/// The most `Link` values that a policy adds, and their most bytes: a client takes no head of any length.
-const LINKS_MAX: usize = 64;
-const LINKS_BYTES_MAX: usize = 8 << 10;
-
-/// The first of a policy's `Link` values.
-fn as_many_as_fit(links: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
-    links.take(LINKS_MAX).scan(0, |bytes, link| {
-        *bytes += link.len();
-        (*bytes <= LINKS_BYTES_MAX).then_some(link)
-    })
+/// The first of a policy's `Link` values: clients limit the size of a head.
+fn as_many_as_fit(links: impl Iterator<Item = String>) -> Vec<String> {
+    let mut bytes = 0;
+    let fits = |link: &String| {
+        bytes += link.len();
+        bytes <= ADDED_LINKS_BYTES
+    };
+    links.take(ADDED_LINKS).take_while(fits).collect()
 }
 
 fn node_of(graph: &Graph, request: &Request) -> Option<usize> {
-    let host = request.authority.rsplit_once(':').map_or(request.authority.as_str(), |it| it.0);
-    graph
-        .find(host, &request.path)
-        .or_else(|| graph.nodes.iter().position(|it| it.path == request.path))
-}
-
-/// Browsers say so; of others a document is asked for to be shown.
-fn is_navigation(request: &Request, response: &Response) -> bool {
-    let document = response.resource.main || response.resource.kind == schedulers::Kind::Html;
-    request.field("sec-fetch-mode").map_or(document, |it| it == "navigate")
+    let same_path = || graph.nodes.iter().position(|it| it.path == request.path);
+    graph.find(request.host(), &request.path).or_else(same_path)
 }
 
 #[cfg(test)]
@@ -390,7 +321,7 @@ mod tests {
     #[test]
     fn links_of_a_policy_are_bounded_in_number_and_bytes() {
         let links = |bytes: usize| (0..800).map(move |_| "x".repeat(bytes));
-        let counts = [1, 128, 129, 1000, 9000].map(|it| as_many_as_fit(links(it)).count());
+        let counts = [1, 128, 129, 1000, 9000].map(|it| as_many_as_fit(links(it)).len());
         assert_eq!(counts, [64, 64, 63, 8, 0]);
     }
 }

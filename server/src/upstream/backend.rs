@@ -224,7 +224,7 @@ fn head(exchange: &Exchange, response: &http::Response<Body>) -> Response {
         body_bytes: length,
         ..Resource::default()
     };
-    Response { headers: inbound(&fields, length), resource, ..Response::error(status) }
+    Response { headers: inbound(&fields, length), resource, ..Response::empty(status) }
 }
 
 fn trouble(exchange: &Exchange, error: &ureq::Error) -> Trouble {

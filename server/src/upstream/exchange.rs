@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn trouble_after_the_head_follows_the_bytes_that_came() {
         let (worker, later) = exchange();
-        worker.answer(Response::error(200));
+        worker.answer(Response::empty(200));
         worker.write_body(b"abc").expect("room");
         worker.finish(Err(Trouble::Improper("short".into())));
         assert_eq!(later.head().map(|it| it.map(|it| it.status)), Some(Ok(200)));

@@ -9,7 +9,6 @@ mod backend;
 mod exchange;
 mod fields;
 mod interim;
-mod memory;
 mod site;
 mod troubles;
 

@@ -3,16 +3,13 @@
 use super::backend::Backend;
 use super::exchange::{Exchange, Later, Trouble};
 use super::fields::outbound;
-use super::memory::Memory;
 use super::troubles::Report;
 use crate::limits::UpstreamLimits;
-use crate::site::{Ahead, Body, Foreseen, Request, Response, Site};
+use crate::site::{Body, Request, Response, Site};
 use percent_encoding::percent_decode_str;
-use push::link;
-use schedulers::{Kind, Resource};
+use schedulers::Resource;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Mutex, PoisonError};
 
 /// Where a backend is: `http://HOST[:PORT]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +18,7 @@ pub struct Address {
     authority: String,
 }
 
-/// Text that is no backend's address.
+/// Text that is not a backend's address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// TLS to the backend.
@@ -61,7 +58,6 @@ impl fmt::Display for Address {
 pub struct UpstreamSite {
     backend: Backend,
     limits: UpstreamLimits,
-    memory: Mutex<Memory>,
 }
 
 impl UpstreamSite {
@@ -72,64 +68,32 @@ impl UpstreamSite {
         report: Report,
     ) -> std::io::Result<Self> {
         let backend = Backend::start(address, &limits, report)?;
-        Ok(Self { backend, limits, memory: Mutex::default() })
+        Ok(Self { backend, limits })
     }
 }
 
 impl Site for UpstreamSite {
     fn respond(&self, request: &Request) -> Response {
         if matches!(request.method.as_str(), "CONNECT" | "TRACE") {
-            return Response::error(501);
+            return Response::empty(501);
         }
         // Behind the backend's address anything else could be another host's.
         if !request.path.starts_with('/') || has_dot_segments(&request.path) {
-            return Response::error(400);
+            return Response::empty(400);
         }
         let outbound = outbound(request, request.client);
         let exchange = Exchange::new(outbound, self.limits.idle);
         if !self.backend.take(&exchange) {
             let headers = vec![("retry-after".into(), "1".to_owned())];
-            return Response { headers, ..Response::error(Trouble::Busy.status()) };
+            return Response { headers, ..Response::empty(Trouble::Busy.status()) };
         }
-        let resource = Resource { kind: expected_kind(request), ..Resource::default() };
+        let resource = Resource { kind: request.expected_kind(), ..Resource::default() };
         let body = Body::Later(Later::new(exchange).into());
-        Response { body, resource, ..Response::error(200) }
+        Response { body, resource, ..Response::empty(200) }
     }
 
-    fn arrived(&self, request: &Request, response: Response) -> Response {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner).note(request, &response);
-        response
-    }
-
-    fn hinted(&self, request: &Request, links: &[String]) -> Ahead {
-        let destination = request.field("sec-fetch-mode");
-        let navigates =
-            destination.map_or(expected_kind(request) == Kind::Html, |it| it == "navigate");
-        let hints = links.iter().filter(|it| navigates && link::is_hint(it));
-        Ahead { hints: hints.cloned().collect(), ..Ahead::default() }
-    }
-
-    fn foresee(&self, request: &Request) -> Option<Foreseen> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner).recall(request)
-    }
-}
-
-/// What a response will be, as far as its request tells: the scheduler is told before the backend answers.
-fn expected_kind(request: &Request) -> Kind {
-    match request.field("sec-fetch-dest") {
-        Some("document" | "iframe" | "frame") => return Kind::Html,
-        Some("style") => return Kind::Css,
-        Some("script") => return Kind::Js,
-        Some("font") => return Kind::Font,
-        Some("image") => return Kind::Image,
-        Some("audio" | "video" | "track") => return Kind::Media,
-        _ => {}
-    }
-    let path = request.path.split('?').next().unwrap_or_default();
-    match mime_guess::from_path(path).first() {
-        Some(mime) => Kind::of_mime(mime.essence_str()),
-        None if request.method == "GET" => Kind::Html,
-        None => Kind::Xhr,
+    fn is_remote(&self) -> bool {
+        true
     }
 }
 
@@ -182,24 +146,8 @@ mod tests {
             ("/api/./x", false),
             ("/a..b/c.d?x=../..", true),
         ] {
-            let fields = [(":method", "GET"), (":path", path)];
-            let header =
-                |(name, value): (&str, &str)| http3::Header::new(name.as_bytes(), value.as_bytes());
-            let response = site.respond(&Request::from_headers(&fields.map(header)));
+            let response = site.respond(&Request::get("a", path));
             assert_eq!(response.is_awaited(), awaited, "{path}");
         }
-    }
-
-    #[test]
-    fn a_request_tells_what_its_response_will_be() {
-        let kind = |path: &str, destination: &str| {
-            let fields = [(":method", "GET"), (":path", path), ("sec-fetch-dest", destination)];
-            let header =
-                |(name, value): (&str, &str)| http3::Header::new(name.as_bytes(), value.as_bytes());
-            expected_kind(&Request::from_headers(&fields.map(header)))
-        };
-        assert_eq!(kind("/a.css?1", ""), Kind::Css);
-        assert_eq!(kind("/a.php", "script"), Kind::Js);
-        assert_eq!(kind("/shop/", ""), Kind::Html);
     }
 }

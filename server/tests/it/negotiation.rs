@@ -5,11 +5,10 @@ use crate::peers::{Peer, World, limits, options};
 use crate::simulation::{Bodies, read_log};
 use http3::{Extension, Settings, StreamId, priority_update};
 use schedulers::find_scheme;
-use server::site::{PushRoute, PushingSite};
+use server::site::{Pushing, Rule, RuledSite};
 use server::{Options, SignalUse};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 /// A server under `fifo` that gives `bucket-html` to who negotiates: a script goes before an image there.
 fn negotiating(signals: SignalUse) -> Options {
@@ -150,9 +149,9 @@ const PUSHED: [(&str, &str); 4] = [
 /// The order in which pushes came that were promised in that of [`PUSHED`].
 fn pushed(options: Options, settings: Settings) -> String {
     let push = PUSHED.map(|(_, path)| path.to_owned()).into();
-    let route = PushRoute { path: "/100/html".into(), push, ..PushRoute::default() };
-    let site = PushingSite::new(Arc::new(Bodies), vec![route]);
-    let mut world = World::of(options, Arc::new(site));
+    let pushing = Pushing { push, ..Pushing::default() };
+    let site = RuledSite::new(Bodies, vec![Rule::pushing("/100/html", pushing)]);
+    let mut world = World::of(options, site);
     let mut peer = Peer::allowing(&world, ([127, 0, 0, 1], 5001).into(), settings, 20);
     world.run_ms(20, &mut [&mut peer]);
     peer.allow_pushes(10);

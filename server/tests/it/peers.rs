@@ -3,11 +3,10 @@
 use crate::simulation::{Bodies, assert_body};
 use connection::Endpoint;
 use http3::{Event, Header, NameValue, PushId, Role, Session, Settings, StreamId};
-use server::site::Site;
+use server::site::RuledSite;
 use server::{CongestionControl, Identity, Limits, Options, Server};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use virtual_clock::VirtualTime;
 
@@ -34,11 +33,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(options: Options) -> Self {
-        Self::of(options, Arc::new(Bodies))
+        Self::of(options, Bodies)
     }
 
     #[expect(clippy::disallowed_methods, reason = "the clock is virtual")]
-    pub(crate) fn of(options: Options, site: Arc<dyn Site>) -> Self {
+    pub(crate) fn of(options: Options, site: impl Into<RuledSite>) -> Self {
         let virtual_time = VirtualTime::start(1_000_000_000);
         let identity = Identity::self_signed().expect("a certificate");
         let server = Server::new(SERVER.into(), &identity, site, options);

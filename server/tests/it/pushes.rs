@@ -3,8 +3,7 @@
 use crate::peers::{Peer, World, options};
 use crate::simulation::Bodies;
 use http3::{Code, PushId, Settings};
-use server::site::{DirectorySite, PushRoute, PushingSite};
-use std::sync::Arc;
+use server::site::{DirectorySite, Pushing, Rule, RuledSite};
 
 const PUSHED_BYTES: u64 = 2_000;
 
@@ -14,9 +13,9 @@ const ALL_IDS: u64 = 1 << 62;
 /// A server that pushes 100 resources with each document, and a client that lets it open so many streams.
 fn world(unidirectional_streams: u64) -> (World, Peer) {
     let push = (0..100).map(|it| format!("/{PUSHED_BYTES}/css/0/{it}")).collect();
-    let route = PushRoute { path: "/5000/html*".into(), push, ..PushRoute::default() };
-    let site = PushingSite::new(Arc::new(Bodies), vec![route]);
-    let mut world = World::of(options("fifo"), Arc::new(site));
+    let pushing = Pushing { push, ..Pushing::default() };
+    let site = RuledSite::new(Bodies, vec![Rule::pushing("/5000/html*", pushing)]);
+    let mut world = World::of(options("fifo"), site);
     let address = ([127, 0, 0, 1], 5001).into();
     let mut peer = Peer::allowing(&world, address, Settings::default(), unidirectional_streams);
     world.run_ms(50, &mut [&mut peer]);
@@ -44,10 +43,10 @@ fn in_a_directory_a_promise_is_made_while_its_file_is_there() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("a.css");
     std::fs::write(folder.path().join("index.html"), "<p>").expect("written");
-    let route = PushRoute { path: "/".into(), push: vec!["/a.css".into()], ..PushRoute::default() };
+    let pushing = Pushing { push: vec!["/a.css".into()], ..Pushing::default() };
     let root = DirectorySite::open(folder.path()).expect("a directory");
-    let site = PushingSite::new(Arc::new(root), vec![route]);
-    let mut world = World::of(options("fifo"), Arc::new(site));
+    let site = RuledSite::new(root, vec![Rule::pushing("/", pushing)]);
+    let mut world = World::of(options("fifo"), site);
     let mut promises = |number| {
         let mut peer = Peer::new(&world, number);
         peer.takes_any_body = true;

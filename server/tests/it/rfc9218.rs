@@ -5,7 +5,6 @@ use http3::{Header, Role, Session, Settings};
 use page_site::PageSite;
 use server::site::{DirectorySite, Request, Site};
 use server::{Options, Pace};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// One packet a millisecond and connection, so that what goes first is seen.
@@ -41,7 +40,7 @@ fn sites_refuse_connect_with_405_and_say_what_they_take_9110_15_5_6() {
 fn a_refused_connect_that_stays_open_holds_nobody_back_9218_11() {
     let page = corpus::bundled("davies-meenan").expect("bundled").clone();
     let document = page.resources[0].clone();
-    let mut world = World::of(paced("rfc9218"), Arc::new(PageSite::new(page)));
+    let mut world = World::of(paced("rfc9218"), PageSite::new(page));
     let mut peer = Peer::new(&world, 1);
     peer.takes_any_body = true;
     world.run_ms(20, &mut [&mut peer]);

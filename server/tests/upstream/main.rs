@@ -10,7 +10,7 @@ use backend::{Backend, Talk};
 use fetch::{Ask, Fetched, fetch};
 use schedulers::find_scheme;
 use server::event_loop::{EventLoop, Stop};
-use server::site::{PushRoute, PushingSite, Site};
+use server::site::{Rule, RuledSite};
 use server::upstream::{Report, UpstreamSite};
 use server::{Identity, Limits, Options, Server, UpstreamLimits};
 use std::net::SocketAddr;
@@ -28,13 +28,13 @@ struct Proxy {
 }
 
 impl Proxy {
-    fn start(backend: SocketAddr, limits: UpstreamLimits, routes: Vec<PushRoute>) -> Self {
+    fn start(backend: SocketAddr, limits: UpstreamLimits, rules: Vec<Rule>) -> Self {
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let tell = Arc::clone(&told);
         let report: Report = Arc::new(move |line| tell.lock().expect("whole").push(line.into()));
         let address = format!("http://{backend}").parse().expect("an address");
         let site = UpstreamSite::start(&address, limits, report).expect("threads");
-        let site: Arc<dyn Site> = Arc::new(PushingSite::new(Arc::new(site), routes));
+        let site = RuledSite::new(site, rules);
         let mut event_loop =
             EventLoop::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
         let address = event_loop.local_addr().expect("bound");

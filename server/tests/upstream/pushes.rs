@@ -5,7 +5,7 @@ use crate::backend::{self, Backend, Talk};
 use crate::fetch::{Ask, Fetched, fetch};
 use push::guard::CookiePolicy;
 use server::UpstreamLimits;
-use server::site::PushRoute;
+use server::site::{Pushing, Rule};
 use std::net::TcpStream;
 
 /// `/` is a page that names what to push; the rest are its resources.
@@ -64,9 +64,14 @@ fn talk(head: &str, stream: &mut TcpStream) {
     );
 }
 
-fn visits(route: PushRoute, asks: &[Ask]) -> Vec<Fetched> {
+/// What a client gets for each of `asks`, each on a connection of its own.
+fn visits(path: &str, pushing: &Pushing, asks: &[Ask]) -> Vec<Fetched> {
     let backend = Backend::start(talk as Talk);
-    let proxy = Proxy::start(backend.address, UpstreamLimits::default(), vec![route]);
+    let proxy = Proxy::start(
+        backend.address,
+        UpstreamLimits::default(),
+        vec![Rule::pushing(path, pushing.clone())],
+    );
     asks.iter().map(|it| fetch(proxy.address, std::slice::from_ref(it), 20).remove(0)).collect()
 }
 
@@ -75,14 +80,10 @@ fn promises(fetched: &Fetched) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn route() -> PushRoute {
-    PushRoute { path: "/".into(), ..PushRoute::default() }
-}
-
 #[test]
 fn link_and_x_push_fields_of_the_backend_name_pushes() {
-    let route = PushRoute { push_preload: true, x_push: true, ..route() };
-    let got = visits(route, &[Ask::get("/")]).remove(0);
+    let pushing = Pushing { push_preload: true, x_push: true, ..Pushing::default() };
+    let got = visits("/", &pushing, &[Ask::get("/")]).remove(0);
     assert_eq!((got.status, got.body.as_slice()), (200, &b"/"[..]));
     assert_eq!(promises(&got), "/a.css: 200 /a.css\n/d.js: 200 /d.js");
 }
@@ -98,8 +99,8 @@ fn a_pushed_response_that_the_guard_forbids_is_taken_back_and_then_not_promised(
         "/gone.js",
         "/broken.js",
     ];
-    let route = PushRoute { push: paths.map(str::to_owned).into(), ..route() };
-    let visits = visits(route, &[Ask::get("/"), Ask::get("/")]);
+    let pushing = Pushing { push: paths.map(str::to_owned).into(), ..Pushing::default() };
+    let visits = visits("/", &pushing, &[Ask::get("/"), Ask::get("/")]);
     let first = "/all.js: cancelled\n/broken.js: reset 0x102\n/cookie.js: cancelled\n/gone.js: cancelled\n\
                  /language.js: cancelled\n/origin.js: cancelled\n/plain.js: 200 /plain.js";
     assert_eq!(promises(&visits[0]), first);
@@ -109,22 +110,22 @@ fn a_pushed_response_that_the_guard_forbids_is_taken_back_and_then_not_promised(
 
 #[test]
 fn a_push_begins_no_session_and_brings_nothing_that_is_for_one_client() {
-    let route = PushRoute { path: "/login".into(), push_preload: true, ..route() };
-    let visited = visits(route.clone(), &[Ask::get("/login"), Ask::get("/login")]);
+    let pushing = Pushing { push_preload: true, ..Pushing::default() };
+    let visited = visits("/login", &pushing, &[Ask::get("/login"), Ask::get("/login")]);
     let first = "/basket.js: cancelled\n/once.js: cancelled\n/session.js: cancelled";
     assert_eq!((promises(&visited[0]).as_str(), promises(&visited[1]).as_str()), (first, ""));
     assert_eq!(visited[0].field("set-cookie"), Some("session=USER; Path=/"));
     // With the cookies that its own request would have, the client gets what it would get.
-    let known = PushRoute { cookies: CookiePolicy::SamePath, ..route };
-    let got = visits(known, &[Ask::get("/login")]).remove(0);
+    let known = Pushing { cookies: CookiePolicy::SamePath, ..pushing };
+    let got = visits("/login", &known, &[Ask::get("/login")]).remove(0);
     let expected = "/basket.js: 200 /basket.js\n/once.js: cancelled\n/session.js: 200 /session.js";
     assert_eq!(promises(&got), expected);
 }
 
 #[test]
 fn hostile_fields_promise_nothing_that_is_no_path() {
-    let route = PushRoute { path: "/hostile".into(), push_preload: true, x_push: true, ..route() };
-    let got = visits(route, &[Ask::get("/hostile")]).remove(0);
+    let pushing = Pushing { push_preload: true, x_push: true, ..Pushing::default() };
+    let got = visits("/hostile", &pushing, &[Ask::get("/hostile")]).remove(0);
     assert_eq!((got.status, got.finished), (200, true));
     let expected = "/%0d%0aa:b.css: 200 /%0d%0aa:b.css\n/ok.js: 200 /ok.js";
     assert_eq!(promises(&got), expected);
@@ -132,9 +133,9 @@ fn hostile_fields_promise_nothing_that_is_no_path() {
 
 #[test]
 fn a_promise_that_was_taken_back_is_not_made_again_though_a_client_gets_it() {
-    let route = PushRoute { push: vec!["/linked.js".into()], ..route() };
+    let pushing = Pushing { push: vec!["/linked.js".into()], ..Pushing::default() };
     let linked = Ask::get("/linked.js").with("referer", "https://site.example/");
-    let visits = visits(route, &[Ask::get("/"), linked, Ask::get("/")]);
+    let visits = visits("/", &pushing, &[Ask::get("/"), linked, Ask::get("/")]);
     assert_eq!(promises(&visits[0]), "/linked.js: cancelled");
     assert_eq!((visits[1].status, promises(&visits[2])), (200, String::new()));
 }
@@ -144,14 +145,14 @@ fn early_hints_of_the_backend_go_to_navigations_once_and_name_pushes() {
     let cors = Ask::get("/hinting").with("sec-fetch-mode", "cors");
     let navigation = Ask::get("/hinting").with("sec-fetch-mode", "navigate");
     let hint = "</a.css>; rel=preload; as=style".to_owned();
-    let route = PushRoute { path: "/hinting".into(), ..PushRoute::default() };
-    let got = visits(route.clone(), &[navigation.clone(), cors]);
+    let pushing = Pushing::default();
+    let got = visits("/hinting", &pushing, &[navigation.clone(), cors]);
     assert_eq!((got[0].hints.clone(), promises(&got[0])), (vec![hint], String::new()));
     assert_eq!((got[0].status, got[0].body.as_slice()), (200, &b"/hinting"[..]));
     assert_eq!((got[1].hints.len(), got[1].status), (0, 200));
     let own = "</own.css>; rel=preload".to_owned();
-    let route = PushRoute { push_preload: true, early_hints: vec![own.clone()], ..route };
-    let got = visits(route, &[navigation]).remove(0);
+    let pushing = Pushing { push_preload: true, early_hints: vec![own.clone()], ..pushing };
+    let got = visits("/hinting", &pushing, &[navigation]).remove(0);
     assert_eq!((got.hints.clone(), promises(&got)), (vec![own], "/a.css: 200 /a.css".to_owned()));
 }
 
@@ -168,23 +169,23 @@ fn a_kept_connection_tells_each_request_of_its_own_early_hints() {
 
 #[test]
 fn what_varies_on_a_field_that_the_page_was_asked_with_is_pushed_with_it() {
-    let route = PushRoute { push: vec!["/language.js".into()], ..route() };
-    let got = visits(route, &[Ask::get("/").with("accept-language", "la")]).remove(0);
+    let pushing = Pushing { push: vec!["/language.js".into()], ..Pushing::default() };
+    let got = visits("/", &pushing, &[Ask::get("/").with("accept-language", "la")]).remove(0);
     assert_eq!(promises(&got), "/language.js: 200 /language.js");
 }
 
 #[test]
 fn hints_leave_while_the_backend_thinks() {
     let hint = "</a.css>; rel=preload; as=style".to_owned();
-    let route = PushRoute { early_hints: vec![hint.clone()], ..route() };
-    let got = visits(route, &[Ask::get("/"), Ask::get("/").with("sec-fetch-mode", "cors")]);
+    let pushing = Pushing { early_hints: vec![hint.clone()], ..Pushing::default() };
+    let got = visits("/", &pushing, &[Ask::get("/"), Ask::get("/").with("sec-fetch-mode", "cors")]);
     assert_eq!((got[0].hints.clone(), got[1].hints.clone()), (vec![hint], Vec::new()));
 }
 
 #[test]
 fn hints_are_learned_from_the_last_answer() {
-    let route = PushRoute { learn_hints: true, ..route() };
-    let got = visits(route, &[Ask::get("/"), Ask::get("/")]);
+    let pushing = Pushing { learn_hints: true, ..Pushing::default() };
+    let got = visits("/", &pushing, &[Ask::get("/"), Ask::get("/")]);
     let learned = "</a.css>; rel=preload; as=style, </b.js>; rel=preload; nopush";
     let other = "<https://other.example/c.js>; rel=preload";
     assert_eq!((got[0].hints.len(), got[1].hints.join("\n")), (0, format!("{learned}\n{other}")));
@@ -192,9 +193,9 @@ fn hints_are_learned_from_the_last_answer() {
 
 #[test]
 fn hints_are_not_learned_from_what_is_one_clients() {
-    let route = PushRoute { path: "/mine".into(), learn_hints: true, ..route() };
+    let pushing = Pushing { learn_hints: true, ..Pushing::default() };
     let alice = Ask::get("/mine").with("cookie", "u=alice");
-    let got = visits(route, &[alice, Ask::get("/mine")]);
+    let got = visits("/mine", &pushing, &[alice, Ask::get("/mine")]);
     assert!(got[0].field("link").is_some_and(|it| it.contains("/of-alice.css")));
     assert_eq!(got[1].hints, Vec::<String>::new());
 }

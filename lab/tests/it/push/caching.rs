@@ -6,7 +6,7 @@ use corpus::Page;
 use lab::stack::StackLoad;
 use page_site::PageSite;
 use push::guard::CookiePolicy;
-use server::site::{Knows, Promise, PushRoute, PushingSite, Request, Response, Site};
+use server::site::{Knows, Promise, Pushing, Request, Response, Rule, RuledSite, Site};
 use std::sync::Arc;
 
 /// What cookies say of each resource.
@@ -24,15 +24,11 @@ fn case(resources: usize, cache_control: &str) -> Case {
     for resource in &mut page.resources[1..] {
         resource.etag = Some(format!("\"{}-a\"", resource.id));
     }
-    let scripts = PushRoute {
-        path: "/*".into(),
-        cache_control: Some(cache_control.into()),
-        ..PushRoute::default()
-    };
+    let fresh = Pushing { cache_control: Some(cache_control.into()), ..Pushing::default() };
     let mut case = Case::new(Arc::new(page));
     case.client.pushes = 100;
-    case.route.max_concurrent_pushes = Some(100);
-    case.other_routes = vec![scripts];
+    case.pushing.max_concurrent_pushes = Some(100);
+    case.other_rules = vec![Rule::pushing("/*", fresh)];
     case
 }
 
@@ -68,7 +64,7 @@ fn names(cookies: &CookieJar, prefix: &str) -> usize {
 #[test]
 fn a_resource_with_its_cookie_is_not_pushed_until_it_changes() {
     let mut first = case(8, "max-age=3600");
-    first.route.knows = COOKIES;
+    first.pushing.knows = COOKIES;
     let visit = first.load(1);
     assert_eq!(streams(&visit), [1, 8]);
     assert_eq!(names(&visit.outcome.cookies, "has-"), 8);
@@ -91,7 +87,7 @@ fn a_resource_with_its_cookie_is_not_pushed_until_it_changes() {
 fn what_has_no_freshness_has_no_cookie_and_is_pushed_again() {
     for cache_control in ["no-cache", "max-age=0"] {
         let mut first = case(3, cache_control);
-        first.route.knows = COOKIES;
+        first.pushing.knows = COOKIES;
         let visit = first.load(1);
         assert_eq!(visit.outcome.cookies, CookieJar::default(), "{cache_control}");
         assert_eq!(streams(&after(first, &visit).load(2)), [1, 3], "{cache_control}");
@@ -106,7 +102,7 @@ fn what_must_not_be_stored_and_what_is_private_is_not_pushed_to_unknown_cookies(
         ("private, max-age=60", CookiePolicy::SamePath, 3),
     ] {
         let mut first = case(3, cache_control);
-        first.route.cookies = cookies;
+        first.pushing.cookies = cookies;
         assert_eq!(streams(&first.load(1))[1], pushed, "{cache_control}");
     }
 }
@@ -114,7 +110,7 @@ fn what_must_not_be_stored_and_what_is_private_is_not_pushed_to_unknown_cookies(
 #[test]
 fn beyond_fifty_resources_one_cookie_tells_of_the_others() {
     let mut first = case(60, "max-age=3600");
-    first.route.knows = COOKIES;
+    first.pushing.knows = COOKIES;
     let visit = first.load(1);
     assert_eq!(streams(&visit), [1, 60]);
     let cookies = &visit.outcome.cookies;
@@ -137,19 +133,15 @@ impl Site for Aged {
 #[test]
 fn a_cookie_lives_as_long_as_its_resource_is_fresh() {
     let mut case = case(2, "public, max-age=700");
-    case.route.knows = COOKIES;
-    case.route.push.truncate(1);
-    let inner = Arc::new(Aged(PageSite::new(Page::clone(&case.page))));
-    let site = PushingSite::new(inner, case.routes());
+    case.pushing.knows = COOKIES;
+    case.pushing.push.truncate(1);
+    let inner = Aged(PageSite::new(Page::clone(&case.page)));
+    let site = RuledSite::new(inner, case.rules());
     let cookie = |request: &Request| {
         let response = site.respond(request);
         response.fields("set-cookie").next().map(str::to_owned)
     };
-    let promise = |path: &str| Promise {
-        authority: "site.example".into(),
-        path: path.into(),
-        ..Promise::default()
-    };
+    let promise = |path: &str| Promise::new("site.example", path);
     let asked = cookie(&Request::get("site.example", "/1.js")).expect("a cookie");
     assert!(asked.contains("; Max-Age=600;"), "{asked}");
     assert_eq!(cookie(&promise("/1.js").request()), Some(asked), "asked for or pushed");
@@ -158,9 +150,9 @@ fn a_cookie_lives_as_long_as_its_resource_is_fresh() {
 
 /// How the server learns that the client has copies that it must validate.
 const TELLING: [fn(&mut Case); 2] = [
-    |case| case.route.knows.casper = Some(push::digest::Identity::PathAndEtag),
+    |case| case.pushing.knows.casper = Some(push::digest::Identity::PathAndEtag),
     |case| {
-        case.route.knows.cache_digest = true;
+        case.pushing.knows.cache_digest = true;
         case.client.cache_digest = true;
     },
 ];
@@ -175,7 +167,7 @@ fn a_stale_copy_that_is_still_right_is_validated_by_a_push_of_few_bytes() {
         let mut second = after(first, &visit);
         let asked = second.load(2);
         assert_eq!((streams(&asked), asked.outcome.validated.len()), ([4, 0], 3));
-        second.route.push_not_modified = true;
+        second.pushing.conditional.not_modified = true;
         let pushed = second.load(2);
         assert_eq!((streams(&pushed), pushed.outcome.refused_pushes), ([1, 3], 0));
         assert_eq!(pushed.outcome.validated, [1, 2, 3]);
@@ -192,7 +184,7 @@ fn a_stale_copy_that_is_no_longer_right_is_pushed_whole() {
     for tells in TELLING {
         let mut first = case(3, "no-cache");
         tells(&mut first);
-        first.route.push_not_modified = true;
+        first.pushing.conditional.not_modified = true;
         let visit = first.load(1);
         let mut second = after(first, &visit);
         let mut page = Page::clone(&second.page);
@@ -208,7 +200,7 @@ fn a_stale_copy_that_is_no_longer_right_is_pushed_whole() {
 fn not_modified_is_refused_by_a_client_that_has_lost_its_copy() {
     let mut first = case(3, "no-cache");
     TELLING[0](&mut first);
-    first.route.push_not_modified = true;
+    first.pushing.conditional.not_modified = true;
     let visit = first.load(1);
     let mut second = after(first, &visit);
     second.client.cache = HttpCache::default().with_stale(1, "\"1-a\"").with_stale(2, "\"old\"");
@@ -225,8 +217,8 @@ fn wasted_bytes(size: u64) -> u64 {
     page.resources[1].bytes = size;
     page.resources[2].trigger.delay_ms = 5000.0;
     case.page = Arc::new(page);
-    case.route.push.truncate(1);
-    case.route.push_if_match = true;
+    case.pushing.push.truncate(1);
+    case.pushing.conditional.if_match = true;
     case.client.cache = HttpCache::default().with_stale(1, "\"1-a\"");
     let load = case.load(1);
     assert_eq!(load.outcome.validated, [1], "the promise says that the copy is right");
@@ -249,7 +241,7 @@ fn a_push_refused_by_its_tag_costs_a_window_at_most() {
 #[test]
 fn a_tag_that_the_client_has_not_changes_nothing() {
     let mut case = case(3, "no-cache");
-    case.route.push_if_match = true;
+    case.pushing.conditional.if_match = true;
     case.client.cache = HttpCache::default().with_stale(2, "\"old\"");
     let load = case.load(1);
     assert_eq!((streams(&load), load.outcome.refused_pushes), ([1, 3], 0));

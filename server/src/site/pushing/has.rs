@@ -1,18 +1,18 @@
 //! What the client is known to have, by the cookies and digests that its request brings.
 
-use super::PushRoute;
-use crate::site::{Foreseen, Request};
+use super::Pushing;
+use crate::site::{Foreseen, Promise, Request};
 use push::digest::{CacheDigest, Casper, CuckooDigest, Identity, ResourceCookies};
 use std::collections::BTreeSet;
 
-/// What a client has of a resource.
+/// Which copy of a resource a client has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
-    /// Nothing that is known.
+    /// None that the server knows of.
     Nothing,
-    /// A copy.
+    /// One that it can use.
     Copy,
-    /// A copy of what there is now, which it must not use without asking.
+    /// The current version, which it must validate before use.
     Stale,
 }
 
@@ -20,7 +20,7 @@ pub(super) enum Held {
 #[derive(Debug, Default)]
 pub(super) struct Has {
     casper: Option<Casper>,
-    /// Whether the cookie of h2o covers entity tags.
+    /// h2o's cookie covers entity tags.
     casper_covers_tags: bool,
     cookies: Option<ResourceCookies>,
     digests: Vec<CacheDigest>,
@@ -29,8 +29,8 @@ pub(super) struct Has {
 }
 
 impl Has {
-    pub(super) fn of(route: &PushRoute, request: &Request) -> Self {
-        let knows = route.knows;
+    pub(super) fn of(pushing: &Pushing, request: &Request) -> Self {
+        let knows = pushing.knows;
         let said = request.cookies().unwrap_or_default();
         let identity = knows.casper.or(knows.resource_cookies.then_some(Identity::Path));
         let casper = identity.map(|identity| {
@@ -49,11 +49,11 @@ impl Has {
         }
     }
 
-    /// What the client has of a resource; from now on it has a copy. Of a `tracked` resource its own cookie tells, which
-    /// the response that brings it sets.
+    /// Which copy of a promised resource the client has; from now on it has one. For a `tracked` resource, the
+    /// resource's own cookie tells.
     pub(super) fn note(
         &mut self,
-        (authority, path): (&str, &str),
+        Promise { authority, path, .. }: &Promise,
         known: Option<&Foreseen>,
         tracked: &BTreeSet<String>,
     ) -> Held {
@@ -96,12 +96,10 @@ impl Has {
     }
 }
 
-/// The resources that have a cookie of their own: what the routes that know by cookies name first. Others are told of by
-/// h2o's cookie.
-pub(super) fn tracked(routes: &[PushRoute]) -> BTreeSet<String> {
+/// Paths of the resources that have a cookie of their own: the first that these rules name, as many as there are cookies.
+pub(in crate::site) fn tracked<'a>(rules: impl Iterator<Item = &'a Pushing>) -> BTreeSet<String> {
     let mut tracked = BTreeSet::new();
-    let knowing = routes.iter().filter(|it| it.knows.resource_cookies);
-    for path in knowing.flat_map(named) {
+    for path in rules.filter(|it| it.knows.resource_cookies).flat_map(named) {
         if tracked.len() < ResourceCookies::MAX {
             tracked.insert(path.to_owned());
         }
@@ -109,10 +107,10 @@ pub(super) fn tracked(routes: &[PushRoute]) -> BTreeSet<String> {
     tracked
 }
 
-/// What a route may push: its own list, and what its page's host has of the graph.
-fn named(route: &PushRoute) -> impl Iterator<Item = &str> {
-    let nodes = route.graph.iter().flat_map(|it| &it.nodes);
+/// Paths that a rule may push: its own list, and the nodes of the graph that are on the document's host.
+fn named(pushing: &Pushing) -> impl Iterator<Item = &str> {
+    let nodes = pushing.graph.iter().flat_map(|it| &it.nodes);
     let host = nodes.clone().next().map(|it| it.host.as_str());
     let own = nodes.skip(1).filter(move |it| Some(it.host.as_str()) == host);
-    route.push.iter().map(String::as_str).chain(own.map(|it| it.path.as_str()))
+    pushing.push.iter().map(String::as_str).chain(own.map(|it| it.path.as_str()))
 }

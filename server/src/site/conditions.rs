@@ -2,28 +2,21 @@
 
 use super::{Body, Request, Response};
 
-impl Response {
-    /// This response, unless a condition of the GET or HEAD request fails: then 304 if the client has this version
-    /// already, and 412 if it asked for another one.
-    #[must_use]
-    pub fn under_conditions(self, request: &Request) -> Self {
-        conditional(request, self)
-    }
-}
-
-fn conditional(request: &Request, response: Response) -> Response {
+/// The response, unless a condition of the GET or HEAD request fails: then 304 if the client has this version already,
+/// and 412 if it wants another one.
+pub(super) fn conditional(request: &Request, response: Response) -> Response {
     let Some(etag) = response.fields("etag").next().filter(|_| response.status == 200) else {
         return response;
     };
     let wants_other = request.field("if-match").is_some_and(|it| !names(it, etag, is_same));
     let has_it = request.field("if-none-match").is_some_and(|it| names(it, etag, is_alike));
     if wants_other {
-        return Response { resource: response.resource, ..Response::error(412) };
+        return Response { resource: response.resource, ..Response::empty(412) };
     }
     if has_it { not_modified(response) } else { response }
 }
 
-/// Whether one of a list of entity tags is it, or any will do.
+/// Whether a list of entity tags names this one or is `*`.
 fn names(list: &str, etag: &str, same: impl Fn(&str, &str) -> bool) -> bool {
     list.trim() == "*" || list.split(',').any(|it| same(it.trim(), etag))
 }
@@ -33,12 +26,12 @@ fn is_same(one: &str, other: &str) -> bool {
     one == other && !one.starts_with("W/")
 }
 
-/// The weak one.
+/// The weak comparison.
 fn is_alike(one: &str, other: &str) -> bool {
     one.trim_start_matches("W/") == other.trim_start_matches("W/")
 }
 
-/// Without what describes the body (RFC 9110, 15.4.5).
+/// The 304 in place of a response: without the fields that describe the body (RFC 9110, 15.4.5).
 fn not_modified(mut response: Response) -> Response {
     response.headers.retain(|(name, _)| !name.starts_with("content-"));
     response.resource.body_bytes = Some(0);
@@ -61,14 +54,14 @@ mod tests {
             ("content-type".into(), "text/css".to_owned()),
         ];
         let body = Body::Synthetic { bytes: 9, seed: 0 };
-        let response = conditional(&request, Response { headers, body, ..Response::error(200) });
+        let response = conditional(&request, Response { headers, body, ..Response::empty(200) });
         let is_whole = response.body.bytes() == 9 && response.fields("content-type").count() == 1;
         assert_eq!(is_whole, response.status == 200);
         response.status
     }
 
     #[test]
-    fn a_copy_that_is_still_right_is_not_sent_again() {
+    fn a_copy_that_is_still_valid_is_not_sent_again() {
         for (field, value, expected) in [
             ("if-none-match", "\"2\"", 304),
             ("if-none-match", "\"1\", W/\"2\"", 304),

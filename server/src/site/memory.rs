@@ -1,25 +1,20 @@
-//! What a backend answered last, for promises and hints that cannot wait for its next answer.
+//! What remote sources answered last, for promises and hints that cannot wait for the next answer.
 
+use super::{Foreseen, Request, Response};
+use crate::limits::{REMEMBERED_FIELD_BYTES, REMEMBERED_KEY_BYTES, REMEMBERED_RESOURCES};
 use crate::pushes::may_be_sent;
-use crate::site::{Foreseen, Request, Response};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Resources that are remembered; the oldest are forgotten first.
-const RESOURCES: usize = 4096;
-/// What is longer is not remembered.
-const KEY_BYTES: usize = 2048;
-const FIELD_BYTES: usize = 4096;
-
-/// By host and path.
+/// The last answers, by host and path.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// What a client's request was answered with.
+    /// Answers to clients' requests.
     known: Answers,
-    /// What a promised request was answered with that must not be sent for one, whatever clients' own get.
+    /// Answers to promised requests that must not be pushed, whatever clients' own requests get.
     refused: Answers,
 }
 
-/// The latest.
+/// The last answers; the oldest resources are forgotten first.
 #[derive(Debug, Default)]
 struct Answers {
     known: BTreeMap<String, Foreseen>,
@@ -33,10 +28,10 @@ impl Memory {
             return;
         }
         let mut foreseen = Foreseen::of(response);
-        // What one client was told to load is no other's: neither a personal page's links, nor an error's.
+        // One client's links never reach another client.
         let is_learned =
             foreseen.said().is_for_everyone() && request.field("authorization").is_none();
-        // A 304 says nothing new of the rest.
+        // A 304 says nothing new about anything else.
         if response.status == 304 {
             if !is_learned {
                 self.known.forget_links(&key(request));
@@ -46,14 +41,14 @@ impl Memory {
         if response.status != 200 || !is_learned {
             foreseen.links.clear();
         }
-        // That the backend is in trouble says nothing of the resource.
+        // A backend in trouble says nothing about the resource.
         if request.pushed && response.status < 500 && !may_be_sent(request, response) {
             self.refused.note(key(request), foreseen.clone().shortened());
         }
         self.known.note(key(request), foreseen);
     }
 
-    /// What the response to a request was last. That of a promise that was taken back stays so.
+    /// The last answer to a request. A pushed request whose promise was taken back keeps the answer that it got then.
     pub(super) fn recall(&self, request: &Request) -> Option<Foreseen> {
         let key = key(request);
         let refused = self.refused.known.get(&key).filter(|_| request.pushed);
@@ -68,14 +63,15 @@ impl Answers {
         }
     }
 
+    /// Answers that are too long are ignored.
     fn note(&mut self, key: String, foreseen: Foreseen) {
-        if key.len() > KEY_BYTES || foreseen.text_bytes() > FIELD_BYTES {
+        if key.len() > REMEMBERED_KEY_BYTES || foreseen.text_bytes() > REMEMBERED_FIELD_BYTES {
             return;
         }
         if self.known.insert(key.clone(), foreseen).is_none() {
             self.order.push_back(key);
         }
-        if self.order.len() > RESOURCES
+        if self.order.len() > REMEMBERED_RESOURCES
             && let Some(oldest) = self.order.pop_front()
         {
             self.known.remove(&oldest);
@@ -84,11 +80,16 @@ impl Answers {
 }
 
 impl Foreseen {
-    /// Without what may be long and is of no use for what is not promised: long `Vary` and `Cache-Control` fields
-    /// count as one that varies on everything.
+    fn text_bytes(&self) -> usize {
+        let fields = [&self.etag, &self.cache_control].into_iter().flatten().map(String::len);
+        self.vary.len() + fields.sum::<usize>() + self.links.iter().map(String::len).sum::<usize>()
+    }
+
+    /// Without the fields that only a promise needs. Long `Vary` and `Cache-Control` fields count as one that varies
+    /// on everything.
     fn shortened(self) -> Self {
         let short = Self { etag: None, links: Vec::new(), ..self };
-        if short.text_bytes() <= FIELD_BYTES {
+        if short.text_bytes() <= REMEMBERED_FIELD_BYTES {
             return short;
         }
         Self { vary: "*".to_owned(), cache_control: None, ..short }
@@ -104,15 +105,12 @@ mod tests {
     use super::*;
 
     fn request(path: &str) -> Request {
-        let fields = [(":method", "GET"), (":authority", "a"), (":path", path)];
-        let header =
-            |(name, value): (&str, &str)| http3::Header::new(name.as_bytes(), value.as_bytes());
-        Request::from_headers(&fields.map(header))
+        Request::get("a", path)
     }
 
     fn response(fields: &[(&'static str, &str)]) -> Response {
         let headers = fields.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-        Response { headers: headers.collect(), ..Response::error(200) }
+        Response { headers: headers.collect(), ..Response::empty(200) }
     }
 
     #[test]
@@ -120,7 +118,7 @@ mod tests {
         let mut memory = Memory::default();
         assert_eq!(memory.recall(&request("/a")), None);
         memory.note(&request("/a"), &response(&[("vary", "Cookie"), ("etag", "\"1\"")]));
-        memory.note(&request("/a"), &Response::error(304));
+        memory.note(&request("/a"), &Response::empty(304));
         let known = memory.recall(&request("/a")).expect("noted");
         assert_eq!((known.status, known.vary.as_str()), (200, "Cookie"));
         assert_eq!(known.etag.as_deref(), Some("\"1\""));
@@ -133,16 +131,16 @@ mod tests {
         let promised = Request { pushed: true, ..request("/a") };
         let status =
             |memory: &Memory, request: &Request| memory.recall(request).map(|it| it.status);
-        memory.note(&promised, &Response::error(404));
+        memory.note(&promised, &Response::empty(404));
         memory.note(&request("/a"), &response(&[]));
         assert_eq!(status(&memory, &promised), Some(404));
         assert_eq!(status(&memory, &request("/a")), Some(200));
         let varied = Request { pushed: true, ..request("/b") };
-        memory.note(&varied, &response(&[("vary", &"x, ".repeat(FIELD_BYTES))]));
+        memory.note(&varied, &response(&[("vary", &"x, ".repeat(REMEMBERED_FIELD_BYTES))]));
         memory.note(&request("/b"), &response(&[]));
         assert_eq!(memory.recall(&varied).map(|it| it.vary), Some("*".to_owned()));
         let troubled = Request { pushed: true, ..request("/c") };
-        memory.note(&troubled, &Response::error(502));
+        memory.note(&troubled, &Response::empty(502));
         assert_eq!(status(&memory, &troubled), Some(502));
         memory.note(&request("/c"), &response(&[]));
         assert_eq!(status(&memory, &troubled), Some(200));
@@ -181,11 +179,15 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let mut memory = Memory::default();
-        (0..2 * RESOURCES).for_each(|it| memory.note(&request(&format!("/{it}")), &response(&[])));
-        memory.note(&request("/long"), &response(&[("link", &"x".repeat(FIELD_BYTES + 1))]));
-        memory.note(&request(&"/x".repeat(KEY_BYTES)), &response(&[]));
+        (0..2 * REMEMBERED_RESOURCES)
+            .for_each(|it| memory.note(&request(&format!("/{it}")), &response(&[])));
+        memory.note(
+            &request("/long"),
+            &response(&[("link", &"x".repeat(REMEMBERED_FIELD_BYTES + 1))]),
+        );
+        memory.note(&request(&"/x".repeat(REMEMBERED_KEY_BYTES)), &response(&[]));
         let Answers { known, order } = &memory.known;
-        assert_eq!((known.len(), order.len()), (RESOURCES, RESOURCES));
+        assert_eq!((known.len(), order.len()), (REMEMBERED_RESOURCES, REMEMBERED_RESOURCES));
         assert_eq!(memory.recall(&request("/long")), None);
     }
 }

@@ -1,0 +1,24 @@
+//! Pushes under a condition: what a pushed response would save if the client could say which version it has.
+
+/// The conditions that promised requests have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ConditionalPushes {
+    /// Pushes a 304 for a copy that is still valid and that the client would have to validate.
+    pub not_modified: bool,
+    /// Names the entity tag of the pushed resource, so that a client that has it can refuse.
+    pub if_match: bool,
+}
+
+impl ConditionalPushes {
+    /// The condition of a promise that is pushed as a 304; `None`: it is not pushed.
+    pub(crate) fn if_none_match(self, etag: Option<&str>) -> Option<(String, String)> {
+        let etag = etag.filter(|_| self.not_modified)?;
+        Some(("if-none-match".to_owned(), etag.to_owned()))
+    }
+
+    /// The condition of a promise of a resource that the client does not have, if it has one. A weak tag never matches.
+    pub(crate) fn if_match(self, etag: Option<&str>) -> Option<(String, String)> {
+        let strong = etag.filter(|it| self.if_match && !it.starts_with("W/"))?;
+        Some(("if-match".to_owned(), strong.to_owned()))
+    }
+}

@@ -1,0 +1,147 @@
+//! A request, as far as a site needs it.
+
+use http3::{Header, NameValue};
+use schedulers::Kind;
+use std::net::IpAddr;
+
+/// A request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The method, upper case.
+    pub method: String,
+    /// The host that was asked for, perhaps with a port.
+    pub authority: String,
+    /// The path with its query.
+    pub path: String,
+    /// The `priority` field, if there is one.
+    pub priority: Option<Vec<u8>>,
+    /// The field that says what the resource is for, if there is one.
+    pub metadata: Option<Vec<u8>>,
+    /// All regular fields in order, names in lower case.
+    pub fields: Vec<(String, String)>,
+    /// The request came in early data, here or at a gateway before (`Early-Data`), and may be a replay (RFC 8470). Its
+    /// method is safe then.
+    pub early: bool,
+    /// The server asks in order to push the answer.
+    pub pushed: bool,
+    /// A pushed request has the cookies that the client's own request would have.
+    pub cookies_known: bool,
+    /// The client's address, if it is known.
+    pub client: Option<IpAddr>,
+    /// What the path to the client holds, if the client takes pushes.
+    pub path_state: Option<push::PathState>,
+    /// The most urgent of the other responses on the connection that still have bytes to send.
+    pub waiting_urgency: Option<u8>,
+}
+
+impl Request {
+    /// A plain GET.
+    pub fn get(authority: &str, path: &str) -> Self {
+        let fields = [(":method", "GET"), (":authority", authority), (":path", path)];
+        let headers = fields.map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()));
+        Self::from_headers(&headers)
+    }
+
+    /// The request of a field section that `http3` has checked.
+    pub fn from_headers(headers: &[Header]) -> Self {
+        let field =
+            |name: &[u8]| headers.iter().find(|it| it.name() == name).map(|it| it.value().to_vec());
+        let text = |name| String::from_utf8_lossy(&field(name).unwrap_or_default()).into_owned();
+        Self {
+            method: text(b":method"),
+            authority: text(b":authority"),
+            path: text(b":path"),
+            priority: joined(headers, b"priority"),
+            metadata: field(http3::METADATA_FIELD.as_bytes()),
+            fields: regular(headers),
+            early: false,
+            pushed: false,
+            cookies_known: false,
+            client: None,
+            path_state: None,
+            waiting_urgency: None,
+        }
+    }
+
+    /// Marks a request that came before the handshake was complete, here or at a gateway (RFC 8470, 5.1).
+    #[must_use]
+    pub(crate) fn not_proven_fresh(self, before_handshake: bool) -> Self {
+        let said = self.field("early-data").is_some();
+        Self { early: before_handshake || said, ..self }
+    }
+
+    /// The first value of a field.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The `Cookie` field; its lines are joined (RFC 9114, 4.2.1).
+    pub fn cookies(&self) -> Option<String> {
+        let lines = self.fields.iter().filter(|(name, _)| name == "cookie");
+        let cookies = lines.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join("; ");
+        (!cookies.is_empty()).then_some(cookies)
+    }
+
+    /// The host that was asked for, without the port.
+    pub fn host(&self) -> &str {
+        http3::host(&self.authority)
+    }
+
+    /// The path without its query.
+    pub fn plain_path(&self) -> &str {
+        self.path.split('?').next().unwrap_or_default()
+    }
+
+    /// What kind of response the request suggests.
+    pub(crate) fn expected_kind(&self) -> Kind {
+        match self.field("sec-fetch-dest") {
+            Some("document" | "iframe" | "frame") => return Kind::Html,
+            Some("style") => return Kind::Css,
+            Some("script") => return Kind::Js,
+            Some("font") => return Kind::Font,
+            Some("image") => return Kind::Image,
+            Some("audio" | "video" | "track") => return Kind::Media,
+            _ => {}
+        }
+        match mime_guess::from_path(self.plain_path()).first() {
+            Some(mime) => Kind::of_mime(mime.essence_str()),
+            None if self.method == "GET" => Kind::Html,
+            None => Kind::Xhr,
+        }
+    }
+
+    /// Whether the response will be shown as a page. Browsers say so; for other clients, every document is.
+    pub(super) fn is_navigation(&self, for_document: bool) -> bool {
+        self.field("sec-fetch-mode").map_or(for_document, |it| it == "navigate")
+    }
+}
+
+fn regular(headers: &[Header]) -> Vec<(String, String)> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let regular = headers.iter().filter(|it| !it.name().starts_with(b":"));
+    regular.map(|it| (text(it.name()), text(it.value()))).collect()
+}
+
+/// The lines of a list field, joined (RFC 9110, 5.3).
+fn joined(headers: &[Header], name: &[u8]) -> Option<Vec<u8>> {
+    let lines: Vec<&[u8]> =
+        headers.iter().filter(|it| it.name() == name).map(NameValue::value).collect();
+    (!lines.is_empty()).then(|| lines.join(&b", "[..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_tells_what_its_response_will_be() {
+        let kind = |path: &str, destination: &str| {
+            let mut request = Request::get("a", path);
+            request.fields.push(("sec-fetch-dest".into(), destination.into()));
+            request.expected_kind()
+        };
+        assert_eq!(kind("/a.css?1", ""), Kind::Css);
+        assert_eq!(kind("/a.php", "script"), Kind::Js);
+        assert_eq!(kind("/shop/", ""), Kind::Html);
+    }
+}

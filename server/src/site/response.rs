@@ -1,0 +1,139 @@
+//! A response, and what is known of it in advance.
+
+use super::{Ahead, Body};
+use push::freshness::fresh_s;
+use push::guard::{Said, is_of_site};
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+/// A header field: its name in lower case, and its value.
+pub type Field = (Cow<'static, str>, String);
+
+/// A response.
+#[derive(Debug)]
+pub struct Response {
+    /// HTTP status.
+    pub status: u16,
+    /// Header fields other than `:status`, `content-length` and `server`.
+    pub headers: Vec<Field>,
+    /// The body.
+    pub body: Body,
+    /// What the scheduler may know of it.
+    pub resource: schedulers::Resource,
+    /// When its bytes are ready: time since the request, and body bytes from then on, both rising. The header is ready
+    /// with the first step. Empty: everything is ready at once.
+    pub ready: Vec<(Duration, u64)>,
+    /// What the site's operator says about its order; the client decides the rest.
+    pub directive: Option<http3::Priority>,
+    /// What goes ahead of it.
+    pub ahead: Ahead,
+    /// The scheme for the page whose document this is; `None`: the server's.
+    pub scheme: Option<schedulers::Scheme>,
+}
+
+impl Response {
+    /// A response without a body.
+    pub fn empty(status: u16) -> Self {
+        Self {
+            status,
+            headers: Vec::new(),
+            body: Body::Empty,
+            resource: schedulers::Resource::default(),
+            ready: Vec::new(),
+            directive: None,
+            ahead: Ahead::default(),
+            scheme: None,
+        }
+    }
+
+    /// The answer to a method that a site of files does not have.
+    pub fn only_get_and_head() -> Self {
+        Self { headers: vec![("allow".into(), "GET, HEAD".to_owned())], ..Self::empty(405) }
+    }
+
+    /// The values of a field, line by line.
+    pub fn fields<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.headers.iter().filter(move |(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The `Cache-Control` field, its lines joined.
+    pub fn cache_control(&self) -> Option<String> {
+        let lines: Vec<&str> = self.fields("cache-control").collect();
+        (!lines.is_empty()).then(|| lines.join(","))
+    }
+
+    /// How many seconds its copies are still fresh, if it says so.
+    pub fn fresh_s(&self) -> Option<u64> {
+        fresh_s(&self.cache_control()?, self.fields("age").next())
+    }
+
+    /// Whether both its head and its body are still to come.
+    pub fn is_awaited(&self) -> bool {
+        matches!(self.body, Body::Later(_))
+    }
+}
+
+/// When a response's bytes are ready.
+#[derive(Debug)]
+pub struct Availability {
+    steps: Vec<(Instant, u64)>,
+}
+
+impl Availability {
+    /// For a response that was asked for at `now`.
+    pub fn new(response: &Response, now: Instant) -> Self {
+        if response.ready.is_empty() {
+            return Self { steps: vec![(now, response.body.bytes())] };
+        }
+        Self { steps: response.ready.iter().map(|(after, bytes)| (now + *after, *bytes)).collect() }
+    }
+
+    /// The times at which more is ready.
+    pub fn times(&self) -> impl Iterator<Item = Instant> + '_ {
+        self.steps.iter().map(|(at, _)| *at)
+    }
+
+    /// Body bytes that are ready at `now`; `None`: not even the header is.
+    pub fn body_bytes_at(&self, now: Instant) -> Option<u64> {
+        self.steps.iter().take_while(|(at, _)| *at <= now).last().map(|(_, bytes)| *bytes)
+    }
+}
+
+/// What is known of a response before its request is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Foreseen {
+    pub(crate) status: u16,
+    /// The `Vary` field, its lines joined; empty if there is none.
+    pub(crate) vary: String,
+    pub(crate) etag: Option<String>,
+    /// The `Link` fields.
+    pub(crate) links: Vec<String>,
+    /// The `Cache-Control` field, its lines joined.
+    pub(crate) cache_control: Option<String>,
+    /// It sets a cookie of the site, as opposed to one of this server.
+    pub(crate) sets_cookie: bool,
+}
+
+impl Foreseen {
+    pub(crate) fn of(response: &Response) -> Self {
+        Self {
+            status: response.status,
+            vary: response.fields("vary").collect::<Vec<_>>().join(","),
+            etag: response.fields("etag").next().map(str::to_owned),
+            links: response.fields("link").map(str::to_owned).collect(),
+            cache_control: response.cache_control(),
+            sets_cookie: response.fields("set-cookie").any(is_of_site),
+        }
+    }
+
+    /// What it says about the clients that it is for.
+    pub(crate) fn said(&self) -> Said<'_> {
+        let cache_control = self.cache_control.as_deref().unwrap_or_default();
+        Said { vary: &self.vary, cache_control, sets_cookie: self.sets_cookie }
+    }
+
+    /// How many seconds its copies are fresh, if it says so.
+    pub(super) fn fresh_s(&self) -> Option<u64> {
+        fresh_s(self.cache_control.as_deref()?, None)
+    }
+}

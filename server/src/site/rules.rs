@@ -1,0 +1,254 @@
+//! The rules of a site's operator: one table, applied once to the head of each response.
+
+use super::conditions::conditional;
+use super::memory::Memory;
+use super::pushing::{Pushing, tracked};
+use super::{Ahead, Foreseen, Promise, Request, Response, Site};
+use http3::Priority;
+use schedulers::{Kind, Scheme};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A row of the table: what holds for some paths. The first row that fits a request and says something decides.
+#[derive(Clone, Default)]
+pub struct Rule {
+    /// The host; `None`: any.
+    pub host: Option<String>,
+    /// One path with any query, or, if it ends in `*`, all paths that begin with the rest.
+    pub path: String,
+    /// What answers in place of the site.
+    pub source: Option<Arc<dyn Site>>,
+    /// The scheme for the page whose document is at this path.
+    pub scheme: Option<Scheme>,
+    /// What is pushed and hinted.
+    pub pushing: Option<Pushing>,
+}
+
+impl Rule {
+    /// A rule about pushes and hints, for any host.
+    pub fn pushing(path: &str, pushing: Pushing) -> Self {
+        Self { path: path.to_owned(), pushing: Some(pushing), ..Self::default() }
+    }
+
+    fn fits(&self, request: &Request) -> bool {
+        let is_for = |host: &String| host.eq_ignore_ascii_case(request.host());
+        self.host.as_ref().is_none_or(is_for) && fits(&self.path, &request.path)
+    }
+}
+
+/// Whether a rule for the paths of `pattern` holds for `path`.
+pub(crate) fn fits(pattern: &str, path: &str) -> bool {
+    let plain = path.split('?').next().unwrap_or_default();
+    match pattern.strip_suffix('*') {
+        Some(prefix) => plain.starts_with(prefix),
+        None => pattern == plain || pattern == path,
+    }
+}
+
+/// A source of content under the rules of its operator: what a server serves.
+#[derive(Clone)]
+pub struct RuledSite {
+    source: Arc<dyn Site>,
+    rules: Vec<Rule>,
+    directives: BTreeMap<String, Priority>,
+    /// What remote sources answered last.
+    memory: Arc<Mutex<Memory>>,
+    /// Paths of resources that have a cookie of their own.
+    pub(super) tracked: BTreeSet<String>,
+}
+
+impl<S: Site + 'static> From<S> for RuledSite {
+    fn from(source: S) -> Self {
+        Self::new(source, Vec::new())
+    }
+}
+
+impl RuledSite {
+    /// A source under `rules`.
+    pub fn new(source: impl Site + 'static, rules: Vec<Rule>) -> Self {
+        let tracked = tracked(rules.iter().filter_map(|it| it.pushing.as_ref()));
+        let directives = BTreeMap::new();
+        Self { source: Arc::new(source), rules, directives, memory: Arc::default(), tracked }
+    }
+
+    /// The same with directives by path, in RFC 9218's terms. A directive for a path without a query holds with any
+    /// query. A response to which one applies says so in its `priority` field (RFC 9218, 5 and 8).
+    #[must_use]
+    pub fn directing(self, directives: BTreeMap<String, Priority>) -> Self {
+        Self { directives, ..self }
+    }
+
+    /// Answers a request. An awaited response has what goes ahead of its head; [`Self::head_came`] follows.
+    pub fn respond(&self, request: &Request) -> Response {
+        let source = self.source(request);
+        let response = self.ordered(request, source.respond(request));
+        if response.is_awaited() {
+            let ahead = self.before_head(request, &response);
+            return Response { ahead, ..response };
+        }
+        let response = if source.is_remote() { response } else { conditional(request, response) };
+        self.with_pushes(request, self.with_freshness(request, response))
+    }
+
+    /// The head of an awaited response has come: what is sent in its place.
+    pub(crate) fn head_came(&self, request: &Request, head: Response) -> Response {
+        self.memory().note(request, &head);
+        let head = self.ordered(request, head);
+        self.with_pushes(request, self.with_freshness(request, head))
+    }
+
+    /// Early hints have come for an awaited response: what goes ahead of it on their account.
+    pub(crate) fn hints_came(&self, request: &Request, links: &[String]) -> Ahead {
+        let ahead = self.pushes_of_hints(request, links);
+        let navigates = request.is_navigation(request.expected_kind() == Kind::Html);
+        let hints = links.iter().filter(|it| navigates && push::link::is_hint(it));
+        Ahead { hints: hints.cloned().collect(), ..ahead }
+    }
+
+    /// The pushes of rules that the site answers otherwise than with 200, as far as that is known: the path of the
+    /// rule and that of the push.
+    pub fn absent_pushes(&self) -> Vec<(&str, &str)> {
+        let mut absent = Vec::new();
+        for rule in &self.rules {
+            for path in rule.pushing.iter().flat_map(|it| &it.push) {
+                let host = rule.host.as_deref().unwrap_or_default();
+                let known = self.foresee(&Promise::new(host, path).request());
+                if known.is_some_and(|it| it.status != 200) {
+                    absent.push((rule.path.as_str(), path.as_str()));
+                }
+            }
+        }
+        absent
+    }
+
+    /// What the response to a request would be, without asking a remote source; `None`: nothing is known.
+    pub(super) fn foresee(&self, request: &Request) -> Option<Foreseen> {
+        let source = self.source(request);
+        let mut known = if source.is_remote() {
+            self.recall(request)?
+        } else {
+            Foreseen::of(&source.respond(request))
+        };
+        let own = || self.pushing(request)?.cache_control.clone();
+        known.cache_control = known.cache_control.or_else(own);
+        Some(known)
+    }
+
+    /// What a remote source answered last.
+    pub(super) fn recall(&self, request: &Request) -> Option<Foreseen> {
+        self.memory().recall(request)
+    }
+
+    /// What is pushed and hinted with the responses to a request.
+    pub(super) fn pushing(&self, request: &Request) -> Option<&Pushing> {
+        self.decided(request, |it| it.pushing.as_ref())
+    }
+
+    fn source(&self, request: &Request) -> &dyn Site {
+        self.decided(request, |it| it.source.as_ref()).unwrap_or(&self.source).as_ref()
+    }
+
+    fn decided<'a, T>(
+        &'a self,
+        request: &Request,
+        says: impl Fn(&'a Rule) -> Option<&'a T>,
+    ) -> Option<&'a T> {
+        self.rules.iter().filter(|it| it.fits(request)).find_map(says)
+    }
+
+    /// What the operator says about order. The document of a page with a scheme counts as the main document.
+    fn ordered(&self, request: &Request, mut response: Response) -> Response {
+        if let Some(scheme) = self.decided(request, |it| it.scheme.as_ref()) {
+            response.resource.main = true;
+            response.scheme = Some(scheme.clone());
+        }
+        let directives = &self.directives;
+        let own = directives.get(&request.path).or_else(|| directives.get(request.plain_path()));
+        response.directive = own.copied().or(response.directive);
+        response
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedulers::find_scheme;
+
+    struct Status(u16);
+
+    impl Site for Status {
+        fn respond(&self, _: &Request) -> Response {
+            Response::empty(self.0)
+        }
+    }
+
+    fn rule(host: Option<&str>, path: &str) -> Rule {
+        Rule { host: host.map(str::to_owned), path: path.to_owned(), ..Rule::default() }
+    }
+
+    #[test]
+    fn the_first_source_whose_rule_fits_answers() {
+        let source = |host, path, status| Rule {
+            source: Some(Arc::new(Status(status))),
+            ..rule(host, path)
+        };
+        let rules = vec![
+            rule(None, "/api/*"),
+            source(None, "/api/old", 410),
+            source(Some("b.test"), "/api/*", 202),
+            source(None, "/api/*", 201),
+            source(Some("[::1]"), "/*", 203),
+        ];
+        let site = RuledSite::new(Status(200), rules);
+        for (authority, path, status) in [
+            ("a.test", "/", 200),
+            ("a.test", "/api/old?x", 410),
+            ("a.test", "/api/new", 201),
+            ("a.test", "/api/", 201),
+            ("a.test", "/api", 200),
+            ("B.test:4433", "/api/new", 202),
+            ("b.test", "/", 200),
+            ("[::1]", "/", 203),
+            ("[::1]:4433", "/", 203),
+        ] {
+            let request = Request::get(authority, path);
+            assert_eq!(site.respond(&request).status, status, "{authority} {path}");
+        }
+    }
+
+    #[test]
+    fn a_scheme_holds_for_its_document_on_its_host_with_any_query() {
+        let scheme = |host, path, scheme| Rule {
+            scheme: Some(find_scheme(scheme).expect("known")),
+            ..rule(host, path)
+        };
+        let rules = vec![scheme(Some("a.test"), "/", "dfifo"), scheme(None, "/shop", "fifo")];
+        let site = RuledSite::new(Status(200), rules);
+        for (authority, path, expected) in [
+            ("a.test", "/", Some("dfifo")),
+            ("A.test:4433", "/?x=1", Some("dfifo")),
+            ("b.test", "/", None),
+            ("b.test", "/shop?x=1", Some("fifo")),
+            ("b.test", "/shop/", None),
+        ] {
+            let response = site.respond(&Request::get(authority, path));
+            let name = response.scheme.map(|it| it.name);
+            assert_eq!(name.as_deref(), expected, "{authority} {path}");
+            assert_eq!(response.resource.main, expected.is_some());
+        }
+    }
+
+    #[test]
+    fn a_directive_for_a_path_holds_with_any_query_that_has_none_of_its_own() {
+        let directive = |urgency| Priority { urgency: Some(urgency), incremental: None };
+        let directives = [("/a".to_owned(), directive(1)), ("/a?x".to_owned(), directive(2))];
+        let site = RuledSite::from(Status(200)).directing(directives.into());
+        let urgency =
+            |path: &str| site.respond(&Request::get("a", path)).directive.and_then(|it| it.urgency);
+        assert_eq!(["/a", "/a?x", "/a?y", "/b"].map(urgency), [Some(1), Some(2), Some(1), None]);
+    }
+}
