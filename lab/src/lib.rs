@@ -6,7 +6,6 @@
 //! A [`scenario`] is pure scheduling without a page.
 
 pub mod adversary;
-mod bare;
 pub mod bounds;
 mod contender;
 mod delivery_order;

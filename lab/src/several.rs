@@ -1,22 +1,25 @@
 //! A page load over several connections to one server, as the engine `stack` does one over one: the real server
 //! core and bare clients over quiche, through one pair of links, in virtual time.
 //!
-//! It is for studies of what connections cost each other, and of groups of connections that the server orders
-//! as one ([`http3::Settings::connection_group`]). All connections are opened when the load begins; the
-//! document goes over the first.
+//! It serves studies of what connections cost each other, and of groups of connections that the server orders
+//! as one ([`http3::Settings::connection_group`]). All connections open when the load begins. The document
+//! uses the first.
 
-use crate::Load;
-use crate::bare::{BareClient, World};
 use crate::network::Network;
-use crate::resource_url;
-use crate::stack::StackError;
+use crate::stack::{PATIENCE, SERVER, StackError};
+use crate::{Load, resource_host};
 use client::playback::Playback;
+use connection::{ClientConfig, MemoryLog, Verify};
 use corpus::Page;
 use http3::{Event, Settings, StreamId};
 use page_site::PageSite;
+use qlog_tools::reader::read;
 use qlog_tools::timeline::{StreamFrame, Timeline, Transfer};
-use server::{Identity, Options};
+
+use server::{Identity, Options, Server};
+use simulator::{BareClient, Links, World};
 use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,150 +34,168 @@ pub struct Setup<'a> {
     pub seed: u64,
     /// The server's certificate.
     pub identity: &'a Identity,
-    /// How many connections, at most 64.
-    pub connections: usize,
-    /// Which connection a resource is asked for on, counted from 0; beyond the last it begins again.
+    /// How many connections: from 1 to 64.
+    pub connections: u16,
+    /// Which connection requests a resource, counted from 0. Numbers beyond the last begin again.
     pub split: fn(&Page, usize) -> usize,
     /// Whether the client asks the server to order them as one.
     pub grouped: bool,
 }
 
-/// A name for the group: here nobody guesses.
+/// The most connections of one load.
+const CONNECTIONS_MAX: u16 = 64;
+
+/// The group's name. Nobody guesses here.
 const GROUP: u64 = 0x1234_5678_9abc;
 
 /// Loads `page` once.
+///
+/// Stream IDs in the timeline are unique over all connections: stream 4 n of connection c of C is 4 (n C + c).
 pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<Load, StackError> {
-    let scheme = setup.options.scheme.name.clone();
+    let name = setup.options.scheme.name.clone();
     let mut several = Several::new(page, setup)?;
     let completed = several.run();
-    let timeline = Timeline { name: scheme, ..several.timeline };
-    Ok(Load { completed, timeline })
+    Ok(Load { completed, timeline: Timeline { name, ..several.into_timeline()? } })
 }
 
 struct Several {
     page: Arc<Page>,
     playback: Playback,
     split: fn(&Page, usize) -> usize,
-    lines: Vec<Line>,
-    world: World,
-    timeline: Timeline,
+    requests: Vec<Requests>,
+    clients: Vec<BareClient>,
+    logs: Vec<MemoryLog>,
+    world: World<Server>,
 }
 
-/// What is asked for on one connection.
+/// What one connection requests.
 #[derive(Default)]
-struct Line {
-    /// Resources to ask for.
+struct Requests {
+    /// Resources without a stream yet.
     waiting: VecDeque<usize>,
-    next_stream: u64,
     /// Resources by stream, and the body bytes that have come.
     responses: BTreeMap<StreamId, (usize, u64)>,
 }
 
 impl Several {
     fn new(page: &Arc<Page>, setup: Setup<'_>) -> Result<Self, StackError> {
+        let Setup { mut options, network, seed, identity, connections, split, grouped } = setup;
         let mut playback = Playback::new(Arc::clone(page));
         playback.start(0);
-        let group = setup.grouped.then_some(GROUP);
-        let settings = Settings { connection_group: group, ..Settings::default() };
-        let settings = vec![settings; setup.connections.max(1)];
+        options.limits.idle = PATIENCE;
         let site = Arc::new(PageSite::new(Page::clone(page)));
-        let links = (setup.network, setup.seed);
-        let world = World::new(setup.options, site, links, setup.identity, settings)?;
-        Ok(Self {
-            page: Arc::clone(page),
-            playback,
-            split: setup.split,
-            lines: world.clients.iter().map(|_| Line::default()).collect(),
-            world,
-            timeline: Timeline::default(),
-        })
+        let server = Server::new(SERVER.into(), identity, site, options)?;
+        let (down, up) = network.profiles();
+        let world = World::new(server, Links::new(&down, &up, seed));
+        let connection_group = grouped.then_some(GROUP);
+        let config = ClientConfig {
+            verify: Verify::Nobody,
+            connect_within: PATIENCE,
+            idle: PATIENCE,
+            settings: Settings { connection_group, ..Settings::default() },
+            ..ClientConfig::default()
+        };
+        let (mut clients, mut logs) = (Vec::new(), Vec::new());
+        for number in 0..connections.clamp(1, CONNECTIONS_MAX) {
+            let local = SocketAddr::from(([127, 0, 0, 1], 5000 + number));
+            let mut client = BareClient::connect(local, SERVER.into(), &config, world.now())?;
+            let log = MemoryLog::default();
+            let title = format!("connection {number}");
+            client.connection.quic.set_qlog(Box::new(log.clone()), title, page.name.clone());
+            clients.push(client);
+            logs.push(log);
+        }
+        let requests = clients.iter().map(|_| Requests::default()).collect();
+        Ok(Self { page: Arc::clone(page), playback, split, requests, clients, logs, world })
     }
 
-    /// From event to event until the page is there; false: it never is.
+    /// From event to event until the page is there. Returns `false` if it never is.
     fn run(&mut self) -> bool {
         while !self.playback.is_done() {
-            self.ask();
-            if !self.world.step(self.playback.next_timeout_us().map(Duration::from_micros)) {
+            self.request_due();
+            let wakeup = self.playback.next_timeout_us().map(Duration::from_micros);
+            if !self.world.step(&mut self.clients, wakeup) {
                 return false;
             }
-            for number in 0..self.lines.len() {
-                for event in self.world.events(number) {
-                    self.take(number, event);
-                }
-            }
+            self.take_events();
         }
         true
     }
 
     fn now_us(&self) -> u64 {
-        u64::try_from(self.world.now().as_micros()).unwrap_or(u64::MAX)
+        u64::try_from(self.world.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    fn ask(&mut self) {
-        let now_us = self.now_us();
-        for resource in self.playback.due(now_us) {
-            let line = if resource == 0 { 0 } else { (self.split)(&self.page, resource) };
-            let count = self.lines.len();
-            self.lines[line % count].waiting.push_back(resource);
+    fn request_due(&mut self) {
+        for resource in self.playback.due(self.now_us()) {
+            let number = if resource == 0 { 0 } else { (self.split)(&self.page, resource) };
+            let count = self.requests.len();
+            self.requests[number % count].waiting.push_back(resource);
         }
-        for (line, client) in self.lines.iter_mut().zip(&mut self.world.clients) {
-            for resource in line.ask(client, &self.page) {
-                let bytes = Some(self.page.resources[resource].bytes);
-                self.timeline.transfers.push(Transfer {
-                    stream: resource as u64,
-                    url: resource_url(&self.page, resource),
-                    requested_us: now_us,
-                    body_offset: 0,
-                    body_bytes: bytes,
-                    stream_bytes: bytes,
-                });
-            }
+        for (requests, client) in self.requests.iter_mut().zip(&mut self.clients) {
+            requests.send(client, &self.page);
         }
     }
 
-    fn take(&mut self, number: usize, event: Event) {
+    fn take_events(&mut self) {
         let now_us = self.now_us();
-        let responses = &mut self.lines[number].responses;
-        match event {
-            Event::Data { stream, bytes } => {
-                let Some((resource, sofar)) = responses.get_mut(&stream) else { return };
-                let (offset, bytes) = (*sofar, bytes.len() as u64);
-                *sofar += bytes;
-                let stream = *resource as u64;
-                self.timeline.frames.push(StreamFrame { time_us: now_us, stream, offset, bytes });
-                self.playback.arrived(*resource, offset + bytes, now_us);
+        for (Requests { responses, .. }, client) in self.requests.iter_mut().zip(&mut self.clients)
+        {
+            for event in client.events() {
+                match event {
+                    Event::Data { stream, bytes } => {
+                        let Some((resource, sofar)) = responses.get_mut(&stream) else { continue };
+                        *sofar += bytes.len() as u64;
+                        self.playback.arrived(*resource, *sofar, now_us);
+                    }
+                    Event::Finished { stream } | Event::Reset { stream, .. } => {
+                        let Some((resource, bytes)) = responses.remove(&stream) else { continue };
+                        self.playback.arrived(resource, bytes, now_us);
+                        self.playback.completed(resource, now_us);
+                    }
+                    _ => {}
+                }
             }
-            Event::Finished { stream } | Event::Reset { stream, .. } => {
-                let Some((resource, offset)) = responses.remove(&stream) else { return };
-                let frame =
-                    StreamFrame { time_us: now_us, stream: resource as u64, offset, bytes: 0 };
-                self.timeline.frames.push(frame);
-                self.playback.arrived(resource, offset, now_us);
-                self.playback.completed(resource, now_us);
-                self.world.clients[number].forget(stream);
-            }
-            _ => {}
         }
+    }
+
+    /// The timelines of all connections, as their logs have them.
+    fn into_timeline(self) -> Result<Timeline, StackError> {
+        // The clients finish their logs when they are dropped.
+        drop(self.clients);
+        let count = self.logs.len() as u64;
+        let mut all = Timeline::default();
+        for (number, log) in (0..).zip(self.logs) {
+            let unique = |stream: u64| (stream / 4 * count + number) * 4 + stream % 4;
+            let timeline = read("a client's log", log.take().as_slice())?.timeline;
+            for transfer in timeline.transfers {
+                let stream = unique(transfer.stream);
+                all.transfers.push(Transfer { stream, ..transfer });
+            }
+            for frame in timeline.frames {
+                all.frames.push(StreamFrame { stream: unique(frame.stream), ..frame });
+            }
+        }
+        all.transfers.sort_by_key(|it| it.requested_us);
+        all.frames.sort_by_key(|it| it.time_us);
+        Ok(all)
     }
 }
 
-impl Line {
-    /// Asks for what waits, as far as the server allows streams: what was asked for.
-    fn ask(&mut self, client: &mut BareClient, page: &Page) -> Vec<usize> {
-        let mut asked = Vec::new();
-        if !client.is_open() {
-            return asked;
-        }
+impl Requests {
+    /// Requests as many resources as the server allows streams.
+    fn send(&mut self, client: &mut BareClient, page: &Page) {
         while let Some(resource) = self.waiting.front().copied() {
-            let stream = StreamId(self.next_stream);
-            if !client.ask(stream, &page.resources[resource].url, &[]) {
-                return asked;
+            if !client.connection.is_connected() {
+                return;
+            }
+            let stream = client.connection.next_request();
+            let known = &page.resources[resource];
+            if !client.get(stream, resource_host(page, resource), &known.url, &[]) {
+                return;
             }
             self.responses.insert(stream, (resource, 0));
-            self.next_stream += 4;
             self.waiting.pop_front();
-            asked.push(resource);
         }
-        asked
     }
 }

@@ -38,6 +38,9 @@ pub enum StackError {
     /// The client cannot be made.
     #[error(transparent)]
     Client(#[from] ConnectError),
+    /// A bare client cannot be made.
+    #[error(transparent)]
+    Connection(#[from] connection::ConnectError),
     /// The client's log cannot be read.
     #[error(transparent)]
     Log(#[from] ReadError),
@@ -166,10 +169,10 @@ pub fn load_between(
 }
 
 /// How long a handshake may take, and a connection be silent: networks here are slow and lose.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-const CLIENT: ([u8; 4], u16) = ([127, 0, 0, 1], 5000);
-const SERVER: ([u8; 4], u16) = ([127, 0, 0, 1], 4433);
+pub(crate) const CLIENT: ([u8; 4], u16) = ([127, 0, 0, 1], 5000);
+pub(crate) const SERVER: ([u8; 4], u16) = ([127, 0, 0, 1], 4433);
 
 /// A server and a client that has not sent anything.
 fn world(

@@ -5,11 +5,13 @@
 //! sleeps. [`BareClient`] is a client whose requests a study or a test decides. Tests of every crate use
 //! these; the lab's engine `stack` does too.
 
+mod bare_client;
 mod limits;
 pub mod link;
 mod links;
 mod world;
 
+pub use bare_client::BareClient;
 pub use limits::TIME_MAX;
 pub use links::Links;
 pub use world::World;

@@ -1,26 +1,27 @@
-//! A scenario over QUIC, in virtual time: a bare client asks and signals when the scenario says, the real server answers,
-//! and its log has the tree at each moment.
+//! A scenario over QUIC, in virtual time: a bare client sends the scenario's requests and signals, the real
+//! server answers, and its log has the tree at each moment.
 //!
-//! A slot is a tick of 10 ms of a server that is paced as the paper's. What a scenario says of slot n happens in the
-//! middle between two ticks, so that the tree which decides slot n's packet is that of [`tree_time_ms`].
-//! A scenario without signals has those of the scheme's client half. Responses have the scenario's sizes, with their
-//! headers: shorter ones than [`HEAD_BYTES`] are all header.
+//! The server is paced like the paper's, and a slot is one of its ticks of 10 ms. The events of slot n happen
+//! in the middle between two ticks, so the tree that decides slot n's packet is the one at [`tree_time_ms`].
+//! If a scenario has no signals, the scheme's client half signals. Responses have the scenario's sizes, headers
+//! included. A response shorter than [`HEAD_BYTES`] is all header.
 
 use super::{Request, Scenario, TreeSignal};
-use crate::bare::{BareClient, World};
 use crate::network::{Network, NetworkError};
-use crate::stack::StackError;
+use crate::stack::{CLIENT, PATIENCE, SERVER, StackError};
 use crate::study::file_name;
+use connection::{ClientConfig, Verify};
 use http3::{Event, Extension, Settings};
 use schedulers::{ClientHalf, Scheme, Signal, StreamId};
 use server::site::{Body, Response, Site};
-use server::{Identity, Options, Pace, SignalUse};
+use server::{Identity, Options, Pace, Server, SignalUse};
+use simulator::{BareClient, Links, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a response's header takes of its bytes.
+/// Bytes of a response's header.
 pub const HEAD_BYTES: u64 = 100;
 
 /// Requests that a server takes at once on one connection, and slots: a log has some 100 bytes for each packet.
@@ -30,15 +31,15 @@ const MAX_SLOTS: u64 = 20_000;
 /// Stream bytes of a packet, so that it fits in a datagram with all headers.
 const MAX_PACKET_BYTES: u64 = 16_000;
 
-/// Why a scenario is not sent.
+/// Why a scenario cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum OverQuicError {
-    /// It says what this connection cannot.
+    /// The scenario exceeds what this connection can do.
     #[error("{scenario} over QUIC: {cause}")]
     Impossible {
         /// The scenario's name.
         scenario: String,
-        /// What is in the way.
+        /// The obstacle.
         cause: String,
     },
     /// The two ends cannot be made.
@@ -91,7 +92,7 @@ fn move_only_file(folder: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::rename(file.path(), to)
 }
 
-/// What is in the way.
+/// Returns the obstacle, if there is one.
 fn check(scenario: &Scenario) -> Result<(), String> {
     if scenario.requests.len() > MAX_REQUESTS {
         return Err(format!("{} requests, at most {MAX_REQUESTS}", scenario.requests.len()));
@@ -100,7 +101,7 @@ fn check(scenario: &Scenario) -> Result<(), String> {
         |it: &&Request| it.stream.is_multiple_of(4) && it.stream < 4 * MAX_REQUESTS as u64;
     if let Some(other) = scenario.requests.iter().find(|it| !is_request(it)) {
         return Err(format!(
-            "stream {} is none of a client's first {MAX_REQUESTS} requests: 0, 4, 8, ...",
+            "stream {} is not one of a client's first {MAX_REQUESTS} requests: 0, 4, 8, ...",
             other.stream
         ));
     }
@@ -112,12 +113,12 @@ fn check(scenario: &Scenario) -> Result<(), String> {
         return Err(format!("it may last {slots} slots, at most {MAX_SLOTS}"));
     }
     if scenario.packet_bytes > MAX_PACKET_BYTES {
-        return Err(format!("packets of at most {MAX_PACKET_BYTES} bytes go"));
+        return Err(format!("a packet has at most {MAX_PACKET_BYTES} bytes"));
     }
     Ok(())
 }
 
-/// What a scenario's server answers.
+/// Serves a scenario's responses.
 struct ScenarioSite {
     /// By path.
     requests: BTreeMap<String, Request>,
@@ -137,7 +138,7 @@ impl Site for ScenarioSite {
     }
 }
 
-/// The last part is what figures call it.
+/// The path of a request. Figures show its last part.
 fn path(request: &Request) -> String {
     let may = |it: &&String| it.chars().all(|it| it.is_ascii_alphanumeric() || "-_.".contains(it));
     match request.name.as_ref().filter(may) {
@@ -148,16 +149,17 @@ fn path(request: &Request) -> String {
 
 /// A scenario under way.
 struct Sending<'a> {
-    world: World,
-    /// What signals where the scenario has none.
+    world: World<Server>,
+    client: BareClient,
+    /// Signals if the scenario has no signals.
     half: Option<Box<dyn ClientHalf>>,
-    /// By slot, the requests of one first.
-    to_say: BTreeMap<u64, Vec<Said<'a>>>,
+    /// By slot: its requests, then its signals.
+    to_send: BTreeMap<u64, Vec<Message<'a>>>,
     responses: BTreeSet<StreamId>,
 }
 
 #[derive(Clone, Copy)]
-enum Said<'a> {
+enum Message<'a> {
     Request(&'a Request),
     Signal(&'a TreeSignal),
 }
@@ -168,43 +170,55 @@ impl<'a> Sending<'a> {
             packet_bytes: usize::try_from(scenario.packet_bytes).unwrap_or(usize::MAX),
             ..Pace::PAPER
         };
-        let options = Options {
+        let mut options = Options {
             signals: SignalUse::Obey,
             qlog_dir: Some(logs.to_owned()),
             ..Options::new(scheme.clone()).paced(pace)
         };
+        options.limits.idle = PATIENCE;
         let requests = scenario.requests.iter().map(|it| (path(it), it.clone())).collect();
         let network = Network::find("paper")?;
         let identity = Identity::self_signed().map_err(StackError::from)?;
-        let settings = Settings { extensions: offered(scenario, scheme), ..Settings::default() };
         let site = Arc::new(ScenarioSite { requests });
-        let world = World::new(options, site, (&network, 0), &identity, vec![settings])?;
-        let mut to_say: BTreeMap<u64, Vec<Said<'a>>> = BTreeMap::new();
+        let server =
+            Server::new(SERVER.into(), &identity, site, options).map_err(StackError::from)?;
+        let (down, up) = network.profiles();
+        let world = World::new(server, Links::new(&down, &up, 0));
+        let config = ClientConfig {
+            verify: Verify::Nobody,
+            connect_within: PATIENCE,
+            idle: PATIENCE,
+            settings: Settings { extensions: offered(scenario, scheme), ..Settings::default() },
+            ..ClientConfig::default()
+        };
+        let client = BareClient::connect(CLIENT.into(), SERVER.into(), &config, world.now())
+            .map_err(StackError::from)?;
+        let mut to_send: BTreeMap<u64, Vec<Message<'a>>> = BTreeMap::new();
         for request in &scenario.requests {
-            to_say.entry(request.arrival_slot).or_default().push(Said::Request(request));
+            to_send.entry(request.arrival_slot).or_default().push(Message::Request(request));
         }
         for signal in &scenario.signals {
-            to_say.entry(signal.slot).or_default().push(Said::Signal(signal));
+            to_send.entry(signal.slot).or_default().push(Message::Signal(signal));
         }
         let half = scenario.signals.is_empty().then(|| scheme.client_half());
-        Ok(Self { world, half, to_say, responses: BTreeSet::new() })
+        Ok(Self { world, client, half, to_send, responses: BTreeSet::new() })
     }
 
-    /// From the handshake to the end of the last response; an error says what could not be said.
+    /// Runs from the handshake to the end of the last response. The error names what could not be sent.
     fn run(&mut self) -> Result<(), String> {
-        while !self.world.clients[0].is_open() || !self.world.clients[0].knows_server() {
+        while self.client.connection.session.peer_settings().is_none() {
             self.step(None)?;
         }
         let setup = self.half.as_mut().map(|it| it.setup()).unwrap_or_default();
-        setup.iter().try_for_each(|signal| say(&mut self.world.clients[0], signal))?;
-        while let Some((&slot, _)) = self.to_say.first_key_value() {
+        setup.iter().try_for_each(|signal| say(&mut self.client, signal))?;
+        while let Some((&slot, _)) = self.to_send.first_key_value() {
             let time = slot_time(slot);
-            if self.world.now() < time {
+            if self.world.elapsed() < time {
                 self.step(Some(time))?;
                 continue;
             }
-            for said in self.to_say.remove(&slot).unwrap_or_default() {
-                self.say(said)?;
+            for message in self.to_send.remove(&slot).unwrap_or_default() {
+                self.send(message)?;
             }
         }
         while !self.responses.is_empty() {
@@ -213,28 +227,29 @@ impl<'a> Sending<'a> {
         Ok(())
     }
 
-    fn say(&mut self, said: Said<'_>) -> Result<(), String> {
-        let client = &mut self.world.clients[0];
-        let request = match said {
-            Said::Signal(signal) => return say(client, &signal.in_tree()),
-            Said::Request(request) => request,
+    fn send(&mut self, message: Message<'_>) -> Result<(), String> {
+        let client = &mut self.client;
+        let request = match message {
+            Message::Signal(signal) => return say(client, &signal.in_tree()),
+            Message::Request(request) => request,
         };
         let (stream, resource) = (StreamId(request.stream), request.resource.for_scheduler());
         let signals = self.half.as_mut().map(|it| it.request(stream, &resource));
         signals.iter().flatten().try_for_each(|signal| say(client, signal))?;
         let metadata = http3::metadata_field(&resource);
-        if !client.ask(stream, &path(request), &[(http3::METADATA_FIELD, &metadata)]) {
-            return Err(format!("the server takes no request on stream {}", request.stream));
+        let fields = [(http3::METADATA_FIELD, metadata.as_str())];
+        if !client.get(stream, "localhost", &path(request), &fields) {
+            return Err(format!("the server does not take a request on stream {}", request.stream));
         }
         self.responses.insert(stream);
         Ok(())
     }
 
     fn step(&mut self, wakeup: Option<Duration>) -> Result<(), String> {
-        if !self.world.step(wakeup) {
+        if !self.world.step(&mut [&mut self.client], wakeup) {
             return Err("the connection ended before the last response".to_owned());
         }
-        for event in self.world.events(0) {
+        for event in self.client.events() {
             if let Event::Finished { stream } | Event::Reset { stream, .. } = event {
                 self.responses.remove(&stream);
             }
@@ -244,10 +259,12 @@ impl<'a> Sending<'a> {
 }
 
 fn say(client: &mut BareClient, signal: &Signal) -> Result<(), String> {
-    if client.say(signal) { Ok(()) } else { Err(format!("no frame says {signal:?}")) }
+    let sent = client.connection.signal(signal);
+    if sent { Ok(()) } else { Err(format!("there is no frame for {signal:?}")) }
 }
 
-/// Draft 20's form where its rules are asked for and it can say all; else every form, of which the best is taken.
+/// Offers draft 20's frames alone if the scheme follows its rules and they can carry every signal. Otherwise it
+/// offers all forms, and the best is used.
 fn offered(scenario: &Scenario, scheme: &Scheme) -> BTreeSet<Extension> {
     let is_exclusive = scenario.signals.iter().any(|it| it.exclusive);
     if scheme.args.variant.as_deref() == Some("draft20") && !is_exclusive {
@@ -256,8 +273,8 @@ fn offered(scenario: &Scenario, scheme: &Scheme) -> BTreeSet<Extension> {
     Extension::ALL.into()
 }
 
-/// In the middle between the ticks of the slot before and its own. The server's ticks count from its connection, which
-/// on this network begins at once.
+/// The middle between the ticks of the previous slot and its own. The server's ticks count from its connection,
+/// which begins at once on this network.
 fn slot_time(slot: u64) -> Duration {
     Duration::from_millis(tree_time_ms(slot)).saturating_sub(Pace::PAPER.interval / 2)
 }
@@ -277,10 +294,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_go_over_quic_is_said() {
+    fn a_scenario_that_cannot_go_over_quic_names_the_obstacle() {
         assert_eq!(
             error(|it| it.requests[0].stream = 2),
-            "one over QUIC: stream 2 is none of a client's first 100 requests: 0, 4, 8, ..."
+            "one over QUIC: stream 2 is not one of a client's first 100 requests: 0, 4, 8, ..."
         );
         assert_eq!(
             error(|it| it.requests[0].bytes = 30_000_000),
@@ -288,7 +305,7 @@ mod tests {
         );
         assert_eq!(
             error(|it| it.packet_bytes = 70_000),
-            "one over QUIC: packets of at most 16000 bytes go"
+            "one over QUIC: a packet has at most 16000 bytes"
         );
         assert_eq!(
             error(|it| it.requests = vec![it.requests[0].clone(); 101]),
@@ -302,6 +319,6 @@ mod tests {
             exclusive: false,
         };
         let said = error(|it| it.signals = vec![below_itself]);
-        assert!(said.starts_with("one over QUIC: no frame says Depend"), "{said}");
+        assert!(said.starts_with("one over QUIC: there is no frame for Depend"), "{said}");
     }
 }

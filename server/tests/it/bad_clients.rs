@@ -33,18 +33,18 @@ fn assert_closed(bad: &Peer, code: Code) {
 fn garbage_makes_no_connection() {
     let (mut world, mut good, mut bad) = world(limits());
     let before = (world.server.connections(), world.server.routes());
-    let mut first = Peer::new(&world, 3).first_datagram();
+    let mut first = Peer::new(&world, 3).first_datagram(&world);
     let mut random: u64 = 1;
     for bytes in (0..1400).step_by(7) {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let noise: Vec<u8> = (0..bytes).map(|it| (random >> (it % 57)).to_le_bytes()[0]).collect();
-        world.deliver(&noise);
-        world.deliver(&first[..bytes.min(first.len() - 1)]);
+        world.deliver_noise(&noise);
+        world.deliver_noise(&first[..bytes.min(first.len() - 1)]);
     }
     // Looks like a first datagram, and cannot be decrypted.
     let last = first.len() - 1;
     first[last] ^= 1;
-    world.deliver(&first);
+    world.deliver_noise(&first);
     assert_eq!((world.server.connections(), world.server.routes()), before);
     world.run_ms(10, &mut [&mut good, &mut bad]);
     assert_served(&mut world, &mut good);
@@ -53,12 +53,12 @@ fn garbage_makes_no_connection() {
 #[test]
 fn an_unknown_version_is_answered_only_where_the_datagram_is_large() {
     let (mut world, mut good, _) = world(limits());
-    let mut first = Peer::new(&world, 3).first_datagram();
+    let mut first = Peer::new(&world, 3).first_datagram(&world);
     first[1..5].copy_from_slice(&[0x1a, 0x2a, 0x3a, 0x4a]);
-    let address = Peer::new(&world, 3).address;
-    world.deliver_from(&first[..1199], address);
+    let address = Peer::new(&world, 3).local_addr();
+    world.deliver(&first[..1199], address);
     assert_eq!(world.replies(address), 0);
-    world.deliver_from(&first, address);
+    world.deliver(&first, address);
     assert_eq!(world.replies(address), 1);
     assert_served(&mut world, &mut good);
 }
@@ -79,7 +79,7 @@ fn a_client_that_vanishes_leaves_nothing_behind() {
 #[test]
 fn a_stream_that_is_never_read_holds_back_only_itself() {
     let (mut world, mut good, mut bad) = world(limits());
-    bad.unread = Some(0);
+    bad.client.unread = Some(StreamId(0));
     bad.get(0, "/90000000/png");
     bad.get(4, "/200000/png");
     world.run_ms(3_000, &mut [&mut good, &mut bad]);

@@ -17,9 +17,9 @@ fn world(early_data: bool) -> (World, Vec<u8>) {
 fn answer(early_data: bool, method: &str) -> (Option<String>, Option<u64>) {
     let (mut world, session) = world(early_data);
     let mut second = Peer::returning(&world, 2, &session);
-    let hello = second.first_datagram();
+    let hello = second.first_datagram(&world);
     assert!(second.request(0, method, "/100/html", true));
-    world.deliver_from(&hello, second.address);
+    world.deliver(&hello, second.local_addr());
     world.run_ms(50, &mut [&mut second]);
     (second.statuses.get(&0).cloned(), second.body_bytes(0))
 }

@@ -28,14 +28,14 @@ const SCRIPT: &str = "/60000/js/40";
 fn load(options: Options, settings: Settings, requests_first: bool) -> (Vec<u64>, Option<String>) {
     let mut world = World::new(options);
     let mut peer = Peer::with_settings(&world, 1, settings);
-    peer.is_silent = requests_first;
+    peer.client.is_silent = requests_first;
     world.run_ms(20, &mut [&mut peer]);
     peer.get(0, IMAGE);
     peer.get(4, SCRIPT);
     world.run_ms(20, &mut [&mut peer]);
-    peer.is_silent = false;
+    peer.client.is_silent = false;
     world.run_ms(1_000, &mut [&mut peer]);
-    (peer.order, peer.scheme)
+    (peer.order(), peer.scheme)
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn what_nobody_signalled_goes_in_order_of_request_at_urgency_3() {
     peer.send_raw(2, &priority_update(StreamId(12), 2, false), false).expect("room");
     peer.send_raw(2, &priority_update(StreamId(0), 4, false), false).expect("room");
     world.run_ms(1_000, &mut [&mut peer]);
-    assert_eq!(peer.order, [12, 4, 8, 16, 0]);
+    assert_eq!(peer.order(), [12, 4, 8, 16, 0]);
 }
 
 #[test]
@@ -103,11 +103,11 @@ fn several_lines_of_a_priority_field_are_one_9218_5() {
 fn logged(folder: &Path, options: Options, settings: Settings) -> Vec<serde_json::Value> {
     let mut world = World::new(Options { qlog_dir: Some(folder.to_owned()), ..options });
     let mut peer = Peer::with_settings(&world, 1, settings);
-    peer.is_silent = true;
+    peer.client.is_silent = true;
     world.run_ms(20, &mut [&mut peer]);
     peer.get(0, "/60000/png/40");
     world.run_ms(5, &mut [&mut peer]);
-    peer.is_silent = false;
+    peer.client.is_silent = false;
     world.run_ms(5, &mut [&mut peer]);
     peer.send_raw(2, &priority_update(StreamId(0), 1, true), false).expect("room");
     world.run_ms(500, &mut [&mut peer]);
@@ -158,7 +158,7 @@ fn pushed(options: Options, settings: Settings) -> String {
     peer.get(0, "/100/html");
     world.run_ms(1_000, &mut [&mut peer]);
     let names: BTreeMap<u64, &str> = (15..).step_by(4).zip(PUSHED.map(|(name, _)| name)).collect();
-    let order = peer.order.iter().filter_map(|it| names.get(it).copied());
+    let order = peer.order().into_iter().filter_map(|it| names.get(&it).copied());
     order.collect::<Vec<_>>().join(" ")
 }
 

@@ -1,6 +1,6 @@
 //! The wire says what the scheduler said: the log's calls of the scheduler against its packets.
 
-use crate::simulation::{Client, Link, Requests, Seen, Simulation, options, read_log};
+use crate::simulation::{self, Client, Link, Requests, options, read_log};
 use schedulers::{Kind, Resource, SCHEMES, Scheduler, Signal, StreamId, find_scheme};
 use serde_json::Value;
 use server::{Options, Pace, SignalUse};
@@ -24,7 +24,7 @@ const PAGE: Requests<'static> = &[
 ];
 
 /// 8 Mbit/s: a page of 400 kB takes long enough for every later request to find others under way.
-const LINK: Link = Link { bits_per_second: 8_000_000, ..Link::CABLE };
+const LINK: Link = Link { bits_per_second: 8e6, ..Link::CABLE };
 
 /// What a log says that concerns the order.
 #[derive(Debug)]
@@ -35,13 +35,13 @@ enum Entry {
     Frame(u64, u64, u64, f64),
 }
 
-fn run(options: Options, link: Link) -> (Vec<Entry>, Seen) {
+fn run(options: Options, link: Link) -> Vec<Entry> {
     let folder = tempfile::tempdir().expect("a folder");
     let options = Options { qlog_dir: Some(folder.path().to_owned()), ..options };
-    let seen =
-        Simulation::new(options, link, Client::with_id(8)).run(PAGE, Duration::from_secs(60));
-    assert_eq!(seen.finished.len(), PAGE.len(), "everything completes; done: {}", seen.order());
-    (read_log(folder.path()).iter().flat_map(entries).collect(), seen)
+    let client = Client::with_id(8);
+    let seen = simulation::run(options, link, client, PAGE, Duration::from_secs(60));
+    assert_eq!(seen.peer.order().len(), PAGE.len(), "everything completes; {:?}", seen.peer);
+    read_log(folder.path()).iter().flat_map(entries).collect()
 }
 
 fn entries(record: &Value) -> Vec<Entry> {
@@ -234,7 +234,7 @@ fn assert_late_binding(name: &str, log: &[Entry]) {
 fn every_pick_of_every_scheme_is_what_a_fresh_scheduler_says() {
     for scheme in SCHEMES.iter() {
         for signals in [SignalUse::Ignore, SignalUse::Obey, SignalUse::Override] {
-            let (log, _) = run(Options { signals, ..options(&scheme.name) }, LINK);
+            let log = run(Options { signals, ..options(&scheme.name) }, LINK);
             assert_picks_replay(&scheme.name, &log);
         }
     }
@@ -243,7 +243,7 @@ fn every_pick_of_every_scheme_is_what_a_fresh_scheduler_says() {
 #[test]
 fn the_bytes_on_the_wire_are_those_charged_in_their_order() {
     for scheme in SCHEMES.iter() {
-        let (log, _) = run(options(&scheme.name), LINK);
+        let log = run(options(&scheme.name), LINK);
         assert_wire_is_charged(&scheme.name, &log);
         assert_late_binding(&scheme.name, &log);
     }
@@ -252,7 +252,7 @@ fn the_bytes_on_the_wire_are_those_charged_in_their_order() {
 #[test]
 fn a_send_buffer_keeps_the_order_in_which_bytes_were_charged() {
     for scheme in SCHEMES.iter() {
-        let (log, _) = run(Options { send_buffer_bytes: 14_000, ..options(&scheme.name) }, LINK);
+        let log = run(Options { send_buffer_bytes: 14_000, ..options(&scheme.name) }, LINK);
         assert_picks_replay(&scheme.name, &log);
         assert_wire_is_charged(&scheme.name, &log);
     }
@@ -264,7 +264,7 @@ fn loss_adds_retransmissions_and_changes_no_order() {
         SCHEMES.iter().flat_map(|scheme| [(scheme, false), (scheme, true)])
     {
         let options = Options { retransmit_in_order, ..options(&scheme.name) };
-        let (log, _) = run(options, Link { lose_each: 23, ..LINK });
+        let log = run(options, Link { lose_each: 23, ..LINK });
         assert_picks_replay(&scheme.name, &log);
         assert_wire_is_charged(&scheme.name, &log);
         assert_late_binding(&scheme.name, &log);
@@ -280,7 +280,7 @@ fn loss_adds_retransmissions_and_changes_no_order() {
 #[test]
 fn a_paced_server_sends_one_packet_of_1400_bytes_at_each_tick() {
     for scheme in SCHEMES.iter() {
-        let (log, _) = run(options(&scheme.name).paced(Pace::PAPER), Link::CABLE);
+        let log = run(options(&scheme.name).paced(Pace::PAPER), Link::CABLE);
         assert_picks_replay(&scheme.name, &log);
         assert_wire_is_charged(&scheme.name, &log);
         let packets = first_transmissions(&log);

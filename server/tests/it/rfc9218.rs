@@ -1,7 +1,7 @@
 //! RFC 9218, sections 11 and 13: what concerns a server beyond the order of one connection's responses.
 
 use crate::peers::{Peer, World, options};
-use http3::{Header, Role, Session, Settings};
+use http3::{Header, StreamId};
 use page_site::PageSite;
 use server::site::{DirectorySite, Request, Site};
 use server::{Options, Pace};
@@ -63,9 +63,8 @@ fn an_extended_connect_that_was_not_offered_is_a_malformed_message_9220_3() {
     world.run_ms(20, &mut [&mut peer]);
     let fields =
         connect_fields(&[(":protocol", "websocket"), (":scheme", "https"), (":path", "/chat")]);
-    let mut session = Session::new(Role::Client, Settings::default(), http3::Limits::default());
-    let frame = session.encode_headers(&fields).expect("encodes");
-    peer.send_raw(0, &frame, false).expect("room");
+    let sent = peer.client.connection.request(StreamId(0), &fields, false);
+    assert_eq!(sent, Ok(true));
     world.run_ms(1000, &mut [&mut peer]);
     assert_eq!(peer.resets.get(&0), Some(&0x10e), "H3_MESSAGE_ERROR");
     assert_eq!(peer.closed_with(), None);

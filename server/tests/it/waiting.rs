@@ -1,7 +1,7 @@
 //! Responses that have to wait, for the server or for flow control: others go meanwhile, they take the
 //! wire back when they can, and nothing stays behind.
 
-use crate::simulation::{Client, Link, Seen, Simulation, options};
+use crate::simulation::{Client, Link, Seen, options, run};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use server::{CongestionControl, Options};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Who arrived, runs of one stream joined: "4,0,4".
 fn runs(seen: &Seen) -> String {
-    let mut runs: Vec<u64> = seen.arrivals.iter().map(|(stream, ..)| *stream).collect();
+    let mut runs: Vec<u64> = seen.peer.arrivals.iter().map(|(stream, ..)| *stream).collect();
     runs.dedup();
     runs.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
@@ -18,8 +18,8 @@ fn runs(seen: &Seen) -> String {
 fn a_response_that_is_thought_about_takes_the_wire_when_it_is_ready() {
     for scheme in ["fifo", "dfifo"] {
         let paths = [(0, "/60000/html/50"), (0, "/500000/png")];
-        let run = Simulation::new(options(scheme), Link::CABLE, Client::with_id(8));
-        let seen = run.run(&paths, Duration::from_secs(10));
+        let (options, client) = (options(scheme), Client::with_id(8));
+        let seen = run(options, Link::CABLE, client, &paths, Duration::from_secs(10));
         assert_eq!(runs(&seen), "4,0,4", "{scheme}");
     }
 }
@@ -28,8 +28,8 @@ fn a_response_that_is_thought_about_takes_the_wire_when_it_is_ready() {
 fn half_a_body_leaves_the_wire_to_others_and_comes_first_again_with_its_second_half() {
     for scheme in ["fifo", "dfifo"] {
         let paths = [(0, "/60000/html/40/150"), (0, "/900000/png")];
-        let run = Simulation::new(options(scheme), Link::CABLE, Client::with_id(8));
-        let seen = run.run(&paths, Duration::from_secs(10));
+        let (options, client) = (options(scheme), Client::with_id(8));
+        let seen = run(options, Link::CABLE, client, &paths, Duration::from_secs(10));
         assert_eq!(runs(&seen), "4,0,4,0,4", "{scheme}");
     }
 }
@@ -38,13 +38,11 @@ fn half_a_body_leaves_the_wire_to_others_and_comes_first_again_with_its_second_h
 #[test]
 fn a_stream_without_credit_holds_only_itself_back() {
     let client = Client { stream_receive_bytes: 20_000, ..Client::with_id(8) };
-    let load = |paths| {
-        let run = Simulation::new(options("fifo"), Link::CABLE, client);
-        run.run(paths, Duration::from_secs(10))
-    };
+    let load =
+        |paths| run(options("fifo"), Link::CABLE, client, paths, Duration::from_secs(10));
     let alone = load(&[(0, "/100000/png")]);
     let together = load(&[(0, "/100000/png"); 5]);
-    assert_eq!((alone.finished.len(), together.finished.len()), (1, 5));
+    assert_eq!((alone.peer.order().len(), together.peer.order().len()), (1, 5));
     let (alone, together) = (alone.duration, together.duration);
     assert!(together < alone * 3 / 2, "alone {alone:?}, five {together:?}");
 }
@@ -54,8 +52,7 @@ fn a_stream_without_credit_holds_only_itself_back() {
 fn a_connection_without_credit_goes_on_when_it_has_some() {
     let client = Client { receive_bytes: 30_000, ..Client::with_id(8) };
     let paths = [(0, "/100000/png"); 3];
-    let seen =
-        Simulation::new(options("fifo"), Link::CABLE, client).run(&paths, Duration::from_secs(10));
+    let seen = run(options("fifo"), Link::CABLE, client, &paths, Duration::from_secs(10));
     assert_eq!(seen.order(), "0,4,8");
     assert!(seen.duration < Duration::from_millis(1200), "{:?}", seen.duration);
 }
@@ -139,21 +136,11 @@ fn assert_completes(odd: &Odd) {
     };
     let requests: Vec<(u64, &str)> =
         odd.requests.iter().map(|(at_ms, path)| (*at_ms, path.as_str())).collect();
-    let seen = Simulation::new(options, link, client).run(&requests, Duration::from_secs(50));
-    assert_eq!(
-        seen.finished.len(),
-        requests.len(),
-        "finished: {}; bodies: {:?}",
-        seen.order(),
-        seen.bodies
-    );
+    let seen = run(options, link, client, &requests, Duration::from_secs(50));
+    assert_eq!(seen.peer.order().len(), requests.len(), "{:?}", seen.peer);
     for (place, (_, path)) in requests.iter().enumerate() {
         let bytes: u64 = path.split('/').nth(1).expect("a size").parse().expect("a size");
-        assert_eq!(
-            seen.bodies.get(&(place as u64 * 4)).copied().unwrap_or_default(),
-            bytes,
-            "{path}"
-        );
+        assert_eq!(seen.peer.came_bytes(place as u64 * 4), bytes, "{path}");
     }
 }
 
