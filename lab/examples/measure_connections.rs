@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// and whether lost bytes go in the scheme's order.
 struct Way {
     name: &'static str,
-    connections: usize,
+    connections: u16,
     split: fn(&Page, usize) -> usize,
     grouped: bool,
     in_order: bool,

@@ -1,6 +1,7 @@
 //! Requests in early data (0-RTT; RFC 8470).
 
 use crate::peers::{Peer, World, options};
+use connection::Endpoint;
 use server::Options;
 
 /// A server, and what it gave a client to come back with.

@@ -231,11 +231,7 @@ impl Peer {
 
     /// Refuses the rest of a response.
     pub(crate) fn stop(&mut self, stream: u64) {
-        self.client
-            .connection
-            .quic
-            .stream_shutdown(stream, quiche::Shutdown::Read, 0x10c)
-            .ok();
+        self.client.connection.quic.stream_shutdown(stream, quiche::Shutdown::Read, 0x10c).ok();
     }
 
     /// The streams in the order in which their responses ended.

@@ -44,10 +44,9 @@ fn a_refused_connect_that_stays_open_holds_nobody_back_9218_11() {
     let mut peer = Peer::new(&world, 1);
     peer.takes_any_body = true;
     world.run_ms(20, &mut [&mut peer]);
-    let mut session = Session::new(Role::Client, Settings::default(), http3::Limits::default());
     let fields = connect_fields(&[("priority", "u=0, i")]);
-    let frame = session.encode_headers(&fields).expect("encodes");
-    peer.send_raw(0, &frame, false).expect("room");
+    let sent = peer.client.connection.request(StreamId(0), &fields, false);
+    assert_eq!(sent, Ok(true));
     peer.get(4, &document.url);
     world.run_ms(1000, &mut [&mut peer]);
     assert_eq!(peer.statuses, [(0, "405".to_owned()), (4, "200".to_owned())].into());

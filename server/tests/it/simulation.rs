@@ -180,11 +180,10 @@ pub(crate) fn run(
     }
     let duration = world.elapsed() - start;
     let log = world.links.take_log();
-    let sent = log.iter().filter(|it| {
-        it.way == Way::Down && u128::from(it.offered_ns) >= start.as_nanos()
-    });
-    let (datagrams, runts) =
-        (sent.clone().count(), sent.filter(|it| it.bytes < 1000).count());
+    let sent = log
+        .iter()
+        .filter(|it| it.way == Way::Down && u128::from(it.offered_ns) >= start.as_nanos());
+    let (datagrams, runts) = (sent.clone().count(), sent.filter(|it| it.bytes < 1000).count());
     Seen { duration, datagrams, runts, peer }
 }
 

@@ -38,8 +38,7 @@ fn half_a_body_leaves_the_wire_to_others_and_comes_first_again_with_its_second_h
 #[test]
 fn a_stream_without_credit_holds_only_itself_back() {
     let client = Client { stream_receive_bytes: 20_000, ..Client::with_id(8) };
-    let load =
-        |paths| run(options("fifo"), Link::CABLE, client, paths, Duration::from_secs(10));
+    let load = |paths| run(options("fifo"), Link::CABLE, client, paths, Duration::from_secs(10));
     let alone = load(&[(0, "/100000/png")]);
     let together = load(&[(0, "/100000/png"); 5]);
     assert_eq!((alone.peer.order().len(), together.peer.order().len()), (1, 5));

@@ -21,7 +21,11 @@ fn the_window_grows_and_packets_are_full_under_every_congestion_control_and_id_l
                 "{name} id {id_bytes}: {:?}, {} datagrams, {} runts",
                 seen.duration, seen.datagrams, seen.runts
             );
-            assert_eq!([0, 4, 8].map(|it| seen.peer.came_bytes(it)).iter().sum::<u64>(), 6_000_000, "{name} {id_bytes}");
+            assert_eq!(
+                [0, 4, 8].map(|it| seen.peer.came_bytes(it)).iter().sum::<u64>(),
+                6_000_000,
+                "{name} {id_bytes}"
+            );
             assert!(
                 seen.duration < Duration::from_millis(2900),
                 "{name} {id_bytes}: {:?}",
