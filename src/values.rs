@@ -1,14 +1,16 @@
 //! Values that several flags take.
 
 use crate::failure::Failure;
+use ::client::Verify;
 use ::corpus::Page;
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use lab::{Contender, DeliveryOrder};
 use schedulers::{SCHEMES, Scheme, SchemeError, find_page_scheme, find_scheme, paper_schemes};
 use server::{CongestionControl, Pace, SignalUse};
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use url::Url;
 
 /// `16Ki`, `280k`, `1M`, or plain bytes.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
@@ -19,16 +21,16 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         "M" | "MB" => 1_000_000,
         "Ki" | "KiB" => 1 << 10,
         "Mi" | "MiB" => 1 << 20,
-        other => return Err(format!("unit `{other}`: use k, M, Ki, Mi or none")),
+        other => return Err(format!("unit `{other}`: use k, M, Ki, Mi or leave it out")),
     };
     let number: u64 =
-        digits.parse().map_err(|_| format!("`{text}` is no size: use for example 280k"))?;
+        digits.parse().map_err(|_| format!("`{text}` is not a size: use for example 280k"))?;
     number.checked_mul(factor).ok_or_else(|| format!("`{text}` is too large"))
 }
 
 /// `1400/10`: stream bytes of a packet, and the milliseconds from one to the next.
 pub(crate) fn pace(text: &str) -> Result<Pace, String> {
-    let wrong = || format!("`{text}` is no pace: use BYTES/MS, for example 1400/10");
+    let wrong = || format!("`{text}` is not a pace: use BYTES/MS, for example 1400/10");
     let (bytes, ms) = text.split_once('/').ok_or_else(wrong)?;
     let packet_bytes: usize = bytes.parse().map_err(|_| wrong())?;
     let ms: f64 = ms.parse().map_err(|_| wrong())?;
@@ -44,7 +46,7 @@ pub(crate) fn schemes(list: &str) -> Result<Vec<Scheme>, Failure> {
     schemes_by(list, find_scheme)
 }
 
-/// Why a name is no scheme's; a bracket is none.
+/// Why a name does not name a scheme. A bracket is not a scheme.
 pub(crate) fn no_scheme(error: SchemeError) -> Failure {
     match error {
         SchemeError::Unknown { name, .. }
@@ -77,7 +79,7 @@ fn schemes_by(
     Ok(schemes)
 }
 
-/// As [`schemes`], and the brackets `oracle` and `anti-oracle`.
+/// Like [`schemes`], with the brackets `oracle` and `anti-oracle`.
 pub(crate) fn contenders(list: &str) -> Result<Vec<Contender>, Failure> {
     let mut contenders: Vec<Contender> = Vec::new();
     for name in list.split(',').map(str::trim) {
@@ -105,75 +107,81 @@ pub(crate) fn server_address(text: &str) -> Result<SocketAddr, String> {
     found.first().copied().ok_or_else(|| format!("`{text}`: no address"))
 }
 
+/// An https URL without a user's name.
+pub(crate) fn server_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).ok();
+    let url = url.filter(|it| it.scheme() == "https" && it.username().is_empty());
+    url.ok_or_else(|| format!("`{text}` is not an https URL: use https://HOST[:PORT]/PATH"))
+}
+
 /// A page by its bundled name or its file.
 pub(crate) fn page(argument: &str) -> Result<Page, Failure> {
     ::corpus::page(argument).map_err(Failure::bad_input)
 }
 
-/// Makes sure of a directory to write into, before any work is done for it. `flag` is its name in errors.
+/// Makes a directory to write into, so that an error comes before any work. Errors name `flag`.
 pub(crate) fn directory(path: &Path, flag: &str) -> Result<(), Failure> {
     std::fs::create_dir_all(path).map_err(|error| {
         Failure::BadInput(format!("{}: {error}; {flag} takes a directory", path.display()))
     })
 }
 
-/// `--signals`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Signals {
-    /// The client's signals place its streams
-    Obey,
-    /// The server places streams by its own knowledge of the page
-    Ignore,
-    /// The client's signals, on top of what the server knows
-    Override,
+/// The values that a flag takes: name, help text, value.
+pub(crate) type Choices<T> = &'static [(&'static str, &'static str, T)];
+
+/// Parses one of `choices` by its name.
+pub(crate) fn choice<T: Clone + Send + Sync>(
+    choices: Choices<T>,
+) -> impl TypedValueParser<Value = T> {
+    let names = choices.iter().map(|(name, help, _)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(names).try_map(move |name| {
+        let chosen = choices.iter().find(|it| it.0 == name);
+        chosen.map(|it| it.2.clone()).ok_or("not one of the values")
+    })
 }
 
-impl From<Signals> for SignalUse {
-    fn from(signals: Signals) -> Self {
-        match signals {
-            Signals::Obey => Self::Obey,
-            Signals::Ignore => Self::Ignore,
-            Signals::Override => Self::Override,
-        }
-    }
-}
+/// `--signals`.
+pub(crate) const SIGNALS: Choices<SignalUse> = &[
+    ("obey", "The client's signals place its streams", SignalUse::Obey),
+    ("ignore", "The server places streams by what it knows of the page", SignalUse::Ignore),
+    ("override", "The client's signals add to what the server knows", SignalUse::Override),
+];
 
 /// `--delivery-order`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum DeliveryOrderName {
-    /// Each stream's bytes in their order, as QUIC says
-    Stream,
-    /// All bytes in the order in which the server first sent them, as over TCP: one that is late holds back all
-    /// that were sent after it, on any stream
-    Connection,
-}
-
-impl From<DeliveryOrderName> for DeliveryOrder {
-    fn from(name: DeliveryOrderName) -> Self {
-        match name {
-            DeliveryOrderName::Stream => Self::Stream,
-            DeliveryOrderName::Connection => Self::Connection,
-        }
-    }
-}
+pub(crate) const DELIVERY_ORDERS: Choices<DeliveryOrder> = &[
+    ("stream", "The bytes of each stream in their order, as in QUIC", DeliveryOrder::Stream),
+    (
+        "connection",
+        "All bytes in the order in which the server first sent them, as over TCP: a late one holds back everything \
+         that was sent after it, on any stream",
+        DeliveryOrder::Connection,
+    ),
+];
 
 /// `--cc`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Cc {
-    /// BBR version 2
-    Bbr2,
-    /// CUBIC, RFC 9438
-    Cubic,
-    /// New Reno, RFC 9002
-    Reno,
+pub(crate) const CONGESTION_CONTROLS: Choices<CongestionControl> = &[
+    ("bbr2", "BBR version 2", CongestionControl::Bbr2),
+    ("cubic", "CUBIC, RFC 9438", CongestionControl::Cubic),
+    ("reno", "New Reno, RFC 9002", CongestionControl::Reno),
+];
+
+/// Which certificates a client trusts.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Trust {
+    /// Trust the certificate authorities in this file (PEM)
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    ca: Option<PathBuf>,
+    /// Trust any certificate
+    #[arg(long)]
+    insecure: bool,
 }
 
-impl From<Cc> for CongestionControl {
-    fn from(cc: Cc) -> Self {
-        match cc {
-            Cc::Bbr2 => Self::Bbr2,
-            Cc::Cubic => Self::Cubic,
-            Cc::Reno => Self::Reno,
+impl From<&Trust> for Verify {
+    fn from(trust: &Trust) -> Self {
+        match &trust.ca {
+            Some(file) => Self::Authorities(file.clone()),
+            None if trust.insecure => Self::Nobody,
+            None => Self::System,
         }
     }
 }
@@ -210,5 +218,15 @@ mod tests {
         assert_eq!(pace("1400/10"), Ok(Pace::PAPER));
         assert!(pace("60000/50").is_err());
         assert!(pace("1400").is_err() && pace("0/10").is_err() && pace("1400/0").is_err());
+    }
+
+    #[test]
+    fn a_server_is_named_by_an_https_url() {
+        let url = |text: &str| server_url(text).map(|it| it.to_string()).ok();
+        assert_eq!(url("https://a.test").as_deref(), Some("https://a.test/"));
+        assert_eq!(url("https://[::1]:4433?q").as_deref(), Some("https://[::1]:4433/?q"));
+        for wrong in ["http://a.test/", "a.test", "https://", "https://a:b/", "https://u@a/"] {
+            assert_eq!(url(wrong), None, "{wrong}");
+        }
     }
 }

@@ -5,13 +5,14 @@ mod policy;
 mod show;
 
 use crate::failure::Failure;
+use crate::values::Choices;
 use crate::{output, values};
-use clap::ValueEnum;
-use lab::Metadata;
 use lab::study::folder::Written;
 use lab::study::record::{RecordError, run_into};
 use lab::study::{Engine, Plan, SendBufferModel, Shard, Study};
+use lab::{DeliveryOrder, Metadata};
 use qlog_tools::metrics::{self, METRICS, Metric, byte_index};
+use server::CongestionControl;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -37,8 +38,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", default_value = "paper")]
     schemes: String,
     /// How pages are loaded
-    #[arg(long, value_enum, default_value = "ideal")]
-    engine: EngineName,
+    #[arg(long, value_parser = values::choice(ENGINES), default_value = "ideal")]
+    engine: Engine,
     /// Networks, separated by commas: paper, 2g, 3g, lte, cable, satellite, ..., or TOML files
     #[arg(long, value_name = "LIST", default_value = "paper", value_delimiter = ',')]
     network: Vec<String>,
@@ -46,18 +47,17 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", default_value = "0", value_delimiter = ',', value_parser = values::size)]
     send_buffer: Vec<u64>,
     /// What a send buffer is
-    #[arg(long, value_enum, default_value = "fifo")]
-    send_buffer_model: SendBufferModelName,
+    #[arg(long, value_parser = values::choice(SEND_BUFFER_MODELS), default_value = "fifo")]
+    send_buffer_model: SendBufferModel,
     /// What the server knows of the resources that it sends
-    #[arg(long, value_enum, default_value = "full")]
-    metadata: MetadataName,
+    #[arg(long, value_parser = values::choice(METADATA), default_value = "full")]
+    metadata: Metadata,
     /// In which order the client hands up what arrives
-    #[arg(long, value_enum, default_value = "stream")]
-    delivery_order: values::DeliveryOrderName,
-    /// Congestion control, where there is a transport
-    /// [default: bbr2]
-    #[arg(long, value_enum)]
-    cc: Option<values::Cc>,
+    #[arg(long, value_parser = values::choice(values::DELIVERY_ORDERS), default_value = "stream")]
+    delivery_order: DeliveryOrder,
+    /// Congestion control, on engines with a transport [default: bbr2]
+    #[arg(long, value_parser = values::choice(values::CONGESTION_CONTROLS))]
+    cc: Option<CongestionControl>,
     /// Initial congestion window [default: 10; where the server paces, as large as needed]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     initial_window: Option<u32>,
@@ -103,63 +103,36 @@ fn metric(name: &str) -> Result<&'static Metric, String> {
     metrics::find(name).ok_or_else(|| format!("`{name}` is not a metric; use one of {names}"))
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum EngineName {
-    /// No transport, one packet a tick: exact, and done in no time
-    Ideal,
-    /// The real server and client through the lab's links, in virtual time
-    Stack,
-    /// The real server and client over UDP on loopback, through the lab's links, in real time
-    Wire,
-}
+const ENGINES: Choices<Engine> = &[
+    ("ideal", "No transport, one packet a tick: exact and fast", Engine::Ideal),
+    ("stack", "The real server and client through the lab's links, in virtual time", Engine::Stack),
+    (
+        "wire",
+        "The real server and client over UDP on loopback, through the lab's links, in real time",
+        Engine::Wire,
+    ),
+];
 
-impl From<EngineName> for Engine {
-    fn from(name: EngineName) -> Self {
-        match name {
-            EngineName::Ideal => Self::Ideal,
-            EngineName::Stack => Self::Stack,
-            EngineName::Wire => Self::Wire,
-        }
-    }
-}
+const SEND_BUFFER_MODELS: Choices<SendBufferModel> = &[
+    ("fifo", "Bytes between scheduler and transport, first in, first out", SendBufferModel::Fifo),
+    (
+        "delay",
+        "Every request but the document's comes late by the time that a full buffer takes to drain: probably how the \
+         paper emulated a buffer. On engine ideal",
+        SendBufferModel::Delay,
+    ),
+];
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum SendBufferModelName {
-    /// Bytes between scheduler and transport, first in, first out
-    Fifo,
-    /// Every request but the document's comes late by the time that a full buffer takes to drain: the paper's
-    /// probable emulation. On engine ideal
-    Delay,
-}
-
-impl From<SendBufferModelName> for SendBufferModel {
-    fn from(name: SendBufferModelName) -> Self {
-        match name {
-            SendBufferModelName::Fifo => Self::Fifo,
-            SendBufferModelName::Delay => Self::Delay,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum MetadataName {
-    /// Their kinds, from the MIME types, and sizes
-    None,
-    /// What a browser knows when it asks: in the head, async, defer, preload, blocking; not what is above the fold
-    Browser,
-    /// All that the page says, hero images included
-    Full,
-}
-
-impl From<MetadataName> for Metadata {
-    fn from(name: MetadataName) -> Self {
-        match name {
-            MetadataName::None => Self::None,
-            MetadataName::Browser => Self::Browser,
-            MetadataName::Full => Self::Full,
-        }
-    }
-}
+const METADATA: Choices<Metadata> = &[
+    ("none", "Their kinds, from the MIME types, and their sizes", Metadata::None),
+    (
+        "browser",
+        "Everything that a browser knows when it sends the request: in the head, async, defer, preload, blocking; not \
+         what is above the fold",
+        Metadata::Browser,
+    ),
+    ("full", "Everything that the page says, hero images included", Metadata::Full),
+];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = plan::plan(arguments)?;

@@ -38,12 +38,8 @@ pub(crate) struct Arguments {
     /// The server to load from
     #[arg(long, value_name = "ADDR:PORT", value_parser = values::server_address)]
     server: Option<SocketAddr>,
-    /// Trust the certificate authorities in this file (PEM)
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
-    ca: Option<PathBuf>,
-    /// Trust any certificate
-    #[arg(long)]
-    insecure: bool,
+    #[command(flatten)]
+    trust: values::Trust,
     /// The scheme whose client half decides what is signalled
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
@@ -55,8 +51,8 @@ pub(crate) struct Arguments {
     metadata: bool,
     /// In which order what arrives is handed up. `connection` needs to know in which order the server first sent
     /// everything, which no protocol says: only a server in this process can tell
-    #[arg(long, value_enum, default_value = "stream")]
-    delivery_order: values::DeliveryOrderName,
+    #[arg(long, value_parser = values::choice(values::DELIVERY_ORDERS), default_value = "stream")]
+    delivery_order: DeliveryOrder,
     /// Keep the qlog in this directory
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
@@ -108,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ..Options::default()
     };
     let own = arguments.server.is_none();
-    let delivery_order = DeliveryOrder::from(arguments.delivery_order);
+    let delivery_order = arguments.delivery_order;
     if !own && delivery_order == DeliveryOrder::Connection {
         let cause = "--delivery-order connection: another process's server does not say in which order it first sends; \
                      leave --server out";
@@ -239,13 +235,8 @@ fn from_server(
     client: Options,
     logs: &Path,
 ) -> Result<Vec<Played>, Failure> {
-    let verify = match &arguments.ca {
-        Some(file) => Verify::Authorities(file.clone()),
-        None if arguments.insecure => Verify::Nobody,
-        None => Verify::System,
-    };
     let mut options = Options {
-        verify,
+        verify: Verify::from(&arguments.trust),
         keep_bodies: arguments.bodies.is_some(),
         metadata: arguments.metadata,
         cache_digest: arguments.cache_digest,

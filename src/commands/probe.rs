@@ -11,8 +11,8 @@ use lab::probe::{
     judge, reading, run_all,
 };
 use serde_json::json;
-use std::path::PathBuf;
 use std::time::Duration;
+use url::{Position, Url};
 
 const FORMAT: &str = "utmost-probe/1";
 
@@ -34,12 +34,8 @@ pub(crate) struct Arguments {
     /// Connect there, whatever the name in the URL resolves to
     #[arg(long, value_name = "ADDR:PORT", value_parser = values::server_address)]
     server: Option<std::net::SocketAddr>,
-    /// Trust the certificate authorities in this file (PEM)
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
-    ca: Option<PathBuf>,
-    /// Trust any certificate
-    #[arg(long)]
-    insecure: bool,
+    #[command(flatten)]
+    trust: values::Trust,
     /// Runs of each of the three kinds
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=100))]
     repeats: u32,
@@ -58,14 +54,15 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let url = Url::parse(&arguments.url).map_err(Failure::BadInput)?;
+    let url = values::server_url(&arguments.url).map_err(Failure::BadInput)?;
     let mut target = target(arguments, &url)?;
     let effort = Effort {
         repeats: arguments.repeats as usize,
         others: arguments.others as usize,
         response_time: Duration::from_millis(arguments.response_ms.into()),
     };
-    let first = arguments.paths.first().map_or(&url.path, |path| path);
+    let path = &url[Position::BeforePath..Position::AfterQuery];
+    let first = arguments.paths.first().map_or(path, |it| it);
     let choice = choose(&target, first, arguments.paths.is_empty()).map_err(failure)?;
     if choice.body_bytes < BODY_BYTES_MIN {
         return Err(Failure::Elsewhere(too_small(arguments, &choice)));
@@ -123,24 +120,21 @@ fn target(arguments: &Arguments, url: &Url) -> Result<Target, Failure> {
             "--path {wrong}: begins with /, ASCII, without spaces"
         )));
     }
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port().unwrap_or(443);
     let address = match arguments.server {
         Some(address) => address,
-        None => values::server_address(&url.authority()).map_err(Failure::Elsewhere)?,
-    };
-    let verify = match &arguments.ca {
-        Some(file) => Verify::Authorities(file.clone()),
-        None if arguments.insecure => Verify::Nobody,
-        None => Verify::System,
+        None => values::server_address(&format!("{host}:{port}")).map_err(Failure::Elsewhere)?,
     };
     Ok(Target {
-        host: url.host.clone(),
-        port: url.port,
+        host: host.trim_matches(['[', ']']).to_owned(),
+        port,
         address,
         paths: arguments.paths.clone(),
         body_bytes: 0,
         rtt: Duration::ZERO,
         patience: Patience {
-            verify,
+            verify: Verify::from(&arguments.trust),
             connect_within: Duration::from_secs(10),
             within: Duration::from_secs(arguments.within.into()),
         },
@@ -202,40 +196,6 @@ fn show(
     output::line(&format!("{verdict}: {}", finding.why))
 }
 
-/// The parts of an https URL that a request needs.
-#[derive(Debug, PartialEq, Eq)]
-struct Url {
-    host: String,
-    port: u16,
-    path: String,
-}
-
-impl Url {
-    fn parse(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is no URL of an HTTP/3 server: use https://HOST[:PORT]/PATH");
-        let rest = text.strip_prefix("https://").ok_or_else(wrong)?;
-        let rest = rest.split('#').next().unwrap_or_default();
-        let end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (authority, path) = rest.split_at(end);
-        let (host, port) = match authority.rsplit_once(':') {
-            Some((host, port)) if !port.contains(']') => (host, port.parse().map_err(|_| wrong())?),
-            _ => (authority, 443),
-        };
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        if host.is_empty() || host.contains(['@', ' ']) || !host.is_ascii() || !is_path(&path) {
-            return Err(wrong());
-        }
-        Ok(Self { host: host.to_owned(), port, path })
-    }
-
-    fn authority(&self) -> String {
-        let Self { host, port, .. } = self;
-        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
-    }
-}
-
 fn is_path(path: &str) -> bool {
     path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic())
 }
@@ -265,20 +225,5 @@ mod tests {
         assert_eq!(told(&[], 0), format!("{alone}; {remedy}"));
         let named = told(&["--path", "/a.css"], 0);
         assert_eq!(named, format!("https://a.test/: /a.css has 900 bytes; {remedy}"));
-    }
-
-    #[test]
-    fn a_url_has_a_host_a_port_and_a_path() {
-        let url = |text: &str| Url::parse(text).map(|it| (it.authority(), it.path)).ok();
-        let parts = |authority: &str, path: &str| Some((authority.to_owned(), path.to_owned()));
-        assert_eq!(url("https://a.test"), parts("a.test:443", "/"));
-        assert_eq!(url("https://a.test:4433/x?y=1#z"), parts("a.test:4433", "/x?y=1"));
-        assert_eq!(url("https://[::1]:4433?q"), parts("[::1]:4433", "/?q"));
-        assert_eq!(url("https://[::1]/"), parts("[::1]:443", "/"));
-        for wrong in
-            ["http://a.test/", "a.test", "https://", "https://a:b/", "https://u@a/", "https://a/ b"]
-        {
-            assert_eq!(url(wrong), None, "{wrong}");
-        }
     }
 }

@@ -7,8 +7,8 @@ use ::server::event_loop::EventLoop;
 use ::server::site::{DirectorySite, Rule, RuledSite, Site};
 use ::server::upstream::{Address, UpstreamSite};
 use ::server::{
-    Config, ConfigRoute, ConfigSite, Identity, Options, Pace, Server, SignalUse, TicketKey,
-    UpstreamLimits,
+    Config, ConfigRoute, ConfigSite, CongestionControl, Identity, Options, Pace, Server, SignalUse,
+    TicketKey, UpstreamLimits,
 };
 use page_site::PageSite;
 use schedulers::{Scheme, SchemeError, find_page_scheme, find_scheme};
@@ -54,14 +54,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
     /// What to make of clients' signals [default: obey for --root, ignore for --page]
-    #[arg(long, value_enum)]
-    signals: Option<values::Signals>,
+    #[arg(long, value_parser = values::choice(values::SIGNALS))]
+    signals: Option<SignalUse>,
     /// Bytes taken from the scheduler before the transport takes them
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = values::size)]
     send_buffer: u64,
     /// Congestion control
-    #[arg(long, value_enum, default_value = "bbr2")]
-    cc: values::Cc,
+    #[arg(long, value_parser = values::choice(values::CONGESTION_CONTROLS), default_value = "bbr2")]
+    cc: CongestionControl,
     /// Initial congestion window [default: 10; with --pace as large as needed]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     initial_window: Option<u32>,
@@ -195,7 +195,7 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     let missing = || Failure::BadInput("one of --root, --page, --upstream, --config".to_owned());
     Ok(Config {
         scheme: arguments.scheme.clone(),
-        signals: arguments.signals.map(SignalUse::from),
+        signals: arguments.signals,
         ..Config::of(site.ok_or_else(missing)?)
     })
 }
@@ -264,7 +264,7 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         negotiated: served.negotiated.clone(),
         signals: served.signals,
         send_buffer_bytes: arguments.send_buffer,
-        congestion_control: arguments.cc.into(),
+        congestion_control: arguments.cc,
         qlog_dir: arguments.qlog.clone(),
         early_data: arguments.early_data,
         ticket_key: ticket_key.transpose().map_err(Failure::bad_input)?,

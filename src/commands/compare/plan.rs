@@ -7,6 +7,7 @@ use ::corpus::Page;
 use lab::Contender;
 use lab::network::Network;
 use lab::study::{BASELINE, Engine, Plan, manifest};
+use server::CongestionControl;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,7 +53,7 @@ fn default_jobs(plan: &Plan) -> usize {
 }
 
 fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
-    let engine = Engine::from(arguments.engine);
+    let engine = arguments.engine;
     if arguments.cc.is_some() && engine == Engine::Ideal {
         let cause = "--cc: engine ideal has no congestion control; use --engine stack or wire";
         return Err(Failure::BadInput(cause.to_owned()));
@@ -68,11 +69,11 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
     Ok(Plan {
         networks,
         send_buffers_bytes,
-        send_buffer_model: arguments.send_buffer_model.into(),
-        metadata: arguments.metadata.into(),
-        delivery_order: arguments.delivery_order.into(),
+        send_buffer_model: arguments.send_buffer_model,
+        metadata: arguments.metadata,
+        delivery_order: arguments.delivery_order,
         seeds: (0..arguments.seeds).collect(),
-        congestion_control: arguments.cc.unwrap_or(values::Cc::Bbr2).into(),
+        congestion_control: arguments.cc.unwrap_or(CongestionControl::Bbr2),
         initial_window_packets: arguments.initial_window.map(|it| it as usize),
         shard: arguments.shard,
         ..Plan::new(pages(&arguments.pages)?, schemes(arguments)?, engine, first)

@@ -4,7 +4,6 @@ use super::outputs::{self, Kind};
 use crate::failure::Failure;
 use crate::{output, values};
 use ::corpus::generate::{Profile, Shape, generate};
-use clap::ValueEnum;
 use lab::adversary::{self, Adversary, adversary};
 use lab::network::Network;
 use std::path::PathBuf;
@@ -15,8 +14,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     seed: u64,
     /// What counts and sizes are drawn from
-    #[arg(long, value_enum, default_value_t = ProfileName::Web2024)]
-    profile: ProfileName,
+    #[arg(long, value_parser = values::choice(PROFILES), default_value = "web-2024")]
+    profile: Profile,
     /// Resources with the document [default: drawn]
     #[arg(long, value_name = "N")]
     resources: Option<usize>,
@@ -41,25 +40,17 @@ pub(super) struct Arguments {
     output: PathBuf,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ProfileName {
-    /// HTTP Archive, Web Almanac 2024, desktop
-    #[value(name = "web-2024")]
-    Web2024,
-    /// The range of the paper's corpus
-    #[value(name = "paper-2019")]
-    Paper2019,
-}
+const PROFILES: values::Choices<Profile> = &[
+    ("web-2024", "HTTP Archive, Web Almanac 2024, desktop", Profile::Web2024),
+    ("paper-2019", "The range of the paper's corpus", Profile::Paper2019),
+];
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     outputs::check(&arguments.output, Kind::Page)?;
     let late_share = if arguments.depth == 1 { 0.0 } else { 0.2 };
     let shape = Shape {
         seed: arguments.seed,
-        profile: match arguments.profile {
-            ProfileName::Web2024 => Profile::Web2024,
-            ProfileName::Paper2019 => Profile::Paper2019,
-        },
+        profile: arguments.profile,
         resources: arguments.resources,
         bytes: arguments.bytes,
         depth: arguments.depth,
