@@ -27,7 +27,9 @@ pub use delivery_order::DeliveryOrder;
 pub use metadata::Metadata;
 
 use corpus::Page;
+use qlog_tools::figures::PageResource;
 use qlog_tools::timeline::Timeline;
+use schedulers::Kind;
 use serde::{Deserialize, Serialize};
 
 /// One page load, as its client saw it.
@@ -48,4 +50,16 @@ pub fn resource_url(page: &Page, resource: usize) -> String {
 fn resource_host(page: &Page, resource: usize) -> &str {
     let origin = page.origins.get(page.resources[resource].origin);
     origin.map_or("localhost", |it| it.host.as_str())
+}
+
+/// The resources of `page` as figures show them.
+pub fn figure_resources(page: &Page) -> Vec<PageResource> {
+    let resource = |it: &corpus::PageResource| PageResource {
+        url: resource_url(page, it.id),
+        kind: Kind::of_mime(&it.mime),
+        above_fold: it.above_fold,
+        body_bytes: Some(it.bytes),
+        streams: Vec::new(),
+    };
+    page.resources.iter().map(resource).collect()
 }

@@ -2,7 +2,7 @@
 //! `runs.csv`, `summary.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
 
 use super::statistics::Interval;
-use super::{Plan, Study, file_name};
+use super::{PageRow, Plan, RunRecord, Study, SummaryRow, file_name};
 use qlog_tools::figures::png::{PngError, Rasterizer};
 use qlog_tools::metrics::{BySet, METRICS, Measured, Set};
 use qlog_tools::report::{Comparison, comparison_report};
@@ -55,9 +55,9 @@ pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, Folde
         serde_json::to_string_pretty(&study.provenance)?.as_bytes(),
     )?;
     write_file(&folder.join("study.json"), serde_json::to_string_pretty(study)?.as_bytes())?;
-    write_runs(study, &folder.join("runs.csv"))?;
-    write_summary(study, &folder.join("summary.csv"))?;
-    write_pages(study, &folder.join("pages.csv"))?;
+    write_table(study, &folder.join("runs.csv"), study.runs.iter().map(run_cells))?;
+    write_table(study, &folder.join("summary.csv"), study.summary.iter().map(summary_cells))?;
+    write_table(study, &folder.join("pages.csv"), study.page_summary.iter().map(page_cells))?;
     let comparison = super::report::comparison(plan, study);
     // Without a font on the machine there are no PNG files; the SVG files are there all the same.
     let (rasterizer, without_png) = match Rasterizer::new() {
@@ -114,157 +114,117 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
         .map_err(|source| FolderError::File { path: path.to_owned(), source })
 }
 
-fn cell(value: Option<f64>) -> String {
-    value.map(|it| it.to_string()).unwrap_or_default()
+/// A row of a CSV file: the name and the value of each column.
+#[derive(Default)]
+struct Cells(Vec<(String, String)>);
+
+impl Cells {
+    fn text(mut self, column: &str, value: impl ToString) -> Self {
+        self.0.push((column.to_owned(), value.to_string()));
+        self
+    }
+
+    fn number(self, column: &str, value: Option<f64>) -> Self {
+        self.text(column, value.map(|it| it.to_string()).unwrap_or_default())
+    }
+
+    /// All metrics: `byte_index_all_ms`, after `prefix`.
+    fn metrics(self, prefix: &str, values: &Measured) -> Self {
+        METRICS.iter().fold(self, |cells, metric| {
+            let number = |cells: Self, set| {
+                let column = format!("{prefix}{}", metric.column(set));
+                cells.number(&column, values.get(metric).get(set))
+            };
+            Set::BOTH.into_iter().fold(cells, number)
+        })
+    }
+
+    /// `mean_speedup_all` and `mean_speedup_atf`.
+    fn by_set(self, stem: &str, values: BySet) -> Self {
+        let number = |cells: Self, set: Set| {
+            cells.number(&format!("{stem}_{}", set.name()), values.get(set))
+        };
+        Set::BOTH.into_iter().fold(self, number)
+    }
+
+    /// `mean_speedup_all_low`, `mean_speedup_all_high`, and the same of `atf`.
+    fn interval(self, stem: &str, values: BySet<Interval>) -> Self {
+        let ends = |cells: Self, set: Set| {
+            let stem = format!("{stem}_{}", set.name());
+            let [low, high] = values.get(set).map_or([None, None], |it| it.map(Some));
+            cells.number(&format!("{stem}_low"), low).number(&format!("{stem}_high"), high)
+        };
+        Set::BOTH.into_iter().fold(self, ends)
+    }
 }
 
-/// Both values, or none.
-fn cells(values: BySet) -> [String; 2] {
-    Set::BOTH.map(|set| cell(values.get(set)))
-}
-
-/// The ends of both intervals.
-fn ends(intervals: BySet<Interval>) -> Vec<String> {
-    let of = |it: Option<Interval>| it.map_or([None, None], |it| it.map(Some));
-    Set::BOTH.iter().flat_map(|set| of(intervals.get(*set))).map(cell).collect()
-}
-
-/// The columns of all metrics: `byte_index_all_ms`, after `prefix`.
-fn metric_columns(prefix: &str) -> Vec<String> {
-    let columns = METRICS.iter().flat_map(|it| Set::BOTH.map(|set| it.column(set)));
-    columns.map(|it| format!("{prefix}{it}")).collect()
-}
-
-/// The values below them.
-fn metric_cells(values: &Measured) -> Vec<String> {
-    METRICS.iter().flat_map(|it| cells(values.get(it))).collect()
-}
-
-/// A line of headings: some before those of all metrics, some after.
-fn headings(before: &[&str], metrics: Vec<String>, after: &[&str]) -> Vec<String> {
-    let owned = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-    [owned(before), metrics, owned(after)].concat()
-}
-
-/// A CSV file whose first lines, each with a `#`, say where it comes from.
-fn table(
+/// Writes a CSV file. Its first lines, each with a `#`, say where it comes from.
+fn write_table(
     study: &Study,
     path: &Path,
-    rows: impl FnOnce(&mut csv::Writer<&mut Vec<u8>>) -> csv::Result<()>,
+    rows: impl Iterator<Item = Cells>,
 ) -> Result<(), FolderError> {
     let mut text = format!("# {}\n", serde_json::to_string(&study.provenance)?).into_bytes();
     for it in &study.rank_correlations {
         text.extend(format!("# {}\n", serde_json::to_string(it)?).into_bytes());
     }
     let mut writer = csv::Writer::from_writer(&mut text);
-    let written = rows(&mut writer).and_then(|()| writer.flush().map_err(csv::Error::from));
+    let write = || -> csv::Result<()> {
+        for (place, Cells(row)) in rows.enumerate() {
+            if place == 0 {
+                writer.write_record(row.iter().map(|(column, _)| column))?;
+            }
+            writer.write_record(row.iter().map(|(_, value)| value))?;
+        }
+        Ok(writer.flush()?)
+    };
+    write().map_err(|source| FolderError::Table { path: path.to_owned(), source })?;
     drop(writer);
-    written.map_err(|source| FolderError::Table { path: path.to_owned(), source })?;
     write_file(path, &text)
 }
 
-fn write_runs(study: &Study, path: &Path) -> Result<(), FolderError> {
-    table(study, path, |writer| {
-        let before = [
-            "page",
-            "scheme",
-            "engine",
-            "network",
-            "send_buffer_bytes",
-            "cc",
-            "seed",
-            "completed",
-            "unfinished",
-            "duration_ms",
-        ];
-        let after = ["lower_bound_atf_ms", "regret_atf"];
-        writer.write_record(headings(&before, metric_columns(""), &after))?;
-        for run in &study.runs {
-            let mut record = vec![
-                run.page.clone(),
-                run.scheme.clone(),
-                run.engine.name().to_owned(),
-                run.network.clone(),
-                run.send_buffer_bytes.to_string(),
-                run.cc.clone().unwrap_or_default(),
-                run.seed.to_string(),
-                run.completed.to_string(),
-                run.unfinished.as_ref().map(|it| it.problem.clone()).unwrap_or_default(),
-                run.duration_ms.to_string(),
-            ];
-            record.extend(metric_cells(&run.metrics));
-            record.extend([cell(run.lower_bound.atf), cell(run.regret())]);
-            writer.write_record(record)?;
-        }
-        Ok(())
-    })
+fn run_cells(run: &RunRecord) -> Cells {
+    Cells::default()
+        .text("page", &run.page)
+        .text("scheme", &run.scheme)
+        .text("engine", run.engine.name())
+        .text("network", &run.network)
+        .text("send_buffer_bytes", run.send_buffer_bytes)
+        .text("cc", run.cc.as_deref().unwrap_or_default())
+        .text("seed", run.seed)
+        .text("completed", run.completed)
+        .text("unfinished", run.unfinished.as_ref().map_or("", |it| &it.problem))
+        .text("duration_ms", run.duration_ms)
+        .metrics("", &run.metrics)
+        .number("lower_bound_atf_ms", run.lower_bound.atf)
+        .number("regret_atf", run.regret())
 }
 
-fn write_summary(study: &Study, path: &Path) -> Result<(), FolderError> {
-    table(study, path, |writer| {
-        let before = ["scheme", "network", "send_buffer_bytes", "pages", "unfinished"];
-        let after = [
-            "mean_speedup_all",
-            "mean_speedup_atf",
-            "mean_speedup_all_low",
-            "mean_speedup_all_high",
-            "mean_speedup_atf_low",
-            "mean_speedup_atf_high",
-            "median_speedup_all",
-            "median_speedup_atf",
-            "best_page_speedup_all",
-            "best_page_speedup_atf",
-            "worst_page_speedup_all",
-            "worst_page_speedup_atf",
-            "mean_regret_atf",
-        ];
-        writer.write_record(headings(&before, metric_columns("mean_"), &after))?;
-        for row in &study.summary {
-            let more = [row.median_speedup, row.best_page_speedup, row.worst_page_speedup];
-            let mut record = vec![
-                row.scheme.clone(),
-                row.network.clone(),
-                row.send_buffer_bytes.to_string(),
-                row.pages.to_string(),
-                row.unfinished.to_string(),
-            ];
-            record.extend(metric_cells(&row.mean));
-            record.extend(cells(row.mean_speedup));
-            record.extend(ends(row.mean_speedup_interval));
-            record.extend(more.into_iter().flat_map(cells));
-            record.push(cell(row.mean_regret.atf));
-            writer.write_record(record)?;
-        }
-        Ok(())
-    })
+fn summary_cells(row: &SummaryRow) -> Cells {
+    Cells::default()
+        .text("scheme", &row.scheme)
+        .text("network", &row.network)
+        .text("send_buffer_bytes", row.send_buffer_bytes)
+        .text("pages", row.pages)
+        .text("unfinished", row.unfinished)
+        .metrics("mean_", &row.mean)
+        .by_set("mean_speedup", row.mean_speedup)
+        .interval("mean_speedup", row.mean_speedup_interval)
+        .by_set("median_speedup", row.median_speedup)
+        .by_set("best_page_speedup", row.best_page_speedup)
+        .by_set("worst_page_speedup", row.worst_page_speedup)
+        .number("mean_regret_atf", row.mean_regret.atf)
 }
 
-fn write_pages(study: &Study, path: &Path) -> Result<(), FolderError> {
-    table(study, path, |writer| {
-        let before = ["page", "scheme", "network", "send_buffer_bytes", "loads", "unfinished"];
-        let after = [
-            "speedup_all",
-            "speedup_atf",
-            "speedup_all_low",
-            "speedup_all_high",
-            "speedup_atf_low",
-            "speedup_atf_high",
-        ];
-        writer.write_record(headings(&before, metric_columns("median_"), &after))?;
-        for row in &study.page_summary {
-            let mut record = vec![
-                row.page.clone(),
-                row.scheme.clone(),
-                row.network.clone(),
-                row.send_buffer_bytes.to_string(),
-                row.loads.to_string(),
-                row.unfinished.to_string(),
-            ];
-            record.extend(metric_cells(&row.median));
-            record.extend(cells(row.speedup));
-            record.extend(ends(row.speedup_interval));
-            writer.write_record(record)?;
-        }
-        Ok(())
-    })
+fn page_cells(row: &PageRow) -> Cells {
+    Cells::default()
+        .text("page", &row.page)
+        .text("scheme", &row.scheme)
+        .text("network", &row.network)
+        .text("send_buffer_bytes", row.send_buffer_bytes)
+        .text("loads", row.loads)
+        .text("unfinished", row.unfinished)
+        .metrics("median_", &row.median)
+        .by_set("speedup", row.speedup)
+        .interval("speedup", row.speedup_interval)
 }

@@ -3,7 +3,7 @@
 use super::BASELINE;
 use super::run::RunRecord;
 use super::statistics::{Interval, hodges_lehmann, median};
-use super::summary::{Paired, grouped};
+use super::summary::{Paired, group, grouped};
 use qlog_tools::metrics::{BySet, Measured, Metric};
 use serde::{Serialize, Serializer};
 
@@ -56,7 +56,7 @@ impl Ratio {
 /// `metric`.
 pub fn summarise_pages(runs: &[RunRecord], metric: &'static Metric, chance: bool) -> Vec<PageRow> {
     let baselines = Paired::of(runs, BASELINE, metric);
-    let groups = grouped(runs, |it| (&it.page, &it.scheme, &it.network, it.send_buffer_bytes));
+    let groups = grouped(runs, group);
     groups.iter().map(|it| row(it, &baselines, chance)).collect()
 }
 

@@ -1,19 +1,20 @@
 //! A study as its report shows it: figures over all pages, and for each page its numbers and figures.
 
-use super::statistics::median;
+use super::statistics::{mean, median};
+use super::summary::{Group, Paired, group};
 use super::{BASELINE, Plan, RunRecord, Study, SummaryRow};
 use crate::network::queue_text;
-use crate::{Contender, resource_url};
+use crate::{Contender, figure_resources};
 use corpus::Page;
 use qlog_tools::figures::{
-    Dot, DotGroup, HeatMap, HeatRow, Interleaving, InterleavingLine, PageResource, SpeedupDots,
+    Dot, DotGroup, HeatMap, HeatRow, Interleaving, InterleavingLine, SpeedupDots, Table,
 };
 use qlog_tools::metrics::{self, BySet, Measured, Set};
 use qlog_tools::report::{
     self, Comparison, Figure, NamedFigure, PageComparison, Row, Run, Speedups,
 };
-use schedulers::Kind;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Pages (on each network, with each buffer) that are drawn; of more, those that gain most from a scheme.
 const DRAWN_MAX: usize = 24;
@@ -26,7 +27,8 @@ pub(super) fn comparison(plan: &Plan, study: &Study) -> Comparison {
         pages.extend(plan.pages.iter().map(|page| {
             let name = format!("{}{}", page.name, setting.suffix);
             let rows = view.rows(page, setting);
-            let of_page = PageComparison::new(&name, &resources(page), rows, plan.metric, BASELINE);
+            let of_page =
+                PageComparison::new(&name, &figure_resources(page), rows, plan.metric, BASELINE);
             (&**page, setting, of_page)
         }));
     }
@@ -44,7 +46,7 @@ pub(super) fn comparison(plan: &Plan, study: &Study) -> Comparison {
         if !drawn.contains(&place) {
             return compared;
         }
-        compared.drawn(&resources(page), &view.first_loads(page, setting), plan.metric)
+        compared.drawn(&figure_resources(page), &view.first_loads(page, setting), plan.metric)
     });
     let pages = pages.collect();
     Comparison {
@@ -68,31 +70,47 @@ struct Setting<'a> {
     suffix: String,
 }
 
-/// Page, scheme, network, send buffer.
-type Key<'a> = (&'a str, &'a str, &'a str, u64);
+/// The name under which lower bounds stand among the schemes.
+const LOWER_BOUND: &str = "lower bound";
 
-/// A study's loads by what they are of.
+/// Each page's mean speedup under each scheme.
+type PageSpeedups<'a> = BTreeMap<Group<'a>, BySet>;
+
+/// A study's loads by page, scheme, network and send buffer.
 struct View<'a> {
     plan: &'a Plan,
     study: &'a Study,
     settings: Vec<Setting<'a>>,
-    runs: BTreeMap<Key<'a>, Vec<usize>>,
+    runs: BTreeMap<Group<'a>, Vec<usize>>,
+    /// The baseline's loads as if they had reached their lower bounds.
+    bounds: Vec<RunRecord>,
 }
 
 impl<'a> View<'a> {
     fn new(plan: &'a Plan, study: &'a Study) -> Self {
-        let mut runs: BTreeMap<Key<'_>, Vec<usize>> = BTreeMap::new();
+        let mut runs: BTreeMap<Group<'_>, Vec<usize>> = BTreeMap::new();
         for (place, run) in study.runs.iter().enumerate() {
-            let key = (&*run.page, &*run.scheme, &*run.network, run.send_buffer_bytes);
-            runs.entry(key).or_default().push(place);
+            runs.entry(group(run)).or_default().push(place);
         }
-        Self { plan, study, settings: settings(plan), runs }
+        // Only the ByteIndex has lower bounds.
+        let bounded = plan.metric.name == metrics::byte_index().name;
+        let bounds = study.runs.iter().filter(|it| bounded && it.scheme == BASELINE).map(bound);
+        Self { plan, study, settings: settings(plan), runs, bounds: bounds.collect() }
+    }
+
+    /// The places of the loads of a page under a scheme.
+    fn places<'b>(
+        &'b self,
+        page: &'b str,
+        scheme: &'b str,
+        setting: &Setting<'b>,
+    ) -> &'b [usize] {
+        self.runs.get(&setting.group(page, scheme)).map_or(&[][..], Vec::as_slice)
     }
 
     fn completed(&self, page: &str, scheme: &str, setting: &Setting<'_>) -> Vec<&'a RunRecord> {
-        let key = (page, scheme, setting.network, setting.send_buffer_bytes);
-        let places = self.runs.get(&key).map_or(&[][..], Vec::as_slice);
-        places.iter().map(|it| &self.study.runs[*it]).filter(|it| it.completed).collect()
+        let runs = self.places(page, scheme, setting).iter().map(|it| &self.study.runs[*it]);
+        runs.filter(|it| it.completed).collect()
     }
 
     /// The page's numbers under each scheme: medians of its loads.
@@ -103,18 +121,12 @@ impl<'a> View<'a> {
     }
 
     fn first_loads(&self, page: &Page, setting: &Setting<'_>) -> Vec<Run<'a>> {
-        let mut loads = Vec::new();
-        for scheme in &self.plan.schemes {
-            let key = (&*page.name, scheme.name(), setting.network, setting.send_buffer_bytes);
-            let places = self.runs.get(&key).map_or(&[][..], Vec::as_slice);
-            let first =
-                places.iter().find_map(|it| Some((*it, self.study.loads.get(*it)?.as_ref()?)));
-            loads.extend(first.map(|(place, load)| Run {
-                scheme: &self.study.runs[place].scheme,
-                timeline: &load.timeline,
-            }));
-        }
-        loads
+        let first = |scheme: &'a Contender| {
+            let places = self.places(&page.name, scheme.name(), setting);
+            let load = places.iter().find_map(|it| self.study.loads.get(*it)?.as_ref())?;
+            Some(Run { scheme: scheme.name(), timeline: &load.timeline })
+        };
+        self.plan.schemes.iter().filter_map(first).collect()
     }
 
     fn summary(&self, row: &SummaryRow) -> report::SummaryRow {
@@ -139,91 +151,76 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A page's speedup, the mean of its loads', each over the load of the baseline with the same seed.
-    fn speedup(
+    /// Speedups over the loads of `baseline` that met the same links.
+    fn speedups_over(&self, baseline: &str) -> PageSpeedups<'_> {
+        let baselines = Paired::of(&self.study.runs, baseline, self.plan.metric);
+        let runs = || self.study.runs.iter().chain(&self.bounds);
+        let mut speedups: BTreeMap<Group<'_>, Vec<BySet>> = BTreeMap::new();
+        for run in runs() {
+            speedups.entry(group(run)).or_default().extend(baselines.speedup(run));
+        }
+        let means = speedups.into_iter().map(|(group, speedups)| {
+            let of = |set| speedups.iter().filter_map(|it| it.get(set)).collect::<Vec<f64>>();
+            (group, BySet::each(|set| mean(&of(set))))
+        });
+        means.collect()
+    }
+
+    /// The mean of the pages' speedups above the fold.
+    fn mean_speedup(
         &self,
-        page: &str,
-        (baseline, scheme): (&str, &str),
+        speedups: &PageSpeedups<'_>,
+        scheme: &str,
         setting: &Setting<'_>,
-        set: Set,
     ) -> Option<f64> {
-        let metric = self.plan.metric;
-        let value = |run: &RunRecord| run.metrics.get(metric).get(set);
-        let base = self.completed(page, baseline, setting);
-        let ratios: Vec<f64> = self
-            .completed(page, scheme, setting)
-            .iter()
-            .filter_map(|run| {
-                let same = base.iter().find(|it| it.seed == run.seed)?;
-                metric.speedup(value(same), value(run))
-            })
-            .collect();
-        Speedups::of(ratios).mean
-    }
-
-    /// The mean of the pages' speedups.
-    fn mean_speedup(&self, schemes: (&str, &str), setting: &Setting<'_>) -> Option<f64> {
         let pages = self.plan.pages.iter();
-        let speedups = pages.filter_map(|it| self.speedup(&it.name, schemes, setting, Set::Atf));
-        Speedups::of(speedups.collect()).mean
-    }
-
-    /// What the lower bound would reach; only the `ByteIndex` has one.
-    fn bound_speedup(&self, page: &str, setting: &Setting<'_>) -> Option<f64> {
-        let metric = Some(self.plan.metric).filter(|it| it.name == metrics::byte_index().name)?;
-        let base = self.completed(page, BASELINE, setting);
-        let ratios =
-            base.iter().filter_map(|it| metric.speedup(it.byte_index().atf, it.lower_bound.atf));
-        Speedups::of(ratios.collect()).mean
+        let speedups = pages.filter_map(|it| speedups.get(&setting.group(&it.name, scheme))?.atf);
+        mean(&speedups.collect::<Vec<_>>())
     }
 
     fn figures(&self) -> Vec<NamedFigure> {
         let mut figures = Vec::new();
+        let speedups = self.speedups_over(BASELINE);
         if self.plan.pages.len() > 1 {
-            figures.extend(self.plan.networks.iter().map(|it| self.dots(&it.name)));
+            figures.extend(self.plan.networks.iter().map(|it| self.dots(&speedups, &it.name)));
         }
         if self.settings.len() > 1 {
-            figures.push(self.heat_map());
+            figures.push(self.heat_map(&speedups));
         }
         figures.extend(self.interleaving());
         figures
     }
 
+    /// The names of the schemes, and of the lower bound behind them.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.plan.schemes.iter().map(Contender::name).chain([LOWER_BOUND])
+    }
+
     /// The paper's Figure 12: all resources, above the fold, and above the fold with each send buffer.
-    fn dots(&self, network: &str) -> NamedFigure {
+    fn dots(&self, speedups: &PageSpeedups<'_>, network: &str) -> NamedFigure {
         let settings: Vec<&Setting<'_>> =
             self.settings.iter().filter(|it| it.network == network).collect();
         let mut columns = vec!["All".to_owned(), "ATF".to_owned()];
         columns.extend(settings.iter().skip(1).map(|it| buffer_name(it.send_buffer_bytes)));
-        let dots = |of: &dyn Fn(&str) -> Option<f64>| {
-            let pages = self.plan.pages.iter();
-            let dot = |page: &Page, speedup| Dot {
-                page: page.name.clone(),
-                bytes: page.resources.iter().map(|it| it.bytes).sum(),
-                speedup,
+        let dots = |scheme: &str, setting: &Setting<'_>, set| {
+            let dot = |page: &Arc<Page>| {
+                Some(Dot {
+                    page: page.name.clone(),
+                    bytes: page.resources.iter().map(|it| it.bytes).sum(),
+                    speedup: speedups.get(&setting.group(&page.name, scheme))?.get(set)?,
+                })
             };
-            pages.filter_map(|it| Some(dot(it, of(&it.name)?))).collect::<Vec<Dot>>()
+            self.plan.pages.iter().filter_map(dot).collect::<Vec<Dot>>()
         };
-        let schemes = self.plan.schemes.iter().map(Contender::name).filter(|it| *it != BASELINE);
-        let mut groups: Vec<DotGroup> = schemes
-            .map(|scheme| {
-                let pair = (BASELINE, scheme);
-                let mut columns =
-                    vec![dots(&|page| self.speedup(page, pair, settings[0], Set::All))];
-                columns.extend(
-                    settings
-                        .iter()
-                        .map(|setting| dots(&|page| self.speedup(page, pair, setting, Set::Atf))),
-                );
-                DotGroup { label: scheme.to_owned(), columns }
-            })
-            .collect();
-        let mut bounds = vec![Vec::new()];
-        bounds
-            .extend(settings.iter().map(|setting| dots(&|page| self.bound_speedup(page, setting))));
-        if bounds.iter().any(|it| !it.is_empty()) {
-            groups.push(DotGroup { label: "[lower bound]".to_owned(), columns: bounds });
-        }
+        let group = |scheme: &str| {
+            let mut columns = vec![dots(scheme, settings[0], Set::All)];
+            columns.extend(settings.iter().map(|setting| dots(scheme, setting, Set::Atf)));
+            let is_bound = scheme == LOWER_BOUND;
+            let label = if is_bound { format!("[{scheme}]") } else { scheme.to_owned() };
+            let shown = !is_bound || columns.iter().any(|it| !it.is_empty());
+            shown.then_some(DotGroup { label, columns })
+        };
+        let groups = self.names().filter(|it| *it != BASELINE).filter_map(group).collect();
         let suffix = if self.plan.networks.len() > 1 {
             format!(", network {network}")
         } else {
@@ -239,42 +236,30 @@ impl<'a> View<'a> {
             groups,
             outlined: Vec::new(),
         };
-        NamedFigure {
-            name: format!("speedups-{}", super::file_name(network)),
-            figure: Figure { svg: figure.svg(), caption: figure.caption(), table: figure.table() },
-        }
+        let name = format!("speedups-{}", super::file_name(network));
+        named(&name, figure.svg(), figure.caption(), figure.table())
     }
 
     /// Schemes by networks and send buffers.
-    fn heat_map(&self) -> NamedFigure {
-        let row = |label: &str, is_bound, of: &dyn Fn(&Setting<'_>) -> Option<f64>| HeatRow {
-            label: label.to_owned(),
-            ratios: self.settings.iter().map(of).collect(),
-            is_bound,
+    fn heat_map(&self, speedups: &PageSpeedups<'_>) -> NamedFigure {
+        let row = |scheme: &str| {
+            let settings = self.settings.iter();
+            let ratios: Vec<Option<f64>> =
+                settings.map(|it| self.mean_speedup(speedups, scheme, it)).collect();
+            let is_bound = scheme == LOWER_BOUND;
+            let shown = !is_bound || ratios.iter().any(Option::is_some);
+            shown.then_some(HeatRow { label: scheme.to_owned(), ratios, is_bound })
         };
-        let schemes = self.plan.schemes.iter().map(Contender::name);
-        let mut rows: Vec<HeatRow> = schemes
-            .map(|it| row(it, false, &|setting| self.mean_speedup((BASELINE, it), setting)))
-            .collect();
-        let bound = row("lower bound", true, &|setting| {
-            let pages = self.plan.pages.iter();
-            Speedups::of(pages.filter_map(|it| self.bound_speedup(&it.name, setting)).collect())
-                .mean
-        });
-        rows.extend(bound.ratios.iter().any(Option::is_some).then_some(bound));
         let figure = HeatMap {
             title: "Schemes by networks".to_owned(),
             what: format!(
                 "Mean {} speedup over {BASELINE}, above the fold",
                 self.plan.metric.heading
             ),
-            rows,
+            rows: self.names().filter_map(row).collect(),
             columns: self.settings.iter().map(|it| self.setting_name(it)).collect(),
         };
-        NamedFigure {
-            name: "schemes-by-networks".to_owned(),
-            figure: Figure { svg: figure.svg(), caption: figure.caption(), table: figure.table() },
-        }
+        named("schemes-by-networks", figure.svg(), figure.caption(), figure.table())
     }
 
     /// `fifo`, `kway:N` and `rr` as one family, where the study has three of it.
@@ -287,9 +272,11 @@ impl<'a> View<'a> {
             .collect();
         widths.sort_unstable();
         let first = widths.first().filter(|_| widths.len() > 2)?.1;
+        let speedups = self.speedups_over(first);
+        let ratio = |scheme, setting| self.mean_speedup(&speedups, scheme, setting);
         let lines = self.settings.iter().map(|setting| InterleavingLine {
             label: self.setting_name(setting),
-            ratios: widths.iter().map(|it| self.mean_speedup((first, it.1), setting)).collect(),
+            ratios: widths.iter().map(|it| ratio(it.1, setting)).collect(),
         });
         let name = |&(width, scheme): &(u64, &str)| match scheme {
             "fifo" => "1 (fifo)".to_owned(),
@@ -301,10 +288,7 @@ impl<'a> View<'a> {
             widths: widths.iter().map(name).collect(),
             lines: lines.collect(),
         };
-        Some(NamedFigure {
-            name: "interleaving".to_owned(),
-            figure: Figure { svg: figure.svg(), caption: figure.caption(), table: figure.table() },
-        })
+        Some(named("interleaving", figure.svg(), figure.caption(), figure.table()))
     }
 
     fn row(&self, scheme: &str, runs: &[&RunRecord]) -> Row {
@@ -333,6 +317,30 @@ impl<'a> View<'a> {
             (false, true) => buffer_name(setting.send_buffer_bytes),
         }
     }
+}
+
+impl<'a> Setting<'a> {
+    fn group<'b>(&self, page: &'b str, scheme: &'b str) -> Group<'b>
+    where
+        'a: 'b,
+    {
+        (page, scheme, self.network, self.send_buffer_bytes)
+    }
+}
+
+/// A load of the baseline that reached its lower bound.
+fn bound(run: &RunRecord) -> RunRecord {
+    let index = BySet { all: None, atf: run.lower_bound.atf };
+    RunRecord {
+        scheme: LOWER_BOUND.to_owned(),
+        metrics: [(metrics::byte_index().name, index)].into_iter().collect(),
+        resources: Vec::new(),
+        ..run.clone()
+    }
+}
+
+fn named(name: &str, svg: String, caption: String, table: Table) -> NamedFigure {
+    NamedFigure { name: name.to_owned(), figure: Figure { svg, caption, table } }
 }
 
 /// How many resources share the link under a scheme of the family.
@@ -415,17 +423,6 @@ fn what(plan: &Plan) -> String {
     };
     let engine = plan.engine.name();
     format!("engine {engine}, {networks}, send buffer {} bytes{seeds}", buffers.join(", "))
-}
-
-fn resources(page: &Page) -> Vec<PageResource> {
-    let resource = |it: &corpus::PageResource| PageResource {
-        url: resource_url(page, it.id),
-        kind: Kind::of_mime(&it.mime),
-        above_fold: it.above_fold,
-        body_bytes: Some(it.bytes),
-        streams: Vec::new(),
-    };
-    page.resources.iter().map(resource).collect()
 }
 
 #[cfg(test)]

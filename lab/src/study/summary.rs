@@ -46,7 +46,7 @@ pub struct Regret {
     pub atf: Option<f64>,
 }
 
-/// What a load is compared within: page, network, send buffer and seed.
+/// The loads that are compared with one another: page, network, send buffer and seed.
 type Setting<'a> = (&'a str, &'a str, u64, u64);
 
 /// The loads of one scheme that completed, by setting: a load is compared with the one that met the same link.
@@ -69,6 +69,14 @@ impl<'a> Paired<'a> {
         let (baseline, own) = (of(baseline), of(run));
         Some(BySet::each(|set| self.metric.speedup(baseline.get(set), own.get(set))))
     }
+}
+
+/// Loads that differ in their seeds only: page, scheme, network and send buffer.
+pub(super) type Group<'a> = (&'a str, &'a str, &'a str, u64);
+
+/// The group of a load.
+pub(super) fn group(run: &RunRecord) -> Group<'_> {
+    (&run.page, &run.scheme, &run.network, run.send_buffer_bytes)
 }
 
 fn setting(run: &RunRecord) -> Setting<'_> {

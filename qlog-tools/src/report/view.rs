@@ -98,7 +98,7 @@ fn summary(rows: &[SummaryRow], baseline: &str) -> Value {
         caption => format!(
             "Speedup over {baseline} by scheme, over {pages} page{plural}{place}. \u{2605} marks the best of a column."
         ),
-        table => table(rows, names, &summary_columns()),
+        table => table(rows, names, &summary_columns(pages)),
     }
 }
 
@@ -108,8 +108,9 @@ const FOLDED_FROM: usize = 6;
 const ATF: &str = "above the fold";
 const ALL: &str = "all resources";
 
-fn summary_columns() -> [Column<SummaryRow>; 10] {
-    [
+/// Columns that compare pages are left out where there is one.
+fn summary_columns(pages: usize) -> Vec<Column<SummaryRow>> {
+    let columns = [
         column(ATF, "mean", |it: &SummaryRow| times(it.atf.mean)),
         column(ATF, "95 % interval", |it: &SummaryRow| range(it.atf_interval, ratio)),
         column(ATF, "median", |it: &SummaryRow| times(it.atf.median)),
@@ -120,7 +121,9 @@ fn summary_columns() -> [Column<SummaryRow>; 10] {
         column(ALL, "median", |it: &SummaryRow| times(it.all.median)),
         column(ALL, "best page", |it: &SummaryRow| times(it.all.best)),
         column(ALL, "worst page", |it: &SummaryRow| times(it.all.worst)),
-    ]
+    ];
+    let compares_pages = |heading| ["median", "best page", "worst page"].contains(&heading);
+    columns.into_iter().filter(|it| pages > 1 || !compares_pages(it.heading)).collect()
 }
 
 /// The metric that is compared, with its speedups, and then the others.

@@ -2,14 +2,14 @@
 
 use super::published::{STACK_RR_BLOCKED, STACK_RR_JITTER};
 use super::stacks::Stacks;
-use super::{DAVIES, load, page_resources};
+use super::{DAVIES, load};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
 use lab::ideal::Conditions;
 use lab::study::RunRecord;
 use lab::study::statistics::median;
-use lab::{DeliveryOrder, Load};
+use lab::{DeliveryOrder, Load, figure_resources};
 use qlog_tools::figures::delivery_stacks::{DeliveryStacks, StackRow};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -193,7 +193,7 @@ fn changes(index: &impl Fn(usize) -> Option<f64>) -> Vec<Row> {
 }
 
 fn figure(page: &Page, modes: &[Mode]) -> DeliveryStacks {
-    let resources = page_resources(page);
+    let resources = figure_resources(page);
     let by_url: BTreeMap<&str, usize> =
         resources.iter().enumerate().map(|(place, it)| (&*it.url, place)).collect();
     let rows = modes.iter().map(|mode| {

@@ -1,13 +1,13 @@
 //! Figure 8: what each scheme sends when, on the page of Davies and Meenan, with and without send buffers.
 
 use super::matrix::paper_names;
-use super::{DAVIES, load, page_resources};
+use super::{DAVIES, load};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
 use lab::ideal::Conditions;
-use lab::resource_url;
 use lab::study::statistics::mean;
+use lab::{figure_resources, resource_url};
 use qlog_tools::figures::axis::Axis;
 use qlog_tools::figures::{RibbonRow, Ribbons};
 use qlog_tools::timeline::Timeline;
@@ -48,7 +48,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         id: "marx-figure8".to_owned(),
         title: "davies-meenan under the paper's schemes, and with send buffers".to_owned(),
         axis: Axis::Time,
-        resources: page_resources(page),
+        resources: figure_resources(page),
         note_titles: Vec::new(),
         rows: ribbons
             .iter()

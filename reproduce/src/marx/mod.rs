@@ -13,11 +13,10 @@ pub(super) mod table2;
 
 use crate::ReproduceError;
 use corpus::Page;
+use lab::Load;
 use lab::ideal::{self, Conditions};
 use lab::network::Network;
-use lab::{Load, resource_url};
-use qlog_tools::figures::PageResource;
-use schedulers::{Kind, find_scheme};
+use schedulers::find_scheme;
 use std::sync::Arc;
 
 /// The page of Davies and Meenan, which the paper's figures show.
@@ -33,16 +32,4 @@ fn load(
     let scheme = find_scheme(scheme).map_err(ReproduceError::unusable)?;
     let network = Network::find(network).map_err(ReproduceError::unusable)?;
     Ok(ideal::load_under(page, &scheme, &network, conditions))
-}
-
-/// The resources of `page` as figures show them.
-fn page_resources(page: &Page) -> Vec<PageResource> {
-    let resource = |it: &corpus::PageResource| PageResource {
-        url: resource_url(page, it.id),
-        kind: Kind::of_mime(&it.mime),
-        above_fold: it.above_fold,
-        body_bytes: Some(it.bytes),
-        streams: Vec::new(),
-    };
-    page.resources.iter().map(resource).collect()
 }

@@ -11,30 +11,18 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
     let metric = metrics::find(study.metric).unwrap_or_else(metrics::byte_index);
     let several_networks = rows.iter().any(|it| it.network != rows[0].network);
     let several_buffers = rows.iter().any(|it| it.send_buffer_bytes != rows[0].send_buffer_bytes);
+    let name = |row: &SummaryRow| {
+        let network = several_networks.then(|| row.network.clone());
+        let buffer = several_buffers.then(|| row.send_buffer_bytes.to_string());
+        let parts = [Some(row.scheme.clone()), network, buffer].into_iter().flatten();
+        parts.collect::<Vec<_>>().join(" ")
+    };
+    let several_pages = rows.iter().any(|it| it.pages > 1);
+    let columns = || COLUMNS.iter().filter(|it| several_pages || !it.compares_pages);
+    let header: Vec<&str> = ["scheme"].into_iter().chain(columns().map(|it| it.heading)).collect();
     let cells = rows.iter().map(|row| {
-        let mut name = row.scheme.clone();
-        if several_networks {
-            name = format!("{name} {}", row.network);
-        }
-        if several_buffers {
-            name = format!("{name} {}", row.send_buffer_bytes);
-        }
-        let mut cells = vec![name];
-        cells.extend(numbers(row, metric));
-        cells
+        [name(row)].into_iter().chain(columns().map(|it| (it.cell)(row, metric))).collect()
     });
-    let header = [
-        "scheme",
-        "pages",
-        "index all ms",
-        "index ATF ms",
-        "speedup all",
-        "speedup ATF",
-        "95 % interval",
-        "best ATF",
-        "worst ATF",
-        "regret ATF",
-    ];
     output::line(&output::table(&header, &[], cells).to_string())?;
     if study.summary.iter().all(|it| it.mean_speedup_interval.atf.is_none()) {
         output::line("intervals need six pages, or six seeds of one page where chance is at work")?;
@@ -49,18 +37,36 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
     Ok(())
 }
 
-fn numbers(row: &SummaryRow, metric: &Metric) -> [String; 9] {
-    let mean = row.mean.get(metric);
-    let interval = row.mean_speedup_interval.atf;
-    [
-        row.pages.to_string(),
-        number(mean.all, 0),
-        number(mean.atf, 0),
-        number(row.mean_speedup.all, 2),
-        number(row.mean_speedup.atf, 2),
-        interval.map_or("-".to_owned(), |[low, high]| format!("{low:.2} to {high:.2}")),
-        number(row.best_page_speedup.atf, 2),
-        number(row.worst_page_speedup.atf, 2),
-        number(row.mean_regret.atf, 2),
-    ]
+/// A column of the table.
+struct Column {
+    heading: &'static str,
+    /// Whether it says something only of several pages.
+    compares_pages: bool,
+    cell: fn(&SummaryRow, &Metric) -> String,
+}
+
+const COLUMNS: [Column; 9] = [
+    column("pages", |row, _| row.pages.to_string()),
+    column("index all ms", |row, metric| number(row.mean.get(metric).all, 0)),
+    column("index ATF ms", |row, metric| number(row.mean.get(metric).atf, 0)),
+    column("speedup all", |row, _| number(row.mean_speedup.all, 2)),
+    column("speedup ATF", |row, _| number(row.mean_speedup.atf, 2)),
+    column("95 % interval", |row, _| {
+        let interval = row.mean_speedup_interval.atf;
+        interval.map_or("-".to_owned(), |[low, high]| format!("{low:.2} to {high:.2}"))
+    }),
+    of_several_pages("best ATF", |row, _| number(row.best_page_speedup.atf, 2)),
+    of_several_pages("worst ATF", |row, _| number(row.worst_page_speedup.atf, 2)),
+    column("regret ATF", |row, _| number(row.mean_regret.atf, 2)),
+];
+
+const fn column(heading: &'static str, cell: fn(&SummaryRow, &Metric) -> String) -> Column {
+    Column { heading, compares_pages: false, cell }
+}
+
+const fn of_several_pages(
+    heading: &'static str,
+    cell: fn(&SummaryRow, &Metric) -> String,
+) -> Column {
+    Column { heading, compares_pages: true, cell }
 }
