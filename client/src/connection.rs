@@ -18,6 +18,7 @@ use connection::{Endpoint, Transmit};
 use corpus::Page;
 use http3::{Header, Prioritized, Role, Session, Signal, StreamId};
 use ring::rand::{SecureRandom, SystemRandom};
+use schedulers::Priority;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::BufWriter;
@@ -217,7 +218,7 @@ impl Client {
     fn write(&mut self, writings: Vec<Writing>) {
         for Writing { signal, stream, bytes } in writings {
             if let Signal::Extensible { stream: request, urgency, incremental } = signal {
-                let field = http3::priority_field(urgency, incremental);
+                let field = Priority::new(urgency, incremental).request_field();
                 let prioritized = Prioritized::Request(request);
                 let log = self.quic.qlog_streamer();
                 http3::log::priority_update_created(log, stream, prioritized, &field, bytes.len());

@@ -3,8 +3,10 @@
 
 use corpus::Page;
 use corpus::page::{BrowserPriority, FetchPriority, PageResource, Script};
-use schedulers::Kind;
-use serde::{Deserialize, Deserializer};
+use schedulers::{FACTS, Fact, Kind};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+use std::collections::BTreeMap;
 
 /// A browser of some date.
 #[derive(Debug, Clone, Deserialize)]
@@ -55,21 +57,37 @@ struct Rule {
     when: Conditions,
 }
 
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What a rule asks of a resource: its kind, its `script` or `fetchpriority` attribute, or any of [`FACTS`].
+#[derive(Debug, Clone, Default)]
 struct Conditions {
-    #[serde(default, deserialize_with = "some_kind")]
     kind: Option<Kind>,
     script: Option<Script>,
-    main: Option<bool>,
-    in_head: Option<bool>,
-    preload: Option<bool>,
-    after_first_image: Option<bool>,
     fetchpriority: Option<FetchPriority>,
+    facts: Vec<(&'static Fact, bool)>,
 }
 
-fn some_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Kind>, D::Error> {
-    corpus::kind::deserialize(deserializer).map(Some)
+impl<'de> Deserialize<'de> for Conditions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut conditions = Self::default();
+        for (key, value) in BTreeMap::<String, toml::Value>::deserialize(deserializer)? {
+            let wrong =
+                |error: toml::de::Error| D::Error::custom(format!("{key}: {}", error.message()));
+            match key.as_str() {
+                "kind" => conditions.kind = Some(corpus::kind::deserialize(value).map_err(wrong)?),
+                "script" => conditions.script = Some(value.try_into().map_err(wrong)?),
+                "fetchpriority" => {
+                    conditions.fetchpriority = Some(value.try_into().map_err(wrong)?)
+                }
+                _ => {
+                    let fact = FACTS.iter().find(|it| it.name == key);
+                    let fact =
+                        fact.ok_or_else(|| D::Error::custom(format!("{key}: not a condition")))?;
+                    conditions.facts.push((fact, value.try_into().map_err(wrong)?));
+                }
+            }
+        }
+        Ok(conditions)
+    }
 }
 
 /// A profile that cannot be used.
@@ -142,17 +160,14 @@ impl Profile {
 }
 
 impl Conditions {
-    fn hold_for(self, resource: &PageResource) -> bool {
+    fn hold_for(&self, resource: &PageResource) -> bool {
         // A script without an attribute is synchronous.
         let script = resource.script.or((resource.kind == Kind::Js).then_some(Script::Sync));
-        let fits = |wanted: Option<bool>, is: bool| wanted.is_none_or(|it| it == is);
+        let known = resource.for_scheduler();
         self.kind.is_none_or(|it| it == resource.kind)
             && self.script.is_none_or(|it| Some(it) == script)
             && self.fetchpriority.is_none_or(|it| Some(it) == resource.fetchpriority)
-            && fits(self.main, resource.main)
-            && fits(self.in_head, resource.in_head)
-            && fits(self.preload, resource.preload)
-            && fits(self.after_first_image, resource.after_first_image)
+            && self.facts.iter().all(|&(fact, wanted)| (fact.get)(&known) == wanted)
     }
 }
 

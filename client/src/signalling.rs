@@ -3,7 +3,7 @@
 
 use corpus::PageResource;
 use http3::{Extension, Session, Settings, Signal, StreamId};
-use schedulers::{ClientHalf, Resource, Scheme, find_scheme};
+use schedulers::{ClientHalf, Priority, Resource, Scheme, find_scheme};
 use std::collections::BTreeMap;
 
 /// Signals that wait for the server's SETTINGS, at most; a page that has more requests by then only loses
@@ -99,13 +99,13 @@ impl Signalling {
         let mut fields = Vec::new();
         let mut writings = Vec::new();
         if self.with_metadata {
-            fields.push((http3::METADATA_FIELD, http3::metadata_field(&known)));
+            fields.push((schedulers::METADATA_FIELD, schedulers::metadata_field(&known)));
         }
         let signals = self.half.as_mut().map(|it| it.request(stream, &known)).unwrap_or_default();
         for signal in signals {
             match signal {
                 Signal::Extensible { urgency, incremental, .. } => {
-                    fields.push(("priority", http3::priority_field(urgency, incremental)));
+                    fields.push(("priority", Priority::new(urgency, incremental).request_field()));
                 }
                 other if self.server_spoke => writings.extend(writing(session, other)),
                 other if self.early.len() < EARLY_SIGNALS => self.early.push(other),

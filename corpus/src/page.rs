@@ -1,6 +1,6 @@
 //! The page format `utmost-page/1`.
 
-use schedulers::{GraphResource, Kind, PageGraph};
+use schedulers::{GraphResource, Kind, PageGraph, Priority};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -232,6 +232,12 @@ pub struct BrowserPriority {
     /// Whether the response is useful in parts.
     #[serde(default)]
     pub incremental: bool,
+}
+
+impl From<Priority> for BrowserPriority {
+    fn from(said: Priority) -> Self {
+        Self { urgency: said.urgency_or_default(), incremental: said.incremental_or_default() }
+    }
 }
 
 /// How a resource is discovered: `delay_ms` after its event and after all `needs` are applied.

@@ -3,10 +3,11 @@
 use crate::error::{Code, Error};
 use crate::extensions::agreed;
 use crate::frame::{FrameKind, FrameReader, Piece, Treatment, only_varint};
-use crate::priority::{Priority, parse_update};
+use crate::priority::parse_update;
 use crate::scheme_name::parse_announcement;
 use crate::tree_frame::{Form, TreeFrame};
 use crate::{Extension, Limits, PushId, Role, Settings, StreamId, bucket_frame};
+use schedulers::Priority;
 use std::collections::BTreeSet;
 
 /// Bytes of the longest varint: no frame of one ID is longer.

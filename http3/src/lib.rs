@@ -28,7 +28,7 @@
 //! What HTTP/3 does not have travels in extension frames that both sides must have offered in their
 //! settings: the dependency tree of the drafts, Meenan's bucket byte, and the name of the scheme that a
 //! server prefers ([`Extension`], [`Session::signal`], [`Session::announce_scheme`]). What a client knows of
-//! a resource travels in a request header field ([`metadata_field`]).
+//! a resource travels in a request header field ([`schedulers::metadata_field`]).
 
 mod authority;
 mod bucket_frame;
@@ -40,7 +40,6 @@ mod frame;
 mod headers;
 mod limits;
 pub mod log;
-mod metadata;
 mod priority;
 mod pushes;
 mod qpack;
@@ -61,10 +60,7 @@ pub use extensions::Extension;
 pub use frame::data_frame_header;
 pub use headers::{status, values};
 pub use limits::Limits;
-pub use metadata::{METADATA_FIELD, Metadata, metadata_field, parse_metadata};
-pub use priority::{
-    Priority, PriorityError, merge, parse_priority, priority_delta, priority_field, priority_update,
-};
+pub use priority::priority_update;
 pub use quiche::h3::{Header, NameValue};
 pub use schedulers::{Signal, StreamId};
 pub use scheme_name::{SCHEME_FIELD, parse_scheme_field};

@@ -1,6 +1,6 @@
 //! How much a server knows of the resources that it sends.
 
-use schedulers::{Kind, Resource};
+use schedulers::{FACTS, Resource};
 use serde::{Deserialize, Serialize};
 use server::site::{Request, Response, Site};
 use std::sync::Arc;
@@ -37,12 +37,13 @@ impl Metadata {
         match self {
             Self::Full => known,
             Self::None => Resource { kind, body_bytes, ..Resource::default() },
-            Self::Browser => Resource {
-                id: None,
-                above_fold: false,
-                critical: known.critical && matches!(kind, Kind::Html | Kind::Css | Kind::Js),
-                ..known
-            },
+            Self::Browser => {
+                let mut seen = Resource { id: None, ..known };
+                for fact in FACTS.iter().filter(|it| !(it.is_known_to_browser)(kind)) {
+                    (fact.set)(&mut seen, false);
+                }
+                seen
+            }
         }
     }
 }
@@ -64,6 +65,7 @@ impl Site for LimitedSite {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use schedulers::Kind;
 
     #[test]
     fn a_browser_knows_how_the_document_refers_to_an_image_but_not_that_it_is_the_hero() {

@@ -37,7 +37,7 @@ use contained::{Contained, Piece};
 use header::Header;
 use reading::Reading;
 use records::{Record, Records};
-pub use scheduler::{OrderingScheme, SchedulerCall, SchedulerOp};
+pub use scheduler::SchedulerCall;
 use sniff::Sniffed;
 
 const DAMAGED: &str = "the compressed data is damaged (its checksum or coding is wrong); what could be unpacked was read";

@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 
 use schedulers::{
-    Element, Kind, PageGraph, Scheduler, Scheme, Signal, Snapshot, StreamId, find_page_scheme,
+    Call, Element, Kind, PageGraph, Scheduler, Scheme, Signal, Snapshot, StreamId, find_page_scheme,
 };
 
 use crate::figures::tree::TreeChange;
-use crate::reader::{OrderingScheme, SchedulerCall, SchedulerOp};
+use crate::reader::SchedulerCall;
 use crate::trace::Trace;
 
 /// A scheduler that is told what a log tells, in the order of time.
@@ -50,11 +50,11 @@ pub enum ReplayError {
 
 /// What the log tells of a stream's resource.
 pub fn kinds(trace: &Trace) -> BTreeMap<Element, Kind> {
-    let opened = trace.scheduler_calls.iter().filter(|it| it.op == SchedulerOp::Opened);
-    let kind = |it: &SchedulerCall| {
-        Some((Element::Stream(StreamId(it.stream?)), it.read_resource().ok()?.kind))
+    let kind = |it: &SchedulerCall| match it.call {
+        Ok(Call::Open(stream, resource)) => Some((Element::Stream(stream), resource.kind)),
+        _ => None,
     };
-    opened.filter_map(kind).collect()
+    trace.scheduler_calls.iter().filter_map(kind).collect()
 }
 
 /// The time of the first call after which most streams are ready; `None` without calls.
@@ -62,12 +62,12 @@ pub fn busiest_us(trace: &Trace) -> Option<u64> {
     let mut ready = std::collections::BTreeSet::new();
     let mut busiest: Option<(usize, u64)> = None;
     for call in &trace.scheduler_calls {
-        match call.op {
-            SchedulerOp::Ready => {
-                ready.insert(call.stream);
+        match call.call {
+            Ok(Call::SetReady(stream, true)) => {
+                ready.insert(stream);
             }
-            SchedulerOp::Blocked | SchedulerOp::Closed => {
-                ready.remove(&call.stream);
+            Ok(Call::SetReady(stream, false) | Call::Close(stream)) => {
+                ready.remove(&stream);
             }
             _ => {}
         }
@@ -83,17 +83,12 @@ pub fn happened(trace: &Trace, after_us: Option<u64>, until_us: u64) -> Vec<(Tre
     let told = trace.scheduler_calls.iter().filter(|it| {
         it.time_us <= until_us && after_us.is_none_or(|after_us| it.time_us > after_us)
     });
-    let change = |call: &SchedulerCall| {
-        let stream = call.stream.map(|it| Element::Stream(StreamId(it)));
-        Some(match call.op {
-            SchedulerOp::Opened => (TreeChange::Opened, stream?),
-            SchedulerOp::Ready => (TreeChange::Ready, stream?),
-            SchedulerOp::Closed => (TreeChange::Closed, stream?),
-            SchedulerOp::Signalled => {
-                (TreeChange::Signalled, prioritized(call.read_signal().ok()?))
-            }
-            _ => return None,
-        })
+    let change = |call: &SchedulerCall| match call.call {
+        Ok(Call::Open(stream, _)) => Some((TreeChange::Opened, Element::Stream(stream))),
+        Ok(Call::SetReady(stream, true)) => Some((TreeChange::Ready, Element::Stream(stream))),
+        Ok(Call::Close(stream)) => Some((TreeChange::Closed, Element::Stream(stream))),
+        Ok(Call::Signal(signal)) => Some((TreeChange::Signalled, prioritized(signal))),
+        _ => None,
     };
     told.filter_map(change).collect()
 }
@@ -155,45 +150,39 @@ impl<'a> Replay<'a> {
     }
 
     fn make(&mut self, call: &SchedulerCall) -> Result<(), String> {
-        if let Some(ordering) = &call.scheme {
-            return self.take_over(ordering);
+        let call = call.call.as_ref().map_err(Clone::clone)?;
+        if let Call::Start { scheme, in_group } = call {
+            return self.take_over(scheme, *in_group);
         }
-        let stream =
-            || call.stream.map(StreamId).ok_or_else(|| format!("{:?} of no stream", call.op));
         let Some((_, scheduler)) = &mut self.ordering else {
             return Err("the log does not say which scheme orders: name it".to_owned());
         };
-        match call.op {
-            SchedulerOp::Opened => scheduler.open(stream()?, &call.read_resource()?),
-            SchedulerOp::Signalled => scheduler.signal(call.read_signal()?),
-            SchedulerOp::Ready => scheduler.set_ready(stream()?, true),
-            SchedulerOp::Blocked => scheduler.set_ready(stream()?, false),
-            SchedulerOp::Sent => scheduler.sent(stream()?, call.bytes.unwrap_or(0)),
-            SchedulerOp::Closed => scheduler.close(stream()?),
-            SchedulerOp::Picked => return check_pick(scheduler, call.stream),
-            SchedulerOp::Scheme => {}
+        if let Call::Pick(picked) = call {
+            return check_pick(scheduler, *picked);
         }
+        call.make(scheduler);
         Ok(())
     }
 
     /// Another scheduler orders from now on; what is under way is told to it by the calls that follow.
-    fn take_over(&mut self, ordering: &OrderingScheme) -> Result<(), String> {
-        if ordering.in_group {
+    fn take_over(&mut self, scheme: &str, in_group: bool) -> Result<(), String> {
+        if in_group {
             let cause = "from here on several connections are ordered as one, and their calls are in several logs";
             return Err(cause.to_owned());
         }
-        let scheme = find_page_scheme(&ordering.name).map_err(|error| error.to_string())?;
+        let scheme = find_page_scheme(scheme).map_err(|error| error.to_string())?;
         self.start(scheme)
     }
 }
 
 /// Another pick is the sign of another scheme, another revision of it, or of calls that are missing.
-fn check_pick(scheduler: &Scheduler, logged: Option<u64>) -> Result<(), String> {
-    let picked = scheduler.pick().map(|it| it.0);
+fn check_pick(scheduler: &Scheduler, logged: Option<StreamId>) -> Result<(), String> {
+    let picked = scheduler.pick();
     if picked == logged {
         return Ok(());
     }
-    let name = |it: Option<u64>| it.map_or("nobody".to_owned(), |it| format!("stream {it}"));
+    let name =
+        |it: Option<StreamId>| it.map_or("nobody".to_owned(), |it| format!("stream {}", it.0));
     Err(format!(
         "the log picked {}, this scheme picks {}: another scheme ran, or calls are missing",
         name(logged),
@@ -285,7 +274,7 @@ mod tests {
         let bad = LOG.replace("\"parent\":\"root\"", "\"parent\":\"heaven\"");
         assert_eq!(
             trees(&bad, None, &[9]).unwrap_err(),
-            "a.sqlog: at 5 ms: `heaven` is no element: use `root`, `placeholder N` or `stream N`"
+            "a.sqlog: at 5 ms: `heaven` is not an element: use `root`, `placeholder N` or `stream N`"
         );
         let error = trees("{\"time\":0,\"name\":\"a:b\",\"data\":{}}", None, &[9]).unwrap_err();
         assert!(error.starts_with("a.sqlog: no calls of a scheduler"), "{error}");

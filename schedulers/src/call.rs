@@ -142,12 +142,14 @@ fn signal_fields(signal: Signal) -> Vec<(&'static str, Value<'static>)> {
     }
 }
 
+const OPS: [&str; 7] = ["opened", "signalled", "ready", "blocked", "picked", "sent", "closed"];
+
 /// Reads a [`Call`] back from the fields of its event, in any order.
 #[derive(Debug, Default)]
 pub struct CallReader {
     scheme: Option<String>,
     in_group: bool,
-    op: String,
+    op: Option<&'static str>,
     stream: Option<u64>,
     bytes: u64,
     resource: Resource,
@@ -204,18 +206,27 @@ impl CallReader {
     fn text(&mut self, name: &str, text: Cow<'_, str>) {
         match name {
             "name" => self.scheme = Some(text.into_owned()),
-            "op" => self.op = text.into_owned(),
+            "op" => self.op = OPS.into_iter().find(|it| *it == text),
             "kind" => self.resource.kind = Kind::of_name(&text).unwrap_or_default(),
             "element" => self.element = Some(text.into_owned()),
             "parent" => self.parent = Some(text.into_owned()),
-            _ => {}
+            // Some writers put numbers in strings.
+            _ => text.parse().into_iter().for_each(|number| self.number(name, number)),
         }
     }
 
-    /// The call, or what the fields lack.
-    pub fn finish(self) -> Result<Call, String> {
-        let stream = || self.stream.map(StreamId).ok_or_else(|| format!("{}: no stream", self.op));
-        Ok(match self.op.as_str() {
+    /// The call, or why it cannot be made; `None` if the fields are not those of a known call.
+    pub fn finish(self) -> Option<Result<Call, String>> {
+        if self.op.is_some() {
+            return Some(self.named());
+        }
+        self.scheme.map(|scheme| Ok(Call::Start { scheme, in_group: self.in_group }))
+    }
+
+    fn named(&self) -> Result<Call, String> {
+        let op = self.op.unwrap_or_default();
+        let stream = || self.stream.map(StreamId).ok_or_else(|| format!("{op}: no stream"));
+        Ok(match op {
             "opened" => {
                 let browser = self.urgency.zip(self.incremental);
                 Call::Open(stream()?, Resource { browser, ..self.resource })
@@ -223,13 +234,9 @@ impl CallReader {
             "signalled" => Call::Signal(self.signal()?),
             "ready" => Call::SetReady(stream()?, true),
             "blocked" => Call::SetReady(stream()?, false),
-            "picked" => Call::Pick(self.stream.map(StreamId)),
             "sent" => Call::Sent(stream()?, self.bytes),
             "closed" => Call::Close(stream()?),
-            _ => match self.scheme {
-                Some(scheme) => Call::Start { scheme, in_group: self.in_group },
-                None => return Err(format!("`{}` is not a scheduler call", self.op)),
-            },
+            _ => Call::Pick(self.stream.map(StreamId)),
         })
     }
 
@@ -261,7 +268,7 @@ mod tests {
     fn read(call: &Call) -> Result<Call, String> {
         let mut reader = CallReader::default();
         call.fields().into_iter().for_each(|(name, value)| reader.field(name, value));
-        reader.finish()
+        reader.finish().unwrap()
     }
 
     #[test]
@@ -306,16 +313,17 @@ mod tests {
         let read = |fields: &[(&str, Value<'static>)]| {
             let mut reader = CallReader::default();
             fields.iter().for_each(|(name, value)| reader.field(name, value.clone()));
-            reader.finish().unwrap_err()
+            reader.finish().map(Result::unwrap_err)
         };
         let op = |op: &'static str| ("op", Value::Text(op.into()));
-        assert_eq!(read(&[op("sent")]), "sent: no stream");
-        assert_eq!(read(&[op("juggled")]), "`juggled` is not a scheduler call");
-        assert_eq!(read(&[op("signalled")]), "signalled: no known signal");
+        let error = |text: &str| Some(text.to_owned());
+        assert_eq!(read(&[op("juggled")]), None);
+        assert_eq!(read(&[op("sent")]), error("sent: no stream"));
+        assert_eq!(read(&[op("signalled")]), error("signalled: no known signal"));
         let [element, parent] = ["element", "parent"].map(|it| (it, Value::Text("heaven".into())));
         assert_eq!(
             read(&[op("signalled"), element, parent, ("weight", Value::Number(1))]),
-            "`heaven` is not an element: use `root`, `placeholder N` or `stream N`"
+            error("`heaven` is not an element: use `root`, `placeholder N` or `stream N`")
         );
     }
 }

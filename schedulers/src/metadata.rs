@@ -80,10 +80,8 @@ impl Metadata {
             }
         }
         if self.priority != Priority::default() {
-            let known = resource.browser.map(|(urgency, incremental)| Priority {
-                urgency: Some(urgency),
-                incremental: Some(incremental),
-            });
+            let known =
+                resource.browser.map(|(urgency, incremental)| Priority::new(urgency, incremental));
             let priority = known.unwrap_or_default().overridden_by(self.priority);
             refined.browser =
                 Some((priority.urgency_or_default(), priority.incremental_or_default()));

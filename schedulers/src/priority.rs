@@ -31,6 +31,11 @@ impl fmt::Display for PriorityError {
 impl std::error::Error for PriorityError {}
 
 impl Priority {
+    /// Both members present.
+    pub fn new(urgency: u8, incremental: bool) -> Self {
+        Self { urgency: Some(urgency), incremental: Some(incremental) }
+    }
+
     /// Reads a field value. Ignores unknown members and members with a wrong value (RFC 9218, section 4).
     ///
     /// If the field came in several lines, join them with `, ` first.
@@ -103,6 +108,8 @@ mod tests {
         assert_eq!(read("i,u=0"), (Some(0), Some(true)));
         assert_eq!(read("u=7;x=1, i=?0"), (Some(7), Some(false)));
         assert_eq!(read(""), (None, None));
+        let silent = Priority::default();
+        assert_eq!((silent.urgency_or_default(), silent.incremental_or_default()), (3, false));
     }
 
     #[test]
@@ -139,7 +146,11 @@ mod tests {
         assert_eq!(fields(of(Some(3), Some(false))), text("", "u=3, i=?0"));
         assert_eq!(fields(of(Some(2), Some(true))), text("u=2, i", "u=2, i"));
         assert_eq!(fields(of(None, Some(true))), text("i", "i"));
-        assert_eq!(fields(of(Some(9), None)), text("u=7", "u=7"));
+        assert_eq!(
+            fields(of(Some(9), None)),
+            text("u=7", "u=7"),
+            "an urgency that is sent is 0 to 7"
+        );
         assert_eq!(fields(of(None, None)), text("", ""));
     }
 

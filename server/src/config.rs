@@ -9,7 +9,7 @@ mod twins;
 use crate::SignalUse;
 use crate::site::Pushing;
 use crate::upstream::Address;
-use http3::Priority;
+use schedulers::Priority;
 use idle::{Answering, idle};
 use lines::Lines;
 pub use lines::line_of;

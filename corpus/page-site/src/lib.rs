@@ -98,7 +98,7 @@ impl Site for PageSite {
             // Browsers do not know which image is the hero.
             directive: resource
                 .hero
-                .then_some(http3::Priority { urgency: Some(1), incremental: None }),
+                .then_some(schedulers::Priority { urgency: Some(1), incremental: None }),
             ..Response::empty(resource.status)
         }
     }

@@ -3,13 +3,13 @@
 use super::{Role, Session};
 use crate::control::Said;
 use crate::error::{Code, Error};
-use crate::priority::Priority;
 use crate::scheme_name::is_name;
 use crate::tree_frame::{Form, Reach, TreeFrame};
 use crate::unidirectional::control_stream;
 use crate::waiting::MayBeOpened;
 use crate::{Event, Extension, Prioritized, PushId, Signal, StreamId};
 use crate::{bucket_frame, frame, priority_update};
+use schedulers::Priority;
 
 impl Session {
     /// What a client writes to say `signal`, and on which stream (its control stream). None: this connection

@@ -6,13 +6,13 @@
 //! | 4 | defaults where nothing is said; unknown, out of range, wrong type: ignored | here; `src/priority.rs` |
 //! | 4.1 | urgency 0 to 7, 3 by default | here; `schedulers/tests/rfc9218.rs` |
 //! | 4.2 | incremental, false by default | here; `schedulers/tests/rfc9218.rs` |
-//! | 4.3 | parameters of the future are ignored | `src/priority.rs` |
+//! | 4.3 | parameters of the future are ignored | `schedulers/src/priority.rs` |
 //! | 5 | the field of a response is no answer to the client; several lines are one field | here; `server/tests/it/negotiation.rs` |
 //! | 6 | a client may say something new at any time | here; `schedulers/tests/rfc9218.rs` |
 //! | 7 | complete set; kept until the request comes, the latest, so many; no structured field: `H3_GENERAL_PROTOCOL_ERROR` | here |
 //! | 7.1 | HTTP/2 only: its frame type is reserved or unknown in HTTP/3 | here |
 //! | 7.2 | control stream of a client only: `H3_FRAME_UNEXPECTED`; what is no request, beyond the limit, not promised: `H3_ID_ERROR` | here |
-//! | 8 | a response overrides what it names | here; `server` with directives in `lab/tests/it/signals.rs` |
+//! | 8 | a response overrides what it names | `schedulers/src/priority.rs`; `server` with directives in `lab/tests/it/signals.rs` |
 //! | 9 | the order of a client's own requests: left to clients (MAY); ours ask in order of discovery | nothing to keep |
 //! | 10 | ascending urgency; by stream ID; incremental share; no starvation (a guard) | `schedulers/tests/rfc9218.rs` |
 //! | 11 | CONNECT: refused with 405, like every method that sites do not know; holds nobody back | `server/tests/it/rfc9218.rs` |
@@ -23,8 +23,7 @@
 
 use crate::peer::*;
 use http3::{
-    Code, Error, Event, Limits, Prioritized, Priority, Role, Session, Signal, StreamId, merge,
-    parse_priority, priority_field, priority_update,
+    Code, Error, Event, Limits, Prioritized, Role, Session, Signal, StreamId, priority_update,
 };
 
 /// What a server says to an update of `stream`.
@@ -242,33 +241,10 @@ fn a_client_sends_updates_on_its_control_stream_and_a_server_sends_none_9218_7_2
 }
 
 #[test]
-fn what_a_request_does_not_say_has_its_default_9218_4() {
-    let silent = parse_priority(b"").unwrap();
-    assert_eq!((silent.urgency_or_default(), silent.incremental_or_default()), (3, false));
-    let ignored = parse_priority(b"u=8, i=1, x").unwrap();
-    assert_eq!(ignored, silent);
-}
-
-#[test]
-fn an_urgency_that_is_sent_is_0_to_7_9218_4_1() {
-    let fields: Vec<String> = (0..=9).map(|urgency| priority_field(urgency, false)).collect();
-    assert_eq!(fields.join(" "), "u=0 u=1 u=2  u=4 u=5 u=6 u=7 u=7 u=7");
-}
-
-#[test]
 fn a_priority_field_of_a_response_is_not_an_answer_to_the_client_9218_5() {
     let mut session = ready(Role::Client);
     session.receive(REQUEST, &headers(":status=200 priority=u=1"), true).unwrap();
     assert_eq!(events(&mut session), "headers 0, finished 0");
-}
-
-#[test]
-fn a_response_overrides_what_it_names_and_leaves_the_rest_9218_8() {
-    let request = Priority { urgency: Some(5), incremental: Some(true) };
-    let response = Priority { urgency: Some(1), incremental: None };
-    assert_eq!(merge(request, response), Priority { urgency: Some(1), incremental: Some(true) });
-    assert_eq!(merge(request, Priority::default()), request);
-    assert_eq!(merge(Priority::default(), response), response);
 }
 
 #[test]

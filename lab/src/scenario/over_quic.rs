@@ -236,8 +236,8 @@ impl<'a> Sending<'a> {
         let (stream, resource) = (StreamId(request.stream), request.resource.for_scheduler());
         let signals = self.half.as_mut().map(|it| it.request(stream, &resource));
         signals.iter().flatten().try_for_each(|signal| say(client, signal))?;
-        let metadata = http3::metadata_field(&resource);
-        let fields = [(http3::METADATA_FIELD, metadata.as_str())];
+        let metadata = schedulers::metadata_field(&resource);
+        let fields = [(schedulers::METADATA_FIELD, metadata.as_str())];
         if !client.get(stream, "localhost", &path(request), &fields) {
             return Err(format!("the server does not take a request on stream {}", request.stream));
         }

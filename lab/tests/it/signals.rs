@@ -2,11 +2,10 @@
 
 use corpus::Page;
 use lab::wire;
-use qlog_tools::reader::{SchedulerCall, SchedulerOp, read_file};
+use qlog_tools::reader::read_file;
 use qlog_tools::replay::Replay;
 use qlog_tools::trace::Trace;
-use schedulers::{SCHEMES, Scheme, Signal, StreamId, find_scheme};
-use serde_json::Value;
+use schedulers::{Call, Kind, Resource, SCHEMES, Scheme, Signal, StreamId, find_scheme};
 use server::{Options, Pace, SignalUse};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,11 +28,11 @@ fn options(scheme: Scheme, signals: SignalUse) -> Options {
 }
 
 /// The calls of the server's scheduler in a load.
-fn calls(options: Options, client: client::Options) -> Vec<SchedulerCall> {
+fn calls(options: Options, client: client::Options) -> Vec<Call> {
     calls_of(&page(), options, client)
 }
 
-fn calls_of(page: &Arc<Page>, options: Options, client: client::Options) -> Vec<SchedulerCall> {
+fn calls_of(page: &Arc<Page>, options: Options, client: client::Options) -> Vec<Call> {
     let folder = tempfile::tempdir().expect("a folder");
     let logs = folder.path();
     let scheme = options.scheme.clone();
@@ -48,7 +47,7 @@ fn calls_of(page: &Arc<Page>, options: Options, client: client::Options) -> Vec<
     assert!(load.completed);
     let trace = read_file(&server_log(logs)).expect("a log");
     assert_replayed(&trace, &scheme);
-    trace.scheduler_calls
+    trace.scheduler_calls.into_iter().map(|it| it.call.expect("a call")).collect()
 }
 
 /// The log names its scheme, and its calls, made again, give every pick of the log: so they give every tree, too. In
@@ -69,11 +68,12 @@ fn server_log(folder: &Path) -> std::path::PathBuf {
         .expect("a server's log")
 }
 
-fn signals(calls: &[SchedulerCall]) -> Vec<Value> {
-    let signalled = calls.iter().filter(|it| it.op == SchedulerOp::Signalled);
-    signalled
-        .map(|it| serde_json::from_str(it.signal.as_deref().expect("a signal")).expect("JSON"))
-        .collect()
+fn signals(calls: &[Call]) -> Vec<Signal> {
+    let signal = |it: &Call| match it {
+        Call::Signal(signal) => Some(*signal),
+        _ => None,
+    };
+    calls.iter().filter_map(signal).collect()
 }
 
 #[test]
@@ -108,7 +108,11 @@ fn a_server_that_ignores_signals_hears_none() {
 fn a_client_without_a_scheme_adopts_the_servers() {
     let heard =
         signals(&calls(options(scheme("zeroweight"), SignalUse::Obey), client::Options::default()));
-    let weights: BTreeSet<u64> = heard.iter().filter_map(|it| it["weight"].as_u64()).collect();
+    let weight = |it: &Signal| match *it {
+        Signal::Depend { weight, .. } => Some(weight),
+        _ => None,
+    };
+    let weights: BTreeSet<u16> = heard.iter().filter_map(weight).collect();
     // Stylesheets, scripts, fonts, images.
     assert!(weights.is_superset(&BTreeSet::from([24, 254])), "{weights:?}");
 }
@@ -121,30 +125,31 @@ fn metadata_of_the_client_lets_an_ignorant_server_run_any_scheme() {
         ..client::Options::default()
     };
     let calls = calls(options(scheme("bucket-html"), SignalUse::Obey), client);
-    let opened: Vec<Value> = calls
-        .iter()
-        .filter(|it| it.op == SchedulerOp::Opened)
-        .map(|it| serde_json::from_str(it.resource.as_deref().expect("a resource")).expect("JSON"))
+    let opened: Vec<Resource> = calls
+        .into_iter()
+        .filter_map(|it| match it {
+            Call::Open(_, resource) => Some(resource),
+            _ => None,
+        })
         .collect();
-    let count = |kind: &str| opened.iter().filter(|it| it["kind"] == kind).count();
+    let count = |kind| opened.iter().filter(|it| it.kind == kind).count();
     // As the page says: 1 document, 8 stylesheets, 25 scripts, 6 fonts, 2 images.
-    let kinds = [count("html"), count("css"), count("js"), count("font"), count("image")];
-    assert_eq!(kinds, [1, 8, 25, 6, 2]);
-    assert!(opened.iter().any(|it| it["critical"] == true && it["in_head"] == true));
+    let kinds = [Kind::Html, Kind::Css, Kind::Js, Kind::Font, Kind::Image];
+    assert_eq!(kinds.map(count), [1, 8, 25, 6, 2]);
+    assert!(opened.iter().any(|it| it.critical && it.in_head));
 }
 
 /// What the scheduler was last told of each stream, as `stream:urgency` with `i` for incremental.
-fn urgencies(signals: SignalUse) -> String {
+fn urgencies(use_of: SignalUse) -> String {
     let profile = client::profile::Profile::find("chrome-2023").expect("bundled");
     let page = profile.applied_to(corpus::bundled("davies-meenan").expect("bundled").clone());
     let client = client::Options { scheme: Some(scheme("rfc9218")), ..client::Options::default() };
-    let calls = calls_of(&Arc::new(page), options(scheme("rfc9218"), signals), client);
+    let calls = calls_of(&Arc::new(page), options(scheme("rfc9218"), use_of), client);
     let mut last = std::collections::BTreeMap::new();
-    for call in calls.iter().filter(|it| it.op == SchedulerOp::Signalled) {
-        let signal: Value =
-            serde_json::from_str(call.signal.as_deref().expect("a signal")).expect("JSON");
-        let incremental = if signal["incremental"] == true { "i" } else { "" };
-        last.insert(call.stream, format!("{}{incremental}", signal["urgency"]));
+    for signal in signals(&calls) {
+        if let Signal::Extensible { stream, urgency, incremental } = signal {
+            last.insert(stream, format!("{urgency}{}", if incremental { "i" } else { "" }));
+        }
     }
     last.into_values().collect::<Vec<_>>().join(" ")
 }

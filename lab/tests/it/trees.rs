@@ -2,10 +2,10 @@
 //! server's log, the same trees that the scheduler makes of the scenario.
 
 use lab::scenario::{Scenario, figure, over_quic, trace, tree_time_ms};
-use qlog_tools::reader::{SchedulerOp, read_file};
+use qlog_tools::reader::read_file;
 use qlog_tools::replay::Replay;
 use qlog_tools::trace::Trace;
-use schedulers::{Element, Snapshot, SnapshotNode, find_scheme};
+use schedulers::{Call, Element, Snapshot, SnapshotNode, find_scheme};
 use std::path::PathBuf;
 
 /// A scenario of `examples/trees`, its scheme, and how many trees of it are shown.
@@ -66,7 +66,7 @@ fn the_papers_figures_are_the_trees_of_real_connections() {
 fn what_a_scenario_signals_is_said_in_frames() {
     let signals = |name: &str, scheme: &str| {
         let calls = log(&scenario(name), scheme).scheduler_calls;
-        calls.iter().filter(|it| it.op == SchedulerOp::Signalled).count()
+        calls.iter().filter(|it| matches!(it.call, Ok(Call::Signal(_)))).count()
     };
     assert_eq!(signals("figure-6", "tree"), 3);
     // One for each of the tree's six groups and eight resources, and one for each resource.

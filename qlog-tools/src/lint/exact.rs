@@ -1,10 +1,10 @@
 //! The story as our server's scheduler lived it.
 
-use schedulers::StreamId;
+use schedulers::Call;
 
 use super::observed::header_signals;
-use super::story::{Event, Story, What};
-use crate::reader::{OrderingScheme, SchedulerCall, SchedulerOp};
+use super::story::{Event, OrderingScheme, Story, What};
+use crate::reader::SchedulerCall;
 use crate::trace::Trace;
 
 /// `None` for a log without calls of a scheduler. `scheme`: the name of the scheme that it is held against, if any.
@@ -33,7 +33,13 @@ pub(super) fn story(trace: &Trace, client: Option<&Trace>, scheme: Option<&str>)
 
 /// The schemes that the log names, in the order in which they took over.
 pub(super) fn named(trace: &Trace) -> Vec<OrderingScheme> {
-    trace.scheduler_calls.iter().filter_map(|call| call.scheme.clone()).collect()
+    let named = |it: &SchedulerCall| match &it.call {
+        Ok(Call::Start { scheme, in_group }) => {
+            Some(OrderingScheme { name: scheme.clone(), in_group: *in_group })
+        }
+        _ => None,
+    };
+    trace.scheduler_calls.iter().filter_map(named).collect()
 }
 
 /// The calls as events. Bytes that were sent without the scheduler having been asked before fill up a packet that the
@@ -42,12 +48,12 @@ fn events(calls: &[SchedulerCall]) -> Vec<Event> {
     let mut picked = None;
     let mut events = Vec::with_capacity(calls.len());
     for call in calls {
-        if call.op == SchedulerOp::Picked {
-            picked = call.stream;
+        if let Ok(Call::Pick(stream)) = call.call {
+            picked = stream;
         }
         let Some(mut event) = event(call) else { continue };
         if let What::Sent(stream, bytes) = event.what
-            && picked.take() != Some(stream.0)
+            && picked.take() != Some(stream)
         {
             event.what = What::ToppedUp(stream, bytes);
         }
@@ -57,16 +63,14 @@ fn events(calls: &[SchedulerCall]) -> Vec<Event> {
 }
 
 fn event(call: &SchedulerCall) -> Option<Event> {
-    let stream = call.stream.map(StreamId);
-    let what = match call.op {
-        SchedulerOp::Opened => What::Opened(stream?, call.read_resource().unwrap_or_default()),
-        SchedulerOp::Signalled => What::Signalled(call.read_signal().ok()?),
-        SchedulerOp::Ready => What::Ready(stream?, true),
-        SchedulerOp::Blocked => What::Ready(stream?, false),
-        SchedulerOp::Sent => What::Sent(stream?, call.bytes.unwrap_or_default()),
-        SchedulerOp::Closed => What::Closed(stream?),
-        SchedulerOp::Scheme => call.scheme.as_ref().map(|_| What::TakenOver)?,
-        SchedulerOp::Picked => return None,
+    let what = match *call.call.as_ref().ok()? {
+        Call::Open(stream, resource) => What::Opened(stream, resource),
+        Call::Signal(signal) => What::Signalled(signal),
+        Call::SetReady(stream, ready) => What::Ready(stream, ready),
+        Call::Sent(stream, bytes) => What::Sent(stream, bytes),
+        Call::Close(stream) => What::Closed(stream),
+        Call::Start { .. } => What::TakenOver,
+        Call::Pick(_) => return None,
     };
     Some(Event { time_us: call.time_us, what })
 }

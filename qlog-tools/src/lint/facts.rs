@@ -3,7 +3,7 @@
 //! Schemes may place a response by facts of its page: whether it is above the fold, in the head. Only our server's log
 //! has them. Whether a scheme cares is tried out: two responses that differ in one fact alone.
 
-use schedulers::{Kind, Resource, Scheduler, Scheme, Signal, StreamId};
+use schedulers::{FACTS, Kind, Resource, Scheduler, Scheme, Signal, StreamId};
 
 use super::story::{Story, What};
 
@@ -11,21 +11,15 @@ use super::story::{Story, What};
 const PACKET_BYTES: u64 = 1300;
 const PACKETS: usize = 12;
 
-/// A fact by its name, and how it is set.
-type Fact = (&'static str, fn(&mut Resource, bool));
+/// What a user asks about a fact, and how it is set.
+type Question = (&'static str, fn(&mut Resource, bool));
 
-const FACTS: [Fact; 10] = [
-    ("its place in the page", |it, is| it.id = is.then_some(0)),
-    ("is it the main document", |it, is| it.main = is),
-    ("is it in the head", |it, is| it.in_head = is),
-    ("is it on the critical path", |it, is| it.critical = is),
-    ("is it above the fold", |it, is| it.above_fold = is),
-    ("does it come after the first image", |it, is| it.after_first_image = is),
-    ("is it `async`", |it, is| it.asynchronous = is),
-    ("is it `defer`", |it, is| it.deferred = is),
-    ("is it preloaded", |it, is| it.preload = is),
-    ("its urgency in a browser", |it, is| it.browser = is.then_some((0, true))),
-];
+fn questions() -> impl Iterator<Item = Question> + Clone {
+    let place: Question = ("its place in the page", |it, is| it.id = is.then_some(0));
+    let urgency: Question =
+        ("its urgency in a browser", |it, is| it.browser = is.then_some((0, true)));
+    [place].into_iter().chain(FACTS.iter().map(|it| (it.question, it.set))).chain([urgency])
+}
 
 /// What `scheme` orders the story's responses by and the story does not have, if anything.
 pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
@@ -37,10 +31,10 @@ pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
     let order = |pair| order(scheme, pair, is_signalled);
     let pairs = || kinds.iter().flat_map(|one| kinds.iter().map(move |two| [*one, *two]));
     let plain = |kinds: [Kind; 2]| kinds.map(|kind| Resource { kind, ..Resource::default() });
-    let matters = |(_, set): &&Fact| {
+    let matters = |(_, set): &Question| {
         pairs().any(|kinds| {
             let (mut none, mut both) = (plain(kinds), plain(kinds));
-            for (_, set) in &FACTS {
+            for (_, set) in questions() {
                 set(&mut both[0], true);
                 set(&mut both[1], true);
             }
@@ -54,7 +48,7 @@ pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
             })
         })
     };
-    let mut lacks: Vec<&str> = FACTS.iter().filter(matters).map(|(name, _)| *name).collect();
+    let mut lacks: Vec<&str> = questions().filter(matters).map(|(name, _)| name).collect();
     let kind_matters =
         || pairs().any(|kinds| order(plain(kinds)) != order(plain([Kind::Other, Kind::Other])));
     if !story.has_kinds && kind_matters() {

@@ -15,9 +15,8 @@ mod story;
 
 use schedulers::Scheme;
 
-use crate::reader::OrderingScheme;
 use crate::trace::Trace;
-use story::Story;
+use story::{OrderingScheme, Story};
 
 /// What to hold a log against.
 #[derive(Debug, Clone)]

@@ -9,12 +9,12 @@
 
 use std::collections::BTreeMap;
 
-use schedulers::{Kind, Resource, Signal, StreamId};
+use schedulers::{Kind, Priority, Resource, Signal, StreamId};
 
 use super::Allowance;
 use super::browser::FORMATS;
 use super::lost::{Loss, account, gaps};
-use super::story::{Event, Story, What, parse_priority};
+use super::story::{Event, Story, What};
 use crate::trace::{PrioritySignal, RecoverySample, SignalKind, Trace, Vantage};
 
 /// A response has begun when so many bytes went: its header alone is no sign that its body was ready.
@@ -285,30 +285,31 @@ pub(super) fn header_signals(trace: &Trace, client: Option<&Trace>) -> Vec<Event
         spoken
             .extend(client.signals.iter().map(|signal| (on_server(trace, client, signal), signal)));
     }
-    let mut known: BTreeMap<u64, (u8, bool)> = BTreeMap::new();
+    let mut known: BTreeMap<u64, Priority> = BTreeMap::new();
     let mut updated: Vec<u64> = Vec::new();
     let mut events = Vec::new();
     spoken.sort_by_key(|it| it.0);
     for (time_us, signal) in spoken {
-        let before = known.get(&signal.element).copied().unwrap_or((3, false));
-        let (urgency, incremental) = parse_priority(&signal.value);
+        // A malformed field says nothing (RFC 8941, section 4.2).
+        let said = Priority::parse(signal.value.as_bytes()).unwrap_or_default();
         let placed = match signal.how {
             SignalKind::PushUpdate => continue,
             // An update overrides the header, even when that comes later (RFC 9218, section 7).
             SignalKind::Request if updated.contains(&signal.element) => continue,
-            // Of a response's field a missing member is no opinion (section 8); of all others it is the default.
-            SignalKind::Response => (urgency.unwrap_or(before.0), incremental.unwrap_or(before.1)),
+            // A response changes only the members that it names (section 8); elsewhere a missing one is the default.
+            SignalKind::Response => {
+                known.get(&signal.element).copied().unwrap_or_default().overridden_by(said)
+            }
             SignalKind::Update => {
                 updated.push(signal.element);
-                (urgency.unwrap_or(3), incremental.unwrap_or(false))
+                said
             }
-            SignalKind::Request | SignalKind::Applied => {
-                (urgency.unwrap_or(3), incremental.unwrap_or(false))
-            }
+            SignalKind::Request | SignalKind::Applied => said,
         };
         known.insert(signal.element, placed);
         let stream = StreamId(signal.element);
-        let (urgency, incremental) = placed;
+        let urgency = placed.urgency_or_default();
+        let incremental = placed.incremental_or_default();
         let what = What::Signalled(Signal::Extensible { stream, urgency, incremental });
         events.push(Event { time_us, what });
     }

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use schedulers::{Scheduler, Scheme, StreamId, find_page_scheme};
 
-use super::story::{Story, What};
+use super::story::{OrderingScheme, Story, What};
 use super::{Allowance, Lint, Violation};
-use crate::reader::OrderingScheme;
 
 /// Holds the story against `scheme`, or else against the schemes that the log names.
 pub(super) fn judge(

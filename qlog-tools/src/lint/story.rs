@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 
 use schedulers::{Resource, Signal, StreamId};
 
-use crate::reader::OrderingScheme;
-
 /// One connection's sending.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Story {
@@ -21,6 +19,15 @@ pub(super) struct Story {
     pub(super) has_kinds: bool,
     /// The schemes that took over, in order: one for each [`What::TakenOver`].
     pub(super) schemes: Vec<OrderingScheme>,
+}
+
+/// A scheme that orders, as a log names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OrderingScheme {
+    /// With what followed its name.
+    pub(super) name: String,
+    /// Whether its scheduler also orders other connections of the client.
+    pub(super) in_group: bool,
 }
 
 /// Something that matters for the order.
@@ -86,36 +93,5 @@ impl Story {
     /// Whether anything was said about order in RFC 9218's terms.
     pub(super) fn has_signals(&self) -> bool {
         self.events.iter().any(|event| event.signalled().is_some())
-    }
-}
-
-/// A `priority` field's value (RFC 9218, section 4): `None` for a member that it does not have, or has wrong.
-pub(super) fn parse_priority(value: &str) -> (Option<u8>, Option<bool>) {
-    let (mut urgency, mut incremental) = (None, None);
-    for member in value.split(',') {
-        let member = member.split(';').next().unwrap_or_default().trim();
-        match member.split_once('=') {
-            Some(("u", digits)) => {
-                urgency = digits.parse().ok().filter(|urgency| *urgency <= 7).or(urgency);
-            }
-            Some(("i", "?0")) => incremental = Some(false),
-            Some(("i", "?1")) => incremental = Some(true),
-            None if member == "i" => incremental = Some(true),
-            _ => {}
-        }
-    }
-    (urgency, incremental)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wrong_members_of_a_priority_are_left_out() {
-        assert_eq!(parse_priority("u=2, i"), (Some(2), Some(true)));
-        assert_eq!(parse_priority("i=?0,u=7;x=1"), (Some(7), Some(false)));
-        assert_eq!(parse_priority("u=9, i=1, r"), (None, None));
-        assert_eq!(parse_priority(""), (None, None));
     }
 }

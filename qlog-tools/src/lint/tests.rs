@@ -83,6 +83,16 @@ fn a_server_that_obeys_is_not() {
 }
 
 #[test]
+fn a_priority_field_that_rfc_8941_or_9218_ignores_leaves_the_default_urgency() {
+    for field in ["u=1, u=9", "u=0, (", "U=1, u=0"] {
+        let requests = [(0.0, 0, "u=2"), (20.0, 4, field)];
+        let log = server_log(&requests, &packets(&order(&[(0, 50), (4, 10)])));
+        let lint = lint(&log, None, &Rules::Rfc9218, Allowance::default());
+        assert_eq!((lint.violations, lint.cannot_judge), (vec![], None), "{field}");
+    }
+}
+
+#[test]
 fn a_response_that_was_not_there_yet_is_no_reproach() {
     // The server is idle for 300 ms before the urgent response begins: it had nothing to send.
     let mut sent = packets(&order(&[(0, 15)]));

@@ -331,20 +331,10 @@ impl Collector {
 
     pub(super) fn scheduler_call(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
         let call = SchedulerCall::read(time_us, data)?;
-        self.keep_call(call);
-        Ok(())
-    }
-
-    pub(super) fn scheme(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
-        let call = SchedulerCall::read_scheme(time_us, data)?;
-        self.keep_call(call);
-        Ok(())
-    }
-
-    fn keep_call(&mut self, call: SchedulerCall) {
         if self.detail >= Detail::Frames {
             self.scheduler_calls.push(call);
         }
+        Ok(())
     }
 
     fn signal(&mut self, time_us: u64, element: u64, how: SignalKind, value: &str) {

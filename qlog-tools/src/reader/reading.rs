@@ -388,8 +388,7 @@ impl TraceReading {
             EventKind::StreamTypeSet => collector.stream_type(data)?,
             EventKind::PriorityUpdated => collector.priority_updated(time_us, data)?,
             EventKind::ParametersSet => collector.parameters(data)?,
-            EventKind::Scheduler => collector.scheduler_call(time_us, data)?,
-            EventKind::Scheme => collector.scheme(time_us, data)?,
+            EventKind::Scheduler | EventKind::Scheme => collector.scheduler_call(time_us, data)?,
             EventKind::LegacyStream => {
                 collector.legacy_stream(time_us, data, event.trigger.as_deref())?;
             }

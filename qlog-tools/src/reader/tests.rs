@@ -6,6 +6,7 @@ use super::*;
 use crate::metrics::{Completions, byte_index};
 use crate::timeline::Transfer;
 use proptest::prelude::*;
+use schedulers::{Call, Kind, Resource, StreamId};
 
 /// A client's log: two responses, one retransmission, one hole.
 const CLIENT: &str = r#"
@@ -147,7 +148,7 @@ fn a_server_log_gives_the_frames_it_sent() {
 {"time":1,"name":"http3:frame_created","data":{"stream_id":0,"length":9,"frame":{"frame_type":"headers","headers":[{"name":":status","value":"200"}]}}}
 {"time":1,"name":"http3:frame_created","data":{"stream_id":0,"frame":{"frame_type":"data","raw":{"length":12}}}}
 {"time":2,"name":"quic:packet_sent","data":{"frames":[{"frame_type":"stream","stream_id":0,"raw":{"length":21},"fin":true}]}}
-{"time":2,"name":"utmost:scheduler","data":{"op":"opened","stream":0,"resource":{"mime": "text/html"}}}
+{"time":2,"name":"utmost:scheduler","data":{"op":"opened","stream":0,"resource":{"kind":"html"}}}
 {"time":2,"name":"utmost:scheduler","data":{"op":"picked","stream":0}}
 {"time":2,"name":"utmost:scheduler","data":{"op":"sent","stream":0,"bytes":21}}
 {"time":2,"name":"utmost:scheduler","data":{"op":"dance","stream":0}}
@@ -160,19 +161,11 @@ fn a_server_log_gives_the_frames_it_sent() {
         (transfer.body_offset, transfer.body_bytes, transfer.stream_bytes),
         (11, Some(10), Some(21))
     );
-    let calls: Vec<String> = trace
-        .scheduler_calls
-        .iter()
-        .map(|call| format!("{:?} {:?} {:?} {:?}", call.op, call.stream, call.bytes, call.resource))
-        .collect();
-    assert_eq!(
-        calls,
-        [
-            r#"Opened Some(0) None Some("{\"mime\": \"text/html\"}")"#,
-            "Picked Some(0) None None",
-            "Sent Some(0) Some(21) None",
-        ]
-    );
+    let calls: Vec<Call> =
+        trace.scheduler_calls.iter().map(|it| it.call.clone().unwrap()).collect();
+    let stream = StreamId(0);
+    let html = Resource { kind: Kind::Html, ..Resource::default() };
+    assert_eq!(calls, [Call::Open(stream, html), Call::Pick(Some(stream)), Call::Sent(stream, 21)]);
     assert_eq!((trace.counts.bad_records, trace.counts.unknown_events), (1, 1));
 }
 

@@ -14,7 +14,7 @@ impl<'de> Deserialize<'de> for Whole {
     }
 }
 
-struct WholeVisitor;
+pub(super) struct WholeVisitor;
 
 impl Visitor<'_> for WholeVisitor {
     type Value = Whole;

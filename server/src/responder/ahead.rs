@@ -5,6 +5,7 @@ use crate::SignalUse;
 use crate::pushes::Pushed;
 use crate::site::{Ahead, Request};
 use http3::{Header, Session, Signal, StreamId};
+use schedulers::Priority;
 use std::time::Instant;
 
 /// What was put ahead of a response.
@@ -72,7 +73,7 @@ impl Responder {
     /// of the push, or of another response, takes precedence.
     fn place_after(&mut self, push: StreamId, main: &Request) {
         if self.signals == SignalUse::Obey {
-            let said = main.priority.as_deref().and_then(|it| http3::parse_priority(it).ok());
+            let said = main.priority.as_deref().and_then(|it| Priority::parse(it).ok());
             let urgency = said.unwrap_or_default().urgency_or_default();
             self.obey(Signal::Extensible { stream: push, urgency, incremental: false });
         }

@@ -98,7 +98,7 @@ impl Responder {
     ) -> Vec<Header> {
         let mut fields = response_headers(response, length, self.alt_svc_port);
         if let Some(directive) = self.directives.get(&stream) {
-            let value = http3::priority_delta(*directive);
+            let value = directive.to_string();
             fields.push(Header::new(b"priority", value.as_bytes()));
         }
         if response.resource.main && self.session.in_use(Extension::SchemeAnnouncement) {

@@ -3,8 +3,8 @@
 use super::Responder;
 use crate::order::Order;
 use crate::site::{Request, Response};
-use http3::{Extension, Priority, Signal, StreamId};
-use schedulers::{Resource, Scheme};
+use http3::{Extension, Signal, StreamId};
+use schedulers::{Priority, Resource, Scheme};
 
 /// What a client must be able to say to negotiate, where the server uses signals.
 const BUCKET: Extension = Extension::BucketJanuary2019;
@@ -41,13 +41,13 @@ impl Responder {
             Resource { body_bytes: response.resource.body_bytes, ..Resource::default() }
         };
         let said = request.metadata.as_deref().filter(|_| self.signals.uses_signals());
-        said.map_or(known, |it| http3::parse_metadata(it).refine(&known))
+        said.map_or(known, |it| schedulers::Metadata::parse(it).refine(&known))
     }
 
     /// The `priority` field of a request. A `PRIORITY_UPDATE` that overtook it follows as its own event
     /// and overrides it (RFC 9218, 7). A client that says nothing leaves a directive to stand alone.
     pub(super) fn obey_header(&mut self, stream: StreamId, request: &Request) {
-        let said = request.priority.as_deref().and_then(|it| http3::parse_priority(it).ok());
+        let said = request.priority.as_deref().and_then(|it| Priority::parse(it).ok());
         let directed = self.directives.contains_key(&stream);
         if let Some(priority) = said.or(directed.then(Priority::default)) {
             let urgency = priority.urgency_or_default();
@@ -64,9 +64,9 @@ impl Responder {
         }
         let signal = match signal {
             Signal::Extensible { stream, urgency, incremental } => {
-                let said = Priority { urgency: Some(urgency), incremental: Some(incremental) };
+                let said = Priority::new(urgency, incremental);
                 let directive = self.directives.get(&stream).copied().unwrap_or_default();
-                let merged = http3::merge(said, directive);
+                let merged = said.overridden_by(directive);
                 let urgency = merged.urgency_or_default();
                 self.pushes.reprioritize(stream, urgency);
                 Signal::Extensible { stream, urgency, incremental: merged.incremental_or_default() }

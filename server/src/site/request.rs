@@ -52,7 +52,7 @@ impl Request {
             authority: text(b":authority"),
             path: text(b":path"),
             priority: joined(headers, b"priority"),
-            metadata: field(http3::METADATA_FIELD.as_bytes()),
+            metadata: field(schedulers::METADATA_FIELD.as_bytes()),
             fields: regular(headers),
             early: false,
             pushed: false,

@@ -24,7 +24,7 @@ pub struct Response {
     /// with the first step. Empty: everything is ready at once.
     pub ready: Vec<(Duration, u64)>,
     /// What the site's operator says about its order; the client decides the rest.
-    pub directive: Option<http3::Priority>,
+    pub directive: Option<schedulers::Priority>,
     /// What goes ahead of it.
     pub ahead: Ahead,
     /// The scheme for the page whose document this is; `None`: the server's.

@@ -4,7 +4,7 @@ use super::conditions::conditional;
 use super::memory::Memory;
 use super::pushing::{Pushing, tracked};
 use super::{Ahead, Foreseen, Promise, Request, Response, Site};
-use http3::Priority;
+use schedulers::Priority;
 use schedulers::{Kind, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,8 +3,8 @@
 use super::table::{Key, Table, keys, median};
 use crate::capture::{Capture, Element, Fetch, ImageBox};
 use corpus::PageResource;
-use corpus::page::{BrowserPriority, FetchPriority, Script};
-use schedulers::Kind;
+use corpus::page::{FetchPriority, Script};
+use schedulers::{Kind, Priority};
 use std::collections::BTreeMap;
 
 /// Least share of the viewport that makes an image a hero.
@@ -50,6 +50,7 @@ impl Reader<'_> {
         let script = (kind == Kind::Js).then(|| script(element, by_parser, blocking));
         let critical = code && blocking && !matches!(script, Some(Script::Async));
         let hero = kind == Kind::Image && self.is_hero(&fetch.path);
+        let priority = Priority::parse(fetch.priority.as_deref().unwrap_or_default().as_bytes());
         let of = |tag: &str| element.filter(|it| it.tag == tag);
         PageResource {
             status: fetch.status.unwrap_or(404),
@@ -64,7 +65,7 @@ impl Reader<'_> {
             above_fold: id == 0 || critical || kind == Kind::Font || hero,
             hero,
             exec_ms: if code { self.work_ms(&fetch.path) } else { 0.0 },
-            browser: Some(priority(fetch.priority.as_deref().unwrap_or_default())),
+            browser: Some(priority.unwrap_or_default().into()),
             ..PageResource::plain(id, url(key), mime, fetch.bytes)
         }
     }
@@ -151,19 +152,6 @@ fn fetch_priority(text: &str) -> Option<FetchPriority> {
     }
 }
 
-/// A `priority` field (RFC 9218) as Chromium writes it: `u=1, i`.
-fn priority(field: &str) -> BrowserPriority {
-    let mut priority = BrowserPriority { urgency: 3, incremental: false };
-    for part in field.split(',').map(str::trim) {
-        match part.split_once('=') {
-            Some(("u", urgency)) => priority.urgency = urgency.parse().unwrap_or(3).min(7),
-            None if part == "i" => priority.incremental = true,
-            _ => {}
-        }
-    }
-    priority
-}
-
 /// Stylesheets that block, and scripts, are evaluated in the order of the document: first those that its
 /// parser waits for, then the deferred ones. What a stylesheet imports has the turn of the stylesheet.
 fn set_turns(resources: &mut [PageResource], fetches: &[Fetch], first: &Capture) {
@@ -239,14 +227,5 @@ mod tests {
         assert_eq!(offset(text, (0, 1)), Some(1));
         assert_eq!(offset(text, (1, 3)), Some(text.find('d').expect("there")));
         assert_eq!(offset(text, (9, 0)), None);
-    }
-
-    #[test]
-    fn priorities_are_read_as_chromium_writes_them() {
-        let it = |field| priority(field);
-        assert_eq!(it("u=1, i"), BrowserPriority { urgency: 1, incremental: true });
-        assert_eq!(it("i"), BrowserPriority { urgency: 3, incremental: true });
-        assert_eq!(it("u=9"), BrowserPriority { urgency: 7, incremental: false });
-        assert_eq!(it(""), BrowserPriority { urgency: 3, incremental: false });
     }
 }
