@@ -1,14 +1,13 @@
 //! The HTTP/3 events of a connection's qlog (`http3:frame_created`, `http3:frame_parsed`): quiche logs
 //! those of its own HTTP/3 layer only.
 
-use crate::{
-    Event, Header, NameValue, Prioritized, PushId, Session, Signal, StreamId, priority_field,
-};
+use crate::{Event, Header, NameValue, Prioritized, PushId, Session, Signal, StreamId};
 use qlog::events::EventData;
 use qlog::events::http3::{
     FrameCreated, FrameParsed, Http3Frame, HttpHeader, StreamType, StreamTypeSet,
 };
 use qlog::streamer::QlogStreamer;
+use schedulers::Priority;
 
 /// Logs an event that `session` reported, if qlog has a form for it.
 pub fn event(streamer: &mut QlogStreamer, session: &Session, event: &Event) {
@@ -37,7 +36,7 @@ pub fn signal_created(
     frame_bytes: usize,
 ) {
     if let Signal::Extensible { stream, urgency, incremental } = *signal {
-        let field = priority_field(urgency, incremental);
+        let field = Priority::new(urgency, incremental).request_field();
         let prioritized = Prioritized::Request(stream);
         priority_update_created(streamer, control, prioritized, &field, frame_bytes);
     }
