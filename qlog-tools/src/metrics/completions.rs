@@ -99,6 +99,12 @@ impl Completions {
         sum_us as f64 / self.resources.len() as f64 / 1000.0
     }
 
+    /// The time of the last completion, in milliseconds.
+    pub(super) fn last_ms(&self) -> f64 {
+        let last_us = self.resources.iter().map(|it| it.complete_us).max();
+        last_us.unwrap_or_default() as f64 / 1000.0
+    }
+
     fn per_byte_ms(&self, byte_us: impl Fn(&Completion) -> u128) -> f64 {
         let sum: u128 = self.resources.iter().map(byte_us).sum();
         sum as f64 / self.bytes as f64 / 1000.0
@@ -215,6 +221,7 @@ mod tests {
         assert_eq!(ms(&set, "byte_index_progressive"), 207.5);
         // (250 + 410) / 2
         assert_eq!(ms(&set, "object_index"), 330.0);
+        assert_eq!(ms(&set, "critical_ms"), 410.0);
         // Stream 4 alone, still from the page's t0.
         let alone = Completions::new(&page, |transfer| transfer.stream == 4).unwrap();
         assert_eq!(ms(&alone, "byte_index"), 410.0);
