@@ -14,6 +14,7 @@ mod names;
 pub mod palette;
 pub mod png;
 mod ratio_axis;
+mod resources;
 pub mod ribbon;
 pub mod savings;
 pub mod speedup_dots;
@@ -27,29 +28,14 @@ pub use byte_index_curve::{Curve, Curves};
 pub use heat_map::{HeatMap, HeatRow};
 pub use interleaving::{Interleaving, InterleavingLine};
 pub use names::{NAME_MAX, short_name, short_url, stream_label};
+pub use resources::PageResource;
 pub use ribbon::{RibbonRow, Ribbons};
 pub use savings::{Saving, Savings, SavingsGroup};
-use schedulers::Kind;
 pub use speedup_dots::{Dot, DotGroup, SizeClass, SpeedupDots};
 pub use stacks::Stacks;
 pub(crate) use svg::shorten;
 pub use table::Table;
 pub use tree::{TreePanel, Trees};
-
-/// One resource of a page, as figures name and colour it. The figures' order is request order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageResource {
-    /// Its URL, as in the timelines' transfers.
-    pub url: String,
-    /// Its kind.
-    pub kind: Kind,
-    /// Whether it belongs to the ATF set.
-    pub above_fold: bool,
-    /// Its body bytes, when known.
-    pub body_bytes: Option<u64>,
-    /// In figures of logs the streams that carried it, for its name and look; empty in figures of pages.
-    pub streams: Vec<u64>,
-}
 
 /// A number of milliseconds as a reader wants it: `7.3`, `1506`, `21,589`.
 pub(crate) fn milliseconds_text(value_ms: f64) -> String {

@@ -1,7 +1,7 @@
 //! What a client saw of one connection: which resources it asked for, and which bytes came when.
 //! Every metric and figure is computed from this, whether it was read from a log or built in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,21 @@ pub struct StreamFrame {
     pub bytes: u64,
 }
 
+/// Frames of one stream in a row. Times count from the first request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Burst {
+    /// Their stream.
+    pub stream: u64,
+    /// How many they are.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// When the first arrived.
+    pub first_us: u64,
+    /// When the last arrived.
+    pub last_us: u64,
+}
+
 impl Timeline {
     /// The moment that metrics count from: the first request. `None` without transfers.
     pub fn start_us(&self) -> Option<u64> {
@@ -70,6 +85,30 @@ impl Timeline {
             .iter()
             .map(|transfer| assemblies[&transfer.stream].deliver(transfer))
             .collect()
+    }
+
+    /// The frames of responses, those of one stream in a row together.
+    pub fn bursts(&self) -> Vec<Burst> {
+        let start_us = self.start_us().unwrap_or_default();
+        let transfers: BTreeSet<u64> = self.transfers.iter().map(|it| it.stream).collect();
+        let mut bursts: Vec<Burst> = Vec::new();
+        for frame in self.frames.iter().filter(|it| it.bytes > 0 && transfers.contains(&it.stream))
+        {
+            let (stream, bytes) = (frame.stream, frame.bytes);
+            let time_us = frame.time_us.saturating_sub(start_us);
+            match bursts.last_mut().filter(|it| it.stream == stream) {
+                Some(burst) => {
+                    burst.frames += 1;
+                    burst.bytes += bytes;
+                    burst.last_us = burst.last_us.max(time_us);
+                }
+                None => {
+                    let (first_us, last_us) = (time_us, time_us);
+                    bursts.push(Burst { stream, frames: 1, bytes, first_us, last_us });
+                }
+            }
+        }
+        bursts
     }
 
     /// Distinct stream bytes over all streams, control streams included.

@@ -4,16 +4,17 @@ mod host;
 mod library;
 mod upload;
 
-use crate::commands::qlog::{headings, report::recordings};
 use crate::failure::Failure;
 use crate::output;
 use host::is_own_host;
 use library::Library;
-use qlog_tools::viewer::{Listing, Report, listing, report};
+use qlog_tools::naming::set_headings;
+use qlog_tools::viewer::{Listing, Report, listing, recordings, report};
 use std::io::Cursor;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use tiny_http::{Header, Method, Request, Response, Server, StatusCode};
+use url::form_urlencoded;
 
 /// Open the logs of a directory in the browser, alone or side by side
 ///
@@ -81,7 +82,7 @@ fn open(library: &mut Library, query: &str) -> Answer {
     }
     match library.read(&names) {
         Ok(mut traces) => {
-            headings::set(&mut traces, &[]);
+            set_headings(&mut traces, &[]);
             html(report(&Report {
                 title: names.join(", "),
                 recordings: recordings(&traces),
@@ -104,33 +105,10 @@ fn upload(request: &mut Request, library: &mut Library, query: &str) -> Answer {
     }
 }
 
-/// The values of a parameter of a query, decoded.
+/// The values of a parameter of a query.
 fn values(query: &str, name: &str) -> Vec<String> {
-    query
-        .split('&')
-        .filter_map(|pair| pair.split_once('='))
-        .filter(|(key, _)| *key == name)
-        .map(|(_, value)| decoded(value))
-        .collect()
-}
-
-/// Percent-decoded; what is no UTF-8 is replaced.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let mut ahead = rest.clone();
-        let hex = |digit: Option<u8>| char::from(digit?).to_digit(16);
-        match (byte, hex(ahead.next()), hex(ahead.next())) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push(u8::try_from(high * 16 + low).unwrap_or_default());
-                rest = ahead;
-            }
-            (b'+', ..) => bytes.push(b' '),
-            _ => bytes.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    let pairs = form_urlencoded::parse(query.as_bytes());
+    pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()
 }
 
 fn header(request: &Request, name: &str) -> Option<String> {
@@ -173,6 +151,6 @@ mod tests {
     fn a_query_names_several_files() {
         let query = "file=a%20b.sqlog&file=%2e%2e%2Fx&other=1&file=100%";
         assert_eq!(values(query, "file"), ["a b.sqlog", "../x", "100%"]);
-        assert_eq!(decoded("%C3%A4+%zz%"), "ä %zz%");
+        assert_eq!(values("q=%C3%A4+%zz%", "q"), ["ä %zz%"]);
     }
 }

@@ -9,6 +9,8 @@ use super::recording::{Exactness, Frame, Mark, NO_FRAMES, Recording, Role, Strea
 use crate::figures::palette::Look;
 use crate::figures::{NAME_MAX, shorten};
 use crate::metrics::{Completions, Measured, byte_index, completed_share};
+use crate::naming::heading_of_sender;
+use crate::pairing::{Ends, pairs};
 use crate::timeline::{StreamFrame, Transfer};
 use crate::trace::{Repair, SignalKind, StreamRole, StreamSummary, Trace, Vantage};
 use crate::views;
@@ -80,6 +82,16 @@ impl Recording {
             frames,
         }
     }
+}
+
+/// One recording for each connection, from the logs of both ends where they are there.
+pub fn recordings(traces: &[Trace]) -> Vec<Recording> {
+    let recording = |Ends { log, server }: Ends<'_>| Recording {
+        name: log.timeline.name.clone(),
+        sender: server.map(|it| heading_of_sender(it, log)),
+        ..Recording::of(log, server)
+    };
+    pairs(traces).into_iter().map(recording).collect()
 }
 
 /// Why there are no frames to show; `None` when there are.

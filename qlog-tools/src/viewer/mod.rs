@@ -13,6 +13,7 @@ mod listing;
 mod page;
 mod recording;
 
+pub use from_trace::recordings;
 pub(crate) use happened::{LOST, SENT_AGAIN};
 pub use listing::{ListedFile, Listing, listing};
 pub use page::{Report, report};

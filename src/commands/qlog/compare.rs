@@ -1,12 +1,13 @@
 //! `utmost qlog compare`: which bytes moved between runs of the same page.
 
 use super::index::Indices;
-use super::input::{Files, shown};
+use super::input::Files;
 use super::runs::{self, Runs};
 use super::set::SetArguments;
 use crate::failure::Failure;
 use crate::output::{self, number};
 use qlog_tools::alignment::{AlignedResource, Alignment};
+use qlog_tools::naming::shown;
 use qlog_tools::trace::{Detail, Trace};
 use serde_json::{Value, json};
 

@@ -1,11 +1,13 @@
 //! `utmost qlog hol`: head-of-line blocking, within streams and between them.
 
-use super::input::{Files, Logs, short_name, shown};
-use super::{figure, logs};
+use super::figure;
+use super::input::{Files, Logs};
 use crate::failure::Failure;
 use crate::output;
-use qlog_tools::figures::Stacks;
+use qlog_tools::figures::{PageResource, Stacks};
 use qlog_tools::head_of_line::{Arrivals, Blocking, HeadOfLine};
+use qlog_tools::naming::{name_requests_apart, short_name, shown};
+use qlog_tools::pairing::{Ends, with_arrivals};
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use qlog_tools::views::{no_streams, unusable};
 use serde_json::{Value, json};
@@ -30,9 +32,6 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// One connection: its client's log, and its server's if that is there.
-type Connection<'a> = (&'a Trace, Option<&'a Trace>);
-
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.files.vantage().is_some() && arguments.files.count() > 1 {
         let reason = "--vantage is for a single log; of several, each must say whose it is";
@@ -41,14 +40,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // The figure is drawn from the frames by themselves, the numbers are not: a log may have millions.
     let detail = if arguments.out.is_some() { Detail::Frames } else { Detail::Arrivals };
     let Logs { mut traces, mut refused, .. } = arguments.files.read(detail)?;
-    traces.iter_mut().for_each(figure::name_apart);
-    let connections = connections(&traces);
+    traces.iter_mut().for_each(name_requests_apart);
+    let connections = with_arrivals(&traces);
     if let Some(reason) = mismatch(&arguments.files, &traces, &connections) {
         return Err(Failure::BadInput(reason));
     }
     let is_seen = |trace: &Trace| {
-        connections.iter().any(|(client, server)| {
-            client.file == trace.file || server.is_some_and(|it| it.file == trace.file)
+        connections.iter().any(|Ends { log, server }| {
+            log.file == trace.file || server.is_some_and(|it| it.file == trace.file)
         })
     };
     refused.add_files(traces.iter().map(|it| (it, (!is_seen(it)).then(|| no_arrivals(it)))));
@@ -68,35 +67,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         output::json_of_program(refused.note_in(document))?;
     } else {
         for connection in &connections {
-            print(connection.0, connection.1.is_some(), &blocking(connection))?;
+            print(connection.log, connection.server.is_some(), &blocking(connection))?;
         }
     }
     refused.end()
 }
 
-/// Those whose arrivals are known.
-fn connections(traces: &[Trace]) -> Vec<Connection<'_>> {
-    let has_arrivals =
-        |it: &Connection<'_>| it.0.vantage != Vantage::Server && no_streams(it.0).is_none();
-    let usable = |server: &&Trace| no_streams(server).is_none();
-    let paired = logs::pairs(traces).into_iter().filter(has_arrivals);
-    let connections: Vec<Connection<'_>> =
-        paired.map(|(client, server)| (client, server.filter(usable))).collect();
-    // Of two logs that both do not say of which connection they are, the user says it.
-    let (clients, servers): (Vec<&Trace>, Vec<&Trace>) =
-        traces.iter().filter(usable).partition(|it| it.vantage != Vantage::Server);
-    match (&clients[..], &servers[..]) {
-        ([client], [server]) if client.connection == server.connection => {
-            vec![(*client, Some(*server))]
-        }
-        _ => connections,
-    }
-}
-
-/// Two logs that were named as a pair must be one.
-fn mismatch(files: &Files, traces: &[Trace], connections: &[Connection<'_>]) -> Option<String> {
+/// Why two logs that the user named together do not belong together.
+fn mismatch(files: &Files, traces: &[Trace], connections: &[Ends<'_>]) -> Option<String> {
     let is_pair = files.count() == 2 && files.named().all(|(_, path)| !path.is_dir());
-    let [(client, None)] = connections else { return None };
+    let [Ends { log: client, server: None }] = connections else { return None };
     let server = traces.iter().find(|it| {
         it.vantage == Vantage::Server && it.file != client.file && no_streams(it).is_none()
     });
@@ -119,13 +99,13 @@ fn no_arrivals(trace: &Trace) -> String {
     })
 }
 
-fn blocking((client, server): &Connection<'_>) -> HeadOfLine {
+fn blocking(Ends { log: client, server }: &Ends<'_>) -> HeadOfLine {
     let sent = server.map(|server| &server.arrivals);
     HeadOfLine::new(Arrivals { frames: &client.arrivals, sent })
 }
 
-fn draw(out: &Path, connections: &[Connection<'_>]) -> Result<(), Failure> {
-    let [connection @ (client, _)] = connections else {
+fn draw(out: &Path, connections: &[Ends<'_>]) -> Result<(), Failure> {
+    let [connection @ Ends { log: client, .. }] = connections else {
         let count = connections.len();
         return Err(Failure::BadInput(format!(
             "{}: --out draws one connection, and there are {count}: name the logs of one",
@@ -133,14 +113,14 @@ fn draw(out: &Path, connections: &[Connection<'_>]) -> Result<(), Failure> {
         )));
     };
     let name = format!("What was delivered together: {}", shown(&short_name(&client.label()), 60));
-    let resources = figure::resources(&[client], None);
+    let resources = PageResource::of_logs([*client], |_| false);
     let hol = blocking(connection);
     let drawing = Stacks { title: name, resources, timeline: &client.timeline, hol: &hol };
     figure::write(out, &drawing.svg())
 }
 
-fn named_document(connection: &Connection<'_>) -> Value {
-    let (client, server) = connection;
+fn named_document(connection: &Ends<'_>) -> Value {
+    let Ends { log: client, server } = connection;
     let mut named = document(&blocking(connection));
     named["file"] = client.file.clone().into();
     named["trace"] = client.number.unwrap_or(1).into();

@@ -1,10 +1,11 @@
 //! `utmost qlog index`: when the bytes were there.
 
-use super::input::{Files, Logs, milliseconds, shown};
+use super::input::{Files, Logs, milliseconds};
 use super::set::{AtfSet, SetArguments};
 use crate::failure::Failure;
 use crate::output::{self, number};
 use qlog_tools::metrics::{BySet, Completions, METRICS, Measured, Set, Unmeasured, byte_index};
+use qlog_tools::naming::shown;
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use qlog_tools::views::no_streams;
 use serde_json::{Value, json};

@@ -3,11 +3,11 @@
 use super::refused::Refused;
 use crate::failure::Failure;
 use clap::ValueEnum;
+use qlog_tools::naming::{self, short_name};
 use qlog_tools::reader::{ReadError, ReadOptions, read_file_traces};
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use qlog_tools::views::missing;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -91,7 +91,7 @@ pub(crate) fn read_each(
         match read {
             Ok(traces) => {
                 logs.arguments.extend(traces.iter().map(|_| argument));
-                logs.traces.extend(traces.into_iter().map(|it| with_name(it, name.as_deref())));
+                logs.traces.extend(traces.into_iter().map(|it| naming::named(it, name.as_deref())));
             }
             Err((path, failure)) => {
                 logs.refused.add(&path.display().to_string(), failure.to_string());
@@ -101,7 +101,7 @@ pub(crate) fn read_each(
     if logs.traces.is_empty() {
         return Err(logs.refused.into_failure());
     }
-    name_apart(&mut logs.traces);
+    naming::name_files_apart(&mut logs.traces);
     Ok(logs)
 }
 
@@ -131,35 +131,6 @@ fn found((argument, (name, path)): (usize, (Option<String>, PathBuf))) -> Vec<Fo
         Found { argument, name: name.as_ref().map(own), log: Ok(log) }
     };
     logs.into_iter().map(of_log).collect()
-}
-
-/// Named as the user did, or by its file; of several in a file with its number.
-fn with_name(mut trace: Trace, name: Option<&str>) -> Trace {
-    let name = name.map_or_else(|| short_name(&trace.file), str::to_owned);
-    trace.timeline.name = match trace.number {
-        Some(number) => format!("{name} #{number}"),
-        None => name,
-    };
-    trace
-}
-
-/// Logs of one name in different folders are called by their whole paths.
-fn name_apart(traces: &mut [Trace]) {
-    let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for trace in &*traces {
-        files.entry(trace.timeline.name.clone()).or_default().insert(trace.file.clone());
-    }
-    for trace in traces {
-        if files.get(&trace.timeline.name).is_some_and(|files| files.len() > 1) {
-            trace.timeline.name = trace.label();
-        }
-    }
-}
-
-/// The file without its folders.
-pub(crate) fn short_name(file: &str) -> String {
-    let name = Path::new(file).file_name();
-    name.map_or_else(|| file.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// `NAME=FILE`, unless there is a file of that whole name.
@@ -266,15 +237,4 @@ pub(crate) fn described(trace: &Trace) -> Value {
 /// Microseconds as milliseconds.
 pub(crate) fn milliseconds(time_us: u64) -> f64 {
     time_us as f64 / 1000.0
-}
-
-/// A text from a log as a table can show it: no control characters, and not too long.
-pub(crate) fn shown(text: &str, characters: usize) -> String {
-    let clean = |character: char| if character.is_control() { '\u{fffd}' } else { character };
-    let mut shown: String = text.chars().take(characters).map(clean).collect();
-    if text.chars().nth(characters).is_some() {
-        shown.pop();
-        shown.push('\u{2026}');
-    }
-    shown
 }

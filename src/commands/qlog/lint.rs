@@ -1,12 +1,13 @@
 //! `utmost qlog lint`: which packets broke the rules?
 
-use super::input::{Logs, logs_of, read, read_each, refusal, shown};
+use super::input::{Logs, logs_of, read, read_each, refusal};
 use super::refused::Refused;
 use crate::failure::Failure;
 use crate::{output, values};
 use qlog_tools::lint::{Allowance, Lint, Rules, browser, lint};
+use qlog_tools::pairing::{client_of, senders};
 use qlog_tools::reader::{ReadError, ReadOptions, read_file_traces, read_traces};
-use qlog_tools::trace::{Detail, Trace, Vantage};
+use qlog_tools::trace::{Detail, Trace};
 use schedulers::{Scheme, find_page_scheme, find_scheme};
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -64,8 +65,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         read_each(arguments.files.iter().flat_map(|file| files_of(file)), traces_of)?;
     let clients = clients(arguments)?;
     let mut judged: Vec<(&Trace, Lint)> = Vec::new();
-    for trace in judged_traces(&traces) {
-        let client = client_of(trace, &clients, &traces)?;
+    for trace in senders(&traces) {
+        let client = client_of(trace, &clients, &traces).map_err(Failure::bad_input)?;
         judged.push((trace, lint(trace, client, &rules, allowance)));
     }
     refused.add_files(judged.iter().map(|(trace, lint)| (*trace, lacks(trace, lint))));
@@ -196,52 +197,6 @@ fn scheme(arguments: &Arguments) -> Result<Option<Scheme>, Failure> {
         None => find_scheme(name),
     };
     scheme.map(Some).map_err(values::no_scheme)
-}
-
-/// The servers' logs, and clients' logs of connections whose server's is not there.
-fn judged_traces(traces: &[Trace]) -> Vec<&Trace> {
-    let has_server = |trace: &Trace| {
-        traces.iter().any(|it| {
-            it.vantage == Vantage::Server
-                && it.connection.is_some()
-                && it.connection == trace.connection
-        })
-    };
-    traces.iter().filter(|it| it.vantage == Vantage::Server || !has_server(it)).collect()
-}
-
-/// The log of a server's client: that of the same connection, or the only one that was named, when one of the two
-/// does not say of which connection it is.
-fn client_of<'a>(
-    trace: &Trace,
-    named: &'a [Trace],
-    given: &'a [Trace],
-) -> Result<Option<&'a Trace>, Failure> {
-    let is_same = |it: &&Trace| {
-        it.vantage != Vantage::Server
-            && it.connection.is_some()
-            && it.connection == trace.connection
-    };
-    if trace.vantage != Vantage::Server {
-        return Ok(None);
-    }
-    if let Some(same) = named.iter().chain(given).find(is_same) {
-        return Ok(Some(same));
-    }
-    let Some(other) = named.first() else { return Ok(None) };
-    if named.iter().all(|it| it.vantage == Vantage::Server) {
-        let reason = "a server's log; --client takes the log of its client";
-        return Err(Failure::BadInput(format!("{}: {reason}", other.label())));
-    }
-    match (&other.connection, &trace.connection) {
-        (Some(there), Some(here)) => Err(Failure::BadInput(format!(
-            "{}: not the client's log of the server's connection: ID {} there, {} at the server",
-            other.file,
-            shown(there, 60),
-            shown(here, 60)
-        ))),
-        _ => Ok(Some(other).filter(|_| named.len() == 1)),
-    }
 }
 
 fn show(

@@ -1,17 +1,18 @@
 //! `utmost qlog report`: logs as a page that works without a network.
 
+use super::figure::PNG_SCALE;
 use super::input::{Files, Logs};
-use super::{headings, logs};
 use crate::failure::Failure;
 use crate::output;
 use qlog_tools::figures::png::Rasterizer;
 use qlog_tools::figures::still::stills;
+use qlog_tools::naming::set_headings;
+use qlog_tools::pairing::pairs;
 use qlog_tools::trace::{Detail, Trace};
-use qlog_tools::viewer::{Recording, Report, report};
+use qlog_tools::viewer::{Recording, Report, recordings, report};
 use qlog_tools::views::unusable;
 use std::path::{Path, PathBuf};
 
-const PNG_SCALE: f32 = 2.0;
 /// Streams of a connection that a page shows: rows of a waterfall, which nobody reads beyond that.
 const STREAMS_MAX: usize = 10_000;
 
@@ -45,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Logs { mut traces, mut refused, arguments: places } = arguments.files.read(Detail::Full)?;
     let names: Vec<Option<String>> = arguments.files.named().map(|(name, _)| name).collect();
     let given: Vec<Option<String>> = places.iter().map(|place| names[*place].clone()).collect();
-    headings::set(&mut traces, &given);
+    set_headings(&mut traces, &given);
     let reasons: Vec<Option<String>> = traces.iter().map(|it| unfit(it, &traces)).collect();
     refused.add_files(traces.iter().zip(reasons.iter().cloned()));
     let mut reasons = reasons.iter();
@@ -72,9 +73,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Why a page is not made of it: it is too large, or has nothing that a figure shows. The server's log beside its
 /// client's need not have anything.
 fn unfit(trace: &Trace, traces: &[Trace]) -> Option<String> {
-    let is_beside = || {
-        logs::pairs(traces).iter().any(|(_, other)| other.is_some_and(|it| std::ptr::eq(it, trace)))
-    };
+    let is_beside =
+        || pairs(traces).iter().any(|it| it.server.is_some_and(|it| std::ptr::eq(it, trace)));
     let nothing = || unusable(trace).filter(|_| trace.recovery.is_empty() && !is_beside());
     too_large(trace).or_else(nothing)
 }
@@ -88,18 +88,6 @@ pub(crate) fn too_large(trace: &Trace) -> Option<String> {
             trace.label()
         )
     })
-}
-
-/// One for each log, without the servers' logs of connections whose client's log is there as well.
-pub(crate) fn recordings(traces: &[Trace]) -> Vec<Recording> {
-    logs::pairs(traces)
-        .into_iter()
-        .map(|(trace, other_end)| Recording {
-            name: trace.timeline.name.clone(),
-            sender: other_end.map(|it| headings::of_sender(it, trace)),
-            ..Recording::of(trace, other_end)
-        })
-        .collect()
 }
 
 fn title(recordings: &[Recording]) -> String {

@@ -1,18 +1,18 @@
 //! `utmost qlog ribbon`: who got each packet (the paper's Figure 8).
 
 use super::figure;
-use super::input::{Files, Logs, shown};
+use super::input::{Files, Logs};
 use super::set::SetArguments;
 use crate::failure::Failure;
 use crate::output;
 use clap::ValueEnum;
 use qlog_tools::figures::axis::Axis;
-use qlog_tools::figures::{RibbonRow, Ribbons};
-use qlog_tools::timeline::Timeline;
+use qlog_tools::figures::{PageResource, RibbonRow, Ribbons};
+use qlog_tools::naming::{name_requests_apart, shown};
+use qlog_tools::timeline::Burst;
 use qlog_tools::trace::{Detail, Trace};
 use qlog_tools::views::unusable;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Show in what order the streams got their frames, several logs under each other
@@ -61,15 +61,6 @@ impl From<By> for Axis {
     }
 }
 
-/// Frames of one stream in a row.
-struct Run {
-    stream: u64,
-    frames: u64,
-    bytes: u64,
-    first_us: u64,
-    last_us: u64,
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let set = arguments.set.atf_set()?;
     let Logs { mut traces, mut refused, .. } = arguments.files.read(Detail::Frames)?;
@@ -78,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if traces.is_empty() {
         return refused.end();
     }
-    traces.iter_mut().for_each(figure::name_apart);
+    traces.iter_mut().for_each(name_requests_apart);
     if let Some(out) = &arguments.out {
         let rows = traces.iter().map(|trace| RibbonRow {
             label: shown(&trace.timeline.name, 60),
@@ -89,7 +80,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             id: "qlog".to_owned(),
             title: "Who got each STREAM frame".to_owned(),
             axis: arguments.by.into(),
-            resources: figure::resources(&traces.iter().collect::<Vec<_>>(), set.as_ref()),
+            resources: PageResource::of_logs(&traces, |url| {
+                set.as_ref().is_some_and(|it| it.contains(url))
+            }),
             note_titles: Vec::new(),
             rows: rows.collect(),
         };
@@ -105,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if arguments.out.is_none() {
         for trace in &traces {
-            let unit = |run: &Run| match arguments.by {
+            let unit = |run: &Burst| match arguments.by {
                 By::Time => {
                     let ms = (run.last_us - run.first_us) as f64 / 1000.0;
                     format!("{}:{ms:.1}", run.stream)
@@ -113,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 By::Count => format!("{}x{}", run.stream, run.frames),
                 By::Bytes => format!("{}:{}", run.stream, run.bytes),
             };
-            let runs: Vec<String> = runs(&trace.timeline).iter().map(unit).collect();
+            let runs: Vec<String> = trace.timeline.bursts().iter().map(unit).collect();
             let what = match arguments.by {
                 By::Time => "stream:ms",
                 By::Count => "stream x frames",
@@ -127,35 +120,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn document(trace: &Trace) -> Value {
     let ms = |time_us: u64| time_us as f64 / 1000.0;
-    let runs = runs(&trace.timeline);
-    let runs = runs
+    let bursts = trace.timeline.bursts();
+    let runs = bursts
         .iter()
         .map(|run| json!([run.stream, run.frames, run.bytes, ms(run.first_us), ms(run.last_us)]));
     json!({"file": trace.file, "name": trace.timeline.name, "runs": runs.collect::<Vec<_>>()})
-}
-
-/// The frames of responses; times since the first request.
-fn runs(timeline: &Timeline) -> Vec<Run> {
-    let start_us = timeline.start_us().unwrap_or_default();
-    let transfers: BTreeSet<u64> = timeline.transfers.iter().map(|it| it.stream).collect();
-    let mut runs: Vec<Run> = Vec::new();
-    for frame in timeline.frames.iter().filter(|it| transfers.contains(&it.stream) && it.bytes > 0)
-    {
-        let time_us = frame.time_us.saturating_sub(start_us);
-        match runs.last_mut() {
-            Some(run) if run.stream == frame.stream => {
-                run.frames += 1;
-                run.bytes += frame.bytes;
-                run.last_us = run.last_us.max(time_us);
-            }
-            _ => runs.push(Run {
-                stream: frame.stream,
-                frames: 1,
-                bytes: frame.bytes,
-                first_us: time_us,
-                last_us: time_us,
-            }),
-        }
-    }
-    runs
 }

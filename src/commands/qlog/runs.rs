@@ -4,6 +4,7 @@ use super::input::Logs;
 use super::refused::Refused;
 use crate::failure::Failure;
 use qlog_tools::alignment::Alignment;
+use qlog_tools::naming::shown;
 use qlog_tools::timeline::Transfer;
 use qlog_tools::trace::{Trace, Vantage};
 use qlog_tools::views::unusable;
@@ -84,7 +85,7 @@ fn with_the_firsts_resources(
     if strangers.len() + 1 == traces.len() {
         let urls = |place: usize| {
             let transfers = traces[place].timeline.transfers.iter();
-            super::input::shown(transfers.map(|it| &*it.url).next().unwrap_or("nothing"), 60)
+            shown(transfers.map(|it| &*it.url).next().unwrap_or("nothing"), 60)
         };
         let (own, others) = (urls(0), urls(1));
         return Err(Failure::BadInput(format!(

@@ -1,11 +1,12 @@
 //! `utmost qlog tree`: the scheduler's tree at a time, from the log of our server.
 
-use super::input::{refusal, short_name, shown};
+use super::input::refusal;
 use crate::failure::Failure;
 use crate::{output, values};
 use lab::scenario::node_json;
 use qlog_tools::figures::tree::{group_names, in_words};
 use qlog_tools::figures::{TreePanel, Trees, short_name as last_part};
+use qlog_tools::naming::{short_name, shown};
 use qlog_tools::reader::read_file;
 use qlog_tools::replay::{Replay, busiest_us, happened, kinds};
 use qlog_tools::trace::Trace;

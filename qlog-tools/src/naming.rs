@@ -1,13 +1,69 @@
-//! What a report calls its logs, so that each section's heading tells whose it is.
+//! What logs and their requests are called in tables, figures and headings.
 
-use super::input::short_name;
-use qlog_tools::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
+use crate::timeline::Transfer;
+use crate::trace::Trace;
+
+/// A text from a log as a table can show it: no control characters, and not too long.
+pub fn shown(text: &str, characters: usize) -> String {
+    let clean = |character: char| if character.is_control() { '\u{fffd}' } else { character };
+    let mut shown: String = text.chars().take(characters).map(clean).collect();
+    if text.chars().nth(characters).is_some() {
+        shown.pop();
+        shown.push('\u{2026}');
+    }
+    shown
+}
+
+/// Named as the user did, or by its file; of several in a file with its number.
+pub fn named(mut trace: Trace, name: Option<&str>) -> Trace {
+    let name = name.map_or_else(|| short_name(&trace.file), str::to_owned);
+    trace.timeline.name = match trace.number {
+        Some(number) => format!("{name} #{number}"),
+        None => name,
+    };
+    trace
+}
+
+/// Logs of one name in different folders are called by their whole paths.
+pub fn name_files_apart(traces: &mut [Trace]) {
+    let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for trace in &*traces {
+        files.entry(trace.timeline.name.clone()).or_default().insert(trace.file.clone());
+    }
+    for trace in traces {
+        if files.get(&trace.timeline.name).is_some_and(|files| files.len() > 1) {
+            trace.timeline.name = trace.label();
+        }
+    }
+}
+
+/// The file without its folders.
+pub fn short_name(file: &str) -> String {
+    let name = Path::new(file).file_name();
+    name.map_or_else(|| file.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Gives further requests for the same URL names of their own, so that each has its own look. They count by stream:
+/// the two ends of a connection may have seen them in different orders.
+pub fn name_requests_apart(trace: &mut Trace) {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut transfers: Vec<&mut Transfer> = trace.timeline.transfers.iter_mut().collect();
+    transfers.sort_by_key(|transfer| transfer.stream);
+    for transfer in transfers {
+        let times = seen.entry(transfer.url.clone()).or_default();
+        *times += 1;
+        if *times > 1 {
+            transfer.url = format!("{} #{times}", transfer.url);
+        }
+    }
+}
+
 /// Calls each log by the name that it or its directory was given and its file (`rr: client.sqlog`); files of one name
 /// without such a name by as much of their paths as tells them apart (`rr-0/client.sqlog`).
-pub(crate) fn set(traces: &mut [Trace], given: &[Option<String>]) {
+pub fn set_headings(traces: &mut [Trace], given: &[Option<String>]) {
     let given = |place: usize| given.get(place).and_then(Option::as_deref);
     let mut alike: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (_, trace) in traces.iter().enumerate().filter(|(place, _)| given(*place).is_none()) {
@@ -26,7 +82,7 @@ pub(crate) fn set(traces: &mut [Trace], given: &[Option<String>]) {
 }
 
 /// The other end of a connection, without what its client's name says already.
-pub(crate) fn of_sender(sender: &Trace, client: &Trace) -> String {
+pub fn heading_of_sender(sender: &Trace, client: &Trace) -> String {
     let before = client.timeline.name.strip_suffix(&short_name(&client.label()));
     let name = &sender.timeline.name;
     before.and_then(|before| name.strip_prefix(before)).unwrap_or(name).to_owned()
@@ -65,7 +121,7 @@ mod tests {
         let mut traces: Vec<Trace> = files.iter().map(trace).collect();
         let given: Vec<Option<String>> =
             files.iter().map(|(_, name)| name.map(str::to_owned)).collect();
-        set(&mut traces, &given);
+        set_headings(&mut traces, &given);
         traces.into_iter().map(|trace| trace.timeline.name).collect()
     }
 
@@ -96,8 +152,8 @@ mod tests {
     fn the_other_end_is_not_named_twice() {
         let trace = |file: &str| Trace { file: file.to_owned(), ..Trace::default() };
         let mut traces = [trace("a/client.sqlog"), trace("a/1f2a_server.sqlog")];
-        set(&mut traces, &[Some("rr".to_owned()), Some("rr".to_owned())]);
+        set_headings(&mut traces, &[Some("rr".to_owned()), Some("rr".to_owned())]);
         assert_eq!(traces[1].timeline.name, "rr: 1f2a_server.sqlog");
-        assert_eq!(of_sender(&traces[1], &traces[0]), "1f2a_server.sqlog");
+        assert_eq!(heading_of_sender(&traces[1], &traces[0]), "1f2a_server.sqlog");
     }
 }

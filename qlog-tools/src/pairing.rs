@@ -1,0 +1,143 @@
+//! Which logs belong to the same connection: its client's and its server's.
+
+use crate::trace::{Trace, Vantage};
+use crate::views::no_streams;
+
+/// The logs of one connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Ends<'a> {
+    /// The log of the client or, without one, the server's.
+    pub log: &'a Trace,
+    /// The server's log, where `log` is the client's.
+    pub server: Option<&'a Trace>,
+}
+
+/// Why a log that was named as the client's cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PairingError {
+    /// It is another server's.
+    #[error("{log}: a server's log; --client takes the log of its client")]
+    NotAClients {
+        /// The log.
+        log: String,
+    },
+    /// It names another connection.
+    #[error(
+        "{log}: not the client's log of the server's connection: ID {there} there, {here} at the server"
+    )]
+    OtherConnection {
+        /// The log.
+        log: String,
+        /// The connection that it names.
+        there: String,
+        /// The connection that the server's log names.
+        here: String,
+    },
+}
+
+/// Whether both logs name the same connection.
+fn is_same_connection(one: &Trace, other: &Trace) -> bool {
+    one.connection.is_some() && one.connection == other.connection
+}
+
+/// Each connection once.
+pub fn pairs(traces: &[Trace]) -> Vec<Ends<'_>> {
+    let other_end = |trace: &Trace, vantage| {
+        traces.iter().find(|it| it.vantage == vantage && is_same_connection(it, trace))
+    };
+    let is_shown =
+        |it: &&Trace| it.vantage != Vantage::Server || other_end(it, Vantage::Client).is_none();
+    let ends = |log| {
+        let server = other_end(log, Vantage::Server);
+        Ends { log, server: server.filter(|_| log.vantage == Vantage::Client) }
+    };
+    traces.iter().filter(is_shown).map(ends).collect()
+}
+
+/// The connections whose arrivals are known, each with its server's log if that has STREAM frames.
+pub fn with_arrivals(traces: &[Trace]) -> Vec<Ends<'_>> {
+    let has_streams = |trace: &&Trace| no_streams(trace).is_none();
+    let (clients, servers): (Vec<&Trace>, Vec<&Trace>) =
+        traces.iter().filter(has_streams).partition(|it| it.vantage != Vantage::Server);
+    // If neither log names its connection, trust the caller's pairing.
+    if let ([client], [server]) = (&clients[..], &servers[..])
+        && client.connection == server.connection
+    {
+        return vec![Ends { log: client, server: Some(server) }];
+    }
+    let has_arrivals = |it: &Ends<'_>| it.log.vantage != Vantage::Server && has_streams(&it.log);
+    let pairs = pairs(traces).into_iter().filter(has_arrivals);
+    pairs.map(|it| Ends { server: it.server.filter(has_streams), ..it }).collect()
+}
+
+/// The servers' logs, and the logs of clients whose server's log is missing.
+pub fn senders(traces: &[Trace]) -> Vec<&Trace> {
+    let has_server = |trace: &Trace| {
+        traces.iter().any(|it| it.vantage == Vantage::Server && is_same_connection(it, trace))
+    };
+    traces.iter().filter(|it| it.vantage == Vantage::Server || !has_server(it)).collect()
+}
+
+/// The client's log of the connection of `server`, from the logs that the user named as clients' and the others. A
+/// single log that was named need not name its connection.
+pub fn client_of<'a>(
+    server: &Trace,
+    named: &'a [Trace],
+    others: &'a [Trace],
+) -> Result<Option<&'a Trace>, PairingError> {
+    if server.vantage != Vantage::Server {
+        return Ok(None);
+    }
+    let is_client = |it: &&Trace| it.vantage != Vantage::Server && is_same_connection(it, server);
+    if let Some(client) = named.iter().chain(others).find(is_client) {
+        return Ok(Some(client));
+    }
+    let Some(first) = named.first() else { return Ok(None) };
+    if named.iter().all(|it| it.vantage == Vantage::Server) {
+        return Err(PairingError::NotAClients { log: first.label() });
+    }
+    match (&first.connection, &server.connection) {
+        (Some(there), Some(here)) => Err(PairingError::OtherConnection {
+            log: first.file.clone(),
+            there: crate::naming::shown(there, 60),
+            here: crate::naming::shown(here, 60),
+        }),
+        _ => Ok(Some(first).filter(|_| named.len() == 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(vantage: Vantage, connection: Option<&str>) -> Trace {
+        Trace { vantage, connection: connection.map(str::to_owned), ..Trace::default() }
+    }
+
+    #[test]
+    fn a_connection_with_both_logs_is_one_pair() {
+        let logs = [
+            log(Vantage::Server, Some("aa")),
+            log(Vantage::Client, Some("aa")),
+            log(Vantage::Server, Some("bb")),
+            log(Vantage::Client, None),
+        ];
+        let pairs = pairs(&logs);
+        let of = |it: &Ends<'_>| (it.log.vantage, it.server.is_some());
+        let expected =
+            [(Vantage::Client, true), (Vantage::Server, false), (Vantage::Client, false)];
+        assert_eq!(pairs.iter().map(of).collect::<Vec<_>>(), expected);
+        assert_eq!(senders(&logs).len(), 3, "the client of aa is judged by its server's log");
+    }
+
+    #[test]
+    fn a_single_named_client_without_an_id_is_trusted() {
+        let server = log(Vantage::Server, Some("aa"));
+        let (nameless, other) = (log(Vantage::Client, None), log(Vantage::Client, Some("bb")));
+        let found = |named: &[Trace]| client_of(&server, named, &[]).map(|it| it.is_some());
+        assert_eq!(found(&[nameless]), Ok(true));
+        assert_eq!(found(&[]), Ok(false));
+        let error = found(&[other]).unwrap_err().to_string();
+        assert!(error.ends_with("ID bb there, aa at the server"), "{error}");
+    }
+}
