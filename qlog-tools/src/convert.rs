@@ -1,5 +1,5 @@
-//! Rewrites a log of any generation as JSON text sequences of one schema: for viewers that read
-//! one only, and to cut out or take names off what is to be shown to others.
+//! Rewrites a log of any generation as JSON text sequences of one schema, for viewers that read only one, and to share a
+//! part of it or share it without names.
 
 mod anonymise;
 mod part;
@@ -22,7 +22,7 @@ pub struct Conversion {
     pub target: Target,
     /// Only this part; times stay as they are.
     pub part: Option<Part>,
-    /// Takes off names, addresses, identifiers and field values that say who talked of what.
+    /// Removes names, addresses, identifiers and field values that identify people or pages.
     pub anonymise: bool,
     /// Which of the file's traces, from 0, in the order of their first events.
     pub trace: usize,
@@ -44,9 +44,9 @@ pub enum Target {
 pub struct Converted {
     /// Events written.
     pub events: u64,
-    /// Of them those from before the part's time: what says what its streams are.
+    /// Of them those from before the part: they describe its streams.
     pub from_before: u64,
-    /// Events cut away.
+    /// Events outside the part.
     pub cut: u64,
     /// Records that could not be read.
     pub bad_records: u64,
@@ -65,7 +65,7 @@ pub enum ConvertError {
     /// The output cannot be written.
     #[error("{0}")]
     Write(#[from] io::Error),
-    /// There are not so many traces.
+    /// The file has fewer traces.
     #[error("{file}: no trace {wanted} in it, only {traces}; `utmost qlog check` numbers them")]
     NoTrace {
         /// Which file.

@@ -4,7 +4,7 @@
 //! all bytes up to it in its own stream; `Dt`, when one ordered stream (TCP) could have, the
 //! latest arrival of all bytes that were first sent no later than it. `Dq - A` is blocking within
 //! the stream, `Dt - Dq` what one order for all streams would add (Marx et al. 2019, section 5.2
-//! and Figure 13). Bytes that never arrived block nobody: the log may end before they do.
+//! and Figure 13). Bytes that never arrived block nothing: the log may end before they do.
 
 mod order;
 
@@ -282,7 +282,7 @@ impl Delays {
         }
     }
 
-    /// The longest delay but that of the 5 % most delayed bytes.
+    /// The longest delay without the 5 % most delayed bytes.
     fn p95_us(&self) -> u64 {
         let mut above = self.bytes / 20;
         for (&delay_us, &bytes) in self.delayed.iter().rev() {

@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use crate::timeline::Transfer;
 use crate::trace::Trace;
 
-/// A text from a log as a table can show it: no control characters, and not too long.
+/// A text from a log as a table can show it: without control characters, and cut to `characters`.
 pub fn shown(text: &str, characters: usize) -> String {
     let clean = |character: char| if character.is_control() { '\u{fffd}' } else { character };
     let mut shown: String = text.chars().take(characters).map(clean).collect();
@@ -17,7 +17,7 @@ pub fn shown(text: &str, characters: usize) -> String {
     shown
 }
 
-/// Named as the user did, or by its file; of several in a file with its number.
+/// Gives a log the user's name or that of its file, with its number if the file has several.
 pub fn named(mut trace: Trace, name: Option<&str>) -> Trace {
     let name = name.map_or_else(|| short_name(&trace.file), str::to_owned);
     trace.timeline.name = match trace.number {
@@ -27,7 +27,7 @@ pub fn named(mut trace: Trace, name: Option<&str>) -> Trace {
     trace
 }
 
-/// Logs of one name in different folders are called by their whole paths.
+/// Calls files of one name in different folders by their whole paths.
 pub fn name_files_apart(traces: &mut [Trace]) {
     let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for trace in &*traces {
@@ -46,8 +46,8 @@ pub fn short_name(file: &str) -> String {
     name.map_or_else(|| file.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Gives further requests for the same URL names of their own, so that each has its own look. They count by stream:
-/// the two ends of a connection may have seen them in different orders.
+/// Gives further requests for the same URL names of their own (`/a #2`), so that each has its own look. They count by
+/// stream: the two ends of a connection may have seen them in different orders.
 pub fn name_requests_apart(trace: &mut Trace) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut transfers: Vec<&mut Transfer> = trace.timeline.transfers.iter_mut().collect();
@@ -81,14 +81,14 @@ pub fn set_headings(traces: &mut [Trace], given: &[Option<String>]) {
     }
 }
 
-/// The other end of a connection, without what its client's name says already.
+/// The heading of the other end of a connection, without what its client's heading says already.
 pub fn heading_of_sender(sender: &Trace, client: &Trace) -> String {
     let before = client.timeline.name.strip_suffix(&short_name(&client.label()));
     let name = &sender.timeline.name;
     before.and_then(|before| name.strip_prefix(before)).unwrap_or(name).to_owned()
 }
 
-/// The end of a path with the fewest folders that tell it from those alike.
+/// The end of a path with as many folders as tell it from the paths alike.
 fn apart(label: &str, alike: &BTreeSet<String>) -> String {
     let longest = alike.iter().map(|it| parts(it).len()).max().unwrap_or(1);
     let is_enough = |count: &usize| {

@@ -54,12 +54,12 @@ impl PackedFrames {
         self.len += 1;
     }
 
-    /// How many.
+    /// The number of frames.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no frames.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

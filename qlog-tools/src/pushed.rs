@@ -1,4 +1,4 @@
-//! What came by server push, and what of it was of no use.
+//! Bytes that came by server push, and how many of them were useless.
 
 use crate::timeline::Timeline;
 
@@ -10,7 +10,7 @@ const OWN_STREAMS: [u64; 3] = [3, 7, 11];
 pub struct PushedBytes {
     /// Of resources that were used.
     pub used: u64,
-    /// Of others: not needed, or refused when they were on their way.
+    /// Of other resources: not needed, or rejected when they were on their way.
     pub wasted: u64,
 }
 
@@ -36,7 +36,7 @@ impl PushedBytes {
     }
 
     /// The rate at which the wasted bytes take as long as the round trip that pushes save, in bits a second: on slower
-    /// links they cost more than they bring. None where nothing is wasted, or nothing was of use.
+    /// links they cost more than they bring. `None` if nothing was wasted, or nothing used.
     pub fn break_even_bits_per_s(self, round_trip_ms: f64) -> Option<f64> {
         let judged = self.used > 0 && self.wasted > 0 && round_trip_ms > 0.0;
         judged.then(|| self.wasted as f64 * 8.0 / (round_trip_ms / 1000.0))

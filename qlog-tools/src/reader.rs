@@ -6,7 +6,7 @@
 //! an envelope (time, name, unparsed body), then, when the event is one that counts, its body, so
 //! that memory does not grow with the file ([`Detail::Summary`]). A record that cannot be read is
 //! counted and left out; what had to be guessed is listed in [`Trace::repairs`]. Only bytes that
-//! are no qlog at all are an error.
+//! are not qlogs are an error.
 
 mod acknowledged;
 mod assemble;
@@ -17,7 +17,6 @@ mod event;
 mod flow;
 mod header;
 mod http3;
-mod limits;
 mod names;
 mod quic;
 pub(crate) mod raw;
@@ -32,12 +31,11 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-pub use crate::trace::{Container, Counts, Detail, Repair, Stack, Trace, TransferDetails, Vantage};
+pub use crate::trace::{Container, Counts, Detail, Repair, Stack, Trace, TransferDetails, Vantage, SchedulerCall};
 use contained::{Contained, Piece};
 use header::Header;
 use reading::Reading;
 use records::{Record, Records};
-pub use scheduler::SchedulerCall;
 use sniff::Sniffed;
 
 const DAMAGED: &str = "the compressed data is damaged (its checksum or coding is wrong); what could be unpacked was read";
@@ -71,7 +69,7 @@ pub enum ReadError {
     },
     /// Nothing in it is a qlog header or event.
     #[error(
-        "{file}: no qlog: none of its {records} records is a header or an event; it begins with {begins}; \
+        "{file}: not a qlog: none of its {records} records is a header or an event; it begins with {begins}; \
          what is read is JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
     )]
     NotQlog {
@@ -86,7 +84,7 @@ pub enum ReadError {
     #[error(
         "{file}: its URLs and other texts take more than {} MiB: no log of a page does; \
          split it, or leave out the HTTP/3 headers",
-        limits::TEXTS_BYTES >> 20
+        crate::limits::TEXTS_BYTES >> 20
     )]
     TooMuchText {
         /// Which file.
@@ -94,7 +92,7 @@ pub enum ReadError {
     },
     /// A JSON document without a list of traces or events.
     #[error(
-        "{file}: no qlog: this JSON document has no event in \"traces\" or \"events\"; it begins with {begins}"
+        "{file}: not a qlog: this JSON document has no event in \"traces\" or \"events\"; it begins with {begins}"
     )]
     NoTraces {
         /// Which file.

@@ -11,7 +11,7 @@ use schedulers::{
 };
 
 use crate::figures::tree::TreeChange;
-use crate::reader::SchedulerCall;
+use crate::trace::SchedulerCall;
 use crate::trace::Trace;
 
 /// A scheduler that is told what a log tells, in the order of time.
@@ -19,7 +19,7 @@ use crate::trace::Trace;
 pub struct Replay<'a> {
     trace: &'a Trace,
     page: Option<&'a PageGraph>,
-    /// Who orders, once that is known.
+    /// The scheme and its scheduler, once known.
     ordering: Option<(Scheme, Scheduler)>,
     /// The first call that has not been made.
     next: usize,

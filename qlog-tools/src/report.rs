@@ -3,11 +3,9 @@
 mod page;
 mod view;
 
-use minijinja::Environment;
-use minijinja::syntax::SyntaxConfig;
-
 use crate::figures::Table;
 use crate::metrics::{self, BySet, Measured, Metric};
+use crate::templates::render;
 pub use page::Run;
 
 /// Everything that a report shows.
@@ -164,18 +162,9 @@ impl Speedups {
 }
 
 /// The report as HTML.
-///
-/// # Panics
-/// Never: the template is part of the program, and a test renders all of it.
 pub fn comparison_report(comparison: &Comparison) -> String {
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-    let mut environment = Environment::new();
-    environment.set_syntax(syntax.expect("only white space is configured"));
-    environment
-        .add_template("comparison.html", include_str!("../templates/comparison.html"))
-        .expect("the template parses");
-    let template = environment.get_template("comparison.html").expect("it was just added");
-    template.render(view::of(comparison)).expect("the template asks for nothing that is missing")
+    let template = include_str!("../templates/comparison.html");
+    render("comparison.html", template, view::of(comparison))
 }
 
 #[cfg(test)]

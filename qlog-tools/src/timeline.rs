@@ -174,6 +174,27 @@ impl Delivery {
     }
 }
 
+/// A fiftieth of the time of so many frames, in microseconds, and the most bytes that came in one such window: what the
+/// link sustains. `frame` gives the time and bytes of each. `None` without frames.
+pub(crate) fn busiest_fiftieth(
+    count: usize,
+    frame: impl Fn(usize) -> (u64, u64),
+) -> Option<(u64, u128)> {
+    let last = count.checked_sub(1)?;
+    let (first_us, last_us) = (frame(0).0, frame(last).0);
+    let window_us = (last_us.saturating_sub(first_us) / 50).max(1);
+    let (mut oldest, mut bytes, mut most_bytes) = (0, 0_u128, 0_u128);
+    for (time_us, added) in (0..count).map(&frame) {
+        bytes += u128::from(added);
+        while frame(oldest).0.saturating_add(window_us) <= time_us {
+            bytes -= u128::from(frame(oldest).1);
+            oldest += 1;
+        }
+        most_bytes = most_bytes.max(bytes);
+    }
+    Some((window_us, most_bytes))
+}
+
 /// One stream's assembly, and how it grew.
 #[derive(Debug, Default)]
 struct Reassembly {

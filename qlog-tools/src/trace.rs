@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::packed_frames::PackedFrames;
 use crate::progress::Progress;
-use crate::reader::SchedulerCall;
 use crate::timeline::Timeline;
+use schedulers::Call;
 
 /// What one log says of one connection.
 ///
@@ -60,6 +60,15 @@ pub struct Trace {
     pub counts: Counts,
     /// What was wrong with the log, and what was done about it.
     pub repairs: Vec<Repair>,
+}
+
+/// A call that our server made to its scheduler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchedulerCall {
+    /// When, on the log's clock.
+    pub time_us: u64,
+    /// The call, or why it cannot be made.
+    pub call: Result<Call, String>,
 }
 
 /// How much of a log to keep.

@@ -1,4 +1,4 @@
-//! `utmost qlog`: what the logs of any QUIC stack say. One file a subcommand.
+//! `utmost qlog`: the logs of any QUIC stack. One file a subcommand.
 
 mod check;
 mod compare;
@@ -19,10 +19,10 @@ mod tree;
 use crate::failure::Failure;
 use clap::Subcommand;
 
-/// Look into the qlogs of any QUIC stack
+/// Read the qlogs of any QUIC stack
 ///
-/// All generations of qlog are read, whatever the file is called, also compressed (gzip, zstd); `-` is the
-/// standard input. A directory stands for the logs in it.
+/// Reads all generations of qlog, whatever the file's name, also compressed (gzip, zstd); `-` is the standard input. A
+/// directory stands for the logs in it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog check client.sqlog server.sqlog.gz\n  \
 utmost qlog streams client.sqlog --json")]

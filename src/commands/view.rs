@@ -18,8 +18,8 @@ use url::form_urlencoded;
 
 /// Open the logs of a directory in the browser, alone or side by side
 ///
-/// Serves a page on 127.0.0.1 only and prints its address; files dropped on the page are read by this program and
-/// kept in memory. Nothing leaves the machine. Ctrl-C ends it.
+/// Serves a page on 127.0.0.1 only and prints its address. Files that you drop on the page are read by this program and
+/// kept in memory; nothing leaves the machine. Stop it with Ctrl-C.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  utmost view logs")]
 pub(crate) struct Arguments {
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::line(&format!("listening on http://{address}/"))?;
     for mut request in server.incoming_requests() {
         let answer = answer(&mut request, &mut library, address.port());
-        // A browser that went away is no reason to stop.
+        // The server goes on when a browser went away.
         request.respond(answer).ok();
     }
     Ok(())

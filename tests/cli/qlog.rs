@@ -169,7 +169,7 @@ fn what_is_no_log_is_one_line() {
     for command in ["check", "streams", "index", "ribbon", "hol", "convert"] {
         let output = utmost(&["qlog", command, path]).output().expect("runs");
         let line = only_line(&output, 2);
-        assert!(line.contains(path) && line.contains("no qlog"), "{command}: {line}");
+        assert!(line.contains(path) && line.contains("not a qlog"), "{command}: {line}");
     }
 }
 

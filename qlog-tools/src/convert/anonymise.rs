@@ -1,9 +1,11 @@
-//! Takes off what says who talked of what: names, paths, addresses, identifiers, tokens, texts.
-//! What scheduling is judged by stays: sizes, times, priorities, media types, the kind of a path.
+//! Removes what identifies people and pages: names, paths, addresses, identifiers, tokens, texts. Keeps what scheduling
+//! is judged by: sizes, times, priorities, media types, the kind of a path.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+
+use crate::limits::ANONYMOUS_NAMES;
 
 /// Field lines whose values stay.
 const KEPT_FIELDS: [&str; 8] = [
@@ -59,9 +61,6 @@ const IDENTIFIER_KEYS: [&str; 12] = [
     "old",
     "new",
 ];
-
-/// Distinct texts that keep names of their own; later ones share one.
-const NAMES: usize = 1 << 16;
 
 /// Gives the same stand-in for the same text.
 #[derive(Debug, Default)]
@@ -142,7 +141,7 @@ fn number(known: &mut BTreeMap<String, usize>, text: &str) -> usize {
         return number;
     }
     let number = known.len() + 1;
-    if number <= NAMES {
+    if number <= ANONYMOUS_NAMES {
         known.insert(text.to_owned(), number);
     }
     number

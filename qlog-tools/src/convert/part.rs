@@ -1,5 +1,5 @@
-//! A part of a log: a stretch of time, some streams. What says what a stream is (its request and response headers, its
-//! priority, its promise) belongs to it also when it came before.
+//! A part of a log: a stretch of time, some streams. It keeps earlier events that describe its streams: request and
+//! response headers, priorities, promises.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -8,15 +8,16 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::schema::whole;
+use crate::limits::STREAMS;
 use crate::reader::ReadError;
 use crate::reader::raw::{EventKind, Raw, RawEvent, pieces};
 
-/// What to cut out.
+/// Which events to keep.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cut {
     /// Events of this time only, in microseconds on the log's clock.
     pub time_us: Option<Range<u64>>,
-    /// Of the streams only these; other events than those of streams stay.
+    /// Events of these streams only; events that belong to no stream are kept.
     pub streams: Option<BTreeSet<u64>>,
 }
 
@@ -30,14 +31,11 @@ pub struct Part {
     pushes: BTreeSet<u64>,
 }
 
-/// Streams of a part that are remembered.
-const STREAMS: usize = 1 << 17;
-
 /// Where an event stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Inside,
-    /// Before it, but it says what one of its streams is.
+    /// Before it, but it describes one of its streams.
     Before,
     Outside,
 }

@@ -1,7 +1,7 @@
 //! Ours beside others' values, published ones or a model's: a filled mark for ours, a hollow one for theirs, on one axis of ratios.
 
 use super::ratio_axis::RatioAxis;
-use super::svg::{Area, Style, Svg, number, shorten};
+use super::svg::{Area, Style, Svg, circle, number, shorten};
 use super::{Table, ratio_text};
 
 /// The figure.
@@ -40,6 +40,7 @@ const MARGIN: f64 = 14.0;
 const LEFT: f64 = 66.0;
 const TOP: f64 = 42.0;
 const PLOT_HEIGHT: f64 = 280.0;
+const RADIUS: f64 = 4.5;
 const COLOURS: [&str; 4] = ["#009E73", "#0072B2", "#D55E00", "#CC79A7"];
 
 impl Beside {
@@ -48,8 +49,7 @@ impl Beside {
         let pairs = self.groups.iter().flat_map(|it| &it.pairs);
         let values = pairs.flat_map(|it| [it.ours, it.theirs]).flatten();
         let axis = RatioAxis::over(values, TOP, PLOT_HEIGHT);
-        let mut svg = Svg::new();
-        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        let mut svg = Svg::titled(MARGIN, &self.title);
         axis.draw(&mut svg, LEFT, WIDTH - MARGIN, "speedup");
         let width = (WIDTH - MARGIN - LEFT) / self.groups.len().max(1) as f64;
         for (place, group) in self.groups.iter().enumerate() {
@@ -65,12 +65,12 @@ impl Beside {
         svg.finish(WIDTH, legend + 26.0, &self.title)
     }
 
-    /// What a reader must know to read the figure.
+    /// The words below the figure.
     pub fn caption(&self) -> String {
         format!("Filled: ours. Hollow: {}. The axis is logarithmic; higher is better.", self.theirs)
     }
 
-    /// The same numbers.
+    /// The figure's numbers.
     pub fn table(&self) -> Table {
         let mut headings = vec!["scheme".to_owned()];
         for column in &self.columns {
@@ -114,7 +114,7 @@ impl Beside {
             for (value, attributes, whose) in marks {
                 let Some(value) = value else { continue };
                 let title = format!("{what}: {whose} {}", ratio_text(Some(value)));
-                svg.path(&circle(x, axis.y(value)), &attributes, &title);
+                svg.path(&circle(x, axis.y(value), RADIUS), &attributes, &title);
             }
             let style = Style::PLAIN.size(9.5).middle().muted();
             svg.text(x, axis.bottom() + 18.0, style, &self.columns[column]);
@@ -124,16 +124,12 @@ impl Beside {
     }
 }
 
-fn circle(x: f64, y: f64) -> String {
-    format!("M{} {}m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z", number(x), number(y))
-}
-
 fn draw_legend(svg: &mut Svg, top: f64, theirs: &str) {
     let colour = COLOURS[1];
-    svg.path(&circle(LEFT + 6.0, top + 8.0), &format!(r#"fill="{colour}""#), "");
+    svg.path(&circle(LEFT + 6.0, top + 8.0, RADIUS), &format!(r#"fill="{colour}""#), "");
     svg.text(LEFT + 18.0, top + 12.0, Style::PLAIN.size(11.0), "ours");
     let hollow = format!(r##"class="hollow" fill="#ffffff" stroke="{colour}" stroke-width="2""##);
-    svg.path(&circle(LEFT + 76.0, top + 8.0), &hollow, "");
+    svg.path(&circle(LEFT + 76.0, top + 8.0, RADIUS), &hollow, "");
     svg.text(LEFT + 88.0, top + 12.0, Style::PLAIN.size(11.0), theirs);
 }
 

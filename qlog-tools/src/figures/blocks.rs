@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use super::PageResource;
 use super::axis::Axis;
-use crate::timeline::{StreamFrame, Timeline};
+use super::svg::whole;
+use crate::timeline::{StreamFrame, Timeline, busiest_fiftieth};
 
-/// More columns than this no figure shows: longer runs are drawn column by column, each in the
-/// colour of the resource that fills most of it.
+/// The most columns that a figure shows. Longer runs are drawn column by column, each in the colour of the resource that
+/// fills most of it.
 pub const COLUMNS_MAX: usize = 4000;
 
 /// A stretch of a ribbon.
@@ -112,19 +113,11 @@ fn close_small_gaps(blocks: &mut [Block]) {
 
 /// Bytes a millisecond over the busiest fiftieth of the run.
 fn sustained_rate(frames: &[(&StreamFrame, Option<usize>)]) -> f64 {
-    let (Some((first, _)), Some((last, _))) = (frames.first(), frames.last()) else { return 1.0 };
-    let window_us = (last.time_us.saturating_sub(first.time_us) / 50).max(1);
-    let mut oldest = 0;
-    let (mut bytes, mut most_bytes) = (0_u128, 0_u128);
-    for (frame, _) in frames {
-        bytes += u128::from(frame.bytes);
-        while frames[oldest].0.time_us.saturating_add(window_us) <= frame.time_us {
-            bytes -= u128::from(frames[oldest].0.bytes);
-            oldest += 1;
-        }
-        most_bytes = most_bytes.max(bytes);
-    }
-    most_bytes as f64 / (window_us as f64 / 1000.0)
+    let busiest = busiest_fiftieth(frames.len(), |place| {
+        let (frame, _) = frames[place];
+        (frame.time_us, frame.bytes)
+    });
+    busiest.map_or(1.0, |(window_us, bytes)| bytes as f64 / (window_us as f64 / 1000.0))
 }
 
 /// The blocks as at most [`COLUMNS_MAX`] columns, neighbours of one resource joined.
@@ -135,12 +128,7 @@ fn columns(blocks: &[Block]) -> Vec<Block> {
     }
     let mut shares: Vec<Vec<(Option<usize>, f64)>> = vec![Vec::new(); COLUMNS_MAX];
     for block in blocks {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "limited to the columns"
-        )]
-        let column = |at: f64| ((at / width).max(0.0) as usize).min(COLUMNS_MAX - 1);
+        let column = |at: f64| whole(at / width).min(COLUMNS_MAX - 1);
         for (place, share) in
             shares.iter_mut().enumerate().take(column(block.end) + 1).skip(column(block.start))
         {

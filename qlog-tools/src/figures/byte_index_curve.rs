@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::palette::line_stroke;
-use super::svg::{Style, Svg, number, shorten};
+use super::svg::{GRID, Style, Svg, number, shorten};
 use super::{Table, milliseconds_text};
 use crate::metrics::CurvePoint;
 
@@ -44,8 +44,7 @@ impl Curves {
     pub fn svg(&self) -> String {
         let times = self.curves.iter().flat_map(|curve| &curve.points).map(|point| point.time_ms);
         let end_ms = times.fold(0.0, f64::max);
-        let mut svg = Svg::new();
-        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        let mut svg = Svg::titled(MARGIN, &self.title);
         self.draw_axes(&mut svg, end_ms);
         let ranking = self.ranking();
         for &place in ranking.iter().rev() {
@@ -96,7 +95,7 @@ impl Curves {
 
     fn draw_axes(&self, svg: &mut Svg, end_ms: f64) {
         let bottom = TOP + PLOT_HEIGHT;
-        let grid = r##"class="grid" stroke="#d9d9d9" stroke-width="1" fill="none""##;
+        let grid = GRID;
         for quarter in 0..=4 {
             let y = bottom - PLOT_HEIGHT * f64::from(quarter) / 4.0;
             svg.path(&format!("M{LEFT} {}H{RIGHT}", number(y)), grid, "");

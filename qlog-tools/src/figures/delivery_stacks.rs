@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::palette::looks;
-use super::ribbon::{fill, patterns};
-use super::svg::{Area, Style, Svg, number, shorten};
+use super::paint::Paints;
+use super::svg::{Area, GRID, Style, Svg, number, shorten};
 use super::{PageResource, Table, legend, short_name};
 
 /// The figure.
@@ -40,30 +40,27 @@ const MARGIN: f64 = 14.0;
 const LEFT: f64 = 150.0;
 const TOP: f64 = 40.0;
 const BLOCK: f64 = 9.0;
-const UNLISTED: &str = "#BDBDBD";
 
 impl DeliveryStacks {
     /// The figure.
     pub fn svg(&self) -> String {
-        let looks = looks(&self.resources);
-        let fills: Vec<String> =
-            looks.iter().enumerate().map(|(place, look)| fill(&self.id, place, look)).collect();
+        let paints = Paints::new(&self.id, &looks(&self.resources));
         let mut svg = Svg::new();
-        svg.raw(&patterns(&self.id, &looks));
+        svg.raw(&paints.definitions);
         svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
         let mut top = TOP;
         for row in &self.rows {
             let height = self.highest(row) as f64 * BLOCK;
-            self.draw_row(&mut svg, row, top + height, &fills);
+            self.draw_row(&mut svg, row, top + height, &paints);
             top += height + 18.0;
         }
         self.draw_axis(&mut svg, top);
         let area = Area { left: MARGIN, top: top + 44.0, width: WIDTH - 2.0 * MARGIN, height: 0.0 };
-        let height = legend::draw(&mut svg, area, &self.resources, &fills);
+        let height = legend::draw(&mut svg, area, &self.resources, &paints.fills);
         svg.finish(WIDTH, top + 44.0 + height + MARGIN, &self.title)
     }
 
-    /// What a reader must know to read the figure.
+    /// The words below the figure.
     pub fn caption(&self) -> String {
         format!(
             "Each block is one packet at the moment at which HTTP/3 got it; those that it got together stand on one another. The first {:.1} s are shown.",
@@ -99,17 +96,17 @@ impl DeliveryStacks {
         LEFT + time_ms / self.end_ms.max(1.0) * (WIDTH - MARGIN - LEFT)
     }
 
-    fn draw_row(&self, svg: &mut Svg, row: &StackRow, bottom: f64, fills: &[String]) {
+    fn draw_row(&self, svg: &mut Svg, row: &StackRow, bottom: f64, paints: &Paints) {
         let style = Style::PLAIN.size(12.0).bold();
         svg.text(MARGIN, bottom - 4.0, style, &shorten(&row.label, 20));
         let line = format!("M{LEFT} {}H{}", number(bottom + 0.5), WIDTH - MARGIN);
-        svg.path(&line, r##"class="grid" stroke="#d9d9d9" stroke-width="1" fill="none""##, "");
+        svg.path(&line, GRID, "");
         let width = (self.x(self.slot_ms) - LEFT).max(0.6);
         // One path a resource: a load has thousands of packets.
-        let mut paths = vec![String::new(); fills.len() + 1];
+        let mut paths = vec![String::new(); paints.fills.len() + 1];
         for (time_ms, packets) in row.stacks.iter().filter(|it| it.0 <= self.end_ms) {
             for (height, packet) in packets.iter().enumerate() {
-                let path = &mut paths[packet.filter(|it| *it < fills.len()).unwrap_or(fills.len())];
+                let path = &mut paths[packet.filter(|it| *it < paints.fills.len()).unwrap_or(paints.fills.len())];
                 let (x, y) = (self.x(*time_ms) - width, bottom - (height + 1) as f64 * BLOCK);
                 let (drawn, tall) = (number((width - 0.4).max(0.5)), number(BLOCK - 0.6));
                 // Writing to a string cannot fail.
@@ -117,7 +114,7 @@ impl DeliveryStacks {
             }
         }
         for (place, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
-            let fill = fills.get(place).map_or(UNLISTED, String::as_str);
+            let fill = paints.of(Some(place));
             let name = self.resources.get(place).map_or("not listed", |it| short_name(&it.url));
             svg.path(path, &format!(r#"fill="{fill}""#), &format!("{}: {name}", row.label));
         }

@@ -33,7 +33,7 @@ const MARGIN: f64 = 14.0;
 const ROW: f64 = 25.0;
 const LABEL: f64 = 150.0;
 const TOP: f64 = 70.0;
-/// What is fully coloured: four times faster or slower.
+/// The ratio with the fullest colour: four times faster or slower.
 const FULL: f64 = 4.0;
 
 impl HeatMap {
@@ -41,8 +41,7 @@ impl HeatMap {
     pub fn svg(&self) -> String {
         let cell = self.cell_width();
         let width = (LABEL + cell * self.columns.len() as f64 + 2.0 * MARGIN).max(LABEL + 540.0);
-        let mut svg = Svg::new();
-        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        let mut svg = Svg::titled(MARGIN, &self.title);
         svg.text(MARGIN, 40.0, Style::PLAIN.size(11.0).muted(), &self.what);
         for (column, name) in self.columns.iter().enumerate() {
             let x = LABEL + (column as f64 + 0.5) * cell;
@@ -64,7 +63,7 @@ impl HeatMap {
         svg.finish(width, legend + 34.0, &self.title)
     }
 
-    /// What a reader must know to read the figure.
+    /// The words below the figure.
     pub fn caption(&self) -> String {
         let bound = if self.rows.iter().any(|row| row.is_bound) {
             " The row in brackets is what the lower bound would reach: a limit, not a scheme."
@@ -74,7 +73,7 @@ impl HeatMap {
         format!("{}. A star marks the best of a column.{bound}", self.what)
     }
 
-    /// The same numbers.
+    /// The figure's numbers.
     pub fn table(&self) -> Table {
         let mut headings = vec!["scheme".to_owned()];
         headings.extend(self.columns.iter().cloned());

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::palette::line_stroke;
 use super::ratio_axis::RatioAxis;
-use super::svg::{Style, Svg, number, shorten};
+use super::svg::{Style, Svg, circle, number, shorten};
 use super::{Table, ratio_text};
 
 /// The figure.
@@ -51,8 +51,7 @@ impl Interleaving {
     pub fn svg(&self) -> String {
         let ratios = self.lines.iter().flat_map(|line| line.ratios.iter().copied().flatten());
         let axis = RatioAxis::over(ratios, TOP, PLOT_HEIGHT);
-        let mut svg = Svg::new();
-        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        let mut svg = Svg::titled(MARGIN, &self.title);
         axis.draw(&mut svg, LEFT, RIGHT, "speedup over one at a time");
         for (place, width) in self.widths.iter().enumerate() {
             let style = Style::PLAIN.size(11.0).middle();
@@ -69,12 +68,12 @@ impl Interleaving {
         svg.finish(WIDTH, (axis.bottom() + 52.0).max(legend), &self.title)
     }
 
-    /// What a reader must know to read the figure.
+    /// The words below the figure.
     pub fn caption(&self) -> String {
         "Mean over pages of the ATF ByteIndex of sequential sending (1) divided by that of the width: above ×1, interleaving is better. The ring marks each network's best width.".to_owned()
     }
 
-    /// The same numbers.
+    /// The figure's numbers.
     pub fn table(&self) -> Table {
         let mut headings = vec!["network".to_owned()];
         headings.extend(self.widths.iter().cloned());
@@ -113,8 +112,7 @@ impl Interleaving {
         svg.path(&d, &line_stroke(place), &line.label);
         let best = line.best().and_then(|width| Some((width, line.ratios[width]?)));
         if let Some((width, ratio)) = best {
-            let (x, y) = (number(self.x(width)), number(axis.y(ratio)));
-            let ring = format!("M{x} {y}m-5.5 0a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0 -11 0z");
+            let ring = circle(self.x(width), axis.y(ratio), 5.5);
             svg.path(&ring, &line_stroke(place), &format!("{}: best", line.label));
         }
     }

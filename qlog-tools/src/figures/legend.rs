@@ -3,14 +3,14 @@
 use schedulers::Kind;
 
 use super::palette::{LOOKS, are_by_kind, kind_colour, shade};
-use super::svg::{Area, Style, Svg, number};
+use super::svg::{Area, INK, Style, Svg, number, whole};
 use super::{PageResource, bytes_text};
 
 const LINE: f64 = 18.0;
 const SWATCH: f64 = 13.0;
 /// Above this many resources only the ATF ones are listed by name.
 const LISTED_MAX: usize = 72;
-/// And of the streams of a log so many.
+/// Streams of a log that are listed.
 const STREAMS_MAX: usize = 240;
 /// Of one kind at most this many are listed once not all are.
 const LISTED_OF_KIND_MAX: usize = 12;
@@ -47,12 +47,12 @@ fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) {
     let atf = area.left + 330.0;
     svg.rect(
         Area { left: atf, top: area.top + 4.0, width: 22.0, height: 3.0 },
-        r##"class="ink" fill="#1a1a1a""##,
+        INK,
     );
     svg.text(atf + 28.0, baseline, Style::PLAIN.size(11.0), "above the fold (ATF): bold, outlined");
     let done = atf + 260.0;
     let triangle = format!("M{} {}l-4 -6h8z", number(done), number(area.top + 9.0));
-    svg.path(&triangle, r##"class="ink" fill="#1a1a1a""##, "");
+    svg.path(&triangle, INK, "");
     svg.text(done + 9.0, baseline, Style::PLAIN.size(11.0), "all ATF resources complete");
 }
 
@@ -101,13 +101,7 @@ fn draw_resource(svg: &mut Svg, area: Area, resource: &PageResource, paint: &str
 
 /// How many characters of legend text fit; bold ones of common fonts are up to 6.9 wide.
 fn characters(width: f64) -> usize {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a small positive number"
-    )]
-    let characters = (width / 6.9).max(4.0) as usize;
-    characters
+    whole((width / 6.9).max(4.0))
 }
 
 /// One line of the legend by kind.

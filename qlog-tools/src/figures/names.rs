@@ -2,13 +2,11 @@
 
 use super::PageResource;
 use super::svg::shorten;
-
-/// No name in a picture, a table or a tooltip is longer: a log may hold a URL of a megabyte.
-pub const NAME_MAX: usize = 1000;
+use crate::alignment::path_of;
 
 impl PageResource {
-    /// What a legend calls it in so many characters: with its streams, in a figure of logs, and what fits of its path;
-    /// otherwise the last part of its path.
+    /// Its name in a legend, at most `characters` long: in a figure of logs its streams and what fits of its path, else
+    /// the last part of its path.
     pub fn label(&self, characters: usize) -> String {
         if self.streams.is_empty() {
             return shorten(short_name(&self.url), characters);
@@ -36,13 +34,10 @@ pub fn stream_label(id: &str, url: &str, characters: usize) -> String {
     format!("{id} {}", short_url(url, room))
 }
 
-/// The path of a URL in so many characters. What tells least goes first: the query, then folders from the left of
-/// the file's name, then the middle of the name itself.
+/// The path of a URL in at most `characters`. Drops what tells least first: the query, then folders from the left of the
+/// file's name, then the middle of the name itself.
 pub fn short_url(url: &str, characters: usize) -> String {
-    let path = match url.split_once("://") {
-        Some((_, rest)) => rest.find('/').map_or("/", |slash| &rest[slash..]),
-        None => url,
-    };
+    let path = path_of(url);
     let fits = |text: &str| text.chars().nth(characters).is_none();
     if fits(path) {
         return path.to_owned();

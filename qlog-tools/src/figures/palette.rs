@@ -5,11 +5,11 @@ use schedulers::Kind;
 
 use super::PageResource;
 
-/// Up to so many resources of a page each has its own look; with more, kinds share a colour. Streams of a log always
-/// have their own, which begin again after [`LOOKS`].
+/// Up to this many resources of a page each have their own look; with more, each kind shares a colour. Streams of a log
+/// always have their own looks, which repeat after [`LOOKS`].
 pub const OWN_LOOKS: usize = 24;
 
-/// So many looks there are.
+/// The number of different looks.
 pub const LOOKS: usize = COLOURS.len() * PATTERNS.len();
 
 /// Okabe and Ito (2008) without black, which marks ATF bytes; then four more that stay apart from them for

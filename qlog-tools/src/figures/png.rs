@@ -10,7 +10,7 @@ pub use missing::Rasterizer;
 #[cfg(feature = "png")]
 pub use rasterizer::Rasterizer;
 
-/// Why there is no picture.
+/// Why a picture cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
     /// The feature `png` is off.

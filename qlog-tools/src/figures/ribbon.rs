@@ -4,16 +4,17 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::blocks::{Block, Blocks};
-use super::palette::{Look, Pattern, looks};
-use super::svg::{Area, Style, Svg, number, shorten};
-use super::{NAME_MAX, PageResource, Table, bytes_text, legend, milliseconds_text};
+use super::paint::Paints;
+use super::palette::looks;
+use super::svg::{Area, GRID, INK, Style, Svg, number, shorten};
+use super::{PageResource, Table, bytes_text, legend, milliseconds_text};
+use crate::limits::NAME_CHARACTERS;
 use crate::timeline::Timeline;
 
 /// A figure with one ribbon a run.
 #[derive(Debug, Clone, Default)]
 pub struct Ribbons<'a> {
-    /// Tells this figure's patterns from those of other figures on the same page; letters,
-    /// digits and hyphens.
+    /// Tells this figure's patterns from those of other figures on the same page.
     pub id: String,
     /// Above the figure, and its name for screen readers.
     pub title: String,
@@ -49,7 +50,6 @@ const NOTE_WIDTH: f64 = 84.0;
 const LABEL_CHARACTERS: usize = 26;
 /// Blocks narrower than this are drawn without the line between them.
 const SEPARATE_FROM: f64 = 2.5;
-const UNLISTED: &str = "#BDBDBD";
 
 impl Ribbons<'_> {
     /// The figure.
@@ -57,31 +57,26 @@ impl Ribbons<'_> {
         let runs: Vec<Blocks> = self.blocks();
         let end = runs.iter().map(Blocks::end).fold(0.0, f64::max);
         let layout = Layout::new(self, end);
-        let looks = looks(&self.resources);
+        let paints = Paints::new(&self.id, &looks(&self.resources));
         let mut svg = Svg::new();
-        svg.raw(&patterns(&self.pattern_id(), &looks));
+        svg.raw(&paints.definitions);
         svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
         self.draw_axis(&mut svg, &layout);
         for (place, (row, blocks)) in self.rows.iter().zip(&runs).enumerate() {
             self.draw_row(&mut svg, &layout, place, row);
-            self.draw_blocks(&mut svg, &layout, place, &blocks.blocks, &looks);
+            self.draw_blocks(&mut svg, &layout, place, &blocks.blocks, &paints);
         }
         let top = layout.axis_top + AXIS_HEIGHT;
-        let fills: Vec<String> = looks
-            .iter()
-            .enumerate()
-            .map(|(place, look)| fill(&self.pattern_id(), place, look))
-            .collect();
         let height = legend::draw(
             &mut svg,
             Area { left: MARGIN, top, width: WIDTH - 2.0 * MARGIN, height: 0.0 },
             &self.resources,
-            &fills,
+            &paints.fills,
         );
         svg.finish(WIDTH, top + height + MARGIN, &self.title)
     }
 
-    /// What a reader must know to read the figure.
+    /// The words below the figure.
     pub fn caption(&self) -> String {
         let blocks = match self.axis {
             Axis::Time => {
@@ -118,7 +113,7 @@ impl Ribbons<'_> {
             self.rows.iter().map(|row| completions_ms(row.timeline, &self.resources)).collect();
         let rows = self.resources.iter().enumerate().map(|(place, resource)| {
             let mut cells = vec![
-                shorten(&resource.url, NAME_MAX),
+                shorten(&resource.url, NAME_CHARACTERS),
                 resource.kind.name().to_owned(),
                 resource.body_bytes.map_or_else(|| "\u{2013}".to_owned(), bytes_text),
                 if resource.above_fold { "ATF" } else { "" }.to_owned(),
@@ -138,13 +133,6 @@ impl Ribbons<'_> {
         self.rows.iter().map(|row| Blocks::new(row.timeline, &self.resources, self.axis)).collect()
     }
 
-    fn pattern_id(&self) -> String {
-        self.id
-            .chars()
-            .filter(|character| character.is_ascii_alphanumeric() || *character == '-')
-            .collect()
-    }
-
     fn draw_axis(&self, svg: &mut Svg, layout: &Layout) {
         let (ticks, title) = self.axis.ticks(layout.end);
         for tick in ticks {
@@ -155,7 +143,7 @@ impl Ribbons<'_> {
                 number(TITLE_HEIGHT - 2.0),
                 number(layout.axis_top)
             );
-            svg.path(&line, r##"class="grid" stroke="#d9d9d9" stroke-width="1" fill="none""##, "");
+            svg.path(&line, GRID, "");
             svg.text(x, layout.axis_top + 15.0, Style::PLAIN.size(11.0).middle(), &tick.label);
         }
         let middle = f64::midpoint(layout.left, layout.right);
@@ -205,7 +193,7 @@ impl Ribbons<'_> {
             row.label,
             milliseconds_text(last_ms)
         );
-        svg.path(&d, r##"class="ink" fill="#1a1a1a""##, &title);
+        svg.path(&d, INK, &title);
     }
 
     fn draw_blocks(
@@ -214,7 +202,7 @@ impl Ribbons<'_> {
         layout: &Layout,
         place: usize,
         blocks: &[Block],
-        looks: &[Look],
+        paints: &Paints,
     ) {
         let top = row_top(place);
         let pixels = layout.x(layout.end) - layout.left;
@@ -233,9 +221,7 @@ impl Ribbons<'_> {
         // Once a run: it goes through all of the run's frames.
         let complete = completions_ms(self.rows[place].timeline, &self.resources);
         for (resource, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
-            let paint = looks
-                .get(resource)
-                .map_or(UNLISTED.to_owned(), |look| fill(&self.pattern_id(), resource, look));
+            let paint = paints.of(Some(resource));
             let complete_ms = complete.get(resource).copied().flatten();
             let title = self.tooltip(place, (resource, complete_ms), counts[resource]);
             svg.path(d, &format!(r#"fill="{paint}""#), &title);
@@ -257,7 +243,7 @@ impl Ribbons<'_> {
             );
         }
         if !bar.is_empty() {
-            svg.path(&bar, r##"class="ink" fill="#1a1a1a""##, "");
+            svg.path(&bar, INK, "");
         }
     }
 
@@ -360,45 +346,13 @@ fn completions_ms(timeline: &Timeline, resources: &[PageResource]) -> Vec<Option
 
 /// With its streams, as tooltips say it.
 fn named(resource: &PageResource) -> String {
-    let url = shorten(&resource.url, NAME_MAX);
+    let url = shorten(&resource.url, NAME_CHARACTERS);
     let ids: Vec<String> = resource.streams.iter().map(u64::to_string).collect();
     if ids.is_empty() { url } else { format!("{} {url}", ids.join(",")) }
 }
 
 fn optional_ms(value: Option<f64>) -> String {
     value.map_or_else(|| "\u{2013}".to_owned(), milliseconds_text)
-}
-
-pub(super) fn fill(id: &str, place: usize, look: &Look) -> String {
-    match look.pattern {
-        Pattern::Solid => look.colour.clone(),
-        _ => format!("url(#{id}-{place})"),
-    }
-}
-
-/// In a cell of four by four; corners too, so that cells join.
-const LINES_UP: &str = "M-1 5L5 -1M-1 1L1 -1M3 5L5 3";
-const LINES_DOWN: &str = "M-1 -1L5 5M3 -1L5 1M-1 3L1 5";
-
-pub(super) fn patterns(id: &str, looks: &[Look]) -> String {
-    let mut definitions = String::from("<defs>");
-    for (place, look) in looks.iter().enumerate() {
-        let over = match look.pattern {
-            Pattern::Solid => continue,
-            Pattern::Hatched => LINES_UP,
-            Pattern::BackHatched => LINES_DOWN,
-            Pattern::Barred => "M0 2H4",
-            Pattern::Dotted => "M2 2h0",
-        };
-        let stroke = if look.pattern == Pattern::Dotted { 2.0 } else { 1.0 };
-        let _ = write!(
-            definitions,
-            r#"<pattern id="{id}-{place}" width="4" height="4" patternUnits="userSpaceOnUse"><rect width="4" height="4" fill="{}"/><path d="{over}" stroke="{}" stroke-opacity="0.8" stroke-width="{stroke}" stroke-linecap="round"/></pattern>"#,
-            look.colour,
-            look.ink()
-        );
-    }
-    definitions + "</defs>"
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What something saves, in percent: a filled mark for ours, a hollow one for what is published, a stroke for a model.
 
 use super::Table;
-use super::svg::{Area, Style, Svg, number};
+use super::svg::{Area, Style, Svg, circle, number};
 
 /// The figure: rows in groups, all on one axis.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +42,8 @@ const TOP: f64 = 66.0;
 const ROW: f64 = 17.0;
 const HEADING: f64 = 26.0;
 const COLOUR: &str = "#0072B2";
-/// Ticks are so many percent apart.
+const RADIUS: f64 = 4.0;
+/// The distance of ticks, in percent.
 const STEP: f64 = 10.0;
 
 impl Savings {
@@ -51,8 +52,7 @@ impl Savings {
         let scale = Scale::over(self.groups.iter().flat_map(|it| &it.rows));
         let rows: usize = self.groups.iter().map(|it| it.rows.len()).sum();
         let height = TOP + self.groups.len() as f64 * HEADING + rows as f64 * ROW;
-        let mut svg = Svg::new();
-        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        let mut svg = Svg::titled(MARGIN, &self.title);
         draw_legend(&mut svg, 42.0);
         scale.draw(&mut svg, height);
         let mut top = TOP;
@@ -72,13 +72,13 @@ impl Savings {
         svg.finish(WIDTH, height + 36.0, &self.title)
     }
 
-    /// What a reader must know to read the figure.
+    /// The words below the figure.
     pub fn caption(&self) -> String {
         "Filled: ours. Hollow: published. Stroke: model. Right of zero is gained, left of it lost."
             .to_owned()
     }
 
-    /// The same numbers.
+    /// The figure's numbers.
     pub fn table(&self) -> Table {
         let headings = ["", "ours", "published", "model"].map(str::to_owned).to_vec();
         let rows = self.groups.iter().flat_map(|group| {
@@ -141,20 +141,20 @@ fn draw_row(svg: &mut Svg, scale: &Scale, row: &Saving, y: f64) {
         svg.path(&stroke(scale.x(model), y), &model_style(), &title("model", model));
     }
     if let Some(published) = row.published {
-        svg.path(&circle(scale.x(published), y), &hollow(), &title("published", published));
+        svg.path(&circle(scale.x(published), y, RADIUS), &hollow(), &title("published", published));
     }
     if let Some(ours) = row.ours {
         let attributes = format!(r#"fill="{COLOUR}""#);
-        svg.path(&circle(scale.x(ours), y), &attributes, &title("ours", ours));
+        svg.path(&circle(scale.x(ours), y, RADIUS), &attributes, &title("ours", ours));
         let style = Style::PLAIN.size(11.0).end();
         svg.text(WIDTH - MARGIN - 4.0, y + 4.0, style, &percent(Some(ours)));
     }
 }
 
 fn draw_legend(svg: &mut Svg, y: f64) {
-    svg.path(&circle(LEFT, y), &format!(r#"fill="{COLOUR}""#), "");
+    svg.path(&circle(LEFT, y, RADIUS), &format!(r#"fill="{COLOUR}""#), "");
     svg.text(LEFT + 10.0, y + 4.0, Style::PLAIN.size(11.0), "ours");
-    svg.path(&circle(LEFT + 70.0, y), &hollow(), "");
+    svg.path(&circle(LEFT + 70.0, y, RADIUS), &hollow(), "");
     svg.text(LEFT + 80.0, y + 4.0, Style::PLAIN.size(11.0), "published");
     svg.path(&stroke(LEFT + 170.0, y), &model_style(), "");
     svg.text(LEFT + 180.0, y + 4.0, Style::PLAIN.size(11.0), "model");
@@ -170,10 +170,6 @@ fn model_style() -> String {
 
 fn stroke(x: f64, y: f64) -> String {
     format!("M{} {}v12", number(x), number(y - 6.0))
-}
-
-fn circle(x: f64, y: f64) -> String {
-    format!("M{} {}m-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z", number(x), number(y))
 }
 
 fn percent(value: Option<f64>) -> String {

@@ -1,11 +1,10 @@
 //! Speedups page by page: each page a dot, by size class, a group of columns a scheme (the paper's Figure 12).
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use super::bytes_text;
 use super::ratio_axis::RatioAxis;
-use super::svg::{Area, Style, Svg, number, shorten};
+use super::svg::{Area, Style, Svg, circle, number, shorten};
 use super::{Table, ratio_text};
 use crate::report::Speedups;
 
@@ -59,7 +58,7 @@ impl SizeClass {
     /// All of them, the smallest first.
     pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
 
-    /// The class of a page of so many bytes.
+    /// The class of a page of this size.
     pub fn of(bytes: u64) -> Self {
         match bytes {
             0..500_000 => Self::Small,
@@ -101,15 +100,12 @@ impl SizeClass {
 
     /// Shape as well as colour tells the classes apart.
     fn add_mark(self, path: &mut String, x: f64, y: f64) {
-        let (x, y) = (number(x), number(y));
-        // Writing to a string cannot fail.
-        let _ = match self {
-            Self::Small => {
-                write!(path, "M{x} {y}m-2.4 0a2.4 2.4 0 1 0 4.8 0a2.4 2.4 0 1 0 -4.8 0z")
-            }
-            Self::Medium => write!(path, "M{x} {y}m0 -2.9l2.8 5h-5.6z"),
-            Self::Large => write!(path, "M{x} {y}m-2.1 -2.1h4.2v4.2h-4.2z"),
-        };
+        let corner = || format!("M{} {}", number(x), number(y));
+        path.push_str(&match self {
+            Self::Small => circle(x, y, 2.4),
+            Self::Medium => corner() + "m0 -2.9l2.8 5h-5.6z",
+            Self::Large => corner() + "m-2.1 -2.1h4.2v4.2h-4.2z",
+        });
     }
 }
 
@@ -124,7 +120,8 @@ const GROUPS_MAX: usize = 12;
 /// Dots are gathered in rows of this height.
 const BIN: f64 = 4.0;
 const DOT: f64 = 5.2;
-/// Up to so many dots each tells its page.
+const RING: f64 = 5.0;
+/// Up to this many dots, each has a tooltip that names its page.
 const TITLED_MAX: usize = 4000;
 
 impl SpeedupDots {
@@ -132,8 +129,7 @@ impl SpeedupDots {
     pub fn svg(&self) -> String {
         let speedups = self.dots().map(|dot| dot.speedup);
         let axis = RatioAxis::over(speedups, TOP, PLOT_HEIGHT);
-        let mut svg = Svg::new();
-        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        let mut svg = Svg::titled(MARGIN, &self.title);
         let panels = self.groups.len().div_ceil(GROUPS_MAX).max(1);
         for (panel, groups) in self.groups.chunks(GROUPS_MAX).enumerate() {
             let shift = panel as f64 * PANEL_PITCH;
@@ -149,7 +145,7 @@ impl SpeedupDots {
         svg.finish(WIDTH, legend + 26.0, &self.title)
     }
 
-    /// What a reader must know to read the figure.
+    /// The words below the figure.
     pub fn caption(&self) -> String {
         let pages: BTreeSet<&str> = self.dots().map(|dot| &*dot.page).collect();
         format!(
@@ -262,7 +258,7 @@ impl SpeedupDots {
         );
         svg.path(&path, &class.paint("0.85"), &title);
         if let Some(place) = self.outlined.iter().position(|(page, _)| *page == dot.page) {
-            svg.path(&ring(x, y), &ring_stroke(place), "");
+            svg.path(&circle(x, y, RING), &ring_stroke(place), "");
         }
     }
 
@@ -280,7 +276,7 @@ impl SpeedupDots {
         svg.text(x + 22.0, top + 12.0, Style::PLAIN.size(11.0), "median page");
         x += 120.0;
         for (place, (_, words)) in self.outlined.iter().enumerate() {
-            svg.path(&ring(x + 4.0, top + 8.0), &ring_stroke(place), "");
+            svg.path(&circle(x + 4.0, top + 8.0, RING), &ring_stroke(place), "");
             svg.text(x + 15.0, top + 12.0, Style::PLAIN.size(11.0), words);
             x += 40.0 + words.chars().count() as f64 * 6.2;
         }
@@ -290,10 +286,6 @@ impl SpeedupDots {
 fn mean_of_class(dots: &[Dot], class: SizeClass) -> Option<f64> {
     let of_class = dots.iter().filter(|dot| SizeClass::of(dot.bytes) == class);
     Speedups::of(of_class.map(|dot| dot.speedup).collect()).mean
-}
-
-fn ring(x: f64, y: f64) -> String {
-    format!("M{} {}m-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z", number(x), number(y))
 }
 
 /// The first page is ringed by a full line, the others by broken ones.

@@ -6,8 +6,8 @@ use super::PageResource;
 use super::axis::Axis;
 use super::legend;
 use super::palette::looks;
-use super::ribbon::{fill, patterns};
-use super::svg::{Area, Style, Svg, number};
+use super::paint::Paints;
+use super::svg::{Area, GRID, Style, Svg, number};
 use crate::head_of_line::{HeadOfLine, Piece};
 use crate::timeline::Timeline;
 
@@ -30,11 +30,10 @@ const TITLE_HEIGHT: f64 = 36.0;
 const ROW_HEIGHT: f64 = 170.0;
 const LABEL_WIDTH: f64 = 104.0;
 const AXIS_HEIGHT: f64 = 44.0;
-/// Wider than this no frame is drawn.
+/// The greatest width of a frame.
 const BLOCK_WIDTH: f64 = 12.0;
 /// Arrivals that share a column of the figure: of these the highest stack is drawn.
 const COLUMNS: usize = 1000;
-const UNLISTED: &str = "#BDBDBD";
 
 /// The pieces that one arrival released, as resources.
 type Released = Vec<Option<usize>>;
@@ -42,9 +41,9 @@ type Released = Vec<Option<usize>>;
 impl Stacks<'_> {
     /// The figure.
     pub fn svg(&self) -> String {
-        let looks = looks(&self.resources);
+        let paints = Paints::new("stacks", &looks(&self.resources));
         let mut svg = Svg::new();
-        svg.raw(&patterns("stacks", &looks));
+        svg.raw(&paints.definitions);
         svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
         let rows = [
             ("QUIC", self.columns(|piece| piece.delivered)),
@@ -53,8 +52,6 @@ impl Stacks<'_> {
         let highest =
             rows.iter().flat_map(|(_, columns)| columns.values().map(|it| it.1.len())).max();
         let highest = highest.unwrap_or(1).max(1);
-        let paints: Vec<String> =
-            looks.iter().enumerate().map(|(place, look)| fill("stacks", place, look)).collect();
         for (place, (label, columns)) in rows.iter().enumerate() {
             let bottom = TITLE_HEIGHT + ROW_HEIGHT * (place + 1) as f64;
             self.draw_row(&mut svg, bottom, highest, (label, columns), &paints);
@@ -78,11 +75,11 @@ impl Stacks<'_> {
             width: WIDTH - 2.0 * MARGIN,
             height: 0.0,
         };
-        let height = legend::draw(&mut svg, area, &self.resources, &paints);
+        let height = legend::draw(&mut svg, area, &self.resources, &paints.fills);
         svg.finish(WIDTH, axis_top + AXIS_HEIGHT + height + MARGIN, &self.title)
     }
 
-    /// What a reader must know to read the figure.
+    /// The words below the figure.
     pub fn caption(&self) -> String {
         let columns = if self.timeline.frames.len() > COLUMNS {
             " Of the arrivals that share a column the highest stack is drawn."
@@ -136,7 +133,7 @@ impl Stacks<'_> {
         bottom: f64,
         highest: usize,
         (label, columns): (&str, &BTreeMap<usize, (usize, Released)>),
-        paints: &[String],
+        paints: &Paints,
     ) {
         let room = ROW_HEIGHT - 24.0;
         let height = (room / highest as f64).min(16.0);
@@ -158,7 +155,7 @@ impl Stacks<'_> {
             }
         }
         for (resource, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
-            let paint = paints.get(resource).map_or(UNLISTED, |paint| paint);
+            let paint = paints.of(Some(resource));
             let title = self.resources.get(resource).map_or("other streams", |it| &it.url);
             svg.path(d, &format!(r#"fill="{paint}""#), title);
         }
@@ -168,7 +165,7 @@ impl Stacks<'_> {
             number(bottom + 0.5),
             number(WIDTH - MARGIN)
         );
-        svg.path(&line, r##"class="grid" stroke="#d9d9d9" stroke-width="1" fill="none""##, "");
+        svg.path(&line, GRID, "");
     }
 }
 

@@ -12,10 +12,10 @@ use schedulers::Kind;
 
 use super::axis::Axis;
 use super::palette::{LOOKS, Look};
-use super::ribbon::{fill, patterns};
-use super::svg::{Area, Style, Svg, number};
+use super::paint::Paints;
+use super::svg::{Area, Style, Svg, number, whole};
 use super::{PageResource, legend};
-use crate::viewer::{Recording, Stream};
+use crate::viewer::Recording;
 
 const WIDTH: f64 = 1180.0;
 const LEFT: f64 = 240.0;
@@ -51,6 +51,7 @@ struct Plot {
     title: String,
     height: f64,
     end_us: u64,
+    paints: Paints,
     /// What the legend takes below the axis.
     legend: f64,
 }
@@ -59,9 +60,10 @@ impl Plot {
     fn new(recording: &Recording, title: &str, height: f64) -> Self {
         let title = format!("{}: {title}", recording.name);
         let end_us = recording.duration_us.max(1000);
-        let mut plot = Self { svg: Svg::new(), title, height, end_us, legend: 0.0 };
-        let looks: Vec<Look> = recording.streams.iter().map(|it| it.look.clone()).collect();
-        plot.svg.raw(&patterns(ID, &looks[..looks.len().min(LOOKS)]));
+        let looks = recording.streams.iter().take(LOOKS).map(|it| it.look.clone());
+        let paints = Paints::new(ID, &looks.collect::<Vec<Look>>());
+        let mut plot = Self { svg: Svg::new(), title, height, end_us, paints, legend: 0.0 };
+        plot.svg.raw(&plot.paints.definitions);
         plot.svg.text(14.0, 22.0, Style::PLAIN.size(14.0).bold(), &plot.title.clone());
         plot.draw_axis();
         plot
@@ -72,31 +74,20 @@ impl Plot {
     }
 
     /// The pixel column of a time.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the plot")]
     fn column(&self, time_us: u64) -> usize {
-        (self.x(time_us) - LEFT) as usize
+        whole(self.x(time_us) - LEFT)
     }
 
     fn draw_axis(&mut self) {
         let bottom = TOP + self.height;
         let (ticks, title) = Axis::Time.ticks(self.end_us as f64 / 1000.0);
         for tick in ticks {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "of an axis"
-            )]
-            let x = number(self.x((tick.value * 1000.0) as u64));
+            let x = self.x(whole(tick.value * 1000.0) as u64);
             self.svg.raw(&format!(
-                r##"<path d="M{x} {TOP}V{}" class="grid" stroke="#d9d9d9"/>"##,
+                r##"<path d="M{} {TOP}V{}" class="grid" stroke="#d9d9d9"/>"##,
+                number(x),
                 number(bottom)
             ));
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "of an axis"
-            )]
-            let x = self.x((tick.value * 1000.0) as u64);
             self.svg.text(x, bottom + 16.0, Style::PLAIN.size(11.0).middle().muted(), &tick.label);
         }
         let style = Style::PLAIN.size(11.0).middle().muted();
@@ -114,9 +105,8 @@ impl Plot {
     }
 
     /// Of the stream at `place`; looks repeat after [`LOOKS`].
-    fn block(&mut self, area: Area, place: usize, stream: &Stream) {
-        let paint = fill(ID, place % LOOKS, &stream.look);
-        self.svg.rect(area, &format!(r#"fill="{paint}""#));
+    fn block(&mut self, area: Area, place: usize) {
+        self.svg.rect(area, &format!(r#"fill="{}""#, self.paints.of(Some(place % LOOKS))));
     }
 
     /// The streams with their looks, below the axis.
@@ -132,9 +122,8 @@ impl Plot {
                 streams: vec![stream.id],
             })
             .collect();
-        let streams = recording.streams.iter().enumerate();
-        let paints: Vec<String> =
-            streams.map(|(place, it)| fill(ID, place % LOOKS, &it.look)).collect();
+        let paint = |place: usize| self.paints.of(Some(place % LOOKS)).to_owned();
+        let paints: Vec<String> = (0..resources.len()).map(paint).collect();
         let top = TOP + self.height + BOTTOM;
         let area = Area { left: 14.0, top, width: RIGHT - 14.0, height: 0.0 };
         self.legend = legend::draw(&mut self.svg, area, &resources, &paints) + 10.0;

@@ -5,6 +5,12 @@ use std::fmt::Write as _;
 /// Fonts that most systems have one of.
 const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
 
+/// How the light lines behind a plot are drawn.
+pub(super) const GRID: &str =
+    r##"class="grid" stroke="#d9d9d9" stroke-width="1" fill="none""##;
+/// How marks in the colour of text are drawn.
+pub(super) const INK: &str = r##"class="ink" fill="#1a1a1a""##;
+
 /// A drawing in the making.
 pub(super) struct Svg {
     body: String,
@@ -56,6 +62,13 @@ pub(super) struct Area {
 impl Svg {
     pub(super) fn new() -> Self {
         Self { body: String::new() }
+    }
+
+    /// A drawing with its title at its top, `left` of its side.
+    pub(super) fn titled(left: f64, title: &str) -> Self {
+        let mut svg = Self::new();
+        svg.text(left, 22.0, Style::PLAIN.size(14.0).bold(), title);
+        svg
     }
 
     /// Attributes are the caller's own words, never a log's.
@@ -137,6 +150,18 @@ pub(super) fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// The path of a circle.
+pub(super) fn circle(x: f64, y: f64, radius: f64) -> String {
+    let (x, y, r, d) = (number(x), number(y), number(radius), number(2.0 * radius));
+    format!("M{x} {y}m-{r} 0a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z")
+}
+
+/// The pixel, or the count, that a number which is not negative falls into.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within a figure")]
+pub(super) fn whole(value: f64) -> usize {
+    value.max(0.0) as usize
 }
 
 /// A coordinate with at most two decimals.

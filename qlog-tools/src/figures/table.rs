@@ -1,4 +1,4 @@
-//! The numbers behind a figure, for readers who cannot see it or want to compute on.
+//! The numbers behind a figure, for readers who cannot see it or want to compute with them.
 
 /// A table of text; each row has as many cells as there are headings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

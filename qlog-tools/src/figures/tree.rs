@@ -1,5 +1,5 @@
-//! Dependency trees, one panel a moment (the paper's Figures 9 and 10): who is below whom, who goes strictly
-//! before whom, and who shares with whom by which weight.
+//! Dependency trees, one panel a moment (the paper's Figures 9 and 10): which streams depend on which, which go strictly
+//! first, and which share by weight.
 
 mod happened;
 mod layout;
@@ -12,7 +12,7 @@ pub use self::happened::{TreeChange, in_words};
 use self::layout::{BOX_HEIGHT, BOX_WIDTH, Band, Laid, Line, TRUNK, laid_out};
 use super::Table;
 use super::palette::kind_colour;
-use super::svg::{Area, Style, Svg, number, shorten};
+use super::svg::{Area, Style, Svg, number, shorten, whole};
 
 /// A strip of trees.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +42,7 @@ pub struct TreePanel {
 
 const MARGIN: f64 = 18.0;
 const TITLE_HEIGHT: f64 = 34.0;
-/// Without what happened, of which each line takes more.
+/// Without the lines that say what happened.
 const PANEL_TITLE_HEIGHT: f64 = 33.0;
 const WHAT_LINE: f64 = 13.5;
 const PANEL_GAP: f64 = 30.0;
@@ -274,13 +274,7 @@ fn what_lines(panel: &TreePanel, width: f64) -> Vec<String> {
 
 /// How many characters of small text fit.
 fn characters(width: f64) -> usize {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a small positive number"
-    )]
-    let characters = (width / 6.0) as usize;
-    characters
+    whole(width / 6.0)
 }
 
 /// Name and weight, the share, and what it carries.
@@ -390,7 +384,7 @@ fn draw_share_bar(svg: &mut Svg, area: Area, share: f64) {
     }
 }
 
-/// `33 %`; a small share is not written as none.
+/// `33 %`; a small share is not written as 0 %.
 fn share_text(share: f64) -> String {
     match 100.0 * share {
         percent if percent > 0.0 && percent < 0.5 => "<1 %".to_owned(),

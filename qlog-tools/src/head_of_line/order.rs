@@ -106,7 +106,7 @@ fn known_order(
     Some((atoms, keys))
 }
 
-/// For each frame the rank of its packet's number, or of its place where it has none.
+/// The rank of each frame's packet number, or of its place where the packet has no number.
 fn ranks(frames: &PackedFrames) -> Vec<u32> {
     let numbers: Vec<u64> =
         frames.iter().zip(0..).map(|((_, packet), place)| packet.unwrap_or(place)).collect();
@@ -123,7 +123,7 @@ fn ranks(frames: &PackedFrames) -> Vec<u32> {
     ranks
 }
 
-/// The order by packet number, or by arrival where there is none. A part that came in a later
+/// The order by packet number, or by arrival where there is no number. A part that came in a later
 /// packet than a part behind it was sent before that part all the same: it is placed right after
 /// the part before it in the stream.
 fn estimated_order(atoms: &[Atom], ranks: &[u32]) -> Vec<Key> {

@@ -4,7 +4,7 @@ use schedulers::Call;
 
 use super::observed::header_signals;
 use super::story::{Event, OrderingScheme, Story, What};
-use crate::reader::SchedulerCall;
+use crate::trace::SchedulerCall;
 use crate::trace::Trace;
 
 /// `None` for a log without calls of a scheduler. `scheme`: the name of the scheme that it is held against, if any.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::limits::ACK_RANGES;
+use crate::limits::ACK_RANGES;
 use crate::trace::Space;
 
 /// About as many as one frame is believed to acknowledge anew.

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::collect::{Collector, Promise};
 use super::flow::{Flow, FlowStream};
 use super::http3::Message;
-use super::limits;
+use crate::limits;
 use super::quic::Direction;
 use crate::timeline::{Timeline, Transfer};
 use crate::trace::{Repair, StreamRole, StreamSummary, Trace, TransferDetails, Vantage};

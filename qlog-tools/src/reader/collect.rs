@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::acknowledged::Acknowledged;
 use super::flow::Flow;
 use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, is_cut, kept};
-use super::limits;
+use crate::limits;
 use super::quic::{DataMoved, Direction, LegacyStream, Metrics, Packet, Parameters, Stream};
-use super::scheduler::SchedulerCall;
+use crate::trace::SchedulerCall;
 use crate::timeline::StreamFrame;
 use crate::trace::{
     Detail, Packet as PacketRecord, PacketEvent, PrioritySignal, RecoverySample, SignalKind, Space,
@@ -258,7 +258,7 @@ impl Collector {
 
     pub(super) fn parameters(&mut self, data: &[u8]) -> serde_json::Result<()> {
         let parameters: Parameters<'_> = serde_json::from_slice(data)?;
-        // Of the client's parameters, which have none, tquic's log says `None`.
+        // tquic writes `None` for parameters that the client does not have.
         let is_id = |id: &str| !id.is_empty() && id.bytes().all(|it| it.is_ascii_hexdigit());
         if let Some(id) = parameters.original_destination_connection_id.filter(|id| is_id(id)) {
             self.connection = Some(kept(&id).to_ascii_lowercase());

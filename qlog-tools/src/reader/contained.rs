@@ -7,7 +7,7 @@
 
 use std::io::{self, BufRead};
 
-use super::limits::{HEADER_BYTES, RECORD_BYTES};
+use crate::limits::{HEADER_BYTES, RECORD_BYTES};
 
 /// What the scanner found.
 #[derive(Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::clock::Clock;
 use super::http3::kept;
-use super::limits::HEADER_BYTES;
+use crate::limits::HEADER_BYTES;
 use crate::trace::{Stack, Vantage};
 
 /// A header: the file's own fields, over them the trace's.
@@ -39,7 +39,7 @@ const STACKS: [&str; 20] = [
 ];
 
 impl Header {
-    /// A record or a file's outer object; `None` if it is no header.
+    /// Reads a record or a file's outer object; `None` if it is not a header.
     pub(super) fn of_record(bytes: &[u8]) -> Option<Self> {
         if bytes.len() > HEADER_BYTES {
             return None;
@@ -144,7 +144,7 @@ impl Header {
         id.or_else(|| self.text_at(&["connectionid"])).map(|id| id.to_ascii_lowercase())
     }
 
-    /// tquic's logs do not name it; their descriptions look like nobody else's.
+    /// tquic's logs do not name it, but their descriptions are unique.
     fn is_nameless_tquic(&self) -> bool {
         let description = self.text_at(&["description"]).unwrap_or_default();
         ["id=SERVER-", "id=CLIENT-"].iter().any(|it| description.starts_with(it))

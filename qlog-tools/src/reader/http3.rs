@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::limits::TEXT_CHARACTERS;
+use crate::limits::TEXT_CHARACTERS;
 use super::quic::Raw;
 use super::tolerant::Whole;
 use crate::trace::SignalKind;

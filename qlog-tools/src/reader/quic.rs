@@ -8,7 +8,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::limits::STREAM_OFFSET;
+use crate::limits::STREAM_OFFSET;
 use super::tolerant::{Number, Whole};
 use crate::trace::{RecoverySample, Space};
 
@@ -49,7 +49,7 @@ struct Header<'a> {
     dcid: Option<Cow<'a, str>>,
 }
 
-/// A packet's frames, those that count; `null` is none.
+/// The frames of a packet that count; `null` stands for no frames.
 #[derive(Default)]
 pub(super) struct Frames<'a> {
     kept: Vec<Frame<'a>>,

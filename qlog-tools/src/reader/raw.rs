@@ -1,4 +1,4 @@
-//! The events of a log one after another with their bodies, for those who rewrite them. Traces are numbered as the
+//! The events of a log one after another with their bodies, for converters. Traces are numbered as the
 //! reader numbers them: in the order of their first events, connections with group IDs of their own each as one.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,8 @@ use super::names::kind;
 use super::reading::without_trailing_commas;
 use super::records::{Record, Records};
 use super::sniff::{self, Sniffed};
-use super::{ReadError, broken_off, limits, unpack};
+use super::{ReadError, broken_off, unpack};
+use crate::limits;
 use crate::trace::{Container, Vantage};
 
 /// A trace's header, as every format can say it.

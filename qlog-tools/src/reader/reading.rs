@@ -9,7 +9,8 @@ use super::header::Header;
 use super::http3::kept;
 use super::names::{EventKind, kind};
 use super::quic::Direction;
-use super::{ReadOptions, limits};
+use super::ReadOptions;
+use crate::limits;
 use crate::trace::{Container, Repair, Trace, Vantage};
 
 const BAD_RECORD: &str = "records that are no JSON, or neither header nor event, were left out";
@@ -56,7 +57,7 @@ struct TraceReading {
     fields: Vec<String>,
     rtt_unit_ms: f64,
     has_header: bool,
-    /// The record with its first event; 0 while it has none.
+    /// The record with its first event; 0 before that.
     first_record: u64,
 }
 

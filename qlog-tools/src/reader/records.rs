@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead};
 
-use super::limits::RECORD_BYTES;
+use crate::limits::RECORD_BYTES;
 
 const RECORD_SEPARATOR: u8 = 0x1e;
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
@@ -26,7 +26,7 @@ pub(super) struct Records<R> {
 }
 
 impl<R: BufRead> Records<R> {
-    /// Looks at the first byte that is no white space to learn the separator.
+    /// Learns the separator from the first byte that is not white space.
     pub(super) fn new(mut input: R) -> io::Result<Self> {
         if input.fill_buf()?.starts_with(&BYTE_ORDER_MARK) {
             input.consume(BYTE_ORDER_MARK.len());

@@ -2,19 +2,11 @@
 
 use std::fmt;
 
-use schedulers::{Call, CallReader, Value};
+use schedulers::{CallReader, Value};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::tolerant::{Whole, WholeVisitor};
-
-/// A call, in the order of the log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SchedulerCall {
-    /// When, on the log's clock.
-    pub time_us: u64,
-    /// The call, or why it cannot be made.
-    pub call: Result<Call, String>,
-}
+use crate::trace::SchedulerCall;
 
 impl SchedulerCall {
     pub(super) fn read(time_us: u64, data: &[u8]) -> serde_json::Result<Self> {

@@ -5,7 +5,7 @@ use std::io::{self, Cursor, Read};
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 
-use super::limits::RECORD_BYTES;
+use crate::limits::RECORD_BYTES;
 use crate::trace::Container;
 
 /// What is looked at first. Where it has no line end, the first line may still be a record: more is
@@ -14,7 +14,7 @@ const LOOK_BYTES: usize = 1 << 16;
 const RECORD_SEPARATOR: u8 = 0x1e;
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// A log of which the first bytes have been looked at.
+/// A log whose first bytes have been looked at.
 pub(super) struct Sniffed<'a> {
     pub(super) container: Container,
     /// The first bytes, for a message.
@@ -40,7 +40,7 @@ pub(super) fn sniff<'a>(mut input: impl Read + 'a) -> io::Result<Sniffed<'a>> {
     Ok(Sniffed { container, begins, is_empty, whole })
 }
 
-/// The first line as far as a message can show it, or what it is made of.
+/// The first line, cut to fit a message, or what it consists of.
 fn begins(look: &[u8]) -> String {
     const SHOWN: usize = 40;
     if look.starts_with(&[0xff, 0xfe]) || look.starts_with(&[0xfe, 0xff]) {

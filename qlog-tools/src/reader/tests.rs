@@ -127,7 +127,7 @@ fn what_is_no_qlog_is_an_error_that_says_so() {
     let error = |bytes: &[u8]| read("f", bytes).unwrap_err().to_string();
     assert_eq!(
         error(b"hello\nworld\n"),
-        "f: no qlog: none of its 2 records is a header or an event; it begins with `hello`; \
+        "f: not a qlog: none of its 2 records is a header or an event; it begins with `hello`; \
          what is read is JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
     );
     let empty = "f: the file is empty: nothing was logged, or its writer did not get to close it";

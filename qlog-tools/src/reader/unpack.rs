@@ -4,10 +4,10 @@ use std::io::{self, Cursor, Read};
 
 use flate2::read::MultiGzDecoder;
 
+use crate::limits::ZSTD_WINDOW_LOG;
+
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// A window above this is refused: 128 MiB, what the zstd program accepts by default.
-const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 
 /// The plain bytes of `input`.
 pub(super) fn unpack<'a>(mut input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
@@ -21,13 +21,13 @@ pub(super) fn unpack<'a>(mut input: impl Read + 'a) -> io::Result<Box<dyn Read +
     }
     if is_zstd {
         let mut decoder = zstd::stream::read::Decoder::new(whole)?;
-        decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+        decoder.window_log_max(ZSTD_WINDOW_LOG)?;
         return Ok(Box::new(Named { packed: decoder, format: "zstd" }));
     }
     Ok(Box::new(whole))
 }
 
-/// Compressed data whose errors say what it is.
+/// Compressed data; its errors name the compression.
 struct Named<R> {
     packed: R,
     format: &'static str,

@@ -102,7 +102,7 @@ fn summary(rows: &[SummaryRow], baseline: &str) -> Value {
     }
 }
 
-/// From so many pages on each is folded.
+/// Reports of at least this many pages fold each page.
 const FOLDED_FROM: usize = 6;
 
 const ATF: &str = "above the fold";

@@ -19,7 +19,7 @@ pub(super) fn pack(values: impl IntoIterator<Item = u64>) -> String {
     base64(&packed)
 }
 
-/// Rising numbers as the distances between them; a step back counts as none.
+/// Rising numbers as the distances between them; a step back counts as 0.
 pub(super) fn pack_rising(values: impl IntoIterator<Item = u64>) -> String {
     let mut before = 0;
     pack(values.into_iter().map(move |value| {

@@ -12,7 +12,7 @@ use crate::trace::{PacketEvent, Space, Trace, Vantage};
 const REORDERING_US: u64 = 20_000;
 
 /// Fills `mark`, `released_bytes` and `released_tcp_bytes` of the frames, which are `trace`'s in its order; `sender` is
-/// the log of who sent them. Says what the order of one ordered stream rests on.
+/// the sender's log. Returns what the order of one ordered stream rests on.
 pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace>) -> Exactness {
     if trace.vantage == Vantage::Server {
         mark_sent_again(frames, trace);
@@ -46,8 +46,8 @@ pub(super) fn sent_again_us(trace: &Trace) -> Vec<u64> {
         .collect()
 }
 
-/// In the log of who sent them: bytes that went before are a duplicate when the packet that they went in was
-/// acknowledged (so they had arrived: a spurious retransmission), retransmitted otherwise.
+/// In the sender's log, bytes that are sent again are a duplicate if their earlier packet was acknowledged: they had
+/// arrived, so the retransmission was spurious. Otherwise they are retransmitted.
 fn mark_sent_again(frames: &mut [Frame], trace: &Trace) {
     let acknowledged: BTreeSet<(Space, u64)> = trace
         .packets

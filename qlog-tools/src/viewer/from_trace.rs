@@ -7,7 +7,8 @@ use super::delivered::deliver;
 use super::happened::{End, events, sent, series};
 use super::recording::{Exactness, Frame, Mark, NO_FRAMES, Recording, Role, Stream};
 use crate::figures::palette::Look;
-use crate::figures::{NAME_MAX, shorten};
+use crate::figures::shorten;
+use crate::limits::{NAME_CHARACTERS, SHOWN_PRIORITY_CHARACTERS};
 use crate::metrics::{Completions, Measured, byte_index, completed_share};
 use crate::naming::heading_of_sender;
 use crate::pairing::{Ends, pairs};
@@ -17,8 +18,6 @@ use crate::views;
 
 const NOT_ARRIVED: &str =
     "a server's log does not say when data arrived; open the client's log, or both";
-/// Characters of a priority with its changes.
-const PRIORITY_MAX: usize = 120;
 
 impl Recording {
     /// What `trace` shows, which must have been read with [`crate::trace::Detail::Full`]; `sender` is the log of the
@@ -36,11 +35,11 @@ impl Recording {
             for stream in streams.iter_mut().filter(|it| it.role != Role::Control) {
                 stream.url.drain(..origin.len());
             }
-            facts.push(shorten(&origin, NAME_MAX));
+            facts.push(shorten(&origin, NAME_CHARACTERS));
         }
         for stream in &mut streams {
-            stream.url = shorten(&stream.url, NAME_MAX);
-            stream.priority = shorten(&stream.priority, PRIORITY_MAX);
+            stream.url = shorten(&stream.url, NAME_CHARACTERS);
+            stream.priority = shorten(&stream.priority, SHOWN_PRIORITY_CHARACTERS);
         }
         let places: BTreeMap<u64, usize> =
             streams.iter().enumerate().map(|(place, stream)| (stream.id, place)).collect();
@@ -116,7 +115,7 @@ fn frames(trace: &Trace, places: &BTreeMap<u64, usize>, start_us: u64) -> Vec<Fr
 fn name(trace: &Trace) -> String {
     let given = Some(&*trace.timeline.name).filter(|name| !name.is_empty() && *name != trace.file);
     let file = trace.file.rsplit(['/', '\\']).next().unwrap_or(&trace.file);
-    shorten(given.unwrap_or(file), NAME_MAX)
+    shorten(given.unwrap_or(file), NAME_CHARACTERS)
 }
 
 /// Whose values these are, in the words of figures.
@@ -157,7 +156,7 @@ fn end_us(trace: &Trace) -> u64 {
     lasts.into_iter().flatten().max().unwrap_or_default()
 }
 
-/// In the order of requests; streams that nobody asked for come last.
+/// In the order of requests; streams without a request come last.
 fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
     let said = Said::of(trace);
     let with_frames: BTreeSet<u64> = trace.streams.iter().map(|it| it.stream).collect();
@@ -235,7 +234,7 @@ impl<'a> Said<'a> {
 
 /// Of both ends, when there is the log of both.
 fn facts(shown: &Trace, sender: Option<&Trace>) -> Vec<String> {
-    let mut facts: Vec<String> = shown.title.iter().map(|it| shorten(it, NAME_MAX)).collect();
+    let mut facts: Vec<String> = shown.title.iter().map(|it| shorten(it, NAME_CHARACTERS)).collect();
     facts.extend(packets(shown));
     facts.extend(sender.into_iter().flat_map(packets));
     facts.push(format!("{} distinct stream bytes", shown.unique_stream_bytes()));

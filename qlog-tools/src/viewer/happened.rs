@@ -5,15 +5,13 @@ use super::clocks::{Clock, shift_us};
 use super::delivered::sent_again_us;
 use super::recording::{Events, Series, Unit};
 use crate::figures::shorten;
+use crate::limits::{SHOWN_EVENT_CHARACTERS, SHOWN_EVENT_NAMES};
 use crate::trace::{PacketEvent, RecoverySample, SignalKind, Trace, Vantage};
 
 /// The events that are ticks above the congestion window: the scripts know them by these names.
 pub(crate) const LOST: &str = "packet lost";
 /// And in the place of them.
 pub(crate) const SENT_AGAIN: &str = "sent again";
-/// Names of events are offered up to so many a log.
-const NAMES_MAX: usize = 60;
-const NAME_CHARACTERS: usize = 80;
 /// Steps of the curve of what was sent: more than any screen has columns.
 const SENT_STEPS: u64 = 20_000;
 
@@ -122,8 +120,8 @@ pub(super) fn events(shown: &End<'_>, sender: Option<&End<'_>>) -> Vec<Events> {
 
 /// By their names in the log.
 fn named<'a>(end: &'a End<'_>, whose: &'a str) -> impl Iterator<Item = Events> + 'a {
-    end.trace.moments.iter().take(NAMES_MAX).map(move |(name, times_us)| Events {
-        name: format!("{whose}{}", shorten(name, NAME_CHARACTERS)),
+    end.trace.moments.iter().take(SHOWN_EVENT_NAMES).map(move |(name, times_us)| Events {
+        name: format!("{whose}{}", shorten(name, SHOWN_EVENT_CHARACTERS)),
         times_us: times_us.iter().filter_map(|it| end.clock.within(*it)).collect(),
     })
 }

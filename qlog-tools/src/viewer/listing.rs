@@ -1,9 +1,9 @@
 //! The page that lists the logs of a directory, to open one or several of them.
 
-use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, Value, context};
+use minijinja::{Value, context};
 
 use crate::figures::bytes_text;
+use crate::templates::render;
 
 const SCRIPT: &str = include_str!("../../templates/view/listing.js");
 const STYLE: &str = include_str!("../../templates/view/report.css");
@@ -27,17 +27,7 @@ pub struct ListedFile {
 }
 
 /// The page as HTML. It sends names to `report?file=NAME`, and dropped files to `upload?name=NAME`.
-///
-/// # Panics
-/// Never: the template is part of the program, and a test renders it.
 pub fn listing(listing: &Listing) -> String {
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-    let mut environment = Environment::new();
-    environment.set_syntax(syntax.expect("only white space is configured"));
-    environment
-        .add_template("listing.html", include_str!("../../templates/view/listing.html"))
-        .expect("the template parses");
-    let template = environment.get_template("listing.html").expect("it was just added");
     let files: Vec<Value> = listing
         .files
         .iter()
@@ -49,7 +39,7 @@ pub fn listing(listing: &Listing) -> String {
         style => Value::from_safe_string(STYLE.to_owned()),
         script => Value::from_safe_string(SCRIPT.to_owned()),
     };
-    template.render(view).expect("the template asks for nothing that is missing")
+    render("listing.html", include_str!("../../templates/view/listing.html"), view)
 }
 
 /// Percent-encoded (RFC 3986, section 2.1).

@@ -1,10 +1,10 @@
 //! The page: the template, its style and scripts, and the data, in one file.
 
-use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, Value, context};
+use minijinja::{Value, context};
 use serde_json::json;
 
 use super::Recording;
+use crate::templates::render;
 
 /// In the order in which they are read; each is one thing.
 const SCRIPTS: [&str; 19] = [
@@ -45,18 +45,8 @@ pub struct Report {
 }
 
 /// The report as HTML.
-///
-/// # Panics
-/// Never: the template is part of the program, and a test renders all of it.
 pub fn report(report: &Report) -> String {
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-    let mut environment = Environment::new();
-    environment.set_syntax(syntax.expect("only white space is configured"));
-    environment
-        .add_template("report.html", include_str!("../../templates/view/report.html"))
-        .expect("the template parses");
-    let template = environment.get_template("report.html").expect("it was just added");
-    template.render(view(report)).expect("the template asks for nothing that is missing")
+    render("report.html", include_str!("../../templates/view/report.html"), view(report))
 }
 
 fn view(report: &Report) -> Value {

@@ -8,6 +8,7 @@ use crate::alignment::path_of;
 use crate::figures::palette::Look;
 use crate::figures::stream_label;
 use crate::metrics::{METRICS, Measured};
+use crate::timeline::busiest_fiftieth;
 use crate::varint::zigzag;
 
 /// One log, ready to be shown. Times are microseconds from the log's first event.
@@ -35,7 +36,7 @@ pub struct Recording {
     pub series_of: String,
     /// Whose log the frames are from.
     pub shown_of: String,
-    /// Who declared packets lost.
+    /// The side that declared packets lost.
     pub losses_of: String,
     /// What the server's log says was sent: time, and stream bytes so far. Empty without that log.
     pub sent: Vec<(u64, u64)>,
@@ -50,7 +51,7 @@ pub struct Recording {
     /// Whether `Frame::released_tcp_bytes` rests on a guess of the order of sending; the reason, when there is
     /// nothing to show at all.
     pub stacks: Result<Exactness, String>,
-    /// Why no frames are shown, if there are none.
+    /// Why there are no frames to show.
     pub no_frames: String,
 }
 
@@ -116,7 +117,7 @@ impl Stream {
 pub enum Role {
     /// A request and its response.
     Request,
-    /// A response that nobody asked for.
+    /// A pushed response.
     Push,
     /// Another one-way stream: control, QPACK.
     Control,
@@ -270,20 +271,9 @@ impl Recording {
 
     /// How long a byte takes in the busiest fiftieth of the log: how wide frames are drawn.
     fn busy_us_per_byte(&self) -> f64 {
-        let (Some(first), Some(last)) = (self.frames.first(), self.frames.last()) else {
-            return 0.0;
-        };
-        let window_us = (last.time_us.saturating_sub(first.time_us) / 50).max(1);
-        let (mut oldest, mut bytes, mut most_bytes) = (0, 0_u64, 1_u64);
-        for frame in &self.frames {
-            bytes = frame.bytes.saturating_add(bytes);
-            while self.frames[oldest].time_us.saturating_add(window_us) <= frame.time_us {
-                bytes = bytes.saturating_sub(self.frames[oldest].bytes);
-                oldest += 1;
-            }
-            most_bytes = most_bytes.max(bytes);
-        }
-        window_us as f64 / most_bytes as f64
+        let frame = |place: usize| (self.frames[place].time_us, self.frames[place].bytes);
+        let busiest = busiest_fiftieth(self.frames.len(), frame);
+        busiest.map_or(0.0, |(window_us, bytes)| window_us as f64 / bytes.max(1) as f64)
     }
 }
 

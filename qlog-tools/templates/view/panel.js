@@ -135,7 +135,7 @@ function onKey(event, viewport, recording) {
   actions[event.key]();
 }
 
-// Moves the cursor to the next or previous frame, brings it into view and says what it is.
+// Moves the cursor to the next or previous frame, brings it into view and describes it.
 function stepFrame(viewport, recording, by) {
   if (!recording.count) return;
   const now = viewport.cursor ?? viewport.from;

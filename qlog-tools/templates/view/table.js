@@ -1,4 +1,4 @@
-// The numbers of a figure as a table: for those who cannot see it, or want to copy them.
+// The numbers of a figure as a table, for readers who cannot see it or want to copy them.
 
 function fillTable(box, { caption, headings, rows }) {
   const table = build("table", {});

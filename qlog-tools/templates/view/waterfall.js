@@ -154,7 +154,7 @@ class Waterfall {
   }
 }
 
-// A stream and its priority in so many pixels.
+// A stream and its priority within a width in pixels.
 function rowName(stream, limit) {
   const priority = stream.priority ? ` ${fitted(stream.priority, 0.4 * limit)}` : "";
   return shortStreamText(stream, limit - textWidth(priority)) + priority;

@@ -52,13 +52,13 @@ function streamText(stream) {
   return `${stream.id}${roles[stream.role] || ""}${url}`;
 }
 
-// The same in so many pixels: the ID whole, and of the URL what fits.
+// The same within a width in pixels: the whole ID, and what fits of the URL.
 function shortStreamText(stream, limit) {
   const id = streamText({ ...stream, url: "" });
   return stream.url ? `${id} ${shortUrl(stream.url, limit - textWidth(`${id} `))}` : id;
 }
 
-// A URL in so many pixels. What tells least goes first: the origin, the query, folders beside the file's name, then
+// A URL within a width in pixels. Drops what tells least first: the origin, the query, folders beside the file's name, then
 // the middle of the name itself.
 function shortUrl(url, limit) {
   const fits = (text) => textWidth(text) <= limit;
@@ -76,7 +76,7 @@ function shortUrl(url, limit) {
   return fitted(name, limit);
 }
 
-// A text in so many pixels: without its middle, since both ends of a name tell most.
+// A text within a width in pixels: drops its middle, since both ends of a name tell most.
 function fitted(text, limit) {
   if (textWidth(text) <= limit) return text;
   let [low, high] = [1, Math.min(text.length, 400)];
@@ -88,7 +88,7 @@ function fitted(text, limit) {
   return withoutMiddle(text, low);
 }
 
-// At most so many characters.
+// Cut to a number of characters.
 function withoutMiddle(text, most) {
   if (text.length <= most) return text;
   const tail = Math.floor((most - 1) / 2);

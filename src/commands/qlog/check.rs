@@ -9,9 +9,9 @@ use qlog_tools::views::{losses, missing, views};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// Say what a log is: stack, side, format, what was repaired, and which views it allows
+/// Describe a log: stack, side, format, repairs, and which views it allows
 ///
-/// Exit code 1: a log allows no view at all; 2: a log could not be read, the others are shown all the same.
+/// Exit code 1: a log allows no view. Exit code 2: a log could not be read; the others are shown all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  utmost qlog check client.sqlog server.sqlog.gz")]
 pub(crate) struct Arguments {
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end_with(unusable(&traces))
 }
 
-/// Names the files of which no trace allows a view, if there are any.
+/// Names the files whose traces allow no view.
 fn unusable(traces: &[Trace]) -> Option<String> {
     let has_view = |trace: &Trace| views(trace).iter().any(|view| view.reason.is_none());
     let is_seen = |file: &str| traces.iter().any(|it| it.file == file && has_view(it));
@@ -96,7 +96,7 @@ fn lines(trace: &Trace) -> Vec<String> {
     lines
 }
 
-/// What was repaired, how often if more than once, and where if that is known.
+/// What was repaired, how many times if more than once, and where if known.
 fn repaired(repair: &Repair) -> String {
     let times = (repair.count > 1).then(|| format!("{} times", repair.count));
     let place = match (repair.first_record, repair.count) {

@@ -11,10 +11,10 @@ use qlog_tools::naming::shown;
 use qlog_tools::trace::{Detail, Trace};
 use serde_json::{Value, json};
 
-/// Show which resources came earlier or later than in the first log, and what that did to the index
+/// Show which resources came earlier or later than in the first log, and how that changed the ByteIndex
 ///
-/// Like is compared with like: of directories the clients' logs if each has one, or else the servers'. Exit code 2: a
-/// log could not be read, or has no resource in common with the first.
+/// Logs of the same side are compared: from directories the clients' logs if each has one, or else the servers'. Exit
+/// code 2: a log could not be read, or has no resource in common with the first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog compare rr=rr.sqlog fifo=fifo.sqlog\n  \
 utmost qlog compare rr=logs/rr fifo=logs/fifo\n  \

@@ -10,10 +10,10 @@ use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// Rewrite a log as JSON-SEQ of the current or an older schema; cut out a part; take names off
+/// Rewrite a log as JSON-SEQ of the current or an older schema; keep only a part; remove names
 ///
-/// Of a part, what says what its streams are (headers, priorities, promises) is kept also when it came before.
-/// Exit code 2: a log could not be read; of a directory, the others are written all the same.
+/// A part keeps its streams' earlier headers, priorities and promises. Exit code 2: a log could not be read; the others
+/// of a directory are written all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog convert client.qlog -o client.sqlog\n  \
 utmost qlog convert client.sqlog --to 0.3 --time 100ms..2s --stream 0,4 --anonymise -o part.sqlog\n  \
@@ -129,7 +129,7 @@ fn told(arguments: &Arguments, converted: &Converted) -> String {
     )
 }
 
-/// Nothing, if who reads the standard output went away.
+/// `None` if the reader of the standard output went away.
 fn convert_file(
     arguments: &Arguments,
     log: &Path,
@@ -186,7 +186,7 @@ fn opened(log: &Path) -> Result<File, Failure> {
     })
 }
 
-/// The standard input in a file that nobody sees, to be read twice.
+/// The standard input in a hidden file, so that it can be read twice.
 fn spooled() -> Result<File, Failure> {
     let mut file = tempfile::tempfile().map_err(Failure::elsewhere)?;
     std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(Failure::elsewhere)?;
@@ -216,7 +216,8 @@ fn to_file(
     }
 }
 
-/// A file that is made with its first byte: what is no log leaves an older file alone, and no empty one.
+/// A file that is created with its first byte: an input that is not a log neither overwrites an older file nor leaves an
+/// empty one.
 struct OnceNeeded<'a> {
     path: &'a Path,
     file: Option<BufWriter<File>>,
@@ -246,7 +247,7 @@ fn failure(error: ConvertError) -> Failure {
 
 /// `FROM..TO` in microseconds.
 fn time_range(text: &str) -> Result<std::ops::Range<u64>, String> {
-    let wrong = || format!("`{text}` is no range: use for example 100ms..2s");
+    let wrong = || format!("`{text}` is not a range; use for example 100ms..2s");
     let (from, to) = text.split_once("..").ok_or_else(wrong)?;
     let from = if from.is_empty() { 0 } else { time_us(from).ok_or_else(wrong)? };
     let to = if to.is_empty() { u64::MAX } else { time_us(to).ok_or_else(wrong)? };

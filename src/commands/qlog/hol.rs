@@ -13,11 +13,11 @@ use qlog_tools::views::{no_streams, unusable};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Say how long bytes that had arrived waited for others: within their stream, and in one order for all
+/// Show how long bytes that had arrived waited for earlier bytes: within their stream, and had there been one stream
 ///
-/// With the logs of both ends the numbers are exact. With the client's alone, the order in which the
-/// server first sent is estimated. Logs of several connections are paired by connection ID. Exit code 2: a log
-/// could not be read, or has no arrivals; the others are shown all the same.
+/// With the logs of both ends the numbers are exact. With the client's log alone, the order in which the server sent is
+/// estimated. Logs of several connections are paired by connection ID. Exit code 2: a log could not be read, or has no
+/// arrivals; the others are shown all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog hol client.sqlog server.sqlog\n  \
 utmost qlog hol client.sqlog -o stacks.svg\n  utmost qlog hol logs/ --json")]

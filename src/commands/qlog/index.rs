@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The metrics of one trace, or why it has none.
+/// The metrics of one trace, or why they cannot be computed.
 pub(crate) struct Indices {
     all: Result<Completions, Unmeasured>,
     atf: Option<Result<Completions, Unmeasured>>,
@@ -51,7 +51,7 @@ impl Indices {
         BySet::each(|set| byte_index().speedup(base.get(set), own.get(set)))
     }
 
-    /// Why there is no number at all, in a line that names the log.
+    /// Why there are no values at all, in a line that names the log.
     fn lacks(&self, trace: &Trace) -> Option<String> {
         if matches!(self.atf, Some(Err(Unmeasured::EmptySet))) && self.all.is_ok() {
             let reason = "nothing in the log is of the set that --page or --set names";

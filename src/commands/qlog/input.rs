@@ -1,4 +1,4 @@
-//! The files that all `qlog` subcommands take, and what they all say of a trace.
+//! The files that all `qlog` subcommands take, and the facts of a trace that they share.
 
 use super::refused::Refused;
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ pub(crate) struct Files {
     /// Logs, directories of logs, or `-` for the standard input; `NAME=FILE` gives a log a name
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Take the logs as written by this side, whatever they say
+    /// Treat the logs as written by this side, whatever they say
     #[arg(long)]
     vantage: Option<Side>,
 }
@@ -40,14 +40,14 @@ impl From<Side> for Vantage {
     }
 }
 
-/// What was read.
+/// The logs that were read.
 #[derive(Debug)]
 pub(crate) struct Logs {
     /// All traces of all files that could be read; never empty.
     pub(crate) traces: Vec<Trace>,
-    /// Of each trace, which argument named its file.
+    /// For each trace, the argument that named its file.
     pub(crate) arguments: Vec<usize>,
-    /// The files that could not.
+    /// The files that could not be read.
     pub(crate) refused: Refused,
 }
 
@@ -66,7 +66,7 @@ impl Files {
         self.files.len()
     }
 
-    /// The side whose logs they are said to be.
+    /// The side that --vantage names.
     pub(crate) fn vantage(&self) -> Option<Side> {
         self.vantage
     }
@@ -77,8 +77,8 @@ impl Files {
     }
 }
 
-/// Reads all logs, of directories those in them; what cannot be read is refused, and the others go on. An error if
-/// nothing could be read.
+/// Reads all logs, also those in directories. Refuses those that cannot be read and goes on with the others; an error if
+/// none can be read.
 pub(crate) fn read_each(
     named: impl Iterator<Item = (Option<String>, PathBuf)>,
     read: impl Fn(&Path) -> Result<Vec<Trace>, Failure>,
@@ -105,7 +105,7 @@ pub(crate) fn read_each(
     Ok(logs)
 }
 
-/// A log of one argument, or why there is none.
+/// A log that an argument names, or why it cannot be found.
 struct Found {
     argument: usize,
     /// As the user calls it.
@@ -164,7 +164,7 @@ pub(crate) fn refusal(error: ReadError) -> Failure {
     }
 }
 
-/// What to say of a path that leads to nothing.
+/// The failure for a path without a file.
 pub(crate) fn no_such_file(file: &str) -> Failure {
     let remedy = "name a log, a directory of logs, or `-` for the standard input";
     Failure::BadInput(format!("{file}: no such file; {remedy}"))
@@ -196,13 +196,13 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     if others > 0 {
         let files = if others == 1 { "file" } else { "files" };
-        eprintln!("{}: {others} {files} not called like a log, left out", path.display());
+        eprintln!("{}: ignored {others} {files} whose names are not those of logs", path.display());
     }
     logs.sort();
     Ok(logs)
 }
 
-/// What `check` and `streams` both say of a trace.
+/// The facts of a trace that `check` and `streams` both print.
 pub(crate) fn described(trace: &Trace) -> Value {
     let repairs = trace
         .repairs

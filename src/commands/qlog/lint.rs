@@ -1,4 +1,4 @@
-//! `utmost qlog lint`: which packets broke the rules?
+//! `utmost qlog lint`: packets that broke the rules.
 
 use super::input::{Logs, logs_of, read, read_each, refusal};
 use super::refused::Refused;
@@ -17,16 +17,16 @@ use std::path::{Path, PathBuf};
 
 /// Violations that a table shows.
 const ROWS_MAX: usize = 20;
-/// So many bytes tell whether the standard input is a browser's log.
+/// The first bytes of the standard input, which tell whether it is a browser's log.
 const HEAD_BYTES: u64 = 1024;
 
-/// Find packets that break RFC 9218's order, or a scheme's
+/// Find packets that break the order of RFC 9218, or of a scheme
 ///
-/// A server's log tells what was sent; a client's log, given as well or alone, what was asked for. Our server's logs hold
-/// every call of its scheduler and say which scheme orders: they are judged exactly, and by that scheme unless another is
-/// named. Of other logs it is inferred what could have been sent: a
-/// response counts as ready some time after its request, and not while it pauses. Exit code 1: there are violations;
-/// 2: a log could not be read or lacks what judging it takes (`cannot_judge`), whatever the others say.
+/// A server's log shows what was sent; a client's log, alone or as well, what was requested. Logs of utmost's own server
+/// hold every call of its scheduler: they are judged exactly, by the scheme that they name unless --scheme names another.
+/// For other logs, lint infers what could have been sent: a response counts as ready some time after its request, and
+/// not while it pauses. Exit code 1: there are violations. Exit code 2: a log could not be read or cannot be judged
+/// (`cannot_judge`), whatever the others say.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog lint server.sqlog --client client.sqlog\n  \
 utmost qlog lint server.sqlog --scheme bucket --json")]
@@ -37,16 +37,16 @@ pub(crate) struct Arguments {
     /// The log of the connection's other end, or a directory with it
     #[arg(long, value_name = "LOG")]
     client: Option<PathBuf>,
-    /// Judge by this scheme rather than by that which the log names, or by RFC 9218
+    /// Judge by this scheme instead of the one that the log names, or RFC 9218
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
     /// The page, for schemes that place by it
     #[arg(long, value_name = "PAGE", requires = "scheme")]
     page: Option<String>,
-    /// Milliseconds after its request from which on a response counts as ready, unless the log says more
+    /// Milliseconds from a request until its response counts as ready, unless the log says more
     #[arg(long, value_name = "MS", default_value_t = 10)]
     think_time: u32,
-    /// Packets that may be on their way out when something more urgent becomes ready
+    /// Packets that may already be on their way when something more urgent becomes ready
     #[arg(long, value_name = "PACKETS", default_value_t = 10)]
     tolerance: u32,
     /// Print JSON
@@ -98,7 +98,7 @@ fn files_of(path: &Path) -> Vec<(Option<String>, PathBuf)> {
     files.extend(entries.filter(|it| !it.is_dir() && is_browsers(it)));
     files.sort();
     if files.is_empty() {
-        // Why there are none, reading it says.
+        // Reading it gives the reason.
         files.push(path.to_owned());
     }
     files.into_iter().map(|file| (None, file)).collect()
@@ -134,7 +134,7 @@ fn traces_of(path: &Path) -> Result<Vec<Trace>, Failure> {
     }
 }
 
-/// The same of the standard input. It cannot be read twice: what it is, its first bytes say.
+/// The same for the standard input, which cannot be read twice: its first bytes tell what it is.
 fn traces_of_input(options: ReadOptions) -> Result<Vec<Trace>, Failure> {
     let file = "(standard input)";
     let unreadable = |error| Failure::BadInput(format!("{file}: {error}"));
@@ -154,18 +154,18 @@ fn traces_of_input(options: ReadOptions) -> Result<Vec<Trace>, Failure> {
     }
 }
 
-/// The connections of a file that is no qlog, if it is a browser's log.
+/// The connections of a file that is not a qlog, if it is a browser's log.
 fn browser_log(path: &Path) -> Result<Option<Vec<Trace>>, Failure> {
     let json = unpacked(path);
     json.map_or(Ok(None), |json| browser_traces(&path.display().to_string(), &json))
 }
 
-/// The connections that a browser's log tells of; `None` if the JSON is none.
+/// The connections in a browser's log; `None` if the JSON is something else.
 fn browser_traces(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, Failure> {
     let bad = |cause: String| Err(Failure::BadInput(format!("{file}: {cause}")));
     if json.len() as u64 > browser::BYTES_MAX {
         let mebibytes = browser::BYTES_MAX >> 20;
-        return bad(format!("no qlog, and more than {mebibytes} MiB: save a HAR without bodies"));
+        return bad(format!("not a qlog, and more than {mebibytes} MiB: save a HAR without bodies"));
     }
     let end = serde_json::from_slice::<IgnoredAny>(json).err().filter(serde_json::Error::is_eof);
     match end.filter(|_| is_har(json)) {

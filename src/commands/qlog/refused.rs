@@ -1,11 +1,11 @@
-//! Logs that gave no answer while others did: said at once, and once more by the exit code.
+//! Logs that gave no answer while others did: reported at once, and by the exit code.
 
 use crate::failure::Failure;
 use qlog_tools::trace::Trace;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Which of several logs gave no answer, and why.
+/// The logs that gave no answer, and why.
 #[derive(Debug)]
 pub(crate) struct Refused {
     /// How many logs there are.
@@ -15,12 +15,12 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    /// None yet, of so many logs.
+    /// Of `logs` logs, none refused yet.
     pub(crate) fn of(logs: usize) -> Self {
         Self { logs, reasons: Vec::new() }
     }
 
-    /// Refuses a file; the reason is a line that names it. Among others it is said at once.
+    /// Refuses a file. The reason is a line that names it; among several logs it is printed at once.
     pub(crate) fn add(&mut self, file: &str, reason: String) {
         if self.logs > 1 {
             eprintln!("utmost: {reason}");
@@ -28,7 +28,7 @@ impl Refused {
         self.reasons.push((file.to_owned(), reason));
     }
 
-    /// Refuses each file of which no trace gave an answer, with the reason of its first.
+    /// Refuses each file whose traces all gave no answer, with the reason of the first.
     pub(crate) fn add_files<'a>(
         &mut self,
         traces: impl IntoIterator<Item = (&'a Trace, Option<String>)>,
@@ -39,7 +39,7 @@ impl Refused {
         for (trace, reason) in not {
             if known.insert(&trace.file) {
                 let reason = reason.unwrap_or_default();
-                // It is the file that gave none, not its first trace.
+                // The file gave no answer, not only its first trace.
                 let of_file = reason.strip_prefix(&trace.label());
                 let of_file = of_file.map(|rest| format!("{}{rest}", trace.file));
                 self.add(&trace.file, of_file.unwrap_or(reason));
@@ -52,7 +52,7 @@ impl Refused {
         self.reasons.len() >= self.logs
     }
 
-    /// Adds to what `--json` prints who was refused, if anyone was.
+    /// Adds the refused logs to what `--json` prints.
     pub(crate) fn note_in(&self, mut document: Value) -> Value {
         if let (Value::Object(fields), false) = (&mut document, self.reasons.is_empty()) {
             let refused = self.reasons.iter().map(|(file, reason)| {
@@ -69,7 +69,7 @@ impl Refused {
         if self.reasons.is_empty() { Ok(()) } else { Err(self.into_failure()) }
     }
 
-    /// Of one log its reason; of several the reasons have been said.
+    /// For one log its reason; for several, whose reasons have been printed, their number.
     pub(crate) fn into_failure(self) -> Failure {
         let count = self.reasons.len();
         Failure::BadInput(match (self.logs, self.reasons.into_iter().next()) {
@@ -78,7 +78,7 @@ impl Refused {
         })
     }
 
-    /// The same when those that did answer say no: that is said too, and if any was refused the exit code is still 2.
+    /// The same when the other logs' answer is no: prints that too. The exit code is still 2 if any log was refused.
     pub(crate) fn end_with(self, no: Option<String>) -> Result<(), Failure> {
         match no.map(Failure::No) {
             Some(no) if self.reasons.is_empty() => Err(no),

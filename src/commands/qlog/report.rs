@@ -13,14 +13,14 @@ use qlog_tools::viewer::{Recording, Report, recordings, report};
 use qlog_tools::views::unusable;
 use std::path::{Path, PathBuf};
 
-/// Streams of a connection that a page shows: rows of a waterfall, which nobody reads beyond that.
+/// Streams of a connection that a page shows; a longer waterfall cannot be read.
 const STREAMS_MAX: usize = 10_000;
 
 /// Write one HTML file with all figures of one or more logs
 ///
-/// Multiplexing, waterfall, head-of-line blocking, ByteIndex, congestion: zoom from the whole connection to a single
-/// frame. The file needs no network. Of a connection whose both ends are given, arrivals are from the client's log;
-/// window, round-trip times and losses are from the server's. Exit code 2: a log could not be read; the page has the
+/// The page shows multiplexing, waterfall, head-of-line blocking, ByteIndex and congestion, and zooms from the whole
+/// connection to a single frame. It needs no network. Given the logs of both ends, it takes arrivals from the client's,
+/// and window, round-trip times and losses from the server's. Exit code 2: a log could not be read; the page has the
 /// others all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog report client.sqlog -o report.html\n  \
@@ -70,8 +70,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end()
 }
 
-/// Why a page is not made of it: it is too large, or has nothing that a figure shows. The server's log beside its
-/// client's need not have anything.
+/// Why it gets no page: it is too large, or a figure has nothing to show. A server's log beside its client's may be
+/// empty.
 fn unfit(trace: &Trace, traces: &[Trace]) -> Option<String> {
     let is_beside =
         || pairs(traces).iter().any(|it| it.server.is_some_and(|it| std::ptr::eq(it, trace)));

@@ -15,10 +15,10 @@ use qlog_tools::views::unusable;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// Show in what order the streams got their frames, several logs under each other
+/// Show the order of the streams' frames, one log below the other
 ///
-/// Without --out as text, a run of each stream after the other: `stream:ms` (--by time), `stream x frames` (--by count) or
-/// `stream:bytes` (--by bytes).
+/// Without --out the order is text, one word for the frames of a stream in a row: `stream:ms` (--by time), `stream x
+/// frames` (--by count) or `stream:bytes` (--by bytes).
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  utmost qlog ribbon rr=rr.sqlog fifo=fifo.sqlog -o ribbons.svg\n  \

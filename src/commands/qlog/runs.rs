@@ -1,4 +1,4 @@
-//! Which of several logs can be compared: those of one side, and of one page.
+//! Which of several logs can be compared: logs of one side and of one page.
 
 use super::input::Logs;
 use super::refused::Refused;
@@ -16,7 +16,7 @@ pub(crate) struct Runs {
     pub(crate) refused: Refused,
 }
 
-/// Takes what can be compared, and says on stderr what was chosen.
+/// Chooses the logs that can be compared, and prints the choice on stderr.
 pub(crate) fn choose(logs: Logs) -> Result<Runs, Failure> {
     let Logs { traces, arguments, mut refused } = logs;
     refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));
@@ -36,7 +36,7 @@ pub(crate) fn choose(logs: Logs) -> Result<Runs, Failure> {
     Ok(Runs { traces, refused })
 }
 
-/// Those of one side, if an argument gave several: else the user has named each one.
+/// The logs of one side if an argument gave several; otherwise all, since the user named each.
 fn of_one_side(traces: Vec<Trace>, arguments: &[usize]) -> Result<Vec<Trace>, Failure> {
     let named: BTreeSet<usize> = arguments.iter().copied().collect();
     let sides = |is_server: bool| -> BTreeSet<usize> {
@@ -47,7 +47,7 @@ fn of_one_side(traces: Vec<Trace>, arguments: &[usize]) -> Result<Vec<Trace>, Fa
     if named.len() == traces.len() {
         if !with_client.is_empty() && !with_server.is_empty() {
             eprintln!(
-                "clients' and servers' logs are compared: the ones have times of arrival, the others of sending"
+                "comparing clients' logs, which have times of arrival, with servers', which have times of sending"
             );
         }
         return Ok(traces);
@@ -56,7 +56,7 @@ fn of_one_side(traces: Vec<Trace>, arguments: &[usize]) -> Result<Vec<Trace>, Fa
         (true, _) => false,
         (_, true) => true,
         _ => {
-            let reason = "no side in common: some of the arguments hold clients' logs only, others servers'; name logs of one side";
+            let reason = "some of the arguments hold only clients' logs, others only servers'; name logs of one side";
             return Err(Failure::BadInput(reason.to_owned()));
         }
     };
@@ -64,7 +64,7 @@ fn of_one_side(traces: Vec<Trace>, arguments: &[usize]) -> Result<Vec<Trace>, Fa
     let chosen: Vec<Trace> = traces.into_iter().filter(|it| is_servers(it) == is_server).collect();
     if chosen.len() < all {
         let side = if is_server { "servers'" } else { "clients'" };
-        eprintln!("compared are the {side} logs, {} of {all}", chosen.len());
+        eprintln!("comparing the {side} logs, {} of {all}", chosen.len());
     }
     Ok(chosen)
 }

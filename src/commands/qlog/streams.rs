@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Show each stream: what it carried, when, and how often again
+/// Show each stream: what it carried and when, and what was retransmitted or reordered
 ///
 /// Exit code 2: a log could not be read or has no STREAM frames; the others are shown all the same.
 #[derive(Debug, clap::Args)]
@@ -127,7 +127,7 @@ fn print(trace: &Trace) -> Result<(), Failure> {
         "complete",
         "bytes",
         "frames",
-        "sent again",
+        "retransmitted",
         "reordered",
     ];
     output::line(&output::table(&header, &[1, 2, 3], rows).to_string())

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 /// Show the scheduler's tree at any time of a connection, from the log of `utmost serve --qlog`
 ///
-/// The logged calls of the scheduler are made again; that this picks what the log picked is checked on the way.
+/// Repeats the logged calls of the scheduler, and checks that it picks what the log says it picked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog tree logs/SERVER.sqlog --at 120\n  \
 utmost qlog tree logs/SERVER.sqlog --at 30,120,900 -o trees.png")]
@@ -44,13 +44,13 @@ pub(crate) struct Arguments {
     figures: Option<PathBuf>,
 }
 
-/// Of a stream's name.
+/// The most characters of a stream's name.
 const NAME_CHARACTERS: usize = 60;
 
-/// Trees of one call: a figure with more cannot be read.
+/// The most trees of one figure: more cannot be read.
 const MAX_TIMES: usize = 100;
 
-/// A tree, when it was, and whose.
+/// A tree, its time and its scheme.
 struct Seen {
     at_ms: f64,
     scheme: Scheme,
@@ -117,7 +117,7 @@ fn trees(arguments: &Arguments, trace: &Trace) -> Result<Vec<Seen>, Failure> {
     times_ms.into_iter().map(seen).collect()
 }
 
-/// The last of what the log holds of its scheduler, its frames and its requests.
+/// The last time that the log has of its scheduler or its frames.
 fn end_us(trace: &Trace) -> u64 {
     let calls = trace.scheduler_calls.iter().map(|it| it.time_us);
     let frames = trace.timeline.frames.iter().map(|it| it.time_us);
@@ -195,5 +195,5 @@ fn stem(path: &std::path::Path) -> String {
 
 fn milliseconds(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.parse().ok().filter(|it| (0.0..=1e12).contains(it));
-    number.ok_or_else(|| format!("`{text}` is no time: use milliseconds, for example 120"))
+    number.ok_or_else(|| format!("`{text}` is not a time; use milliseconds, for example 120"))
 }

@@ -1,4 +1,4 @@
-//! The logs that can be opened: those of the directory, and those that were dropped on the page.
+//! The logs that can be opened: those of the directory, and those dropped on the page.
 
 use crate::commands::qlog::report::too_large;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ const DEPTH_MAX: usize = 4;
 const FILES_MAX: usize = 5000;
 const DROPPED_MAX: usize = 16;
 const DROPPED_BYTES_MAX: usize = 512 << 20;
-/// Names that a log may have; what it is, its content says.
+/// The endings that a log's name may have; its content decides what it is.
 const ENDINGS: [&str; 5] = ["qlog", "sqlog", "json", "gz", "zst"];
 const OPTIONS: ReadOptions = ReadOptions { detail: Detail::Full, vantage: None };
 

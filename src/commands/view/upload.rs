@@ -5,7 +5,7 @@ use std::io::Read;
 
 /// The type that the page's script sends.
 pub(super) const MIME: &str = "application/x-qlog";
-/// Larger files are opened from the directory.
+/// Larger files must be opened from the directory.
 const BYTES_MAX: u64 = 256 << 20;
 const NAME_CHARACTERS_MAX: usize = 120;
 

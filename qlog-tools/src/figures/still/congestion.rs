@@ -2,7 +2,7 @@
 
 use super::{LEFT, Plot, RIGHT, TOP};
 use crate::figures::axis::round_step;
-use crate::figures::svg::{Area, Style, number};
+use crate::figures::svg::{Area, INK, Style, number};
 use crate::figures::{bytes_text, milliseconds_text, rate_text};
 use crate::viewer::{LOST, Recording, SENT_AGAIN, Unit};
 
@@ -108,7 +108,7 @@ fn draw_losses(plot: &mut Plot, recording: &Recording) {
     columns.dedup();
     for column in columns {
         let area = Area { left: LEFT + column as f64 - 1.0, top: TOP, width: 2.0, height: 10.0 };
-        plot.svg.rect(area, r##"class="ink" fill="#1a1a1a""##);
+        plot.svg.rect(area, INK);
     }
 }
 

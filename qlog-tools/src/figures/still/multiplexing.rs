@@ -26,7 +26,7 @@ pub(super) fn draw(recording: &Recording) -> String {
         for (stream, bytes) in shares {
             let height = HEIGHT * bytes / sum.max(1.0);
             let area = Area { left: LEFT + column as f64, top, width: 1.05, height };
-            plot.block(area, stream, &recording.streams[stream]);
+            plot.block(area, stream);
             top += height;
         }
     }

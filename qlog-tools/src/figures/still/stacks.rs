@@ -32,7 +32,7 @@ pub(super) fn draw(recording: &Recording) -> String {
         let left = LEFT + column as f64;
         let height = |bytes: u64| HALF * bytes as f64 / most as f64;
         let up = Area { left, top: middle - height(bytes), width: 1.3, height: height(bytes) };
-        plot.block(up, stream, &recording.streams[stream]);
+        plot.block(up, stream);
         let down = Area { left, top: middle, width: 1.3, height: height(tcp_bytes) };
         plot.svg.rect(down, r##"class="muted" fill="#5a5a5a""##);
     }

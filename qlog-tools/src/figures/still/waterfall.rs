@@ -50,7 +50,7 @@ pub(super) fn draw(recording: &Recording) -> String {
                 width: (run[run.len() - 1] - run[0] + 1) as f64 + 0.5,
                 height: ROW - 6.0,
             };
-            plot.block(area, row, stream);
+            plot.block(area, row);
         }
         for &(_, column, mark) in
             marked.range((row, 0, Mark::Retransmitted)..(row + 1, 0, Mark::Retransmitted))

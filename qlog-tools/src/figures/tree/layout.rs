@@ -107,7 +107,7 @@ pub(super) fn laid_out(tree: &Snapshot) -> Option<Laid<'_>> {
     Some(Family::new(tree, root).laid(root))
 }
 
-/// Who is below whom, without those that are too many to be drawn.
+/// The children of each node, without those that there is no room for.
 struct Family<'a> {
     children: BTreeMap<Element, Vec<&'a SnapshotNode>>,
     /// Of each node how many below it are not drawn.

@@ -1,0 +1,38 @@
+//! Limits on what comes from outside: logs may be damaged or hostile.
+
+/// Bytes of one record. The longest of a real log are packets with many ACK ranges, some kB.
+pub(crate) const RECORD_BYTES: usize = 4 << 20;
+/// Bytes of a header: all of a trace but its events.
+pub(crate) const HEADER_BYTES: usize = 1 << 20;
+/// Things kept for a file: frames (32 bytes each), packets, samples, calls, holes.
+pub(crate) const KEPT: usize = 32 << 20;
+/// Streams kept for a file: each counts in either direction and for its messages, and takes some kB in all.
+pub(crate) const STREAMS: usize = 1 << 17;
+/// Traces of a file.
+pub(crate) const TRACES: usize = 4096;
+/// Distinct event names counted.
+pub(crate) const EVENT_NAMES: usize = 1000;
+/// Times kept of the events of one name; a name with more events keeps none.
+pub(crate) const MOMENTS: usize = 10_000;
+/// Separate ranges of acknowledged packet numbers kept; the lowest are forgotten first.
+pub(crate) const ACK_RANGES: usize = 4096;
+/// Priority signals kept of a trace.
+pub(crate) const SIGNALS: usize = 1 << 16;
+/// Characters of a text kept from a log: a URL, a field's value. A longer one is cut.
+pub(crate) const TEXT_CHARACTERS: usize = 2000;
+/// Bytes of all texts of a file: some 500 for each request that [`STREAMS`] allows. Views copy them a few times.
+pub(crate) const TEXTS_BYTES: usize = 24 << 20;
+/// The largest stream offset that QUIC can say (RFC 9000, section 4.5).
+pub(crate) const STREAM_OFFSET: u64 = (1 << 62) - 1;
+/// The base 2 logarithm of the largest window that a zstd frame may ask for: 128 MiB.
+pub(crate) const ZSTD_WINDOW_LOG: u32 = 27;
+/// Distinct texts that keep names of their own when a log is anonymised; later ones share one.
+pub(crate) const ANONYMOUS_NAMES: usize = 1 << 16;
+/// Characters of a name in a picture, a table or a tooltip: a log may hold a URL of a megabyte.
+pub(crate) const NAME_CHARACTERS: usize = 1000;
+/// Event names that the report offers for each log.
+pub(crate) const SHOWN_EVENT_NAMES: usize = 60;
+/// Characters of each of them.
+pub(crate) const SHOWN_EVENT_CHARACTERS: usize = 80;
+/// Characters of a priority with its changes in the report.
+pub(crate) const SHOWN_PRIORITY_CHARACTERS: usize = 120;
