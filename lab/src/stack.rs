@@ -133,9 +133,9 @@ pub fn load_between(
     mut setup: Setup<'_>,
 ) -> Result<StackLoad, StackError> {
     if setup.delivery_order == DeliveryOrder::Connection {
-        setup.options.send_order = Some(SendOrder::default());
+        setup.options.experiments.send_order = Some(SendOrder::default());
     }
-    let send_order = setup.options.send_order.clone();
+    let send_order = setup.options.experiments.send_order.clone();
     let scheme = setup.options.scheme.name.clone();
     let (log_dir, unfinished_log_dir) = (setup.log_dir, setup.unfinished_log_dir);
     let log = MemoryLog::new(log_dir.is_some());
@@ -185,7 +185,7 @@ fn world(
     options.limits.idle = PATIENCE;
     options.qlog_dir = log_dir.map(Path::to_owned);
     let client_options = client::Options {
-        delivery_order: options.send_order.clone(),
+        delivery_order: options.experiments.send_order.clone(),
         verify: Verify::Nobody,
         connect_within: PATIENCE,
         idle: PATIENCE,

@@ -107,7 +107,7 @@ pub fn load_through(
 pub fn load_with(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
     let Setup { mut options, client, links, metadata, delivery_order, log_dir } = setup;
     let send_order = (delivery_order == DeliveryOrder::Connection).then(SendOrder::default);
-    options.send_order.clone_from(&send_order);
+    options.experiments.send_order.clone_from(&send_order);
     // The client's last word is lost with the relay: nothing is worth waiting for.
     options.limits.drain = Duration::ZERO;
     let scheme = options.scheme.name.clone();

@@ -7,8 +7,6 @@ use std::time::{Duration, Instant};
 pub struct Limits {
     /// Connections at a time; beyond it new ones are not answered.
     pub connections: usize,
-    /// Connections of one client that are ordered as one at a time; 0: none are. Browsers open six.
-    pub group_connections: usize,
     /// Requests in flight on a connection (QUIC's bidirectional stream limit).
     pub streams: u64,
     /// Unidirectional streams that a client may open: control, two for QPACK, and room for greasing.
@@ -37,7 +35,6 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 10_000,
-            group_connections: 6,
             streams: 256,
             unidirectional_streams: 16,
             receive_bytes: 1 << 20,
@@ -82,6 +79,30 @@ impl Default for UpstreamLimits {
         }
     }
 }
+
+/// Bytes of a request's or a response's body that wait between a connection and a backend's worker.
+pub(crate) const BUFFER_BYTES: usize = 64 << 10;
+
+/// Bytes of a response from a backend that wait before the scheduler, so that there is always something to pick.
+pub(crate) const AHEAD_BYTES: usize = 64 << 10;
+
+/// Fields in a head that a backend may send.
+pub(crate) const BACKEND_FIELDS: usize = 100;
+/// Interim responses to one request, each at most as long as a head may be. No backend has reason to send more.
+pub(crate) const INTERIM_RESPONSES: usize = 16;
+/// Bytes of trailers and of anything else outside a body, between two bytes of the body or after the last.
+pub(crate) const BODILESS_BYTES: usize = 256 << 10;
+
+/// Pushes under way, unless the operator sets a limit (nginx's `http2_max_concurrent_pushes`).
+pub(crate) const MAX_CONCURRENT: u64 = 10;
+/// Paths that a connection's diary of pushes remembers, as Apache's does.
+pub(crate) const DIARY_PATHS: usize = 256;
+
+/// Replies to unknown datagrams that may wait; beyond it they are dropped.
+pub(crate) const REPLIES: usize = 256;
+
+/// Connections that can ever join one group: their streams have IDs of their own in it.
+pub(crate) const GROUP_SLOTS: u64 = 64;
 
 /// Resources whose last answers from backends are remembered.
 pub(crate) const REMEMBERED_RESOURCES: usize = 4096;

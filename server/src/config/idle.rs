@@ -2,7 +2,7 @@
 
 use super::ConfigRoute;
 use super::paths::covers;
-use crate::pushes::MAX_CONCURRENT;
+use crate::limits::MAX_CONCURRENT;
 use crate::site::{Knows, Pushing};
 use push::Policy;
 use push::digest::Identity;

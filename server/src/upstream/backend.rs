@@ -8,7 +8,7 @@ use super::fields::inbound;
 use super::interim::{InterimConnector, watching};
 use super::site::Address;
 use super::troubles::{Report, Troubles};
-use crate::limits::UpstreamLimits;
+use crate::limits::{BACKEND_FIELDS as FIELDS_MAX, UpstreamLimits};
 use crate::site::Response;
 use schedulers::{Kind, Resource};
 use std::io::Read;
@@ -24,8 +24,6 @@ const PIECE_BYTES: usize = 16 << 10;
 const STACK_BYTES: usize = 256 << 10;
 /// A kept connection that is older may just be closed at the other end.
 const KEPT_FOR: Duration = Duration::from_secs(3);
-/// A head with more fields is none that is passed on.
-const FIELDS_MAX: usize = 100;
 
 /// The threads that wait for a backend.
 pub(super) struct Backend {

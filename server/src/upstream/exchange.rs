@@ -1,14 +1,12 @@
 //! One request to the backend and its response, between a connection and a worker.
 
+use crate::limits::BUFFER_BYTES;
 use crate::site::Response;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// Bytes of a request's or a response's body that wait between connection and worker.
-const BUFFER_BYTES: usize = 64 << 10;
 
 /// What went wrong with the backend.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -174,6 +172,19 @@ impl fmt::Debug for Exchange {
     }
 }
 
+/// What a worker brings of a response, in this order.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    /// The `Link` fields of the first early hints.
+    Hints(Vec<String>),
+    /// The head.
+    Head(Response),
+    /// More of the body.
+    Body(Vec<u8>),
+    /// The end: whether all of it came.
+    End(Result<(), Trouble>),
+}
+
 /// The connection's side of an [`Exchange`]: a response that comes later. Dropping it gives the exchange up.
 #[derive(Debug)]
 pub struct Later(Arc<Exchange>);
@@ -188,31 +199,23 @@ impl Later {
         self.0.state().ring = Some(ring);
     }
 
-    /// The `Link` fields of early hints, once.
-    pub(crate) fn hints(&self) -> Option<Vec<String>> {
-        self.0.state().hints.take()
-    }
-
-    /// The response's head, once; or that there will be none.
-    pub(crate) fn head(&self) -> Option<Result<Response, Trouble>> {
+    /// What has come next, at most `room` bytes of a body.
+    pub(crate) fn next(&self, room: usize) -> Option<Piece> {
         let mut state = self.0.state();
-        match state.head.take() {
-            Some(head) => Some(Ok(head)),
-            None => state.end.clone().and_then(Result::err).map(Err),
+        if let Some(links) = state.hints.take() {
+            return Some(Piece::Hints(links));
         }
-    }
-
-    /// At most `room` bytes of the body, and how it ended, if these are its last.
-    pub(crate) fn body(&self, room: usize) -> (Vec<u8>, Option<Result<(), Trouble>>) {
-        let mut state = self.0.state();
+        if let Some(head) = state.head.take() {
+            return Some(Piece::Head(head));
+        }
+        if state.body.is_empty() {
+            return state.end.take().map(Piece::End);
+        }
         let count = room.min(state.body.len());
         let bytes: Vec<u8> = state.body.drain(..count).collect();
-        let end = state.end.clone().filter(|_| state.body.is_empty());
-        if count > 0 {
-            drop(state);
-            self.0.changed.notify_all();
-        }
-        (bytes, end)
+        drop(state);
+        self.0.changed.notify_all();
+        (count > 0).then_some(Piece::Body(bytes))
     }
 
     /// More of the request's body. It is taken also beyond [`Self::has_room`].
@@ -275,13 +278,12 @@ mod tests {
         });
         let (mut taken, mut most) = (0, 0);
         loop {
-            let (bytes, end) = later.body(5000);
             most = most.max(later.0.state().body.len());
-            taken += bytes.len();
-            if end.is_some() {
-                break;
+            match later.next(5000) {
+                Some(Piece::Body(bytes)) => taken += bytes.len(),
+                Some(_) => break,
+                None => thread::yield_now(),
             }
-            thread::yield_now();
         }
         writer.join().expect("no panic");
         assert_eq!(taken, 1_000_000);
@@ -315,9 +317,10 @@ mod tests {
         worker.answer(Response::empty(200));
         worker.write_body(b"abc").expect("room");
         worker.finish(Err(Trouble::Improper("short".into())));
-        assert_eq!(later.head().map(|it| it.map(|it| it.status)), Some(Ok(200)));
-        assert_eq!(later.body(2), (b"ab".to_vec(), None));
-        let end = Err(Trouble::Improper("short".into()));
-        assert_eq!(later.body(2), (b"c".to_vec(), Some(end)));
+        assert!(matches!(later.next(2), Some(Piece::Head(Response { status: 200, .. }))));
+        assert!(matches!(later.next(0), None));
+        assert!(matches!(later.next(2), Some(Piece::Body(bytes)) if bytes == b"ab"));
+        assert!(matches!(later.next(2), Some(Piece::Body(bytes)) if bytes == b"c"));
+        assert!(matches!(later.next(2), Some(Piece::End(Err(Trouble::Improper(_))))));
     }
 }

@@ -4,6 +4,7 @@
 //! The traits are those of the library's `unversioned` part: a new version of it may ask for a change here.
 
 use super::exchange::Exchange;
+use crate::limits::{BODILESS_BYTES, INTERIM_RESPONSES};
 use httparse::Status;
 use std::cell::RefCell;
 use std::io;
@@ -11,12 +12,8 @@ use std::sync::Arc;
 use ureq::Error;
 use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
 
-/// More than any backend has reason to send; each is at most as long as a head may be.
-const INTERIM_MAX: usize = 16;
 /// As many fields as the client library takes.
 const FIELDS_MAX: usize = 128;
-/// Trailers and what else is no body, between two bytes of a body or behind the last.
-const BODILESS_BYTES_MAX: usize = 256 << 10;
 const EARLY_HINTS: u16 = 103;
 const SWITCHING_PROTOCOLS: u16 = 101;
 
@@ -72,7 +69,7 @@ impl<T: Transport> Watched<T> {
             let (body, since) = self.bodiless;
             let grown = exchange.body_bytes();
             self.bodiless = (grown, if grown == body { since + bytes } else { bytes });
-            let is_endless = self.bodiless.1 > BODILESS_BYTES_MAX;
+            let is_endless = self.bodiless.1 > BODILESS_BYTES;
             return if is_endless { Err("trailers that do not end") } else { Ok(()) };
         }
         // Whole heads that were here before have been taken, for the library waits only when it has none.
@@ -82,7 +79,11 @@ impl<T: Transport> Watched<T> {
         if let Some(links) = heads.links {
             exchange.hint(links);
         }
-        if self.interim > INTERIM_MAX { Err("more than 16 interim responses") } else { Ok(()) }
+        if self.interim > INTERIM_RESPONSES {
+            Err("more than 16 interim responses")
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod interim;
 mod site;
 mod troubles;
 
+pub(crate) use exchange::Piece;
 pub use exchange::{Exchange, Later, Trouble};
 pub use site::{Address, AddressError, UpstreamSite};
 pub use troubles::Report;

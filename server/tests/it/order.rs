@@ -3,7 +3,7 @@
 use crate::simulation::{self, Client, Link, Requests, options, read_log};
 use schedulers::{Kind, Resource, SCHEMES, Scheduler, Signal, StreamId, find_scheme};
 use serde_json::Value;
-use server::{Options, Pace, SignalUse};
+use server::{Experiments, Options, Pace, SignalUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -263,7 +263,8 @@ fn loss_adds_retransmissions_and_changes_no_order() {
     for (scheme, retransmit_in_order) in
         SCHEMES.iter().flat_map(|scheme| [(scheme, false), (scheme, true)])
     {
-        let options = Options { retransmit_in_order, ..options(&scheme.name) };
+        let experiments = Experiments { retransmit_in_order, ..Experiments::default() };
+        let options = Options { experiments, ..options(&scheme.name) };
         let log = run(options, Link { lose_each: 23, ..LINK });
         assert_picks_replay(&scheme.name, &log);
         assert_wire_is_charged(&scheme.name, &log);
