@@ -4,6 +4,7 @@ mod bad_input;
 mod bootstrap;
 mod corpus_pages;
 mod documents;
+mod guides;
 mod help;
 mod logs;
 mod orders;

@@ -11,7 +11,9 @@ use std::path::Path;
 pub(super) enum Kind {
     Page,
     Graph,
+    #[cfg(feature = "record")]
     Captures,
+    #[cfg(feature = "record")]
     Picture,
 }
 
@@ -20,7 +22,9 @@ impl Kind {
         match self {
             Self::Page => "a page",
             Self::Graph => "a graph",
+            #[cfg(feature = "record")]
             Self::Captures => "the captures of a recording",
+            #[cfg(feature = "record")]
             Self::Picture => "a PNG picture",
         }
     }
@@ -32,7 +36,9 @@ impl Kind {
         match self {
             Self::Page => text.starts_with('{') && text.contains(corpus::check::FORMAT),
             Self::Graph => text.starts_with('{') && text.contains(push::GRAPH_FORMAT),
+            #[cfg(feature = "record")]
             Self::Captures => text.starts_with("{\"from\":"),
+            #[cfg(feature = "record")]
             Self::Picture => begin.starts_with(b"\x89PNG"),
         }
     }
