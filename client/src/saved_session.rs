@@ -31,7 +31,7 @@ struct File {
     settings: String,
 }
 
-/// A text that is no saved session.
+/// The text is not a saved session.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// No JSON, or not as it should be.

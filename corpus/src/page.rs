@@ -35,7 +35,7 @@ pub struct Source {
     /// SHA-256 of the file that it was made from, in hex, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// What is not in what it was made from and had to be assumed, a sentence each.
+    /// Assumptions about facts that the source did not contain, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,
     /// Of a recorded page: how it was recorded, and how well it predicts its recordings.

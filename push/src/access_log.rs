@@ -17,7 +17,7 @@ const MAX_LOADS: usize = 1000;
 const MAX_TEXT_BYTES: usize = 16 << 20;
 /// A longer address is nobody's.
 const MAX_ADDRESS_BYTES: usize = 2048;
-/// A larger body is no part of a page.
+/// A larger body is not part of a page.
 const MAX_BODY_BYTES: u64 = 1_000_000_000;
 /// What comes later after the document is the visitor's doing. A log has whole seconds, and the times at which responses
 /// ended.
@@ -50,7 +50,7 @@ pub struct AccessLog {
 pub struct Counts {
     /// Lines.
     pub lines: u64,
-    /// Lines that are none of an access log, or too long.
+    /// Lines that are not access-log entries, or too long.
     pub unreadable: u64,
     /// Lines of the common format, which do not say who refers.
     pub without_referrer: u64,

@@ -47,7 +47,7 @@ impl Row {
         }
     }
 
-    /// Must be `limit` or more. What is not known is not within.
+    /// Requires `limit` or more. An unknown value fails.
     pub(super) fn at_least(self, limit: f64) -> Self {
         let within = self.ours.is_some_and(|it| it >= limit);
         Self { tolerance: Some(format!("at least {limit}")), within, ..self }
@@ -92,7 +92,7 @@ impl Row {
         Self { table: Some(table), ..self }
     }
 
-    /// Must be so, too. What is not known is not within.
+    /// Adds a condition. An unknown value fails.
     pub(super) fn must(self, what: String, holds: impl Fn(f64) -> bool) -> Self {
         let within = self.within && self.ours.is_some_and(holds);
         let tolerance = match &self.tolerance {

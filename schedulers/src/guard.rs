@@ -4,7 +4,7 @@ use crate::StreamId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-/// Every so many packets one goes to the ready stream that sent nothing for longest.
+/// Gives every Nth packet to the ready stream that has waited longest.
 #[derive(Debug)]
 pub(crate) struct Guard {
     every: u64,

@@ -51,7 +51,7 @@ impl Fetch {
         let mut config = transport_config(&plan, patience)?;
         let mut id = [0; 16];
         SystemRandom::new().fill(&mut id).map_err(|_| ConnectError::Random)?;
-        // RFC 6066, section 3: an address is no name.
+        // RFC 6066, section 3: an address is not a name.
         let name = Some(&*plan.host).filter(|it| it.parse::<IpAddr>().is_err());
         let scid = quiche::ConnectionId::from_ref(&id);
         let mut quic = quiche::connect(name, &scid, local, server, &mut config)?;
@@ -336,7 +336,7 @@ impl Fetch {
 #[derive(Debug)]
 struct Pace {
     bytes_per_ms: Option<f64>,
-    /// At most so many are saved up.
+    /// The most bytes that can be saved up.
     most_bytes: f64,
     room_bytes: f64,
     refilled: Duration,

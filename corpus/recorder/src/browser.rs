@@ -114,8 +114,8 @@ pub struct Reach<'a> {
 }
 
 impl Chromium {
-    /// Starts the browser. It takes the server's certificate, speaks HTTP/3 only, and reaches no host but
-    /// that of the server.
+    /// Starts the browser. It accepts the server's certificate, speaks only HTTP/3, and reaches only the server's
+    /// host.
     pub fn start(reach: &Reach) -> Result<Self, RecordError> {
         let pin = format!("--ignore-certificate-errors-spki-list={}", reach.pin);
         let rules = format!(

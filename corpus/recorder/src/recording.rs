@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Largest median and 90th percentile of the errors with which a page may be kept, in milliseconds.
 pub const ERROR_MAX: Spread = Spread { p50: 50.0, p90: 150.0, max: f64::INFINITY };
 
-/// What is to be recorded, and how.
+/// The page to record, and how to record it.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// A folder, a package, or a URL.

@@ -94,7 +94,7 @@ pub struct Recording {
     pub screenshot: Option<Vec<u8>>,
 }
 
-/// Loads the page of a site as planned. `progress` is told of each load.
+/// Loads the page of a site as planned. Calls `progress` for each load.
 pub fn record(
     files: Arc<dyn Site>,
     plan: &Plan,

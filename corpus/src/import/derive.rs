@@ -128,8 +128,8 @@ pub(super) struct Seen {
     pub(super) arrived_ms: f64,
 }
 
-/// The recorded delays run from the arrival of what is needed. A page's delays run from its
-/// application, so the time on the main thread is taken off.
+/// Subtracts the time on the main thread from recorded delays: they run from the arrival of the needed resource, and
+/// a page's delays run from its application.
 pub(super) fn set_delays(resources: &mut [PageResource], seen: &[Seen]) {
     let begun: Vec<(f64, f64)> = executions(resources, seen);
     for id in 1..resources.len() {

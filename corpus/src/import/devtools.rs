@@ -165,8 +165,8 @@ fn follow(request: &mut Request, method: &str, parameters: &Value) {
     }
 }
 
-/// The body's share of a response. The head is counted apart since 2017 (before, the size that comes
-/// with the head may be that of the whole response).
+/// The body's share of a response. The head is counted separately since 2017. In older logs the size in the head's
+/// event may be the size of the whole response.
 fn body_bytes(response: u64, head: u64, received: u64) -> u64 {
     if head < response {
         response - head

@@ -141,7 +141,7 @@ fn resource(id: usize, fetch: &Fetch, targets: &[usize]) -> Result<PageResource,
     Ok(it)
 }
 
-/// The largest contentful paint's image, or a large one that is no background.
+/// The image of the largest contentful paint, or a large image that is not a background.
 fn is_hero(fetch: &Fetch) -> bool {
     let large = fetch.vp.as_ref().is_some_and(|it| it.kind != "bg" && it.area >= HERO_SHARE_MIN);
     fetch.lcp == Some(1) || large

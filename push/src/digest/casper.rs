@@ -43,7 +43,7 @@ impl Casper {
         Self { identity, keys: BTreeSet::new() }
     }
 
-    /// Adds what a request's `Cookie` field says; several cookies merge, what is not a digest adds nothing.
+    /// Adds what a request's `Cookie` field says; several cookies merge; anything else is ignored.
     pub fn read(&mut self, cookie_field: &str) {
         for pair in cookie_field.split(';') {
             let Some(value) = pair.trim().strip_prefix(NAME).and_then(|it| it.strip_prefix('='))

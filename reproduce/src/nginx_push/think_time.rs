@@ -55,7 +55,7 @@ impl Way {
         let case = setup::case(setup::hinted(think * RTT_MS), RATE, OPEN_WINDOW_PACKETS);
         let mut case = match self {
             Self::Nothing => case,
-            // A navigation whose response has these fields is hinted: here it is to be the response alone.
+            // A navigation whose response has these fields is hinted: here only the response must have them.
             Self::LinkOnResponse => {
                 let fields = vec![setup::preloads(&case.page)];
                 Case { fields, acts_on_fields: false, ..case }

@@ -40,9 +40,9 @@ enum Clock {
 /// What must hold; none: it is shown only.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Judge {
-    /// Loads within this share of what is published.
+    /// Loads within this share of the published value.
     pub(super) load: Option<f64>,
-    /// The difference within so many points of what is published, and of its sign beyond a dead band of so many.
+    /// The difference within this many points of the published one; and of the same sign beyond this dead band.
     pub(super) difference: Option<(f64, f64)>,
     /// Loads within this share of the model's.
     pub(super) load_of_model: Option<f64>,

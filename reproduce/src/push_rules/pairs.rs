@@ -22,7 +22,7 @@ const CHAINS: &str = "A script that writes two others";
 const KINDS: &str = "Connection types";
 const NATIVE: &str = "The same page on HTTP/3's own terms";
 
-/// Within these of what is published: a sign with a dead band of 4 points, 4 points, 10 %.
+/// Tolerances around published values: a sign with a dead band of 4 points, 4 points, 10 %.
 const AS_PUBLISHED: Judge = Judge {
     load: Some(0.1),
     difference: Some((4.0, 4.0)),

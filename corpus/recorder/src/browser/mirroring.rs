@@ -80,7 +80,7 @@ fn answers(tab: &Tab, url: &str) -> Result<Option<Vec<Answer>>, Trouble> {
     if let Some(error) = error {
         let log = locked(&log);
         let answers: Vec<Answer> = log.asked.iter().map(|it| it.answer.clone()).collect();
-        // Some answers are no pages for a browser; which ones, the mirror says better.
+        // A browser does not accept every answer as a page; the mirror explains that better.
         let answered = answers.iter().any(|it| it.status.is_some());
         return if answered { Ok(Some(answers)) } else { Err(format!("{url}: {error}").into()) };
     }
