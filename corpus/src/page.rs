@@ -288,6 +288,17 @@ pub enum Event {
 }
 
 impl Page {
+    /// The host that serves a resource: `localhost` where the page does not name its origin.
+    pub fn host(&self, resource: usize) -> &str {
+        let origin = self.origins.get(self.resources[resource].origin);
+        origin.map_or("localhost", |it| it.host.as_str())
+    }
+
+    /// The whole URL of a resource.
+    pub fn url(&self, resource: usize) -> String {
+        format!("https://{}{}", self.host(resource), self.resources[resource].url)
+    }
+
     /// The page as far as a scheme may look ahead: who must be complete before whom is requested.
     pub fn graph(&self) -> PageGraph {
         let resource = |it: &PageResource| {

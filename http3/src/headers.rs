@@ -13,6 +13,13 @@ pub fn values<'a>(headers: &'a [Header], name: &str) -> impl Iterator<Item = &'a
     headers.iter().filter(move |it| it.name() == name.as_bytes()).map(NameValue::value)
 }
 
+/// The pseudo-header fields of a GET request over https.
+pub fn get_request(authority: &str, path: &str) -> Vec<Header> {
+    [(":method", "GET"), (":scheme", "https"), (":authority", authority), (":path", path)]
+        .map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))
+        .to_vec()
+}
+
 /// The `:status` of a response. `None` in a request.
 pub fn status(headers: &[Header]) -> Option<u16> {
     let value = values(headers, ":status").next()?;

@@ -15,9 +15,9 @@ use crate::delivery_order::in_order_of_transmission;
 use crate::metadata::LimitedSite;
 use crate::network::Network;
 use crate::{DeliveryOrder, Load, Metadata};
-use client::{Client, ConnectError, Verify};
+use client::{Client, ClientConfig, ConnectError, Verify};
+use connection::experiments::SendOrder;
 use corpus::Page;
-use http3::SendOrder;
 use memory_log::MemoryLog;
 use page_site::PageSite;
 use qlog_tools::reader::{ReadError, read};
@@ -186,9 +186,12 @@ fn world(
     options.qlog_dir = log_dir.map(Path::to_owned);
     let client_options = client::Options {
         delivery_order: options.experiments.send_order.clone(),
-        verify: Verify::Nobody,
-        connect_within: PATIENCE,
-        idle: PATIENCE,
+        transport: ClientConfig {
+            verify: Verify::Nobody,
+            connect_within: PATIENCE,
+            idle: PATIENCE,
+            ..ends.client.transport.clone()
+        },
         ..ends.client.clone()
     };
     let server = Server::new(SERVER.into(), identity, ends.site.clone(), options)?;

@@ -23,7 +23,7 @@ use crate::send_buffer::SendBuffer;
 use crate::site::{Availability, Body};
 use crate::streams::Streams;
 use connection::Connection;
-use http3::SendOrder;
+use connection::experiments::SendOrder;
 use push::Gate;
 use schedulers::{Call, Resource, Scheduler, Scheme, Signal, StreamId};
 use std::net::SocketAddr;

@@ -8,7 +8,7 @@ use crate::output::number;
 use crate::{output, values};
 use ::client::event_loop::{PlayError, play};
 use ::client::profile::Profile;
-use ::client::{EarlyData, Options, Outcome, Verify};
+use ::client::{ClientConfig, EarlyData, Options, Outcome, Verify};
 use ::corpus::Page;
 use ::server::Options as ServerOptions;
 use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Study};
@@ -236,7 +236,7 @@ fn from_server(
     logs: &Path,
 ) -> Result<Vec<Played>, Failure> {
     let mut options = Options {
-        verify: Verify::from(&arguments.trust),
+        transport: ClientConfig { verify: Verify::from(&arguments.trust), ..client.transport },
         keep_bodies: arguments.bodies.is_some(),
         metadata: arguments.metadata,
         cache_digest: arguments.cache_digest,

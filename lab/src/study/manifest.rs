@@ -87,7 +87,7 @@ fn recorded(plan: &Plan) -> Recorded {
     let transport = plan.engine != Engine::Ideal;
     let scheme = plan.schemes.iter().find_map(Contender::scheme).filter(|_| transport);
     let windows = |network| Some(plan.options(scheme?, network, 0).initial_window_packets);
-    let client = client::Options::default();
+    let client = client::ClientConfig::default();
     let receive =
         json!({"connection": client.receive_bytes, "stream": client.stream_receive_bytes});
     let pages = plan.pages.iter();

@@ -10,7 +10,7 @@ pub(crate) mod group;
 pub(crate) mod repairs;
 
 pub use conditional_pushes::ConditionalPushes;
-use http3::SendOrder;
+use connection::experiments::SendOrder;
 
 /// Experiments of a server.
 #[derive(Debug, Clone, Default)]
