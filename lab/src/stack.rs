@@ -38,9 +38,6 @@ pub enum StackError {
     /// The client cannot be made.
     #[error(transparent)]
     Client(#[from] ConnectError),
-    /// A bare client cannot be made.
-    #[error(transparent)]
-    Connection(#[from] connection::ConnectError),
     /// The client's log cannot be read.
     #[error(transparent)]
     Log(#[from] ReadError),

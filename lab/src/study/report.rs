@@ -99,12 +99,7 @@ impl<'a> View<'a> {
     }
 
     /// The places of the loads of a page under a scheme.
-    fn places<'b>(
-        &'b self,
-        page: &'b str,
-        scheme: &'b str,
-        setting: &Setting<'b>,
-    ) -> &'b [usize] {
+    fn places<'b>(&'b self, page: &'b str, scheme: &'b str, setting: &Setting<'b>) -> &'b [usize] {
         self.runs.get(&setting.group(page, scheme)).map_or(&[][..], Vec::as_slice)
     }
 
