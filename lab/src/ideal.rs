@@ -29,7 +29,7 @@ pub struct Conditions {
     pub send_buffer_bytes: u64,
     /// What that means.
     pub send_buffer_model: SendBufferModel,
-    /// What the scheme is told of resources.
+    /// What the scheme knows about resources.
     pub metadata: Metadata,
     /// In which order data is handed up.
     pub delivery_order: DeliveryOrder,

@@ -106,7 +106,7 @@ struct File {
     route: Vec<FileRoute>,
 }
 
-/// One page. What is not named here is about pushes.
+/// One page. The remaining keys are about pushes.
 #[derive(Deserialize)]
 struct FileRoute {
     path: String,

@@ -49,8 +49,9 @@ impl Default for Limits {
     }
 }
 
-/// Limits of a backend. Each says what it bounds; what goes beyond is answered in the backend's place. Its times are shorter
-/// than the idle time of a connection ([`Limits::idle`], and as much at browsers), so that who waits alone gets that answer.
+/// Limits of a backend. Each says what it bounds; beyond it the server answers in the backend's place. The times are shorter
+/// than the idle time of a connection ([`Limits::idle`], and as much in browsers), so that a waiting client gets this
+/// answer, not an idle timeout.
 #[derive(Debug, Clone)]
 pub struct UpstreamLimits {
     /// Requests under way to it at a time: each has a thread.

@@ -53,7 +53,7 @@ impl Pushes {
         Some(PathState {
             window_bytes,
             in_flight_bytes: window_bytes.saturating_sub(free),
-            // Before more was sent than fits, the rate is that of the requests, not of the path.
+            // Until more was sent than fits, the delivery rate only reflects the requests, not the path.
             delivery_bytes_per_s: (path.sent_bytes > window_bytes).then_some(path.delivery_rate),
             min_rtt: path.min_rtt.unwrap_or(Duration::ZERO),
             // The transport counts it into what is free.

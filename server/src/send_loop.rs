@@ -209,7 +209,7 @@ impl SendLoop {
         }
     }
 
-    /// Gives the transport what waits for our own streams. It may go instead of what is staged.
+    /// Gives the transport the waiting bytes of our own streams. They may go instead of staged ones.
     pub(crate) fn flush(&mut self) {
         if self.connection.flush() {
             self.window.doubt();

@@ -72,7 +72,7 @@ enum Command {
         /// Where to write the page
         #[arg(short, value_name = "PAGE")]
         output: PathBuf,
-        /// The page's name [default: that of the file it is written to]
+        /// The page's name [default: the name of the output file]
         #[arg(long)]
         name: Option<String>,
         /// What the page says it is of [default: a recording, without its name]

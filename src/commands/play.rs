@@ -255,7 +255,7 @@ fn from_server(
     Ok(visits)
 }
 
-/// One visit, and what is to be kept of it.
+/// Makes one visit, and keeps its results.
 fn visit(
     arguments: &Arguments,
     page: &Arc<Page>,

@@ -184,7 +184,7 @@ fn upstream(address: &Address) -> Result<Arc<dyn Site>, Failure> {
     Ok(Arc::new(site.map_err(Failure::elsewhere)?))
 }
 
-/// What is to be served, from a file or from flags.
+/// The configuration, from a file or from flags.
 fn config(arguments: &Arguments) -> Result<Config, Failure> {
     if let Some(file) = &arguments.config {
         return Config::load(file).map_err(Failure::bad_input);

@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::line(&format!("listening on http://{address}/"))?;
     for mut request in server.incoming_requests() {
         let answer = answer(&mut request, &mut library, address.port());
-        // A browser that went away is no reason to stop.
+        // A browser may close its connection; the page goes on.
         request.respond(answer).ok();
     }
     Ok(())
@@ -114,7 +114,7 @@ fn values(query: &str, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Percent-decoded; what is no UTF-8 is replaced.
+/// Percent-decodes a text; invalid UTF-8 is replaced.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -19,7 +19,7 @@ pub(super) struct Earliest<'a> {
 }
 
 impl<'a> Earliest<'a> {
-    /// For what can follow `load`, whose slot is to be given away.
+    /// Computes the earliest times for what can follow `load`, whose slot is still free.
     ///
     /// All times begin as the present and are raised by what they wait for, pass after pass: each is a
     /// bound at any time, so it does no harm that the passes are limited.

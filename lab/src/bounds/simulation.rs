@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 pub(super) struct Simulation<'a> {
     task: &'a Task,
     playback: Playback,
-    /// The slot that is to be given away.
+    /// The next slot.
     pub(super) slot: u64,
     /// Requests on their way: when they arrive, and the resource.
     up: VecDeque<(u64, usize)>,

@@ -165,7 +165,7 @@ impl<'a> Loader<'a> {
         let setup = wire::Setup {
             options: Options { qlog_dir, ..options },
             client: client::Options { scheme: Some(scheme.clone()), ..client::Options::default() },
-            // On the paper's network the server does all that is to be done.
+            // On the paper's network the server alone shapes the traffic.
             links: (cell.network.name != "paper").then_some((cell.network, cell.seed)),
             metadata: plan.metadata,
             delivery_order: plan.delivery_order,

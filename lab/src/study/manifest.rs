@@ -29,7 +29,7 @@ pub enum ManifestError {
         /// Why.
         source: std::io::Error,
     },
-    /// It is no manifest of a study, or what it names cannot be had again.
+    /// It is not the manifest of a study, or a file that it names is missing.
     #[error("{path}: {cause}")]
     Unusable {
         /// The file.

@@ -1,4 +1,4 @@
-//! What is to be studied, and the loads that it asks for.
+//! The plan of a study, and the loads in it.
 
 use super::StudyError;
 use crate::network::Network;
@@ -104,7 +104,7 @@ impl TryFrom<String> for Shard {
     }
 }
 
-/// What is to be studied.
+/// The plan of a study.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The pages; each name once.

@@ -59,7 +59,7 @@ pub(super) fn idle(route: &Pushing, by: Answering) -> Vec<(&'static str, String)
     keys.map(|(key, why)| (key, why.to_owned())).chain(too_many(route)).collect()
 }
 
-/// That nothing tells of stale copies, for which a 304 would be pushed.
+/// Warns if nothing reports stale copies, for which a 304 would be pushed.
 fn blind_to_stale(route: &Pushing) -> Option<(&'static str, &'static str)> {
     let tells = route.knows.casper == Some(Identity::PathAndEtag) || route.knows.cache_digest;
     (route.conditional.not_modified && pushes(route) && !tells).then_some((

@@ -177,7 +177,7 @@ impl FilePush {
     }
 }
 
-/// Paths that are to be pushed with the document at `own`, in a directory also at its other path.
+/// Checks the paths that are pushed with the document at `own`, in a directory also at its other path.
 fn check_pushes(pushes: &[String], own: (&str, Option<&str>)) -> Result<(), Wrong> {
     let own = [Some(own.0), own.1].map(|it| it.map(decoded));
     for (place, pushed) in pushes.iter().enumerate() {

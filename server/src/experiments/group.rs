@@ -237,7 +237,7 @@ fn lock(group: &Arc<Mutex<Group>>) -> MutexGuard<'_, Group> {
     group.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A stream's name in the group: of two streams with one ID, that of the earlier connection is lower.
+/// A stream's name in the group. Of two streams with one ID, the one of the earlier connection has the lower name.
 fn named(slot: u64, StreamId(id): StreamId) -> StreamId {
     StreamId(id.saturating_mul(SLOTS).saturating_add(slot))
 }

@@ -151,7 +151,7 @@ impl Shared {
     }
 }
 
-/// A thread that tells of troubles at the times that it is given, until nobody can give it any more.
+/// Starts a thread that reports deferred errors when due, until all senders are gone.
 fn tell_later(troubles: Arc<Mutex<Troubles>>) -> std::io::Result<Sender<Instant>> {
     let (tell_at, times) = channel::<Instant>();
     let builder = std::thread::Builder::new().name("upstream-troubles".to_owned());

@@ -20,7 +20,7 @@ pub enum Trouble {
     /// It took too long: to connect, to answer, or to go on.
     #[error("too slow: {0}")]
     TooSlow(String),
-    /// It sent something that is no response, or broke off.
+    /// It sent something other than a response, or broke off.
     #[error("no proper response: {0}")]
     Improper(String),
     /// The request cannot be said in HTTP/1.1.
@@ -75,7 +75,7 @@ struct State {
     /// Of the body, in all.
     body_bytes: u64,
     end: Option<Result<(), Trouble>>,
-    /// Nobody wants the response any more.
+    /// The client cancelled the response.
     abandoned: bool,
     /// Called when there is something new for the connection.
     ring: Option<Arc<dyn Fn() + Send + Sync>>,
@@ -111,7 +111,7 @@ impl Exchange {
 
 /// The worker's side.
 impl Exchange {
-    /// Whether nobody wants the response any more.
+    /// Whether the client cancelled the response.
     pub(super) fn is_abandoned(&self) -> bool {
         self.state().abandoned
     }
@@ -228,7 +228,7 @@ impl Later {
         self.0.changed.notify_all();
     }
 
-    /// Whether more of the request's body is to be read.
+    /// Whether there is room for more of the request's body.
     pub(crate) fn has_room(&self) -> bool {
         self.0.state().upload.len() < BUFFER_BYTES
     }

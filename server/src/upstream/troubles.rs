@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// What is told of troubles, a line each.
+/// Receives a line for each reported error.
 pub type Report = std::sync::Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Troubles are told of no more often.
@@ -22,7 +22,7 @@ impl Troubles {
         Self { report, told: None, untold: None }
     }
 
-    /// Tells of a trouble, or keeps it for [`Self::tell_rest`], which is to be called at the time that this gives.
+    /// Reports an error, or keeps it and returns the time at which to call [`Self::tell_rest`].
     pub(super) fn tell(&mut self, line: String, now: Instant) -> Option<Instant> {
         let next = self.told.map(|it| it + REPORT_EACH).filter(|it| now < *it);
         if next.is_none() && self.untold.is_none() {
@@ -35,7 +35,7 @@ impl Troubles {
         next.filter(|_| before.is_none())
     }
 
-    /// Tells of those that came since one was told.
+    /// Reports the errors that were kept.
     pub(super) fn tell_rest(&mut self, now: Instant) {
         let Some((line, count)) = self.untold.take() else { return };
         match count - 1 {

@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     /// Mirror over HTTP/3 only: a server without TCP, such as `utmost serve`
     #[arg(long)]
     http3: bool,
-    /// The page's name [default: that of the file it is written to]
+    /// The page's name [default: the name of the output file]
     #[arg(long)]
     name: Option<String>,
     /// What the page says it is of [default: the package; of a folder or URL not its name]

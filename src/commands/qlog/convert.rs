@@ -216,7 +216,8 @@ fn to_file(
     }
 }
 
-/// A file that is made with its first byte: what is no log leaves an older file alone, and no empty one.
+/// A file that is created with its first byte: an input that is not a log neither replaces an older file nor leaves an
+/// empty one.
 struct OnceNeeded<'a> {
     path: &'a Path,
     file: Option<BufWriter<File>>,

@@ -153,7 +153,7 @@ fn traces_of_input(options: ReadOptions) -> Result<Vec<Trace>, Failure> {
     }
 }
 
-/// The connections of a file that is no qlog, if it is a browser's log.
+/// The connections of a file that is not a qlog, if it is a browser's log.
 fn browser_log(path: &Path) -> Result<Option<Vec<Trace>>, Failure> {
     let json = unpacked(path);
     json.map_or(Ok(None), |json| browser_traces(&path.display().to_string(), &json))
@@ -210,8 +210,8 @@ fn judged_traces(traces: &[Trace]) -> Vec<&Trace> {
     traces.iter().filter(|it| it.vantage == Vantage::Server || !has_server(it)).collect()
 }
 
-/// The log of a server's client: that of the same connection, or the only one that was named, when one of the two
-/// does not say of which connection it is.
+/// The log of a server's client: the log of the same connection. If neither or only one of them names its connection,
+/// the caller's pairing is trusted.
 fn client_of<'a>(
     trace: &Trace,
     named: &'a [Trace],
