@@ -1,5 +1,5 @@
 //! Rewrites a log of any generation as JSON text sequences of one schema: for viewers that read
-//! one only, and to cut out or take names off what is to be shown to others.
+//! only that one, and to cut a part out or remove names before a log is shared.
 
 mod anonymise;
 mod part;

@@ -282,7 +282,7 @@ impl Delays {
         }
     }
 
-    /// The longest delay but that of the 5 % most delayed bytes.
+    /// The 95th percentile of the delay, by bytes.
     fn p95_us(&self) -> u64 {
         let mut above = self.bytes / 20;
         for (&delay_us, &bytes) in self.delayed.iter().rev() {

@@ -15,7 +15,7 @@ pub struct PushedBytes {
 }
 
 impl PushedBytes {
-    /// Of a client's timeline; `is_used` tells of a URL whether its pushed response was used.
+    /// Counts the bytes of a client's timeline; `is_used` says whether the pushed response of a URL was used.
     pub fn of(timeline: &Timeline, is_used: impl Fn(&str) -> bool) -> Self {
         let is_push = |stream: u64| stream % 4 == 3 && !OWN_STREAMS.contains(&stream);
         let used: Vec<u64> = timeline

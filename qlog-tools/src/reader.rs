@@ -5,8 +5,8 @@
 //! anything else as one document with its events inside. Events are read one at a time, first as
 //! an envelope (time, name, unparsed body), then, when the event is one that counts, its body, so
 //! that memory does not grow with the file ([`Detail::Summary`]). A record that cannot be read is
-//! counted and left out; what had to be guessed is listed in [`Trace::repairs`]. Only bytes that
-//! are no qlog at all are an error.
+//! counted and left out; guesses are listed in [`Trace::repairs`]. Only bytes that are not a qlog
+//! at all are an error.
 
 mod acknowledged;
 mod assemble;

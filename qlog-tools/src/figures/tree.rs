@@ -25,7 +25,7 @@ pub struct Trees {
     pub kinds: BTreeMap<Element, Kind>,
     /// The trees, in the order of time.
     pub panels: Vec<TreePanel>,
-    /// What is not drawn, if anything: `the first 6 of 31 trees`.
+    /// A note if the figure is incomplete: `the first 6 of 31 trees`.
     pub note: String,
 }
 

@@ -72,7 +72,7 @@ fn whole(part: Part<'_>) -> Option<u64> {
     parsed(part)
 }
 
-/// Gives each element of a JSON array to `each`, one at a time, until it says no more; `None` if it is no array.
+/// Gives each element of a JSON array to `each`, one at a time, until it returns false; `None` if it is not an array.
 fn elements<'a>(json: &'a [u8], each: impl FnMut(&'a RawValue) -> bool) -> Option<()> {
     struct Elements<F>(F);
     impl<'a, F: FnMut(&'a RawValue) -> bool> Visitor<'a> for Elements<F> {
@@ -174,7 +174,7 @@ fn is_multiplexed(protocol: &str) -> bool {
     ["h3", "h2", "http/2", "http/3"].iter().any(|it| protocol.starts_with(it))
 }
 
-/// Milliseconds as whole microseconds; what is no time is 0.
+/// Milliseconds as whole microseconds; 0 if it is not a time.
 fn us(ms: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
     let us = (ms * 1000.0).clamp(0.0, 9e15) as u64;

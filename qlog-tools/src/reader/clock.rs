@@ -1,6 +1,6 @@
 //! Event times of all generations become whole microseconds on one clock that begins near 0.
 
-/// How the log's times are to be read.
+/// How to read the log's times.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     /// Each time counts from the event before.

@@ -39,7 +39,7 @@ const STACKS: [&str; 20] = [
 ];
 
 impl Header {
-    /// A record or a file's outer object; `None` if it is no header.
+    /// Reads a record or a file's outer object; `None` if it is not a header.
     pub(super) fn of_record(bytes: &[u8]) -> Option<Self> {
         if bytes.len() > HEADER_BYTES {
             return None;

@@ -2,7 +2,7 @@
 
 /// Bytes of one record. The longest of a real log are packets with many ACK ranges, some kB.
 pub(super) const RECORD_BYTES: usize = 4 << 20;
-/// Bytes of a header: everything of a trace that is no event.
+/// Bytes of a header: everything in a trace except events.
 pub(super) const HEADER_BYTES: usize = 1 << 20;
 /// Things kept for a file: frames (32 bytes each), packets, samples, calls, holes.
 pub(super) const KEPT: usize = 32 << 20;

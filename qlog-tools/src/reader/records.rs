@@ -26,7 +26,7 @@ pub(super) struct Records<R> {
 }
 
 impl<R: BufRead> Records<R> {
-    /// Looks at the first byte that is no white space to learn the separator.
+    /// Looks at the first byte that is not white space to learn the separator.
     pub(super) fn new(mut input: R) -> io::Result<Self> {
         if input.fill_buf()?.starts_with(&BYTE_ORDER_MARK) {
             input.consume(BYTE_ORDER_MARK.len());

@@ -69,7 +69,7 @@ struct Timing<'a> {
     receive_headers_end: Part<'a>,
 }
 
-/// `None` if it is no list.
+/// `None` if it is not a list.
 pub(super) fn exchanges(json: &[u8]) -> Result<Option<Vec<Exchange>>, TooManyRequests> {
     let mut known: BTreeMap<String, Exchange> = BTreeMap::new();
     let all = elements(json, |event| {

@@ -76,7 +76,7 @@ struct Timings<'a> {
     receive: Part<'a>,
 }
 
-/// `None` if it is no HAR.
+/// `None` if it is not a HAR.
 pub(super) fn exchanges(json: &[u8]) -> Result<Option<Vec<Exchange>>, TooManyRequests> {
     let Ok(file) = serde_json::from_slice::<File<'_>>(json) else { return Ok(None) };
     let Some(entries) = file.log.entries else { return Ok(None) };
