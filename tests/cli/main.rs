@@ -8,6 +8,7 @@ mod guides;
 mod help;
 mod logs;
 mod orders;
+mod plain_english;
 mod qlog;
 mod qlog_several;
 mod qlog_tree;
