@@ -222,7 +222,7 @@ fn a_request_without_a_readable_date_is_left_out_and_counted() {
     ]);
     let imported = import_text(&text, label()).unwrap();
     assert_eq!(imported.page.resources.len(), 1);
-    let note = "requests left out, for their startedDateTime is no date: 1";
+    let note = "requests left out, because their startedDateTime is not a date: 1";
     assert!(imported.notes.iter().any(|it| it == note), "{:?}", imported.notes);
 }
 
@@ -230,7 +230,7 @@ fn a_request_without_a_readable_date_is_left_out_and_counted() {
 fn wrong_types_and_cut_files_are_refused_in_one_line() {
     assert!(error("{\"log\":{\"entries\":7}}").starts_with("is not a HAR file: invalid type"));
     assert!(error("{\"log\":{\"entries\":[7]}}").contains("holds no document"));
-    assert!(error(&WPROFX[..WPROFX.len() / 2]).starts_with("is no list of events: EOF"));
+    assert!(error(&WPROFX[..WPROFX.len() / 2]).starts_with("is not a list of events: EOF"));
     assert!(error(&RESOURCE_LIST[..200]).starts_with("is not JSON: EOF"));
     let wrong = WPROFX.replace("\"transferSize\": 1000", "\"transferSize\": {}");
     assert_eq!(import_text(&wrong, label()).unwrap().page.resources[0].bytes, 400);

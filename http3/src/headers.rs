@@ -122,7 +122,7 @@ impl<'a> Fields<'a> {
             self.host = Some(value);
         }
         if name == b"content-length" {
-            let length = decimal(value).ok_or("content-length is no number (RFC 9110, 8.6)")?;
+            let length = decimal(value).ok_or("content-length is not a number (RFC 9110, 8.6)")?;
             if self.content_length.is_some_and(|before| before != length) {
                 return Err("two different content-length fields (RFC 9110, 8.6)");
             }
@@ -141,7 +141,7 @@ impl<'a> Fields<'a> {
         }
         let method = self.pseudo(b":method").ok_or(":method is missing (RFC 9114, 4.3.1)")?;
         if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
-            return Err(":method is no token (RFC 9110, 9.1)");
+            return Err(":method is not a token (RFC 9110, 9.1)");
         }
         if method == b"CONNECT" {
             return self.check_connect();
@@ -188,7 +188,7 @@ impl<'a> Fields<'a> {
                 Err("status 101, which HTTP/3 does not have (RFC 9114, 4.5)")
             }
             Some(code) if status.len() == 3 && code >= 100 => Ok(code),
-            _ => Err(":status is no status code (RFC 9110, 15)"),
+            _ => Err(":status is not a status code (RFC 9110, 15)"),
         }
     }
 }

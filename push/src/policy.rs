@@ -35,7 +35,7 @@ const NAMES: [(Policy, &str); 6] = [
 /// The name is not a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no push policy; there are: none, push, preload, push-and-preload, push-static-with-html, \
+    "`{0}` is not a push policy; there are: none, push, preload, push-and-preload, push-static-with-html, \
          push-static-with-html-one-bdp"
 )]
 pub struct UnknownPolicy(String);

@@ -394,7 +394,7 @@ mod tests {
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\npush_gate = \"x\"",
-                "x.toml: line 5: [[route]] path \"/\": `x` is no push gate",
+                "x.toml: line 5: [[route]] path \"/\": `x` is not a push gate",
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\npath = \"/a*b\"",
@@ -486,7 +486,7 @@ mod tests {
         let validating =
             |has: &str| pushing(&format!("push = [\"/a\"]\npush_not_modified = true\n{has}"));
         let expected = format!(
-            "x.toml: line 6: {route}: push_not_modified: nothing tells of stale copies here"
+            "x.toml: line 6: {route}: push_not_modified: nothing reports stale copies here"
         );
         for has in ["", "client_has = [\"casper\", \"conditional\"]"] {
             assert!(validating(has).starts_with(&expected), "{has}");

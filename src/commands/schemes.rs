@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let headings = ["scheme", "placeholders", "in all", "parameters", "what it does"];
     output::line(&output::table(&headings, &[2, 3, 4], schemes.chain(brackets)).to_string())?;
     output::line(
-        "Sources: --json. Any scheme may be followed by @guard:PACKETS, against starvation. A bracket is no scheme: \
+        "Sources: --json. Any scheme may be followed by @guard:PACKETS, against starvation. Brackets are not schemes: they are \
          the best or the worst order that a page allows, for `compare` only.",
     )
 }

@@ -1,4 +1,4 @@
-//! Docs, `--help` and comments keep the rules of `docs/plain-english.md` that a program can check.
+//! Docs, `--help`, comments and messages keep the rules of `docs/plain-english.md` that a program can check.
 
 use crate::stdout_of;
 use std::fs;
@@ -123,17 +123,26 @@ fn of_markdown(text: &str) -> Vec<Paragraph> {
     paragraphs
 }
 
-/// Paragraphs of the comments of a Rust file.
-fn of_comments(text: &str) -> Vec<Paragraph> {
+/// Paragraphs of the comments and texts of a Rust file.
+fn of_source(text: &str) -> Vec<Paragraph> {
     let mut paragraphs = vec![Paragraph::new()];
     for (index, line) in text.lines().enumerate() {
         let comment =
             line.trim_start().strip_prefix("//").map(|it| it.trim_start_matches(['/', '!']));
         match (comment, paragraphs.last_mut()) {
             (Some(comment), Some(last)) if !comment.trim().is_empty() => {
-                last.push(index + 1, comment)
+                last.push(index + 1, comment);
             }
-            _ => paragraphs.push(Paragraph::new()),
+            (Some(_), _) => paragraphs.push(Paragraph::new()),
+            (None, _) => {
+                let texts = line.split('"').skip(1).step_by(2).map(|it| {
+                    let mut paragraph = Paragraph::new();
+                    paragraph.push(index + 1, it);
+                    paragraph
+                });
+                paragraphs.extend(texts);
+                paragraphs.push(Paragraph::new());
+            }
         }
     }
     paragraphs
@@ -202,12 +211,12 @@ fn the_documents_are_in_plain_english() {
 }
 
 #[test]
-fn the_comments_are_in_plain_english() {
+fn comments_and_messages_are_in_plain_english() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
     let members = manifest.lines().find(|it| it.starts_with("members = ")).expect("members");
     let crates = members.split('"').skip(1).step_by(2).chain(["."]);
     let sources = crates.map(|it| format!("{it}/src")).filter(|it| root().join(it).is_dir());
-    assert_none(&faults_in(sources.flat_map(|it| files(&it, ".rs")).collect(), of_comments));
+    assert_none(&faults_in(sources.flat_map(|it| files(&it, ".rs")).collect(), of_source));
 }
 
 #[test]
@@ -233,7 +242,7 @@ fn every_help_is_in_plain_english() {
 fn a_hard_phrase_is_found_across_lines_and_a_plain_one_is_not() {
     let hard = "/// A bracket is\n/// no scheme.\nfn parse() {}\n// Load the page so often\n";
     assert_eq!(
-        faults("x.rs", &of_comments(hard)),
+        faults("x.rs", &of_source(hard)),
         ["x.rs:1: \"is no\": write \"is not a\"", "x.rs:4: \"so often\": write \"N times\""]
     );
     let plain = "There is no cache. It is no longer needed.\n\n```\nwhat is none\n```\n";

@@ -51,7 +51,7 @@ fn a_log_without_a_scheduler_or_of_another_scheme_is_refused() {
     let other = error(&["qlog", "tree", LOG, "--scheme", "fif"]);
     assert_eq!(other, "utmost: no scheme is named `fif`; near it: fifo, dfifo, lifo");
     let time = error(&["qlog", "tree", LOG, "--at", "now"]);
-    assert!(time.contains("`now` is no time: use milliseconds, for example 120"), "{time}");
+    assert!(time.contains("`now` is not a time; use milliseconds, for example 120"), "{time}");
     let late = error(&["qlog", "tree", LOG, "--at", "2,5000"]);
     let reason = "--at 5000 is after the log's end: its last event is at 4 ms";
     assert_eq!(late, format!("utmost: {LOG}: {reason}"));

@@ -236,7 +236,7 @@ fn what_does_not_go_together_is_refused_before_anything_is_loaded() {
     refused(&["--initial-window", "32"], "an initial window: engine ideal has none");
     refused(&["--network", "paper,nosuch"], "no network named `nosuch`");
     refused(&["--shard", "1/2"], "--out");
-    refused(&["--shard", "3/2", "--out", "x"], "is no shard: use I/N");
+    refused(&["--shard", "3/2", "--out", "x"], "is not a shard; use I/N");
     refused(&["--network", "paper,3g", "--policy", "x"], "one network and one send buffer");
     refused(&["--engine", "stack", "--policy", "x"], "6 loads at least: use --seeds 9");
     refused(&["--metadata", "some"], "invalid value 'some'");

@@ -99,7 +99,7 @@ fn check_program(path: &Path) -> Result<(), RecordError> {
     if output.status.success() && says.contains("Chrom") {
         return Ok(());
     }
-    Err(wrong("is no Chromium, by what it answers to --version".to_owned()))
+    Err(wrong("is not Chromium, according to its answer to --version".to_owned()))
 }
 
 /// The server that a browser loads pages from, and the host under which it knows it.

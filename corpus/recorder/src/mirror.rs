@@ -63,7 +63,7 @@ pub fn check_url(url: &str) -> Result<(), RecordError> {
         Some(_) => {
             Err(refused(url, "holds a user's name; record pages that anybody may see, without it"))
         }
-        None => Err(refused(url, "is no page of a server; name an http or https URL")),
+        None => Err(refused(url, "is not a page of a server; name an http or https URL")),
     }
 }
 
@@ -375,10 +375,10 @@ mod tests {
     #[test]
     fn what_cannot_be_mirrored_is_refused_by_name() {
         for (url, cause) in [
-            ("data:text/html,x", "is no page of a server; name an http or https URL"),
-            ("file:///etc/passwd", "is no page of a server; name an http or https URL"),
-            ("ftp://a/x", "is no page of a server; name an http or https URL"),
-            ("https:///x", "is no page of a server; name an http or https URL"),
+            ("data:text/html,x", "is not a page of a server; name an http or https URL"),
+            ("file:///etc/passwd", "is not a page of a server; name an http or https URL"),
+            ("ftp://a/x", "is not a page of a server; name an http or https URL"),
+            ("https:///x", "is not a page of a server; name an http or https URL"),
             (
                 "https://me:secret@a/x",
                 "holds a user's name; record pages that anybody may see, without it",

@@ -55,7 +55,9 @@ pub(super) fn har(text: &str, label: Label) -> Result<Imported, ImportError> {
     }
     let undated = entries.iter().filter(|it| !it.request.requested_ms.is_finite()).count();
     if undated > 0 {
-        notes.push(format!("requests left out, for their startedDateTime is no date: {undated}"));
+        notes.push(format!(
+            "requests left out, because their startedDateTime is not a date: {undated}"
+        ));
     }
     let mut redirects = BTreeMap::new();
     let mut requests = Vec::new();

@@ -65,7 +65,7 @@ fn import_list(text: &str, label: Label) -> Result<Imported, ImportError> {
         .and_then(|list| reader.end().map(|()| list));
     match list {
         Ok(list) => list.finish(label),
-        Err(error) => Err(ImportError::Format(format!("is no list of events: {error}"))),
+        Err(error) => Err(ImportError::Format(format!("is not a list of events: {error}"))),
     }
 }
 

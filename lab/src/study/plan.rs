@@ -71,7 +71,7 @@ pub struct Shard {
 impl Shard {
     /// `2/3`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no shard: use I/N, for example 1/4 to 4/4");
+        let wrong = || format!("`{text}` is not a shard; use I/N, for example 1/4 to 4/4");
         let (place, count) = text.split_once('/').ok_or_else(wrong)?;
         let place: usize = place.parse().map_err(|_| wrong())?;
         let count: usize = count.parse().map_err(|_| wrong())?;

@@ -71,7 +71,7 @@ impl Interleaving {
 
     /// What a reader must know to read the figure.
     pub fn caption(&self) -> String {
-        "Mean over pages of the ATF ByteIndex of sequential sending (1) divided by that of the width: above ×1, interleaving is better. The ring marks each network's best width.".to_owned()
+        "Mean over pages of the ATF ByteIndex of sequential sending (1) divided by the ATF ByteIndex of the width: above ×1, interleaving is better. The ring marks each network's best width.".to_owned()
     }
 
     /// The same numbers.

@@ -33,7 +33,7 @@ pub(super) fn story(
     if sendings.is_empty() {
         let is_browsers = trace.format.as_deref().is_some_and(|it| FORMATS.contains(&it));
         let lacks = if is_browsers {
-            "no entry tells of a response over HTTP/2 or HTTP/3 with its `connection`, times and size"
+            "no entry has a response over HTTP/2 or HTTP/3 with its `connection`, times and size"
         } else {
             "no STREAM frames of responses logged"
         };

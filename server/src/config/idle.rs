@@ -64,7 +64,7 @@ fn blind_to_stale(route: &Pushing) -> Option<(&'static str, &'static str)> {
     let tells = route.knows.casper == Some(Identity::PathAndEtag) || route.knows.cache_digest;
     (route.conditional.not_modified && pushes(route) && !tells).then_some((
         "push_not_modified",
-        "nothing tells of stale copies here, so that it does nothing: client_has with casper-etag or cache-digest does",
+        "nothing reports stale copies here, so it has no effect; add casper-etag or cache-digest to client_has",
     ))
 }
 

@@ -383,7 +383,7 @@ mod tests {
             ("push_graph = \"a.json\"", "push_graph does nothing without push_policy"),
             ("early_hints = \"all\"", "early_hints \"all\": `learn`, or a list"),
             ("early_hints = [\"</a>; rel=next\"]", "early_hints \"</a>; rel=next\": no Link value"),
-            ("push_gate = \"open\"", "`open` is no push gate"),
+            ("push_gate = \"open\"", "`open` is not a push gate"),
             (
                 "push_policy = \"push\"\npush_graph = \"missing.json\"",
                 "./missing.json: No such file",

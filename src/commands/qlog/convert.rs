@@ -247,7 +247,7 @@ fn failure(error: ConvertError) -> Failure {
 
 /// `FROM..TO` in microseconds.
 fn time_range(text: &str) -> Result<std::ops::Range<u64>, String> {
-    let wrong = || format!("`{text}` is no range: use for example 100ms..2s");
+    let wrong = || format!("`{text}` is not a range; use for example 100ms..2s");
     let (from, to) = text.split_once("..").ok_or_else(wrong)?;
     let from = if from.is_empty() { 0 } else { time_us(from).ok_or_else(wrong)? };
     let to = if to.is_empty() { u64::MAX } else { time_us(to).ok_or_else(wrong)? };

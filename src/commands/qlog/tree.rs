@@ -194,5 +194,5 @@ fn stem(path: &std::path::Path) -> String {
 
 fn milliseconds(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.parse().ok().filter(|it| (0.0..=1e12).contains(it));
-    number.ok_or_else(|| format!("`{text}` is no time: use milliseconds, for example 120"))
+    number.ok_or_else(|| format!("`{text}` is not a time; use milliseconds, for example 120"))
 }

@@ -52,7 +52,7 @@ fn told(counts: &Counts, learner: &Learner) {
     let Counts { lines, unreadable, refused, next_pages, loads, bare_loads, .. } = counts;
     eprintln!("{lines} lines: {loads} loads of the page, and {bare_loads} of its document alone");
     if *unreadable > 0 {
-        eprintln!("left out: {unreadable} lines that are none of an access log");
+        eprintln!("left out: {unreadable} lines that are not access-log entries");
     }
     if *refused > 0 {
         eprintln!("left out: {refused} lines whose path no page can name, or of more than 1 GB");
@@ -71,7 +71,7 @@ fn told(counts: &Counts, learner: &Learner) {
 fn why_nothing(counts: &Counts, learner: &Learner, document: &str) -> String {
     let Counts { lines, unreadable, loads, bare_loads, without_referrer, other_host, .. } = counts;
     if loads + bare_loads == 0 {
-        let held = format!("{lines} lines, {unreadable} of them none of an access log");
+        let held = format!("{lines} lines, {unreadable} of them not access-log entries");
         return format!("no request for {document} in it ({held}); choose another --document");
     }
     if *loads == 0 {
