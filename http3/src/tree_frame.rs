@@ -195,7 +195,7 @@ impl Named {
         }
     }
 
-    /// Not a stream that is no request.
+    /// Whether it can be in the tree: any element except a stream that is not a request.
     fn is_element(self) -> bool {
         !matches!(self, Self::Request(id) if !id.is_multiple_of(4))
     }
