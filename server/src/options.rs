@@ -73,7 +73,8 @@ impl Options {
 }
 
 /// What a server makes of its clients' priority signals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SignalUse {
     /// The client's signals place its streams; the server's own knowledge of the page is not used.
     Obey,
