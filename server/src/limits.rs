@@ -49,22 +49,22 @@ impl Default for Limits {
     }
 }
 
-/// Limits of a backend. Each says what it bounds; beyond it the server answers in the backend's place. The times are shorter
-/// than the idle time of a connection ([`Limits::idle`], and as much in browsers), so that a waiting client gets this
-/// answer, not an idle timeout.
+/// Limits of a backend. Beyond a limit the server answers in the backend's place. The times are shorter than the idle
+/// timeout of a connection ([`Limits::idle`], about the same in browsers), so that a waiting client gets this answer and
+/// not a timeout.
 #[derive(Debug, Clone)]
 pub struct UpstreamLimits {
-    /// Requests under way to it at a time: each has a thread.
+    /// Requests under way to the backend at a time; each has a thread.
     pub requests: usize,
-    /// Requests that wait for one of them; beyond it the answer is 503.
+    /// Requests that wait for a thread; beyond it the answer is 503.
     pub waiting: usize,
-    /// How long a connection may take to be made.
+    /// How long connecting may take.
     pub connect: Duration,
     /// How long the head of a response may take; beyond it the answer is 504.
     pub answer: Duration,
-    /// How long a body under way may stand still, at the backend or at the client.
+    /// How long a body may stand still, at the backend or at the client.
     pub idle: Duration,
-    /// Bytes of a response's head, and of a request's longest field; beyond it the answer is 502.
+    /// The most bytes of a response's head and of a request's longest field; beyond it the answer is 502.
     pub header_bytes: usize,
 }
 
