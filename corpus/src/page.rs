@@ -38,7 +38,7 @@ pub struct Source {
     /// Assumptions about facts that the source did not contain, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,
-    /// Of a recorded page: how it was recorded, and how well it predicts its recordings.
+    /// How a recorded page was recorded, and how well it predicts its recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<Recording>,
 }
@@ -96,11 +96,11 @@ pub enum SourceKind {
 pub struct Origin {
     /// Host name.
     pub host: String,
-    /// Whose it is.
+    /// The party that the host belongs to.
     pub party: Party,
 }
 
-/// Whose a host is.
+/// The party that a host belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Party {

@@ -29,7 +29,7 @@ pub fn status(headers: &[Header]) -> Option<u16> {
 /// What the stream must know of a header section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Message {
-    /// Of a response; 0 in a request.
+    /// The status of a response; 0 in a request.
     pub(crate) status: u16,
     /// What `content-length` announces.
     pub(crate) content_length: Option<u64>,

@@ -94,7 +94,7 @@ struct Ideal<'a> {
     buffer: SendBuffer,
     buffer_limit_bytes: u64,
     responses: BTreeMap<StreamId, Response>,
-    /// Of these the ones that have nothing to send now and will have.
+    /// Those of them that have nothing to send now but will have.
     waiting: BTreeSet<StreamId>,
     /// Resources by stream.
     streams: Vec<usize>,

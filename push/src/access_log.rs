@@ -69,7 +69,7 @@ pub struct Counts {
 #[derive(Debug, Default)]
 struct Load {
     address: String,
-    /// Of its document's line.
+    /// The time of its document's line.
     second_of_day: Option<u32>,
     resources: Vec<Asked>,
 }
@@ -273,7 +273,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Of `... [21/Nov/2026:14:00:59 +0000] `.
+/// The time in `... [21/Nov/2026:14:00:59 +0000] `.
 fn second_of_day(before_request: &str) -> Option<u32> {
     let (_, time) = before_request.split_once('[')?;
     let mut parts = time.split(' ').next()?.split(':').skip(1);
@@ -294,7 +294,7 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Of an absolute URL, the host without its port.
+/// The host of an absolute URL, without its port.
 fn host_and_path(url: &str) -> Option<(&str, &str)> {
     let (_, rest) = url.split_once("://")?;
     let slash = rest.find('/').unwrap_or(rest.len());

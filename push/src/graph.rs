@@ -78,7 +78,7 @@ impl Node {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Edge {
-    /// Who refers.
+    /// The node that refers.
     pub from: usize,
     /// To whom.
     pub to: usize,

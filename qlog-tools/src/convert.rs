@@ -44,7 +44,7 @@ pub enum Target {
 pub struct Converted {
     /// Events written.
     pub events: u64,
-    /// Of them those from before the part's time: what says what its streams are.
+    /// Those of them from before the part's time: headers, priorities and promises of its streams.
     pub from_before: u64,
     /// Events cut away.
     pub cut: u64,

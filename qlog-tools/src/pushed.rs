@@ -8,9 +8,9 @@ const OWN_STREAMS: [u64; 3] = [3, 7, 11];
 /// Stream bytes that came by push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PushedBytes {
-    /// Of resources that were used.
+    /// Bytes of resources that were used.
     pub used: u64,
-    /// Of others: not needed, or refused when they were on their way.
+    /// Bytes of other resources: not needed, or refused when they were on their way.
     pub wasted: u64,
 }
 

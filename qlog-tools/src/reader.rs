@@ -48,7 +48,7 @@ const ENDS_EARLY: &str = "the file ends early; what came before was read";
 pub struct ReadOptions {
     /// How much to keep.
     pub detail: Detail,
-    /// Whose log it is, whatever the log says.
+    /// The side that wrote the log, whatever the log says.
     pub vantage: Option<Vantage>,
 }
 

@@ -19,7 +19,7 @@ use crate::trace::Trace;
 pub struct Replay<'a> {
     trace: &'a Trace,
     page: Option<&'a PageGraph>,
-    /// Who orders, once that is known.
+    /// The scheduler, once its scheme is known.
     ordering: Option<(Scheme, Scheduler)>,
     /// The first call that has not been made.
     next: usize,

@@ -34,7 +34,7 @@ impl Guard {
         }
     }
 
-    /// Who goes out of turn now, if it is time and somebody has waited so long.
+    /// The stream that goes out of turn now, if it is time and a stream has waited long enough.
     pub(crate) fn starved(&self) -> Option<StreamId> {
         let is_starved = |since: u64| self.packets - since.max(self.last_trickle) >= self.every - 1;
         self.waits.first().filter(|(since, _)| is_starved(*since)).map(|(_, stream)| *stream)

@@ -87,7 +87,7 @@ impl Scheduler {
         }
     }
 
-    /// Who sends the next packet; changes nothing.
+    /// Returns the stream that sends the next packet; changes nothing.
     pub fn pick(&self) -> Option<StreamId> {
         let starved = self.guard.as_ref().and_then(Guard::starved);
         starved.or_else(|| self.tree.pick())

@@ -22,7 +22,7 @@ pub(crate) trait Picker: Send {
         false
     }
 
-    /// Of connections that share an order: the one that goes first, as the router numbers it.
+    /// The connection that goes first among those that share an order, as the router numbers it.
     fn turn(&self) -> Option<u64> {
         None
     }
@@ -51,7 +51,7 @@ impl Picker for Scheduler {
     }
 }
 
-/// Who picks the streams of one connection, and the calls that a successor must hear.
+/// The scheduler of one connection, and the calls that a successor must repeat.
 pub(crate) struct Order {
     picker: Box<dyn Picker>,
     scheme: String,

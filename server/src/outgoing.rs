@@ -243,7 +243,7 @@ impl Outgoing {
 pub(super) enum Offered {
     /// All of it.
     All,
-    /// So much that there is room again for what a backend may have.
+    /// Enough that there is room again for bytes of a backend.
     WantsMore,
     /// Less than all.
     Some,

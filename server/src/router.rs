@@ -231,7 +231,7 @@ impl Server {
         }
     }
 
-    /// Of connections that share an order: what one heard or sent may have passed the turn to another one.
+    /// Passes the turn between connections that share an order: a datagram of one may have changed whose turn it is.
     fn pass_turn(&mut self, serial: u64) {
         let turn = self.connections.get_mut(&serial).and_then(|it| it.responder.picker().turn());
         if let Some(next) = turn.filter(|next| *next != serial) {

@@ -61,6 +61,9 @@ const PATTERNS: &[Pattern] = &[
     pattern("tells of", "write \"reports\" or \"says\""),
 ];
 
+/// Words with which a doc comment must not begin: what follows them is a clause without a head.
+const HEADLESS: &[&str] = &["who", "whose", "of"];
+
 /// A text with the number of each line at which a part of it begins.
 struct Paragraph {
     text: String,
@@ -148,6 +151,25 @@ fn of_source(text: &str) -> Vec<Paragraph> {
     paragraphs
 }
 
+/// Doc comments that begin with a clause without a head.
+fn headless(name: &str, text: &str) -> Vec<String> {
+    let docs = |line: &str| {
+        let rest = line.trim_start().strip_prefix("//")?;
+        rest.strip_prefix(['/', '!']).map(|it| it.trim().to_lowercase()).filter(|it| !it.is_empty())
+    };
+    let mut before = None;
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let doc = docs(line);
+        let first = doc.as_deref().and_then(|it| it.split(' ').next()).unwrap_or_default();
+        if before.is_none() && HEADLESS.contains(&first) {
+            found.push(format!("{name}:{}: begins with \"{first}\": name the thing", index + 1));
+        }
+        before = doc;
+    }
+    found
+}
+
 fn faults(name: &str, paragraphs: &[Paragraph]) -> Vec<String> {
     let findings = paragraphs.iter().flat_map(Paragraph::findings);
     findings.map(|(line, it)| format!("{name}:{line}: \"{}\": {}", it.words, it.remedy)).collect()
@@ -175,13 +197,10 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-fn faults_in(files: Vec<PathBuf>, paragraphs: fn(&str) -> Vec<Paragraph>) -> Vec<String> {
-    let of_file = |path: PathBuf| {
-        let text = fs::read_to_string(&path).expect("a text");
-        let name = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
-        faults(&name, &paragraphs(&text))
-    };
-    files.into_iter().flat_map(of_file).collect()
+/// A file's name in the repository, and its text.
+fn read(path: &Path) -> (String, String) {
+    let name = path.strip_prefix(root()).unwrap_or(path).display().to_string();
+    (name, fs::read_to_string(path).expect("a text"))
 }
 
 fn assert_none(faults: &[String]) {
@@ -207,7 +226,11 @@ fn the_documents_are_in_plain_english() {
     // It shows what not to write.
     documents
         .extend(files("docs", ".md").into_iter().filter(|it| !it.ends_with("plain-english.md")));
-    assert_none(&faults_in(documents, of_markdown));
+    let faults = documents
+        .iter()
+        .map(|it| read(it))
+        .flat_map(|(name, text)| faults(&name, &of_markdown(&text)));
+    assert_none(&faults.collect::<Vec<_>>());
 }
 
 #[test]
@@ -216,7 +239,11 @@ fn comments_and_messages_are_in_plain_english() {
     let members = manifest.lines().find(|it| it.starts_with("members = ")).expect("members");
     let crates = members.split('"').skip(1).step_by(2).chain(["."]);
     let sources = crates.map(|it| format!("{it}/src")).filter(|it| root().join(it).is_dir());
-    assert_none(&faults_in(sources.flat_map(|it| files(&it, ".rs")).collect(), of_source));
+    let texts = sources.flat_map(|it| files(&it, ".rs")).map(|it| read(&it));
+    let faults = texts.flat_map(|(name, text)| {
+        [headless(&name, &text), faults(&name, &of_source(&text))].concat()
+    });
+    assert_none(&faults.collect::<Vec<_>>());
 }
 
 #[test]

@@ -49,7 +49,7 @@ struct Stored {
     body: Arc<[u8]>,
 }
 
-/// Of a URL: `www.page.test:8000`, `/a?b`.
+/// Authority and path of a URL: `www.page.test:8000`, `/a?b`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Parts<'a> {
     authority: &'a str,

@@ -113,7 +113,7 @@ pub fn observe(seen: &Observations) -> Result<Capture, RecordError> {
 struct Reader<'a> {
     seen: &'a Observations<'a>,
     events: Vec<&'a Value>,
-    /// Of the request for the document, in the trace's microseconds.
+    /// The time of the document's request, in the trace's microseconds.
     start_us: f64,
     /// (encoded, decoded) body bytes by path, of each fetch that has any.
     bodies: BTreeMap<String, Vec<(u64, u64)>>,

@@ -45,7 +45,7 @@ struct Search<'a> {
 
 struct Node<'a> {
     load: Simulation<'a>,
-    /// Who was sent last, and who was ready then.
+    /// The resource that was sent last, and those that were ready then.
     last: Option<(usize, Vec<usize>)>,
 }
 

@@ -27,7 +27,7 @@ use task::Task;
 /// Bumped when the searches find other orders.
 pub const REVISION: u32 = 1;
 
-/// Who sends each packet, by resource: runs of (resource, packets).
+/// The resource of each packet: runs of (resource, packets).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Schedule(Vec<(usize, u64)>);
 
@@ -182,7 +182,7 @@ fn start(task: &Task, network: &Network, side: Side) -> Option<(u128, Vec<usize>
     best
 }
 
-/// Who sent each packet of a load, by resource.
+/// The resource of each packet of a load.
 pub fn packets_of(page: &Page, load: &Load) -> Vec<usize> {
     let ids: BTreeMap<String, usize> =
         page.resources.iter().map(|it| (resource_url(page, it.id), it.id)).collect();

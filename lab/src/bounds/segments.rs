@@ -75,7 +75,7 @@ impl Segments {
         list
     }
 
-    /// Who sends each packet under a list.
+    /// The resource of each packet under a list.
     pub(super) fn run<'a>(&self, task: &'a Task, list: &[usize]) -> Simulation<'a> {
         let mut rank = vec![0; self.count];
         for (place, segment) in list.iter().enumerate() {

@@ -128,7 +128,7 @@ impl<'a> Simulation<'a> {
         Some(cost)
     }
 
-    /// Who sent each packet.
+    /// The resource of each packet.
     pub(super) fn order(&self) -> impl Iterator<Item = usize> {
         self.packets.iter().map(|it| it.resource)
     }

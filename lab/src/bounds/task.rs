@@ -25,7 +25,7 @@ pub(super) struct Task {
     pub(super) turns: Vec<Vec<usize>>,
     /// For each resource, (ancestor, bytes of it) that arrive before it is discovered.
     pub(super) needs: Vec<Vec<(usize, u64)>>,
-    /// So many bytes of each resource, from its start, are above the fold or lead there.
+    /// For each resource, the number of bytes from its start that are above the fold or lead there.
     pub(super) useful_bytes: Vec<u64>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Clock {
 /// One condition of a discovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// So many bytes of a body have arrived.
+    /// This many bytes of a body have arrived.
     Bytes(usize, u64),
     /// A script begins to execute.
     Begun(usize),

@@ -42,7 +42,7 @@ fn page(scenario: &Scenario) -> Arc<Page> {
     Arc::new(serde_json::from_value(page).expect("a page"))
 }
 
-/// Who gets each packet, as the engine's server decides: slot and stream.
+/// The stream of each packet, as the engine's server decides: slot and stream.
 fn packets(scenario: &Scenario, scheme: &Scheme) -> Vec<(u64, u64)> {
     let (page, network) = (page(scenario), Network::find("paper").expect("built in"));
     let mut ideal = Ideal::new(&page, scheme, &network, Conditions::default());

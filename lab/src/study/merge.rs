@@ -49,7 +49,7 @@ pub enum MergeError {
     Missing {
         /// How many.
         missing: usize,
-        /// Of how many.
+        /// The number of shards.
         all: usize,
         /// The shard of the first.
         shard: String,

@@ -41,7 +41,7 @@ pub(super) struct Ratio {
 }
 
 impl Ratio {
-    /// Of the ratios of pairs of loads. With `chance`, what differs from pair to pair is chance; without, there
+    /// The estimate over the ratios of pairs of loads. With `chance`, pairs differ at random; without it, there
     /// is nothing to be unsure of. None without pairs.
     pub(super) fn of(ratios: &[f64], chance: bool) -> Option<Self> {
         let logarithms: Vec<f64> = ratios.iter().map(|it| it.ln()).collect();

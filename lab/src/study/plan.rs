@@ -64,7 +64,7 @@ impl SendBufferModel {
 pub struct Shard {
     /// Which, from 1.
     pub place: usize,
-    /// Of how many.
+    /// The number of shards.
     pub count: usize,
 }
 

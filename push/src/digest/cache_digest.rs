@@ -52,7 +52,7 @@ pub enum DigestError {
 }
 
 impl CacheDigest {
-    /// Of URLs with their entity tags; `one_in` is the inverse of the share of false positives, rounded up to a power
+    /// A digest of URLs with their entity tags; `one_in` is the inverse of the share of false positives, rounded up to a power
     /// of two. With an entity tag anywhere the digest is one of validators.
     pub fn new<'a>(
         cached: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// The cookie's name.
 pub(super) const NAME: &str = "h2o_casper";
-/// Of the hash, as many bits as give about one false positive in a hundred at a hundred resources.
+/// Bits of each hash: about one false positive in a hundred with a hundred resources.
 const CAPACITY_BITS: u32 = 13;
 const REMAINDER_BITS: u32 = 6;
 /// A year.

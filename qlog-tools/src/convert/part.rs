@@ -16,7 +16,7 @@ use crate::reader::raw::{EventKind, Raw, RawEvent, pieces};
 pub struct Cut {
     /// Events of this time only, in microseconds on the log's clock.
     pub time_us: Option<Range<u64>>,
-    /// Of the streams only these; other events than those of streams stay.
+    /// Keeps only these streams; events without a stream stay.
     pub streams: Option<BTreeSet<u64>>,
 }
 

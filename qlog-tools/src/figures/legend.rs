@@ -12,7 +12,7 @@ const SWATCH: f64 = 13.0;
 const LISTED_MAX: usize = 72;
 /// And of the streams of a log so many.
 const STREAMS_MAX: usize = 240;
-/// Of one kind at most this many are listed once not all are.
+/// At most this many of a kind are listed if not all are.
 const LISTED_OF_KIND_MAX: usize = 12;
 
 /// Draws it from the area's left and top over its width, and gives its height. `fills` has one

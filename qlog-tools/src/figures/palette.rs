@@ -9,7 +9,7 @@ use super::PageResource;
 /// have their own, which begin again after [`LOOKS`].
 pub const OWN_LOOKS: usize = 24;
 
-/// So many looks there are.
+/// The number of looks.
 pub const LOOKS: usize = COLOURS.len() * PATTERNS.len();
 
 /// Okabe and Ito (2008) without black, which marks ATF bytes; then four more that stay apart from them for

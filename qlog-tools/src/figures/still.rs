@@ -23,7 +23,7 @@ const RIGHT: f64 = 1160.0;
 const TOP: f64 = 42.0;
 /// Below the plot: the ticks and the axis' title.
 const BOTTOM: f64 = 44.0;
-/// Of patterns; the figures are files of their own.
+/// The prefix of pattern IDs; the figures are files of their own.
 const ID: &str = "still";
 
 /// Each figure that the log allows: its name, and the SVG. More columns than pixels are never drawn.
@@ -113,7 +113,7 @@ impl Plot {
         self.svg.text(LEFT - 8.0, baseline, Style::PLAIN.size(11.0).end(), text);
     }
 
-    /// Of the stream at `place`; looks repeat after [`LOOKS`].
+    /// The look of the stream at `place`; looks repeat after [`LOOKS`].
     fn block(&mut self, area: Area, place: usize, stream: &Stream) {
         let paint = fill(ID, place % LOOKS, &stream.look);
         self.svg.rect(area, &format!(r#"fill="{paint}""#));

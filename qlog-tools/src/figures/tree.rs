@@ -404,7 +404,7 @@ mod tests {
     use super::*;
     use schedulers::{Resource, Scheduler, StreamId, find_scheme};
 
-    /// So many images under a scheme, all ready but the last.
+    /// A tree of N images under a scheme, all ready but the last.
     fn figure(scheme: &str, streams: u64) -> Trees {
         let mut scheduler = Scheduler::new(&find_scheme(scheme).unwrap());
         let image = Resource { kind: Kind::Image, ..Resource::default() };

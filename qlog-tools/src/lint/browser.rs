@@ -24,7 +24,7 @@ pub const REQUESTS_MAX: usize = 10_000;
 
 /// More no response has; a file that says so is damaged.
 const RESPONSE_BYTES_MAX: u64 = 1 << 40;
-/// Of a text or a number: a longer one is none that is looked for.
+/// The longest text or number that is read; the ones needed are shorter.
 const LEAF_BYTES: usize = 1 << 14;
 
 /// More than [`REQUESTS_MAX`] requests.

@@ -39,7 +39,7 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// Whose place in RFC 9218's terms it tells.
+    /// The stream whose priority it signals.
     fn signalled(&self) -> Option<u64> {
         match self.what {
             What::Signalled(Signal::Extensible { stream, .. }) => Some(stream.0),

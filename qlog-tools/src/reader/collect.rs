@@ -26,7 +26,7 @@ pub(super) struct Collector {
     pub(super) packets: Vec<PacketRecord>,
     pub(super) acknowledged: Acknowledged,
     pub(super) recovery: Vec<RecoverySample>,
-    /// Of events by name; empty for a name with too many.
+    /// Times of events by name; empty for a name with too many.
     pub(super) moments: BTreeMap<String, Vec<u64>>,
     pub(super) moments_kept: usize,
     pub(super) signals: Vec<PrioritySignal>,
@@ -38,7 +38,7 @@ pub(super) struct Collector {
     pub(super) packet_frames: u64,
     /// STREAM frames read.
     pub(super) stream_frames: u64,
-    /// Of these, those that do not say how long they are.
+    /// Those of them that do not say how long they are.
     pub(super) frames_without_length: u64,
     /// Packets declared lost.
     pub(super) packets_lost: u64,

@@ -31,11 +31,11 @@ pub struct Recording {
     pub frames: Vec<Frame>,
     /// Congestion window, round-trip time and the like.
     pub series: Vec<Series>,
-    /// Whose they are: `the server`.
+    /// The side that they belong to: `the server`.
     pub series_of: String,
-    /// Whose log the frames are from.
+    /// The side whose log contains the frames.
     pub shown_of: String,
-    /// Who declared packets lost.
+    /// The side that declared packets lost.
     pub losses_of: String,
     /// What the server's log says was sent: time, and stream bytes so far. Empty without that log.
     pub sent: Vec<(u64, u64)>,
@@ -54,7 +54,7 @@ pub struct Recording {
     pub no_frames: String,
 }
 
-/// Of most logs without any.
+/// Typical of logs without any.
 pub(super) const NO_FRAMES: &str = "the log holds no STREAM frames";
 
 /// What figures of head-of-line blocking rest on.

@@ -52,12 +52,12 @@ pub(super) struct Measure {
     rr_buffer: Buffer,
 }
 
-/// Of all resources, without a send buffer.
+/// The index of all resources, without a send buffer.
 pub(super) const ALL: Measure =
     Measure { index: |it| it.all, buffer: Buffer::NONE, rr_buffer: Buffer::NONE };
-/// Of the resources above the fold, without a send buffer.
+/// The index of the resources above the fold, without a send buffer.
 pub(super) const ATF: Measure = Measure { index: |it| it.atf, ..ALL };
-/// Of the resources above the fold, with the paper's largest send buffer.
+/// The index of the resources above the fold, with the paper's largest send buffer.
 pub(super) const ATF_1000K: Measure = ATF.buffered(Buffer::K1000);
 
 impl Measure {

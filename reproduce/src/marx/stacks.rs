@@ -16,7 +16,7 @@ pub(super) struct Stacks {
 }
 
 impl Stacks {
-    /// Of a load; each frame of its timeline is a packet.
+    /// The stacks of a load; each frame of its timeline is a packet.
     pub(super) fn of(timeline: &Timeline) -> Self {
         let frames = &timeline.frames;
         let blocking = HeadOfLine::new(Arrivals { frames: &frames.iter().collect(), sent: None });

@@ -258,7 +258,7 @@ impl<'a> Simulation<'a> {
         self.at(arrives_ms + self.one_way_ms(), Event::Acknowledged(item, bytes));
     }
 
-    /// Whose packet is next.
+    /// The response whose packet is next.
     fn next(&self) -> Option<usize> {
         let sendable = |item: &usize| {
             let state = &self.states[*item];

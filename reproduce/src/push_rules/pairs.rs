@@ -283,7 +283,7 @@ pub(super) fn first_flight_row(bench: &Bench) -> Result<Row, ReproduceError> {
         .note("Three times what came, less the handshake (RFC 9000, 8.1)."))
 }
 
-/// Of 3G.
+/// The round-trip time of 3G.
 const ROUND_TRIP_US: u64 = 209_000;
 
 const EARLY: &str = "In early data. Without the limit of three times what came (RFC 9000, 8.1) a push would save here what it saves on \

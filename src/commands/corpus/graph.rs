@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 /// Write the fetch dependency graph of a page, for `push_graph` in a server's configuration
 ///
-/// Of a page of the corpus, the graph is what was recorded. Of a directory, it is what the HTML and CSS below it refer
-/// to: what scripts ask for is not in it, and what stylesheets name is, used or not. Of an access log (combined format),
-/// it is what four of five of the page's last 20 loads asked for, and both of the last two; loads that asked for less
-/// than half of what the median one did (robots, full caches) do not count, nor does the page that is clicked next.
+/// For a page of the corpus, the graph contains what was recorded. For a directory, it contains everything that its HTML
+/// and CSS refer to, used or not, but not the requests of scripts. For an access log (combined format), it contains the
+/// resources that at least four of five of the page's last 20 loads requested, and both of the last two. Loads with less
+/// than half as many requests as the median one (robots, full caches) do not count, nor does the page clicked next.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost corpus graph davies-meenan -o graph.json\n  \
 utmost corpus graph public --document /index.html -o graph.json\n  \
@@ -31,10 +31,10 @@ pub(crate) struct Arguments {
     /// A second recording of the same page: what only one of both asked for is left out
     #[arg(long, value_name = "PAGE")]
     again: Option<String>,
-    /// Of a directory or a log: the page's document
+    /// The page's document, in a directory or a log
     #[arg(long, value_name = "PATH", default_value = "/")]
     document: String,
-    /// Of a directory or a log: the site's host [default: localhost, and in a log any]
+    /// The site's host, in a directory or a log [default: localhost; any in a log]
     #[arg(long)]
     host: Option<String>,
     /// Where to write the graph

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// Rewrite a log as JSON-SEQ of the current or an older schema; cut out a part; take names off
 ///
-/// Of a part, what says what its streams are (headers, priorities, promises) is kept also when it came before.
-/// Exit code 2: a log could not be read; of a directory, the others are written all the same.
+/// A part keeps its streams' earlier headers, priorities and promises.
+/// Exit code 2: a log could not be read; the other logs of a directory are still written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog convert client.qlog -o client.sqlog\n  \
 utmost qlog convert client.sqlog --to 0.3 --time 100ms..2s --stream 0,4 --anonymise -o part.sqlog\n  \

@@ -45,7 +45,7 @@ impl From<Side> for Vantage {
 pub(crate) struct Logs {
     /// All traces of all files that could be read; never empty.
     pub(crate) traces: Vec<Trace>,
-    /// Of each trace, which argument named its file.
+    /// For each trace, the argument that named its file.
     pub(crate) arguments: Vec<usize>,
     /// The files that could not.
     pub(crate) refused: Refused,

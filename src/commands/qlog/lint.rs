@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// Violations that a table shows.
 const ROWS_MAX: usize = 20;
-/// So many bytes tell whether the standard input is a browser's log.
+/// The number of bytes that show whether the standard input is a browser's log.
 const HEAD_BYTES: u64 = 1024;
 
 /// Find packets that break RFC 9218's order, or a scheme's

@@ -69,7 +69,7 @@ impl Refused {
         if self.reasons.is_empty() { Ok(()) } else { Err(self.into_failure()) }
     }
 
-    /// Of one log its reason; of several the reasons have been said.
+    /// The reason for one log; for several, the reasons were already printed.
     pub(crate) fn into_failure(self) -> Failure {
         let count = self.reasons.len();
         Failure::BadInput(match (self.logs, self.reasons.into_iter().next()) {

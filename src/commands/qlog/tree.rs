@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     figures: Option<PathBuf>,
 }
 
-/// Of a stream's name.
+/// The most characters of a stream's name.
 const NAME_CHARACTERS: usize = 60;
 
 /// Trees of one call: a figure with more cannot be read.

@@ -1,4 +1,4 @@
-//! Whose requests are answered.
+//! Decides which requests are answered, by their `Host`.
 
 /// Whether a `Host` field names this server: 127.0.0.1 or localhost, with its port.
 pub(super) fn is_own_host(host: &str, port: u16) -> bool {

@@ -76,7 +76,7 @@ pub(super) struct Request {
     pub(super) exec_ms: Option<f64>,
 }
 
-/// Who asked for a resource.
+/// The initiator of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Initiator {
     /// The parser of a document or stylesheet.

@@ -107,10 +107,10 @@ pub(super) fn laid_out(tree: &Snapshot) -> Option<Laid<'_>> {
     Some(Family::new(tree, root).laid(root))
 }
 
-/// Who is below whom, without those that are too many to be drawn.
+/// The children of each node, without those that are too many to draw.
 struct Family<'a> {
     children: BTreeMap<Element, Vec<&'a SnapshotNode>>,
-    /// Of each node how many below it are not drawn.
+    /// For each node, how many below it are not drawn.
     hidden: BTreeMap<Element, usize>,
 }
 
