@@ -298,7 +298,7 @@ mod tests {
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\npush_gate = \"x\"",
-                "x.toml: line 5: `x` is no",
+                "x.toml: line 5: `x` is not a push gate",
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\npath = \"/a*b\"",
@@ -395,7 +395,7 @@ mod tests {
         let validating =
             |has: &str| pushing(&format!("push = [\"/a\"]\npush_not_modified = true\n{has}"));
         let expected =
-            "x.toml: line 6: push_not_modified does nothing, because nothing tells of stale copies";
+            "x.toml: line 6: push_not_modified does nothing, because nothing reports stale copies";
         for has in ["", "client_has = [\"casper\", \"conditional\"]"] {
             assert!(validating(has).starts_with(expected), "{has}");
         }

@@ -75,7 +75,7 @@ fn idle(route: &Pushing, by: Answering) -> Vec<(&'static str, String)> {
     let no_backend = "does nothing: it needs the fields of a backend, and no backend answers here";
     let at_once = "does nothing for files: early hints go out only while a response takes time";
     let tells = route.knows.casper == Some(Identity::PathAndEtag) || route.knows.cache_digest;
-    let not_stale = "does nothing, because nothing tells of stale copies: add casper-etag or cache-digest to client_has";
+    let not_stale = "does nothing, because nothing reports stale copies: add casper-etag or cache-digest to client_has";
     let limits = route.max_concurrent_pushes.is_some();
     let stale = route.conditional.not_modified;
     let hints_files = !route.early_hints.is_empty() && by == Answering::Directory;

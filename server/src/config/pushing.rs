@@ -150,7 +150,7 @@ mod tests {
                 "early_hints = [\"</a>; rel=next\"]",
                 "early_hints \"</a>; rel=next\" must be a Link value",
             ),
-            ("push_gate = \"open\"", "`open` is no"),
+            ("push_gate = \"open\"", "`open` is not a push gate"),
             (
                 "push_policy = \"push\"\npush_graph = \"missing.json\"",
                 "./missing.json: No such file",
