@@ -20,7 +20,7 @@ pub mod statistics;
 mod summary;
 
 pub use page_summary::{PageRow, summarise_pages};
-pub use plan::{Engine, Plan, SendBufferModel, Shard};
+pub use plan::{Engine, Plan, Shard};
 pub use run::{LowerBound, ResourceTimes, RunRecord, Unfinished};
 pub use summary::{Regret, SummaryRow, summarise};
 

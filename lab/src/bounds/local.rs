@@ -34,7 +34,7 @@ pub(super) fn search(
             candidate.insert(to, moved);
         }
         let end = segments.run(task, &candidate);
-        let Some(cost) = end.cost() else { continue };
+        let Some(cost) = end.cost(task) else { continue };
         if here.is_none_or(|it| !side.prefers(it, cost)) {
             here = Some(cost);
             list = candidate;

@@ -126,7 +126,7 @@ impl<'a> Loader<'a> {
             delivery_order: self.plan.delivery_order,
             seed: cell.seed,
         };
-        ideal::load_under(cell.page, scheme, cell.network, conditions)
+        ideal::load(cell.page, scheme, cell.network, conditions)
     }
 
     fn load_on_stack(

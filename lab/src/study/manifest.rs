@@ -1,7 +1,8 @@
 //! What a study is a study of, in words that bring it back: `manifest.json`.
 
-use super::plan::{Engine, Plan, SendBufferModel, Shard};
+use super::plan::{Engine, Plan, Shard};
 use super::run::page_sha256;
+use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
 use corpus::Page;

@@ -1,6 +1,7 @@
 //! The plan of a study, and the loads in it.
 
 use super::StudyError;
+use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
 use corpus::Page;
@@ -32,28 +33,6 @@ impl Engine {
             Self::Ideal => "ideal",
             Self::Stack => "stack",
             Self::Wire => "wire",
-        }
-    }
-}
-
-/// What a send buffer is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SendBufferModel {
-    /// Bytes between scheduler and transport, first in, first out.
-    #[default]
-    Fifo,
-    /// Every request but the document's comes late by the time that a full buffer takes to drain at the
-    /// link's rate: in all probability how the paper's experiments emulated it. On engine `ideal` only.
-    Delay,
-}
-
-impl SendBufferModel {
-    /// As in flags and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fifo => "fifo",
-            Self::Delay => "delay",
         }
     }
 }

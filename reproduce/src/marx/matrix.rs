@@ -4,8 +4,8 @@
 use super::load;
 use crate::ReproduceError;
 use corpus::Page;
-use lab::ideal::Conditions;
-use lab::study::{RunRecord, SendBufferModel, statistics};
+use lab::ideal::{Conditions, SendBufferModel};
+use lab::study::{RunRecord, statistics};
 use qlog_tools::metrics::{self, BySet};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::{Kind, paper_schemes};

@@ -35,7 +35,7 @@ pub enum Way {
 }
 
 /// One direction of a network. What it carries is the caller's: bytes, or anything that has some.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Link<T = Vec<u8>> {
     way: Way,
     profile: Profile,
