@@ -16,6 +16,7 @@ fn label() -> Label {
         licence: "none".into(),
         sha256: None,
         addresses: Addresses::default(),
+        load: None,
     }
 }
 
@@ -189,9 +190,9 @@ fn a_har_without_initiators_takes_all_to_be_in_the_document() {
 fn what_is_no_recording_is_refused_in_one_line() {
     let error = |text: &str| import_text(text, label()).unwrap_err().to_string();
     assert!(error("hello").starts_with("is not JSON"));
-    assert!(error("{}").starts_with("is neither HAR (key `log`)"));
-    assert!(error("{\"log\":{}}").starts_with("log.entries: is missing"));
-    assert!(error("[]").starts_with("is an empty list"));
+    assert!(error("{}").starts_with("is none of these: HAR (an object with the key `log`"));
+    assert!(error("{\"log\":{}}").starts_with("is not a HAR file: missing field `entries`"));
+    assert!(error("[]").starts_with("holds no event Network.requestWillBeSent"));
     assert!(error("[{}]").starts_with("holds no event Network.requestWillBeSent"));
     assert!(error(" \n").starts_with("is empty"));
     assert!(error("[{\"objs\":[]}]").starts_with("holds no object Networking_*"));

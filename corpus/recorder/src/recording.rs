@@ -177,6 +177,7 @@ pub fn page(captures: &Captures, name: &str, licence: &str) -> Result<Judged, Re
         licence: licence.to_owned(),
         sha256: captures.sha256.clone(),
         addresses: Addresses::default(),
+        load: None,
     };
     let Derived { mut page, notes } = derive::derive(&captures.fitted, &label)?;
     page.source.assumptions.splice(0..0, captures.assumptions.iter().cloned());
