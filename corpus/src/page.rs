@@ -364,6 +364,7 @@ impl PageResource {
             asynchronous: self.script == Some(Script::Async),
             deferred: matches!(self.script, Some(Script::Defer | Script::Module)),
             preload: self.preload,
+            lazy: self.lazy,
             browser: self.browser.map(|it| (it.urgency, it.incremental)),
             body_bytes: Some(self.bytes),
         }
