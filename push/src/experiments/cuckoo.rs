@@ -5,8 +5,8 @@
 //! fingerprints each, 0 for an empty place. Unlike with a Golomb-coded set, evicted resources can be removed.
 //! The draft's frame, type 0xd, is `MAX_PUSH_ID` in HTTP/3 (RFC 9114, 7.2.7), so that only the field is left.
 
-use super::DigestError;
-use super::golomb::{BitReader, BitWriter};
+use crate::digest::DigestError;
+use crate::digest::golomb::{BitReader, BitWriter};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
