@@ -1,7 +1,7 @@
 //! The resource lists that the paper's own implementation plays back: `{"resources": {PATH: METADATA, ...}}`,
 //! the document first (github.com/rmarx/quicker). They hold roles and discoveries, but no sizes.
 
-use super::derive::{finish_as_stated, mime_for};
+use super::derive::{finish_as_stated, mime_for, typical_bytes};
 use super::{FileSize, ImportError, Imported, Recording};
 use crate::check::FORMAT;
 use crate::page::{Event, Origin, Page, PageResource, Party, Script, SourceKind, Trigger};
@@ -188,18 +188,5 @@ fn set_sizes(
              the typical size of their kind (HTTP Archive 2024: bytes over requests of the median page)",
             list.len()
         ));
-    }
-}
-
-/// Bytes over requests of the median page in 2024, by kind: corpus facts of the HTTP Archive's Web Almanac.
-const fn typical_bytes(kind: Kind) -> u64 {
-    match kind {
-        Kind::Html => 18_000,
-        Kind::Css => 10_000,
-        Kind::Js => 25_000,
-        Kind::Font => 33_000,
-        Kind::Image => 40_000,
-        Kind::Media => 300_000,
-        Kind::Xhr | Kind::Other => 2_000,
     }
 }
