@@ -1,6 +1,8 @@
 //! The formats of recordings, one row each, told apart by their outermost keys.
 
-use super::{ImportError, Imported, Recording, capture, package_page, resource_list, wprofx};
+use super::{
+    ImportError, Imported, Recording, capture, package_page, resource_list, resource_timing, wprofx,
+};
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
@@ -18,7 +20,7 @@ pub struct Importer {
 }
 
 /// All formats. The first one that recognizes a file reads it.
-pub static IMPORTERS: [Importer; 5] = [
+pub static IMPORTERS: [Importer; 6] = [
     Importer {
         name: "HAR",
         form: "an object with the key `log`, of browsers, sitespeed.io, WebPageTest",
@@ -36,6 +38,12 @@ pub static IMPORTERS: [Importer; 5] = [
         form: "a list of {id, objs}",
         recognizes: |it| it.is_list && it.has("objs"),
         read: wprofx::wprofx,
+    },
+    Importer {
+        name: "Resource Timing",
+        form: "a list of {entryType, name}: the JSON of performance.getEntries()",
+        recognizes: |it| it.is_list && it.has("entryType"),
+        read: resource_timing::resource_timing,
     },
     Importer {
         name: "DevTools log",

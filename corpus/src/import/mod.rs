@@ -8,6 +8,7 @@ mod importers;
 mod network_log;
 mod package_page;
 mod resource_list;
+mod resource_timing;
 mod wprofx;
 
 pub use importers::{IMPORTERS, Importer};
