@@ -1,7 +1,7 @@
 //! The wire says what the scheduler said: the log's calls of the scheduler against its packets.
 
 use crate::simulation::{self, Client, Link, Requests, options, read_log};
-use schedulers::{CallReader, SCHEMES, Scheduler, StreamId, Value as Logged, find_scheme};
+use schedulers::{CallReader, SCHEMES, Scheduler, Value as Logged, find_scheme};
 use serde_json::Value;
 use server::{Experiments, Options, Pace, SignalUse};
 use std::collections::{BTreeMap, BTreeSet};
