@@ -5,6 +5,7 @@ mod mirroring;
 pub use mirroring::Trust;
 
 use crate::error::RecordError;
+use crate::limits::{LOAD_MAX, TRACE_BYTES_MAX, TRACE_MAX};
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::protocol::cdp::{Emulation, IO, Page, Tracing};
@@ -26,13 +27,7 @@ const PROGRAMS: [&str; 4] =
 pub const HOST: &str = "www.page.test";
 /// Size of the window, in CSS pixels.
 pub const VIEWPORT: [u32; 2] = [1366, 768];
-/// A load that takes longer is cut off.
-const LOAD_MAX: Duration = Duration::from_secs(60);
-/// A trace that comes no more.
-const TRACE_MAX: Duration = Duration::from_secs(30);
 const STEP: Duration = Duration::from_millis(50);
-/// Largest trace, in bytes of JSON.
-const TRACE_BYTES_MAX: usize = 512 << 20;
 const CATEGORIES: [&str; 5] = [
     "devtools.timeline",
     "disabled-by-default-devtools.timeline.stack",

@@ -147,7 +147,7 @@ fn mirrored(request: &Request, progress: &dyn Fn(&str)) -> Result<Served, Record
             request.source
         )));
     }
-    mirror::check_url(&request.source)?;
+    mirror::page_url(&request.source)?;
     progress("mirroring the page");
     let chromium = Chromium::for_mirroring(&request.trust)?;
     let mirror = Mirror::new(&request.source, &chromium.answers(&request.source)?)?;

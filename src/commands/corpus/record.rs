@@ -8,7 +8,7 @@ use ::corpus::import::name_of;
 use ::corpus::page::Spread;
 use recorder::browser::Trust;
 use recorder::recording::{self, Captures, Judged, Request};
-use recorder::setting::{SETTINGS_MAX, SETTINGS_MIN};
+use recorder::limits::{SETTINGS_MAX, SETTINGS_MIN};
 use std::path::{Path, PathBuf};
 
 /// Record a page in Chromium, under several delays

@@ -2,7 +2,8 @@
 
 use super::{Chromium, Quiet, Trouble, navigate, set_viewport, wait};
 use crate::error::RecordError;
-use crate::mirror::{Answer, BYTES_MAX, same_host};
+use crate::limits::MIRROR_BYTES_MAX;
+use crate::mirror::{Answer, same_host};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use headless_chrome::browser::tab::Tab;
