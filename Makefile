@@ -6,7 +6,7 @@
 target := $(or $(CARGO_TARGET_DIR),target)
 export PATH := $(PATH):$(HOME)/.cargo/bin
 tools := $(or $(UTMOST_TOOLS),.tools)
-demo_page := gentelella-index
+demo_page := case-study-1
 
 .PHONY: build test demo interop bench results advisories bootstrap help
 
@@ -18,7 +18,7 @@ test: ## checks format, lints, all tests, unused dependencies, licences
 	@./bootstrap test
 	@tests/run
 
-demo: bootstrap ## plays a page under twelve schemes over QUIC on loopback, and writes a table and a report
+demo: bootstrap ## loads a page with a late hero image under twelve schemes over QUIC, and shows what the order changes
 	cargo build --locked --no-default-features --bin utmost
 	$(target)/debug/utmost compare $(demo_page) --schemes paper,rfc9218 --engine wire --out out/demo
 

@@ -222,9 +222,7 @@ fn a_log_that_tells_of_no_page_says_why() {
     );
     let common = "1.2.3.4 - - [t] \"GET / HTTP/1.1\" 200 10\n1.2.3.4 - - [t] \"GET /a.css HTTP/1.1\" 200 10\n";
     log(common);
-    refused(
-        "a.log: its lines do not say who refers; let the server write the combined format, which has the referrer",
-    );
+    refused("a.log: its lines have no referrer; let the server write the combined format");
     log(&common.replace(" 10\n", " 10 \"https://a/\" \"x\"\n"));
     refused(
         "a.log: 1 loads of / with its resources, and 1 of the last 1 asked for at least half of what the median one did; \

@@ -71,8 +71,8 @@ fn answers(tab: &Tab, url: &str) -> Result<Option<Vec<Answer>>, Trouble> {
     let log = Arc::new(Mutex::new(Log::default()));
     let loaded = listen(tab, &log)?;
     tab.call_method(Network::Enable {
-        max_total_buffer_size: u32::try_from(BYTES_MAX).ok(),
-        max_resource_buffer_size: u32::try_from(BYTES_MAX).ok(),
+        max_total_buffer_size: u32::try_from(MIRROR_BYTES_MAX).ok(),
+        max_resource_buffer_size: u32::try_from(MIRROR_BYTES_MAX).ok(),
         max_post_data_size: None,
         report_direct_socket_traffic: None,
         enable_durable_messages: None,
