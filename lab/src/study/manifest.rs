@@ -1,4 +1,4 @@
-//! What a study is a study of, in words that bring it back: `manifest.json`.
+//! A study's `manifest.json`: everything that it takes to repeat the study.
 
 use super::plan::{Engine, Plan, Shard};
 use super::run::page_sha256;
@@ -53,7 +53,7 @@ struct Recorded {
     delivery_order: DeliveryOrder,
     seeds: Vec<u64>,
     shard: Option<Shard>,
-    /// None without a transport.
+    /// `None` without a transport.
     congestion_control: Option<String>,
     /// By network, in order; empty without a transport.
     initial_window_packets: Vec<usize>,
@@ -72,10 +72,10 @@ struct RecordedScheme {
     revision: u32,
 }
 
-/// Keys in which two manifests of one study can differ: where and when it ran.
+/// Keys in which two manifests of one study may differ: they say where and when it ran.
 const FREE: [&str; 5] = ["argv", "cpu", "date", "rustc", "shard"];
 
-/// What it takes to make the results again: `program`, which says what ran, and the plan.
+/// The manifest: the plan, and `program`, which says what ran.
 pub fn provenance(plan: &Plan, mut program: Value) -> Value {
     let recorded = serde_json::to_value(recorded(plan)).unwrap_or_default();
     if let (Some(program), Value::Object(recorded)) = (program.as_object_mut(), recorded) {
@@ -114,7 +114,7 @@ fn recorded(plan: &Plan) -> Recorded {
     }
 }
 
-/// The first key in which two manifests say that not the same was studied with the same program.
+/// The first key that shows that two manifests are of different studies or programs.
 pub(super) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str> {
     let keys = |it: &'a Value| it.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
     let mut all = keys(one).chain(keys(other)).filter(|it| !FREE.contains(it));

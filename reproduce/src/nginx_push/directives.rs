@@ -8,7 +8,7 @@ use server::site::Pushing;
 
 const TABLE: &str = "Directives";
 
-/// The article's example: two links in one field.
+/// The article's example of two links in one field.
 const TWO_LINKS: &str = "</style.css>; as=style; rel=preload, </image1.jpg>; as=image; rel=preload";
 
 /// All rows.

@@ -22,7 +22,7 @@ const EQUAL: f64 = 0.1;
 /// How long the document takes to make, in round trips.
 const THINK: [f64; 4] = [0.0, 0.5, 1.0, 2.0];
 
-/// What the server does about the style sheet and the script.
+/// How the server delivers the style sheet and the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Nothing,
@@ -68,7 +68,7 @@ impl Way {
         case
     }
 
-    /// The model: round trips from the request until all is there. One resource takes `one` of them on the link.
+    /// The model: round trips from the request until everything is there. One resource takes `one` of them on the link.
     fn model(self, think: f64, one: f64) -> f64 {
         match self {
             Self::Nothing => 3.0 + think + 2.0 * one,

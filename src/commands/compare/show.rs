@@ -28,7 +28,9 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
         conclusion(rows, metric).map_or(Ok(()), |it| output::line(&it))?;
     }
     if study.summary.iter().all(|it| it.mean_speedup_interval.atf.is_none()) {
-        output::line("intervals need six pages, or six seeds of one page where chance is at work")?;
+        output::line(
+            "intervals need at least six pages, or six seeds of one page on a random network",
+        )?;
     }
     for it in &study.rank_correlations {
         let (network, buffer) = (&it.network, it.send_buffer_bytes);
