@@ -37,28 +37,6 @@ impl Engine {
     }
 }
 
-/// How a send buffer behaves.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SendBufferModel {
-    /// Bytes between scheduler and transport, first in, first out.
-    #[default]
-    Fifo,
-    /// Every request but the document's comes late by the time that a full buffer takes to drain at the
-    /// link's rate: in all probability how the paper's experiments emulated it. On engine `ideal` only.
-    Delay,
-}
-
-impl SendBufferModel {
-    /// As in flags and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fifo => "fifo",
-            Self::Delay => "delay",
-        }
-    }
-}
-
 /// A part of a study, for one of several machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
