@@ -25,8 +25,6 @@ pub struct Limits {
     pub nuisances: u32,
     /// Nuisances that are forgiven each second.
     pub nuisances_per_second: u32,
-    /// Placeholders that a client may use in its tree; the largest need of a known scheme is 8.
-    pub placeholders: u64,
     /// HTTP/3 limits.
     pub http3: http3::Limits,
 }
@@ -43,7 +41,6 @@ impl Default for Limits {
             drain: Duration::from_secs(10),
             nuisances: 1000,
             nuisances_per_second: 33,
-            placeholders: 16,
             http3: http3::Limits::default(),
         }
     }

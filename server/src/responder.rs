@@ -336,10 +336,31 @@ pub(crate) fn settings(options: &Options) -> Settings {
         *it == Extension::SchemeAnnouncement || (options.signals.uses_signals() && *it != other)
     };
     let extensions = Extension::ALL.into_iter().filter(takes).collect();
-    Settings { extensions, placeholders: options.limits.placeholders, ..Settings::default() }
+    Settings { extensions, placeholders: schedulers::PLACEHOLDERS_MAX as u64, ..Settings::default() }
 }
 
 /// The stream limit is the transport's (RFC 9218, 7.2, checks signals against it).
 fn http3_limits(options: &Options) -> http3::Limits {
     http3::Limits { concurrent_requests: options.limits.streams, ..options.limits.http3 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedulers::{Element, PLACEHOLDERS_MAX, Scheduler, find_scheme};
+
+    #[test]
+    fn a_client_may_use_as_many_placeholders_as_a_tree_takes() {
+        let scheme = find_scheme("tree").expect("a scheme");
+        let allowed = settings(&Options::new(scheme.clone())).placeholders;
+        assert_eq!(allowed, PLACEHOLDERS_MAX as u64);
+        let mut scheduler = Scheduler::new(&scheme);
+        for id in 0..100 {
+            let (element, parent) = (Element::Placeholder(id), Element::Root);
+            scheduler.signal(Signal::Depend { element, parent, weight: 16, exclusive: false });
+        }
+        let nodes = scheduler.tree().nodes;
+        let taken = nodes.iter().filter(|it| matches!(it.element, Element::Placeholder(0..100)));
+        assert_eq!(taken.count() as u64, allowed);
+    }
 }
