@@ -18,6 +18,7 @@ mod outgoing;
 mod pace;
 mod pushes;
 mod responder;
+mod retry;
 mod router;
 mod send_buffer;
 mod send_loop;

@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 pub struct Limits {
     /// Connections at a time; beyond it new ones are not answered.
     pub connections: usize,
+    /// Handshakes that are not complete; beyond it a new client must prove its address first (Retry, RFC 9000, 8.1.2),
+    /// for which nothing is kept.
+    pub handshakes: usize,
     /// Requests in flight on a connection (QUIC's bidirectional stream limit).
     pub streams: u64,
     /// Unidirectional streams that a client may open: control, two for QPACK, and room for greasing.
@@ -33,6 +36,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 10_000,
+            handshakes: 256,
             streams: 256,
             unidirectional_streams: 16,
             receive_bytes: 1 << 20,
@@ -98,6 +102,9 @@ pub(crate) const DIARY_PATHS: usize = 256;
 
 /// Replies to unknown datagrams that may wait; beyond it they are dropped.
 pub(crate) const REPLIES: usize = 256;
+
+/// How long a client may take to come back with the token of a Retry packet.
+pub(crate) const RETRY_TOKEN_LIFETIME: Duration = Duration::from_secs(10);
 
 /// Connections that can ever join one group: their streams have IDs of their own in it.
 pub(crate) const GROUP_SLOTS: u64 = 64;

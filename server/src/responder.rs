@@ -336,7 +336,11 @@ pub(crate) fn settings(options: &Options) -> Settings {
         *it == Extension::SchemeAnnouncement || (options.signals.uses_signals() && *it != other)
     };
     let extensions = Extension::ALL.into_iter().filter(takes).collect();
-    Settings { extensions, placeholders: schedulers::PLACEHOLDERS_MAX as u64, ..Settings::default() }
+    Settings {
+        extensions,
+        placeholders: schedulers::PLACEHOLDERS_MAX as u64,
+        ..Settings::default()
+    }
 }
 
 /// The stream limit is the transport's (RFC 9218, 7.2, checks signals against it).

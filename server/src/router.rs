@@ -4,6 +4,7 @@ use crate::alarm::Alarm;
 use crate::experiments::group::Groups;
 use crate::limits::REPLIES;
 use crate::responder::{Responder, Shared};
+use crate::retry::Retry;
 use crate::site::RuledSite;
 use crate::tls::transport_config;
 use crate::{Identity, Options, TlsError};
@@ -31,12 +32,17 @@ pub struct Server {
     random: SystemRandom,
     scratch: Vec<u8>,
     draining: Option<Instant>,
+    /// Connections whose handshake is not complete.
+    handshakes: usize,
+    /// Tokens of Retry packets, once there was need of one.
+    retry: Option<Retry>,
 }
 
 struct Entry {
     responder: Responder,
     /// The connection IDs that lead here.
     ids: Vec<Vec<u8>>,
+    is_handshaking: bool,
     wakeup: Option<Instant>,
     queued: bool,
 }
@@ -76,6 +82,8 @@ impl Server {
             random: SystemRandom::new(),
             scratch: vec![0; 65_536],
             draining: None,
+            handshakes: 0,
+            retry: None,
         })
     }
 
@@ -143,51 +151,112 @@ impl Server {
         self.routes.len()
     }
 
+    /// The connection that a datagram to an unknown ID begins, if it is a client's first one and there is room.
     fn accept(
         &mut self,
         header: &quiche::Header<'_>,
         datagram_bytes: usize,
         from: SocketAddr,
+        now: Instant,
     ) -> Option<u64> {
-        let initial = header.ty == quiche::Type::Initial;
+        // RFC 9000, 14.1 and 6.1: smaller ones are not a client's first, and an answer would amplify.
+        if datagram_bytes < quiche::MIN_CLIENT_INITIAL_LEN {
+            return None;
+        }
         if !quiche::version_is_supported(header.version) {
-            let long = initial
-                || header.ty == quiche::Type::ZeroRTT
-                || header.ty == quiche::Type::Handshake;
-            // RFC 9000 6.1: only for datagrams as large as a first one must be, or this would amplify.
-            if long
-                && datagram_bytes >= quiche::MIN_CLIENT_INITIAL_LEN
-                && self.replies.len() < REPLIES
-            {
-                self.negotiate(header, from);
-            }
+            self.negotiate(header, from);
             return None;
         }
         let full = self.connections.len() >= self.shared.options.limits.connections;
-        // RFC 9000, 14.1 and 7.2: smaller ones are not a client's.
-        let small = datagram_bytes < quiche::MIN_CLIENT_INITIAL_LEN
-            || header.dcid.len() < MIN_FIRST_ID_BYTES;
-        if !initial || small || full || self.draining.is_some() {
+        let short_id = header.dcid.len() < MIN_FIRST_ID_BYTES;
+        let initial = header.ty == quiche::Type::Initial;
+        if !initial || short_id || full || self.draining.is_some() {
             return None;
         }
-        let id = self.new_id()?;
+        let original = self.opened_token(header, from, now);
+        if original.is_none() && self.handshakes >= self.shared.options.limits.handshakes {
+            self.ask_for_proof(header, from, now);
+            return None;
+        }
+        self.connect(header, original, from)
+    }
+
+    /// A new connection. `original` is the ID that a client made up for the server before a Retry packet.
+    fn connect(
+        &mut self,
+        header: &quiche::Header<'_>,
+        original: Option<Vec<u8>>,
+        from: SocketAddr,
+    ) -> Option<u64> {
+        // After a Retry packet the client uses the ID that it named. Otherwise it goes on with the one that it made up
+        // until it has ours.
+        let (id, odcid) = match original {
+            Some(original) => (header.dcid.to_vec(), Some(ConnectionId::from_vec(original))),
+            None => (self.new_id()?.to_vec(), None),
+        };
         let scid = ConnectionId::from_ref(&id);
-        let mut quic = quiche::accept(&scid, None, self.local, from, &mut self.config).ok()?;
-        self.start_qlog(&mut quic, id);
+        let odcid = odcid.as_ref();
+        let mut quic = quiche::accept(&scid, odcid, self.local, from, &mut self.config).ok()?;
+        self.start_qlog(&mut quic, &id);
         self.serial += 1;
         let responder = Responder::new(Arc::clone(&self.shared), self.serial, quic, self.local);
-        // Until it has our ID the client goes on with the one it made up.
-        let ids = vec![id.to_vec(), header.dcid.to_vec()];
+        let mut ids = vec![id, header.dcid.to_vec()];
+        ids.dedup();
         self.routes.extend(ids.iter().map(|it| (it.clone(), self.serial)));
-        self.connections.insert(self.serial, Entry { responder, ids, wakeup: None, queued: false });
+        let entry = Entry { responder, ids, is_handshaking: true, wakeup: None, queued: false };
+        self.handshakes += 1;
+        self.connections.insert(self.serial, entry);
         Some(self.serial)
     }
 
-    fn negotiate(&mut self, header: &quiche::Header<'_>, from: SocketAddr) {
-        let mut reply = vec![0; 1200];
-        if let Ok(bytes) = quiche::negotiate_version(&header.scid, &header.dcid, &mut reply) {
+    fn reply(&mut self, to: SocketAddr, write: impl FnOnce(&mut [u8]) -> quiche::Result<usize>) {
+        let mut reply = vec![0; quiche::MIN_CLIENT_INITIAL_LEN];
+        if self.replies.len() < REPLIES
+            && let Ok(bytes) = write(&mut reply)
+        {
             reply.truncate(bytes);
-            self.replies.push_back((from, reply));
+            self.replies.push_back((to, reply));
+        }
+    }
+
+    fn negotiate(&mut self, header: &quiche::Header<'_>, from: SocketAddr) {
+        use quiche::Type::{Handshake, Initial, ZeroRTT};
+        if matches!(header.ty, Initial | ZeroRTT | Handshake) {
+            self.reply(from, |it| quiche::negotiate_version(&header.scid, &header.dcid, it));
+        }
+    }
+
+    /// Sends a Retry packet: the client proves that it receives at its address by coming back with the token.
+    fn ask_for_proof(&mut self, header: &quiche::Header<'_>, from: SocketAddr, now: Instant) {
+        let Some(id) = self.new_id() else { return };
+        if self.retry.is_none() {
+            self.retry = Retry::new(&self.random, now);
+        }
+        let retry = self.retry.as_mut();
+        let Some(token) = retry.and_then(|it| it.seal(from, &header.dcid, &id, now)) else {
+            return;
+        };
+        let id = ConnectionId::from_ref(&id);
+        let (scid, dcid, version) = (&header.scid, &header.dcid, header.version);
+        self.reply(from, |it| quiche::retry(scid, dcid, &id, &token, version, it));
+    }
+
+    /// The ID that a client made up at first, if it comes back with a good token.
+    fn opened_token(
+        &self,
+        header: &quiche::Header<'_>,
+        from: SocketAddr,
+        now: Instant,
+    ) -> Option<Vec<u8>> {
+        self.retry.as_ref()?.open(header.token.as_ref()?, from, &header.dcid, now)
+    }
+
+    /// Counts a handshake that is complete, or whose connection is gone.
+    fn handshake_over(&mut self, serial: u64) {
+        if let Some(entry) = self.connections.get_mut(&serial)
+            && std::mem::take(&mut entry.is_handshaking)
+        {
+            self.handshakes -= 1;
         }
     }
 
@@ -197,9 +266,9 @@ impl Server {
         Some(id)
     }
 
-    fn start_qlog(&self, quic: &mut quiche::Connection, id: [u8; ID_BYTES]) {
+    fn start_qlog(&self, quic: &mut quiche::Connection, id: &[u8]) {
         let Some(folder) = &self.shared.options.qlog_dir else { return };
-        let name = format!("{:032x}", u128::from_be_bytes(id));
+        let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
         // A log that cannot be written must not stop the connection.
         if let Ok(file) = File::create(folder.join(format!("{name}_server.sqlog"))) {
             let title = format!("utmost server, scheme {}", self.shared.options.scheme.name);
@@ -294,6 +363,7 @@ impl Server {
     }
 
     fn remove(&mut self, serial: u64) {
+        self.handshake_over(serial);
         let Some(mut entry) = self.connections.remove(&serial) else { return };
         for id in &entry.ids {
             self.routes.remove(id);
@@ -316,16 +386,20 @@ impl Endpoint for Server {
     fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
         let Ok(header) = quiche::Header::from_slice(datagram, ID_BYTES) else { return };
         let known = self.routes.get(header.dcid.as_ref()).copied();
-        let Some(serial) = known.or_else(|| self.accept(&header, datagram.len(), from)) else {
+        let Some(serial) = known.or_else(|| self.accept(&header, datagram.len(), from, now)) else {
             return;
         };
         let is_new = known.is_none();
         let Some(entry) = self.connections.get_mut(&serial) else { return };
         entry.responder.receive(datagram, from, now, &mut self.scratch);
+        let is_connected = entry.responder.connection().is_connected();
         if is_new && entry.responder.connection().quic.path_stats().all(|it| it.recv == 0) {
             // Only looked like a first datagram: without this it would stay, for no timer runs.
             self.remove(serial);
             return;
+        }
+        if is_connected {
+            self.handshake_over(serial);
         }
         self.update_routes(serial);
         self.enqueue(serial);
