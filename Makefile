@@ -1,45 +1,45 @@
 # Everything that is done with this repository. `make help` lists it.
 #
-# All builds are of the whole workspace: building one crate selects other features of what build scripts use, and
-# BoringSSL would be compiled a second time (4 to 5 CPU-minutes).
+# Builds are of the whole workspace: building one crate can select other features of build dependencies, and BoringSSL
+# would then be compiled a second time (4 to 5 CPU-minutes). The demo builds only what it runs, with the same BoringSSL.
 
 target := $(or $(CARGO_TARGET_DIR),target)
 export PATH := $(PATH):$(HOME)/.cargo/bin
 tools := $(or $(UTMOST_TOOLS),.tools)
-demo_page := gentelella-index
+demo_page := case-study-1
 
 .PHONY: build test demo interop bench results advisories bootstrap help
 
-build: bootstrap ## the program, optimized: target/release/utmost
+build: bootstrap ## builds the program, optimized: target/release/utmost
 	cargo build --locked --release --workspace --bin utmost
 	@echo "built: $(target)/release/utmost"
 
-test: ## format, lints, all tests, unused dependencies, licences
+test: ## checks format, lints, all tests, unused dependencies, licences
 	@./bootstrap test
 	@tests/run
 
-demo: bootstrap ## a real page under twelve schemes, over QUIC on loopback: the table and the report
+demo: bootstrap ## loads a page with a late hero image under twelve schemes over QUIC, and shows what the order changes
 	cargo build --locked --no-default-features --bin utmost
 	$(target)/debug/utmost compare $(demo_page) --schemes paper,rfc9218 --engine wire --out out/demo
 
-interop: bootstrap ## other HTTP/3 stacks talk to us; writes docs/interop.md
+interop: bootstrap ## tests utmost with other HTTP/3 stacks, and writes docs/interop.md
 	cargo build --locked --workspace --bin utmost
 	interop/setup
 	UTMOST_BIN="$(abspath $(target))/debug/utmost" interop/run --write
 
-bench: bootstrap ## the cost of scheduling, beside a plain heap
+bench: bootstrap ## the speed of scheduling and of reading logs, next to plain ways of doing so
 	cargo bench --locked --workspace --bench '*'
 
-results: bootstrap ## the paper's tables and figures again, ours beside theirs: writes results/
+results: bootstrap ## reproduces published tables and figures, and writes results/
 	cargo build --locked --workspace --bin utmost
 	$(target)/debug/utmost reproduce all --out results || [ $$? = 1 ]
 
-advisories: ## known faults of the dependencies (needs the network)
+advisories: ## looks for known faults of the dependencies (needs the network)
 	@./bootstrap test
 	$(tools)/bin/cargo-deny --locked check advisories
 
 bootstrap:
 	@./bootstrap
 
-help: ## this list
+help: ## prints this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST))

@@ -1,9 +1,9 @@
-//! Why the program ends otherwise than well, and its exit code.
+//! Why the program fails, and its exit code.
 
 use std::fmt::Display;
 use std::process::ExitCode;
 
-/// An end that is not a good one. The message is one line that names file, place and cause.
+/// A failure. Its message is one line that names file, place and cause.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// A check failed: exit code 1.

@@ -1,9 +1,10 @@
 //! `utmost`: in what order should a server send the bytes of a web page?
 //!
-//! One file a subcommand; what they do lives in the libraries.
+//! One file a subcommand: it parses arguments and prints. The libraries do the work.
 
 mod commands;
 mod failure;
+mod limits;
 mod output;
 mod values;
 
@@ -17,8 +18,8 @@ use std::process::ExitCode;
 
 /// In what order should a server send the bytes of a web page?
 ///
-/// An HTTP/3 server whose send order is a plug-in, a client that plays real pages back, and the
-/// instruments to see what the order did.
+/// An HTTP/3 server whose send order is a plug-in, a client that loads real pages, and instruments that show the effect
+/// of the order.
 #[derive(Debug, Parser)]
 #[command(name = "utmost", version, max_term_width = 100, after_help = EXAMPLE)]
 struct Arguments {
@@ -70,7 +71,7 @@ fn parse() -> Result<Arguments, Failure> {
     })
 }
 
-/// What Rust says of numbers, for those who do not write it.
+/// Replaces Rust's messages about numbers.
 fn plainly(cause: String) -> String {
     let texts = [
         ("invalid digit found in string", "use a whole number"),

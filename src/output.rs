@@ -1,6 +1,7 @@
-//! Tables, JSON and progress: what the user sees.
+//! Prints tables, JSON and progress.
 
 use crate::failure::Failure;
+use crate::limits::TABLE_ROWS_MAX;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -11,7 +12,7 @@ use serde_json::Value;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// What this program was built from.
+/// The versions that this program was built from.
 pub(crate) const BUILD: Build = Build {
     version: env!("CARGO_PKG_VERSION"),
     commit: env!("UTMOST_COMMIT"),
@@ -40,7 +41,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     ended(written.and_then(|()| writeln!(stdout)).and_then(|()| stdout.flush()))
 }
 
-/// Prints a line; a reader that is gone (a closed pipe) ends the program quietly.
+/// Prints a line. A closed pipe ends the program quietly.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
     ended(writeln!(std::io::stdout().lock(), "{text}"))
 }
@@ -52,11 +53,8 @@ fn ended(written: std::io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// Rows of a table for people.
-const TABLE_ROWS: usize = 10_000;
-
-/// A table without lines; columns from the second on are numbers unless `text_columns` says otherwise. Beyond 10,000
-/// rows it only counts.
+/// A table without lines. Columns from the second on are numbers unless `text_columns` names them. Beyond 10,000 rows it
+/// only counts.
 pub(crate) fn table(
     header: &[&str],
     text_columns: &[usize],
@@ -65,7 +63,7 @@ pub(crate) fn table(
     let mut table = Table::new();
     table.load_style(NOTHING).set_header(header.to_vec());
     let mut rows = rows.into_iter();
-    table.add_rows(rows.by_ref().take(TABLE_ROWS));
+    table.add_rows(rows.by_ref().take(TABLE_ROWS_MAX));
     let more = rows.count();
     if more > 0 {
         table.add_row([format!("({more} more: --json has all)")]);
@@ -109,7 +107,7 @@ pub(crate) fn figure(folder: &Path, name: &str, svg: &str) -> Result<(), Failure
     }
 }
 
-/// A number with so many decimals, or a dash.
+/// A rounded number, or a dash.
 pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |it| format!("{it:.decimals$}"))
 }

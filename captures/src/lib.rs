@@ -1,1 +1,166 @@
-//! Browser captures: HAR files and DevTools traces, read into one model.
+//! What browsers record of page loads, read into one model: HAR files and `DevTools` logs.
+//!
+//! Importers make pages of it, and the linter judges the order of its responses.
+
+mod devtools;
+mod har;
+mod json;
+mod limits;
+
+pub use devtools::read_devtools;
+pub use har::read_har;
+pub use json::{each_entry, text, whole, within_limit};
+pub use limits::{FILE_BYTES_MAX, REQUESTS_MAX};
+
+use std::collections::BTreeMap;
+
+/// One recording of a browser.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Capture {
+    /// The page loads, in order.
+    pub loads: Vec<Load>,
+    /// Where redirected URLs led.
+    pub redirects: BTreeMap<String, String>,
+    /// Responses that came from a service worker.
+    pub from_service_worker: usize,
+}
+
+/// One page load.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Load {
+    /// In the order of the recording.
+    pub fetches: Vec<Fetch>,
+    /// The load event, in milliseconds on the recording's clock.
+    pub load_ms: Option<f64>,
+}
+
+impl Load {
+    /// Body bytes on the wire.
+    pub fn bytes(&self) -> u64 {
+        self.fetches.iter().fold(0, |sum, it| it.bytes.saturating_add(sum))
+    }
+}
+
+/// A request and its response. All times are milliseconds on the recording's clock.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of a recording")]
+pub struct Fetch {
+    /// Without its fragment.
+    pub url: String,
+    /// GET, POST.
+    pub method: String,
+    /// When it was made; not a number if the recording does not say.
+    pub requested_ms: f64,
+    /// When it left, after its connection was made.
+    pub sent_ms: Option<f64>,
+    /// From then to the first byte of the response.
+    pub wait_ms: Option<f64>,
+    /// From the first byte to the last.
+    pub receive_ms: Option<f64>,
+    /// When the last byte came.
+    pub finished_ms: Option<f64>,
+    /// When bytes of the response came, and how many; empty if the recording does not say.
+    pub arrivals: Vec<(f64, u64)>,
+    /// Identifies the connection; empty if the recording does not say.
+    pub connection: String,
+    /// `h3`, `http/1.1`.
+    pub protocol: String,
+    /// `DevTools`' word: Document, Stylesheet, Script, Font, Image, Media, XHR, Fetch, Other.
+    pub used_as: String,
+    /// MIME type.
+    pub mime: String,
+    /// HTTP status; 0 for a failure.
+    pub status: u16,
+    /// Body bytes on the wire.
+    pub bytes: u64,
+    /// The size on the wire is not recorded, because a cache or a service worker answered: the decoded size
+    /// stands for it.
+    pub bytes_assumed: bool,
+    /// Bytes of the decoded body.
+    pub decoded_bytes: u64,
+    /// Who asked for it.
+    pub initiator: Initiator,
+    /// URLs of what asked for it: the document, stylesheet or script, or the scripts of the call stack.
+    pub initiator_urls: Vec<String>,
+    /// Line and column of the reference in what asked for it, from 0.
+    pub place: Option<(u64, u64)>,
+    /// The parser is said to have asked for it while it parsed nothing: a style did.
+    pub outside_text: bool,
+    /// The Referer field: it names a stylesheet where the initiator does not.
+    pub referer: String,
+    /// The first priority.
+    pub priority: Option<Priority>,
+    /// Priorities, each with the time from which it applied.
+    pub priorities: Vec<(f64, Priority)>,
+    /// Raised while under way: Chrome does so with images that turn out to be visible.
+    pub raised: bool,
+    /// Render- or parser-blocking, when that is recorded.
+    pub blocking: Option<bool>,
+    /// Asked for by a preload hint.
+    pub preload: bool,
+    /// Asked for in a frame within the page.
+    pub in_subframe: bool,
+    /// Main-thread time, when it is recorded.
+    pub exec_ms: Option<f64>,
+}
+
+/// Who asked for a resource.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Initiator {
+    /// The parser of a document or stylesheet.
+    Parser,
+    /// A script.
+    Script,
+    /// The browser itself: a hint in a header, an icon, a frame.
+    Browser,
+    /// The recording does not say.
+    #[default]
+    Unknown,
+}
+
+impl Initiator {
+    /// From the `type` of `DevTools`' initiator.
+    pub(crate) fn of_type(name: Option<&str>) -> Option<Self> {
+        Some(match name? {
+            "parser" => Self::Parser,
+            "script" => Self::Script,
+            _ => Self::Browser,
+        })
+    }
+}
+
+/// Chrome's priority of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Priority {
+    VeryLow,
+    Low,
+    Medium,
+    High,
+    VeryHigh,
+}
+
+impl Priority {
+    /// From the name that `DevTools` uses, or the network stack's (in capitals).
+    pub fn of_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "VeryHigh" | "Highest" | "HIGHEST" => Self::VeryHigh,
+            "High" | "MEDIUM" => Self::High,
+            "Medium" | "LOW" => Self::Medium,
+            "Low" | "LOWEST" => Self::Low,
+            "VeryLow" | "Lowest" | "IDLE" => Self::VeryLow,
+            _ => return None,
+        })
+    }
+
+    /// The urgency that Chrome sends for it (measured over HTTP/3).
+    pub const fn urgency(self) -> u8 {
+        match self {
+            Self::VeryHigh => 0,
+            Self::High => 1,
+            Self::Medium => 2,
+            Self::Low => 3,
+            Self::VeryLow => 4,
+        }
+    }
+}

@@ -1,36 +1,48 @@
-//! The cookies of a client: one site's, as long as it lives (RFC 6265, without scopes and expiry but for removal).
+//! The cookies of a client (RFC 6265), which live as long as it does.
 
+use cookie_store::CookieStore;
 use std::collections::BTreeMap;
+use url::Url;
 
-/// Cookies that are kept, as many as Chromium keeps of a site; beyond it new ones are not.
+/// How many cookies are kept, as many as Chromium keeps of a site. Further ones are ignored.
 const MAX_COOKIES: usize = 180;
-/// The longest `Set-Cookie` field that is taken.
+/// The longest `Set-Cookie` field that is accepted.
 const MAX_FIELD_BYTES: usize = 4096;
 
-/// Name and value of each.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CookieJar(BTreeMap<String, String>);
+/// The cookies of all hosts that the client has visited.
+#[derive(Debug, Clone, Default)]
+pub struct CookieJar(CookieStore);
 
 impl CookieJar {
-    /// What a response's `Set-Cookie` field says.
-    pub fn set(&mut self, field: &str) {
-        let mut parts = field.split(';').map(str::trim);
-        let Some((name, value)) = parts.next().and_then(|it| it.split_once('=')) else { return };
-        let removed = parts.any(|it| it.eq_ignore_ascii_case("max-age=0"));
-        if removed {
-            self.0.remove(name);
-        } else if field.len() <= MAX_FIELD_BYTES
-            && (self.0.len() < MAX_COOKIES || self.0.contains_key(name))
-        {
-            self.0.insert(name.to_owned(), value.to_owned());
+    /// Takes the `Set-Cookie` field of a response from `url`.
+    pub fn set(&mut self, field: &str, url: &str) {
+        let Ok(url) = Url::parse(url) else { return };
+        let Ok(cookie) = cookie_store::Cookie::parse(field.to_owned(), &url) else { return };
+        let is_full = self.0.iter_any().count() >= MAX_COOKIES;
+        let is_known = self.0.iter_any().any(|it| it.name() == cookie.name());
+        if field.len() <= MAX_FIELD_BYTES && (is_known || !is_full) {
+            // A cookie for another domain is ignored; one that has expired removes the cookie it names.
+            self.0.insert(cookie, &url).ok();
         }
     }
 
-    /// The `Cookie` field of a request; none without cookies.
-    pub fn field(&self) -> Option<String> {
+    /// The `Cookie` field of a request for `url`. `None`: there are no cookies for it.
+    pub fn field(&self, url: &str) -> Option<String> {
+        let url = Url::parse(url).ok()?;
+        let by_name: BTreeMap<&str, &str> = self.0.get_request_values(&url).collect();
         let pairs: Vec<String> =
-            self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            by_name.iter().map(|(name, value)| format!("{name}={value}")).collect();
         (!pairs.is_empty()).then(|| pairs.join("; "))
+    }
+
+    /// How many cookies there are.
+    pub fn len(&self) -> usize {
+        self.0.iter_any().count()
+    }
+
+    /// Whether there are no cookies.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 
@@ -38,15 +50,31 @@ impl CookieJar {
 mod tests {
     use super::*;
 
+    const URL: &str = "https://a.example/news/today";
+
     #[test]
     fn cookies_are_set_replaced_removed_and_bounded() {
         let mut jar = CookieJar::default();
-        for field in ["b=1; Path=/", "a=1; Secure", "b=2", "nothing", "c=3", "c=; Max-Age=0"] {
-            jar.set(field);
+        for field in
+            ["b=1; Path=/", "a=1; Secure", "b=2; Path=/", "nothing", "c=3", "c=; Max-Age=0"]
+        {
+            jar.set(field, URL);
         }
-        assert_eq!(jar.field().as_deref(), Some("a=1; b=2"));
-        (0..300).for_each(|it| jar.set(&format!("n{it}=1")));
-        assert_eq!(jar.0.len(), MAX_COOKIES);
-        assert_eq!(CookieJar::default().field(), None);
+        assert_eq!(jar.field(URL).as_deref(), Some("a=1; b=2"));
+        (0..300).for_each(|it| jar.set(&format!("n{it}=1"), URL));
+        assert_eq!(jar.len(), MAX_COOKIES);
+        assert_eq!(CookieJar::default().field(URL), None);
+    }
+
+    #[test]
+    fn a_cookie_goes_back_to_its_own_host_and_path() {
+        let mut jar = CookieJar::default();
+        jar.set("here=1", URL);
+        jar.set("everywhere=1; Path=/; Domain=a.example", URL);
+        jar.set("elsewhere=1; Domain=b.example", URL);
+        let field = |url| jar.field(url).unwrap_or_default();
+        assert_eq!(field("https://a.example/news/"), "everywhere=1; here=1");
+        assert_eq!(field("https://www.a.example/"), "everywhere=1");
+        assert_eq!(field("https://b.example/"), "");
     }
 }

@@ -1,20 +1,27 @@
-//! What visits leave in the HTTP cache, as far as a page load needs it (RFC 9111).
+//! The HTTP cache between visits, as far as a page load needs it (RFC 9111).
 
-use http3::{Header, NameValue};
+use http3::Header;
+use push::digest::CacheDigest;
 use push::freshness::{fresh_s, is_storable};
 use std::collections::BTreeMap;
+
+/// RFC 9110, 15.4.5.
+pub(crate) const NOT_MODIFIED: u16 = 304;
+
+/// One in this many claims of a digest is wrong, as in the draft's example.
+const DIGEST_ONE_IN: u32 = 128;
 
 /// The copies of a page's resources, by ID.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HttpCache {
-    /// May be used without asking, with the entity tag where there is one.
+    /// May be used without a request, with the entity tag if there is one.
     fresh: BTreeMap<usize, Option<String>>,
     /// Must be validated: the entity tag.
     stale: BTreeMap<usize, String>,
 }
 
 impl HttpCache {
-    /// Fresh copies of these.
+    /// A cache with fresh copies of these resources.
     pub fn fresh(resources: impl IntoIterator<Item = usize>) -> Self {
         let fresh = resources.into_iter().map(|it| (it, None)).collect();
         Self { fresh, ..Self::default() }
@@ -28,7 +35,7 @@ impl HttpCache {
         self
     }
 
-    /// A response came. One that says nothing of its freshness is stale at once.
+    /// Replaces the copy by a new response. A response that says nothing of its freshness is stale at once.
     pub(crate) fn store(&mut self, resource: usize, stored: Stored) {
         self.fresh.remove(&resource);
         self.stale.remove(&resource);
@@ -43,7 +50,7 @@ impl HttpCache {
         }
     }
 
-    /// What may be used without asking.
+    /// Whether a copy may be used without a request.
     pub(crate) fn has(&self, resource: usize) -> bool {
         self.fresh.contains_key(&resource)
     }
@@ -53,31 +60,37 @@ impl HttpCache {
         self.stale.get(&resource).map(String::as_str)
     }
 
-    /// Whether there is a copy of this state.
+    /// Whether there is a copy with this entity tag.
     pub(crate) fn holds(&self, resource: usize, etag: &str) -> bool {
         let fresh = self.fresh.get(&resource).and_then(Option::as_deref);
         fresh == Some(etag) || self.to_validate(resource) == Some(etag)
     }
 
-    /// A copy is right as it is, for this page load.
-    pub(crate) fn validated(&mut self, resource: usize) {
-        if let Some(etag) = self.stale.remove(&resource) {
-            self.fresh.insert(resource, Some(etag));
+    /// A copy is valid as it is, for this page load. False: there is no copy to validate.
+    pub(crate) fn validated(&mut self, resource: usize) -> bool {
+        let Some(etag) = self.stale.remove(&resource) else { return false };
+        self.fresh.insert(resource, Some(etag));
+        true
+    }
+
+    /// The `Cache-Digest` field: fresh copies, and those to validate by their entity tags
+    /// (draft-ietf-httpbis-cache-digest-02, 2.1).
+    pub(crate) fn digest(&self, url: impl Fn(usize) -> String) -> String {
+        let fresh: Vec<String> = self.fresh.keys().map(|it| url(*it)).collect();
+        let stale: Vec<(String, &str)> =
+            self.stale.iter().map(|(resource, tag)| (url(*resource), tag.as_str())).collect();
+        let of_fresh = CacheDigest::new(fresh.iter().map(|it| (it.as_str(), None)), DIGEST_ONE_IN);
+        if stale.is_empty() {
+            return of_fresh.field();
         }
-    }
-
-    /// The resources of which there are fresh copies.
-    pub(crate) fn fresh_ones(&self) -> impl Iterator<Item = usize> + '_ {
-        self.fresh.keys().copied()
-    }
-
-    /// The others, with their entity tags.
-    pub(crate) fn stale_ones(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.stale.iter().map(|(resource, etag)| (*resource, etag.as_str()))
+        let tagged = stale.iter().map(|(url, tag)| (url.as_str(), Some(*tag)));
+        let mut of_stale = CacheDigest::new(tagged, DIGEST_ONE_IN);
+        of_stale.stale = true;
+        format!("{}, {}", of_fresh.field(), of_stale.field())
     }
 }
 
-/// What a response says of copies of it.
+/// How a response may be stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Stored {
     is_fresh: bool,
@@ -85,17 +98,14 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// By the fields of a final response; none: it must not be stored.
+    /// Reads the fields of a final response. `None`: it must not be stored.
     pub(crate) fn of(headers: &[Header]) -> Option<Self> {
-        let lines = |name: &[u8]| {
-            let lines = headers.iter().filter(|it| it.name() == name).map(NameValue::value);
-            lines.map(|it| String::from_utf8_lossy(it).into_owned()).collect::<Vec<_>>()
-        };
-        let cache_control = lines(b"cache-control").join(",");
-        let age = lines(b"age");
-        let fresh_s = fresh_s(&cache_control, age.first().map(String::as_str));
+        let lines =
+            |name| http3::values(headers, name).map(|it| String::from_utf8_lossy(it).into_owned());
+        let cache_control = lines("cache-control").collect::<Vec<_>>().join(",");
+        let fresh_s = fresh_s(&cache_control, lines("age").next().as_deref());
         let is_fresh = fresh_s.is_some_and(|it| it > 0);
-        let etag = lines(b"etag").into_iter().next();
+        let etag = lines("etag").next();
         is_storable(&cache_control).then_some(Self { is_fresh, etag })
     }
 }
@@ -124,10 +134,10 @@ mod tests {
                 cache.store(resource, stored);
             }
         }
-        assert_eq!(cache.fresh_ones().collect::<Vec<_>>(), [0]);
-        assert_eq!(cache.stale_ones().collect::<Vec<_>>(), [(1, "\"1\""), (2, "\"2\"")]);
+        assert_eq!([0, 1, 2, 3, 4].map(|it| cache.has(it)), [true, false, false, false, false]);
+        assert_eq!((cache.to_validate(1), cache.to_validate(2)), (Some("\"1\""), Some("\"2\"")));
         assert!(cache.holds(0, "\"0\"") && !cache.holds(0, "\"1\"") && cache.holds(1, "\"1\""));
-        cache.validated(1);
+        assert!(cache.validated(1) && !cache.validated(1));
         assert!(cache.has(1) && cache.to_validate(1).is_none());
     }
 }

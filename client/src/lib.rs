@@ -4,24 +4,26 @@
 //! and clock; [`event_loop`] is the one place that has both. What happened is in the qlog that the client
 //! writes: times and metrics are computed from it, not from counters in here.
 
-mod connection;
+mod client;
 mod cookies;
 pub mod event_loop;
 mod http_cache;
 mod options;
-mod ordered_delivery;
 mod outcome;
 pub mod playback;
+mod preload;
 pub mod probe;
 pub mod profile;
 mod pushed;
 mod requests;
+mod responses;
 mod saved_session;
 mod signalling;
 
-pub use connection::Client;
+pub use client::Client;
+pub use connection::{ClientConfig, ConnectError, EarlyData, Verify};
 pub use cookies::CookieJar;
 pub use http_cache::HttpCache;
-pub use options::{Options, Verify};
-pub use outcome::{ConnectError, EarlyData, Outcome, Problem};
+pub use options::Options;
+pub use outcome::{Outcome, Problem};
 pub use saved_session::{SavedSession, SessionError};

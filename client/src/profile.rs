@@ -101,7 +101,7 @@ pub enum ProfileError {
         /// The names there are.
         known: String,
     },
-    /// The text is no profile.
+    /// The text is not a profile.
     #[error("profile {name}: {cause}")]
     Malformed {
         /// The profile.

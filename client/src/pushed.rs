@@ -30,7 +30,7 @@ pub(crate) enum Verdict {
     Keep(Option<StreamId>),
     /// It was promised before.
     Known,
-    /// It is cancelled; its stream, if it came, is to be stopped.
+    /// The push is cancelled, and its stream, if it has begun, must be stopped.
     Refuse(Option<StreamId>),
 }
 

@@ -1,17 +1,18 @@
-//! What a client keeps of a connection, to resume it later: with it, requests go along with the first packet.
+//! What a client keeps of a connection to resume it later, with requests in its first packets.
 
 use crate::Verify;
-use boring::base64::{decode_block, encode_block};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use http3::Settings;
 use serde::{Deserialize, Serialize};
 
-/// A session of TLS with the transport's and HTTP/3's limits, which hold until the server says others (RFC 9000, 7.4.1;
+/// A TLS session with the limits of transport and HTTP/3, which hold until the server sends new ones (RFC 9000, 7.4.1;
 /// RFC 9114, 7.2.4.2). It is a secret, and good for one connection: a second one could be linked to the first.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SavedSession {
     /// The server's name.
     host: String,
-    /// Whether its certificate was checked then: it is not shown again.
+    /// Whether its certificate was checked then. A resumed server does not show it again.
     verified: bool,
     /// As the transport writes it.
     pub(crate) transport: Vec<u8>,
@@ -31,16 +32,16 @@ struct File {
     settings: String,
 }
 
-/// A text that is no saved session.
+/// The text is not a saved session.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// No JSON, or not as it should be.
+    /// It is not JSON of the right form.
     #[error("{0}; delete it to begin a new session")]
     Json(#[from] serde_json::Error),
     /// Another format.
     #[error("format `{0}`, not {FORMAT}; delete it to begin a new session")]
     Format(String),
-    /// Bytes that mean nothing.
+    /// A field that cannot be decoded.
     #[error("`{0}` cannot be read; delete the file to begin a new session")]
     Bytes(&'static str),
 }
@@ -61,7 +62,8 @@ impl SavedSession {
         if file.format != FORMAT {
             return Err(SessionError::Format(file.format));
         }
-        let bytes = |text: &str, name| decode_block(text).map_err(|_| SessionError::Bytes(name));
+        let bytes =
+            |text: &str, name| BASE64_STANDARD.decode(text).map_err(|_| SessionError::Bytes(name));
         let settings = bytes(&file.settings, "settings")?;
         let settings = Settings::from_bytes(&settings);
         Ok(Self {
@@ -78,13 +80,13 @@ impl SavedSession {
             format: FORMAT.to_owned(),
             host: self.host.clone(),
             verified: self.verified,
-            transport: encode_block(&self.transport),
-            settings: encode_block(&self.settings.to_bytes()),
+            transport: BASE64_STANDARD.encode(&self.transport),
+            settings: BASE64_STANDARD.encode(&self.settings.to_bytes()),
         };
         serde_json::to_string_pretty(&file).unwrap_or_default()
     }
 
-    /// Whether it may be resumed with the server of this name by a client that trusts so.
+    /// Whether a client that trusts like this may resume it with the server of this name.
     pub(crate) fn suits(&self, host: &str, verify: &Verify) -> bool {
         self.host == host && (self.verified || *verify == Verify::Nobody)
     }
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_session_is_refused_with_its_place() {
+    fn a_text_that_is_not_a_session_is_rejected_with_its_place() {
         let message = |text: &str| SavedSession::from_json(text).expect_err("none").to_string();
         assert!(message("{").contains(" at line 1 "));
         let other = saved(&Verify::System).to_json().replace("session/1", "session/2");

@@ -2,7 +2,7 @@
 //! from the server, in the forms that the server takes.
 
 use corpus::PageResource;
-use http3::{Extension, Session, Settings, Signal, StreamId};
+use http3::{Extension, Settings, Signal, StreamId};
 use schedulers::{ClientHalf, Priority, Resource, Scheme, find_scheme};
 use std::collections::BTreeMap;
 
@@ -25,15 +25,14 @@ pub(crate) struct Signalling {
     under_way: BTreeMap<StreamId, Resource>,
 }
 
-/// A signal as bytes for a stream.
-pub(crate) struct Writing {
-    pub(crate) signal: Signal,
-    pub(crate) stream: StreamId,
-    pub(crate) bytes: Vec<u8>,
+/// What goes with a request.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    /// Header fields of the request.
+    pub(crate) fields: Vec<(&'static str, String)>,
+    /// Frames for the control stream. Some of them a connection may have no form for.
+    pub(crate) signals: Vec<Signal>,
 }
-
-/// Header fields of a request, and what to write on the control stream.
-pub(crate) type Said = (Vec<(&'static str, String)>, Vec<Writing>);
 
 impl Signalling {
     pub(crate) fn new(scheme: Option<&Scheme>, with_metadata: bool) -> Self {
@@ -62,19 +61,19 @@ impl Signalling {
         Settings { extensions, ..Settings::default() }
     }
 
-    /// The server's SETTINGS came: what was meant before can be said.
-    pub(crate) fn settings_came(&mut self, session: &Session) -> Vec<Writing> {
+    /// The server's SETTINGS came: returns the signals that waited for them.
+    pub(crate) fn settings_came(&mut self) -> Vec<Signal> {
         self.server_spoke = true;
-        self.early.drain(..).filter_map(|it| writing(session, it)).collect()
+        std::mem::take(&mut self.early)
     }
 
-    /// The server prefers a scheme; if it is adopted, its placeholders, and what it says about requests that
-    /// are under way.
-    pub(crate) fn preferred(&mut self, name: &str, session: &Session) -> Vec<Writing> {
+    /// The server announces a scheme. If it is adopted, returns its placeholders and its signals about requests
+    /// that are under way.
+    pub(crate) fn preferred(&mut self, name: &str) -> Vec<Signal> {
         if !self.adopts || self.scheme.as_deref() == Some(name) {
             return Vec::new();
         }
-        // A preference that this client does not know is none.
+        // A scheme that this client does not know is ignored.
         if let Ok(scheme) = find_scheme(name) {
             let mut half = self.take(&scheme);
             for (stream, resource) in &self.under_way {
@@ -82,38 +81,33 @@ impl Signalling {
             }
             self.half = Some(half);
         }
-        if self.server_spoke { self.settings_came(session) } else { Vec::new() }
+        if self.server_spoke { self.settings_came() } else { Vec::new() }
     }
 
     /// What is said with a request.
-    pub(crate) fn request(
-        &mut self,
-        session: &Session,
-        stream: StreamId,
-        resource: &PageResource,
-    ) -> Said {
+    pub(crate) fn request(&mut self, stream: StreamId, resource: &PageResource) -> Said {
         let known = resource.for_scheduler();
         if self.adopts {
             self.under_way.insert(stream, known);
         }
-        let mut fields = Vec::new();
-        let mut writings = Vec::new();
+        let mut said = Said::default();
         if self.with_metadata {
-            fields.push((schedulers::METADATA_FIELD, schedulers::metadata_field(&known)));
+            said.fields.push((schedulers::METADATA_FIELD, schedulers::metadata_field(&known)));
         }
         let signals = self.half.as_mut().map(|it| it.request(stream, &known)).unwrap_or_default();
         for signal in signals {
             match signal {
                 Signal::Extensible { urgency, incremental, .. } => {
-                    fields.push(("priority", Priority::new(urgency, incremental).request_field()));
+                    let field = Priority::new(urgency, incremental).request_field();
+                    said.fields.push(("priority", field));
                 }
-                other if self.server_spoke => writings.extend(writing(session, other)),
+                other if self.server_spoke => said.signals.push(other),
                 other if self.early.len() < EARLY_SIGNALS => self.early.push(other),
                 _ => {}
             }
         }
-        fields.retain(|(_, value)| !value.is_empty());
-        (fields, writings)
+        said.fields.retain(|(_, value)| !value.is_empty());
+        said
     }
 
     /// A response is over.
@@ -132,53 +126,30 @@ impl Signalling {
     }
 }
 
-fn writing(session: &Session, signal: Signal) -> Option<Writing> {
-    let (stream, bytes) = session.signal(&signal)?;
-    Some(Writing { signal, stream, bytes })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http3::{Limits, Role};
-
-    /// A client's session whose server takes everything.
-    fn session() -> Session {
-        let all =
-            Settings { extensions: Extension::ALL.into(), placeholders: 16, ..Settings::default() };
-        let mut client = Session::new(Role::Client, Signalling::settings(None), Limits::default());
-        for (stream, bytes) in Session::new(Role::Server, all, Limits::default()).opening() {
-            client.receive(stream, &bytes, false).expect("a good server");
-        }
-        client
-    }
-
-    fn said(writings: &[Writing]) -> Vec<Signal> {
-        writings.iter().map(|it| it.signal).collect()
-    }
-
     #[test]
     fn a_scheme_that_is_adopted_says_what_it_thinks_of_requests_under_way_once() {
-        let session = session();
         let page = corpus::bundled("davies-meenan").expect("bundled");
         let mut signalling = Signalling::new(None, false);
-        signalling.settings_came(&session);
+        signalling.settings_came();
         for (stream, resource) in [StreamId(0), StreamId(4)].into_iter().zip(&page.resources) {
-            signalling.request(&session, stream, resource);
+            signalling.request(stream, resource);
         }
         signalling.closed(StreamId(4));
         let document = Signal::Bucket { stream: StreamId(0), byte: 63 << 2 | 2 };
-        assert_eq!(said(&signalling.preferred("bucket-html", &session)), [document]);
-        assert_eq!(said(&signalling.preferred("bucket-html", &session)), []);
-        assert_eq!(said(&signalling.preferred("nonsense", &session)), []);
+        assert_eq!(signalling.preferred("bucket-html"), [document]);
+        assert_eq!(signalling.preferred("bucket-html"), []);
+        assert_eq!(signalling.preferred("nonsense"), []);
         let document = Signal::Extensible { stream: StreamId(0), urgency: 0, incremental: true };
-        assert_eq!(said(&signalling.preferred("rfc9218", &session)), [document]);
+        assert_eq!(signalling.preferred("rfc9218"), [document]);
     }
 
     #[test]
     fn a_scheme_that_was_chosen_is_kept() {
         let rr = find_scheme("rr").expect("a scheme");
         let mut signalling = Signalling::new(Some(&rr), false);
-        assert_eq!(said(&signalling.preferred("bucket-html", &session())), []);
+        assert_eq!(signalling.preferred("bucket-html"), []);
     }
 }

@@ -1,7 +1,7 @@
 //! The real event loops over UDP on loopback.
 
 use client::event_loop::{PlayError, play};
-use client::{Options, Problem, Verify};
+use client::{ClientConfig, Options, Problem, Verify};
 use corpus::{Page, bundled};
 use page_site::PageSite;
 use schedulers::find_scheme;
@@ -16,7 +16,8 @@ fn page() -> Arc<Page> {
 }
 
 fn options() -> Options {
-    Options { verify: Verify::Nobody, keep_bodies: true, ..Options::default() }
+    let transport = ClientConfig { verify: Verify::Nobody, ..ClientConfig::default() };
+    Options { transport, keep_bodies: true, ..Options::default() }
 }
 
 fn any_port() -> SocketAddr {
@@ -61,7 +62,8 @@ fn where_nobody_listens_the_load_is_refused() {
 #[test]
 fn a_server_that_never_answers_is_given_up() {
     let silent = UdpSocket::bind(any_port()).expect("a port");
-    let options = Options { connect_within: Duration::from_millis(50), ..options() };
+    let mut options = options();
+    options.transport.connect_within = Duration::from_millis(50);
     let outcome =
         play(page(), silent.local_addr().expect("an address"), &options).expect("an outcome");
     assert!(!outcome.completed);

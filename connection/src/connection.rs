@@ -84,6 +84,13 @@ pub enum Arrival<'a> {
     Reset(u64),
 }
 
+impl Arrival<'_> {
+    /// Whether nothing more comes on the stream.
+    pub fn is_last(self) -> bool {
+        matches!(self, Self::Bytes(_, true) | Self::Reset(_))
+    }
+}
+
 /// One turn of reading a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
@@ -314,11 +321,8 @@ impl Connection {
     ) -> Result<Option<Turn>, http3::Error> {
         let Some(arrival) = self.arrival(stream, buffer) else { return Ok(None) };
         self.deliver(stream, arrival)?;
-        let turn = match arrival {
-            Arrival::Bytes(bytes, is_last) => Turn { bytes: bytes.len(), is_last },
-            Arrival::Reset(_) => Turn { bytes: 0, is_last: true },
-        };
-        Ok(Some(turn))
+        let bytes = if let Arrival::Bytes(bytes, _) = arrival { bytes.len() } else { 0 };
+        Ok(Some(Turn { bytes, is_last: arrival.is_last() }))
     }
 
     /// The first half of [`Self::read`]: what the transport has.
@@ -386,7 +390,7 @@ impl Connection {
     pub fn transmit(&mut self, out: &mut [u8]) -> Option<Transmit> {
         self.flush();
         match self.quic.send(out) {
-            Ok((bytes, info)) => Some(Transmit { to: info.to, bytes, segment_bytes: bytes }),
+            Ok((bytes, info)) => Some(Transmit::single(info.to, bytes)),
             Err(quiche::Error::Done) => None,
             Err(error) => {
                 self.cause.get_or_insert(End::Transport(error));

@@ -12,6 +12,7 @@ mod client;
 mod connection;
 mod end;
 mod endpoint;
+pub mod experiments;
 mod memory_log;
 
 pub use client::{ClientConfig, ConnectError, Verify};

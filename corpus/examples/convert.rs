@@ -102,6 +102,7 @@ fn labels() -> Vec<(&'static str, Label)> {
         licence: licence.into(),
         sha256: None,
         addresses: Addresses::default(),
+        load: None,
     };
     let recorded =
         RECORDED.iter().map(|&(name, file, from, licence)| (file, label(name, from, licence)));

@@ -123,7 +123,7 @@ fn check_recording(page: &Page, problems: &mut Problems) {
         if ![it.p50, it.p90, it.max].iter().all(|ms| (0.0..=TIME_MS_MAX).contains(ms)) {
             problems.add(
                 format!("source.recording.{key}"),
-                format!("is no error; use milliseconds from 0 to {TIME_MS_MAX}"),
+                format!("is not an error in milliseconds; use a number from 0 to {TIME_MS_MAX}"),
             );
         }
     }

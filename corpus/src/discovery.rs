@@ -1,4 +1,4 @@
-//! Who waits for whom: the circles that would leave a resource undiscovered, and the depth of a page.
+//! Dependencies of discovery: cycles that would leave a resource undiscovered, and the depth of a page.
 
 use crate::page::{Event, Page, PageResource, Script};
 use schedulers::Kind;

@@ -35,10 +35,10 @@ pub struct Source {
     /// SHA-256 of the file that it was made from, in hex, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// What is not in what it was made from and had to be assumed, a sentence each.
+    /// Assumptions about facts that the source did not contain, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,
-    /// Of a recorded page: how it was recorded, and how well it predicts its recordings.
+    /// How a recorded page was recorded, and how well it predicts its recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<Recording>,
 }
@@ -96,11 +96,11 @@ pub enum SourceKind {
 pub struct Origin {
     /// Host name.
     pub host: String,
-    /// Whose it is.
+    /// The party that the host belongs to.
     pub party: Party,
 }
 
-/// Whose a host is.
+/// The party that a host belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Party {
@@ -288,6 +288,17 @@ pub enum Event {
 }
 
 impl Page {
+    /// The host that serves a resource: `localhost` where the page does not name its origin.
+    pub fn host(&self, resource: usize) -> &str {
+        let origin = self.origins.get(self.resources[resource].origin);
+        origin.map_or("localhost", |it| it.host.as_str())
+    }
+
+    /// The whole URL of a resource.
+    pub fn url(&self, resource: usize) -> String {
+        format!("https://{}{}", self.host(resource), self.resources[resource].url)
+    }
+
     /// The page as far as a scheme may look ahead: who must be complete before whom is requested.
     pub fn graph(&self) -> PageGraph {
         let resource = |it: &PageResource| {
@@ -353,6 +364,7 @@ impl PageResource {
             asynchronous: self.script == Some(Script::Async),
             deferred: matches!(self.script, Some(Script::Defer | Script::Module)),
             preload: self.preload,
+            lazy: self.lazy,
             browser: self.browser.map(|it| (it.urgency, it.incremental)),
             body_bytes: Some(self.bytes),
         }

@@ -64,7 +64,7 @@ pub struct BySource {
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Spread {
     pub min: u64,
-    /// Of an even number of values, the mean of the middle two.
+    /// The median. For an even number of values it is the mean of the middle two.
     pub median: f64,
     pub max: u64,
 }
@@ -84,7 +84,7 @@ pub struct Row {
     pub atf_resources: usize,
     /// Discoveries that follow one another until the last resource is known; 0: a document alone.
     pub depth: usize,
-    /// Of a recorded page that says so: how far it is off when it predicts a load that had no part in it.
+    /// The error of a recorded page when it predicts a load that was not used for it, if the page says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recording_error_ms: Option<page::Spread>,
 }

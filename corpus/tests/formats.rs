@@ -3,7 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use corpus::import::{Addresses, ENTRIES_MAX, Label, import, import_text};
+use captures::REQUESTS_MAX;
+use corpus::import::{Addresses, Label, import, import_text};
 use corpus::page::{Event, Script};
 use corpus::{Page, PageResource};
 use serde_json::{Value, json};
@@ -18,6 +19,7 @@ fn label() -> Label {
         licence: "none".into(),
         sha256: None,
         addresses: Addresses::default(),
+        load: None,
     }
 }
 
@@ -222,7 +224,7 @@ fn a_request_without_a_readable_date_is_left_out_and_counted() {
     ]);
     let imported = import_text(&text, label()).unwrap();
     assert_eq!(imported.page.resources.len(), 1);
-    let note = "requests left out, for their startedDateTime is no date: 1";
+    let note = "requests left out because their startedDateTime is not a date: 1";
     assert!(imported.notes.iter().any(|it| it == note), "{:?}", imported.notes);
 }
 
@@ -230,7 +232,7 @@ fn a_request_without_a_readable_date_is_left_out_and_counted() {
 fn wrong_types_and_cut_files_are_refused_in_one_line() {
     assert!(error("{\"log\":{\"entries\":7}}").starts_with("is not a HAR file: invalid type"));
     assert!(error("{\"log\":{\"entries\":[7]}}").contains("holds no document"));
-    assert!(error(&WPROFX[..WPROFX.len() / 2]).starts_with("is no list of events: EOF"));
+    assert!(error(&WPROFX[..WPROFX.len() / 2]).starts_with("is not a list of events: EOF"));
     assert!(error(&RESOURCE_LIST[..200]).starts_with("is not JSON: EOF"));
     let wrong = WPROFX.replace("\"transferSize\": 1000", "\"transferSize\": {}");
     assert_eq!(import_text(&wrong, label()).unwrap().page.resources[0].bytes, 400);
@@ -240,7 +242,7 @@ fn wrong_types_and_cut_files_are_refused_in_one_line() {
 fn more_entries_than_any_page_has_are_refused_before_they_are_all_read() {
     let entry = "{\"method\":\"Network.requestWillBeSent\",\"params\":{\"requestId\":\"ID\"}},";
     let mut log = String::from("[");
-    for id in 0..=ENTRIES_MAX {
+    for id in 0..=REQUESTS_MAX {
         log += &entry.replace("ID", &id.to_string());
     }
     // It is not even closed: the reader stops before that.

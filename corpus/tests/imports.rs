@@ -16,6 +16,7 @@ fn label() -> Label {
         licence: "none".into(),
         sha256: None,
         addresses: Addresses::default(),
+        load: None,
     }
 }
 
@@ -186,12 +187,49 @@ fn a_har_without_initiators_takes_all_to_be_in_the_document() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused_in_one_line() {
+fn entries_of_resource_timing_become_a_page() {
+    let entry = |name: &str, by: &str, at: f64, bytes: u64| {
+        json!({"entryType": "resource", "name": format!("https://a.example/{name}"), "initiatorType": by,
+            "startTime": at, "responseEnd": at + 30.0, "encodedBodySize": bytes, "decodedBodySize": 2 * bytes})
+    };
+    let entries = json!([
+        {"entryType": "navigation", "name": "https://a.example/", "initiatorType": "navigation", "startTime": 0,
+            "responseEnd": 80.0, "encodedBodySize": 500, "decodedBodySize": 2000, "responseStatus": 200, "loadEventStart": 400.0},
+        entry("a.css", "link", 100.0, 200),
+        entry("a.js", "script", 101.0, 300),
+        entry("f.woff2", "css", 150.0, 400),
+        entry("hero.png", "img", 160.0, 0),
+        entry("more.json", "fetch", 450.0, 60),
+        {"entryType": "paint", "name": "first-paint", "startTime": 170.0},
+    ]);
+    let Imported { page, notes } = import_text(&entries.to_string(), label()).unwrap();
+    assert_eq!(roles(&page), ["html CA", "css HCA", "js HCA", "font A", "image A*", "xhr >"]);
+    let bytes: Vec<u64> = page.resources.iter().map(|it| it.bytes).collect();
+    assert_eq!(bytes, [500, 200, 300, 400, 40_000, 60]);
+    let causes: Vec<_> = page.resources.iter().map(|it| (it.trigger.on, it.trigger.of)).collect();
+    assert_eq!(
+        causes[1..],
+        [
+            (Event::Bytes, 0),
+            (Event::Bytes, 0),
+            (Event::CssApplied, 1),
+            (Event::Bytes, 0),
+            (Event::Load, 0)
+        ]
+    );
+    assert!(notes.iter().any(|it| it.starts_with("1 responses of other origins hide their size")));
+    let headless = json!([{"entryType": "resource", "name": "https://a.example/a.css"}]);
+    let error = import_text(&headless.to_string(), label()).unwrap_err().to_string();
+    assert!(error.starts_with("holds no entry of type `navigation`"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_not_a_recording_is_rejected_in_one_line() {
     let error = |text: &str| import_text(text, label()).unwrap_err().to_string();
     assert!(error("hello").starts_with("is not JSON"));
-    assert!(error("{}").starts_with("is neither HAR (key `log`)"));
-    assert!(error("{\"log\":{}}").starts_with("log.entries: is missing"));
-    assert!(error("[]").starts_with("is an empty list"));
+    assert!(error("{}").starts_with("is none of these: HAR (an object with the key `log`"));
+    assert!(error("{\"log\":{}}").starts_with("is not a HAR file: missing field `entries`"));
+    assert!(error("[]").starts_with("holds no event Network.requestWillBeSent"));
     assert!(error("[{}]").starts_with("holds no event Network.requestWillBeSent"));
     assert!(error(" \n").starts_with("is empty"));
     assert!(error("[{\"objs\":[]}]").starts_with("holds no object Networking_*"));

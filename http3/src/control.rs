@@ -265,6 +265,6 @@ fn request(id: u64) -> Result<StreamId, Error> {
     }
     Err(Error::connection(
         Code::Id,
-        "a priority signal of what is no request stream (RFC 9218, 7.2)",
+        "a priority signal for a stream that is not a request (RFC 9218, 7.2)",
     ))
 }

@@ -61,8 +61,8 @@ pub enum Event {
         /// The peer's error code.
         code: u64,
     },
-    /// A `PRIORITY_UPDATE` frame came (server only), for logs. What is to be done about it follows as
-    /// [`Event::Priority`] or [`Event::PushPriority`], if anything is: at once, or once its request is there.
+    /// A `PRIORITY_UPDATE` frame came (server only), for logs. If it has a consequence,
+    /// [`Event::Priority`] or [`Event::PushPriority`] follows: at once, or when its request arrives.
     PriorityUpdate {
         /// The client's control stream.
         control: StreamId,

@@ -1,7 +1,7 @@
 //! Frames (RFC 9114, 7.1): a type, a length, a payload.
 //!
-//! [`FrameReader`] cuts a stream into frames at any split of its bytes. It knows nothing of what is allowed
-//! where: it asks, at the header of each frame and so before a byte of the payload is kept.
+//! [`FrameReader`] cuts a stream into frames at any split of its bytes. It does not know which frames are
+//! allowed where: it asks at the header of each frame, before it keeps a byte of the payload.
 
 use crate::Extension;
 use crate::error::{Code, Error};

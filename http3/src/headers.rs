@@ -13,6 +13,13 @@ pub fn values<'a>(headers: &'a [Header], name: &str) -> impl Iterator<Item = &'a
     headers.iter().filter(move |it| it.name() == name.as_bytes()).map(NameValue::value)
 }
 
+/// The pseudo-header fields of a GET request over https.
+pub fn get_request(authority: &str, path: &str) -> Vec<Header> {
+    [(":method", "GET"), (":scheme", "https"), (":authority", authority), (":path", path)]
+        .map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))
+        .to_vec()
+}
+
 /// The `:status` of a response. `None` in a request.
 pub fn status(headers: &[Header]) -> Option<u16> {
     let value = values(headers, ":status").next()?;
@@ -22,7 +29,7 @@ pub fn status(headers: &[Header]) -> Option<u16> {
 /// What the stream must know of a header section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Message {
-    /// Of a response; 0 in a request.
+    /// The status of a response; 0 in a request.
     pub(crate) status: u16,
     /// What `content-length` announces.
     pub(crate) content_length: Option<u64>,
@@ -115,7 +122,7 @@ impl<'a> Fields<'a> {
             self.host = Some(value);
         }
         if name == b"content-length" {
-            let length = decimal(value).ok_or("content-length is no number (RFC 9110, 8.6)")?;
+            let length = decimal(value).ok_or("content-length is not a number (RFC 9110, 8.6)")?;
             if self.content_length.is_some_and(|before| before != length) {
                 return Err("two different content-length fields (RFC 9110, 8.6)");
             }
@@ -134,7 +141,7 @@ impl<'a> Fields<'a> {
         }
         let method = self.pseudo(b":method").ok_or(":method is missing (RFC 9114, 4.3.1)")?;
         if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
-            return Err(":method is no token (RFC 9110, 9.1)");
+            return Err(":method is not a token (RFC 9110, 9.1)");
         }
         if method == b"CONNECT" {
             return self.check_connect();
@@ -181,7 +188,7 @@ impl<'a> Fields<'a> {
                 Err("status 101, which HTTP/3 does not have (RFC 9114, 4.5)")
             }
             Some(code) if status.len() == 3 && code >= 100 => Ok(code),
-            _ => Err(":status is no status code (RFC 9110, 15)"),
+            _ => Err(":status is not a status code (RFC 9110, 15)"),
         }
     }
 }

@@ -9,8 +9,8 @@ pub const SCHEME_FIELD: &str = "utmost-scheme";
 /// The longest name of a scheme, with variant and parameters, in bytes.
 pub(crate) const NAME_BYTES_MAX: usize = 64;
 
-/// Reads the value of a [`SCHEME_FIELD`], spaces around it allowed. None: it is no name, ignore it. A name
-/// need not be one that we know.
+/// Reads the value of a [`SCHEME_FIELD`], spaces around it allowed. `None` if it is not a name: ignore it. A
+/// name need not be one that we know.
 pub fn parse_scheme_field(value: &[u8]) -> Option<String> {
     name_of(value.trim_ascii())
 }

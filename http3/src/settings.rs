@@ -33,8 +33,8 @@ pub struct Settings {
     /// From a server: placeholders of the dependency tree that a client may name, from 0 to one less. The
     /// schemes of the paper need at most 8.
     pub placeholders: u64,
-    /// From a client: the name of the group of its connections that it wants to be ordered as one. It is to be
-    /// drawn at random and told to one server only; one below 2^30 is too easily guessed, and says nothing.
+    /// From a client: the name of the group of its connections that it wants to be ordered as one. Draw it
+    /// at random and tell it to one server only. A value below 2^30 is too easily guessed and ignored.
     pub connection_group: Option<u64>,
     /// Identifier and value of all others, as they came.
     pub unknown: Vec<(u64, u64)>,

@@ -226,7 +226,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Of our extensions only the tree of draft 20 is at home here, as a request's first frame.
+    /// Accepts the only extension frame of request streams: that of draft 20's tree, as the first frame.
     fn admit_extension(
         &mut self,
         extension: Extension,

@@ -195,7 +195,7 @@ impl Named {
         }
     }
 
-    /// Not a stream that is no request.
+    /// Whether it can be in the tree: any element except a stream that is not a request.
     fn is_element(self) -> bool {
         !matches!(self, Self::Request(id) if !id.is_multiple_of(4))
     }
@@ -218,7 +218,7 @@ impl Named {
         let beyond = |reason| Err(Error::connection(Code::Id, reason));
         match self {
             Self::Request(_) if !self.is_element() => {
-                Err(malformed("PRIORITY names a stream that is no request"))
+                Err(malformed("PRIORITY names a stream that is not a request"))
             }
             Self::Request(id) if id >= reach.streams => {
                 beyond("PRIORITY names a request beyond the stream limit (draft-ietf-quic-http-22)")

@@ -23,7 +23,7 @@ pub(crate) enum Purpose {
     /// A push whose ID is not complete: the bytes so far.
     PushUnsaid(Vec<u8>),
     Push(PushId),
-    /// Of a type we do not know: dropped as it comes (RFC 9114, 9).
+    /// A stream of an unknown type, whose bytes are dropped (RFC 9114, 9).
     Ignored,
 }
 

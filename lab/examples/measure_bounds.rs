@@ -7,6 +7,7 @@
 
 use corpus::Page;
 use lab::bounds::{Effort, anti_oracle, lower_bound_ms, oracle};
+use lab::ideal::Conditions;
 use lab::network::Network;
 use lab::{ideal, study::RunRecord};
 use schedulers::SCHEMES;
@@ -36,7 +37,8 @@ fn row(page: &Arc<Page>, network: &Network) -> Option<String> {
     let (best, worst) =
         (oracle(page, network, Effort::default())?, anti_oracle(page, network, Effort::default())?);
     let index = |scheme| {
-        let record = RunRecord::of_load(page, &ideal::load(page, scheme, network, 0, 0));
+        let record =
+            RunRecord::of_load(page, &ideal::load(page, scheme, network, Conditions::default()));
         record.byte_index().atf
     };
     let mut schemes: Vec<(f64, &str)> =

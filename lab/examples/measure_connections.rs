@@ -11,7 +11,7 @@ use lab::network::Network;
 use lab::several::{self, Setup};
 use lab::study::RunRecord;
 use schedulers::find_scheme;
-use server::{CongestionControl, Identity, Options};
+use server::{CongestionControl, Experiments, Identity, Options};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -115,7 +115,11 @@ fn index_ms(
     identity: &Identity,
 ) -> Result<f64, Box<dyn Error>> {
     let options = Options {
-        retransmit_in_order: way.in_order,
+        experiments: Experiments {
+            group_connections: 6,
+            retransmit_in_order: way.in_order,
+            ..Experiments::default()
+        },
         congestion_control: CongestionControl::Cubic,
         ..Options::new(find_scheme(scheme)?)
     };

@@ -1,5 +1,5 @@
 //! How long lost bytes wait until they are sent again, in turns and in the scheme's order
-//! ([`server::Options::retransmit_in_order`]): from the moment when the server's transport finds a packet lost to the
+//! ([`server::Experiments::retransmit_in_order`]): from the moment when the server's transport finds a packet lost to the
 //! packet that carries its bytes again, from the server's logs of loads on the engine `stack`. Urgent are the bytes of
 //! responses that the page needs to be shown at all (`critical`).
 //!
@@ -12,7 +12,7 @@ use lab::network::Network;
 use lab::stack::{Setup, load};
 use schedulers::find_scheme;
 use serde_json::Value;
-use server::{CongestionControl, Identity, Options};
+use server::{CongestionControl, Experiments, Identity, Options};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::Path;
@@ -73,7 +73,10 @@ fn waits(
         let page: Arc<Page> = Arc::new(corpus::page(name)?);
         for seed in 0..seeds {
             let options = Options {
-                retransmit_in_order: in_order,
+                experiments: Experiments {
+                    retransmit_in_order: in_order,
+                    ..Experiments::default()
+                },
                 congestion_control: CongestionControl::Cubic,
                 ..Options::new(find_scheme(scheme)?)
             };

@@ -6,7 +6,7 @@
 //! schemes of the paper. The page stays one that could be: what is critical and above the fold follows
 //! from what resources are, as on imported pages.
 
-use crate::ideal;
+use crate::ideal::{self, Conditions};
 use crate::network::Network;
 use corpus::page::{Event, Script};
 use corpus::{Page, generate};
@@ -97,7 +97,7 @@ fn weigh(scheme: &Scheme, page: Page, network: &Network) -> Adversary {
         .collect();
     let index = |scheme: &Scheme| {
         let scheme = scheme.clone().for_page(&page.graph());
-        let load = ideal::load(&page, &scheme, network, 0, 0);
+        let load = ideal::load(&page, &scheme, network, Conditions::default());
         Completions::new(&load.timeline, |it| above_fold.contains(&it.url))
             .map_or(f64::INFINITY, |it| byte_index().of(&it))
     };

@@ -14,7 +14,7 @@ pub enum Contender {
 }
 
 impl Contender {
-    /// Those that are no schemes.
+    /// The contenders that are not schemes.
     pub const BRACKETS: [Self; 2] = [Self::Oracle, Self::AntiOracle];
 
     /// A scheme or a bracket by its name.

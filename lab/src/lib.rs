@@ -43,13 +43,7 @@ pub struct Load {
 
 /// The URL that a request for a resource of `page` has in logs.
 pub fn resource_url(page: &Page, resource: usize) -> String {
-    format!("https://{}{}", resource_host(page, resource), page.resources[resource].url)
-}
-
-/// The host of a resource of `page`.
-fn resource_host(page: &Page, resource: usize) -> &str {
-    let origin = page.origins.get(page.resources[resource].origin);
-    origin.map_or("localhost", |it| it.host.as_str())
+    page.url(resource)
 }
 
 /// The resources of `page` as figures show them.

@@ -1,5 +1,8 @@
 //! What bounds the lab.
 
+/// Slots after which a load on the engine `ideal` is given up: a page of 14 GB.
+pub(crate) const SLOTS_MAX: u64 = 10_000_000;
+
 /// Clients of a relay. Beyond this number the one that was silent longest is forgotten.
 pub(crate) const RELAY_CLIENTS_MAX: usize = 256;
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use server::site::{Request, Response, Site};
 use std::sync::Arc;
 
-/// What a scheme is told of each resource.
+/// How much a scheme knows about each resource.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Metadata {

@@ -76,7 +76,7 @@ pub enum NetworkError {
         /// Why.
         source: std::io::Error,
     },
-    /// The file is no network.
+    /// The file is not a network.
     #[error("{file}: {cause}")]
     Malformed {
         /// The file.

@@ -5,9 +5,9 @@
 //! as one ([`http3::Settings::connection_group`]). All connections open when the load begins. The document
 //! uses the first.
 
+use crate::Load;
 use crate::network::Network;
 use crate::stack::{PATIENCE, SERVER, StackError};
-use crate::{Load, resource_host};
 use client::playback::Playback;
 use connection::{ClientConfig, MemoryLog, Verify};
 use corpus::Page;
@@ -191,7 +191,7 @@ impl Requests {
             }
             let stream = client.connection.next_request();
             let known = &page.resources[resource];
-            if !client.get(stream, resource_host(page, resource), &known.url, &[]) {
+            if !client.get(stream, page.host(resource), &known.url, &[]) {
                 return;
             }
             self.responses.insert(stream, (resource, 0));

@@ -15,9 +15,9 @@ use crate::delivery_order::in_order_of_transmission;
 use crate::metadata::LimitedSite;
 use crate::network::Network;
 use crate::{DeliveryOrder, Load, Metadata};
-use client::{Client, ConnectError, Verify};
+use client::{Client, ClientConfig, ConnectError, Verify};
+use connection::experiments::SendOrder;
 use corpus::Page;
-use http3::SendOrder;
 use memory_log::MemoryLog;
 use page_site::PageSite;
 use qlog_tools::reader::{ReadError, read};
@@ -38,9 +38,6 @@ pub enum StackError {
     /// The client cannot be made.
     #[error(transparent)]
     Client(#[from] ConnectError),
-    /// A bare client cannot be made.
-    #[error(transparent)]
-    Connection(#[from] connection::ConnectError),
     /// The client's log cannot be read.
     #[error(transparent)]
     Log(#[from] ReadError),
@@ -133,9 +130,9 @@ pub fn load_between(
     mut setup: Setup<'_>,
 ) -> Result<StackLoad, StackError> {
     if setup.delivery_order == DeliveryOrder::Connection {
-        setup.options.send_order = Some(SendOrder::default());
+        setup.options.experiments.send_order = Some(SendOrder::default());
     }
-    let send_order = setup.options.send_order.clone();
+    let send_order = setup.options.experiments.send_order.clone();
     let scheme = setup.options.scheme.name.clone();
     let (log_dir, unfinished_log_dir) = (setup.log_dir, setup.unfinished_log_dir);
     let log = MemoryLog::new(log_dir.is_some());
@@ -185,10 +182,13 @@ fn world(
     options.limits.idle = PATIENCE;
     options.qlog_dir = log_dir.map(Path::to_owned);
     let client_options = client::Options {
-        delivery_order: options.send_order.clone(),
-        verify: Verify::Nobody,
-        connect_within: PATIENCE,
-        idle: PATIENCE,
+        delivery_order: options.experiments.send_order.clone(),
+        transport: ClientConfig {
+            verify: Verify::Nobody,
+            connect_within: PATIENCE,
+            idle: PATIENCE,
+            ..ends.client.transport.clone()
+        },
         ..ends.client.clone()
     };
     let server = Server::new(SERVER.into(), identity, ends.site.clone(), options)?;

@@ -20,7 +20,7 @@ pub mod statistics;
 mod summary;
 
 pub use page_summary::{PageRow, summarise_pages};
-pub use plan::{Engine, Plan, SendBufferModel, Shard};
+pub use plan::{Engine, Plan, Shard};
 pub use run::{LowerBound, ResourceTimes, RunRecord, Unfinished};
 pub use summary::{Regret, SummaryRow, summarise};
 
@@ -47,7 +47,7 @@ pub const BASELINE: &str = "rr";
 pub struct Study {
     /// [`FORMAT`].
     pub format: &'static str,
-    /// Where it comes from.
+    /// Its provenance.
     pub provenance: Value,
     /// The metric that speedups compare.
     pub metric: &'static str,
@@ -57,10 +57,9 @@ pub struct Study {
     pub summary: Vec<SummaryRow>,
     /// One for each page, scheme, network and send buffer.
     pub page_summary: Vec<PageRow>,
-    /// How alike this study and what was published rank the schemes.
+    /// How alike this study and publications rank the schemes.
     pub rank_correlations: Vec<RankCorrelation>,
-    /// What came when, in the order of `runs`, of loads with the first seed: for figures. Not part of the
-    /// JSON.
+    /// The loads with the first seed, in the order of `runs`, for figures. Not part of the JSON.
     #[serde(skip)]
     pub loads: Vec<Option<Load>>,
 }
@@ -80,7 +79,7 @@ pub enum StudyError {
     /// The network asks for more than the engine has.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// The brackets know nothing of what the study asks for.
+    /// The brackets do not cover the study's conditions.
     #[error("`{name}` {problem}")]
     NoBracket {
         /// The bracket.
@@ -105,7 +104,7 @@ pub enum StudyError {
 }
 
 impl StudyError {
-    /// Whether it is the plan that is wrong, not the world.
+    /// Whether the plan is wrong, not the world.
     pub fn is_bad_plan(&self) -> bool {
         matches!(self, Self::Network(_) | Self::NoBracket { .. } | Self::Impossible(_))
     }

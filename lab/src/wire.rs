@@ -6,10 +6,10 @@ use crate::metadata::LimitedSite;
 use crate::network::Network;
 use crate::relay::Relay;
 use crate::{DeliveryOrder, Load, Metadata};
-use client::Verify;
 use client::event_loop::PlayError;
+use client::{ClientConfig, Verify};
+use connection::experiments::SendOrder;
 use corpus::Page;
-use http3::SendOrder;
 use page_site::PageSite;
 use qlog_tools::reader::{ReadError, read_file};
 use server::event_loop::{EventLoop, Stop};
@@ -107,17 +107,20 @@ pub fn load_through(
 pub fn load_with(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
     let Setup { mut options, client, links, metadata, delivery_order, log_dir } = setup;
     let send_order = (delivery_order == DeliveryOrder::Connection).then(SendOrder::default);
-    options.send_order.clone_from(&send_order);
+    options.experiments.send_order.clone_from(&send_order);
     // The client's last word is lost with the relay: nothing is worth waiting for.
     options.limits.drain = Duration::ZERO;
     let scheme = options.scheme.name.clone();
     let log = log_dir.join("client.sqlog");
     let client_options = client::Options {
-        verify: Verify::Nobody,
+        transport: ClientConfig {
+            verify: Verify::Nobody,
+            connect_within: PATIENCE,
+            idle: PATIENCE,
+            ..client.transport
+        },
         qlog_file: Some(log.clone()),
         delivery_order: send_order.clone(),
-        connect_within: PATIENCE,
-        idle: PATIENCE,
         ..client
     };
     let outcome = play(page, options, &client_options, links, metadata)?;

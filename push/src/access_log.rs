@@ -17,7 +17,7 @@ const MAX_LOADS: usize = 1000;
 const MAX_TEXT_BYTES: usize = 16 << 20;
 /// A longer address is nobody's.
 const MAX_ADDRESS_BYTES: usize = 2048;
-/// A larger body is no part of a page.
+/// A larger body is not part of a page.
 const MAX_BODY_BYTES: u64 = 1_000_000_000;
 /// What comes later after the document is the visitor's doing. A log has whole seconds, and the times at which responses
 /// ended.
@@ -50,7 +50,7 @@ pub struct AccessLog {
 pub struct Counts {
     /// Lines.
     pub lines: u64,
-    /// Lines that are none of an access log, or too long.
+    /// Lines that are not access-log entries, or too long.
     pub unreadable: u64,
     /// Lines of the common format, which do not say who refers.
     pub without_referrer: u64,
@@ -69,7 +69,7 @@ pub struct Counts {
 #[derive(Debug, Default)]
 struct Load {
     address: String,
-    /// Of its document's line.
+    /// The time of its document's line.
     second_of_day: Option<u32>,
     resources: Vec<Asked>,
 }
@@ -273,7 +273,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Of `... [21/Nov/2026:14:00:59 +0000] `.
+/// The time in `... [21/Nov/2026:14:00:59 +0000] `.
 fn second_of_day(before_request: &str) -> Option<u32> {
     let (_, time) = before_request.split_once('[')?;
     let mut parts = time.split(' ').next()?.split(':').skip(1);
@@ -294,7 +294,7 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Of an absolute URL, the host without its port.
+/// The host of an absolute URL, without its port.
 fn host_and_path(url: &str) -> Option<(&str, &str)> {
     let (_, rest) = url.split_once("://")?;
     let slash = rest.find('/').unwrap_or(rest.len());

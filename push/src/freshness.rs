@@ -21,7 +21,7 @@ pub fn fresh_s(cache_control: &str, age: Option<&str>) -> Option<u64> {
     Some(fresh_s?.saturating_sub(age_s))
 }
 
-/// Seconds; too many are 2^31, and what is no number is stale (RFC 9111, 1.2.2 and 4.2.1).
+/// Seconds: at most 2^31, and 0, which is stale, if the text is not a number (RFC 9111, 1.2.2 and 4.2.1).
 fn seconds(text: &str) -> u64 {
     let is_number = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
     text.parse().unwrap_or(if is_number { 1 << 31 } else { 0 })

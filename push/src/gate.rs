@@ -30,10 +30,10 @@ pub struct Pending {
     pub pushed_in_flight_bytes: u64,
 }
 
-/// A text that is no gate.
+/// The text is not a gate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no push gate; there are: preempt, strict, throttle:BYTES, eager-fifo:BYTES, shuffle:SEED"
+    "`{0}` is not a push gate; there are: preempt, strict, throttle:BYTES, eager-fifo:BYTES, shuffle:SEED"
 )]
 pub struct GateError(String);
 

@@ -78,7 +78,7 @@ impl Node {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Edge {
-    /// Who refers.
+    /// The node that refers.
     pub from: usize,
     /// To whom.
     pub to: usize,
@@ -103,7 +103,7 @@ pub enum Place {
 /// A graph that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphError {
-    /// It is no JSON of this format.
+    /// It is not JSON of this format.
     #[error("{0}; a graph is written by `utmost corpus graph`")]
     Malformed(#[from] serde_json::Error),
     /// An edge from or to nowhere.
@@ -128,7 +128,7 @@ pub enum GraphError {
         /// Its path.
         path: String,
     },
-    /// A host that is no name.
+    /// The host is not a name.
     #[error("node {node}: host {host:?}: not a name without scheme and path")]
     Host {
         /// The node, from 0.
@@ -175,7 +175,7 @@ impl Graph {
         }
     }
 
-    /// Of a page of the corpus. What is no success there is left out, and what has no path that can be promised.
+    /// The graph of a page of the corpus, without failed resources and those whose path cannot be promised.
     pub fn of_page(page: &Page) -> Self {
         let is_there = |it: &&PageResource| it.status == 200 && is_node_path(&it.url);
         let there: Vec<&PageResource> = page.resources.iter().filter(is_there).collect();

@@ -91,7 +91,7 @@ pub struct Parent<'a> {
     pub fields: &'a [&'a str],
 }
 
-/// What is to be pushed.
+/// A resource that may be pushed.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
     /// `:authority`.

@@ -10,6 +10,7 @@
 
 mod access_log;
 pub mod digest;
+pub mod experiments;
 pub mod freshness;
 mod gate;
 mod graph;

@@ -103,7 +103,7 @@ fn parse_one(text: &str) -> Option<Link> {
     Some(link)
 }
 
-/// Of repeated `rel` and `as` the first counts.
+/// The first of repeated `rel` and `as` counts.
 fn set_parameter(link: &mut Link, parameter: &str) {
     let (name, value) = match parameter.split_once('=') {
         Some((name, value)) => (name.trim(), unquote(value.trim())),

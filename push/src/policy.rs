@@ -32,10 +32,10 @@ const NAMES: [(Policy, &str); 6] = [
     (Policy::PushStaticWithHtmlOneBdp, "push-static-with-html-one-bdp"),
 ];
 
-/// A name that is no policy.
+/// The name is not a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no push policy; there are: none, push, preload, push-and-preload, push-static-with-html, \
+    "`{0}` is not a push policy; there are: none, push, preload, push-and-preload, push-static-with-html, \
          push-static-with-html-one-bdp"
 )]
 pub struct UnknownPolicy(String);

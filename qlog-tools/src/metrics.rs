@@ -150,9 +150,9 @@ impl Set {
 /// A value for each set of resources; `None` where there is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct BySet<T = f64> {
-    /// Of all resources.
+    /// For all resources.
     pub all: Option<T>,
-    /// Of those above the fold.
+    /// For those above the fold.
     pub atf: Option<T>,
 }
 

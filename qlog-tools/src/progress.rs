@@ -17,7 +17,7 @@ pub(crate) struct Progress {
     /// The sum over all readable bytes of the time at which each was readable.
     all_byte_us: u128,
     first: Vec<DeliveryStep>,
-    /// Of the steps after those the most recent, each with the length before it.
+    /// The most recent of the later steps, each with the length before it.
     last: VecDeque<(u64, DeliveryStep)>,
 }
 
@@ -70,7 +70,7 @@ impl Progress {
         since_start + u128::from(absent) * u128::from(complete_us)
     }
 
-    /// Of bytes `[0, end)`.
+    /// The progress of bytes `[0, end)`.
     fn first_byte_us(&self, end: u64) -> u128 {
         let (mut sum, mut counted, mut time_us) = (0, 0, 0);
         for step in &self.first {
@@ -82,7 +82,7 @@ impl Progress {
         sum + u128::from(end.saturating_sub(counted)) * u128::from(time_us)
     }
 
-    /// Of bytes `[start, readable)`; `complete_us` (the log's clock) for those no longer known.
+    /// The progress of bytes `[start, readable)`; `complete_us` (the log's clock) for those no longer known.
     fn last_byte_us(&self, start: u64, complete_us: u64) -> u128 {
         let (mut sum, mut counted) = (0, self.readable_bytes());
         for (before, step) in self.last.iter().rev() {

@@ -8,14 +8,14 @@ const OWN_STREAMS: [u64; 3] = [3, 7, 11];
 /// Stream bytes that came by push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PushedBytes {
-    /// Of resources that were used.
+    /// Bytes of resources that were used.
     pub used: u64,
     /// Of other resources: not needed, or rejected when they were on their way.
     pub wasted: u64,
 }
 
 impl PushedBytes {
-    /// Of a client's timeline; `is_used` tells of a URL whether its pushed response was used.
+    /// Counts the bytes of a client's timeline; `is_used` says whether the pushed response of a URL was used.
     pub fn of(timeline: &Timeline, is_used: impl Fn(&str) -> bool) -> Self {
         let is_push = |stream: u64| stream % 4 == 3 && !OWN_STREAMS.contains(&stream);
         let used: Vec<u64> = timeline

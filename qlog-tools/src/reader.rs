@@ -31,7 +31,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-pub use crate::trace::{Container, Counts, Detail, Repair, Stack, Trace, TransferDetails, Vantage, SchedulerCall};
+pub use crate::trace::{
+    Container, Counts, Detail, Repair, SchedulerCall, Stack, Trace, TransferDetails, Vantage,
+};
 use contained::{Contained, Piece};
 use header::Header;
 use reading::Reading;
@@ -46,7 +48,7 @@ const ENDS_EARLY: &str = "the file ends early; what came before was read";
 pub struct ReadOptions {
     /// How much to keep.
     pub detail: Detail,
-    /// Whose log it is, whatever the log says.
+    /// The side that wrote the log, whatever the log says.
     pub vantage: Option<Vantage>,
 }
 

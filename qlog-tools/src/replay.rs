@@ -48,7 +48,7 @@ pub enum ReplayError {
     },
 }
 
-/// What the log tells of a stream's resource.
+/// The kind of each stream's resource, according to the log.
 pub fn kinds(trace: &Trace) -> BTreeMap<Element, Kind> {
     let kind = |it: &SchedulerCall| match it.call {
         Ok(Call::Open(stream, resource)) => Some((Element::Stream(stream), resource.kind)),
@@ -78,7 +78,7 @@ pub fn busiest_us(trace: &Trace) -> Option<u64> {
     busiest.map(|(_, time_us)| time_us)
 }
 
-/// What the log tells of requests, responses and signals later than `after_us` and up to `until_us`.
+/// The requests, responses and signals in the log after `after_us` and up to `until_us`.
 pub fn happened(trace: &Trace, after_us: Option<u64>, until_us: u64) -> Vec<(TreeChange, Element)> {
     let told = trace.scheduler_calls.iter().filter(|it| {
         it.time_us <= until_us && after_us.is_none_or(|after_us| it.time_us > after_us)

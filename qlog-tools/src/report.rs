@@ -38,9 +38,9 @@ pub struct SummaryRow {
     pub setting: String,
     /// The scheme.
     pub scheme: String,
-    /// Of all resources.
+    /// For all resources.
     pub all: Speedups,
-    /// Of the ATF resources.
+    /// For the ATF resources.
     pub atf: Speedups,
     /// The 95 % interval of the mean of the ATF resources.
     pub atf_interval: Option<[f64; 2]>,

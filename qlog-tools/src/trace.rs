@@ -26,7 +26,7 @@ pub struct Trace {
     pub format: Option<String>,
     /// How the file is cut into events.
     pub container: Container,
-    /// Whose log it is.
+    /// The side that wrote the log.
     pub vantage: Vantage,
     /// The original destination connection ID, or else the log's group ID: the same in both
     /// ends' logs of a connection. Lower-case hexadecimal where it is an ID.
@@ -106,7 +106,7 @@ pub enum Container {
     Contained,
 }
 
-/// Whose log it is.
+/// The side that wrote the log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Vantage {
     /// The side that asks.
@@ -290,7 +290,7 @@ pub struct Counts {
     pub packet_frames: u64,
     /// STREAM frames, both directions.
     pub stream_frames: u64,
-    /// Of these, those that do not say how long they are.
+    /// Those of them that do not say how long they are.
     pub frames_without_length: u64,
     /// Events of HTTP/3 frames.
     pub http_frames: u64,

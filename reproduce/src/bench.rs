@@ -32,7 +32,7 @@ pub(crate) struct Case {
     pub(crate) window_packets: usize,
     pub(crate) congestion_control: CongestionControl,
     pub(crate) send_buffer_bytes: u64,
-    /// What the client brings: cookies, cache.
+    /// The client's options: cookies, cache.
     pub(crate) client: client::Options,
     /// The client was there before: its requests go with its first packet.
     pub(crate) returning: bool,
@@ -235,7 +235,7 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     low + (high - low) * place.fract()
 }
 
-/// Where loads are carried out.
+/// Carries out loads, several at a time.
 pub(crate) struct Bench {
     identity: Identity,
     pool: rayon::ThreadPool,
@@ -263,7 +263,7 @@ impl Bench {
         Ok(samples.into_iter().flat_map(|it| it.0.into_iter().take(1)).collect())
     }
 
-    /// What `of` makes of the loads of each case.
+    /// The results of `of` for the loads of each case.
     pub(crate) fn loads<T: Send>(
         &self,
         cases: &[Case],

@@ -1,7 +1,7 @@
 //! Published tables and figures, made again: ours beside theirs, and each deviation explained.
 //!
-//! One file an experiment, a row of [`EXPERIMENTS`] each. What a publication says is typed once, with its page, in
-//! [`published`]; a tolerance is fixed before it is measured and never moved until it holds.
+//! One file an experiment, a row of [`EXPERIMENTS`] each. Published values are typed once, with their pages, in the
+//! files `published.rs`; a tolerance is fixed before it is measured and never moved until it holds.
 
 mod bench;
 mod folder;
@@ -26,18 +26,18 @@ pub const FORMAT: &str = "utmost-reproduction/1";
 /// A published result that can be made again.
 #[derive(Debug, Clone, Copy)]
 pub struct Experiment {
-    /// As on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A description in one line.
     pub about: &'static str,
-    /// Where it was published: authors, year, table or figure, page.
+    /// The publication: authors, year, table or figure, page.
     pub source: &'static str,
     /// `ideal`, whose results are the same each time, or `stack`, whose results differ a little.
     pub engine: &'static str,
     run: fn(&Setting) -> Result<Findings, ReproduceError>,
 }
 
-/// All of them, in the order of the publications.
+/// All experiments, in the order of the publications.
 pub const EXPERIMENTS: &[Experiment] = &[
     marx::table2::EXPERIMENT,
     marx::figure8::EXPERIMENT,
@@ -49,18 +49,18 @@ pub const EXPERIMENTS: &[Experiment] = &[
     push_rules::EXPERIMENT,
 ];
 
-/// What experiments work on.
+/// The pages and loads of experiments.
 #[derive(Debug, Clone)]
 pub struct Setting {
     /// The corpus.
     pub pages: Vec<Arc<Page>>,
     /// Loads at a time.
     pub jobs: usize,
-    /// Loads of each case, on engine `stack`; none: as many as the publication had.
+    /// Loads of each case, on engine `stack`; `None`: as many as the publication had.
     pub runs: Option<usize>,
 }
 
-/// What an experiment found.
+/// The results of an experiment.
 #[derive(Debug, Clone, Default)]
 struct Findings {
     /// How it was made, in a sentence or two.
@@ -84,15 +84,15 @@ pub struct Reproduction {
     pub format: &'static str,
     /// The experiment.
     pub name: &'static str,
-    /// What was published where.
+    /// The publication.
     pub source: &'static str,
     /// How ours was made.
     pub method: String,
     /// Ours beside theirs.
     pub rows: Vec<Row>,
-    /// Whether all that has a tolerance is within it.
+    /// Whether every row with a tolerance is within it.
     pub all_within: bool,
-    /// Where it comes from.
+    /// Its provenance.
     pub provenance: Value,
     /// The figure.
     #[serde(skip)]
@@ -105,18 +105,18 @@ pub struct Reproduction {
     pub table: Table,
 }
 
-/// An experiment that cannot be carried out.
+/// Why an experiment cannot be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
     /// There is no such experiment.
     #[error("no experiment `{name}`: use one of {known}")]
     Unknown {
-        /// What was asked for.
+        /// The unknown name.
         name: String,
-        /// The names that there are.
+        /// The known names.
         known: String,
     },
-    /// A page that it is about is not among the pages.
+    /// One of its pages is missing.
     #[error("{experiment}: page `{page}` is not among the pages")]
     NoPage {
         /// The experiment.
@@ -124,10 +124,10 @@ pub enum ReproduceError {
         /// The page.
         page: &'static str,
     },
-    /// A scheme or network that it is about is not known.
+    /// One of its schemes or networks is unknown, or a load failed.
     #[error("{0}")]
     Unusable(String),
-    /// Threads cannot be had.
+    /// Threads cannot be started.
     #[error("threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }

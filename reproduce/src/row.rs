@@ -7,28 +7,28 @@ use serde::Serialize;
 pub struct Row {
     /// Names the row in its experiment.
     pub id: String,
-    /// What is measured.
+    /// The quantity.
     pub metric: String,
     /// Our value, to four decimals.
     pub ours: Option<f64>,
-    /// The published value; null where the publication says it in words only.
+    /// The published value; null if the publication has words only.
     pub published: Option<f64>,
-    /// What a model of our own gives, where there is one.
+    /// The value of a model of our own, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<f64>,
-    /// The table of the publication that the row belongs to, where there are several.
+    /// The table of the publication, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<&'static str>,
-    /// What ours must be; null: it is shown for comparison and judged by other rows.
+    /// The condition on ours; null for a row that is shown for comparison.
     pub tolerance: Option<String>,
-    /// Whether it is; true without a tolerance.
+    /// Whether ours meets the tolerance; true without one.
     pub within: bool,
-    /// What the publication says, and why ours deviates, if it does.
+    /// The publication's words, and why ours deviates, if it does.
     pub note: String,
 }
 
 impl Row {
-    /// Shown for comparison.
+    /// A row that is shown for comparison.
     pub(super) fn shown(
         id: impl Into<String>,
         metric: impl Into<String>,
@@ -47,7 +47,7 @@ impl Row {
         }
     }
 
-    /// Must be `limit` or more. What is not known is not within.
+    /// Requires `limit` or more. An unknown value fails.
     pub(super) fn at_least(self, limit: f64) -> Self {
         let within = self.ours.is_some_and(|it| it >= limit);
         Self { tolerance: Some(format!("at least {limit}")), within, ..self }
@@ -82,7 +82,7 @@ impl Row {
         Self { published: Some(value), ..self }
     }
 
-    /// Beside what a model gives.
+    /// Beside a model's value.
     pub(super) fn model(self, value: f64) -> Self {
         Self { model: Some(rounded(value)), ..self }
     }
@@ -92,7 +92,7 @@ impl Row {
         Self { table: Some(table), ..self }
     }
 
-    /// Must be so, too. What is not known is not within.
+    /// Adds a condition. An unknown value fails.
     pub(super) fn must(self, what: String, holds: impl Fn(f64) -> bool) -> Self {
         let within = self.within && self.ours.is_some_and(holds);
         let tolerance = match &self.tolerance {
@@ -102,12 +102,12 @@ impl Row {
         Self { tolerance: Some(tolerance), within, ..self }
     }
 
-    /// What is said of it.
+    /// With this note.
     pub(super) fn note(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
     }
 
-    /// Why it is not within its tolerance; nothing where it is.
+    /// Adds a reason if the row is not within its tolerance.
     pub(super) fn because(mut self, reason: &str) -> Self {
         if !self.within {
             if !self.note.is_empty() {
@@ -119,12 +119,12 @@ impl Row {
     }
 }
 
-/// One value divided by another, where both are known.
+/// One value divided by another, if both are known.
 pub(crate) fn ratio(value: Option<f64>, by: Option<f64>) -> Option<f64> {
     Some(value? / by?)
 }
 
-/// To four decimals; what is rounded to nothing has no sign.
+/// Rounds to four decimals. Zero has no sign.
 fn rounded(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0 + 0.0
 }
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_within_no_tolerance() {
+    fn an_unknown_value_is_within_no_tolerance() {
         assert!(row(None).within);
         for judged in [
             row(None).at_least(0.0),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_must_be_must_be() {
+    fn a_row_must_meet_all_of_its_conditions() {
         let judged = |ours| row(ours).must("above 1".into(), |it| it > 1.0);
         let judged = |ours| judged(ours).must("below 3".into(), |it| it < 3.0);
         assert_eq!(judged(None).tolerance.as_deref(), Some("above 1; below 3"));

@@ -35,12 +35,12 @@ pub(crate) enum Found {
     Head,
     /// With the last byte of this one: a script that writes a reference, or a document whose end names it.
     End(usize),
-    /// When this style sheet is applied, which names it.
+    /// When this style sheet, which names it, is applied.
     Applied(usize),
 }
 
 impl Sketch {
-    /// A document of so many bytes.
+    /// A page of a document only.
     pub(crate) fn new(name: impl Into<String>, html_bytes: u64) -> Self {
         let html = Item {
             path: "/".into(),
@@ -52,18 +52,18 @@ impl Sketch {
         Self { name: name.into(), items: vec![html] }
     }
 
-    /// The same with a script.
+    /// Adds a script.
     pub(crate) fn script(self, path: &str, bytes: u64, found: Found) -> Self {
         self.item(path, Kind::Js, bytes, found)
     }
 
-    /// The same with a resource.
+    /// Adds a resource.
     pub(crate) fn item(mut self, path: &str, kind: Kind, bytes: u64, found: Found) -> Self {
         self.items.push(Item { path: path.into(), kind, bytes, found, wait_ms: 0.0 });
         self
     }
 
-    /// The same with a document that takes the server this long.
+    /// Makes the server take this long for the document.
     pub(crate) fn thinking(mut self, wait_ms: f64) -> Self {
         self.items[0].wait_ms = wait_ms;
         self

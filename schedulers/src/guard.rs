@@ -4,7 +4,7 @@ use crate::StreamId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-/// Every so many packets one goes to the ready stream that sent nothing for longest.
+/// Gives every Nth packet to the ready stream that has waited longest.
 #[derive(Debug)]
 pub(crate) struct Guard {
     every: u64,
@@ -34,7 +34,7 @@ impl Guard {
         }
     }
 
-    /// Who goes out of turn now, if it is time and somebody has waited so long.
+    /// The stream that goes out of turn now, if it is time and a stream has waited long enough.
     pub(crate) fn starved(&self) -> Option<StreamId> {
         let is_starved = |since: u64| self.packets - since.max(self.last_trickle) >= self.every - 1;
         self.waits.first().filter(|(since, _)| is_starved(*since)).map(|(_, stream)| *stream)

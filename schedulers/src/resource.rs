@@ -26,6 +26,8 @@ pub struct Resource {
     pub deferred: bool,
     /// Asked for by a preload hint.
     pub preload: bool,
+    /// An image with `loading=lazy`, which the load event does not wait for.
+    pub lazy: bool,
     /// What a browser signals for it in RFC 9218's terms: urgency 0 to 7, incremental.
     pub browser: Option<(u8, bool)>,
     /// Bytes of the body on the wire, when known.
@@ -51,7 +53,7 @@ pub struct Fact {
 }
 
 /// All facts, in the order of the metadata field.
-pub static FACTS: [Fact; 8] = [
+pub static FACTS: [Fact; 9] = [
     Fact {
         name: "main",
         member: "main",
@@ -115,6 +117,14 @@ pub static FACTS: [Fact; 8] = [
         is_known_to_browser: |_| true,
         get: |it| it.preload,
         set: |it, holds| it.preload = holds,
+    },
+    Fact {
+        name: "lazy",
+        member: "lazy",
+        question: "is it loaded lazily",
+        is_known_to_browser: |_| true,
+        get: |it| it.lazy,
+        set: |it, holds| it.lazy = holds,
     },
 ];
 

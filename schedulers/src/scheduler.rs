@@ -65,8 +65,8 @@ impl Scheduler {
 
     /// The client said something about order: at any time, also while the response is being sent.
     ///
-    /// About a stream that is not open the most recent signal is kept until it is. When too many wait, that
-    /// of the lowest stream ID goes: it most likely belongs to a stream that is closed.
+    /// The latest signal for a stream that is not open is kept until it opens. When too many wait, the one for the
+    /// lowest stream ID is dropped, because that stream is most likely closed.
     pub fn signal(&mut self, signal: Signal) {
         match signal.stream() {
             Some(stream) if !self.open.contains(&stream) && !self.half.hears_early() => {
@@ -87,7 +87,7 @@ impl Scheduler {
         }
     }
 
-    /// Who sends the next packet; changes nothing.
+    /// Returns the stream that sends the next packet; changes nothing.
     pub fn pick(&self) -> Option<StreamId> {
         let starved = self.guard.as_ref().and_then(Guard::starved);
         starved.or_else(|| self.tree.pick())

@@ -1,4 +1,4 @@
-//! Connections that are to be called because something came for them that is no datagram.
+//! Connections that the event loop must call although no datagram arrived for them.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -2,7 +2,7 @@
 //!
 //! Nobody can tell such a request from one that an attacker recorded and sends again, until the handshake is complete
 //! (RFC 8446, 8; RFC 8470, 3). So it is off by default, only requests with a safe method are answered, others are told
-//! to come again (425), and a site sees in [`crate::site::Request::early`] what is not proven to be fresh.
+//! to come again (425), and a site sees in [`crate::site::Request::early`] which requests may be replays.
 //!
 //! A ticket that was given under other limits must not be taken for early data (RFC 9114, 7.2.4.2; RFC 9000, 7.4.1).
 //! The key that opens tickets is derived from the limits, so that such a ticket is none.
@@ -12,8 +12,8 @@ use boring::hash::{MessageDigest, hash};
 use http3::Settings;
 use std::path::{Path, PathBuf};
 
-/// What the tickets of sessions are sealed with, where several processes or runs are to take each other's. Who has it
-/// can read the early data of recorded connections: it is to be replaced often.
+/// The key that seals session tickets, so that several processes or runs accept each other's tickets. Anybody who has
+/// it can read the early data of recorded connections, so it must be replaced often.
 #[derive(Clone)]
 pub struct TicketKey([u8; TicketKey::BYTES]);
 

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 pub struct Limits {
     /// Connections at a time; beyond it new ones are not answered.
     pub connections: usize,
-    /// Connections of one client that are ordered as one at a time; 0: none are. Browsers open six.
-    pub group_connections: usize,
+    /// Handshakes that are not complete; beyond it a new client must prove its address first (Retry, RFC 9000, 8.1.2),
+    /// for which nothing is kept.
+    pub handshakes: usize,
     /// Requests in flight on a connection (QUIC's bidirectional stream limit).
     pub streams: u64,
     /// Unidirectional streams that a client may open: control, two for QPACK, and room for greasing.
@@ -27,8 +28,6 @@ pub struct Limits {
     pub nuisances: u32,
     /// Nuisances that are forgiven each second.
     pub nuisances_per_second: u32,
-    /// Placeholders that a client may use in its tree; the largest need of a known scheme is 8.
-    pub placeholders: u64,
     /// HTTP/3 limits.
     pub http3: http3::Limits,
 }
@@ -37,7 +36,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 10_000,
-            group_connections: 6,
+            handshakes: 256,
             streams: 256,
             unidirectional_streams: 16,
             receive_bytes: 1 << 20,
@@ -46,27 +45,27 @@ impl Default for Limits {
             drain: Duration::from_secs(10),
             nuisances: 1000,
             nuisances_per_second: 33,
-            placeholders: 16,
             http3: http3::Limits::default(),
         }
     }
 }
 
-/// Limits of a backend. Each says what it bounds; what goes beyond is answered in the backend's place. Its times are shorter
-/// than the idle time of a connection ([`Limits::idle`], and as much at browsers), so that who waits alone gets that answer.
+/// Limits of a backend. Beyond a limit the server answers in the backend's place. The times are shorter than the idle
+/// timeout of a connection ([`Limits::idle`], about the same in browsers), so that a waiting client gets this answer and
+/// not a timeout.
 #[derive(Debug, Clone)]
 pub struct UpstreamLimits {
-    /// Requests under way to it at a time: each has a thread.
+    /// Requests under way to the backend at a time; each has a thread.
     pub requests: usize,
-    /// Requests that wait for one of them; beyond it the answer is 503.
+    /// Requests that wait for a thread; beyond it the answer is 503.
     pub waiting: usize,
-    /// How long a connection may take to be made.
+    /// How long connecting may take.
     pub connect: Duration,
     /// How long the head of a response may take; beyond it the answer is 504.
     pub answer: Duration,
-    /// How long a body under way may stand still, at the backend or at the client.
+    /// How long a body may stand still, at the backend or at the client.
     pub idle: Duration,
-    /// Bytes of a response's head, and of a request's longest field; beyond it the answer is 502.
+    /// The most bytes of a response's head and of a request's longest field; beyond it the answer is 502.
     pub header_bytes: usize,
 }
 
@@ -82,6 +81,33 @@ impl Default for UpstreamLimits {
         }
     }
 }
+
+/// Bytes of a request's or a response's body that wait between a connection and a backend's worker.
+pub(crate) const BUFFER_BYTES: usize = 64 << 10;
+
+/// Bytes of a response from a backend that wait before the scheduler, so that there is always something to pick.
+pub(crate) const AHEAD_BYTES: usize = 64 << 10;
+
+/// Fields in a head that a backend may send.
+pub(crate) const BACKEND_FIELDS: usize = 100;
+/// Interim responses to one request, each at most as long as a head may be. No backend has reason to send more.
+pub(crate) const INTERIM_RESPONSES: usize = 16;
+/// Bytes of trailers and of anything else outside a body, between two bytes of the body or after the last.
+pub(crate) const BODILESS_BYTES: usize = 256 << 10;
+
+/// Pushes under way, unless the operator sets a limit (nginx's `http2_max_concurrent_pushes`).
+pub(crate) const MAX_CONCURRENT: u64 = 10;
+/// Paths that a connection's diary of pushes remembers, as Apache's does.
+pub(crate) const DIARY_PATHS: usize = 256;
+
+/// Replies to unknown datagrams that may wait; beyond it they are dropped.
+pub(crate) const REPLIES: usize = 256;
+
+/// How long a client may take to come back with the token of a Retry packet.
+pub(crate) const RETRY_TOKEN_LIFETIME: Duration = Duration::from_secs(10);
+
+/// Connections that can ever join one group: their streams have IDs of their own in it.
+pub(crate) const GROUP_SLOTS: u64 = 64;
 
 /// Resources whose last answers from backends are remembered.
 pub(crate) const REMEMBERED_RESOURCES: usize = 4096;

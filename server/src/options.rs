@@ -1,7 +1,6 @@
 //! What a server is told when it starts.
 
-use crate::{Limits, Pace, TicketKey};
-use http3::SendOrder;
+use crate::{Experiments, Limits, Pace, TicketKey};
 use schedulers::Scheme;
 use std::path::PathBuf;
 
@@ -23,9 +22,6 @@ pub struct Options {
     pub congestion_control: CongestionControl,
     /// The transport's initial congestion window, in packets.
     pub initial_window_packets: usize,
-    /// Whether lost bytes are sent again in the order of the scheme (RFC 9218, 12); otherwise the transport
-    /// sends those of several streams in turns.
-    pub retransmit_in_order: bool,
     /// Sends a fixed number of stream bytes at a fixed interval, as the paper does.
     pub pace: Option<Pace>,
     /// Largest UDP payload sent, in bytes.
@@ -36,14 +32,14 @@ pub struct Options {
     /// What tickets of sessions are sealed with; none: keys of this server alone, drawn when it starts and every
     /// two days.
     pub ticket_key: Option<TicketKey>,
-    /// Where to note in which order the bytes of responses first go to the transport, of one connection.
-    pub send_order: Option<SendOrder>,
     /// Where to write one qlog a connection.
     pub qlog_dir: Option<PathBuf>,
     /// The port to announce by `alt-svc`, without which Chromium sends few requests at a time.
     pub alt_svc_port: Option<u16>,
     /// Limits on what clients can make the server hold.
     pub limits: Limits,
+    /// Experiments, all off by default.
+    pub experiments: Experiments,
 }
 
 impl Options {
@@ -56,15 +52,14 @@ impl Options {
             send_buffer_bytes: 0,
             congestion_control: CongestionControl::Bbr2,
             initial_window_packets: 10,
-            retransmit_in_order: false,
             pace: None,
             udp_payload_bytes: 1350,
             early_data: false,
             ticket_key: None,
-            send_order: None,
             qlog_dir: None,
             alt_svc_port: None,
             limits: Limits::default(),
+            experiments: Experiments::default(),
         }
     }
 
@@ -78,7 +73,8 @@ impl Options {
 }
 
 /// What a server makes of its clients' priority signals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SignalUse {
     /// The client's signals place its streams; the server's own knowledge of the page is not used.
     Obey,

@@ -1,99 +1,161 @@
-//! Where the streams of a connection are ordered: by themselves, or with those of their client's others.
+//! The order in which streams send: every call to the scheduler is made here, and logged here.
+//!
+//! The log tells why each packet went when it did, and can be replayed (`utmost:scheduler` events).
 
-use crate::experiments::group::Member;
-use schedulers::{Resource, Scheduler, Scheme, Signal, Standing, StreamId};
+use qlog::events::{EventImportance, JsonEvent};
+use qlog::streamer::QlogStreamer;
+use schedulers::{Call, Scheduler, Scheme, Standing, StreamId, Value};
 
-/// The calls of a scheduler, whoever's it is.
-pub(crate) enum Order {
-    /// The connection's own.
-    Alone(Box<Scheduler>),
-    /// A group's.
-    Shared(Member),
+/// What chooses the stream that sends next: the connection's own scheduler, or that of an experiment.
+pub(crate) trait Picker: Send {
+    /// Tells it what happened.
+    fn call(&mut self, call: &Call);
+
+    /// The stream that sends the next packet; `None`: none can, or another connection goes first.
+    fn pick(&self) -> Option<StreamId>;
+
+    /// Where an open stream stands in the order.
+    fn standing(&self, stream: StreamId) -> Option<Standing>;
+
+    /// Whether other connections have a part in the order.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// The connection that goes first among those that share an order, as the router numbers it.
+    fn turn(&self) -> Option<u64> {
+        None
+    }
+
+    /// Tells it that something came back from the client.
+    fn heard(&mut self) {}
+
+    /// Tells it that nothing comes back from the client.
+    fn silent(&mut self) {}
+
+    /// Tells it that the congestion window is full.
+    fn window_full(&mut self, _path_has_queue: &dyn Fn() -> bool) {}
 }
 
+impl Picker for Scheduler {
+    fn call(&mut self, call: &Call) {
+        call.make(self);
+    }
+
+    fn pick(&self) -> Option<StreamId> {
+        Self::pick(self)
+    }
+
+    fn standing(&self, stream: StreamId) -> Option<Standing> {
+        Self::standing(self, stream)
+    }
+}
+
+/// The scheduler of one connection, and the calls that a successor must repeat.
+pub(crate) struct Order {
+    picker: Box<dyn Picker>,
+    scheme: String,
+    /// What the picker was told about responses under way, until it is settled who picks.
+    history: Option<Vec<Call>>,
+}
+
+/// Where to log.
+pub(crate) type Log<'a> = Option<&'a mut QlogStreamer>;
+
 impl Order {
-    pub(crate) fn alone(scheme: &Scheme) -> Self {
-        Self::Alone(Box::new(Scheduler::new(scheme)))
+    /// The order of a connection on its own.
+    pub(crate) fn new(scheme: &Scheme, log: Log<'_>) -> Self {
+        let order = Self {
+            picker: Box::new(Scheduler::new(scheme)),
+            scheme: scheme.name.clone(),
+            history: Some(Vec::new()),
+        };
+        log_call(&order.start(), log);
+        order
     }
 
-    pub(crate) fn open(&mut self, stream: StreamId, resource: &Resource) {
-        match self {
-            Self::Alone(scheduler) => scheduler.open(stream, resource),
-            Self::Shared(member) => member.open(stream, resource),
+    /// The name of the scheme.
+    pub(crate) fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    /// What chooses the next stream.
+    pub(crate) fn picker(&self) -> &dyn Picker {
+        self.picker.as_ref()
+    }
+
+    /// What chooses the next stream, to be told about the path. Calls go through [`Self::call`].
+    pub(crate) fn picker_mut(&mut self) -> &mut dyn Picker {
+        self.picker.as_mut()
+    }
+
+    /// Makes a call.
+    pub(crate) fn call(&mut self, call: Call, log: Log<'_>) {
+        self.picker.call(&call);
+        log_call(&call, log);
+        if let Some(history) = &mut self.history {
+            match call {
+                Call::Close(stream) => history.retain(|it| about(it) != Some(stream)),
+                Call::Open(..) | Call::Signal(_) => history.push(call),
+                _ => {}
+            }
         }
     }
 
-    pub(crate) fn signal(&mut self, signal: Signal) {
-        match self {
-            Self::Alone(scheduler) => scheduler.signal(signal),
-            Self::Shared(member) => member.signal(signal),
+    /// Another scheduler picks from now on. It hears what the one before heard about responses under way; the caller
+    /// says which of them are ready. Not after [`Self::settle`].
+    pub(crate) fn pass_to(&mut self, picker: Box<dyn Picker>, scheme: &str, mut log: Log<'_>) {
+        (self.picker, self.scheme) = (picker, scheme.to_owned());
+        log_call(&self.start(), log.as_deref_mut());
+        for call in self.history.iter().flatten() {
+            self.picker.call(call);
+            log_call(call, log.as_deref_mut());
         }
     }
 
-    pub(crate) fn set_ready(&mut self, stream: StreamId, ready: bool) {
-        match self {
-            Self::Alone(scheduler) => scheduler.set_ready(stream, ready),
-            Self::Shared(member) => member.set_ready(stream, ready),
-        }
+    /// From now on the scheduler changes only between pages.
+    pub(crate) fn settle(&mut self) {
+        self.history = None;
     }
 
-    /// Who sends the next packet; none: nobody can, or it is another connection's turn.
-    pub(crate) fn pick(&self) -> Option<StreamId> {
-        match self {
-            Self::Alone(scheduler) => scheduler.pick(),
-            Self::Shared(member) => member.pick(),
-        }
+    /// The call with which this scheduler began.
+    fn start(&self) -> Call {
+        Call::Start { scheme: self.scheme.clone(), in_group: self.picker.is_shared() }
     }
+}
 
-    pub(crate) fn sent(&mut self, stream: StreamId, bytes: u64) {
-        match self {
-            Self::Alone(scheduler) => scheduler.sent(stream, bytes),
-            Self::Shared(member) => member.sent(stream, bytes),
-        }
+/// The stream that a call in the history is about.
+fn about(call: &Call) -> Option<StreamId> {
+    match call {
+        Call::Open(stream, _) => Some(*stream),
+        Call::Signal(signal) => signal.stream(),
+        _ => None,
     }
+}
 
-    pub(crate) fn close(&mut self, stream: StreamId) {
-        match self {
-            Self::Alone(scheduler) => scheduler.close(stream),
-            Self::Shared(member) => member.close(stream),
-        }
+/// A log that cannot be written (a full disk) must not stop the connection.
+fn log_call(call: &Call, log: Log<'_>) {
+    if let Some(log) = log {
+        let event = JsonEvent {
+            time: 0.0,
+            importance: EventImportance::Core,
+            name: call.event().to_owned(),
+            data: object(call.fields()),
+        };
+        log.add_event_now(event).ok();
     }
+}
 
-    pub(crate) fn standing(&self, stream: StreamId) -> Option<Standing> {
-        match self {
-            Self::Alone(scheduler) => scheduler.standing(stream),
-            Self::Shared(member) => member.standing(stream),
-        }
-    }
+fn object(fields: Vec<(&'static str, Value<'_>)>) -> serde_json::Value {
+    fields.into_iter().map(|(name, value)| (name.to_owned(), json(value))).collect()
+}
 
-    /// In a group: gives up the turn, because nothing comes back from the client.
-    pub(crate) fn rest(&self) {
-        if let Self::Shared(member) = self {
-            member.rest();
-        }
-    }
-
-    /// In a group: something came back from the client, takes part again.
-    pub(crate) fn heard(&self) {
-        if let Self::Shared(member) = self {
-            member.heard();
-        }
-    }
-
-    /// In a group: gives up the turn until something comes back, unless what is full is the path.
-    pub(crate) fn window_full(&self, path_has_queue: impl FnOnce() -> bool) {
-        if let Self::Shared(member) = self
-            && !path_has_queue()
-        {
-            member.window_full();
-        }
-    }
-
-    /// In a group: the connection whose turn it is, as the router numbers it.
-    pub(crate) fn turn(&self) -> Option<u64> {
-        match self {
-            Self::Alone(_) => None,
-            Self::Shared(member) => member.turn(),
-        }
+fn json(value: Value<'_>) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Flag(flag) => flag.into(),
+        Value::Number(number) => number.into(),
+        Value::Text(text) => text.into_owned().into(),
+        Value::Fields(fields) => object(fields),
     }
 }

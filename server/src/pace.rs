@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// How much, how often.
+/// How much is sent, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     /// Stream bytes of one packet.
@@ -15,7 +15,7 @@ impl Pace {
     /// The paper's pace: 1400 bytes each 10 ms.
     pub const PAPER: Self = Self { packet_bytes: 1400, interval: Duration::from_millis(10) };
 
-    /// What a UDP payload needs beside the stream bytes: packet and frame headers, the AEAD tag, and an
+    /// Bytes that a UDP payload needs beside the stream bytes: packet and frame headers, the AEAD tag, and an
     /// ACK frame that travels in the same packet.
     pub const ROOM_BYTES: usize = 150;
 }
@@ -24,7 +24,7 @@ impl Pace {
 /// implementation; a tick that the machine was late for is made up for, so that the rate holds.
 #[derive(Debug, Clone)]
 pub(crate) struct Ticks {
-    interval: Duration,
+    pace: Pace,
     next: Option<Instant>,
     idle: bool,
 }
@@ -33,16 +33,21 @@ pub(crate) struct Ticks {
 const LATE_TICKS: u32 = 4;
 
 impl Ticks {
-    pub(crate) fn new(interval: Duration) -> Self {
-        Self { interval, next: None, idle: false }
+    pub(crate) fn new(pace: Pace) -> Self {
+        Self { pace, next: None, idle: false }
+    }
+
+    /// Stream bytes of one packet.
+    pub(crate) fn packet_bytes(&self) -> usize {
+        self.pace.packet_bytes
     }
 
     /// Whether a packet may go now. Ticks long gone are dropped; the grid stays.
     pub(crate) fn allow(&mut self, now: Instant) -> bool {
         let mut next = self.next.unwrap_or(now);
         let late = if std::mem::take(&mut self.idle) { 0 } else { LATE_TICKS };
-        while next + self.interval * late < now {
-            next += self.interval;
+        while next + self.pace.interval * late < now {
+            next += self.pace.interval;
         }
         self.next = Some(next);
         next <= now
@@ -51,7 +56,7 @@ impl Ticks {
     /// A tick's packet has gone.
     pub(crate) fn used(&mut self) {
         if let Some(next) = &mut self.next {
-            *next += self.interval;
+            *next += self.pace.interval;
         }
     }
 
@@ -83,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_tick_carries_one_packet_and_the_grid_holds_when_the_machine_is_late() {
-        let mut ticks = Ticks::new(Duration::from_millis(10));
+        let mut ticks = Ticks::new(Pace::PAPER);
         let at = |ms| base() + Duration::from_millis(ms);
         let mut sent = Vec::new();
         for ms in [0, 3, 10, 27, 28, 30, 39, 40] {
@@ -97,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_tick_that_nobody_used_is_gone_and_the_next_packet_waits_for_the_grid() {
-        let mut ticks = Ticks::new(Duration::from_millis(10));
+        let mut ticks = Ticks::new(Pace::PAPER);
         let at = |ms| base() + Duration::from_millis(ms);
         assert!(ticks.allow(at(0)));
         ticks.idle();

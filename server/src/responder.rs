@@ -1,303 +1,141 @@
-//! One connection: quiche below, HTTP/3 in the middle, the site above, and the send loop beside them.
+//! What the server does for one connection: requests come in, the site answers, and the send loop sends.
 
 mod ahead;
 mod relay;
 mod requests;
 mod signals;
 
-use crate::experiments::group::Member;
+use crate::alarm::Alarm;
+use crate::experiments::group::Groups;
 use crate::limits::{Budget, CONTROL_BYTES};
-use crate::order::Order;
+use crate::order::Picker;
 use crate::pushes::Pushes;
-use crate::qlog_events;
 use crate::send_loop::{Datagram, SendLoop};
 use crate::site::RuledSite;
 use crate::{Options, SignalUse};
-use http3::{Event, Extension, Role, Session, Settings, Signal, StreamId};
-use relay::Awaited;
-use schedulers::{Priority, Scheme};
-use std::collections::{BTreeMap, BTreeSet};
+use connection::Connection;
+use http3::{Code, Event, Extension, Role, Session, Settings, Signal, StreamId};
+use schedulers::Scheme;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// One connection of the server.
+/// What all connections of a server have in common.
+pub(crate) struct Shared {
+    pub(crate) site: RuledSite,
+    pub(crate) options: Options,
+    pub(crate) alarm: Alarm,
+    pub(crate) groups: Groups,
+}
+
+/// The server's side of one connection.
 pub(crate) struct Responder {
-    quic: quiche::Connection,
-    session: Session,
-    opened: bool,
-    order_settled: bool,
-    /// Bytes for our own unidirectional streams that the transport had no room for.
-    control: Vec<(StreamId, Vec<u8>)>,
+    shared: Arc<Shared>,
+    /// The connection, as the router numbers it.
+    serial: u64,
     sender: SendLoop,
-    site: Arc<RuledSite>,
-    signals: SignalUse,
-    alt_svc_port: Option<u16>,
     /// The scheme of pages that have none of their own; its name is announced to clients that take it.
     scheme: Scheme,
-    /// The scheme for clients that negotiate.
-    negotiated: Option<Scheme>,
-    /// Request streams of which something is kept, here, in the session or in the send loop.
-    requests: BTreeSet<StreamId>,
-    /// Directives for responses under way.
-    directives: BTreeMap<StreamId, Priority>,
     pushes: Pushes,
-    /// Responses that come from elsewhere.
-    awaited: BTreeMap<StreamId, Awaited>,
-    /// The body of a request was left unread, for there was no room.
+    /// The body of a request was left unread, because there was no room.
     paused_upload: bool,
-    /// Rings for this connection when something comes from elsewhere.
-    bell: Arc<dyn Fn() + Send + Sync>,
-    /// Datagrams and requests since those that are over were looked for.
+    /// Datagrams and new streams since finished streams were last looked for.
     since_forgotten: usize,
-    /// The first stream ID above every request.
-    next_request: u64,
     /// Requests from this stream ID on are not answered any more.
-    refused_from: Option<u64>,
+    refused_from: Option<StreamId>,
     budget: Budget,
     nuisances: u64,
     /// Bytes of the client's control and QPACK streams that are not counted as nuisances yet.
     control_bytes: u64,
 }
 
-/// HTTP/3's "no error".
-const NO_ERROR: u64 = http3::Code::NoError as u64;
-
 impl Responder {
     pub(crate) fn new(
-        mut quic: quiche::Connection,
-        (site, bell): (Arc<RuledSite>, Arc<dyn Fn() + Send + Sync>),
-        options: &Options,
+        shared: Arc<Shared>,
+        serial: u64,
+        quic: quiche::Connection,
+        local: SocketAddr,
     ) -> Self {
-        qlog_events::scheme(&mut quic, &options.scheme.name, false);
+        let options = &shared.options;
+        let session = Session::new(Role::Server, settings(options), http3_limits(options));
         Self {
-            quic,
-            session: Session::new(Role::Server, settings(options), http3_limits(options)),
-            opened: false,
-            order_settled: false,
-            control: Vec::new(),
-            sender: SendLoop::new(options),
-            site,
-            signals: options.signals,
-            alt_svc_port: options.alt_svc_port,
+            serial,
+            sender: SendLoop::new(Connection::accepted(quic, session, local), options),
             scheme: options.scheme.clone(),
-            negotiated: options.negotiated.clone(),
-            requests: BTreeSet::new(),
-            directives: BTreeMap::new(),
             pushes: Pushes::default(),
-            awaited: BTreeMap::new(),
             paused_upload: false,
-            bell,
             since_forgotten: 0,
-            next_request: 0,
             refused_from: None,
             budget: Budget::new(&options.limits),
             nuisances: 0,
             control_bytes: 0,
+            shared,
         }
     }
 
-    /// The transport, for the router: connection IDs, timers, the end.
-    pub(crate) fn quic(&mut self) -> &mut quiche::Connection {
-        &mut self.quic
+    /// The connection, for the router: connection IDs, timers, the end.
+    pub(crate) fn connection(&mut self) -> &mut Connection {
+        &mut self.sender.connection
+    }
+
+    fn signals(&self) -> SignalUse {
+        self.shared.options.signals
     }
 
     /// A datagram came. What is wrong with it costs the sender, not the server.
     pub(crate) fn receive(
         &mut self,
         datagram: &mut [u8],
-        info: quiche::RecvInfo,
+        from: SocketAddr,
         now: Instant,
         scratch: &mut [u8],
     ) {
-        // quiche closes the connection itself where an error asks for it.
-        self.quic.recv(datagram, info).ok();
-        if self.quic.is_established() || self.quic.is_in_early_data() {
-            self.open_streams();
+        let connection = &mut self.sender.connection;
+        connection.receive(datagram, from);
+        connection.open();
+        if connection.is_open() {
             self.take_in(now, scratch);
-            if self.quic.is_established() {
+            if self.sender.connection.is_connected() {
                 self.ask_again(now);
             }
             self.forget_finished();
             self.spend_budget(now);
         }
-        self.sender.received(&mut self.quic);
-        if self.is_closing() {
-            self.rest();
+        self.sender.received();
+        if self.sender.connection.is_closing() {
+            self.picker().silent();
         }
     }
 
     /// Reads what the client's streams have, as far as there is room for it.
     fn take_in(&mut self, now: Instant, scratch: &mut [u8]) {
         self.paused_upload = false;
-        self.read_streams(scratch);
-        while let Some(event) = self.session.poll() {
-            if !self.is_closing() {
+        for stream in self.sender.connection.readable() {
+            self.read_stream(stream, scratch);
+        }
+        while let Some(event) = self.sender.connection.poll() {
+            if !self.sender.connection.is_closing() {
                 self.on_event(event, now);
             }
         }
     }
 
-    /// In a group: others go first from now on.
-    pub(crate) fn rest(&self) {
-        self.sender.rest();
-    }
-
-    /// The group of connections that the client wants this one to be in, and what orders them; once, when its
-    /// settings have come. [`Self::settle_order`] is to follow.
-    pub(crate) fn wanted_group(&self) -> Option<(u64, &Scheme)> {
-        let group = self.session.peer_settings()?.connection_group?;
-        Some((group, &self.scheme)).filter(|_| !self.order_settled)
-    }
-
-    /// The client's settings have come, and with them all that decides who orders the streams: the member of a
-    /// group, or who did it so far.
-    pub(crate) fn settle_order(&mut self, member: Option<Member>) {
-        if self.session.peer_settings().is_none()
-            || std::mem::replace(&mut self.order_settled, true)
-        {
-            return;
+    fn read_stream(&mut self, stream: StreamId, scratch: &mut [u8]) {
+        // Every request stream is noted, also one that is reset before its request is there.
+        if stream.0.is_multiple_of(4) {
+            self.since_forgotten += usize::from(self.sender.streams.note(stream));
         }
-        if let Some(member) = member {
-            self.sender.reorder(&mut self.quic, &self.scheme, Order::Shared(member));
-        }
-        self.sender.settle_order();
-    }
-
-    /// In a group: the connection whose turn it is, as the router numbers it.
-    pub(crate) fn turn(&self) -> Option<u64> {
-        self.sender.turn()
-    }
-
-    /// A timer of the transport has fired.
-    pub(crate) fn timer_fired(&mut self) {
-        self.quic.on_timeout();
-        self.sender.timer_fired(&mut self.quic);
-    }
-
-    /// The next datagram, if one may go now.
-    pub(crate) fn datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
-        self.write_control();
-        if !self.awaited.is_empty() {
-            self.refill(now);
-        }
-        let datagram = self.next_datagram(now, out);
-        if datagram.is_none() && self.close_if_done() {
-            return self.next_datagram(now, out);
-        }
-        datagram
-    }
-
-    fn next_datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
-        match self.sender.datagram(&mut self.quic, now, out) {
-            Ok(datagram) => datagram,
-            Err(error) => {
-                close(&mut self.quic, http3::Code::Internal as u64, &error.to_string());
-                None
-            }
-        }
-    }
-
-    /// When the connection wants to be called again.
-    pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
-        [self.quic.timeout_instant(), self.sender.next_wakeup(now)].into_iter().flatten().min()
-    }
-
-    /// Ends the connection with responses under way.
-    pub(crate) fn cut(&mut self) {
-        self.quic.close(true, NO_ERROR, b"server is going away").ok();
-    }
-
-    /// Announces that no further request will be answered; the connection ends after those that came.
-    pub(crate) fn go_away(&mut self) {
-        self.refused_from = Some(self.next_request);
-        if self.opened {
-            self.announce_refusal();
-            self.write_control();
-        }
-    }
-
-    /// Whether nothing more comes from this connection but what the transport has to say at its end.
-    pub(crate) fn is_over(&self) -> bool {
-        self.quic.is_closed() || self.quic.is_draining()
-    }
-
-    fn is_closing(&self) -> bool {
-        self.quic.local_error().is_some() || self.is_over()
-    }
-
-    fn announce_refusal(&mut self) {
-        if let Some(id) = self.refused_from {
-            let frame = self.session.goaway(id);
-            self.control.push((StreamId(3), frame));
-        }
-    }
-
-    /// Closes a connection that takes no more requests and whose responses have all arrived: the
-    /// transport forgets a stream when everything of it is acknowledged.
-    fn close_if_done(&mut self) -> bool {
-        let done = self.refused_from.is_some() && !self.is_closing() && self.sender.is_empty();
-        let quic = &mut self.quic;
-        let gone = |it: &StreamId| {
-            matches!(quic.stream_capacity(it.0), Err(quiche::Error::InvalidStreamState(_)))
-        };
-        if !done || !self.requests.iter().all(gone) {
-            return false;
-        }
-        close(&mut self.quic, NO_ERROR, "the server is going away");
-        true
-    }
-
-    fn open_streams(&mut self) {
-        if !std::mem::replace(&mut self.opened, true) {
-            self.control = self.session.opening();
-            self.announce_refusal();
-            self.write_control();
-        }
-    }
-
-    fn write_control(&mut self) {
-        while let Some((stream, bytes)) = self.control.first_mut() {
-            let Ok(taken) = self.quic.stream_send(stream.0, bytes, false) else { return };
-            bytes.drain(..taken);
-            self.sender.control_written();
-            if !bytes.is_empty() {
-                return;
-            }
-            self.control.remove(0);
-        }
-    }
-
-    fn read_streams(&mut self, scratch: &mut [u8]) {
-        for stream in self.quic.readable().map(StreamId) {
-            self.note_request(stream);
-            while !self.is_closing() && !self.is_upload_full(stream) {
-                let read = match self.quic.stream_recv(stream.0, scratch) {
-                    Ok((bytes, fin)) => {
-                        self.count_control_bytes(stream, bytes);
-                        self.session.receive(stream, &scratch[..bytes], fin).map(|()| fin)
-                    }
-                    Err(quiche::Error::StreamReset(code)) => {
-                        self.session.stream_reset(stream, code).map(|()| true)
-                    }
-                    Err(_) => break,
-                };
-                match read {
-                    Ok(false) => {}
-                    Ok(true) => break,
-                    Err(error) => {
-                        self.fail(stream, &error);
-                        break;
+        while !self.sender.connection.is_closing() && !self.is_upload_full(stream) {
+            match self.sender.connection.read(stream, scratch) {
+                Ok(None) => return,
+                Ok(Some(turn)) => {
+                    self.count_control_bytes(stream, turn.bytes);
+                    if turn.is_last {
+                        return;
                     }
                 }
+                Err(error) => return self.fail(stream, &error),
             }
-        }
-    }
-
-    /// Every request stream is noted, also one that is reset before its request is there.
-    fn note_request(&mut self, stream: StreamId) {
-        if stream.0.is_multiple_of(4) {
-            self.next_request = self.next_request.max(stream.0 + 4);
-            self.since_forgotten += usize::from(self.requests.insert(stream));
         }
     }
 
@@ -311,104 +149,181 @@ impl Responder {
 
     fn spend_budget(&mut self, now: Instant) {
         let nuisances = std::mem::take(&mut self.nuisances) + self.sender.take_unwanted();
-        if !self.budget.spend(nuisances, now) && !self.is_closing() {
+        if !self.budget.spend(nuisances, now) && !self.sender.connection.is_closing() {
             let reason = "too many resets, errors or control frames";
-            close(&mut self.quic, http3::Code::ExcessiveLoad as u64, reason);
+            self.sender.connection.close(Code::ExcessiveLoad, reason);
         }
     }
 
-    /// An error of the peer's: ends the stream or the connection, as RFC 9114 section 8 says.
+    /// Ends the stream or the connection for an error of the client's.
     fn fail(&mut self, read_from: StreamId, error: &http3::Error) {
         self.nuisances += 1;
-        let Some(stream) = error.stream() else {
-            let reason = format!("{error} on stream {}", read_from.0);
-            close(&mut self.quic, error.code(), &reason);
-            return;
-        };
-        self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, error.code()).ok();
-        self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, error.code()).ok();
-        self.drop_response(stream);
+        if let Some(stream) = self.sender.connection.fail(error, read_from) {
+            self.sender.drop_response(stream);
+        }
     }
 
-    /// Nobody wants the rest of a response, also if it is still on its way to us.
-    fn drop_response(&mut self, stream: StreamId) {
-        self.awaited.remove(&stream);
-        self.sender.drop_response(&mut self.quic, stream);
+    /// What chooses the next stream, to be told about the path.
+    pub(crate) fn picker(&mut self) -> &mut dyn Picker {
+        self.sender.picker()
+    }
+
+    /// A timer of the transport has fired.
+    pub(crate) fn timer_fired(&mut self) {
+        self.sender.timer_fired();
+    }
+
+    /// Whether nothing can be sent or received any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.sender.connection.is_over()
+    }
+
+    /// The next datagram, if one may go now.
+    pub(crate) fn datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
+        self.sender.flush();
+        for stream in self.sender.streams.take_hungry() {
+            self.relay_one(stream, now);
+        }
+        let datagram = self.next_datagram(now, out);
+        if datagram.is_none() && self.close_if_done() {
+            return self.next_datagram(now, out);
+        }
+        datagram
+    }
+
+    fn next_datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
+        self.sender.datagram(now, out).unwrap_or_else(|error| {
+            self.sender.connection.close(Code::Internal, &error.to_string());
+            None
+        })
+    }
+
+    /// When the connection wants to be called again.
+    pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
+        let timeout = self.sender.connection.quic.timeout_instant();
+        [timeout, self.sender.next_wakeup(now)].into_iter().flatten().min()
+    }
+
+    /// Ends the connection with responses under way.
+    pub(crate) fn cut(&mut self) {
+        self.sender.connection.close(Code::NoError, "server is going away");
+    }
+
+    /// Announces that no further request will be answered; the connection ends after those that came.
+    pub(crate) fn go_away(&mut self) {
+        let connection = &mut self.sender.connection;
+        let first_refused = connection.next_request();
+        self.refused_from = Some(first_refused);
+        let frame = connection.session.goaway(first_refused.0);
+        connection.send(CONTROL_STREAM, frame, false);
+        self.sender.flush();
+    }
+
+    /// Closes a connection that takes no more requests and whose responses have all arrived: the
+    /// transport forgets a stream when everything of it is acknowledged.
+    fn close_if_done(&mut self) -> bool {
+        let connection = &mut self.sender.connection;
+        if self.refused_from.is_none() || connection.is_closing() || !self.sender.is_empty() {
+            return false;
+        }
+        let connection = &mut self.sender.connection;
+        let gone = |(stream, _): (StreamId, _)| {
+            let capacity = connection.quic.stream_capacity(stream.0);
+            matches!(capacity, Err(quiche::Error::InvalidStreamState(_)))
+        };
+        let done = self.sender.streams.iter().all(gone);
+        if done {
+            self.sender.connection.close(Code::NoError, "the server is going away");
+        }
+        done
     }
 
     fn on_event(&mut self, event: Event, now: Instant) {
         match event {
             Event::Headers { stream, headers, .. } => self.on_request(stream, &headers, now),
-            Event::Settings(_) => {
-                self.negotiate();
-                self.control.extend(self.session.announce_scheme(&self.scheme.name));
-                self.write_control();
-            }
-            Event::PriorityUpdate { control, prioritized, field } => {
-                let log = self.quic.qlog_streamer();
-                http3::log::priority_update_parsed(log, control, prioritized, &field);
-            }
+            Event::Settings(settings) => self.on_settings(&settings),
             Event::Priority(signal) => {
                 self.nuisances += 1;
                 self.obey(signal);
             }
             Event::PushPriority { push, urgency, incremental } => {
                 self.nuisances += 1;
-                if let Some(stream) = self.pushes.stream(push) {
+                if let Some(stream) = self.sender.streams.push_stream(push) {
                     self.obey(Signal::Extensible { stream, urgency, incremental });
                 }
             }
             Event::PushCancelled { push } => {
                 self.nuisances += 1;
-                if let Some(stream) = self.pushes.stream(push) {
-                    let code = http3::Code::RequestCancelled as u64;
-                    self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-                    self.drop_response(stream);
+                if let Some(stream) = self.sender.streams.push_stream(push) {
+                    self.abort(stream, Code::RequestCancelled);
                 }
             }
-            Event::Data { stream, ref bytes } if self.upload(stream, bytes) => {}
+            Event::Data { stream, ref bytes } => self.on_upload(stream, bytes),
             Event::Finished { stream } => self.upload_ended(stream),
-            // The rest of an upload is of no use when its response has gone (RFC 9114, 4.1).
-            Event::Data { stream, .. } if !self.sender.contains(stream) => {
-                self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, NO_ERROR).ok();
-            }
             Event::Reset { stream, code } => {
                 // The client took its request back: the response is of no use.
                 self.nuisances += 1;
-                self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-                self.drop_response(stream);
+                let quic = &mut self.sender.connection.quic;
+                quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
+                self.sender.drop_response(stream);
             }
             _ => {}
         }
     }
 
-    /// Forgets requests that are over, and responses that the client does not want any more and that the
-    /// scheduler has not come to since: quiche gives their streams back to the client only when asked
-    /// about them. As often as the search through all of them costs little for each datagram.
+    /// The client's settings decide who orders the streams.
+    fn on_settings(&mut self, settings: &Settings) {
+        self.negotiate();
+        if let Some(number) = settings.connection_group {
+            self.join_group(number);
+        }
+        self.sender.settle_order();
+        let connection = &mut self.sender.connection;
+        if let Some((stream, frame)) = connection.session.announce_scheme(&self.scheme.name) {
+            connection.send(stream, frame, false);
+        }
+        self.sender.flush();
+    }
+
+    /// The client wants its connections to be ordered as one.
+    fn join_group(&mut self, number: u64) {
+        let Some(client) = self.client() else { return };
+        let member = self.shared.groups.join(self.serial, client, number, &self.scheme);
+        if let Some(member) = member {
+            self.sender.reorder(&self.scheme.name, Box::new(member));
+        }
+    }
+
+    fn client(&self) -> Option<IpAddr> {
+        let mut paths = self.sender.connection.quic.path_stats();
+        paths.find(|it| it.active).map(|it| it.peer_addr.ip())
+    }
+
+    /// Ends both directions of a stream, and drops its response.
+    fn abort(&mut self, stream: StreamId, code: Code) {
+        self.sender.connection.shut(stream, code);
+        self.sender.drop_response(stream);
+    }
+
+    /// Forgets streams that are over. As often as the search through all of them costs little for each datagram.
     fn forget_finished(&mut self) {
         self.since_forgotten += 1;
-        if self.since_forgotten <= self.requests.len() {
+        if self.since_forgotten <= self.sender.streams.len() {
             return;
         }
         self.since_forgotten = 0;
-        let Self { quic, session, sender, requests, directives, pushes, awaited, .. } = self;
-        requests.retain(|stream| {
-            let unwanted = quic.stream_capacity(stream.0).is_err();
-            if unwanted && sender.contains(*stream) {
-                sender.drop_response(quic, *stream);
+        let streams: Vec<StreamId> = self.sender.streams.iter().map(|(stream, _)| stream).collect();
+        for stream in streams {
+            if self.sender.is_over(stream) {
+                self.sender.connection.session.forget(stream);
+                self.sender.streams.forget(stream);
             }
-            let over = !sender.contains(*stream) && quic.stream_closed(stream.0);
-            if over {
-                pushes.forget(*stream);
-                session.forget(*stream);
-                sender.forget(*stream);
-                directives.remove(stream);
-                awaited.remove(stream);
-            }
-            !over
-        });
+        }
     }
 }
+
+/// The server's control stream.
+const CONTROL_STREAM: StreamId = StreamId(3);
 
 /// A server that uses signals takes them in every form; of the two revisions of the bucket byte, in the one
 /// that its scheme speaks. The announcement of its scheme needs no signals.
@@ -421,7 +336,11 @@ pub(crate) fn settings(options: &Options) -> Settings {
         *it == Extension::SchemeAnnouncement || (options.signals.uses_signals() && *it != other)
     };
     let extensions = Extension::ALL.into_iter().filter(takes).collect();
-    Settings { extensions, placeholders: options.limits.placeholders, ..Settings::default() }
+    Settings {
+        extensions,
+        placeholders: schedulers::PLACEHOLDERS_MAX as u64,
+        ..Settings::default()
+    }
 }
 
 /// The stream limit is the transport's (RFC 9218, 7.2, checks signals against it).
@@ -429,6 +348,23 @@ fn http3_limits(options: &Options) -> http3::Limits {
     http3::Limits { concurrent_requests: options.limits.streams, ..options.limits.http3 }
 }
 
-fn close(quic: &mut quiche::Connection, code: u64, reason: &str) {
-    quic.close(true, code, reason.as_bytes()).ok();
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedulers::{Element, PLACEHOLDERS_MAX, Scheduler, find_scheme};
+
+    #[test]
+    fn a_client_may_use_as_many_placeholders_as_a_tree_takes() {
+        let scheme = find_scheme("tree").expect("a scheme");
+        let allowed = settings(&Options::new(scheme.clone())).placeholders;
+        assert_eq!(allowed, PLACEHOLDERS_MAX as u64);
+        let mut scheduler = Scheduler::new(&scheme);
+        for id in 0..100 {
+            let (element, parent) = (Element::Placeholder(id), Element::Root);
+            scheduler.signal(Signal::Depend { element, parent, weight: 16, exclusive: false });
+        }
+        let nodes = scheduler.tree().nodes;
+        let taken = nodes.iter().filter(|it| matches!(it.element, Element::Placeholder(0..100)));
+        assert_eq!(taken.count() as u64, allowed);
+    }
 }

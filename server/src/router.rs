@@ -1,29 +1,27 @@
 //! The server's core: connection IDs lead datagrams to connections, and connections take turns to send.
 
 use crate::alarm::Alarm;
-use crate::experiments::group::{Group, Member};
-use crate::responder::Responder;
+use crate::experiments::group::Groups;
+use crate::limits::REPLIES;
+use crate::responder::{Responder, Shared};
+use crate::retry::Retry;
 use crate::site::RuledSite;
 use crate::tls::transport_config;
 use crate::{Identity, Options, TlsError};
 use connection::{Endpoint, Transmit};
 use quiche::ConnectionId;
 use ring::rand::{SecureRandom, SystemRandom};
-use schedulers::Scheme;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fs::File;
 use std::io::BufWriter;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
-/// An HTTP/3 server without socket and clock.
-///
-/// Datagrams come and go through its [`Endpoint`].
+/// An HTTP/3 server without socket and clock; see [`Endpoint`] for how to call it.
 pub struct Server {
-    options: Options,
+    shared: Arc<Shared>,
     config: quiche::Config,
-    site: Arc<RuledSite>,
     local: SocketAddr,
     connections: BTreeMap<u64, Entry>,
     routes: HashMap<Vec<u8>, u64>,
@@ -34,15 +32,17 @@ pub struct Server {
     random: SystemRandom,
     scratch: Vec<u8>,
     draining: Option<Instant>,
-    alarm: Alarm,
-    /// Connections that are ordered as one, by their client's address, the name that it gave, and the scheme.
-    groups: HashMap<(IpAddr, u64, String), Arc<Mutex<Group>>>,
+    /// Connections whose handshake is not complete.
+    handshakes: usize,
+    /// Tokens of Retry packets, once there was need of one.
+    retry: Option<Retry>,
 }
 
 struct Entry {
     responder: Responder,
     /// The connection IDs that lead here.
     ids: Vec<Vec<u8>>,
+    is_handshaking: bool,
     wakeup: Option<Instant>,
     queued: bool,
 }
@@ -56,9 +56,6 @@ const MIN_FIRST_ID_BYTES: usize = 8;
 /// Datagrams in one [`Transmit`]: few enough that the last choice of the batch is not stale.
 const BATCH: usize = 16;
 
-/// Replies to unknown datagrams that may wait; beyond it they are dropped.
-const REPLIES: usize = 256;
-
 impl Server {
     /// A server that answers at `local`.
     pub fn new(
@@ -69,8 +66,12 @@ impl Server {
     ) -> Result<Self, TlsError> {
         Ok(Self {
             config: transport_config(identity, &options)?,
-            options,
-            site: Arc::new(site.into()),
+            shared: Arc::new(Shared {
+                groups: Groups::new(options.experiments.group_connections),
+                site: site.into(),
+                options,
+                alarm: Alarm::default(),
+            }),
             local,
             connections: BTreeMap::new(),
             routes: HashMap::new(),
@@ -81,81 +82,20 @@ impl Server {
             random: SystemRandom::new(),
             scratch: vec![0; 65_536],
             draining: None,
-            alarm: Alarm::default(),
-            groups: HashMap::new(),
+            handshakes: 0,
+            retry: None,
         })
     }
-}
 
-impl Endpoint for Server {
-    fn local_addr(&self) -> SocketAddr {
-        self.local
-    }
-
-    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
-        let Ok(header) = quiche::Header::from_slice(datagram, ID_BYTES) else { return };
-        let known = self.routes.get(header.dcid.as_ref()).copied();
-        let Some(serial) = known.or_else(|| self.accept(&header, datagram.len(), from)) else {
-            return;
-        };
-        let is_new = known.is_none();
-        let info = quiche::RecvInfo { from, to: self.local };
-        let Some(entry) = self.connections.get_mut(&serial) else { return };
-        entry.responder.receive(datagram, info, now, &mut self.scratch);
-        if is_new && entry.responder.quic().path_stats().all(|it| it.recv == 0) {
-            // Only looked like a first datagram: without this it would stay, for no timer runs.
-            self.remove(serial);
-            return;
-        }
-        self.settle_order(serial, from.ip());
-        self.update_routes(serial);
-        self.enqueue(serial);
-        self.pass_turn(serial);
-    }
-
-    fn on_timeout(&mut self, now: Instant) {
-        while let Some((at, serial)) = self.wakeups.first().copied().filter(|(at, _)| *at <= now) {
-            self.wakeups.remove(&(at, serial));
-            let Some(entry) = self.connections.get_mut(&serial) else { continue };
-            entry.wakeup = None;
-            if entry.responder.quic().timeout_instant().is_some_and(|it| it <= now) {
-                entry.responder.timer_fired();
-            }
-            self.enqueue(serial);
-            self.pass_turn(serial);
-        }
-    }
-
-    fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
-        if let Some((to, bytes)) = self.replies.pop_front() {
-            out[..bytes.len()].copy_from_slice(&bytes);
-            return Some(Transmit::single(to, bytes.len()));
-        }
-        while let Some(serial) = self.sendable.pop_front() {
-            let transmit = self.transmit_from(serial, now, out);
-            self.pass_turn(serial);
-            if transmit.is_some() {
-                return transmit;
-            }
-        }
-        None
-    }
-
-    fn next_timeout(&self) -> Option<Instant> {
-        [self.wakeups.first().map(|(at, _)| *at), self.draining].into_iter().flatten().min()
-    }
-}
-
-impl Server {
-    /// Has `wake` called, on any thread, whenever something has come that is no datagram, so that
-    /// [`Server::on_arrivals`] is to be called.
+    /// Has `wake` called, on any thread, whenever [`Server::on_arrivals`] must be called because something other than a
+    /// datagram has come.
     pub fn wake_with(&self, wake: Box<dyn Fn() + Send + Sync>) {
-        self.alarm.wake_with(wake);
+        self.shared.alarm.wake_with(wake);
     }
 
     /// Calls every connection for which something has come from elsewhere.
     pub fn on_arrivals(&mut self, now: Instant) {
-        for serial in self.alarm.take() {
+        for serial in self.shared.alarm.take() {
             let Some(entry) = self.connections.get_mut(&serial) else { continue };
             entry.responder.relay(now, &mut self.scratch);
             self.enqueue(serial);
@@ -166,7 +106,7 @@ impl Server {
     /// Stops accepting and lets responses under way finish, within the limit of [`crate::Limits::drain`].
     pub fn drain(&mut self, now: Instant) {
         if self.draining.is_none() {
-            self.draining = Some(now + self.options.limits.drain);
+            self.draining = Some(now + self.shared.options.limits.drain);
             let serials: Vec<u64> = self.connections.keys().copied().collect();
             for serial in serials {
                 if let Some(entry) = self.connections.get_mut(&serial) {
@@ -211,52 +151,112 @@ impl Server {
         self.routes.len()
     }
 
+    /// The connection that a datagram to an unknown ID begins, if it is a client's first one and there is room.
     fn accept(
         &mut self,
         header: &quiche::Header<'_>,
         datagram_bytes: usize,
         from: SocketAddr,
+        now: Instant,
     ) -> Option<u64> {
-        let initial = header.ty == quiche::Type::Initial;
+        // RFC 9000, 14.1 and 6.1: smaller ones are not a client's first, and an answer would amplify.
+        if datagram_bytes < quiche::MIN_CLIENT_INITIAL_LEN {
+            return None;
+        }
         if !quiche::version_is_supported(header.version) {
-            let long = initial
-                || header.ty == quiche::Type::ZeroRTT
-                || header.ty == quiche::Type::Handshake;
-            // RFC 9000 6.1: only for datagrams as large as a first one must be, or this would amplify.
-            if long
-                && datagram_bytes >= quiche::MIN_CLIENT_INITIAL_LEN
-                && self.replies.len() < REPLIES
-            {
-                self.negotiate(header, from);
-            }
+            self.negotiate(header, from);
             return None;
         }
-        let full = self.connections.len() >= self.options.limits.connections;
-        // RFC 9000, 14.1 and 7.2: smaller ones are not a client's.
-        let small = datagram_bytes < quiche::MIN_CLIENT_INITIAL_LEN
-            || header.dcid.len() < MIN_FIRST_ID_BYTES;
-        if !initial || small || full || self.draining.is_some() {
+        let full = self.connections.len() >= self.shared.options.limits.connections;
+        let short_id = header.dcid.len() < MIN_FIRST_ID_BYTES;
+        let initial = header.ty == quiche::Type::Initial;
+        if !initial || short_id || full || self.draining.is_some() {
             return None;
         }
-        let id = self.new_id()?;
+        let original = self.opened_token(header, from, now);
+        if original.is_none() && self.handshakes >= self.shared.options.limits.handshakes {
+            self.ask_for_proof(header, from, now);
+            return None;
+        }
+        self.connect(header, original, from)
+    }
+
+    /// A new connection. `original` is the ID that a client made up for the server before a Retry packet.
+    fn connect(
+        &mut self,
+        header: &quiche::Header<'_>,
+        original: Option<Vec<u8>>,
+        from: SocketAddr,
+    ) -> Option<u64> {
+        // After a Retry packet the client uses the ID that it named. Otherwise it goes on with the one that it made up
+        // until it has ours.
+        let (id, odcid) = match original {
+            Some(original) => (header.dcid.to_vec(), Some(ConnectionId::from_vec(original))),
+            None => (self.new_id()?.to_vec(), None),
+        };
         let scid = ConnectionId::from_ref(&id);
-        let mut quic = quiche::accept(&scid, None, self.local, from, &mut self.config).ok()?;
-        self.start_qlog(&mut quic, id);
+        let odcid = odcid.as_ref();
+        let mut quic = quiche::accept(&scid, odcid, self.local, from, &mut self.config).ok()?;
+        self.start_qlog(&mut quic, &id);
         self.serial += 1;
-        let bell = self.alarm.bell(self.serial);
-        let responder = Responder::new(quic, (Arc::clone(&self.site), bell), &self.options);
-        // Until it has our ID the client goes on with the one it made up.
-        let ids = vec![id.to_vec(), header.dcid.to_vec()];
+        let responder = Responder::new(Arc::clone(&self.shared), self.serial, quic, self.local);
+        let mut ids = vec![id, header.dcid.to_vec()];
+        ids.dedup();
         self.routes.extend(ids.iter().map(|it| (it.clone(), self.serial)));
-        self.connections.insert(self.serial, Entry { responder, ids, wakeup: None, queued: false });
+        let entry = Entry { responder, ids, is_handshaking: true, wakeup: None, queued: false };
+        self.handshakes += 1;
+        self.connections.insert(self.serial, entry);
         Some(self.serial)
     }
 
-    fn negotiate(&mut self, header: &quiche::Header<'_>, from: SocketAddr) {
-        let mut reply = vec![0; 1200];
-        if let Ok(bytes) = quiche::negotiate_version(&header.scid, &header.dcid, &mut reply) {
+    fn reply(&mut self, to: SocketAddr, write: impl FnOnce(&mut [u8]) -> quiche::Result<usize>) {
+        let mut reply = vec![0; quiche::MIN_CLIENT_INITIAL_LEN];
+        if self.replies.len() < REPLIES
+            && let Ok(bytes) = write(&mut reply)
+        {
             reply.truncate(bytes);
-            self.replies.push_back((from, reply));
+            self.replies.push_back((to, reply));
+        }
+    }
+
+    fn negotiate(&mut self, header: &quiche::Header<'_>, from: SocketAddr) {
+        use quiche::Type::{Handshake, Initial, ZeroRTT};
+        if matches!(header.ty, Initial | ZeroRTT | Handshake) {
+            self.reply(from, |it| quiche::negotiate_version(&header.scid, &header.dcid, it));
+        }
+    }
+
+    /// Sends a Retry packet: the client proves that it receives at its address by coming back with the token.
+    fn ask_for_proof(&mut self, header: &quiche::Header<'_>, from: SocketAddr, now: Instant) {
+        let Some(id) = self.new_id() else { return };
+        if self.retry.is_none() {
+            self.retry = Retry::new(&self.random, now);
+        }
+        let retry = self.retry.as_mut();
+        let Some(token) = retry.and_then(|it| it.seal(from, &header.dcid, &id, now)) else {
+            return;
+        };
+        let id = ConnectionId::from_ref(&id);
+        let (scid, dcid, version) = (&header.scid, &header.dcid, header.version);
+        self.reply(from, |it| quiche::retry(scid, dcid, &id, &token, version, it));
+    }
+
+    /// The ID that a client made up at first, if it comes back with a good token.
+    fn opened_token(
+        &self,
+        header: &quiche::Header<'_>,
+        from: SocketAddr,
+        now: Instant,
+    ) -> Option<Vec<u8>> {
+        self.retry.as_ref()?.open(header.token.as_ref()?, from, &header.dcid, now)
+    }
+
+    /// Counts a handshake that is complete, or whose connection is gone.
+    fn handshake_over(&mut self, serial: u64) {
+        if let Some(entry) = self.connections.get_mut(&serial)
+            && std::mem::take(&mut entry.is_handshaking)
+        {
+            self.handshakes -= 1;
         }
     }
 
@@ -266,12 +266,12 @@ impl Server {
         Some(id)
     }
 
-    fn start_qlog(&self, quic: &mut quiche::Connection, id: [u8; ID_BYTES]) {
-        let Some(folder) = &self.options.qlog_dir else { return };
-        let name = format!("{:032x}", u128::from_be_bytes(id));
+    fn start_qlog(&self, quic: &mut quiche::Connection, id: &[u8]) {
+        let Some(folder) = &self.shared.options.qlog_dir else { return };
+        let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
         // A log that cannot be written must not stop the connection.
         if let Ok(file) = File::create(folder.join(format!("{name}_server.sqlog"))) {
-            let title = format!("utmost server, scheme {}", self.options.scheme.name);
+            let title = format!("utmost server, scheme {}", self.shared.options.scheme.name);
             quic.set_qlog(Box::new(BufWriter::new(file)), title, name);
         }
     }
@@ -279,7 +279,7 @@ impl Server {
     /// Gives the client as many IDs as it takes, and forgets those that it retired.
     fn update_routes(&mut self, serial: u64) {
         let Some(entry) = self.connections.get_mut(&serial) else { return };
-        let quic = entry.responder.quic();
+        let quic = &mut entry.responder.connection().quic;
         while let Some(retired) = quic.retired_scid_next() {
             self.routes.remove(retired.as_ref());
             entry.ids.retain(|it| it != retired.as_ref());
@@ -300,33 +300,9 @@ impl Server {
         }
     }
 
-    /// Once a client's settings have come: its connection joins the group that they name, if there is room.
-    fn settle_order(&mut self, serial: u64, client: IpAddr) {
-        let Some(entry) = self.connections.get_mut(&serial) else { return };
-        let wanted =
-            entry.responder.wanted_group().filter(|_| self.options.limits.group_connections > 0);
-        let wanted = wanted.map(|(group, scheme)| (group, scheme.clone()));
-        let member = wanted.and_then(|(group, scheme)| self.join(serial, client, group, &scheme));
-        if let Some(entry) = self.connections.get_mut(&serial) {
-            entry.responder.settle_order(member);
-        }
-    }
-
-    fn join(&mut self, serial: u64, client: IpAddr, group: u64, scheme: &Scheme) -> Option<Member> {
-        if self.groups.len() > self.connections.len() {
-            self.groups.retain(|_, group| !Group::is_empty(group));
-        }
-        let name = (client, group, scheme.name.clone());
-        let group = self.groups.entry(name).or_insert_with(|| Group::new(scheme));
-        if Group::is_empty(group) {
-            *group = Group::new(scheme);
-        }
-        Group::join(group, serial, self.options.limits.group_connections)
-    }
-
-    /// In a group: what one connection heard or sent may have made it another one's turn.
+    /// Passes the turn between connections that share an order: a datagram of one may have changed whose turn it is.
     fn pass_turn(&mut self, serial: u64) {
-        let turn = self.connections.get(&serial).and_then(|it| it.responder.turn());
+        let turn = self.connections.get_mut(&serial).and_then(|it| it.responder.picker().turn());
         if let Some(next) = turn.filter(|next| *next != serial) {
             self.enqueue(next);
         }
@@ -345,7 +321,7 @@ impl Server {
         let entry = self.connections.get_mut(&serial)?;
         entry.queued = false;
         let mut batch: Option<Transmit> = None;
-        let largest = self.options.udp_payload_bytes.max(quiche::MIN_CLIENT_INITIAL_LEN);
+        let largest = self.shared.options.udp_payload_bytes.max(quiche::MIN_CLIENT_INITIAL_LEN);
         for _ in 0..BATCH {
             let start = batch.map_or(0, |it| it.bytes);
             let Some(space) = out.get_mut(start..start + largest) else { break };
@@ -376,7 +352,7 @@ impl Server {
         if let Some(old) = entry.wakeup.take() {
             self.wakeups.remove(&(old, serial));
         }
-        if entry.responder.quic().is_closed() {
+        if entry.responder.connection().quic.is_closed() {
             self.remove(serial);
             return;
         }
@@ -387,16 +363,78 @@ impl Server {
     }
 
     fn remove(&mut self, serial: u64) {
-        let Some(entry) = self.connections.remove(&serial) else { return };
+        self.handshake_over(serial);
+        let Some(mut entry) = self.connections.remove(&serial) else { return };
         for id in &entry.ids {
             self.routes.remove(id);
         }
-        entry.responder.rest();
-        if let Some(next) = entry.responder.turn() {
+        entry.responder.picker().silent();
+        if let Some(next) = entry.responder.picker().turn() {
             self.enqueue(next);
         }
         if let Some(at) = entry.wakeup {
             self.wakeups.remove(&(at, serial));
         }
+    }
+}
+
+impl Endpoint for Server {
+    fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
+        let Ok(header) = quiche::Header::from_slice(datagram, ID_BYTES) else { return };
+        let known = self.routes.get(header.dcid.as_ref()).copied();
+        let Some(serial) = known.or_else(|| self.accept(&header, datagram.len(), from, now)) else {
+            return;
+        };
+        let is_new = known.is_none();
+        let Some(entry) = self.connections.get_mut(&serial) else { return };
+        entry.responder.receive(datagram, from, now, &mut self.scratch);
+        let is_connected = entry.responder.connection().is_connected();
+        if is_new && entry.responder.connection().quic.path_stats().all(|it| it.recv == 0) {
+            // Only looked like a first datagram: without this it would stay, for no timer runs.
+            self.remove(serial);
+            return;
+        }
+        if is_connected {
+            self.handshake_over(serial);
+        }
+        self.update_routes(serial);
+        self.enqueue(serial);
+        self.pass_turn(serial);
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        while let Some((at, serial)) = self.wakeups.first().copied().filter(|(at, _)| *at <= now) {
+            self.wakeups.remove(&(at, serial));
+            let Some(entry) = self.connections.get_mut(&serial) else { continue };
+            entry.wakeup = None;
+            if entry.responder.connection().quic.timeout_instant().is_some_and(|it| it <= now) {
+                entry.responder.timer_fired();
+            }
+            self.enqueue(serial);
+            self.pass_turn(serial);
+        }
+    }
+
+    fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
+        if let Some((to, bytes)) = self.replies.pop_front() {
+            out[..bytes.len()].copy_from_slice(&bytes);
+            return Some(Transmit::single(to, bytes.len()));
+        }
+        while let Some(serial) = self.sendable.pop_front() {
+            let transmit = self.transmit_from(serial, now, out);
+            self.pass_turn(serial);
+            if transmit.is_some() {
+                return transmit;
+            }
+        }
+        None
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        [self.wakeups.first().map(|(at, _)| *at), self.draining].into_iter().flatten().min()
     }
 }

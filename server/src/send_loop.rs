@@ -10,37 +10,29 @@
 //!   the same and a packet is asked for in a buffer too small for it: that marks the sender as limited
 //!   by the window and sends nothing.
 //!
-//! What is offered and not yet on the wire is tracked by [`Window`]; it is exact, or says that it doubts.
+//! [`Window`] tracks what is offered and not yet on the wire; it is exact, or says that it doubts.
 
+mod staging;
+mod window;
+
+use crate::Options;
 use crate::experiments::repairs::Repairs;
-use crate::order::Order;
+use crate::order::{Order, Picker};
 use crate::pace::Ticks;
-use crate::qlog_events;
 use crate::send_buffer::SendBuffer;
-use crate::send_queue::{Head, SendQueue};
 use crate::site::{Availability, Body};
-use crate::{Options, Pace};
-use gated::Gated;
-use http3::SendOrder;
+use crate::streams::Streams;
+use connection::Connection;
+use connection::experiments::SendOrder;
 use push::Gate;
-use reorder::Told;
-use schedulers::{Resource, Signal, StreamId};
-use std::collections::BTreeSet;
+use schedulers::{Call, Resource, Scheduler, Scheme, Signal, StreamId};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use window::Window;
 
-mod gated;
-mod reorder;
-mod staging;
-mod window;
-
 /// Event loops sleep in steps of this, rounded up. A release nearer than that counts as now, and they are woken by
 /// as much before it, or a fast link would stand idle between two packets.
 const TIMER_STEP: Duration = Duration::from_millis(1);
-
-/// A datagram that was made: its size and where it goes.
-pub(crate) type Datagram = (usize, SocketAddr);
 
 /// A server's control stream and its two QPACK streams.
 const OWN_STREAMS: usize = 3;
@@ -48,22 +40,20 @@ const OWN_STREAMS: usize = 3;
 /// How long a client may wait before it acknowledges (RFC 9000, 18.2).
 const ACK_DELAY: Duration = Duration::from_millis(25);
 
+/// A datagram that was made: its size and where it goes.
+pub(crate) type Datagram = (usize, SocketAddr);
+
 /// The sending half of a connection.
 pub(crate) struct SendLoop {
+    pub(crate) connection: Connection,
+    pub(crate) streams: Streams,
     order: Order,
-    /// What the scheduler was told, until it is settled which one it is.
-    history: Option<Vec<Told>>,
-    repairs: Repairs,
-    scheme: String,
-    queue: SendQueue,
+    repairs: Option<Repairs>,
     buffer: SendBuffer,
     buffer_limit_bytes: u64,
     send_order: Option<SendOrder>,
-    /// Streams that flow control holds back.
-    held: BTreeSet<StreamId>,
-    gated: Gated,
     window: Window,
-    pace: Option<(Pace, Ticks)>,
+    pace: Option<Ticks>,
     /// A timer of the transport has fired: its probes may ignore the window.
     timer_fired: bool,
     release: Option<Instant>,
@@ -75,20 +65,18 @@ pub(crate) struct SendLoop {
 }
 
 impl SendLoop {
-    pub(crate) fn new(options: &Options) -> Self {
+    pub(crate) fn new(mut connection: Connection, options: &Options) -> Self {
+        let order = Order::new(&options.scheme, connection.quic.qlog_streamer());
         Self {
-            order: Order::alone(&options.scheme),
-            history: Some(Vec::new()),
-            repairs: Repairs::new(options.retransmit_in_order),
-            scheme: options.scheme.name.clone(),
-            queue: SendQueue::default(),
+            connection,
+            streams: Streams::default(),
+            order,
+            repairs: options.experiments.retransmit_in_order.then(Repairs::default),
             buffer: SendBuffer::default(),
             buffer_limit_bytes: options.send_buffer_bytes,
-            send_order: options.send_order.clone(),
-            held: BTreeSet::new(),
-            gated: Gated::default(),
+            send_order: options.experiments.send_order.clone(),
             window: Window::default(),
-            pace: options.pace.map(|pace| (pace, Ticks::new(pace.interval))),
+            pace: options.pace.map(Ticks::new),
             timer_fired: false,
             release: None,
             held_until: None,
@@ -97,55 +85,49 @@ impl SendLoop {
         }
     }
 
-    /// A response will be sent on `stream`.
-    pub(crate) fn respond(
-        &mut self,
-        quic: &mut quiche::Connection,
-        stream: StreamId,
-        resource: &Resource,
-        (head, body): (Head, Body),
-        when: (Availability, Instant),
-    ) {
-        self.open(quic, stream, resource);
-        self.queue.insert(stream, head, body, when);
+    fn call(&mut self, call: Call) {
+        self.order.call(call, self.connection.quic.qlog_streamer());
     }
 
-    fn open(&mut self, quic: &mut quiche::Connection, stream: StreamId, resource: &Resource) {
-        qlog_events::opened(quic, stream, resource);
-        self.order.open(stream, resource);
-        if let Some(history) = &mut self.history {
-            history.push(Told::Opened(stream, *resource));
+    /// Opens the response on `stream` before the scheduler; it begins with `frames`, which may be empty.
+    pub(crate) fn open(
+        &mut self,
+        stream: StreamId,
+        resource: &Resource,
+        urgency: u8,
+        frames: Vec<u8>,
+    ) {
+        self.call(Call::Open(stream, *resource));
+        let has_frames = !frames.is_empty();
+        self.streams.begin(stream, urgency, frames);
+        if has_frames {
+            self.update_ready(stream);
         }
     }
 
-    /// A response will be sent on `stream` of which only `ahead` is there.
-    pub(crate) fn await_response(
+    /// The head of a response whose body is here at known times.
+    pub(crate) fn respond(
         &mut self,
-        quic: &mut quiche::Connection,
         stream: StreamId,
-        resource: &Resource,
-        ahead: Vec<u8>,
+        head: &[u8],
+        body: Body,
+        availability: Availability,
     ) {
-        self.open(quic, stream, resource);
-        self.queue.insert_growing(stream, ahead);
-        self.set_ready_if_open(quic, stream);
+        self.streams.respond(stream, head, body, availability);
     }
 
-    /// More of an awaited response; `ended`: the last of it, at least a byte.
-    pub(crate) fn extend(
-        &mut self,
-        quic: &mut quiche::Connection,
-        stream: StreamId,
-        bytes: &[u8],
-        ended: bool,
-    ) {
-        self.queue.extend(stream, bytes, ended);
-        self.set_ready_if_open(quic, stream);
+    /// More frames of a response.
+    pub(crate) fn extend(&mut self, stream: StreamId, frames: &[u8]) {
+        if !frames.is_empty() {
+            self.streams.extend(stream, frames);
+            self.update_ready(stream);
+        }
     }
 
-    /// Bytes of an awaited response that have come and were not offered to the transport.
-    pub(crate) fn waiting_bytes(&self, stream: StreamId) -> usize {
-        self.queue.waiting_bytes(stream)
+    /// The response on `stream` is whole.
+    pub(crate) fn end(&mut self, stream: StreamId) {
+        self.streams.end(stream);
+        self.update_ready(stream);
     }
 
     /// The response on `stream` is a push that belongs to the response on `main`.
@@ -153,46 +135,53 @@ impl SendLoop {
         if let Gate::EagerFifo(bytes) = gate {
             self.buffer_limit_bytes = self.buffer_limit_bytes.max(bytes);
         }
-        self.gated.insert(stream, main, gate);
+        self.streams.gate(stream, main, gate);
+        self.update_ready(main);
     }
 
-    /// In a group: the connection whose turn it is, as the router numbers it.
-    pub(crate) fn turn(&self) -> Option<u64> {
-        self.order.turn()
-    }
-
-    /// The connection ends: in a group others go first.
-    pub(crate) fn rest(&self) {
-        self.order.rest();
-    }
-
-    /// The stream is over on both sides.
-    pub(crate) fn forget(&mut self, stream: StreamId) {
-        self.repairs.forget(stream);
+    /// What chooses the next stream, to be told about the path.
+    pub(crate) fn picker(&mut self) -> &mut dyn Picker {
+        self.order.picker_mut()
     }
 
     /// The name of the scheme in whose order it sends.
     pub(crate) fn scheme(&self) -> &str {
-        &self.scheme
+        self.order.scheme()
+    }
+
+    /// Another scheduler orders what is under way and what comes.
+    pub(crate) fn reorder(&mut self, scheme: &str, picker: Box<dyn Picker>) {
+        self.order.pass_to(picker, scheme, self.connection.quic.qlog_streamer());
+        let has_bytes = |it: &StreamId| self.streams.pending(*it) > 0;
+        for stream in self.streams.under_way().filter(has_bytes).collect::<Vec<_>>() {
+            self.update_ready(stream);
+        }
+    }
+
+    /// Sends in the order of `scheme` from now on, unless responses are under way or others share the order.
+    pub(crate) fn adopt(&mut self, scheme: &Scheme) {
+        if !self.order.picker().is_shared() && self.is_empty() && self.buffer.bytes() == 0 {
+            self.reorder(&scheme.name, Box::new(Scheduler::new(scheme)));
+        }
+    }
+
+    /// From now on the scheduler changes only between pages.
+    pub(crate) fn settle_order(&mut self) {
+        self.order.settle();
     }
 
     /// The client said something about order.
-    pub(crate) fn signal(&mut self, quic: &mut quiche::Connection, signal: Signal) {
-        qlog_events::signalled(quic, &signal);
-        if let Some(history) = &mut self.history {
-            history.push(Told::Signalled(signal));
-        }
-        self.order.signal(signal);
+    pub(crate) fn signal(&mut self, signal: Signal) {
+        self.call(Call::Signal(signal));
     }
 
-    /// Nobody wants the rest of a response.
-    pub(crate) fn drop_response(&mut self, quic: &mut quiche::Connection, stream: StreamId) {
-        if self.queue.contains(stream) {
-            self.queue.remove(stream);
+    /// Drops a response that the client does not want, or that cannot be sent whole.
+    pub(crate) fn drop_response(&mut self, stream: StreamId) {
+        if self.streams.is_sending(stream) {
+            self.streams.finish(stream);
             self.buffer.remove(stream);
-            self.held.remove(&stream);
             self.unwanted += 1;
-            self.close(quic, stream);
+            self.close(stream);
         }
     }
 
@@ -201,133 +190,129 @@ impl SendLoop {
         std::mem::take(&mut self.unwanted)
     }
 
-    /// Whether `stream` still has something to send.
-    pub(crate) fn contains(&self, stream: StreamId) -> bool {
-        self.queue.contains(stream)
-    }
-
     /// Whether every response has gone to the transport.
     pub(crate) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+        self.streams.responses() == 0
     }
 
     /// The transport has read a datagram: windows and credit may have changed.
-    pub(crate) fn received(&mut self, quic: &mut quiche::Connection) {
+    pub(crate) fn received(&mut self) {
         self.window.received();
-        self.order.heard();
-        self.repairs.rank(quic, &self.order, self.queue.streams());
-        for stream in std::mem::take(&mut self.held) {
-            match quic.stream_capacity(stream.0) {
-                Ok(0) => {
-                    self.held.insert(stream);
-                }
-                Ok(_) => self.set_ready_if_open(quic, stream),
-                Err(_) => self.drop_response(quic, stream),
+        self.order.picker_mut().heard();
+        self.rank_repairs();
+        for stream in self.streams.take_held() {
+            match self.connection.quic.stream_capacity(stream.0) {
+                Ok(0) => self.streams.hold(stream),
+                Ok(_) => self.update_ready(stream),
+                Err(_) => self.drop_response(stream),
             }
         }
     }
 
-    /// Bytes of a control stream were given to the transport, which may go instead of what is staged.
-    pub(crate) fn control_written(&mut self) {
-        self.window.doubt();
+    /// Gives the transport the waiting bytes of our own streams. They may go instead of staged ones.
+    pub(crate) fn flush(&mut self) {
+        if self.connection.flush() {
+            self.window.doubt();
+        }
     }
 
     /// A timer of the transport has fired.
-    pub(crate) fn timer_fired(&mut self, quic: &mut quiche::Connection) {
+    pub(crate) fn timer_fired(&mut self) {
+        self.connection.quic.on_timeout();
         self.timer_fired = true;
-        self.order.rest();
-        self.repairs.rank(quic, &self.order, self.queue.streams());
+        self.order.picker_mut().silent();
+        self.rank_repairs();
+    }
+
+    fn rank_repairs(&mut self) {
+        if let Some(repairs) = &mut self.repairs {
+            repairs.rank(&mut self.connection.quic, self.order.picker(), &self.streams);
+        }
     }
 
     /// When `datagram` may have something that it had not, the transport's timers aside.
     pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
-        let tick =
-            self.pace.as_ref().filter(|_| self.order.pick().is_some() || self.buffer.bytes() > 0);
-        let tick = tick.and_then(|(_, ticks)| ticks.next()).filter(|at| *at > now);
+        let has_data = || self.order.picker().pick().is_some() || self.buffer.bytes() > 0;
+        let tick = self.pace.as_ref().filter(|_| has_data()).and_then(Ticks::next);
+        let tick = tick.filter(|at| *at > now);
         // What is overdue waits for the pacing's release.
         let held = self.held_until.filter(|at| *at > now);
         let release = self.release.map(|at| at.checked_sub(TIMER_STEP).unwrap_or(at));
-        [self.queue.next_release(), release, held, tick].into_iter().flatten().min()
+        [self.streams.next_release(), release, held, tick].into_iter().flatten().min()
     }
 
     /// The next datagram, if one may go now: its size in `out`.
     pub(crate) fn datagram(
         &mut self,
-        quic: &mut quiche::Connection,
         now: Instant,
         out: &mut [u8],
     ) -> Result<Option<Datagram>, quiche::Error> {
-        for stream in self.queue.release(now) {
-            self.set_ready_if_open(quic, stream);
+        for stream in self.streams.release(now) {
+            self.update_ready(stream);
         }
-        self.update_gates(quic);
+        self.update_gates();
+        let quic = &self.connection.quic;
         let size = quic.max_send_udp_payload_size().min(out.len());
         let out = &mut out[..size];
         if !quic.is_established() {
             // The handshake goes by itself; answers to early data behind it.
-            let sent = self.plain(quic, out)?;
-            self.window.sent_unasked(sent.map_or(0, |it| it.0));
-            if sent.is_some() || !quic.is_in_early_data() {
+            let sent = self.unasked(out)?;
+            if sent.is_some() || !self.connection.quic.is_in_early_data() {
                 return Ok(sent);
             }
         }
         if self.timer_fired {
-            let sent = self.plain(quic, out)?;
-            self.window.sent_unasked(sent.map_or(0, |it| it.0));
+            let sent = self.unasked(out)?;
             self.timer_fired = sent.is_some();
             if sent.is_some() {
                 return Ok(sent);
             }
         }
-        // A fixed pace alone decides; the transport's own would shift packets off the ticks.
-        let release = quic.get_next_release_time().filter(|_| self.pace.is_none());
-        let soon = now + TIMER_STEP;
-        self.release = release.and_then(|it| it.time(now)).filter(|at| *at > soon);
-        if self.release.is_some() {
-            return Ok(None);
-        }
-        self.data_datagram(quic, now, out)
+        if self.must_wait(now) { Ok(None) } else { self.data_datagram(now, out) }
+    }
+
+    /// Whether the transport's pacing forbids a datagram now. A fixed pace alone decides; the transport's own would
+    /// shift packets off the ticks.
+    fn must_wait(&mut self, now: Instant) -> bool {
+        let release = self.connection.quic.get_next_release_time();
+        let release = release.filter(|_| self.pace.is_none()).and_then(|it| it.time(now));
+        self.release = release.filter(|at| *at > now + TIMER_STEP);
+        self.release.is_some()
     }
 
     fn data_datagram(
         &mut self,
-        quic: &mut quiche::Connection,
         now: Instant,
         out: &mut [u8],
     ) -> Result<Option<Datagram>, quiche::Error> {
         loop {
             if self.window.is_clear() {
                 self.held_until = None;
-                if self.may_tick(now) {
-                    self.stage(quic, out.len());
-                    self.idle_tick();
-                }
+                self.stage_at_tick(now, out.len());
                 if self.window.is_clear() {
-                    let sent = self.plain(quic, out)?;
-                    self.window.sent_unasked(sent.map_or(0, |it| it.0));
-                    return Ok(sent);
+                    return self.unasked(out);
                 }
             }
-            self.window.measure(quic);
-            if !self.window.fits(quic, out.len()) && !self.held_too_long(quic, now) {
-                self.order.window_full(|| window::path_has_queue(quic));
-                return poke(quic, out);
+            self.window.measure(&mut self.connection.quic);
+            if !self.window.fits(&mut self.connection.quic, out.len()) && !self.held_too_long(now) {
+                let quic = &self.connection.quic;
+                self.order.picker_mut().window_full(&|| window::path_has_queue(quic));
+                return self.poke(out);
             }
-            self.top_up(quic, out.len());
-            match self.send(quic, out) {
-                Ok((sent, info)) => {
+            self.top_up(out.len());
+            match self.send(out)? {
+                Some((sent, to)) => {
                     self.held_until = None;
-                    self.window.sent(sent, quic);
-                    return Ok(Some((sent, info.to)));
+                    self.window.sent(sent, &self.connection.quic);
+                    return Ok(Some((sent, to)));
                 }
-                Err(quiche::Error::Done) if self.window.proves_empty() => self.window.flushed(),
-                Err(quiche::Error::Done) => {
+                None if self.window.proves_empty() => self.window.flushed(),
+                None => {
                     // Nothing of it went: it is held back from now on.
                     self.held_until = None;
-                    self.held_too_long(quic, now);
+                    self.held_too_long(now);
                     return Ok(None);
                 }
-                Err(error) => return Err(error),
             }
         }
     }
@@ -336,43 +321,34 @@ impl SendLoop {
     /// A window that is full because packets are in flight opens sooner. What seemed a full window was
     /// then the end of the connection's flow control credit, of which the transport does not tell, and
     /// which the client may not extend before it has the bytes that are held back.
-    fn held_too_long(&mut self, quic: &quiche::Connection, now: Instant) -> bool {
+    fn held_too_long(&mut self, now: Instant) -> bool {
         if self.held_until.is_some_and(|it| it <= now) {
             self.held_until = None;
             return true;
         }
-        let patience = || quic.path_stats().find(|it| it.active).map(|it| it.rtt + 4 * it.rttvar);
-        self.held_until = self.held_until.or_else(|| Some(now + patience()? + ACK_DELAY));
+        if self.held_until.is_none() {
+            let path = self.connection.quic.path_stats().find(|it| it.active);
+            self.held_until = path.map(|it| now + it.rtt + 4 * it.rttvar + ACK_DELAY);
+        }
         false
     }
 
-    fn may_tick(&mut self, now: Instant) -> bool {
-        match &mut self.pace {
-            Some((_, ticks)) => ticks.allow(now),
-            None => true,
+    /// Stages a packet's worth, at a tick if there is a fixed pace. A tick at which nothing is ready passes unused.
+    fn stage_at_tick(&mut self, now: Instant, datagram_bytes: usize) {
+        if self.pace.as_mut().is_some_and(|ticks| !ticks.allow(now)) {
+            return;
         }
-    }
-
-    /// Where nothing was ready at this tick, it passes unused.
-    fn idle_tick(&mut self) {
-        if let Some((_, ticks)) = &mut self.pace
-            && self.window.is_clear()
-        {
+        self.stage(datagram_bytes);
+        if let Some(ticks) = self.pace.as_mut().filter(|_| self.window.is_clear()) {
             ticks.idle();
         }
     }
 
     /// Whatever the transport has to say beside staged data.
-    fn plain(
-        &mut self,
-        quic: &mut quiche::Connection,
-        out: &mut [u8],
-    ) -> Result<Option<Datagram>, quiche::Error> {
-        match self.send(quic, out) {
-            Ok((sent, info)) => Ok(Some((sent, info.to))),
-            Err(quiche::Error::Done) => Ok(None),
-            Err(error) => Err(error),
-        }
+    fn unasked(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
+        let sent = self.send(out)?;
+        self.window.sent_unasked(sent.map_or(0, |it| it.0));
+        Ok(sent)
     }
 
     /// Asks the transport for a packet, as often as it takes to be sure that it has none.
@@ -381,62 +357,69 @@ impl SendLoop {
     /// When it comes to such a stream it makes no packet, says that it is done, and puts the stream
     /// behind the others, to which it comes only when asked again. Only streams with an open end can be
     /// in that state: our own three, and those of responses under way.
-    fn send(
-        &mut self,
-        quic: &mut quiche::Connection,
-        out: &mut [u8],
-    ) -> Result<(usize, quiche::SendInfo), quiche::Error> {
-        let repairs = quic.path_stats().any(|it| it.lost > 0 || it.total_pto_count > 0);
-        let others = if repairs { OWN_STREAMS + self.queue.len() } else { 0 };
+    fn send(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
+        let quic = &mut self.connection.quic;
+        let lossy = quic.path_stats().any(|it| it.lost > 0 || it.total_pto_count > 0);
+        let others = if lossy { OWN_STREAMS + self.streams.responses() } else { 0 };
         for _ in 0..others {
-            match quic.send(out) {
-                Err(quiche::Error::Done) if self.repairs.level(quic) => {}
-                Err(quiche::Error::Done) => {}
-                other => return other,
+            if let Some(datagram) = send_once(quic, out)? {
+                return Ok(Some(datagram));
+            }
+            if let Some(repairs) = &mut self.repairs {
+                repairs.level(quic);
             }
         }
-        quic.send(out)
+        send_once(quic, out)
+    }
+
+    /// Asks for a packet in a buffer that holds its header but nothing more.
+    fn poke(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
+        let quic = &mut self.connection.quic;
+        let size = (1 + quic.destination_id().len() + 8).min(out.len());
+        send_once(quic, &mut out[..size])
     }
 
     /// Opens and closes the gates of pushes.
-    fn update_gates(&mut self, quic: &mut quiche::Connection) {
-        if self.gated.is_empty() {
-            return;
-        }
-        for stream in self.gated.update(&self.queue, window::in_flight_bytes(quic)) {
-            self.set_ready_if_open(quic, stream);
+    fn update_gates(&mut self) {
+        if self.streams.has_gates() {
+            let in_flight_bytes = window::in_flight_bytes(&mut self.connection.quic);
+            for stream in self.streams.update_gates(in_flight_bytes) {
+                self.update_ready(stream);
+            }
         }
     }
 
-    /// Ready if there is something to send that neither flow control nor a gate holds back.
-    fn set_ready_if_open(&mut self, quic: &mut quiche::Connection, stream: StreamId) {
-        if !self.queue.contains(stream) {
-            return;
+    /// Tells the scheduler whether there is something to send that neither flow control nor a gate holds back.
+    fn update_ready(&mut self, stream: StreamId) {
+        if self.streams.is_sending(stream) {
+            self.call(Call::SetReady(stream, self.streams.is_ready(stream)));
         }
-        let held = self.held.contains(&stream) || self.gated.holds(stream);
-        self.set_ready(quic, stream, !held && self.queue.pending(stream) > 0);
     }
 
-    fn set_ready(&mut self, quic: &mut quiche::Connection, stream: StreamId, ready: bool) {
-        qlog_events::ready(quic, stream, ready);
-        self.order.set_ready(stream, ready);
+    fn close(&mut self, stream: StreamId) {
+        self.streams.leave_gate(stream);
+        self.call(Call::Close(stream));
     }
 
-    fn close(&mut self, quic: &mut quiche::Connection, stream: StreamId) {
-        qlog_events::closed(quic, stream);
-        self.gated.remove(stream);
-        self.order.close(stream);
-        if let Some(history) = &mut self.history {
-            history.retain(|told| told.stream() != Some(stream));
+    /// Whether both ends have finished `stream`. A response that the client stopped, and that the scheduler has not
+    /// come to since, is dropped: quiche gives such a stream back to the client only when asked about it.
+    pub(crate) fn is_over(&mut self, stream: StreamId) -> bool {
+        let quic = &mut self.connection.quic;
+        let (unwanted, closed) =
+            (quic.stream_capacity(stream.0).is_err(), quic.stream_closed(stream.0));
+        if unwanted {
+            self.drop_response(stream);
         }
+        closed && !self.streams.is_sending(stream) && !self.streams.has_gate(stream)
     }
 }
 
-/// Asks for a packet in a buffer that holds its header but nothing more.
-fn poke(quic: &mut quiche::Connection, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
-    let size = (1 + quic.destination_id().len() + 8).min(out.len());
-    match quic.send(&mut out[..size]) {
-        Ok((sent, info)) => Ok(Some((sent, info.to))),
+fn send_once(
+    quic: &mut quiche::Connection,
+    out: &mut [u8],
+) -> Result<Option<Datagram>, quiche::Error> {
+    match quic.send(out) {
+        Ok((bytes, info)) => Ok(Some((bytes, info.to))),
         Err(quiche::Error::Done) => Ok(None),
         Err(error) => Err(error),
     }

@@ -10,8 +10,8 @@ use virtual_clock::VirtualTime;
 
 /// A server, the links to its clients, and the time.
 ///
-/// The clock is that of the thread, and it is virtual as long as the world lives: a thread has one world
-/// at a time, and clients are made after it. Whoever owns the clients passes them to each call.
+/// The thread's clock is virtual as long as the world lives. A thread has one world at a time, and clients are
+/// made after it. The owner of the clients passes them to each call.
 pub struct World<S> {
     /// The server.
     pub server: S,

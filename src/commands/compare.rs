@@ -7,9 +7,10 @@ mod show;
 use crate::failure::Failure;
 use crate::values::Choices;
 use crate::{output, values};
+use lab::ideal::SendBufferModel;
 use lab::study::folder::Written;
 use lab::study::record::{RecordError, run_into};
-use lab::study::{Engine, Plan, SendBufferModel, Shard, Study};
+use lab::study::{Engine, Plan, Shard, Study};
 use lab::{DeliveryOrder, Metadata};
 use qlog_tools::metrics::{self, METRICS, Metric, byte_index};
 use server::CongestionControl;
@@ -18,9 +19,9 @@ use std::path::{Path, PathBuf};
 
 /// Load pages under several schemes and compare them
 ///
-/// A study: every page under every scheme, on every network, with every send buffer and seed. `rr` is always run,
-/// as the baseline: a speedup is its ByteIndex divided by the scheme's. With --out each load is written down as
-/// soon as it is done: the same command goes on where it was interrupted.
+/// A study loads every page under every scheme, on every network, with every send buffer and seed. It always runs `rr`
+/// as the baseline: a speedup is its ByteIndex divided by the scheme's. With --out, each load is recorded as soon as it
+/// is done, and the same command continues an interrupted study.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost compare davies-meenan --schemes paper --out out\n  \
 utmost compare gentelella-index agency-index --schemes all --engine wire --send-buffer 0,280k --json\n  \
@@ -33,8 +34,8 @@ pub(crate) struct Arguments {
     /// Pages: bundled names, or files
     #[arg(required_unless_present = "from", value_name = "PAGE")]
     pages: Vec<String>,
-    /// Schemes, separated by commas; `paper` and `all` stand for several. On engine ideal also
-    /// `oracle` and `anti-oracle`, the best and the worst order found for what is above the fold
+    /// Schemes, separated by commas; `paper` and `all` stand for several. Engine ideal also has `oracle` and
+    /// `anti-oracle`: the best and the worst order found for the resources above the fold
     #[arg(long, value_name = "LIST", default_value = "paper")]
     schemes: String,
     /// How pages are loaded
@@ -49,38 +50,36 @@ pub(crate) struct Arguments {
     /// What a send buffer is
     #[arg(long, value_parser = values::choice(SEND_BUFFER_MODELS), default_value = "fifo")]
     send_buffer_model: SendBufferModel,
-    /// What the server knows of the resources that it sends
+    /// What the server knows about the resources that it sends
     #[arg(long, value_parser = values::choice(METADATA), default_value = "full")]
     metadata: Metadata,
-    /// In which order the client hands up what arrives
+    /// The order in which the client hands over arrived bytes
     #[arg(long, value_parser = values::choice(values::DELIVERY_ORDERS), default_value = "stream")]
     delivery_order: DeliveryOrder,
     /// Congestion control, on engines with a transport [default: bbr2]
     #[arg(long, value_parser = values::choice(values::CONGESTION_CONTROLS))]
     cc: Option<CongestionControl>,
-    /// Initial congestion window [default: 10; where the server paces, as large as needed]
+    /// Initial congestion window [default: 10, or as large as needed if the server paces]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     initial_window: Option<u32>,
-    /// Loads of each page under each scheme, each with its own chance: 0 to N - 1. With the same seed
-    /// every scheme meets the same link
+    /// Load each page N times under each scheme, with the seeds 0 to N - 1. All schemes meet the same link under the
+    /// same seed
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: u64,
-    /// Loads at a time [default: the number of cores; on the wire half of it, or, where the server
-    /// paces and loads mostly wait, 16]
+    /// Loads at a time [default: the number of cores; on engine wire half of it, or 16 if the server paces]
     #[arg(long)]
     jobs: Option<NonZeroUsize>,
-    /// Carry out only this part of the study, of N, for one of several machines: 1/N to N/N. `utmost merge`
-    /// makes one study of all
+    /// Carry out only part I of N of the study, for one of several machines. `utmost merge` joins the parts
     #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "out")]
     shard: Option<Shard>,
     /// The metric that speedups, intervals and figures compare; all metrics are in the tables
     #[arg(long, value_name = "NAME", default_value = byte_index().name, value_parser = metric)]
     metric: &'static Metric,
-    /// Write the best scheme for each page into this file, for `utmost serve --config`: where the 95 %
-    /// interval of its paired ratio to the default scheme lies above 1
+    /// Write a configuration for `utmost serve --config` with the best scheme for each page. A page keeps the default
+    /// unless the 95 % interval of the gain lies above 1
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// The scheme that a page is sent in unless another is better
+    /// The scheme of pages for which no other is better
     #[arg(long, value_name = "NAME", default_value = "bucket-html", requires = "policy")]
     policy_default: String,
     /// Write tables, figures and the report into this directory
@@ -168,7 +167,7 @@ fn carry_out(arguments: &Arguments, plan: &Plan) -> Result<Study, Failure> {
     })
 }
 
-/// Tables, figures and the report, in `folder`.
+/// Writes tables, figures and the report into `folder`.
 pub(crate) fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, Failure> {
     let written = lab::study::folder::write(plan, study, folder).map_err(Failure::elsewhere)?;
     if let Some(reason) = &written.without_png {
@@ -177,12 +176,12 @@ pub(crate) fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written
     Ok(written)
 }
 
-/// Shows a study that was merged.
+/// Prints a merged study.
 pub(crate) fn show(study: &Study, json: bool) -> Result<(), Failure> {
     if json { output::json(study) } else { show::show(study) }
 }
 
-/// Whether every load came to its end.
+/// Fails if a load did not finish.
 pub(crate) fn finished(plan: &Plan, study: &Study) -> Result<(), Failure> {
     let mut unfinished = study.runs.iter().filter_map(|it| Some((it, it.unfinished.as_ref()?)));
     let Some((run, why)) = unfinished.next() else { return Ok(()) };

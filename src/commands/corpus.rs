@@ -11,7 +11,7 @@ mod visit;
 
 use crate::failure::Failure;
 use crate::output;
-use ::corpus::import::{self, Addresses, Imported, Label};
+use ::corpus::import::{self, Addresses, IMPORTERS, Imported, Label};
 use ::corpus::{PageError, bundled_names};
 use clap::Subcommand;
 use outputs::Kind;
@@ -60,10 +60,9 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
-    /// Make a page from a recording: HAR, a DevTools log, `WProfX`, or a resource list of the paper's
-    /// implementation
+    /// Make a page from a recording
     #[command(
-        long_about = "Make a page from a recording. The format is told by the contents:\n\n  HAR              of browsers, sitespeed.io, WebPageTest\n  DevTools log     a list of {method, params}, or one on each line\n  WProfX           a list of {id, objs}\n  resource list    {\"resources\": {PATH: METADATA}}, of the paper's implementation; sizes are\n                   those of the files beside it\n  package page     {\"res\": [...]}\n\nWhat the recording does not hold and had to be assumed is listed on stderr and kept in the\npage's source. Names of hosts and resources are not kept, but those of resource lists and packages;\nneither is the recording's own, which often holds the host's.",
+        long_about = about_import(),
         after_help = "Example:\n  utmost corpus import recording.har.gz -o page.json"
     )]
     Import {
@@ -72,7 +71,7 @@ enum Command {
         /// Where to write the page
         #[arg(short, value_name = "PAGE")]
         output: PathBuf,
-        /// The page's name [default: that of the file it is written to]
+        /// The page's name [default: the name of the output file]
         #[arg(long)]
         name: Option<String>,
         /// What the page says it is of [default: a recording, without its name]
@@ -82,6 +81,10 @@ enum Command {
         /// it fits the site
         #[arg(long)]
         keep_addresses: bool,
+        /// The page load to keep, from 1, of a HAR file or `DevTools` log with several [default: the one with
+        /// the most bytes]
+        #[arg(long, value_name = "N")]
+        load: Option<usize>,
     },
     /// Make a synthetic page
     #[command(
@@ -113,9 +116,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         #[cfg(feature = "record")]
         Command::Bodies { page, out } => visit::bodies(page, out),
         Command::Generate(arguments) => generate::run(arguments),
-        Command::Import { file, output, name, from, keep_addresses } => {
-            let addresses = if *keep_addresses { Addresses::Kept } else { Addresses::Renamed };
-            import_page(file, output, (name.as_deref(), from.as_deref()), addresses)
+        Command::Import { file, output, name, from, keep_addresses, load } => {
+            let label = Label {
+                name: name.clone().unwrap_or_else(|| import::name_of(output)),
+                from: from.clone().unwrap_or_else(|| "a recording".to_owned()),
+                licence: "unknown".to_owned(),
+                sha256: None,
+                addresses: if *keep_addresses { Addresses::Kept } else { Addresses::Renamed },
+                load: *load,
+            };
+            import_page(file, output, label)
         }
         #[cfg(feature = "record")]
         Command::Record(arguments) => record::run(arguments),
@@ -153,20 +163,16 @@ fn check(pages: &[String]) -> Result<(), Failure> {
     }
 }
 
-fn import_page(
-    file: &Path,
-    to: &Path,
-    (name, from): (Option<&str>, Option<&str>),
-    addresses: Addresses,
-) -> Result<(), Failure> {
+fn about_import() -> String {
+    let formats = IMPORTERS.iter().map(|it| format!("  {:<16} {}\n", it.name, it.form));
+    format!(
+        "Make a page from a recording. The contents tell the format:\n\n{}\nWhat the recording does not hold and had to be assumed is listed on stderr and kept in the page's source. Hosts and paths are replaced by stand-ins, except in resource lists and package pages. So is the recording's own name, which often holds the host's.",
+        formats.collect::<String>()
+    )
+}
+
+fn import_page(file: &Path, to: &Path, label: Label) -> Result<(), Failure> {
     outputs::check(to, Kind::Page)?;
-    let label = Label {
-        name: name.map_or_else(|| import::name_of(to), str::to_owned),
-        from: from.unwrap_or("a recording").to_owned(),
-        licence: "unknown".to_owned(),
-        sha256: None,
-        addresses,
-    };
     let Imported { page, notes } = import::import(file, Some(label)).map_err(Failure::bad_input)?;
     outputs::write(to, Kind::Page, page.to_text().as_bytes())?;
     for note in notes {

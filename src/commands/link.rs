@@ -9,10 +9,10 @@ use std::io::BufWriter;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Put a network between a client and a server: a UDP relay that delays, queues and loses
+/// Put a network between a client and a server: a UDP relay that delays, queues and loses datagrams
 ///
-/// Prints one line `listening on ADDR:PORT` when ready. Any UDP client and server will do; each client has
-/// links of its own.
+/// Prints one line `listening on ADDR:PORT` when it is ready. It works with any UDP client and server, and gives each
+/// client links of its own.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  utmost serve --page davies-meenan --listen 127.0.0.1:4433 &\n  \
@@ -23,16 +23,16 @@ pub(crate) struct Arguments {
     /// The network: paper, 2g, 3g, lte, cable, satellite, ..., or a TOML file
     #[arg(long, value_name = "NAME|FILE")]
     network: String,
-    /// Where clients send to; port 0 takes a free one
+    /// The address that clients send to; port 0 takes a free one
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4434")]
     listen: SocketAddr,
-    /// Where the server listens
+    /// The server's address
     #[arg(long, value_name = "ADDR:PORT")]
     to: SocketAddr,
-    /// What chance draws from: the same seed, the same link
+    /// The seed of all chance: the same seed gives the same link
     #[arg(long, value_name = "N", default_value = "0")]
     seed: u64,
-    /// Write what became of each datagram into this file, a line of JSON each
+    /// Write the fate of each datagram into this file, one line of JSON each
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 }
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { listen, to, seed, .. } = *arguments;
     if listen.is_ipv4() != to.is_ipv4() {
         return Err(Failure::BadInput(format!(
-            "--listen {listen}, --to {to}: both IPv4, or both IPv6"
+            "--listen {listen}, --to {to}: use two IPv4 or two IPv6 addresses"
         )));
     }
     if listen == to {

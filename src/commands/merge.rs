@@ -1,4 +1,4 @@
-//! `utmost merge`: one study of its shards.
+//! `utmost merge`: joins the shards of a study.
 
 use super::compare;
 use crate::failure::Failure;
@@ -8,17 +8,17 @@ use lab::study::record::RecordError;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// Make one study of its shards
+/// Join the shards of a study
 ///
-/// The result is that of one machine: tables, figures and the report are made from all loads. Shards of another
-/// study, made by another version, or not finished are refused.
+/// The result is the same as if one machine had carried out the study. Shards are rejected if they are of another study,
+/// made by another version, or not finished.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  utmost merge part1 part2 --out study")]
 pub(crate) struct Arguments {
-    /// The folders that `utmost compare --shard` wrote
+    /// The directories that `utmost compare --shard` wrote
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// Where the study goes
+    /// Write the study into this directory
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Print JSON

@@ -1,4 +1,4 @@
-//! `utmost order`: pure scheduling, who gets each packet.
+//! `utmost order`: pure scheduling, packet by packet.
 
 use crate::failure::Failure;
 use crate::{output, values};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// Show who gets each packet of a scenario
+/// Show which stream gets each packet of a scenario
 ///
 /// A scenario is a list of requests, each with the slot in which it arrives, its size and its resource.
 #[derive(Debug, clap::Args)]
@@ -28,17 +28,17 @@ pub(crate) struct Arguments {
     /// Print JSON: runs of `[first_slot, stream, packets, last_bytes]`
     #[arg(long)]
     json: bool,
-    /// Also show the scheduler's tree whenever a stream is opened, ready or closed, or the order changes
+    /// Also show the scheduler's tree whenever a stream opens, becomes ready or closes, or the order changes
     #[arg(long)]
     trace: bool,
     /// With --trace: draw the first different trees of each scheme into this directory, as SVG and PNG
     #[arg(long, value_name = "DIR", requires = "trace")]
     figures: Option<PathBuf>,
-    /// With --figures: how many trees a figure has
+    /// With --figures: the number of trees in a figure
     #[arg(long, value_name = "N", default_value_t = PANELS, requires = "figures")]
     panels: NonZeroUsize,
-    /// Also send it over QUIC, in virtual time with a slot of 10 ms, with its signals or else the scheme's; keep the
-    /// server's logs in this directory, for `utmost qlog`
+    /// Also send the scenario over QUIC, in virtual time with a slot of 10 ms, and write the server's logs into this
+    /// directory, for `utmost qlog`
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
 }
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let rows = orders
         .map(|(name, runs)| vec![name, runs.iter().map(written).collect::<Vec<_>>().join(" ")]);
-    output::line("who sends when: stream, or stream x packets in a row")?;
+    output::line("the order of packets: stream, or stream x packets in a row")?;
     output::line(&output::table(&["scheme", "order"], &[1], rows).to_string())?;
     traces.iter().flatten().try_for_each(print_trace)?;
     arguments
@@ -93,7 +93,7 @@ fn traces<'a>(scenario: &Scenario, schemes: &'a [Scheme]) -> Result<Vec<Trace<'a
 
 fn print_trace((scheme, moments): &Trace<'_>) -> Result<(), Failure> {
     output::line(&format!(
-        "\nthe tree under {}: element (weight), the share that it and all below it get",
+        "\nthe tree under {}: element (weight), and the share of its subtree",
         scheme.name
     ))?;
     for Moment { slot, what, tree } in moments {

@@ -4,11 +4,12 @@ mod push_log;
 mod session;
 
 use crate::failure::Failure;
+use crate::limits::{PROBLEMS_MAX, VISITS_MAX};
 use crate::output::number;
 use crate::{output, values};
 use ::client::event_loop::{PlayError, play};
 use ::client::profile::Profile;
-use ::client::{EarlyData, Options, Outcome, Verify};
+use ::client::{ClientConfig, EarlyData, Options, Outcome, Verify};
 use ::corpus::Page;
 use ::server::Options as ServerOptions;
 use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Study};
@@ -21,10 +22,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Play a page back once, and show when each resource came
+/// Load a page once, and show when each resource arrived
 ///
-/// Without --server the page is loaded from a server of its own, in this process, which sends in the
-/// order of the same scheme (`rr` if none is given).
+/// Without --server, the page is loaded from a server in this process, which sends in the order of --scheme (`rr` by
+/// default).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost play gentelella-index --scheme bucket-html\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --qlog logs --json\n  \
@@ -40,45 +41,43 @@ pub(crate) struct Arguments {
     server: Option<SocketAddr>,
     #[command(flatten)]
     trust: values::Trust,
-    /// The scheme whose client half decides what is signalled
+    /// The scheme that decides which priorities the client signals
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
-    /// Signal what a browser would: chrome-2023, firefox-2023, firefox-132, safari-2023
+    /// Signal the priorities that a browser would: chrome-2023, firefox-2023, firefox-132, safari-2023
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Say with each request what its resource is for, so that any server scheme can place it
+    /// Describe each resource in its request, so that any scheme of the server can place it
     #[arg(long, requires = "server")]
     metadata: bool,
-    /// In which order what arrives is handed up. `connection` needs to know in which order the server first sent
-    /// everything, which no protocol says: only a server in this process can tell
+    /// The order in which the client hands over arrived bytes. `connection` needs the order in which the server first
+    /// sent them, which only a server in this process can tell
     #[arg(long, value_parser = values::choice(values::DELIVERY_ORDERS), default_value = "stream")]
     delivery_order: DeliveryOrder,
-    /// Keep the qlog in this directory
+    /// Write the qlog into this directory
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
     /// Write the bodies below this directory, at the paths of their URLs
     #[arg(long, value_name = "DIR", requires = "server")]
     bodies: Option<PathBuf>,
-    /// Take pushes, and list what came by them
+    /// Accept pushes, and list the pushed responses
     #[arg(long, requires = "server")]
     push_log: bool,
-    /// Load the page so often, each time with the cookies and the HTTP cache that the visits before left
+    /// Load the page N times, each time with the cookies and the HTTP cache of the visits before
     #[arg(long, value_name = "N", requires = "server", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=MAX_VISITS))]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=VISITS_MAX))]
     visits: u32,
-    /// Say with the request for the document what the cache has (`Cache-Digest`)
+    /// Send a digest of the cache with the request for the document (`Cache-Digest`)
     #[arg(long, requires = "server")]
     cache_digest: bool,
-    /// Resume the session in this file, so that requests go along with the first packet if the server takes early
-    /// data, and keep the new session there. It is a secret of this client's
+    /// Resume the session in this file, and store the new one there. Requests go with the first packet if the server
+    /// accepts early data. Keep the file secret
     #[arg(long, value_name = "FILE", requires = "server")]
     session: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
-
-const MAX_VISITS: i64 = 100;
 
 /// How many pushes a server may have open; Chromium once took 100 streams.
 const PUSHES: u64 = 100;
@@ -106,16 +105,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let own = arguments.server.is_none();
     let delivery_order = arguments.delivery_order;
     if !own && delivery_order == DeliveryOrder::Connection {
-        let cause = "--delivery-order connection: another process's server does not say in which order it first sends; \
-                     leave --server out";
+        let cause = "--delivery-order connection: the order in which another process first sends is not known; leave out \
+                     --server";
         return Err(Failure::BadInput(cause.to_owned()));
     }
     let visits = match arguments.server {
         Some(server) => from_server(arguments, &page, server, client, &logs)?,
         None => vec![from_own_server(&page, client, delivery_order, &logs)?],
     };
-    // The server in this process runs `rr` where nothing is said; another server's order is its own, and known where
-    // it says so.
+    // The server in this process runs `rr` by default. Another server's order is known only if it announces it.
     let unsaid = scheme.map_or(if own { "rr" } else { "" }.to_owned(), |it| it.name);
     let runs = visits.iter().map(|it| run_of(&page, it, &unsaid, own)).collect();
     let problems: Vec<String> = visits.iter().flat_map(|it| it.problems.clone()).collect();
@@ -123,7 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     told(&problems)
 }
 
-/// A visit as a study records it.
+/// The record of a visit, as a study has it.
 fn run_of(page: &Page, visit: &Played, unsaid: &str, own: bool) -> RunRecord {
     let mut run = RunRecord {
         page: page.name.clone(),
@@ -168,7 +166,7 @@ fn show_all(
         if let Some(said) = session::said(visit.early_data) {
             output::line(said)?;
         }
-        // An answer without a body is complete without a first byte.
+        // A response without a body is complete without a first byte.
         let has_come = |it: &ResourceTimes| it.first_byte_ms.or(it.complete_ms).is_some();
         let came = run.resources.iter().any(has_come);
         if came && arguments.push_log {
@@ -180,23 +178,20 @@ fn show_all(
     Ok(())
 }
 
-/// Problems that are named, of many.
-const NAMED_MAX: usize = 10;
-
-/// All but the last problem as lines of their own, and the last as the program's failure.
+/// Prints all problems but the last, which is the program's failure.
 fn told(problems: &[String]) -> Result<(), Failure> {
-    let Some((last, others)) = problems[..problems.len().min(NAMED_MAX)].split_last() else {
+    let Some((last, others)) = problems[..problems.len().min(PROBLEMS_MAX)].split_last() else {
         return Ok(());
     };
     for problem in others {
         eprintln!("utmost: {problem}");
     }
-    let rest = problems.len().saturating_sub(NAMED_MAX);
+    let rest = problems.len().saturating_sub(PROBLEMS_MAX);
     let more = if rest > 0 { format!(" (and {rest} more)") } else { String::new() };
     Err(Failure::Elsewhere(format!("{last}{more}")))
 }
 
-/// One load, what went otherwise than the page says, and the scheme that the server said it sends in.
+/// One load, its problems, and the scheme that the server announced.
 struct Played {
     load: Load,
     problems: Vec<String>,
@@ -236,7 +231,7 @@ fn from_server(
     logs: &Path,
 ) -> Result<Vec<Played>, Failure> {
     let mut options = Options {
-        verify: Verify::from(&arguments.trust),
+        transport: ClientConfig { verify: Verify::from(&arguments.trust), ..client.transport },
         keep_bodies: arguments.bodies.is_some(),
         metadata: arguments.metadata,
         cache_digest: arguments.cache_digest,
@@ -255,7 +250,7 @@ fn from_server(
     Ok(visits)
 }
 
-/// One visit, and what is to be kept of it.
+/// Makes one visit, and stores its session and bodies where the arguments say.
 fn visit(
     arguments: &Arguments,
     page: &Arc<Page>,
@@ -290,7 +285,7 @@ fn played(server: SocketAddr, outcome: Outcome, log: &Path) -> Result<Played, Fa
     Ok(Played { load, problems, announced, pushes, early_data })
 }
 
-/// Writes the bodies that came; a URL whose path leads out of the folder is refused.
+/// Writes the bodies. A URL whose path leads out of the folder is an error.
 fn write_bodies(page: &Page, outcome: &Outcome, folder: &Path) -> Result<(), Failure> {
     for (resource, body) in &outcome.bodies {
         let url = &page.resources[*resource].url;
@@ -326,10 +321,10 @@ fn show(run: &RunRecord, resources: usize) -> Result<(), Failure> {
     output::line(&output::table(&header, &[1], rows).to_string())?;
     let index = run.byte_index();
     let end = if run.completed {
-        format!("all there after {:.1} ms", run.duration_ms)
+        format!("complete after {:.1} ms", run.duration_ms)
     } else {
         let there = run.resources.iter().filter(|it| it.complete_ms.is_some()).count();
-        format!("not complete: {there} of {resources} resources came")
+        format!("not complete: {there} of {resources} resources arrived")
     };
     output::line(&format!(
         "ByteIndex {} ms, above the fold {} ms; {end}",

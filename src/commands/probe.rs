@@ -18,20 +18,20 @@ const FORMAT: &str = "utmost-probe/1";
 
 /// Test whether an HTTP/3 server prioritizes
 ///
-/// While some responses are under way, one more is asked for: urgent, like all others, or less urgent. A server
-/// that prioritizes sends an urgent one at once, and one that can wait last. All responses are of one size, and
-/// the client reads slowly with a small window, so that the server must choose. Exit code 0: it prioritizes; 1: it
-/// does not, or only weakly; 3: it cannot be reached, or the runs do not tell.
+/// While some responses are under way, the client requests one more: urgent, like the others, or less urgent. A server
+/// that prioritizes sends an urgent response at once, and one that can wait last. All responses are of one size, and
+/// the client reads slowly through a small window, so that the server must choose. Exit codes: 0 it prioritizes; 1 it
+/// does not, or only weakly; 3 it cannot be reached, or the runs are inconclusive.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost probe https://www.example.com/\n  \
 utmost probe https://localhost:4433/ --insecure --path /big.jpg --repeats 10 --json")]
 pub(crate) struct Arguments {
-    /// The server: <https://HOST>[:PORT]/PATH. Without --path the largest of the page and what it links to is used
+    /// The server: <https://HOST>[:PORT]/PATH. Without --path, the test uses the largest of the page and its links
     url: String,
-    /// What to ask for, 100 kB or more for a sharp answer; with several, the first is the late one
+    /// The resource to request, 100 kB or more for a sharp answer; with several, the first is the late one
     #[arg(long = "path", alias = "paths", value_name = "PATH", value_delimiter = ',')]
     paths: Vec<String>,
-    /// Connect there, whatever the name in the URL resolves to
+    /// Connect to this address instead of the one that the URL's name resolves to
     #[arg(long, value_name = "ADDR:PORT", value_parser = values::server_address)]
     server: Option<std::net::SocketAddr>,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     /// Responses that are under way when the late request comes
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(3..=64))]
     others: u32,
-    /// Milliseconds that one response takes, by the client's reading; at least 16 round-trip times
+    /// Milliseconds that one response takes at the pace of the client's reading; at least 16 round-trip times
     #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u32).range(5..=60_000))]
     response_ms: u32,
     /// Seconds that one run may take
@@ -87,11 +87,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// What was looked at decides what to do about it.
+/// The remedy depends on the resources that were looked at.
 fn too_small(arguments: &Arguments, choice: &Choice) -> String {
     let Choice { path, body_bytes, links, .. } = choice;
     let remedy = format!(
-        "responses under {BODY_BYTES_MIN} bytes tell nothing; name a larger resource of this server with --path /PATH"
+        "responses under {BODY_BYTES_MIN} bytes are inconclusive; name a larger resource of this server with --path /PATH"
     );
     let url = &arguments.url;
     match (arguments.paths.is_empty(), links) {
@@ -218,7 +218,7 @@ mod tests {
             let choice = Choice { path: "/a.css".to_owned(), body_bytes: 900, rtt, links };
             too_small(&line.arguments, &choice)
         };
-        let remedy = "responses under 24000 bytes tell nothing; name a larger resource of this server with --path /PATH";
+        let remedy = "responses under 24000 bytes are inconclusive; name a larger resource of this server with --path /PATH";
         let of_links = "https://a.test/: of the page and 3 links on this server /a.css is the largest, with 900 bytes";
         assert_eq!(told(&[], 3), format!("{of_links}; {remedy}"));
         let alone = "https://a.test/: /a.css has 900 bytes and links to nothing on this server";

@@ -6,9 +6,9 @@ use ::reproduce::{EXPERIMENTS, Experiment, Reproduction, Setting, write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// Make a published table or figure again, ours beside theirs
+/// Reproduce a published table or figure, ours beside theirs
 ///
-/// Exits with 1 if a value is not within its tolerance. Without a name it lists the experiments.
+/// Exits with 1 if a value is not within its tolerance. Without a name, lists the experiments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost reproduce marx-table2\n  \
 utmost reproduce marx-figure12 --out results\n  utmost reproduce push-rules --runs 5\n  utmost reproduce all --out results --json")]
@@ -22,10 +22,10 @@ pub(crate) struct Arguments {
     /// Loads at a time [default: the number of cores]
     #[arg(long)]
     jobs: Option<NonZeroUsize>,
-    /// Loads of each case, for what runs on engine `stack` [default: as many as was published]
+    /// Load each case N times, in experiments on engine `stack` [default: as many as the publication]
     #[arg(long, value_name = "N")]
     runs: Option<NonZeroUsize>,
-    /// Print JSON; of `all`, an array
+    /// Print JSON; an array for `all`
     #[arg(long)]
     json: bool,
 }

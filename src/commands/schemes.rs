@@ -1,4 +1,4 @@
-//! `utmost schemes`: what there is to choose from.
+//! `utmost schemes`: lists the schemes.
 
 use crate::failure::Failure;
 use crate::output;
@@ -36,14 +36,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let headings = ["scheme", "placeholders", "in all", "parameters", "what it does"];
     output::line(&output::table(&headings, &[2, 3, 4], schemes.chain(brackets)).to_string())?;
     output::line(
-        "Sources: --json. Any scheme may be followed by @guard:PACKETS, against starvation. A bracket is no scheme: \
+        "Sources: --json. Any scheme may be followed by @guard:PACKETS, against starvation. Brackets are not schemes: they are \
          the best or the worst order that a page allows, for `compare` only.",
     )
 }
 
-/// What may follow any scheme.
-const GUARD: &str =
-    "@guard:PACKETS (20): one packet in so many goes to the ready response that has waited longest";
+/// The suffix that any scheme can have.
+const GUARD: &str = "@guard:PACKETS (20): one in PACKETS packets goes to the ready response that has waited longest";
 
 fn scheme_json(scheme: &Scheme) -> Value {
     json!({
@@ -73,7 +72,7 @@ fn brackets_json() -> impl Iterator<Item = Value> {
     })
 }
 
-/// What parameters and variants are called, separated by commas; what they do, the JSON says.
+/// The names of parameters and variants, separated by commas. The JSON says what they do.
 fn short(parameters: &str) -> String {
     let is_name = |word: &&str| {
         let is_parameter = word.len() > 1 || *word == "N";

@@ -18,9 +18,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Serve a directory, a page, or what a backend serves over HTTP/3, in the order of a scheme
+/// Serve a directory, a page or a backend over HTTP/3, in the order of a scheme
 ///
-/// Prints one line `listening on ADDR:PORT` when ready; SIGTERM lets responses under way finish.
+/// Prints one line `listening on ADDR:PORT` when it is ready. On SIGTERM, responses under way finish first.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  utmost serve --root site --listen 127.0.0.1:4433 --scheme bucket-html\n  \
@@ -41,10 +41,10 @@ pub(crate) struct Arguments {
     /// Read what to serve from a TOML file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scheme", "signals"])]
     config: Option<PathBuf>,
-    /// Where to listen; port 0 takes a free one
+    /// The address to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433")]
     listen: SocketAddr,
-    /// Certificate chain (PEM); without it a self-signed certificate is made
+    /// Certificate chain (PEM) [default: a new self-signed certificate]
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     /// The order in which to send [default: rfc9218 for --root, bucket-html for --page]
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
-    /// What to make of clients' signals [default: obey for --root, ignore for --page]
+    /// How to treat clients' signals [default: obey for --root, ignore for --page]
     #[arg(long, value_parser = values::choice(values::SIGNALS))]
     signals: Option<SignalUse>,
     /// Bytes taken from the scheduler before the transport takes them
@@ -62,21 +62,21 @@ pub(crate) struct Arguments {
     /// Congestion control
     #[arg(long, value_parser = values::choice(values::CONGESTION_CONTROLS), default_value = "bbr2")]
     cc: CongestionControl,
-    /// Initial congestion window [default: 10; with --pace as large as needed]
+    /// Initial congestion window [default: 10, or as large as needed with --pace]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     initial_window: Option<u32>,
-    /// Send one packet of BYTES stream bytes each MS milliseconds, as the paper does with 1400/10
+    /// Send one packet of BYTES stream bytes every MS milliseconds; the paper uses 1400/10
     #[arg(long, value_name = "BYTES/MS", value_parser = values::pace)]
     pace: Option<Pace>,
-    /// Answer requests of returning clients before the handshake is complete (0-RTT). Whoever recorded such a request
-    /// can have it answered again: only GET, HEAD, OPTIONS and TRACE are, others get 425 (RFC 8470)
+    /// Answer requests of returning clients before the handshake is complete (0-RTT). An attacker can replay such a
+    /// request, so methods other than GET, HEAD, OPTIONS and TRACE get 425 (RFC 8470)
     #[arg(long)]
     early_data: bool,
-    /// 48 random bytes that sessions are sealed with, to resume them after a restart or in another process; replace
-    /// them often [default: drawn at the start, and again every two days]
+    /// File with 48 random bytes that seal sessions, so that clients can resume them after a restart or in another
+    /// process. Replace it often [default: drawn at the start, and again every two days]
     #[arg(long, value_name = "FILE")]
     ticket_key: Option<PathBuf>,
-    /// Seconds that responses under way have to finish after SIGTERM
+    /// Seconds after SIGTERM in which responses under way must finish
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     drain_within: u32,
     /// Write one qlog a connection into this directory
@@ -84,14 +84,14 @@ pub(crate) struct Arguments {
     qlog: Option<PathBuf>,
 }
 
-/// What clients that negotiate a scheme get where the operator chose none.
+/// The scheme for clients that negotiate one, if the operator did not choose.
 const NEGOTIATED: &str = "bucket-html";
 
-/// What is served, with the defaults that go with it.
+/// The site, with the defaults that go with it.
 struct Served {
     site: RuledSite,
     scheme: Scheme,
-    /// The scheme for clients that negotiate one, where the operator chose none.
+    /// The scheme for clients that negotiate one; `None` if the operator chose one for all.
     negotiated: Option<Scheme>,
     signals: SignalUse,
 }
@@ -184,7 +184,7 @@ fn upstream(address: &Address) -> Result<Arc<dyn Site>, Failure> {
     Ok(Arc::new(site.map_err(Failure::elsewhere)?))
 }
 
-/// What is to be served, from a file or from flags.
+/// The configuration, from a file or from flags.
 fn config(arguments: &Arguments) -> Result<Config, Failure> {
     if let Some(file) = &arguments.config {
         return Config::load(file).map_err(Failure::bad_input);

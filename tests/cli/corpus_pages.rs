@@ -139,7 +139,7 @@ fn a_program_that_is_no_browser_is_named() {
     let folder = folder();
     fs::write(folder.path().join("index.html"), "<p>").expect("written");
     for (program, cause) in [
-        ("/bin/false", "is no Chromium, by what it answers to --version"),
+        ("/bin/false", "is not Chromium, according to its answer to --version"),
         ("/no/such/program", "No such file or directory (os error 2)"),
     ] {
         let mut command = utmost(&["corpus", "record", ".", "-o", "page.json"]);
@@ -158,7 +158,7 @@ fn a_program_that_is_no_browser_is_named() {
 fn what_cannot_be_recorded_is_refused_before_a_browser_is_started() {
     let folder = folder();
     for (source, cause) in [
-        ("ftp://a/", "is no page of a server; name an http or https URL"),
+        ("ftp://a/", "is not a page of a server; name an http or https URL"),
         ("https://me@a/", "holds a user's name; record pages that anybody may see, without it"),
         ("nowhere", "no such folder; name a folder, a URL, npm:NAME@VERSION/PATH or deb:NAME/PATH"),
         (
@@ -188,7 +188,7 @@ fn the_graph_of_a_page_is_learned_from_an_access_log() {
     let output = learn(&["--host", "www.example"]);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let expected = "35 lines: 5 loads of the page, and 1 of its document alone\n\
-                    left out: 2 lines that are none of an access log\n";
+                    left out: 2 lines that are not access-log entries\n";
     assert_eq!((output.status.code(), stderr.as_str()), (Some(0), expected));
     let text = std::fs::read_to_string(folder.path().join("graph.json")).expect("written");
     let graph = push::Graph::from_json(&text).expect("a graph");
@@ -218,13 +218,11 @@ fn a_log_that_tells_of_no_page_says_why() {
     refused("a.log: No such file or directory (os error 2)");
     log("nonsense\n");
     refused(
-        "a.log: no request for / in it (1 lines, 1 of them none of an access log); choose another --document",
+        "a.log: no request for / in it (1 lines, 1 of them not access-log entries); choose another --document",
     );
     let common = "1.2.3.4 - - [t] \"GET / HTTP/1.1\" 200 10\n1.2.3.4 - - [t] \"GET /a.css HTTP/1.1\" 200 10\n";
     log(common);
-    refused(
-        "a.log: its lines do not say who refers; let the server write the combined format, which has the referrer",
-    );
+    refused("a.log: its lines have no referrer; let the server write the combined format");
     log(&common.replace(" 10\n", " 10 \"https://a/\" \"x\"\n"));
     refused(
         "a.log: 1 loads of / with its resources, and 1 of the last 1 asked for at least half of what the median one did; \

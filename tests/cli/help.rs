@@ -9,6 +9,7 @@ const COMMANDS: &[&str] = &[
     "play",
     "compare",
     "merge",
+    "link",
     "corpus",
     "corpus list",
     "corpus stats",

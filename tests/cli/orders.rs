@@ -16,7 +16,7 @@ fn a_late_stylesheet_waits_shares_or_goes_first_as_the_scheme_says() {
     assert_eq!(
         orders("rr,fifo,dfifo,wrr,bucket"),
         [
-            "who sends when: stream, or stream x packets in a row",
+            "the order of packets: stream, or stream x packets in a row",
             "scheme order",
             "rr 0 4 8 0 4 8 0 4 8 12 0 4 12x2",
             "fifo 0x4 4x4 8x3 12x3",

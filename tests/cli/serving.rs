@@ -167,7 +167,7 @@ fn a_backend_is_served_and_its_pushes_are_listed() {
     ];
     let text = stdout_of(&play);
     assert!(text.contains("* pushed: 1 resources, 1 of them used; "), "{text}");
-    assert!(text.contains("; 1 promises refused"), "{text}");
+    assert!(text.contains("; 1 promises rejected"), "{text}");
     assert!(text.contains(" 200 "), "{text}");
     assert_eq!(server.stop().0, Some(0));
 }
@@ -202,7 +202,7 @@ fn a_second_visit_is_pushed_nothing_that_is_cached() {
         said[2..],
         [
             "visit 2",
-            "* pushed: 0 resources, 0 of them used; 0 bytes used, 0 bytes wasted; 0 promises refused",
+            "* pushed: 0 resources, 0 of them used; 0 bytes used, 0 bytes wasted; 0 promises rejected",
             // The document, which says nothing of its freshness.
             "validated: 1 copy of earlier visits",
         ]
@@ -253,7 +253,7 @@ fn a_client_that_comes_back_sends_early_data_where_the_server_takes_it() {
     crate::documents::assert_valid("session.json", &serde_json::from_str(&kept).expect("JSON"));
     let mode = std::fs::metadata(&file).expect("a file").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "a secret");
-    assert!(play(&server).contains("the server took early data\n"));
+    assert!(play(&server).contains("the server accepted early data\n"));
     assert_ne!(std::fs::read_to_string(&file).expect("a session"), kept, "a session is used once");
     drop(server);
     let other = Serving::start(&["--page", "davies-meenan", "--early-data"]);

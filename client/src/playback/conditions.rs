@@ -8,7 +8,7 @@ use corpus::page::{Event, PageResource};
 pub(super) enum Happening {
     /// t0.
     Navigation,
-    /// So many bytes of the body of a resource are there, as on the wire.
+    /// This many bytes of a resource's body have arrived, as transmitted.
     Bytes(usize, u64),
     /// A resource has fully arrived.
     Complete(usize),
@@ -30,7 +30,7 @@ pub(super) struct Conditions {
     on_load: Vec<usize>,
     /// The render-blocking stylesheets by ID.
     sheets: Vec<Sheet>,
-    /// So many of them, from the first, are applied.
+    /// The first N of them are applied.
     sheets_applied: usize,
     /// The document and the scripts that `DOMContentLoaded` waits for, not applied yet.
     before_dom_ready: usize,
@@ -38,7 +38,7 @@ pub(super) struct Conditions {
     load_fired: bool,
 }
 
-/// Who waits for one resource.
+/// The resources that wait for one resource.
 #[derive(Debug, Clone, Default)]
 struct Waiters {
     /// (bytes on the wire, who), the most bytes first.
@@ -52,7 +52,7 @@ struct Waiters {
 struct Sheet {
     id: usize,
     applied: bool,
-    /// Who waits for it and all earlier ones.
+    /// The resources that wait for it and all earlier ones.
     waiters: Vec<usize>,
 }
 

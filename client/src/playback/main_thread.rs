@@ -4,7 +4,7 @@ use super::micros;
 use corpus::Page;
 use std::collections::BTreeSet;
 
-/// Who runs, and who waits to.
+/// The resource that runs, and those that wait to run.
 #[derive(Debug, Clone)]
 pub(super) struct MainThread {
     duration_us: Vec<u64>,

@@ -251,7 +251,7 @@ impl Playback {
     }
 }
 
-/// Milliseconds as microseconds, rounded; negative ones and what is not a number are 0.
+/// Milliseconds as microseconds, rounded; negative values and NaN become 0.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
 fn micros(ms: f64) -> u64 {
     (ms * 1000.0).round().clamp(0.0, 1e15) as u64

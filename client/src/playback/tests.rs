@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// What the network does to a resource.
 #[derive(Debug, Clone, Copy)]
 enum Net {
-    /// So many body bytes are there.
+    /// This many body bytes have arrived.
     Bytes(usize, u64),
     /// The response is complete.
     Done(usize),

@@ -5,10 +5,10 @@
 //! has more to send than it may, however fast it is, and what comes next is the server's choice. What came when is
 //! in the connection's qlog, which [`Fetched`] holds.
 
-mod connection;
-mod log;
+mod fetch;
+mod pace;
 
-pub use connection::Fetch;
+pub use fetch::Fetch;
 
 use crate::Verify;
 use std::time::Duration;

@@ -65,8 +65,8 @@ impl PageSite {
             Some(Made::Text(text, encoding)) => {
                 (Body::Bytes(Arc::clone(text)), *encoding == Encoding::Gzip)
             }
-            Some(Made::Begun(begin)) => (Body::Begun { begin, bytes, seed }, false),
-            Some(Made::Letters) | None => (Body::Synthetic { bytes, seed }, false),
+            Some(Made::Begun(begin)) => (Body::Synthetic { begin, bytes, seed }, false),
+            Some(Made::Letters) | None => (Body::synthetic(bytes, seed), false),
         }
     }
 

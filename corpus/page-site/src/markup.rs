@@ -249,7 +249,7 @@ fn document(page: &Page) -> Pieces {
     Pieces { parts, end: "</html>".to_owned(), comment: ("<!--", "-->") }
 }
 
-/// The element that makes a browser need what is not asked for by a tag of its own.
+/// The element that makes a browser need a resource which no tag of its own requests.
 fn element(it: &PageResource) -> Option<String> {
     let id = it.id;
     let waits = |event: &str| {

@@ -3,6 +3,7 @@
 use crate::error::RecordError;
 use crate::package::{Fetched, Package};
 use corpus::Page;
+use percent_encoding::percent_decode_str;
 use std::path::{Component, Path, PathBuf};
 
 /// Fetches the package that a page was recorded from. An error if it is another than the page says.
@@ -50,32 +51,15 @@ pub fn copy(page: &Page, fetched: &Fetched, to: &Path) -> Result<usize, RecordEr
     Ok(copied)
 }
 
-/// The file below a root that a URL path means; none: none below it.
+/// The file below a root that a URL path means, if it is below the root.
 fn file_of(url: &str) -> Option<PathBuf> {
     let plain = url.split('?').next()?.strip_prefix('/')?;
-    let decoded = percent_decoded(plain)?;
-    let mut path = PathBuf::from(&decoded);
+    let decoded = percent_decode_str(plain).decode_utf8().ok()?;
+    let mut path = PathBuf::from(decoded.as_ref());
     if decoded.is_empty() || decoded.ends_with('/') {
         path.push("index.html");
     }
     path.components().all(|it| matches!(it, Component::Normal(_))).then_some(path)
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = after.get(..2).filter(|_| byte == b'%');
-        let code = code.and_then(|it| std::str::from_utf8(it).ok());
-        if let Some(value) = code.and_then(|it| u8::from_str_radix(it, 16).ok()) {
-            bytes.push(value);
-            rest = &after[2..];
-        } else {
-            bytes.push(byte);
-            rest = after;
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod mirroring;
 pub use mirroring::Trust;
 
 use crate::error::RecordError;
+use crate::limits::{LOAD_MAX, TRACE_BYTES_MAX, TRACE_MAX};
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::protocol::cdp::{Emulation, IO, Page, Tracing};
@@ -26,13 +27,7 @@ const PROGRAMS: [&str; 4] =
 pub const HOST: &str = "www.page.test";
 /// Size of the window, in CSS pixels.
 pub const VIEWPORT: [u32; 2] = [1366, 768];
-/// A load that takes longer is cut off.
-const LOAD_MAX: Duration = Duration::from_secs(60);
-/// A trace that comes no more.
-const TRACE_MAX: Duration = Duration::from_secs(30);
 const STEP: Duration = Duration::from_millis(50);
-/// Largest trace, in bytes of JSON.
-const TRACE_BYTES_MAX: usize = 512 << 20;
 const CATEGORIES: [&str; 5] = [
     "devtools.timeline",
     "disabled-by-default-devtools.timeline.stack",
@@ -99,7 +94,7 @@ fn check_program(path: &Path) -> Result<(), RecordError> {
     if output.status.success() && says.contains("Chrom") {
         return Ok(());
     }
-    Err(wrong("is no Chromium, by what it answers to --version".to_owned()))
+    Err(wrong("is not Chromium, according to its answer to --version".to_owned()))
 }
 
 /// The server that a browser loads pages from, and the host under which it knows it.
@@ -114,8 +109,8 @@ pub struct Reach<'a> {
 }
 
 impl Chromium {
-    /// Starts the browser. It takes the server's certificate, speaks HTTP/3 only, and reaches no host but
-    /// that of the server.
+    /// Starts the browser. It accepts the server's certificate, speaks only HTTP/3, and reaches only the server's
+    /// host.
     pub fn start(reach: &Reach) -> Result<Self, RecordError> {
         let pin = format!("--ignore-certificate-errors-spki-list={}", reach.pin);
         let rules = format!(

@@ -66,11 +66,11 @@ pub struct Fetch {
     /// The `priority` field that the server saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<String>,
-    /// Who asked for it.
+    /// The initiator of the request.
     pub initiator: Initiator,
 }
 
-/// Who asked for a resource.
+/// The initiator of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Initiator {

@@ -9,6 +9,7 @@ pub mod browser;
 pub mod capture;
 pub mod derive;
 pub mod error;
+pub mod limits;
 pub mod mirror;
 pub mod observe;
 pub mod package;

@@ -1,17 +1,16 @@
-//! A page of the web as a site of our own: made of the responses that a browser got.
+//! A page of the web as a site of our own, made of the responses that a browser got.
 //!
-//! A mirror holds what one host answered; what other hosts serve is left out, as it is of a folder.
+//! A mirror holds the answers of one host. It leaves out other hosts, like a folder does.
 
 use crate::error::RecordError;
+use crate::limits::MIRROR_BYTES_MAX;
 use schedulers::{Kind, Resource};
 use server::site::{Body, Request, Response, Site};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use url::{Position, Url};
 
-/// Most body bytes of a mirror, which is held in memory.
-pub const BYTES_MAX: usize = 512 << 20;
-
-/// A request of the browser and what came of it.
+/// A request of the browser and its response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// With scheme, host and query.
@@ -20,13 +19,13 @@ pub struct Answer {
     pub method: String,
     /// Where it redirects to.
     pub redirect: Option<String>,
-    /// HTTP status; none: the request failed.
+    /// HTTP status; `None` if the request failed.
     pub status: Option<u16>,
-    /// The `content-type` field, or what the browser took it for.
+    /// The `content-type` field, or the type that the browser guessed.
     pub mime: String,
-    /// The decoded body; none: the browser kept none.
+    /// The decoded body; `None` if the browser did not keep it.
     pub body: Option<Vec<u8>>,
-    /// A service worker answered.
+    /// Whether a service worker answered.
     pub from_worker: bool,
 }
 
@@ -49,58 +48,57 @@ struct Stored {
     body: Arc<[u8]>,
 }
 
-/// Of a URL: `www.page.test:8000`, `/a?b`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Parts<'a> {
-    authority: &'a str,
-    path: &'a str,
-}
+/// The answers of a load by URL, without fragments.
+type Answers<'a> = BTreeMap<Url, &'a Answer>;
 
-/// Refuses what a browser cannot load a page from.
-pub fn check_url(url: &str) -> Result<(), RecordError> {
-    match parts(url) {
-        Some(it) if !it.authority.contains('@') => Ok(()),
-        Some(_) => {
-            Err(refused(url, "holds a user's name; record pages that anybody may see, without it"))
-        }
-        None => Err(refused(url, "is no page of a server; name an http or https URL")),
+/// Parses the URL of a page that a browser can load and everybody may see.
+pub fn page_url(text: &str) -> Result<Url, RecordError> {
+    let url = plain(text)
+        .filter(|it| matches!(it.scheme(), "http" | "https"))
+        .ok_or_else(|| refused(text, "is not a page of a server; name an http or https URL"))?;
+    if !url.username().is_empty() {
+        let cause = "holds a user's name; record pages that anybody may see, without it";
+        return Err(refused(text, cause));
     }
+    Ok(url)
 }
 
 /// Whether two URLs are of one host, whatever their ports.
 pub fn same_host(one: &str, other: &str) -> bool {
-    let [one, other] = [one, other].map(|it| parts(it).map(|it| host(it.authority)));
-    one.is_some() && one == other
+    let [one, other] = [one, other].map(plain);
+    one.zip(other).is_some_and(|(one, other)| one.has_host() && one.host() == other.host())
 }
 
 impl Mirror {
-    /// The page of `url`, from all that was asked for while it loaded, in order. Errors name what a mirror
-    /// cannot hold: other hosts' documents, HTTP errors, POST requests, service workers.
+    /// The page of `url`, from all requests of its load, in order. Errors name what a mirror cannot hold: documents
+    /// of other hosts, HTTP errors, POST requests, service workers.
     pub fn new(url: &str, answers: &[Answer]) -> Result<Self, RecordError> {
-        check_url(url)?;
-        let by_url: BTreeMap<&str, &Answer> =
-            answers.iter().rev().map(|it| (plain(&it.url), it)).collect();
-        let document = document(url, &by_url)?;
-        let target = parts(plain(&document.url)).ok_or_else(|| refused(url, "has no host"))?;
-        let own = |it: &&Answer| {
-            parts(&it.url).is_some_and(|it| it.authority.eq_ignore_ascii_case(target.authority))
-        };
+        let page = page_url(url)?;
+        let by_url: Answers<'_> =
+            answers.iter().rev().filter_map(|it| Some((plain(&it.url)?, it))).collect();
+        let document = document(url, &page, &by_url)?;
+        let target = page_url(&document.url)?;
         let mut mirror = Self {
-            entry: target.path.to_owned(),
-            host: host(target.authority).to_owned(),
+            entry: path_of(&target),
+            host: target.host_str().unwrap_or_default().to_owned(),
             assumptions: Vec::new(),
             answers: BTreeMap::new(),
         };
         let mut left = Left::default();
-        for answer in answers.iter().filter(own) {
-            mirror.keep(answer, &by_url, target.authority, &mut left)?;
+        for answer in answers {
+            match plain(&answer.url) {
+                Some(asked) if asked.authority() == target.authority() => {
+                    mirror.keep(answer, &asked, &by_url, &mut left)?;
+                }
+                _ => {}
+            }
         }
         mirror.assumptions = left.sentences();
         let bytes: usize = mirror.answers.values().map(|it| it.body.len()).sum();
-        if bytes > BYTES_MAX {
+        if bytes > MIRROR_BYTES_MAX {
             return Err(refused(
                 url,
-                &format!("holds {bytes} bytes; a mirror may hold {BYTES_MAX}"),
+                &format!("holds {bytes} bytes; a mirror may hold {MIRROR_BYTES_MAX}"),
             ));
         }
         Ok(mirror)
@@ -109,23 +107,21 @@ impl Mirror {
     fn keep(
         &mut self,
         answer: &Answer,
-        by_url: &BTreeMap<&str, &Answer>,
-        authority: &str,
+        asked: &Url,
+        by_url: &Answers<'_>,
         left: &mut Left,
     ) -> Result<(), RecordError> {
-        let url = plain(&answer.url);
+        let url = asked.as_str();
         if answer.method != "GET" {
             let cause =
-                format!("is asked for by {}; only GET can be answered again", answer.method);
+                format!("is requested by {}; only GET can be answered again", answer.method);
             return Err(refused(url, &(cause + ": record a page without it")));
         }
         if answer.from_worker {
             return Err(refused(url, "is answered by a service worker; record a page without one"));
         }
         let end = end_of_redirects(answer, by_url)?;
-        let Some(parts) = parts(url) else { return Ok(()) };
-        let elsewhere = |it: &str| self::parts(it).is_none_or(|it| it.authority != authority);
-        if elsewhere(&end.url) {
+        if plain(&end.url).is_none_or(|it| it.authority() != asked.authority()) {
             return Err(refused(
                 url,
                 "redirects to another host; mirror the site by hand (wget --page-requisites \
@@ -144,11 +140,11 @@ impl Mirror {
         // A part of a file is all of it that the page asked for.
         let status = if status == 206 { 200 } else { status };
         let stored = Stored { status, mime: end.mime.clone(), body: Arc::from(body) };
-        self.answers.entry(parts.path.to_owned()).or_insert(stored);
+        self.answers.entry(path_of(asked)).or_insert(stored);
         Ok(())
     }
 
-    /// What was answered to this path, or to one that differs by a time of day in its query.
+    /// The answer to this path, or to one that differs by a time of day in its query.
     fn find(&self, path: &str) -> Option<&Stored> {
         self.answers.get(path).or_else(|| {
             let without_time = crate::derive::without_numbers(path);
@@ -186,7 +182,7 @@ impl Site for Mirror {
     }
 }
 
-/// What a mirror could not take over.
+/// Counts the answers that a mirror could not take over.
 #[derive(Default)]
 struct Left {
     redirects: usize,
@@ -197,7 +193,7 @@ struct Left {
 impl Left {
     fn sentences(&self) -> Vec<String> {
         let counted = [
-            (self.redirects, "redirects on the same host are answered by what they lead to"),
+            (self.redirects, "redirects on the same host are answered by their targets"),
             (self.failed, "requests failed and are answered by 404"),
             (self.bodiless, "responses whose bodies the browser did not keep are answered empty"),
         ];
@@ -210,11 +206,9 @@ fn refused(url: &str, cause: &str) -> RecordError {
     RecordError::Source(format!("{url}: {cause}"))
 }
 
-/// The answer that the page's document is.
-fn document<'a>(url: &str, by_url: &BTreeMap<&str, &'a Answer>) -> Result<&'a Answer, RecordError> {
-    let first = with_path(plain(url));
-    let first = by_url.get(first.as_str());
-    let first = first.ok_or_else(|| refused(url, "was never asked for"))?;
+/// The answer that holds the page's document.
+fn document<'a>(url: &str, page: &Url, by_url: &Answers<'a>) -> Result<&'a Answer, RecordError> {
+    let first = by_url.get(page).ok_or_else(|| refused(url, "was never requested"))?;
     let end = end_of_redirects(first, by_url)?;
     if !same_host(&first.url, &end.url) {
         return Err(refused(url, &format!("leads to another host; record {} itself", end.url)));
@@ -229,12 +223,12 @@ fn document<'a>(url: &str, by_url: &BTreeMap<&str, &'a Answer>) -> Result<&'a An
 
 fn end_of_redirects<'a>(
     answer: &'a Answer,
-    by_url: &BTreeMap<&str, &'a Answer>,
+    by_url: &Answers<'a>,
 ) -> Result<&'a Answer, RecordError> {
     let mut end = answer;
     let mut steps = 0;
     while let Some(to) = &end.redirect {
-        let next = by_url.get(plain(to));
+        let next = plain(to).and_then(|it| by_url.get(&it));
         end = match next {
             Some(next) if steps <= by_url.len() => next,
             _ => return Err(refused(&answer.url, "redirects, and never arrives")),
@@ -244,29 +238,16 @@ fn end_of_redirects<'a>(
     Ok(end)
 }
 
-/// Without the fragment.
-fn plain(url: &str) -> &str {
-    url.split('#').next().unwrap_or_default()
+/// A URL without its fragment.
+fn plain(text: &str) -> Option<Url> {
+    let mut url = Url::parse(text).ok()?;
+    url.set_fragment(None);
+    Some(url)
 }
 
-/// A host alone means its root.
-fn with_path(url: &str) -> String {
-    let bare = parts(url).is_some_and(|it| !url.ends_with(it.path));
-    if bare { format!("{url}/") } else { url.to_owned() }
-}
-
-fn parts(url: &str) -> Option<Parts<'_>> {
-    let (scheme, rest) = url.split_once("://")?;
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    let path = if path.starts_with('/') { path } else { "/" };
-    let web = matches!(scheme, "http" | "https") && !authority.is_empty();
-    web.then_some(Parts { authority, path })
-}
-
-fn host(authority: &str) -> &str {
-    let port = authority.rfind(':').filter(|&it| !authority[it..].contains(']'));
-    &authority[..port.unwrap_or(authority.len())]
+/// Path and query.
+fn path_of(url: &Url) -> String {
+    url[Position::BeforePath..].to_owned()
 }
 
 #[cfg(test)]
@@ -332,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_failures_and_lost_bodies_are_kept_as_such() {
+    fn errors_failures_and_lost_bodies_stay_what_they_are() {
         let gone = Answer {
             status: Some(410),
             body: None,
@@ -360,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn redirects_on_the_host_are_answered_by_what_they_lead_to() {
+    fn redirects_on_the_host_are_answered_by_their_targets() {
         let answers = vec![
             redirect("http://www.shop.example/", "https://www.shop.example/"),
             redirect(PAGE, "https://www.shop.example/en/"),
@@ -373,17 +354,16 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_mirrored_is_refused_by_name() {
+    fn a_url_that_cannot_be_mirrored_is_rejected_by_name() {
         for (url, cause) in [
-            ("data:text/html,x", "is no page of a server; name an http or https URL"),
-            ("file:///etc/passwd", "is no page of a server; name an http or https URL"),
-            ("ftp://a/x", "is no page of a server; name an http or https URL"),
-            ("https:///x", "is no page of a server; name an http or https URL"),
+            ("data:text/html,x", "is not a page of a server; name an http or https URL"),
+            ("file:///etc/passwd", "is not a page of a server; name an http or https URL"),
+            ("ftp://a/x", "is not a page of a server; name an http or https URL"),
             (
                 "https://me:secret@a/x",
                 "holds a user's name; record pages that anybody may see, without it",
             ),
-            ("https://www.shop.example/none", "was never asked for"),
+            ("https://www.shop.example/none", "was never requested"),
             ("https://www.shop.example/a.css?v=2", "is text/css; only HTML is a page"),
         ] {
             assert_eq!(error(url, Vec::new()), format!("{url}: {cause}"));
@@ -391,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_does_that_a_mirror_cannot_is_refused_by_name() {
+    fn a_page_that_cannot_be_mirrored_is_rejected_by_name() {
         let url = "https://www.shop.example/x";
         let other = "https://elsewhere.example/";
         let status = |status| Answer { status, ..answer(url, "text/html", "") };
@@ -415,7 +395,7 @@ mod tests {
             (
                 PAGE,
                 vec![posted],
-                "is asked for by POST; only GET can be answered again: record a page without it",
+                "is requested by POST; only GET can be answered again: record a page without it",
             ),
             (PAGE, vec![worker], "is answered by a service worker; record a page without one"),
         ] {

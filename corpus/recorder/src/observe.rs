@@ -81,9 +81,9 @@ pub fn observe(seen: &Observations) -> Result<Capture, RecordError> {
         ));
     }
     let reader = Reader::new(seen, &report)?;
-    let fetches = reader.fetches();
+    let fetches = reader.fetches(&report);
     if fetches.is_empty() {
-        return Err(RecordError::Page(format!("{} was never asked for", seen.path)));
+        return Err(RecordError::Page(format!("{} was never requested", seen.path)));
     }
     let shown = reader.own_path(&report.url);
     if shown.as_deref() != Some(seen.path) || fetches[0].path != seen.path {
@@ -113,7 +113,7 @@ pub fn observe(seen: &Observations) -> Result<Capture, RecordError> {
 struct Reader<'a> {
     seen: &'a Observations<'a>,
     events: Vec<&'a Value>,
-    /// Of the request for the document, in the trace's microseconds.
+    /// The time of the document's request, in the trace's microseconds.
     start_us: f64,
     /// (encoded, decoded) body bytes by path, of each fetch that has any.
     bodies: BTreeMap<String, Vec<(u64, u64)>>,
@@ -176,10 +176,10 @@ impl<'a> Reader<'a> {
             .collect()
     }
 
-    fn fetches(&self) -> Vec<Fetch> {
+    fn fetches(&self, report: &Report) -> Vec<Fetch> {
         let responses = self.by_request("ResourceReceiveResponse");
         let finishes = self.by_request("ResourceFinish");
-        let icons = self.icons();
+        let icons = self.icons(report);
         let mut seen_of_path: BTreeMap<String, usize> = BTreeMap::new();
         let mut fetches = Vec::new();
         for event in self.named("ResourceSendRequest") {
@@ -201,11 +201,10 @@ impl<'a> Reader<'a> {
         fetches
     }
 
-    /// What browsers ask for as the page's icon.
-    fn icons(&self) -> Vec<String> {
-        let report: Option<Report> = serde_json::from_str(self.seen.report).ok();
-        let elements = report.map(|it| it.elements).unwrap_or_default();
-        let icons = elements.iter().filter(|it| it.tag == "link" && it.mode.contains("icon"));
+    /// The paths that browsers request as the page's icon.
+    fn icons(&self, report: &Report) -> Vec<String> {
+        let icons =
+            report.elements.iter().filter(|it| it.tag == "link" && it.mode.contains("icon"));
         let mut paths: Vec<String> = icons.filter_map(|it| self.own_path(&it.url)).collect();
         paths.push("/favicon.ico".to_owned());
         paths

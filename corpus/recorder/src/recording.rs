@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Largest median and 90th percentile of the errors with which a page may be kept, in milliseconds.
 pub const ERROR_MAX: Spread = Spread { p50: 50.0, p90: 150.0, max: f64::INFINITY };
 
-/// What is to be recorded, and how.
+/// The page to record, and how to record it.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// A folder, a package, or a URL.
@@ -147,7 +147,7 @@ fn mirrored(request: &Request, progress: &dyn Fn(&str)) -> Result<Served, Record
             request.source
         )));
     }
-    mirror::check_url(&request.source)?;
+    mirror::page_url(&request.source)?;
     progress("mirroring the page");
     let chromium = Chromium::for_mirroring(&request.trust)?;
     let mirror = Mirror::new(&request.source, &chromium.answers(&request.source)?)?;
@@ -177,6 +177,7 @@ pub fn page(captures: &Captures, name: &str, licence: &str) -> Result<Judged, Re
         licence: licence.to_owned(),
         sha256: captures.sha256.clone(),
         addresses: Addresses::default(),
+        load: None,
     };
     let Derived { mut page, notes } = derive::derive(&captures.fitted, &label)?;
     page.source.assumptions.splice(0..0, captures.assumptions.iter().cloned());

@@ -3,6 +3,7 @@
 use crate::browser::{Chromium, Load, Quiet, Reach, VIEWPORT};
 use crate::capture::Capture;
 use crate::error::RecordError;
+use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::observe::{Observations, observe};
 use crate::setting::Setting;
 use crate::site::RecordedSite;
@@ -16,8 +17,6 @@ use std::time::Duration;
 
 /// After the last request (and its delay) a page is held to be silent for good.
 const SILENCE: Duration = Duration::from_millis(700);
-/// Largest document, in bytes.
-const DOCUMENT_BYTES_MAX: u64 = 16 << 20;
 /// Where the browser thinks that the server is: links that name the host lead to it, too.
 const HTTPS_PORT: u16 = 443;
 /// Wide enough that a page on this machine waits for nothing but its delays.
@@ -94,7 +93,7 @@ pub struct Recording {
     pub screenshot: Option<Vec<u8>>,
 }
 
-/// Loads the page of a site as planned. `progress` is told of each load.
+/// Loads the page of a site as planned. Calls `progress` for each load.
 pub fn record(
     files: Arc<dyn Site>,
     plan: &Plan,

@@ -1,5 +1,6 @@
 //! How long responses are held back while a page is recorded: what tells causes from coincidences.
 
+use crate::limits::SETTINGS_MAX;
 use schedulers::Kind;
 use serde::{Deserialize, Serialize};
 
@@ -30,11 +31,6 @@ const NONE: Setting = Setting {
     up_to_ms: 0,
     seed: 0,
 };
-
-/// Most settings that a page can be recorded under.
-pub const SETTINGS_MAX: usize = 8;
-/// Fewest: with less, causes and coincidences look the same.
-pub const SETTINGS_MIN: usize = 3;
 
 impl Setting {
     /// The first `count` of the settings that a page's trace is derived from.

@@ -1,5 +1,6 @@
 //! The site that is recorded: its responses are held back, compressed, and logged.
 
+use crate::limits::COMPRESSED_BYTES_MAX;
 use crate::setting::Setting;
 use flate2::{Compression, write::GzEncoder};
 use server::site::{Body, Request, Response, Site};
@@ -7,9 +8,6 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// Largest file that is compressed; larger ones go as they are.
-const COMPRESSED_BYTES_MAX: u64 = 16 << 20;
 
 /// A site whose delays can be changed between loads.
 pub struct RecordedSite {

@@ -2,19 +2,20 @@
 //!
 //! No recording holds all that a page states. What an importer had to assume, it says in its notes.
 
+mod capture;
 pub(crate) mod derive;
-mod devtools;
-mod har;
+mod importers;
 mod network_log;
 mod package_page;
-mod recognize;
 mod resource_list;
+mod resource_timing;
 mod wprofx;
 
-pub use recognize::ENTRIES_MAX;
+pub use importers::{IMPORTERS, Importer};
 
 use crate::check::Problem;
 use crate::page::{Page, Source, SourceKind};
+use captures::FILE_BYTES_MAX;
 use flate2::read::GzDecoder;
 use ring::digest::{SHA256, digest};
 use std::fmt::Write as _;
@@ -22,9 +23,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use thiserror::Error;
-
-/// Largest recording, in bytes, as a file and when decompressed.
-pub const RECORDING_BYTES_MAX: u64 = 256 << 20;
 
 /// A page and what was assumed to make it.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +46,8 @@ pub struct Label {
     pub sha256: Option<String>,
     /// What becomes of hosts and paths.
     pub addresses: Addresses,
+    /// Which page load of a HAR file or `DevTools` log, from 1; the one with the most bytes if it is `None`.
+    pub load: Option<usize>,
 }
 
 /// What becomes of the hosts and paths of a browser's recording (HAR, `DevTools`).
@@ -72,7 +72,7 @@ pub enum ImportError {
         cause: std::io::Error,
     },
     /// The file is too large.
-    #[error("{file}: holds more than {RECORDING_BYTES_MAX} bytes; cut the recording")]
+    #[error("{file}: holds more than {FILE_BYTES_MAX} bytes; cut the recording")]
     TooLarge {
         /// The file.
         file: String,
@@ -85,8 +85,17 @@ pub enum ImportError {
     Wrong(Problem),
 }
 
-/// Imports the recording of a file, also gzipped: HAR, a `DevTools` network log, `WProfX`, a resource list of
-/// the paper's implementation, or a package page.
+/// A recording and what its reader may need.
+struct Recording<'a> {
+    text: &'a str,
+    label: Label,
+    file_size: FileSize<'a>,
+}
+
+/// Finds the size of a file by its path in a resource list.
+type FileSize<'a> = &'a dyn Fn(&str) -> Option<u64>;
+
+/// Imports the recording of a file, also gzipped, in any of the formats of [`IMPORTERS`].
 /// `label` is made from the file's name and contents where it is `None`.
 pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError> {
     let file = path.display().to_string();
@@ -101,19 +110,22 @@ pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError
             licence: "unknown".to_owned(),
             sha256,
             addresses: Addresses::default(),
+            load: None,
         },
     };
     let folder = path.parent().unwrap_or(Path::new("."));
-    let size = |path: &str| size_below(folder, path);
-    recognize::import_text(&text, label, &size).map_err(|error| match error {
-        ImportError::Format(cause) => ImportError::Format(format!("{file}: {cause}")),
-        error => error,
-    })
+    let file_size = &|path: &str| size_below(folder, path);
+    importers::import_any(Recording { text: &text, label, file_size }).map_err(
+        |error| match error {
+            ImportError::Format(cause) => ImportError::Format(format!("{file}: {cause}")),
+            error => error,
+        },
+    )
 }
 
 /// Imports the recording in `text`, telling its format by what is in it.
 pub fn import_text(text: &str, label: Label) -> Result<Imported, ImportError> {
-    recognize::import_text(text, label, &|_| None)
+    importers::import_any(Recording { text, label, file_size: &|_| None })
 }
 
 /// The size of a file that a resource list in `folder` names by its path.
@@ -128,7 +140,7 @@ fn bytes_of(path: &Path, file: &str) -> Result<Vec<u8>, ImportError> {
     let fail = |cause| ImportError::Read { file: file.to_owned(), cause };
     let mut bytes = Vec::new();
     let reader = File::open(path).map_err(fail)?;
-    reader.take(RECORDING_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(fail)?;
+    reader.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(fail)?;
     within_limit(bytes, file)
 }
 
@@ -136,7 +148,7 @@ fn text_of(bytes: Vec<u8>, file: &str) -> Result<String, ImportError> {
     let fail = |cause| ImportError::Read { file: file.to_owned(), cause };
     let plain = if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut plain = Vec::new();
-        let reader = GzDecoder::new(bytes.as_slice()).take(RECORDING_BYTES_MAX + 1);
+        let reader = GzDecoder::new(bytes.as_slice()).take(FILE_BYTES_MAX + 1);
         { reader }.read_to_end(&mut plain).map_err(fail)?;
         within_limit(plain, file)?
     } else {
@@ -146,7 +158,7 @@ fn text_of(bytes: Vec<u8>, file: &str) -> Result<String, ImportError> {
 }
 
 fn within_limit(bytes: Vec<u8>, file: &str) -> Result<Vec<u8>, ImportError> {
-    if bytes.len() as u64 > RECORDING_BYTES_MAX {
+    if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(ImportError::TooLarge { file: file.to_owned() });
     }
     Ok(bytes)

@@ -1,7 +1,7 @@
 //! Pages of npm and Debian packages, recorded in Chromium over HTTP/3 on one machine.
 
 use super::derive::{Seen, finish, merge_fetches, mime_for, set_delays};
-use super::{ImportError, Imported, Label};
+use super::{ImportError, Imported, Recording};
 use crate::page::{BrowserPriority, Event, Origin, Page, PageResource, Party, Script, SourceKind};
 use schedulers::Kind;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 const HERO_SHARE_MIN: f64 = 0.05;
 
 #[derive(Deserialize)]
-struct Recording {
+struct PackagePage {
     page: String,
     viewport: [u32; 2],
     #[serde(default)]
@@ -67,8 +67,10 @@ struct Cause {
 }
 
 /// Imports such a recording.
-pub(super) fn package_page(text: &str, label: Label) -> Result<Imported, ImportError> {
-    let recording: Recording = serde_json::from_str(text)
+pub(super) fn package_page(
+    Recording { text, label, .. }: Recording<'_>,
+) -> Result<Imported, ImportError> {
+    let recording: PackagePage = serde_json::from_str(text)
         .map_err(|error| ImportError::Format(format!("is not a package page: {error}")))?;
     let fetches = &recording.res;
     if let Some(index) = (0..fetches.len()).find(|&it| fetches[it].id != it) {
@@ -141,7 +143,7 @@ fn resource(id: usize, fetch: &Fetch, targets: &[usize]) -> Result<PageResource,
     Ok(it)
 }
 
-/// The largest contentful paint's image, or a large one that is no background.
+/// The image of the largest contentful paint, or a large image that is not a background.
 fn is_hero(fetch: &Fetch) -> bool {
     let large = fetch.vp.as_ref().is_some_and(|it| it.kind != "bg" && it.area >= HERO_SHARE_MIN);
     fetch.lcp == Some(1) || large

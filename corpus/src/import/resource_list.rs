@@ -1,19 +1,16 @@
 //! The resource lists that the paper's own implementation plays back: `{"resources": {PATH: METADATA, ...}}`,
 //! the document first (github.com/rmarx/quicker). They hold roles and discoveries, but no sizes.
 
-use super::derive::{finish_as_stated, mime_for};
-use super::recognize::within_entries;
-use super::{ImportError, Imported, Label};
+use super::derive::{finish_as_stated, mime_for, typical_bytes};
+use super::{FileSize, ImportError, Imported, Recording};
 use crate::check::FORMAT;
 use crate::page::{Event, Origin, Page, PageResource, Party, Script, SourceKind, Trigger};
+use captures::within_limit;
 use schedulers::Kind;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
-
-/// Finds the size of a file by its path in the list.
-pub(super) type FileSize<'a> = &'a dyn Fn(&str) -> Option<u64>;
 
 #[derive(Deserialize)]
 struct List {
@@ -63,7 +60,7 @@ fn in_order<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, Metadata)
             let mut resources = Vec::new();
             while let Some(entry) = object.next_entry()? {
                 resources.push(entry);
-                within_entries(resources.len()).map_err(Error::custom)?;
+                within_limit(resources.len()).map_err(Error::custom)?;
             }
             Ok(resources)
         }
@@ -73,9 +70,7 @@ fn in_order<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, Metadata)
 
 /// Imports such a list; `file_size` knows the files of the site that lies with it.
 pub(super) fn resource_list(
-    text: &str,
-    label: Label,
-    file_size: FileSize<'_>,
+    Recording { text, label, file_size }: Recording<'_>,
 ) -> Result<Imported, ImportError> {
     let List { resources: list } = serde_json::from_str(text)
         .map_err(|error| ImportError::Format(format!("is not a resource list: {error}")))?;
@@ -193,18 +188,5 @@ fn set_sizes(
              the typical size of their kind (HTTP Archive 2024: bytes over requests of the median page)",
             list.len()
         ));
-    }
-}
-
-/// Bytes over requests of the median page in 2024, by kind: corpus facts of the HTTP Archive's Web Almanac.
-const fn typical_bytes(kind: Kind) -> u64 {
-    match kind {
-        Kind::Html => 18_000,
-        Kind::Css => 10_000,
-        Kind::Js => 25_000,
-        Kind::Font => 33_000,
-        Kind::Image => 40_000,
-        Kind::Media => 300_000,
-        Kind::Xhr | Kind::Other => 2_000,
     }
 }

@@ -6,17 +6,24 @@
 //! resources in proportion to the time that their bodies took. And no edge leads from a stylesheet to
 //! a font or image: such edges are inferred.
 
-use super::devtools::{text, whole};
-use super::network_log::{Initiator, PageLoad, Request, page_of};
-use super::recognize::within_entries;
-use super::{ImportError, Imported, Label};
+use super::network_log::{PageLoad, page_of};
+use super::{ImportError, Imported, Label, Recording};
+use captures::{Fetch, Initiator, each_entry, text, whole, within_limit};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Imports a `WProfX` file.
+pub(super) fn wprofx(recording: Recording<'_>) -> Result<Imported, ImportError> {
+    let mut log = WprofxLog::default();
+    each_entry(recording.text.as_bytes(), |entry| log.take(entry))
+        .map_err(|error| ImportError::Format(format!("is not a list of events: {error}")))?;
+    log.finish(recording.label)
+}
+
 /// Such a file, taken in entry by entry.
 #[derive(Debug, Default)]
-pub(super) struct WprofxLog {
-    fetches: Vec<Fetch>,
+struct WprofxLog {
+    fetches: Vec<Download>,
     /// Main-thread time in milliseconds by URL of the script or stylesheet.
     exec_ms: BTreeMap<String, f64>,
     /// Begin and end of each parsing of a document's text.
@@ -27,17 +34,17 @@ pub(super) struct WprofxLog {
 }
 
 #[derive(Debug)]
-struct Fetch {
+struct Download {
     activity: String,
     /// How long its body took.
     body_ms: f64,
     /// The script that asked for it.
     script: Option<String>,
-    request: Request,
+    request: Fetch,
 }
 
 impl WprofxLog {
-    pub(super) fn take(&mut self, entry: &Value) -> Result<(), String> {
+    fn take(&mut self, entry: &Value) -> Result<(), String> {
         match entry["id"].as_str() {
             Some("Netlog") => {
                 let counts = ["sockets_bytes_in", "ssl_sockets_bytes_in"];
@@ -52,7 +59,7 @@ impl WprofxLog {
                 self.critical_path.extend(path.filter_map(Value::as_str).map(str::to_owned));
             }
         }
-        within_entries(self.fetches.len())
+        within_limit(self.fetches.len())
     }
 
     fn take_object(&mut self, object: &Value) {
@@ -77,7 +84,7 @@ impl WprofxLog {
         *self.exec_ms.entry(url).or_default() += ms.max(0.0);
     }
 
-    pub(super) fn finish(mut self, label: Label) -> Result<Imported, ImportError> {
+    fn finish(mut self, label: Label) -> Result<Imported, ImportError> {
         if self.fetches.is_empty() {
             let cause = "holds no object Networking_*; is it a WProfX file?";
             return Err(ImportError::Format(cause.to_owned()));
@@ -97,7 +104,7 @@ impl WprofxLog {
         let document = self.fetches[0].request.url.clone();
         let Self { fetches, exec_ms, parsing_ms, critical_path, .. } = self;
         let requests = fetches.into_iter().map(|fetch| {
-            let Fetch { activity, script, mut request, .. } = fetch;
+            let Download { activity, script, mut request, .. } = fetch;
             request.exec_ms = Some(exec_ms.get(&request.url).copied().unwrap_or(0.0));
             if critical_path.contains(&activity) {
                 request.blocking = Some(true);
@@ -114,13 +121,13 @@ impl WprofxLog {
             request.outside_text = image && !parsed;
             request
         });
-        let requests = requests.collect();
-        page_of(PageLoad { requests, redirects: BTreeMap::new(), load_ms: None, notes }, label)
+        let fetches = requests.collect();
+        page_of(PageLoad { fetches, redirects: BTreeMap::new(), load_ms: None, notes }, label)
     }
 
     /// Shares what the sockets received beyond all stated sizes. Returns what was done.
     fn settle_sizes(&mut self) -> String {
-        let stated = |it: &Fetch| it.request.bytes;
+        let stated = |it: &Download| it.request.bytes;
         let sum = self.fetches.iter().map(stated).fold(0, u64::saturating_add);
         let missing = self.socket_bytes.saturating_sub(sum);
         let body_ms: f64 = self.fetches.iter().map(|it| it.body_ms).sum();
@@ -146,15 +153,15 @@ fn rounded(value: f64) -> u64 {
     value.max(0.0).round() as u64
 }
 
-fn fetch(object: &Value, activity: String, start_ms: f64, end_ms: f64) -> Fetch {
+fn fetch(object: &Value, activity: String, start_ms: f64, end_ms: f64) -> Download {
     let bytes = whole(&object["transferSize"]);
     let received_ms = object["responseReceivedTime"].as_f64().unwrap_or(end_ms);
     let script = object["fromScript"].as_str().filter(|it| !it.is_empty() && *it != "Null");
-    Fetch {
+    Download {
         activity,
         body_ms: (end_ms - received_ms).max(0.0),
         script: script.map(str::to_owned),
-        request: Request {
+        request: Fetch {
             url: text(&object["url"]),
             method: "GET".to_owned(),
             requested_ms: start_ms,
@@ -163,7 +170,7 @@ fn fetch(object: &Value, activity: String, start_ms: f64, end_ms: f64) -> Fetch 
             status: u16::try_from(whole(&object["statusCode"])).unwrap_or(0),
             bytes,
             decoded_bytes: bytes,
-            ..Request::default()
+            ..Fetch::default()
         },
     }
 }

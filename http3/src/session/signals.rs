@@ -46,8 +46,8 @@ impl Session {
     }
 
     /// What a server writes, and on which stream (its control stream), to say which scheme it prefers on this
-    /// connection. None: not now or never: the client did not offer [`Extension::SchemeAnnouncement`] (its
-    /// settings may be still to come), we did not, a scheme was announced already, or `name` is no scheme's
+    /// connection. `None`: not now or never. The client did not offer [`Extension::SchemeAnnouncement`] (its
+    /// settings may still arrive), we did not, a scheme was announced already, or `name` is not a scheme's
     /// name (1 to 64 letters, digits and `+-_.:@`).
     pub fn announce_scheme(&mut self, name: &str) -> Option<(StreamId, Vec<u8>)> {
         let may = self.role == Role::Server
@@ -115,8 +115,8 @@ impl Session {
         Ok(())
     }
 
-    /// The rules for a server (RFC 9218, 7.2), for every kind of signal: what can never be opened is an error,
-    /// what is not opened yet waits (of the tree: is named), what is closed is ignored.
+    /// The rules for a server (RFC 9218, 7.2), for every kind of signal: a signal for a stream that can
+    /// never be opened is an error, one for a future stream waits (in the tree: is named), one for a closed stream is ignored.
     fn place(&mut self, signal: Signal) -> Result<(), Error> {
         let event = Event::Priority(signal);
         let Some(stream) = signal.stream() else {

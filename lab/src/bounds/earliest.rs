@@ -1,9 +1,8 @@
 //! The earliest slot in which each response can begin, in any order whatever: as if it had the link to
 //! itself, with its ancestors' bytes, waits, delays and executions.
 
-use super::simulation::Simulation;
 use super::task::{Task, Wait};
-use crate::ideal::micros;
+use crate::ideal::{Simulation, micros};
 
 /// Passes over all resources, at most: a page that needs more lists each resource before its ancestors.
 const PASSES_MAX: usize = 100;
@@ -11,7 +10,7 @@ const PASSES_MAX: usize = 100;
 /// Earliest times, given what has happened in a load so far.
 pub(super) struct Earliest<'a> {
     task: &'a Task,
-    load: &'a Simulation<'a>,
+    load: &'a Simulation,
     now_us: u64,
     discovered_us: Vec<u64>,
     applied_us: Vec<u64>,
@@ -19,11 +18,11 @@ pub(super) struct Earliest<'a> {
 }
 
 impl<'a> Earliest<'a> {
-    /// For what can follow `load`, whose slot is to be given away.
+    /// Computes the earliest times for what can follow `load`, whose slot is still free.
     ///
     /// All times begin as the present and are raised by what they wait for, pass after pass: each is a
     /// bound at any time, so it does no harm that the passes are limited.
-    pub(super) fn new(task: &'a Task, load: &'a Simulation<'a>) -> Self {
+    pub(super) fn new(task: &'a Task, load: &'a Simulation) -> Self {
         let count = task.len();
         let now_us = task.clock.time_us(load.slot);
         let discovered_us = load.requested_us.iter().map(|it| it.unwrap_or(now_us)).collect();

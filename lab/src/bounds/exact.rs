@@ -1,10 +1,9 @@
 //! Branch and bound over who gets each packet.
 
 use super::lower::least_cost;
-use super::simulation::Simulation;
 use super::task::Task;
 use super::{Side, segments};
-use crate::ideal::micros;
+use crate::ideal::{Simulation, micros};
 use crate::network::PACKET_BYTES;
 
 /// Above this cost (byte-microseconds) floating point no longer tells neighbours apart: nothing is proven.
@@ -23,7 +22,7 @@ pub(super) fn search(
     if side == Side::Best && task.is_monotone() {
         search.by_segments = Some(segments::ends(task, side));
     }
-    let mut open = vec![Node { load: Simulation::new(task), last: None }];
+    let mut open = vec![Node { load: Simulation::of_task(task), last: None }];
     for _ in 0..nodes {
         let Some(node) = open.pop() else {
             return (search.found, (search.cost as f64) < COST_MAX);
@@ -43,17 +42,17 @@ struct Search<'a> {
     found: Option<(u128, Vec<usize>)>,
 }
 
-struct Node<'a> {
-    load: Simulation<'a>,
-    /// Who was sent last, and who was ready then.
+struct Node {
+    load: Simulation,
+    /// The resource that was sent last, and those that were ready then.
     last: Option<(usize, Vec<usize>)>,
 }
 
-impl<'a> Search<'a> {
-    fn visit(&mut self, node: Node<'a>, open: &mut Vec<Node<'a>>) {
+impl Search<'_> {
+    fn visit(&mut self, node: Node, open: &mut Vec<Node>) {
         let Node { mut load, last } = node;
-        let ready = load.ready();
-        if let Some(cost) = load.cost() {
+        let ready = load.advance();
+        if let Some(cost) = load.cost(self.task) {
             let better = match self.side {
                 Side::Best => cost < self.cost,
                 Side::Worst => cost > self.cost,
@@ -70,12 +69,12 @@ impl<'a> Search<'a> {
         }
         for chosen in self.choices(&load, &ready, last.as_ref()).into_iter().rev() {
             let mut next = load.clone();
-            next.send(chosen);
+            next.send_packet(chosen);
             open.push(Node { load: next, last: Some((chosen, ready.clone())) });
         }
     }
 
-    fn is_hopeless(&self, load: &Simulation<'_>) -> bool {
+    fn is_hopeless(&self, load: &Simulation) -> bool {
         match self.side {
             // Costs are whole: what does not save one byte-microsecond saves none.
             Side::Best => least_cost(self.task, load) > self.cost as f64 - 0.5,
@@ -86,7 +85,7 @@ impl<'a> Search<'a> {
     /// Whom to try, the most promising first.
     fn choices(
         &self,
-        load: &Simulation<'_>,
+        load: &Simulation,
         ready: &[usize],
         last: Option<&(usize, Vec<usize>)>,
     ) -> Vec<usize> {
@@ -107,7 +106,7 @@ impl<'a> Search<'a> {
 ///
 /// The link is idle only while a request, a response's last packet, a wait, a delay or an execution is
 /// under way, so all of them together bound the idle time; and each response ends in a slot of its own.
-fn most_cost(task: &Task, load: &Simulation<'_>) -> f64 {
+fn most_cost(task: &Task, load: &Simulation) -> f64 {
     let (mut idle_us, mut slots) = (0_u64, 0);
     let mut weights = Vec::new();
     let mut known = 0.0;

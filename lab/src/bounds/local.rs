@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 /// The search is the same from run to run.
 const SEED: u64 = 1;
 
-/// Moves segments within the list for `steps` steps, and keeps what is not worse for `side`.
+/// Moves segments within the list for `steps` steps, and keeps each move that is at least as good for `side`.
 ///
 /// Returns the best cost and its order, if any is better than `cost`.
 pub(super) fn search(
@@ -34,7 +34,7 @@ pub(super) fn search(
             candidate.insert(to, moved);
         }
         let end = segments.run(task, &candidate);
-        let Some(cost) = end.cost() else { continue };
+        let Some(cost) = end.cost(task) else { continue };
         if here.is_none_or(|it| !side.prefers(it, cost)) {
             here = Some(cost);
             list = candidate;

@@ -2,14 +2,14 @@
 
 use super::busy_time::{Job, least_cost_slots};
 use super::earliest::Earliest;
-use super::simulation::Simulation;
 use super::task::Task;
+use crate::ideal::Simulation;
 
 /// Rounding of a slot's time to microseconds.
 const ROUNDING_US: f64 = 0.5;
 
 /// At most the cost, in byte-microseconds, of any way to continue `load`.
-pub(super) fn least_cost(task: &Task, load: &Simulation<'_>) -> f64 {
+pub(super) fn least_cost(task: &Task, load: &Simulation) -> f64 {
     let earliest = Earliest::new(task, load);
     let (mut known, mut weight_left) = (0.0, 0.0);
     let mut jobs = Vec::new();

@@ -10,15 +10,15 @@ mod earliest;
 mod exact;
 mod local;
 mod lower;
+mod search;
 mod segments;
-mod simulation;
 mod task;
 
+use crate::ideal::{Conditions, Simulation};
 use crate::network::Network;
 use crate::{Load, ideal, resource_url};
 use corpus::Page;
 use schedulers::SCHEMES;
-use simulation::Simulation;
 use simulator::link::Rate;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use task::Task;
 /// Bumped when the searches find other orders.
 pub const REVISION: u32 = 1;
 
-/// Who sends each packet, by resource: runs of (resource, packets).
+/// The resource of each packet: runs of (resource, packets).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Schedule(Vec<(usize, u64)>);
 
@@ -98,7 +98,7 @@ impl Schedule {
 /// no bytes above the fold. The page must be checked.
 pub fn lower_bound_ms(page: &Arc<Page>, network: &Network) -> Option<f64> {
     let task = Task::new(page, network);
-    let cost = lower::least_cost(&task, &Simulation::new(&task));
+    let cost = lower::least_cost(&task, &Simulation::of_task(&task));
     // Sums of positive terms: the error of floating point is far below this share.
     task.index_ms(cost * (1.0 - 1e-12))
 }
@@ -112,7 +112,7 @@ pub fn transport_lower_bound_ms(page: &Arc<Page>, network: &Network) -> Option<f
         return None;
     }
     let task = Task::in_slots(page, network, 1);
-    let cost = lower::least_cost(&task, &Simulation::new(&task));
+    let cost = lower::least_cost(&task, &Simulation::of_task(&task));
     // Each discovery is rounded to a microsecond.
     let rounding_ms = page.resources.len() as f64 / 1000.0;
     task.index_ms(cost * (1.0 - 1e-12)).map(|it| (it - rounding_ms).max(0.0))
@@ -142,9 +142,9 @@ pub fn replay(page: &Arc<Page>, network: &Network, schedule: &Schedule, name: &s
     follow(&task, &order).into_load(name)
 }
 
-fn follow<'a>(task: &'a Task, order: &[usize]) -> Simulation<'a> {
+fn follow(task: &Task, order: &[usize]) -> Simulation {
     let mut next = order.iter();
-    Simulation::new(task)
+    Simulation::of_task(task)
         .finish(|_, ready| next.next().copied().filter(|it| ready.contains(it)).unwrap_or(ready[0]))
 }
 
@@ -152,7 +152,7 @@ fn bracket(page: &Arc<Page>, network: &Network, side: Side, effort: Effort) -> O
     let task = Task::new(page, network);
     task.index_ms(0.0)?;
     let (mut cost, mut order) = start(&task, network, side)?;
-    let least = lower::least_cost(&task, &Simulation::new(&task));
+    let least = lower::least_cost(&task, &Simulation::of_task(&task));
     let mut proven = side == Side::Best && cost as f64 <= least;
     if !proven {
         if let Some(better) = local::search(&task, side, &order, cost, effort.steps) {
@@ -172,9 +172,9 @@ fn bracket(page: &Arc<Page>, network: &Network, side: Side, effort: Effort) -> O
 fn start(task: &Task, network: &Network, side: Side) -> Option<(u128, Vec<usize>)> {
     let mut best: Option<(u128, Vec<usize>)> = None;
     for scheme in SCHEMES.iter() {
-        let load = ideal::load(&task.page, scheme, network, 0, 0);
+        let load = ideal::load(&task.page, scheme, network, Conditions::default());
         let order = packets_of(&task.page, &load);
-        let Some(cost) = follow(task, &order).cost() else { continue };
+        let Some(cost) = follow(task, &order).cost(task) else { continue };
         if best.as_ref().is_none_or(|it| side.prefers(cost, it.0)) {
             best = Some((cost, order));
         }
@@ -182,7 +182,7 @@ fn start(task: &Task, network: &Network, side: Side) -> Option<(u128, Vec<usize>
     best
 }
 
-/// Who sent each packet of a load, by resource.
+/// The resource of each packet of a load.
 pub fn packets_of(page: &Page, load: &Load) -> Vec<usize> {
     let ids: BTreeMap<String, usize> =
         page.resources.iter().map(|it| (resource_url(page, it.id), it.id)).collect();

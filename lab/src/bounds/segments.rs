@@ -2,8 +2,8 @@
 //! list of priorities: the first in the list that is ready always goes.
 
 use super::Side;
-use super::simulation::Simulation;
 use super::task::{Task, Wait};
+use crate::ideal::Simulation;
 use crate::network::PACKET_BYTES;
 
 /// Where the segments of each response end, in bytes, at the ends of packets.
@@ -75,13 +75,13 @@ impl Segments {
         list
     }
 
-    /// Who sends each packet under a list.
-    pub(super) fn run<'a>(&self, task: &'a Task, list: &[usize]) -> Simulation<'a> {
+    /// The resource of each packet under a list.
+    pub(super) fn run(&self, task: &Task, list: &[usize]) -> Simulation {
         let mut rank = vec![0; self.count];
         for (place, segment) in list.iter().enumerate() {
             rank[*segment] = place;
         }
-        Simulation::new(task).finish(|load, ready| {
+        Simulation::of_task(task).finish(|load, ready| {
             let rank_of = |id: &&usize| rank[self.at(**id, load.sent[**id])];
             ready.iter().min_by_key(rank_of).copied().unwrap_or(ready[0])
         })

@@ -1,6 +1,6 @@
 //! What the searches know of a page and a network: sizes, slots, and who waits for whom.
 
-use crate::ideal::micros;
+use crate::ideal::{Clock, micros};
 use crate::network::{Network, PACKET_BYTES};
 use client::playback::wire_bytes;
 use corpus::Page;
@@ -17,7 +17,7 @@ pub(super) struct Task {
     pub(super) clock: Clock,
     /// Bytes that count in the index: those of bodies above the fold.
     pub(super) weights: Vec<u64>,
-    /// Bytes that the link carries: an empty body takes one, as its packet does.
+    /// Bytes that the link carries: one for an empty body, because its packet takes a slot.
     pub(super) bytes: Vec<u64>,
     /// What the discovery of each resource waits for, all of it.
     pub(super) waits: Vec<Vec<Wait>>,
@@ -25,72 +25,19 @@ pub(super) struct Task {
     pub(super) turns: Vec<Vec<usize>>,
     /// For each resource, (ancestor, bytes of it) that arrive before it is discovered.
     pub(super) needs: Vec<Vec<(usize, u64)>>,
-    /// So many bytes of each resource, from its start, are above the fold or lead there.
+    /// For each resource, the number of bytes from its start that are above the fold or lead there.
     pub(super) useful_bytes: Vec<u64>,
-}
-
-/// The slots of the engine `ideal`: packet `n` leaves in slot `n` and arrives when the slot ends, plus the delay.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
-    pub(super) tick_us: f64,
-    /// Bytes of one slot.
-    pub(super) packet_bytes: u64,
-    pub(super) up_us: u64,
-    pub(super) down_us: u64,
 }
 
 /// One condition of a discovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// So many bytes of a body have arrived.
+    /// This many bytes of a body have arrived.
     Bytes(usize, u64),
     /// A script begins to execute.
     Begun(usize),
     /// A resource is complete and executed.
     Applied(usize),
-}
-
-impl Clock {
-    fn new(network: &Network, packet_bytes: u64) -> Self {
-        Self {
-            tick_us: network.tick_us() * packet_bytes as f64 / PACKET_BYTES as f64,
-            packet_bytes,
-            up_us: micros(network.up.delay_ms),
-            down_us: micros(network.down.delay_ms),
-        }
-    }
-
-    /// When a slot begins.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "slots are positive and bounded"
-    )]
-    pub(super) fn time_us(self, slot: u64) -> u64 {
-        (slot as f64 * self.tick_us).round() as u64
-    }
-
-    /// When the packet of a slot arrives.
-    pub(super) fn arrival_us(self, slot: u64) -> u64 {
-        self.time_us(slot + 1) + self.down_us
-    }
-
-    /// The first slot that begins at `time_us` or later.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "times are positive and bounded"
-    )]
-    pub(super) fn first_slot(self, time_us: u64) -> u64 {
-        let mut slot = (time_us as f64 / self.tick_us) as u64;
-        while slot > 0 && self.time_us(slot - 1) >= time_us {
-            slot -= 1;
-        }
-        while self.time_us(slot) < time_us {
-            slot += 1;
-        }
-        slot
-    }
 }
 
 impl Task {

@@ -1,12 +1,12 @@
-//! Packets handed up in the order in which they left.
+//! Packets handed up in the order in which they were sent.
 
 use qlog_tools::timeline::StreamFrame;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Packets that are on their way, and those that have arrived before earlier ones.
-#[derive(Default)]
+/// Packets on their way, and packets that have arrived before earlier ones.
+#[derive(Clone, Default)]
 pub(super) struct Ordered {
-    /// Stream and offset of all that are not handed up, in the order in which they left.
+    /// Stream and offset of the packets that were not handed up yet, in the order in which they were sent.
     left: VecDeque<(u64, u64)>,
     waiting: BTreeMap<(u64, u64), StreamFrame>,
 }
@@ -16,7 +16,7 @@ impl Ordered {
         self.left.push_back((frame.stream, frame.offset));
     }
 
-    /// What can be handed up now that `frame` has arrived, at its time.
+    /// The packets that can be handed up now that `frame` has arrived.
     pub(super) fn arrived(&mut self, frame: StreamFrame) -> Vec<StreamFrame> {
         let time_us = frame.time_us;
         self.waiting.insert((frame.stream, frame.offset), frame);

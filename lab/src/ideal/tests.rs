@@ -42,17 +42,26 @@ fn page(scenario: &Scenario) -> Arc<Page> {
     Arc::new(serde_json::from_value(page).expect("a page"))
 }
 
-/// Who gets each packet, as the engine's server decides: slot and stream.
+/// The stream of each packet, as the engine's server decides: slot and stream.
 fn packets(scenario: &Scenario, scheme: &Scheme) -> Vec<(u64, u64)> {
     let (page, network) = (page(scenario), Network::find("paper").expect("built in"));
-    let mut ideal = Ideal::new(&page, scheme, &network, Conditions::default());
+    let clock = Clock::new(&network, PACKET_BYTES);
+    let mut load = Simulation::new(&page, clock);
+    let mut server = Server::new(&page, scheme, Metadata::Full);
     for (place, request) in scenario.requests.iter().enumerate() {
-        ideal.streams.push(place);
-        ideal.up.push_back((request.arrival_slot * 10_000, place));
+        load.request(place, 0, request.arrival_slot * 10_000);
     }
     let slots = run(scenario, scheme).iter().map(|it| it.first_slot + it.packets).max();
-    (0..slots.unwrap_or(0)).for_each(|slot| ideal.server_at(slot * 10_000, slot));
-    ideal.down.iter().map(|it| (it.time_us / 10_000 - 1, it.stream)).collect()
+    let mut packets = Vec::new();
+    for slot in 0..slots.unwrap_or(0) {
+        load.slot = slot;
+        let opened = load.open_requests(clock.time_us(slot));
+        if let Some((resource, bytes)) = server.pick(&load, &opened) {
+            load.send(resource, bytes);
+            packets.push((slot, load.stream(resource)));
+        }
+    }
+    packets
 }
 
 fn ordered(runs: &[Run]) -> Vec<(u64, u64)> {

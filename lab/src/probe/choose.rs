@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Links of a page that are tried, at most.
 const LINKS_MAX: usize = 16;
-/// Of the resources found the largest up to this size is taken: larger ones only take longer.
+/// The largest resource up to this size is selected: larger ones only take longer.
 const BODY_BYTES_LIKED: u64 = 4_000_000;
 
 /// A resource to test with.

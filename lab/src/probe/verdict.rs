@@ -54,7 +54,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Of these values; with fewer than two there is nothing to be confident of.
+    /// The mean of these values and its interval, which is unlimited for fewer than two values.
     pub fn of(values: &[f64]) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count.max(1.0);

@@ -130,7 +130,7 @@ impl Site for ScenarioSite {
         let body_bytes = asked.bytes.saturating_sub(HEAD_BYTES);
         let slots = u32::try_from(asked.wait_slots).unwrap_or(u32::MAX);
         Response {
-            body: Body::Synthetic { bytes: body_bytes, seed: asked.stream },
+            body: Body::synthetic(body_bytes, asked.stream),
             resource: asked.resource.for_scheduler(),
             ready: vec![(slots * Pace::PAPER.interval, body_bytes)],
             ..Response::empty(200)

@@ -39,7 +39,7 @@ pub struct TraceError {
     pub scheme: String,
     /// The slot at which it is too much.
     pub slot: u64,
-    /// How much of what is allowed.
+    /// The amount that is allowed, with its unit.
     pub limit: String,
 }
 

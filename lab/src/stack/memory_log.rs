@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-/// A log's bytes; clones share them. Unless all of it is to be kept, it leaves out the records that no
-/// timeline needs: what the client sent, and the state of its own congestion control.
+/// A log's bytes; clones share them. Unless the whole log is kept, it drops the records that no timeline needs: what the
+/// client sent, and the state of its own congestion control.
 #[derive(Debug, Clone)]
 pub(super) struct MemoryLog {
     bytes: Arc<Mutex<Vec<u8>>>,

@@ -35,12 +35,12 @@ pub enum FolderError {
     Figure(#[from] PngError),
 }
 
-/// What was written.
+/// The written files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The report.
     pub report: PathBuf,
-    /// Why there are no PNG files, if there are none.
+    /// Why PNG files are missing, if they are.
     pub without_png: Option<String>,
 }
 
@@ -93,10 +93,10 @@ fn drawings(comparison: &Comparison) -> Vec<(String, &str)> {
     drawings
 }
 
-/// What the names of figures over all pages end with.
+/// The end of the names of figures over all pages.
 const OVERALL: &str = "-overall";
 
-/// Figures of an earlier study in the same folder, which the manifest would not know of.
+/// Removes the figures of an earlier study in the same folder.
 fn remove_old_figures(figures: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(figures)? {
         let path = entry?.path();

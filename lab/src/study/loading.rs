@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What all loads of a plan share.
+/// The state that all loads of a plan share.
 pub(super) struct Loader<'a> {
     plan: &'a Plan,
     identity: Option<Identity>,
@@ -126,7 +126,7 @@ impl<'a> Loader<'a> {
             delivery_order: self.plan.delivery_order,
             seed: cell.seed,
         };
-        ideal::load_under(cell.page, scheme, cell.network, conditions)
+        ideal::load(cell.page, scheme, cell.network, conditions)
     }
 
     fn load_on_stack(
@@ -165,7 +165,7 @@ impl<'a> Loader<'a> {
         let setup = wire::Setup {
             options: Options { qlog_dir, ..options },
             client: client::Options { scheme: Some(scheme.clone()), ..client::Options::default() },
-            // On the paper's network the server does all that is to be done.
+            // On the paper's network the server alone shapes the traffic.
             links: (cell.network.name != "paper").then_some((cell.network, cell.seed)),
             metadata: plan.metadata,
             delivery_order: plan.delivery_order,
@@ -291,7 +291,7 @@ fn in_folder(path: &Path) -> impl Fn(io::Error) -> StudyError {
     move |source| StudyError::Folder { path: path.to_owned(), source }
 }
 
-/// The folder of a load's logs: `PAGE/SCHEME-BUFFER`, with the network and the seed where there are several.
+/// The folder of a load's logs: `PAGE/SCHEME-BUFFER`, with the network and the seed if there are several.
 fn place_of(plan: &Plan, cell: &Cell<'_>) -> PathBuf {
     let mut name = format!("{}-{}", file_name(cell.scheme.name()), cell.send_buffer_bytes);
     if plan.networks.len() > 1 {

@@ -1,7 +1,8 @@
-//! What a study is a study of, in words that bring it back: `manifest.json`.
+//! A study's `manifest.json`: everything that it takes to repeat the study.
 
-use super::plan::{Engine, Plan, SendBufferModel, Shard};
+use super::plan::{Engine, Plan, Shard};
 use super::run::page_sha256;
+use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
 use corpus::Page;
@@ -29,7 +30,7 @@ pub enum ManifestError {
         /// Why.
         source: std::io::Error,
     },
-    /// It is no manifest of a study, or what it names cannot be had again.
+    /// It is not the manifest of a study, or a file that it names is missing.
     #[error("{path}: {cause}")]
     Unusable {
         /// The file.
@@ -52,7 +53,7 @@ struct Recorded {
     delivery_order: DeliveryOrder,
     seeds: Vec<u64>,
     shard: Option<Shard>,
-    /// None without a transport.
+    /// `None` without a transport.
     congestion_control: Option<String>,
     /// By network, in order; empty without a transport.
     initial_window_packets: Vec<usize>,
@@ -71,10 +72,10 @@ struct RecordedScheme {
     revision: u32,
 }
 
-/// Keys in which two manifests of one study can differ: where and when it ran.
+/// Keys in which two manifests of one study may differ: they say where and when it ran.
 const FREE: [&str; 5] = ["argv", "cpu", "date", "rustc", "shard"];
 
-/// What it takes to make the results again: `program`, which says what ran, and the plan.
+/// The manifest: the plan, and `program`, which says what ran.
 pub fn provenance(plan: &Plan, mut program: Value) -> Value {
     let recorded = serde_json::to_value(recorded(plan)).unwrap_or_default();
     if let (Some(program), Value::Object(recorded)) = (program.as_object_mut(), recorded) {
@@ -87,7 +88,7 @@ fn recorded(plan: &Plan) -> Recorded {
     let transport = plan.engine != Engine::Ideal;
     let scheme = plan.schemes.iter().find_map(Contender::scheme).filter(|_| transport);
     let windows = |network| Some(plan.options(scheme?, network, 0).initial_window_packets);
-    let client = client::Options::default();
+    let client = client::ClientConfig::default();
     let receive =
         json!({"connection": client.receive_bytes, "stream": client.stream_receive_bytes});
     let pages = plan.pages.iter();
@@ -113,7 +114,7 @@ fn recorded(plan: &Plan) -> Recorded {
     }
 }
 
-/// The first key in which two manifests say that not the same was studied with the same program.
+/// The first key that shows that two manifests are of different studies or programs.
 pub(super) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str> {
     let keys = |it: &'a Value| it.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
     let mut all = keys(one).chain(keys(other)).filter(|it| !FREE.contains(it));

@@ -29,7 +29,7 @@ pub enum MergeError {
     Another {
         /// The folder.
         folder: PathBuf,
-        /// What it is compared with.
+        /// The first folder.
         first: PathBuf,
         /// What differs.
         key: String,
@@ -49,7 +49,7 @@ pub enum MergeError {
     Missing {
         /// How many.
         missing: usize,
-        /// Of how many.
+        /// The number of all loads.
         all: usize,
         /// The shard of the first.
         shard: String,
@@ -62,8 +62,8 @@ pub enum MergeError {
     Record(#[from] RecordError),
 }
 
-/// Merges the shards in `folders` into a study in `out`, as one machine would have made it. `program` says what
-/// merges; tables and figures are not written: see [`super::folder::write`].
+/// Merges the shards in `folders` into a study in `out`, as one machine would have made it. `program` is the
+/// provenance of the merging program. [`super::folder::write`] writes tables and figures.
 pub fn merge(
     folders: &[PathBuf],
     out: &Path,

@@ -1,4 +1,4 @@
-//! What a study says of each page: how good each scheme is for it, and how sure that is.
+//! The results of each page: how good each scheme is for it, and how certain that is.
 
 use super::BASELINE;
 use super::run::RunRecord;
@@ -27,7 +27,7 @@ pub struct PageRow {
     pub median: Measured,
     /// Against `rr`, load by load: Hodges and Lehmann's estimate of the ratio.
     pub speedup: BySet,
-    /// Its 95 % interval; null with fewer than six pairs of loads. Where nothing is left to chance, the ratio itself.
+    /// Its 95 % interval; null with fewer than six pairs of loads. Without chance, the ratio itself.
     pub speedup_interval: BySet<Interval>,
 }
 
@@ -36,13 +36,12 @@ pub struct PageRow {
 pub(super) struct Ratio {
     /// The middle.
     pub(super) middle: f64,
-    /// None: too few loads to tell.
+    /// `None` with too few loads.
     pub(super) interval: Option<Interval>,
 }
 
 impl Ratio {
-    /// Of the ratios of pairs of loads. With `chance`, what differs from pair to pair is chance; without, there
-    /// is nothing to be unsure of. None without pairs.
+    /// From the ratios of pairs of loads. Without `chance` the interval is the ratio itself. `None` without pairs.
     pub(super) fn of(ratios: &[f64], chance: bool) -> Option<Self> {
         let logarithms: Vec<f64> = ratios.iter().map(|it| it.ln()).collect();
         let (middle, interval) = hodges_lehmann(&logarithms)?;

@@ -1,6 +1,7 @@
-//! What is to be studied, and the loads that it asks for.
+//! The plan of a study, and the loads in it.
 
 use super::StudyError;
+use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
 use corpus::Page;
@@ -36,49 +37,27 @@ impl Engine {
     }
 }
 
-/// What a send buffer is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SendBufferModel {
-    /// Bytes between scheduler and transport, first in, first out.
-    #[default]
-    Fifo,
-    /// Every request but the document's comes late by the time that a full buffer takes to drain at the
-    /// link's rate: in all probability how the paper's experiments emulated it. On engine `ideal` only.
-    Delay,
-}
-
-impl SendBufferModel {
-    /// As in flags and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fifo => "fifo",
-            Self::Delay => "delay",
-        }
-    }
-}
-
 /// A part of a study, for one of several machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Shard {
     /// Which, from 1.
     pub place: usize,
-    /// Of how many.
+    /// The number of shards.
     pub count: usize,
 }
 
 impl Shard {
     /// `2/3`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no shard: use I/N, for example 1/4 to 4/4");
+        let wrong = || format!("`{text}` is not a shard; use I/N, for example 1/4 to 4/4");
         let (place, count) = text.split_once('/').ok_or_else(wrong)?;
         let place: usize = place.parse().map_err(|_| wrong())?;
         let count: usize = count.parse().map_err(|_| wrong())?;
         if place == 0 || place > count { Err(wrong()) } else { Ok(Self { place, count }) }
     }
 
-    /// Loads that are compared with one another, which meet the same link, stay together.
+    /// Loads that meet the same link are compared, so they stay together.
     fn has(self, group: usize) -> bool {
         group % self.count == self.place - 1
     }
@@ -104,7 +83,7 @@ impl TryFrom<String> for Shard {
     }
 }
 
-/// What is to be studied.
+/// The plan of a study.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The pages; each name once.
@@ -113,31 +92,31 @@ pub struct Plan {
     pub schemes: Vec<Contender>,
     /// How pages are loaded.
     pub engine: Engine,
-    /// On which networks.
+    /// The networks.
     pub networks: Vec<Network>,
     /// Send buffers in bytes.
     pub send_buffers_bytes: Vec<u64>,
-    /// What a send buffer is.
+    /// How a send buffer behaves.
     pub send_buffer_model: SendBufferModel,
-    /// What schemes are told of resources.
+    /// What schemes know about resources.
     pub metadata: Metadata,
-    /// In which order the client hands data up.
+    /// The order in which the client hands over arrived bytes.
     pub delivery_order: DeliveryOrder,
-    /// What chance draws: each load is carried out with each of them. One at least.
+    /// The seeds of chance, at least one: each load is carried out with each seed.
     pub seeds: Vec<u64>,
-    /// Congestion control, where there is a transport.
+    /// Congestion control, on engines with a transport.
     pub congestion_control: CongestionControl,
-    /// The server's initial window; none: its default, or, where it paces, as large as needed.
+    /// The server's initial window; `None`: its default, or as large as needed if it paces.
     pub initial_window_packets: Option<usize>,
     /// The metric that speedups compare.
     pub metric: &'static Metric,
-    /// A part of all that; none: everything.
+    /// The shard to carry out; `None`: everything.
     pub shard: Option<Shard>,
     /// Loads at a time.
     pub jobs: usize,
-    /// Where qlogs stay; none: they are deleted.
+    /// The folder for qlogs; `None`: they are deleted.
     pub qlog_dir: Option<PathBuf>,
-    /// Where the qlogs of loads stay that did not finish; none: they are deleted.
+    /// The folder for the qlogs of unfinished loads; `None`: they are deleted.
     pub unfinished_dir: Option<PathBuf>,
 }
 

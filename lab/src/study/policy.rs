@@ -9,7 +9,7 @@ use corpus::Page;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What a study says about the order for one page.
+/// The choice of an order for one page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
     /// The page.
@@ -32,7 +32,7 @@ impl Choice {
     }
 }
 
-/// A smaller gain is none: the study's pages and networks are further from a visitor's than this.
+/// Smaller gains are ignored: the study's pages and networks differ from a visitor's by more.
 const WORTHWHILE: f64 = 1.01;
 
 /// The best scheme for each page, compared with `default`, which is one of the study's.
@@ -41,14 +41,14 @@ pub fn choose(plan: &Plan, study: &Study, default: &str) -> Result<Vec<Choice>, 
     plan.pages.iter().map(|page| choice(page, plan, study, default)).collect()
 }
 
-/// Refuses plans from which no policy follows, before anything is loaded.
+/// Rejects plans that cannot lead to a policy, before anything is loaded.
 pub fn check(plan: &Plan, default: &str) -> Result<(), StudyError> {
     let problem = if plan.networks.len() > 1 || plan.send_buffers_bytes.len() > 1 {
-        "it takes one network and one send buffer, those that the site has".to_owned()
+        "name one network and one send buffer, those of the site".to_owned()
     } else if plan.shard.is_some() {
-        "a shard has not all loads: merge the shards first".to_owned()
+        "a shard does not have all loads: merge the shards first".to_owned()
     } else if plan.has_chance() && plan.seeds.len() < LOADS_MIN {
-        format!("with chance at work it takes {LOADS_MIN} loads at least: use --seeds 9")
+        format!("random networks need at least {LOADS_MIN} loads: use --seeds 9")
     } else if !plan.schemes.iter().any(|it| it.name() == default) {
         format!("the default, `{default}`, is not among the schemes: add it")
     } else {

@@ -1,4 +1,4 @@
-//! What others published, and how well a study ranks the schemes as they did.
+//! Published results, and how well a study agrees with their ranks of the schemes.
 
 use super::statistics::spearman;
 use super::summary::SummaryRow;
@@ -35,7 +35,7 @@ const fn row(scheme: &'static str, all: f64, atf: f64, atf_1000k: f64) -> Table2
     Table2Row { scheme, all, atf, atf_1000k }
 }
 
-/// What the table's speedups are over, and so not a row of it.
+/// The baseline of the table's speedups, which is not one of its rows.
 const BASELINE: Table2Row = row("rr", 1.0, 1.0, 1.0);
 
 /// With fewer schemes in common a rank correlation says nothing: of four, chance orders one in 24 perfectly.
@@ -59,7 +59,7 @@ pub struct RankCorrelation {
     pub spearman: f64,
 }
 
-/// A column, and what it is of a summary's row.
+/// A published column, and the value of a summary's row that it is compared with.
 type Column = (&'static str, fn(&Table2Row) -> f64, fn(&SummaryRow) -> Option<f64>);
 
 const ALL: Column = ("Marx et al. 2019, Table 2, All", |it| it.all, |it| it.mean_speedup.all);

@@ -66,7 +66,7 @@ pub(super) fn comparison(plan: &Plan, study: &Study) -> Comparison {
 struct Setting<'a> {
     network: &'a str,
     send_buffer_bytes: u64,
-    /// What it adds to names, where there are several.
+    /// What it adds to names, if there are several.
     suffix: String,
 }
 
@@ -99,12 +99,7 @@ impl<'a> View<'a> {
     }
 
     /// The places of the loads of a page under a scheme.
-    fn places<'b>(
-        &'b self,
-        page: &'b str,
-        scheme: &'b str,
-        setting: &Setting<'b>,
-    ) -> &'b [usize] {
+    fn places<'b>(&'b self, page: &'b str, scheme: &'b str, setting: &Setting<'b>) -> &'b [usize] {
         self.runs.get(&setting.group(page, scheme)).map_or(&[][..], Vec::as_slice)
     }
 
@@ -262,7 +257,7 @@ impl<'a> View<'a> {
         named("schemes-by-networks", figure.svg(), figure.caption(), figure.table())
     }
 
-    /// `fifo`, `kway:N` and `rr` as one family, where the study has three of it.
+    /// `fifo`, `kway:N` and `rr` as one family, if the study has at least three of it.
     fn interleaving(&self) -> Option<NamedFigure> {
         let mut widths: Vec<(u64, &str)> = self
             .plan

@@ -21,13 +21,13 @@ pub struct RunRecord {
     pub network: String,
     /// The server's send buffer.
     pub send_buffer_bytes: u64,
-    /// Congestion control; none without a transport.
+    /// Congestion control; `None` without a transport.
     pub cc: Option<String>,
-    /// What chance drew from.
+    /// The seed of chance.
     pub seed: u64,
     /// Every resource came.
     pub completed: bool,
-    /// What became of it otherwise. Such a run counts in no mean.
+    /// Why it did not complete. Such a run is left out of means.
     pub unfinished: Option<Unfinished>,
     /// From the first request to the last byte.
     pub duration_ms: f64,
@@ -77,7 +77,7 @@ pub struct ResourceTimes {
 }
 
 impl RunRecord {
-    /// What a load's timeline says; the columns that say how it was loaded are left empty.
+    /// The results of a load's timeline. The columns that say how it was loaded stay empty.
     pub fn of_load(page: &Page, load: &Load) -> Self {
         let timeline = &load.timeline;
         let above_fold: BTreeSet<String> = page

@@ -1,4 +1,4 @@
-//! What many loads say together: means, intervals, rank correlation.
+//! Statistics of many loads: means, intervals, rank correlation.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -8,12 +8,12 @@ use statrs::statistics::{Data, Distribution, OrderStatistics};
 /// From the lower to the upper end of a 95 % confidence interval.
 pub type Interval = [f64; 2];
 
-/// The arithmetic mean; none of nothing.
+/// The arithmetic mean; `None` without values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The middle value, or the mean of the two in the middle; none of nothing.
+/// The middle value, or the mean of the two in the middle; `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| OrderStatistics::median(&mut Data::new(values.to_vec())))
 }
@@ -21,17 +21,16 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// Samples that a bootstrap draws.
 const RESAMPLES: usize = 2000;
 
-/// What its draws begin from.
+/// The seed of its draws.
 const BOOTSTRAP_SEED: u64 = 1;
 
-/// What a bootstrap draws from must be as many; Wilcoxon's interval needs as many too.
+/// A bootstrap, and Wilcoxon's interval, need at least this many values.
 const BOOTSTRAP_MIN: usize = 6;
 
 /// A 95 % interval of the mean of the groups' means: percentiles of a bootstrap in two stages, which draws groups
 /// (pages) and, within each, values (loads), both with replacement (Davison and Hinkley, Bootstrap Methods
-/// and their Application, 1997, section 3.8). Seeded: the same values give the same interval. None of fewer
-/// than six pages, or of fewer than six loads of a single page: what is drawn again and again of so few is little
-/// more than their range, and too narrow.
+/// and their Application, 1997, section 3.8). Seeded: the same values give the same interval. `None` for fewer
+/// than six pages, or fewer than six loads of a single page: an interval from so few values is too narrow.
 pub fn bootstrap_mean(groups: &[Vec<f64>]) -> Option<Interval> {
     let drawn = match groups {
         [only] => only.len(),
@@ -61,8 +60,8 @@ pub fn bootstrap_mean(groups: &[Vec<f64>]) -> Option<Interval> {
 
 /// Hodges and Lehmann's estimate of the middle of a symmetric distribution, the median of the means of all
 /// pairs, and its 95 % interval from Wilcoxon's signed-rank distribution, exact up to 50 values (Hollander,
-/// Wolfe, Chicken, Nonparametric Statistical Methods, 3rd ed., sections 3.2 and 3.3). The interval of fewer than 6
-/// values does not exist: none.
+/// Wolfe, Chicken, Nonparametric Statistical Methods, 3rd ed., sections 3.2 and 3.3). Fewer than six
+/// values have no interval.
 pub fn hodges_lehmann(values: &[f64]) -> Option<(f64, Option<Interval>)> {
     let mut pairs = Vec::with_capacity(values.len() * (values.len() + 1) / 2);
     for (place, first) in values.iter().enumerate() {
@@ -111,8 +110,8 @@ fn signed_rank_critical(count: usize) -> usize {
 /// Values up to which the signed-rank distribution is computed and not approximated.
 const EXACT_VALUES: usize = 50;
 
-/// Spearman's rank correlation, ties having their mean rank: 1 for the same order, -1 for the reverse. None
-/// of fewer than three pairs, or where one side is all the same.
+/// Spearman's rank correlation, ties having their mean rank: 1 for the same order, -1 for the reverse. `None`
+/// for fewer than three pairs, or if all values of one side are equal.
 pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     let ranks = |of: fn(&(f64, f64)) -> f64| {
         let values: Vec<f64> = pairs.iter().map(of).collect();

@@ -1,5 +1,5 @@
-//! What a study says of each scheme: means over pages of the per-page ratio to `rr`, as in the paper, and how
-//! sure they are.
+//! The results of each scheme: means over pages of the per-page ratio to `rr`, as in the paper, and how certain they
+//! are.
 
 use super::BASELINE;
 use super::run::RunRecord;

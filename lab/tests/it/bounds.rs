@@ -8,6 +8,7 @@ use corpus::Page;
 use lab::bounds::{
     Bracket, Effort, Schedule, anti_oracle, is_monotone, lower_bound_ms, oracle, packets_of, replay,
 };
+use lab::ideal::Conditions;
 use lab::network::Network;
 use lab::study::{Engine, Plan, RunRecord, run};
 use lab::{Contender, Load, ideal};
@@ -85,7 +86,8 @@ fn on_small_pages_the_brackets_are_those_of_brute_force_and_hold_every_scheme() 
         );
         assert!(bound_ms <= best.index_ms + TOLERANCE_MS, "{bound_ms} {best:?} {}", text());
         for scheme in SCHEMES.iter() {
-            let index_ms = atf_ms(&page, &ideal::load(&page, scheme, &network, 0, 0));
+            let index_ms =
+                atf_ms(&page, &ideal::load(&page, scheme, &network, Conditions::default()));
             assert!(index_ms >= best.index_ms - TOLERANCE_MS, "{} {}", scheme.name, text());
             assert!(index_ms <= worst.index_ms + TOLERANCE_MS, "{} {}", scheme.name, text());
         }
@@ -139,7 +141,7 @@ fn a_replayed_order_is_the_load_of_the_engine_packet_by_packet() {
         .flat_map(|it| ["paper", "3g", "cable"].map(|name| (Arc::clone(&it), network(name))));
     for (page, network) in random.chain(pages) {
         for scheme in SCHEMES.iter() {
-            let load = ideal::load(&page, scheme, &network, 0, 0);
+            let load = ideal::load(&page, scheme, &network, Conditions::default());
             let order = Schedule::of_packets(packets_of(&page, &load));
             let replayed = replay(&page, &network, &order, &scheme.name);
             assert_eq!(replayed.timeline, load.timeline, "{} under {}", page.name, scheme.name);
@@ -163,7 +165,8 @@ fn on_bundled_pages_bound_oracle_schemes_and_anti_oracle_come_in_this_order() {
         );
         assert!(bound_ms <= best.index_ms + TOLERANCE_MS, "{}", page.name);
         for scheme in SCHEMES.iter() {
-            let index_ms = atf_ms(page, &ideal::load(page, scheme, &network, 0, 0));
+            let index_ms =
+                atf_ms(page, &ideal::load(page, scheme, &network, Conditions::default()));
             assert!(best.index_ms <= index_ms + TOLERANCE_MS, "{} {}", page.name, scheme.name);
             assert!(worst.index_ms >= index_ms - TOLERANCE_MS, "{} {}", page.name, scheme.name);
         }

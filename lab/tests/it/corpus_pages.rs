@@ -1,5 +1,6 @@
 //! The bundled pages behave as pages do.
 
+use lab::ideal::Conditions;
 use lab::network::Network;
 use lab::study::RunRecord;
 use schedulers::{Scheme, find_scheme};
@@ -8,7 +9,12 @@ use std::sync::Arc;
 /// (all, above the fold) in milliseconds, of a load that must be complete.
 fn indices(page: &Arc<corpus::Page>, scheme: &Scheme, send_buffer_bytes: u64) -> (f64, f64) {
     let network = Network::find("paper").expect("built in");
-    let load = lab::ideal::load(page, scheme, &network, send_buffer_bytes, 0);
+    let load = lab::ideal::load(
+        page,
+        scheme,
+        &network,
+        Conditions { send_buffer_bytes, ..Conditions::default() },
+    );
     assert!(load.completed, "{} under {}", page.name, scheme.name);
     let index = RunRecord::of_load(page, &load).byte_index();
     (index.all.expect("loaded"), index.atf.expect("an ATF set"))

@@ -1,6 +1,7 @@
 //! Pages through the engines: who completes when.
 
 use corpus::Page;
+use lab::ideal::Conditions;
 use lab::network::Network;
 use lab::study::{Engine, Plan, RunRecord, run};
 use lab::{Contender, Load, ideal, wire};
@@ -32,7 +33,12 @@ fn page() -> Arc<Page> {
 
 fn load(page: &Arc<Page>, scheme: &str, send_buffer_bytes: u64) -> Load {
     let network = Network::find("paper").expect("built in");
-    ideal::load(page, &find_scheme(scheme).expect("a scheme"), &network, send_buffer_bytes, 0)
+    ideal::load(
+        page,
+        &find_scheme(scheme).expect("a scheme"),
+        &network,
+        Conditions { send_buffer_bytes, ..Conditions::default() },
+    )
 }
 
 /// Who sent the packet of each tick: `0,0,1,...`, by resource.
@@ -113,7 +119,12 @@ fn delay_counts_once_up_and_once_down() {
     let page = page();
     let mut network = Network::find("paper").expect("built in");
     (network.up.delay_ms, network.down.delay_ms) = (100.0, 100.0);
-    let load = ideal::load(&page, &find_scheme("fifo").expect("a scheme"), &network, 0, 0);
+    let load = ideal::load(
+        &page,
+        &find_scheme("fifo").expect("a scheme"),
+        &network,
+        Conditions::default(),
+    );
     // The document's first packet: request 100 ms, one tick, 100 ms back.
     assert_eq!(load.timeline.frames[0].time_us, 210_000);
     assert_eq!(completions_ms(&page, &load)[0], (0, 220.0));
@@ -124,7 +135,8 @@ fn jitter_is_seeded_and_holds_bytes_back_without_losing_any() {
     let page = page();
     let network = Network::find("paper-jitter").expect("built in");
     let fifo = find_scheme("fifo").expect("a scheme");
-    let load = |seed| ideal::load(&page, &fifo, &network, 0, seed);
+    let load =
+        |seed| ideal::load(&page, &fifo, &network, Conditions { seed, ..Conditions::default() });
     let offsets = |seed| {
         load(seed).timeline.frames.iter().map(|it| (it.stream, it.offset)).collect::<Vec<_>>()
     };

@@ -1,6 +1,7 @@
 //! The engine `stack`: the real cores over the lab's links, in virtual time.
 
 use corpus::Page;
+use lab::ideal::Conditions;
 use lab::network::Network;
 use lab::stack::{Setup, StackLoad, load};
 use lab::study::RunRecord;
@@ -83,7 +84,12 @@ fn on_the_papers_network_stack_and_ideal_agree() {
     for page in ["gentelella-index", "davies-meenan"].map(bundled) {
         for scheme in ["rr", "fifo", "dfifo", "bucket-html"] {
             let stack = loaded(&page, "paper", 0, |it| options(scheme, it));
-            let ideal = ideal::load(&page, &find_scheme(scheme).expect("a scheme"), &network, 0, 0);
+            let ideal = ideal::load(
+                &page,
+                &find_scheme(scheme).expect("a scheme"),
+                &network,
+                Conditions::default(),
+            );
             let all = |load| RunRecord::of_load(&page, load).byte_index().all.expect("complete");
             let ratio = all(&stack.load) / all(&ideal);
             println!("{} {scheme}: stack / ideal = {ratio:.4}", page.name);

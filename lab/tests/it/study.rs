@@ -1,10 +1,10 @@
 //! What a study varies: what the server knows, what a send buffer is, in which order data is handed up.
 
 use corpus::Page;
-use lab::ideal::{Conditions, load_under};
+use lab::ideal::{self, Conditions, SendBufferModel};
 use lab::network::Network;
 use lab::stack::{Setup, load};
-use lab::study::{Engine, Plan, RunRecord, SendBufferModel, Shard, merge, record, run};
+use lab::study::{Engine, Plan, RunRecord, Shard, merge, record, run};
 use lab::{Contender, DeliveryOrder, Load, Metadata};
 use qlog_tools::metrics;
 use qlog_tools::timeline::Timeline;
@@ -19,7 +19,7 @@ fn bundled(name: &str) -> Arc<Page> {
 fn ideal(page: &str, scheme: &str, network: &str, conditions: Conditions) -> Load {
     let network = Network::find(network).expect("built in");
     let load =
-        load_under(&bundled(page), &find_scheme(scheme).expect("known"), &network, conditions);
+        ideal::load(&bundled(page), &find_scheme(scheme).expect("known"), &network, conditions);
     assert!(load.completed);
     load
 }

@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use push::digest::{CacheDigest, Casper, CuckooDigest, Identity, ResourceCookies};
+use push::digest::{CacheDigest, Casper, Identity, ResourceCookies};
+use push::experiments::CuckooDigest;
 use push::freshness::{fresh_s, is_storable};
 use push::guard::{self, Candidate, CookiePolicy, Parent, Said};
 use push::link;

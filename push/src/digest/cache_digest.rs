@@ -37,13 +37,13 @@ pub struct CacheDigest {
     pub stale: bool,
 }
 
-/// A field that is no digest.
+/// Why a field is not a digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
     /// It is too long.
     #[error("Cache-Digest: longer than {MAX_FIELD_BYTES} bytes: ignored")]
     TooLong,
-    /// The value is no base64url.
+    /// The value is not base64url.
     #[error("Cache-Digest: the value is not base64url: ignored")]
     NotBase64,
     /// Its parameters are not there, or ask for more than 62 bits of hash.
@@ -52,7 +52,7 @@ pub enum DigestError {
 }
 
 impl CacheDigest {
-    /// Of URLs with their entity tags; `one_in` is the inverse of the share of false positives, rounded up to a power
+    /// A digest of URLs with their entity tags; `one_in` is the inverse of the share of false positives, rounded up to a power
     /// of two. With an entity tag anywhere the digest is one of validators.
     pub fn new<'a>(
         cached: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
@@ -74,8 +74,8 @@ impl CacheDigest {
         }
     }
 
-    /// The digests of a field's value, which is a list: say one of what is fresh, and one of what is stale. What is none is
-    /// passed over.
+    /// Reads the digests of a field's value, which is a list: for example one of fresh and one of stale copies. Anything
+    /// else is ignored.
     pub fn parse_all(field: &str) -> Vec<Self> {
         let digests = field.split(',').take(MAX_DIGESTS);
         digests.filter_map(|it| Self::parse(it.trim()).ok()).collect()

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// The cookie's name.
 pub(super) const NAME: &str = "h2o_casper";
-/// Of the hash, as many bits as give about one false positive in a hundred at a hundred resources.
+/// Bits of each hash: about one false positive in a hundred with a hundred resources.
 const CAPACITY_BITS: u32 = 13;
 const REMAINDER_BITS: u32 = 6;
 /// A year.
@@ -43,7 +43,7 @@ impl Casper {
         Self { identity, keys: BTreeSet::new() }
     }
 
-    /// Adds what a request's `Cookie` field says; several cookies merge, what is not a digest adds nothing.
+    /// Adds what a request's `Cookie` field says; several cookies merge; anything else is ignored.
     pub fn read(&mut self, cookie_field: &str) {
         for pair in cookie_field.split(';') {
             let Some(value) = pair.trim().strip_prefix(NAME).and_then(|it| it.strip_prefix('='))

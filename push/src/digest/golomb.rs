@@ -2,21 +2,21 @@
 
 /// Writes bits, the first one highest.
 #[derive(Debug, Default)]
-pub(super) struct BitWriter {
+pub(crate) struct BitWriter {
     bytes: Vec<u8>,
     free_bits: u32,
 }
 
 impl BitWriter {
     /// The lowest `count` bits of `value`.
-    pub(super) fn bits(&mut self, value: u64, count: u32) {
+    pub(crate) fn bits(&mut self, value: u64, count: u32) {
         for position in (0..count).rev() {
             self.bit(value >> position & 1 == 1);
         }
     }
 
     /// The last byte filled up with zeros.
-    pub(super) fn finish(self) -> Vec<u8> {
+    pub(crate) fn finish(self) -> Vec<u8> {
         self.bytes
     }
 
@@ -34,18 +34,18 @@ impl BitWriter {
 
 /// Reads bits, the highest first.
 #[derive(Debug)]
-pub(super) struct BitReader<'a> {
+pub(crate) struct BitReader<'a> {
     bytes: &'a [u8],
     position: usize,
 }
 
 impl<'a> BitReader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, position: 0 }
     }
 
     /// A number of `count` bits, at most 64; none when they are not there.
-    pub(super) fn bits(&mut self, count: u32) -> Option<u64> {
+    pub(crate) fn bits(&mut self, count: u32) -> Option<u64> {
         (0..count).try_fold(0, |value, _| Some(value << 1 | u64::from(self.bit()?)))
     }
 
@@ -58,7 +58,7 @@ impl<'a> BitReader<'a> {
 }
 
 /// Writes `sorted`, rising numbers without repetition.
-pub(super) fn encode(
+pub(crate) fn encode(
     writer: &mut BitWriter,
     sorted: impl IntoIterator<Item = u64>,
     remainder_bits: u32,
@@ -76,7 +76,7 @@ pub(super) fn encode(
 }
 
 /// Reads rising numbers to the end of the bits. What would be above `limit` ends it.
-pub(super) fn decode(reader: &mut BitReader<'_>, remainder_bits: u32, limit: u64) -> Vec<u64> {
+pub(crate) fn decode(reader: &mut BitReader<'_>, remainder_bits: u32, limit: u64) -> Vec<u64> {
     let mut numbers = Vec::new();
     let mut least = 0;
     while let Some(gap) = decode_gap(reader, remainder_bits) {

@@ -1,16 +1,14 @@
-//! What the client has cached, said in few bytes: h2o's CASPER cookie and the `Cache-Digest` field, in both of its
-//! forms. All are sets of short hashes, so that they may claim what is not there (a false positive: not pushed although
-//! it was not cached), but never deny what is. A cookie for each resource takes more bytes, and goes with its freshness.
+//! What the client has cached, said in few bytes: h2o's CASPER cookie and the `Cache-Digest` field as a
+//! Golomb-coded set. All are sets of short hashes. They may claim that a missing resource is cached (a false positive, so it is not
+//! pushed), but never deny a cached one. A cookie for each resource takes more bytes, and goes with its freshness.
 
 mod cache_digest;
 mod casper;
-mod cuckoo;
-mod golomb;
+pub(crate) mod golomb;
 mod resource_cookies;
 
 pub use cache_digest::{CacheDigest, DigestError};
 pub use casper::{Casper, Identity};
-pub use cuckoo::{CuckooDigest, Full};
 pub use resource_cookies::ResourceCookies;
 
 /// Whether a cookie of this name is one that the server sets to know what the client has; all are for every path.

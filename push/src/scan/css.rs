@@ -97,7 +97,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// Of the files of a font a browser loads one: the best format that it knows.
+    /// The file of a font that a browser loads: the best format that it knows.
     fn font_ends(&mut self) {
         let files = self.font.take().unwrap_or_default();
         let is = |file: &String, extension: &str| {

@@ -152,7 +152,7 @@ impl Document {
         self.refer(target, Kind::Image, Turn::Shown, (false, lazy));
     }
 
-    /// Of a picture's sources the first that fits; which media queries do is not known, so those with one are passed
+    /// The first of a picture's sources that fits. Media queries cannot be evaluated, so sources with one are passed
     /// over.
     fn source(&mut self, tag: &StartTag<()>) {
         match self.picture {
@@ -186,7 +186,7 @@ impl Document {
     }
 }
 
-/// Of the images of a `srcset` the one that a window of [`VIEWPORT_WIDTH`] with one device pixel each takes: the
+/// The image of a `srcset` that a window of [`VIEWPORT_WIDTH`] with one device pixel each selects: the
 /// smallest that is large enough, or the largest. `plain` is one for that density where the set does not go by width.
 fn chosen(set: &str, plain: Option<&str>) -> Option<String> {
     let candidates = set.split(',').filter_map(|candidate| {

@@ -110,7 +110,7 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    /// The node of a path; a new one is to be read.
+    /// The node of a path. A new one is queued for reading.
     fn node(&mut self, path: &str, kind: Kind, critical: bool, hidden: bool) -> Option<usize> {
         if let Some(known) = self.index.get(path) {
             let node = &mut self.scan.graph.nodes[*known];

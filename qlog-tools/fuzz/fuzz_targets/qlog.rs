@@ -75,7 +75,7 @@ fn show(traces: &[Trace]) {
     assert_eq!(scripts(&report(&page)), *SCRIPTS);
 }
 
-/// Of a report of nothing.
+/// The number of scripts in an empty report.
 static SCRIPTS: LazyLock<usize> = LazyLock::new(|| scripts(&report(&Report::default())));
 
 fn scripts(page: &str) -> usize {

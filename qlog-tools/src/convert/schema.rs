@@ -52,7 +52,7 @@ pub(super) fn header(target: Target, facts: &Facts) -> Value {
     }
 }
 
-/// An event of any generation in the target's terms. What is not known stays as it is.
+/// An event of any generation in the target's terms. Unknown events stay unchanged.
 pub(super) fn event(
     target: Target,
     name: &str,

@@ -14,7 +14,7 @@ use crate::metrics::CurvePoint;
 pub struct Curves {
     /// Above the figure, and its name for screen readers.
     pub title: String,
-    /// Whose bytes: the vertical axis' title, as `ATF bytes complete`.
+    /// The title of the vertical axis, such as `ATF bytes complete`.
     pub what: String,
     /// The runs.
     pub curves: Vec<Curve>,

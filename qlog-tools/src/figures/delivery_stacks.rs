@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use super::axis::Axis;
-use super::palette::looks;
 use super::paint::Paints;
+use super::palette::looks;
 use super::svg::{Area, GRID, Style, Svg, number, shorten};
 use super::{PageResource, Table, legend, short_name};
 
@@ -106,7 +106,8 @@ impl DeliveryStacks {
         let mut paths = vec![String::new(); paints.fills.len() + 1];
         for (time_ms, packets) in row.stacks.iter().filter(|it| it.0 <= self.end_ms) {
             for (height, packet) in packets.iter().enumerate() {
-                let path = &mut paths[packet.filter(|it| *it < paints.fills.len()).unwrap_or(paints.fills.len())];
+                let path = &mut paths
+                    [packet.filter(|it| *it < paints.fills.len()).unwrap_or(paints.fills.len())];
                 let (x, y) = (self.x(*time_ms) - width, bottom - (height + 1) as f64 * BLOCK);
                 let (drawn, tall) = (number((width - 0.4).max(0.5)), number(BLOCK - 0.6));
                 // Writing to a string cannot fail.

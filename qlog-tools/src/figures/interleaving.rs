@@ -70,7 +70,7 @@ impl Interleaving {
 
     /// The words below the figure.
     pub fn caption(&self) -> String {
-        "Mean over pages of the ATF ByteIndex of sequential sending (1) divided by that of the width: above ×1, interleaving is better. The ring marks each network's best width.".to_owned()
+        "Mean over pages of the ATF ByteIndex of sequential sending (1) divided by the ATF ByteIndex of the width: above ×1, interleaving is better. The ring marks each network's best width.".to_owned()
     }
 
     /// The figure's numbers.

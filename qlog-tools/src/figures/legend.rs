@@ -12,7 +12,7 @@ const SWATCH: f64 = 13.0;
 const LISTED_MAX: usize = 72;
 /// Streams of a log that are listed.
 const STREAMS_MAX: usize = 240;
-/// Of one kind at most this many are listed once not all are.
+/// At most this many of a kind are listed if not all are.
 const LISTED_OF_KIND_MAX: usize = 12;
 
 /// Draws it from the area's left and top over its width, and gives its height. `fills` has one
@@ -45,10 +45,7 @@ fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) {
         return;
     }
     let atf = area.left + 330.0;
-    svg.rect(
-        Area { left: atf, top: area.top + 4.0, width: 22.0, height: 3.0 },
-        INK,
-    );
+    svg.rect(Area { left: atf, top: area.top + 4.0, width: 22.0, height: 3.0 }, INK);
     svg.text(atf + 28.0, baseline, Style::PLAIN.size(11.0), "above the fold (ATF): bold, outlined");
     let done = atf + 260.0;
     let triangle = format!("M{} {}l-4 -6h8z", number(done), number(area.top + 9.0));

@@ -314,7 +314,7 @@ fn swarm(axis: &RatioAxis, dots: &[Dot], middle: f64, width: f64) -> Vec<(f64, f
     places
 }
 
-/// Of a crowd, dots within this many units stand for each other; less than the size of one.
+/// Dots of a crowd within this many units stand for each other; less than the size of one.
 const TOGETHER: f64 = 4.0;
 
 /// One path a class; dots at (nearly) the same place are drawn once.

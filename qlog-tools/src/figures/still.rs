@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 use schedulers::Kind;
 
 use super::axis::Axis;
-use super::palette::{LOOKS, Look};
 use super::paint::Paints;
+use super::palette::{LOOKS, Look};
 use super::svg::{Area, Style, Svg, number, whole};
 use super::{PageResource, legend};
 use crate::viewer::Recording;
@@ -23,7 +23,7 @@ const RIGHT: f64 = 1160.0;
 const TOP: f64 = 42.0;
 /// Below the plot: the ticks and the axis' title.
 const BOTTOM: f64 = 44.0;
-/// Of patterns; the figures are files of their own.
+/// The prefix of pattern IDs; the figures are files of their own.
 const ID: &str = "still";
 
 /// Each figure that the log allows: its name, and the SVG. More columns than pixels are never drawn.

@@ -6,8 +6,7 @@ use std::fmt::Write as _;
 const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
 
 /// How the light lines behind a plot are drawn.
-pub(super) const GRID: &str =
-    r##"class="grid" stroke="#d9d9d9" stroke-width="1" fill="none""##;
+pub(super) const GRID: &str = r##"class="grid" stroke="#d9d9d9" stroke-width="1" fill="none""##;
 /// How marks in the colour of text are drawn.
 pub(super) const INK: &str = r##"class="ink" fill="#1a1a1a""##;
 

@@ -25,7 +25,7 @@ pub struct Trees {
     pub kinds: BTreeMap<Element, Kind>,
     /// The trees, in the order of time.
     pub panels: Vec<TreePanel>,
-    /// What is not drawn, if anything: `the first 6 of 31 trees`.
+    /// A note if the figure is incomplete: `the first 6 of 31 trees`.
     pub note: String,
 }
 
@@ -398,7 +398,7 @@ mod tests {
     use super::*;
     use schedulers::{Resource, Scheduler, StreamId, find_scheme};
 
-    /// So many images under a scheme, all ready but the last.
+    /// A tree of N images under a scheme, all ready but the last.
     fn figure(scheme: &str, streams: u64) -> Trees {
         let mut scheduler = Scheduler::new(&find_scheme(scheme).unwrap());
         let image = Resource { kind: Kind::Image, ..Resource::default() };

@@ -1,113 +1,93 @@
-//! What a browser noted, as a client's log: HAR files, and lists of DevTools events.
+//! A browser's recording as a client's log: HAR files and DevTools logs.
 //!
-//! Browsers note no packets. DevTools says when bytes of a response came, a HAR only from when to when; then they are
-//! taken as spread evenly. Priorities are Chromium's five, which it sends as urgencies 0 to 4; what it marks
-//! incremental is not noted, so that only urgencies are judged.
+//! Browsers record no packets. A DevTools log says when bytes of a response came. A HAR file only says from
+//! when to when, so its bytes are spread evenly over that time. Priorities are Chromium's five, which it sends
+//! as urgencies 0 to 4. Incremental is not recorded, so only urgencies are judged.
 
-mod devtools;
-mod har;
+use std::collections::BTreeMap;
 
-use serde::de::{Deserializer as _, IgnoredAny, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use captures::{Capture, Fetch, read_devtools, read_har};
 
 use crate::timeline::{StreamFrame, Timeline, Transfer};
 use crate::trace::{
     Packet, PacketEvent, PrioritySignal, RecoverySample, SignalKind, Space, Trace, Vantage,
 };
 
-/// How such traces say where they come from ([`Trace::format`]).
+/// [`Trace::format`] of such traces.
 pub(super) const FORMATS: [&str; 2] = ["HAR", "DevTools"];
-/// Larger files, unpacked, are not read: without its bodies no page load is so large.
-pub const BYTES_MAX: u64 = 128 << 20;
-/// More requests no page load has.
+/// Larger files are not read.
+pub use captures::FILE_BYTES_MAX as BYTES_MAX;
+
+/// Most requests that are judged.
 pub const REQUESTS_MAX: usize = 10_000;
 
-/// More no response has; a file that says so is damaged.
+/// Most bytes of a response; a file that states more is damaged.
 const RESPONSE_BYTES_MAX: u64 = 1 << 40;
-/// Of a text or a number: a longer one is none that is looked for.
-const LEAF_BYTES: usize = 1 << 14;
+/// Parts in which a response of a HAR file is taken to come, at least 1000 bytes each.
+const PARTS_MAX: u64 = 100;
 
 /// More than [`REQUESTS_MAX`] requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("more than {REQUESTS_MAX} requests: no page load has so many")]
 pub struct TooManyRequests;
 
-/// One trace for each HTTP/3 or HTTP/2 connection in `json`, an empty one when there is none; `None` when it is neither
-/// a HAR nor a DevTools log. Memory is for what is looked at, not for all that is in the file.
+/// One trace for each HTTP/3 or HTTP/2 connection in `json`, or an empty trace if there is none. `None` if it
+/// is neither a HAR file nor a DevTools log.
 pub fn read(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, TooManyRequests> {
     let is_list = json.trim_ascii_start().starts_with(b"[");
     let format = FORMATS[usize::from(is_list)];
-    let exchanges = if is_list { devtools::exchanges(json)? } else { har::exchanges(json)? };
-    let Some(exchanges) = exchanges else { return Ok(None) };
-    let mut connections: Vec<&str> = exchanges.iter().map(|it| &*it.connection).collect();
-    connections.sort_unstable();
-    connections.dedup();
+    let capture = if is_list { read_devtools(json) } else { read_har(json) };
+    let Ok(Capture { loads, .. }) = capture else { return Ok(None) };
+    let fetches = || loads.iter().flat_map(|it| &it.fetches);
+    if fetches().count() > REQUESTS_MAX {
+        return Err(TooManyRequests);
+    }
+    let mut connections: BTreeMap<&str, Vec<Exchange<'_>>> = BTreeMap::new();
+    for exchange in fetches().filter_map(exchange) {
+        connections.entry(&exchange.fetch.connection).or_default().push(exchange);
+    }
     if connections.is_empty() {
-        let nothing = Trace { file: file.to_owned(), ..trace(file, format, "", &[]) };
+        let nothing = Trace { file: file.to_owned(), ..trace(file, format, "", Vec::new()) };
         return Ok(Some(vec![nothing]));
     }
-    let of = |connection: &str| -> Vec<&Exchange> {
-        exchanges.iter().filter(|it| it.connection == connection).collect()
-    };
-    Ok(Some(connections.into_iter().map(|it| trace(file, format, it, &of(it))).collect()))
+    let of = |(connection, exchanges)| trace(file, format, connection, exchanges);
+    Ok(Some(connections.into_iter().map(of).collect()))
 }
 
-/// Part of a JSON document, not looked into.
-type Part<'a> = Option<&'a RawValue>;
-
-/// The object, or what else `T` is; `None` if it is none.
-fn parsed<'a, T: serde::Deserialize<'a>>(part: Part<'a>) -> Option<T> {
-    serde_json::from_str(part?.get()).ok()
-}
-
-fn text(part: Part<'_>) -> Option<String> {
-    parsed(part.filter(|it| it.get().len() <= LEAF_BYTES))
-}
-
-fn number(part: Part<'_>) -> Option<f64> {
-    parsed(part)
-}
-
-fn whole(part: Part<'_>) -> Option<u64> {
-    parsed(part)
-}
-
-/// Gives each element of a JSON array to `each`, one at a time, until it says no more; `None` if it is no array.
-fn elements<'a>(json: &'a [u8], each: impl FnMut(&'a RawValue) -> bool) -> Option<()> {
-    struct Elements<F>(F);
-    impl<'a, F: FnMut(&'a RawValue) -> bool> Visitor<'a> for Elements<F> {
-        type Value = ();
-        fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            formatter.write_str("an array")
-        }
-        fn visit_seq<A: SeqAccess<'a>>(mut self, mut array: A) -> Result<(), A::Error> {
-            while let Some(element) = array.next_element()? {
-                if !(self.0)(element) {
-                    break;
-                }
-            }
-            while array.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(())
-        }
-    }
-    serde_json::Deserializer::from_slice(json).deserialize_seq(Elements(each)).ok()
-}
-
-/// One request and its response.
-#[derive(Debug, Clone, Default)]
-struct Exchange {
-    connection: String,
-    url: String,
+/// A response over a connection that others share.
+struct Exchange<'a> {
+    fetch: &'a Fetch,
     sent_us: u64,
-    /// From the request's end to the response's first byte.
-    wait_us: Option<u64>,
-    /// When, and which priority.
-    priorities: Vec<(u64, String)>,
-    /// When, and how many bytes.
+    /// When bytes came, and how many.
     arrivals: Vec<(u64, u64)>,
 }
 
-fn trace(file: &str, format: &str, connection: &str, exchanges: &[&Exchange]) -> Trace {
+fn exchange(fetch: &Fetch) -> Option<Exchange<'_>> {
+    if fetch.connection.is_empty() || !is_multiplexed(&fetch.protocol) {
+        return None;
+    }
+    let sent_us = us(fetch.sent_ms?);
+    let arrived = |&(at_ms, bytes): &(f64, u64)| (us(at_ms), bytes.min(RESPONSE_BYTES_MAX));
+    let mut arrivals: Vec<(u64, u64)> = fetch.arrivals.iter().map(arrived).collect();
+    if arrivals.is_empty() && !fetch.bytes_assumed {
+        arrivals = evenly(fetch, sent_us);
+    }
+    (!arrivals.is_empty()).then_some(Exchange { fetch, sent_us, arrivals })
+}
+
+/// The bytes of a response, spread over the time in which it came.
+fn evenly(fetch: &Fetch, sent_us: u64) -> Vec<(u64, u64)> {
+    let first_us = sent_us + us(fetch.wait_ms.unwrap_or_default());
+    let receive_us = us(fetch.receive_ms.unwrap_or_default());
+    let bytes = fetch.bytes.min(RESPONSE_BYTES_MAX);
+    let parts = PARTS_MAX.min(bytes / 1000 + 1);
+    let part =
+        |n: u64| (first_us + receive_us * n / parts, bytes * (n + 1) / parts - bytes * n / parts);
+    (0..parts).map(part).filter(|it| it.1 > 0).collect()
+}
+
+fn trace(file: &str, format: &str, connection: &str, mut exchanges: Vec<Exchange<'_>>) -> Trace {
+    exchanges.sort_by_key(|it| it.sent_us);
     let mut trace = Trace {
         file: format!("{file}, connection {connection}"),
         format: Some(format.to_owned()),
@@ -124,14 +104,18 @@ fn trace(file: &str, format: &str, connection: &str, exchanges: &[&Exchange]) ->
         }
         timeline.transfers.push(Transfer {
             stream,
-            url: exchange.url.clone(),
+            url: exchange.fetch.url.clone(),
             requested_us: exchange.sent_us,
             stream_bytes: Some(offset),
             ..Transfer::default()
         });
-        for (time_us, value) in &exchange.priorities {
-            let (time_us, how, value) = (*time_us, SignalKind::Applied, value.clone());
-            trace.signals.push(PrioritySignal { time_us, element: stream, how, value });
+        for &(at_ms, priority) in &exchange.fetch.priorities {
+            trace.signals.push(PrioritySignal {
+                time_us: us(at_ms),
+                element: stream,
+                how: SignalKind::Applied,
+                value: format!("u={}", priority.urgency()),
+            });
         }
     }
     timeline.frames.sort_by_key(|frame| frame.time_us);
@@ -146,26 +130,13 @@ fn trace(file: &str, format: &str, connection: &str, exchanges: &[&Exchange]) ->
             bytes: 0,
         });
     }
-    let shortest_us = exchanges.iter().filter_map(|it| it.wait_us).min();
+    let waits_ms = exchanges.iter().filter_map(|it| it.fetch.wait_ms);
     trace.recovery.push(RecoverySample {
-        latest_rtt_ms: shortest_us.map(|wait_us| wait_us as f64 / 1000.0),
+        latest_rtt_ms: waits_ms.min_by(f64::total_cmp),
         ..RecoverySample::default()
     });
     trace.timeline = timeline;
     trace
-}
-
-/// Chromium's names, as it signals them (net/http, 2023).
-fn urgency(priority: &str) -> Option<String> {
-    let urgency = match priority {
-        "VeryHigh" | "Highest" => 0,
-        "High" => 1,
-        "Medium" => 2,
-        "Low" => 3,
-        "VeryLow" | "Lowest" => 4,
-        _ => return None,
-    };
-    Some(format!("u={urgency}"))
 }
 
 /// Whether responses of this protocol share a connection.
@@ -174,7 +145,7 @@ fn is_multiplexed(protocol: &str) -> bool {
     ["h3", "h2", "http/2", "http/3"].iter().any(|it| protocol.starts_with(it))
 }
 
-/// Milliseconds as whole microseconds; what is no time is 0.
+/// Milliseconds as whole microseconds; 0 for anything that is not a time.
 fn us(ms: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
     let us = (ms * 1000.0).clamp(0.0, 9e15) as u64;
@@ -248,6 +219,21 @@ mod tests {
     }
 
     #[test]
+    fn a_load_goes_on_over_midnight() {
+        let entry = |url: &str, start: &str, wait: u64, receive: u64, priority: &str| {
+            format!(
+                r#"{{"startedDateTime":"{start}Z","connection":"9","_priority":"{priority}","request":{{"url":"{url}"}},"response":{{"httpVersion":"h3","_transferSize":300000}},"timings":{{"wait":{wait},"receive":{receive}}}}}"#
+            )
+        };
+        let entries = [
+            entry("/i.png", "2026-01-31T23:59:59.900", 20, 2000, "LOWEST"),
+            entry("/a.css", "2026-02-01T00:00:00.100", 1810, 10, "HIGHEST"),
+        ];
+        let har = format!(r#"{{"log":{{"entries":[{}]}}}}"#, entries.join(","));
+        assert!(violations(&har) > 50, "the stylesheet waits for the image");
+    }
+
+    #[test]
     fn other_json_is_neither() {
         for other in [
             "{\"qlog_version\":\"0.3\",\"traces\":[]}",
@@ -262,7 +248,7 @@ mod tests {
     #[test]
     fn more_requests_than_a_page_has_are_refused() {
         let event = |id: usize| {
-            format!(r#"{{"method":"Network.dataReceived","params":{{"requestId":"{id}"}}}}"#)
+            format!(r#"{{"method":"Network.requestWillBeSent","params":{{"requestId":"{id}"}}}}"#)
         };
         let of = |count| (0..count).map(event).collect::<Vec<_>>().join(",");
         let devtools = |count| read("x", format!("[{}]", of(count)).as_bytes());

@@ -73,7 +73,7 @@ fn kinds(story: &Story) -> Vec<Kind> {
     Kind::ALL.into_iter().filter(|kind| !story.has_kinds || opened(*kind)).collect()
 }
 
-/// Who is sent, of two responses that are ready from the start; no scheduler, no order.
+/// The response that is sent first of two that are ready from the start; no scheduler, no order.
 fn order(scheme: &Scheme, pair: [Resource; 2], is_signalled: bool) -> Vec<Option<StreamId>> {
     let Ok(mut scheduler) = Scheduler::build(scheme) else { return Vec::new() };
     let streams = [StreamId(0), StreamId(4)];

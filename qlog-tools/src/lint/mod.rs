@@ -66,9 +66,9 @@ pub struct Lint {
 pub struct Violation {
     /// When it went, on the log's clock.
     pub time_us: u64,
-    /// Whose bytes it had.
+    /// The stream whose bytes it had.
     pub stream: u64,
-    /// Whose bytes should have gone.
+    /// The stream whose bytes should have gone.
     pub expected_stream: u64,
     /// Its bytes.
     pub bytes: u64,
@@ -127,7 +127,7 @@ fn judge(story: &Story, rules: &Rules<'_>, allowance: Allowance) -> Lint {
     }
 }
 
-/// Who orders, one after another, each once in a row.
+/// The schemes that order, one after another, each once in a row.
 fn names(schemes: &[OrderingScheme]) -> String {
     let mut names: Vec<&str> = schemes.iter().map(|it| &*it.name).collect();
     names.dedup();

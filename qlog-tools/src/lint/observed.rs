@@ -17,7 +17,7 @@ use super::lost::{Loss, account, gaps};
 use super::story::{Event, Story, What};
 use crate::trace::{PrioritySignal, RecoverySample, SignalKind, Trace, Vantage};
 
-/// A response has begun when so many bytes went: its header alone is no sign that its body was ready.
+/// A response has begun when this many bytes went: its header alone does not show that its body was ready.
 const BEGUN_BYTES: u64 = 2000;
 /// A round trip, when the log has none.
 const RTT_US: u64 = 100_000;
@@ -33,7 +33,7 @@ pub(super) fn story(
     if sendings.is_empty() {
         let is_browsers = trace.format.as_deref().is_some_and(|it| FORMATS.contains(&it));
         let lacks = if is_browsers {
-            "no entry tells of a response over HTTP/2 or HTTP/3 with its `connection`, times and size"
+            "no entry has a response over HTTP/2 or HTTP/3 with its `connection`, times and size"
         } else {
             "no STREAM frames of responses logged"
         };
@@ -116,8 +116,8 @@ impl Sending {
         self.packets.first().map_or(u64::MAX, |packet| packet.time_us)
     }
 
-    /// Its packets, and from `ready_us` on, when it could send: until it pauses for longer than `lapse_us`. Each with its
-    /// place among what happens at the same time: twice that of the packet, one more for what follows it.
+    /// The stream's packets, and its ready times from `ready_us` on: until it pauses for longer than `lapse_us`. Each has a
+    /// place among events of the same time: twice the packet's place, plus one for an event after the packet.
     fn events(&self, stream: StreamId, ready_us: u64, lapse_us: u64) -> Vec<(u64, Event)> {
         let ready = |time_us, ready| Event { time_us, what: What::Ready(stream, ready) };
         let mut events = vec![(0, ready(ready_us, true))];

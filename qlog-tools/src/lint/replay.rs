@@ -59,7 +59,7 @@ fn own_scheduler(own: &OrderingScheme) -> Result<(String, Scheduler), String> {
 #[derive(Default)]
 struct Judge {
     ordering: Option<(String, Scheduler)>,
-    /// Who may have nothing to send though it is ready.
+    /// Streams that may have nothing to send although they are ready.
     doubtful: BTreeSet<StreamId>,
     overdue: Overdue,
     grace: u64,

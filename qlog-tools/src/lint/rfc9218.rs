@@ -25,7 +25,7 @@ pub(super) fn judge(story: &Story, allowance: Allowance) -> Lint {
 #[derive(Default)]
 struct Judge {
     streams: BTreeMap<StreamId, State>,
-    /// Who sent last, and how many bytes in a row.
+    /// The stream that sent last, and how many bytes in a row.
     row: Option<(StreamId, u64)>,
     grace: u64,
     has_urgencies_only: bool,
@@ -110,7 +110,7 @@ impl Judge {
         self.streams.values_mut().for_each(|state| state.packets_since += 1);
     }
 
-    /// Who should have gone before a packet of `stream`, and why.
+    /// The stream that should have gone before a packet of `stream`, and why.
     fn broken(&self, stream: StreamId, row_bytes: u64) -> Option<(StreamId, String)> {
         let this = self.streams.get(&stream)?;
         let waiting = || {

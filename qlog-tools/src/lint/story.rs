@@ -39,7 +39,7 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// Whose place in RFC 9218's terms it tells.
+    /// The stream whose priority it signals.
     fn signalled(&self) -> Option<u64> {
         match self.what {
             What::Signalled(Signal::Extensible { stream, .. }) => Some(stream.0),
@@ -82,7 +82,7 @@ impl What {
 }
 
 impl Story {
-    /// Whether of each response it was said in RFC 9218's terms how it is to be placed.
+    /// Whether each response was signalled in the terms of RFC 9218.
     pub(super) fn is_all_signalled(&self) -> bool {
         let signalled: BTreeSet<u64> = self.events.iter().filter_map(Event::signalled).collect();
         self.events

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use super::collect::{Collector, Promise};
 use super::flow::{Flow, FlowStream};
 use super::http3::Message;
-use crate::limits;
 use super::quic::Direction;
+use crate::limits;
 use crate::timeline::{Timeline, Transfer};
 use crate::trace::{Repair, StreamRole, StreamSummary, Trace, TransferDetails, Vantage};
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::acknowledged::Acknowledged;
 use super::flow::Flow;
 use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, is_cut, kept};
-use crate::limits;
 use super::quic::{DataMoved, Direction, LegacyStream, Metrics, Packet, Parameters, Stream};
-use crate::trace::SchedulerCall;
+use crate::limits;
 use crate::timeline::StreamFrame;
+use crate::trace::SchedulerCall;
 use crate::trace::{
     Detail, Packet as PacketRecord, PacketEvent, PrioritySignal, RecoverySample, SignalKind, Space,
     StreamRole,
@@ -26,7 +26,7 @@ pub(super) struct Collector {
     pub(super) packets: Vec<PacketRecord>,
     pub(super) acknowledged: Acknowledged,
     pub(super) recovery: Vec<RecoverySample>,
-    /// Of events by name; empty for a name with too many.
+    /// Times of events by name; empty for a name with too many.
     pub(super) moments: BTreeMap<String, Vec<u64>>,
     pub(super) moments_kept: usize,
     pub(super) signals: Vec<PrioritySignal>,
@@ -38,7 +38,7 @@ pub(super) struct Collector {
     pub(super) packet_frames: u64,
     /// STREAM frames read.
     pub(super) stream_frames: u64,
-    /// Of these, those that do not say how long they are.
+    /// Those of them that do not say how long they are.
     pub(super) frames_without_length: u64,
     /// Packets declared lost.
     pub(super) packets_lost: u64,

@@ -1,7 +1,7 @@
 //! Cuts a contained qlog, one JSON document with all events inside, into its events while it is
-//! read: memory is that of one event and of what is around them.
+//! read: memory holds one event and everything outside the events.
 //!
-//! This is no JSON parser, only a scanner for brackets and strings: what it cuts out is parsed
+//! This is not a JSON parser, only a scanner for brackets and strings: its pieces are parsed
 //! later. It knows `traces` (or 0.1's `connections`) with `events` inside, a single `trace`, and
 //! `events` without either. What comes before the first brace (a JavaScript assignment) is skipped.
 

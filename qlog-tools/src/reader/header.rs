@@ -75,7 +75,7 @@ impl Header {
         text(value)
     }
 
-    /// Whose log it is.
+    /// The side that wrote the log.
     pub(super) fn vantage(&self) -> Vantage {
         let kind = self
             .text_at(&["vantage_point", "type"])

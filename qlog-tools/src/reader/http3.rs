@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::limits::TEXT_CHARACTERS;
 use super::quic::Raw;
 use super::tolerant::Whole;
+use crate::limits::TEXT_CHARACTERS;
 use crate::trace::SignalKind;
 
 /// `frame_created` and `frame_parsed`.

@@ -8,8 +8,8 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::limits::STREAM_OFFSET;
 use super::tolerant::{Number, Whole};
+use crate::limits::STREAM_OFFSET;
 use crate::trace::{RecoverySample, Space};
 
 /// Which way something went, seen from whoever wrote the log.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::ReadOptions;
 use super::clock::{Clock, ClockRepair};
 use super::collect::{Collector, Taken};
 use super::event::Event;
@@ -9,13 +10,13 @@ use super::header::Header;
 use super::http3::kept;
 use super::names::{EventKind, kind};
 use super::quic::Direction;
-use super::ReadOptions;
 use crate::limits;
 use crate::trace::{Container, Repair, Trace, Vantage};
 
-const BAD_RECORD: &str = "records that are no JSON, or neither header nor event, were left out";
+const BAD_RECORD: &str =
+    "records that are not JSON, or neither a header nor an event, were left out";
 const TOO_LONG: &str = "records longer than 4 MiB were left out";
-const BAD_TIME: &str = "events whose time is negative or no number were left out";
+const BAD_TIME: &str = "events whose time is negative or not a number were left out";
 const BAD_BODY: &str = "events whose body could not be read were left out";
 const COMMAS: &str = "commas before a closing bracket were removed";
 const EPOCH: &str = "times count from an epoch; here they count from the first event";

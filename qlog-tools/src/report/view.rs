@@ -11,7 +11,7 @@ use crate::metrics::{Better, METRICS, Metric};
 struct Cell {
     text: String,
     is_best: bool,
-    /// Of a group of columns.
+    /// Whether it is the first of a group of columns.
     is_first: bool,
 }
 

@@ -14,12 +14,12 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Of the log that the figure shows, from `start_us` to `end_us` of it.
+    /// The clock of the log that the figure shows, from `start_us` to `end_us`.
     pub(super) fn new(start_us: u64, end_us: u64) -> Self {
         Self { start: start_us, shift: 0, length: end_us.saturating_sub(start_us) }
     }
 
-    /// Of a log whose clock is `shift_us` behind.
+    /// The clock of a log that is `shift_us` behind.
     pub(super) fn shifted(self, shift_us: i64) -> Self {
         Self { shift: shift_us, ..self }
     }

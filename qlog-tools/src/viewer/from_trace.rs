@@ -118,7 +118,7 @@ fn name(trace: &Trace) -> String {
     shorten(given.unwrap_or(file), NAME_CHARACTERS)
 }
 
-/// Whose values these are, in the words of figures.
+/// The side that the values belong to, in the words of figures.
 fn whose(trace: &Trace) -> &'static str {
     match trace.vantage {
         Vantage::Client => "the client",
@@ -232,9 +232,10 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Of both ends, when there is the log of both.
+/// The recording of both ends, if both logs are available.
 fn facts(shown: &Trace, sender: Option<&Trace>) -> Vec<String> {
-    let mut facts: Vec<String> = shown.title.iter().map(|it| shorten(it, NAME_CHARACTERS)).collect();
+    let mut facts: Vec<String> =
+        shown.title.iter().map(|it| shorten(it, NAME_CHARACTERS)).collect();
     facts.extend(packets(shown));
     facts.extend(sender.into_iter().flat_map(packets));
     facts.push(format!("{} distinct stream bytes", shown.unique_stream_bytes()));
@@ -244,7 +245,7 @@ fn facts(shown: &Trace, sender: Option<&Trace>) -> Vec<String> {
     facts
 }
 
-/// Whose log it is, and its packets.
+/// The side that wrote the log, and its packets.
 fn packets(trace: &Trace) -> [String; 2] {
     let counts = &trace.counts;
     let whose = match trace.vantage {

@@ -32,9 +32,9 @@ pub struct Recording {
     pub frames: Vec<Frame>,
     /// Congestion window, round-trip time and the like.
     pub series: Vec<Series>,
-    /// Whose they are: `the server`.
+    /// The side that they belong to: `the server`.
     pub series_of: String,
-    /// Whose log the frames are from.
+    /// The side whose log contains the frames.
     pub shown_of: String,
     /// The side that declared packets lost.
     pub losses_of: String,
@@ -55,7 +55,7 @@ pub struct Recording {
     pub no_frames: String,
 }
 
-/// Of most logs without any.
+/// Typical of logs without any.
 pub(super) const NO_FRAMES: &str = "the log holds no STREAM frames";
 
 /// What figures of head-of-line blocking rest on.

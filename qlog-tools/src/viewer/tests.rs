@@ -111,7 +111,7 @@ fn window_and_losses_are_the_senders_and_arrivals_the_receivers() {
 fn what_a_server_sends_again_after_its_packet_arrived_is_spurious() {
     let marks: Vec<_> =
         Recording::of(&trace(SERVER), None).frames.iter().map(|it| it.mark).collect();
-    // The packet of the first bytes was never acknowledged, that of the next was.
+    // The packet of the first bytes was never acknowledged; the next one was.
     assert_eq!(marks, [None, None, Some(Mark::Retransmitted), Some(Mark::Duplicate)]);
 }
 

@@ -17,7 +17,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 };
 
 const NAME: &str = "marx-cases";
-/// Ours, made by hand from what the paper says of the two pages.
+/// Our pages, made by hand from the paper's description.
 pub(super) const PAGES: [&str; 2] = ["case-study-1", "case-study-2"];
 /// Speedups with a large send buffer are over `rr` without one.
 const BUFFERED: Measure = ATF_1000K.over_unbuffered_rr();

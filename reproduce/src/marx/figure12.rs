@@ -19,9 +19,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 const NAME: &str = "marx-figure12";
 const COLUMNS: [(&str, Measure); 3] = [("All", ALL), ("ATF", ATF), ("1000K", ATF_1000K)];
 
-/// What "almost all data points" (page 140) are at least.
+/// The least share that counts as "almost all data points" (page 140).
 const ALMOST_ALL: f64 = 0.9;
-/// A page counts as no slower than `rr` from here: what a sampled index can be off by rounding.
+/// The least speedup that counts as "as fast as `rr`": a sampled index is rounded by this much.
 const AS_FAST: f64 = 0.995;
 /// "About a third", from 9 to 3.
 const A_THIRD: [f64; 2] = [0.2, 0.5];
@@ -167,7 +167,7 @@ fn davies(matrix: &Matrix) -> Vec<Row> {
     ]
 }
 
-/// What 1000 KB of buffer leaves of the mean ATF speedup of the scheme that loses most.
+/// The least share of a mean ATF speedup that 1000 KB of buffer leave, and its scheme.
 fn least_kept(matrix: &Matrix, buffered: Measure) -> Option<(f64, &'static str)> {
     let shares = TABLE_2.iter().filter_map(|it| {
         let kept = ratio(matrix.mean(it.scheme, buffered), matrix.mean(it.scheme, ATF))?;

@@ -23,7 +23,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 };
 
 const SEEDS: u64 = 20;
-/// What "hardly changes" may be of an index.
+/// The change of an index that counts as "hardly changes".
 const HARDLY: f64 = 0.03;
 /// With fewer resources to choose from even rr comes back to one before a packet that is held has come.
 const SHARED: usize = 4;
@@ -171,7 +171,7 @@ fn rows(modes: &[Mode]) -> Vec<Row> {
     rows
 }
 
-/// What blocking does to the index.
+/// The effect of blocking on the index.
 fn changes(index: &impl Fn(usize) -> Option<f64>) -> Vec<Row> {
     let change = |from, to| ratio(index(to), index(from));
     vec![

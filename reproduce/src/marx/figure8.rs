@@ -1,4 +1,4 @@
-//! Figure 8: what each scheme sends when, on the page of Davies and Meenan, with and without send buffers.
+//! Figure 8: the order in which each scheme sends, on the page of Davies and Meenan, with and without send buffers.
 
 use super::matrix::paper_names;
 use super::{DAVIES, load};
@@ -28,7 +28,7 @@ const SIMILAR: [&str; 4] = ["firefox", "p+", "s+", "spdyrr"];
 /// "Dramatically shortens" (page 137).
 const DRAMATIC: f64 = 1.5;
 
-/// A ribbon: its label and what arrived when.
+/// A ribbon: its label and its load.
 struct Ribbon {
     label: String,
     timeline: Timeline,

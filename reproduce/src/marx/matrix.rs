@@ -4,15 +4,15 @@
 use super::load;
 use crate::ReproduceError;
 use corpus::Page;
-use lab::ideal::Conditions;
-use lab::study::{RunRecord, SendBufferModel, statistics};
+use lab::ideal::{Conditions, SendBufferModel};
+use lab::study::{RunRecord, statistics};
 use qlog_tools::metrics::{self, BySet};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::{Kind, paper_schemes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A send buffer; 0 bytes stand for none.
+/// A send buffer; 0 bytes mean that there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Buffer {
     pub(super) bytes: u64,
@@ -44,7 +44,7 @@ impl Buffer {
     }
 }
 
-/// A speedup over `rr`: of which resources, with which send buffer, and with which buffer `rr` was loaded.
+/// A kind of speedup over `rr`: its resources, its send buffer, and the send buffer of `rr`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measure {
     index: fn(&BySet) -> Option<f64>,
@@ -52,12 +52,12 @@ pub(super) struct Measure {
     rr_buffer: Buffer,
 }
 
-/// Of all resources, without a send buffer.
+/// All resources, without a send buffer.
 pub(super) const ALL: Measure =
     Measure { index: |it| it.all, buffer: Buffer::NONE, rr_buffer: Buffer::NONE };
-/// Of the resources above the fold, without a send buffer.
+/// Resources above the fold, without a send buffer.
 pub(super) const ATF: Measure = Measure { index: |it| it.atf, ..ALL };
-/// Of the resources above the fold, with the paper's largest send buffer.
+/// Resources above the fold, with the paper's largest send buffer.
 pub(super) const ATF_1000K: Measure = ATF.buffered(Buffer::K1000);
 
 impl Measure {

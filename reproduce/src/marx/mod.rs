@@ -31,5 +31,5 @@ fn load(
 ) -> Result<Load, ReproduceError> {
     let scheme = find_scheme(scheme).map_err(ReproduceError::unusable)?;
     let network = Network::find(network).map_err(ReproduceError::unusable)?;
-    Ok(ideal::load_under(page, &scheme, &network, conditions))
+    Ok(ideal::load(page, &scheme, &network, conditions))
 }

@@ -1,4 +1,4 @@
-//! What Marx, De Decker, Quax and Lamotte printed: "Of the Utmost Importance: Resource Prioritization in HTTP/3
+//! Values that Marx, De Decker, Quax and Lamotte printed: "Of the Utmost Importance: Resource Prioritization in HTTP/3
 //! over QUIC", WEBIST 2019, pages 130 to 143.
 
 pub(super) use lab::study::published::{TABLE_2, Table2Row};

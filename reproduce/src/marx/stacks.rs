@@ -11,12 +11,12 @@ pub(super) struct Stacks {
     /// By moment, in microseconds: the streams of the packets that were handed up then, those that came together
     /// as well as those that one of them released.
     pub(super) handed_up: BTreeMap<u64, Vec<u64>>,
-    /// Blocking within streams, and what one order for all would add.
+    /// Blocking within streams, and the additional blocking of one order for all streams.
     pub(super) blocking: HeadOfLine,
 }
 
 impl Stacks {
-    /// Of a load; each frame of its timeline is a packet.
+    /// From a load. Each frame of its timeline is a packet.
     pub(super) fn of(timeline: &Timeline) -> Self {
         let frames = &timeline.frames;
         let blocking = HeadOfLine::new(Arrivals { frames: &frames.iter().collect(), sent: None });

@@ -31,9 +31,9 @@ const BUFFERS: [Buffer; 7] = [
 
 /// The least mean ATF speedup of the schemes that the paper found best.
 const BEST_MEAN: f64 = 2.3;
-/// How far below `rr` a mean may be where `rr` "is by far the worst performing" (page 140).
+/// The lowest mean that agrees with "`rr` is by far the worst performing" (page 140).
 const RR_MARGIN: f64 = 0.97;
-/// What "relatively small effects" (page 140) may be of a mean speedup.
+/// The largest change of a mean speedup that counts as "relatively small effects" (page 140).
 const SMALL_EFFECT: f64 = 0.1;
 
 /// A column of the table.
@@ -173,7 +173,7 @@ fn correlation(matrix: &Matrix, column: Column) -> Row {
     })
 }
 
-/// What keeps the ATF column from correlating.
+/// Shows that zeroweight keeps the ATF column from correlating.
 fn zeroweight_apart(matrix: &Matrix) -> Vec<Row> {
     let pairs: Vec<(f64, f64)> = TABLE_2
         .iter()
@@ -206,7 +206,7 @@ fn zeroweight_apart(matrix: &Matrix) -> Vec<Row> {
     rows
 }
 
-/// What is a tenth.
+/// The share of late scripts from which a page has many.
 const LATE_SCRIPTS: f64 = 0.1;
 
 fn correlate(matrix: &Matrix, column: Column, measure: Measure) -> Option<f64> {
@@ -216,7 +216,7 @@ fn correlate(matrix: &Matrix, column: Column, measure: Measure) -> Option<f64> {
     spearman(&pairs.collect::<Vec<_>>())
 }
 
-/// The paper does not say what a send buffer is, nor whether `rr` has it too: the other readings.
+/// Other readings: the paper says neither what a send buffer is nor whether `rr` has it too.
 fn other_readings(matrix: &Matrix) -> Vec<Row> {
     let delay = ATF.buffered(Buffer::delay(1_000_000));
     let readings = [

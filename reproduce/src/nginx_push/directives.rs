@@ -8,7 +8,7 @@ use server::site::Pushing;
 
 const TABLE: &str = "Directives";
 
-/// Of the article: two links in one field.
+/// The article's example of two links in one field.
 const TWO_LINKS: &str = "</style.css>; as=style; rel=preload, </image1.jpg>; as=image; rel=preload";
 
 /// All rows.
@@ -61,7 +61,7 @@ fn first_visit() -> Case {
     case
 }
 
-/// So many resources as the article says must be pushed, and these.
+/// Requires that these resources are pushed, as many as the article says.
 fn row(id: &str, metric: &str, times: &Times, expected: &[usize]) -> Row {
     let pushed = used(times);
     let as_expected = pushed == expected;

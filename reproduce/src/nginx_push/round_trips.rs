@@ -50,7 +50,7 @@ fn model(returning: bool, way: Way, images: [u64; 2]) -> [f64; 3] {
     [document, style, asked + windows(images.iter().sum())].map(f64::from)
 }
 
-/// Windows that so many bytes need, each twice as large as the one before.
+/// The number of windows that `bytes` need, each twice as large as the one before.
 fn windows(bytes: u64) -> u32 {
     let (mut window, mut count) = (WINDOW_PACKETS as u64 * PACKET_BYTES, 1);
     let mut left = bytes.saturating_sub(window);
@@ -62,7 +62,7 @@ fn windows(bytes: u64) -> u32 {
     count
 }
 
-/// A returning client's pushes do not fit in what a server may send before it knows the address.
+/// Why a returning client's pushes wait: a server may send little before it has validated the address.
 const AMPLIFICATION: &str = "In the first flight a server may send three times what came, until the client has shown \
     that it is at its address (RFC 9000, 8.1): 4 KB, not 10 packets. The model leaves that out.";
 
@@ -137,7 +137,7 @@ fn row(id: String, what: &str, ours_ms: f64, model: f64) -> Row {
         .must(format!("within {TOLERANCE} of the model"), |it| (it - model).abs() <= TOLERANCE)
 }
 
-/// What the article says in words: each way saves a round trip more.
+/// The article's claim in words: each way saves one more round trip.
 fn savings(tiny: &[[Row; 3]]) -> Vec<Row> {
     let images = |place: usize| tiny[place][2].ours;
     let saved = |from: usize, to: usize| Some(images(from)? - images(to)?);

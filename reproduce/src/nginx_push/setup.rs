@@ -67,7 +67,7 @@ pub(super) fn demo_case() -> Case {
     case(demo("demo", IMAGES_BYTES), f64::INFINITY, WINDOW_PACKETS)
 }
 
-/// The same with everything pushed but the document.
+/// Pushes everything but the document.
 pub(super) fn pushing(case: Case) -> Case {
     let page = Arc::clone(&case.page);
     case.pushing(page.resources[1..].iter().map(|it| it.url.as_str()))
@@ -86,7 +86,7 @@ pub(super) fn preloads(page: &Page) -> (&'static str, String) {
     ("link", page.resources[1..].iter().map(link).collect::<Vec<_>>().join(", "))
 }
 
-/// The same with such a field that is known when early hints are made.
+/// Adds such a field, known when early hints are made.
 pub(super) fn linked(mut case: Case) -> Case {
     case.fields.push(preloads(&case.page));
     case

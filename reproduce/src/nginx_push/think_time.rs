@@ -22,7 +22,7 @@ const EQUAL: f64 = 0.1;
 /// How long the document takes to make, in round trips.
 const THINK: [f64; 4] = [0.0, 0.5, 1.0, 2.0];
 
-/// What the server does about the style sheet and the script.
+/// How the server delivers the style sheet and the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Nothing,
@@ -55,7 +55,7 @@ impl Way {
         let case = setup::case(setup::hinted(think * RTT_MS), RATE, OPEN_WINDOW_PACKETS);
         let mut case = match self {
             Self::Nothing => case,
-            // A navigation whose response has these fields is hinted: here it is to be the response alone.
+            // A navigation whose response has these fields is hinted: here only the response must have them.
             Self::LinkOnResponse => {
                 let fields = vec![setup::preloads(&case.page)];
                 Case { fields, acts_on_fields: false, ..case }
@@ -68,7 +68,7 @@ impl Way {
         case
     }
 
-    /// The model: round trips from the request until all is there. One resource takes `one` of them on the link.
+    /// The model: round trips from the request until everything is there. One resource takes `one` of them on the link.
     fn model(self, think: f64, one: f64) -> f64 {
         match self {
             Self::Nothing => 3.0 + think + 2.0 * one,

@@ -1,7 +1,7 @@
 //! The case studies: policies on a page that stands for the source's recorded ones.
 //!
 //! The source measured `SpeedIndex` of six pages of 2016 that are gone. Here the time to the first complete rendering takes
-//! its place: the document, its stylesheets, its script, and the script that this one writes, are there.
+//! its place: the document, its stylesheets, its script and the script that this one writes are there.
 
 use super::Stable;
 use super::model::{Load, Window};
@@ -21,7 +21,7 @@ pub(super) const TABLE: &str = "Case studies on actual pages, and the straw man"
 
 /// "Median `SpeedIndex` (ms) over 50 runs": twice as many as elsewhere.
 pub(super) const TIMES: usize = 2;
-/// One bandwidth-delay product of 3G, in packets: the window when the document is asked for.
+/// One bandwidth-delay product of 3G, in packets: the window when the document is requested.
 const WINDOW_PACKETS: usize = 26;
 const WINDOW_BYTES: u64 = 26 * 1350;
 /// "WPT's traffic shaper has a 100-packet buffer."
@@ -51,7 +51,7 @@ fn rendered_ms(complete_ms: &[f64]) -> f64 {
     needed.copied().fold(0.0, f64::max)
 }
 
-/// A policy, what it must do to each of the two pages, and what the source saw.
+/// A policy, its required effect on each of the two pages, and the source's results.
 struct Study {
     policy: Policy,
     early_hints: bool,
@@ -62,14 +62,14 @@ struct Study {
     published: &'static str,
 }
 
-/// What a policy must save, in percent.
+/// The required effect of a policy, in percent saved.
 #[derive(Clone, Copy)]
 enum Must {
     /// Not less than nothing.
     NoHarm,
     /// More than the margin of error.
     Gain,
-    /// It does what no push does.
+    /// The same as without push.
     Nothing,
     /// 20 or more are lost.
     Harm,
@@ -131,7 +131,7 @@ const STUDIES: [Study; 6] = [
 /// Documents in KB: "9KB", the textbook case; "41KB, which exceeds our BDP of 35KB".
 const HTML_KB: [u64; 2] = [9, 41];
 
-/// Clients signal urgencies and the server obeys; what it pushes stands before what is asked for later, as the source advises.
+/// Clients signal urgencies and the server obeys. Pushes go before later requests, as the source advises.
 fn case(bench: &Bench, sketch: &Sketch, study: Option<&Study>) -> Case {
     let mut case = Case {
         scheme: "rfc9218",
@@ -223,7 +223,7 @@ fn saved_row(html_kb: u64, study: &Study, ms: [f64; 2], must: Must) -> Row {
 const MAGNITUDES: &str = "The column has the median of the three pages with such a document. Magnitudes differ, for here nothing takes \
      time on a processor: judged is the sign, and of harm that it is 20 % or more.";
 
-/// What the source's pages with a document smaller, or larger, than the bandwidth-delay product save: the median.
+/// The median saving of the source's pages whose document is smaller, or larger, than the bandwidth-delay product.
 fn published_saved(study: &Study, large: bool) -> Option<f64> {
     let saved = |it: &StudiedPage| {
         let ([none, push, preload, both], (straw_none, one_bdp, all)) = (it.policies, it.straw_man);

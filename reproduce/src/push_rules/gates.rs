@@ -31,7 +31,7 @@ const TOLERANCE: f64 = 0.15;
 #[derive(Clone, Copy)]
 struct Way {
     id: &'static str,
-    /// None: nothing is pushed.
+    /// `None`: nothing is pushed.
     gate: Option<Gate>,
     /// Bytes below the scheduler.
     buffer_bytes: u64,
@@ -59,7 +59,7 @@ fn case(sketch: &Sketch, way: Way) -> Case {
     case
 }
 
-/// The document, and all that there is, by the model.
+/// The model's times of the document and of everything.
 fn model_ms(sketch: &Sketch, way: Way) -> [f64; 2] {
     let pushed: Vec<usize> = (1..sketch.items.len()).collect();
     let buffer_bytes = match way.gate {
@@ -147,7 +147,7 @@ const SHUFFLED_BYTES: u64 = 5 * KB;
 /// Random places need more loads than anything else here.
 const SHUFFLES: usize = 400;
 
-/// What handlers in random order cost the document, in round trips.
+/// The delay of the document by handlers in random order, in round trips.
 pub(super) fn shuffle_row(bench: &Bench) -> Result<Row, ReproduceError> {
     let sketch = (1..=SHUFFLED).fold(Sketch::new("shuffle", 20 * KB), |it, n| {
         it.script(&format!("/{n}.js"), SHUFFLED_BYTES, Found::Head)

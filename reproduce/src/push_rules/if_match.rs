@@ -1,4 +1,5 @@
-//! Promises with `If-Match` (*Rules of Thumb*, rule 3): a client that has the entity tag refuses, and what has left by then is wasted.
+//! Promises with `If-Match` (*Rules of Thumb*, rule 3): a client that has the entity tag rejects the push, and the bytes
+//! that have left by then are wasted.
 
 use super::published::G3;
 use super::setup::queued_case;
@@ -16,13 +17,13 @@ const TABLE: &str = "A push that the client has, refused by its entity tag";
 
 /// One bandwidth-delay product of 3G, in packets.
 const WINDOW_PACKETS: usize = 26;
-/// What the window is when the refusal comes: nothing else was acknowledged before it but the handshake.
+/// The window when the rejection arrives: only the handshake was acknowledged before it.
 const WINDOW_BYTES: f64 = 26.0 * 1350.0;
 const HTML_KB: u64 = 9;
 const PUSH_KB: [u64; 6] = [5, 20, 40, 80, 200, 500];
 const ETAG: &str = "\"1\"";
 
-/// A document; what it pushes; and a script that the server has much later, so that the client stays.
+/// A document, its push, and a script that the server has much later, so that the client stays.
 fn case(push_kb: u64) -> Case {
     let mut sketch = Sketch::new(format!("refused-{push_kb}"), HTML_KB * KB)
         .script("/pushed.js", push_kb * KB, Found::Head)
@@ -38,7 +39,7 @@ fn case(push_kb: u64) -> Case {
     case
 }
 
-/// Stream bytes that came of the push; an error where it was not refused, or asked for after all.
+/// Stream bytes of the push that arrived. An error if the push was not rejected, or was requested after all.
 fn wasted_bytes(page: &Page, load: StackLoad) -> Result<u64, ReproduceError> {
     if load.outcome.validated != [1]
         || load.outcome.refused_pushes != 1
@@ -86,7 +87,7 @@ fn pair(push_kb: u64, wasted_bytes: f64) -> [Row; 2] {
 const NOTE: &str = "Proposed without figures in the source. The model is a window of 26 packets, one bandwidth-delay \
     product, less the document of 9 KB: what leaves before the client's word is there.";
 
-/// What of a push leaves before the refusal comes: the window is full by then, or the push has gone.
+/// The bytes of a push that leave before the rejection arrives: the window is full by then, or the push is complete.
 fn model_bytes(push_bytes: f64) -> f64 {
     push_bytes.min((WINDOW_PACKETS as u64 * PACKET_BYTES - HTML_KB * KB) as f64)
 }

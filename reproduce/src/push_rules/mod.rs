@@ -1,6 +1,6 @@
 //! Every table of "Rules of Thumb for HTTP/2 Push", on engine `stack`: ours beside published beside a model.
 //!
-//! [`model`] says what a load takes in principle. A [`pair`] is a page without and with a push; [`pairs`] lists them,
+//! [`model`] computes the time that a load takes in principle. A [`pair`] is a page without and with a push; [`pairs`] lists them,
 //! table by table; the other files are the rules that are about something else.
 
 mod cases;
@@ -110,7 +110,7 @@ fn pair_rows(
     Ok(rows)
 }
 
-/// The rows of a table together, tables in the order in which they first come.
+/// Groups the rows by table, in the order in which tables first appear.
 fn by_table(rows: &[Row]) -> Vec<Row> {
     let mut tables: Vec<Option<&'static str>> = Vec::new();
     for row in rows {
@@ -122,7 +122,7 @@ fn by_table(rows: &[Row]) -> Vec<Row> {
     tables.into_iter().flat_map(of).collect()
 }
 
-/// All that was published of what push saves, by table; but for the case studies, whose magnitudes are others.
+/// All published savings by push, by table, without the case studies, whose magnitudes differ.
 fn figure(rows: &[Row]) -> Savings {
     let mut groups: Vec<SavingsGroup> = Vec::new();
     let is_saved = |it: &&Row| {

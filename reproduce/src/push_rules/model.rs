@@ -1,11 +1,11 @@
-//! What a load takes in principle: whole packets on a link with a rate and a delay, and nothing else. No headers, no
+//! The time that a load takes in principle: whole packets on a link with a rate and a delay, and nothing else. No headers, no
 //! acknowledgement on the way back that takes room, no loss; a server and a client that are infinitely fast.
 
 use crate::sketch::{Found, Sketch};
 use push::Gate;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What lies between server and client.
+/// The path between server and client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Path {
     pub(super) bits_per_s: f64,
@@ -17,7 +17,7 @@ pub(super) struct Path {
 pub(super) enum Window {
     /// Never the limit: a warm connection.
     Open,
-    /// Grows by what is acknowledged, from this.
+    /// Begins with this and grows by the acknowledged bytes.
     SlowStart(f64),
     /// Stays.
     Fixed(f64),
@@ -34,9 +34,9 @@ pub(super) struct Load<'a> {
     pub(super) gate: Gate,
     /// Bytes that are committed to an order before they go.
     pub(super) buffer_bytes: f64,
-    /// What may go before the client has answered: it is not known yet to be where it says (RFC 9000, 8.1).
+    /// Bytes that may leave before the client has answered, and so validated its address (RFC 9000, 8.1).
     pub(super) first_flight_bytes: f64,
-    /// By resource: lower goes first; equal ones in the order in which the server heard of them.
+    /// By resource: lower goes first; equal ones in the order of their requests and promises.
     pub(super) ranks: Vec<u8>,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Load<'a> {
         simulation.states.iter().map(|it| it.complete_ms).collect()
     }
 
-    /// When the last of them is.
+    /// When the last resource is complete.
     pub(super) fn done_ms(&self) -> f64 {
         self.completions_ms().into_iter().fold(0.0, f64::max)
     }
@@ -258,7 +258,7 @@ impl<'a> Simulation<'a> {
         self.at(arrives_ms + self.one_way_ms(), Event::Acknowledged(item, bytes));
     }
 
-    /// Whose packet is next.
+    /// The resource that sends the next packet.
     fn next(&self) -> Option<usize> {
         let sendable = |item: &usize| {
             let state = &self.states[*item];

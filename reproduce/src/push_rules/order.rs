@@ -1,4 +1,4 @@
-//! Rule 2: what is pushed in which order.
+//! Rule 2: the order of pushes.
 
 use super::pair::{AS_MODEL, Pair};
 use super::published::{G2, ORDER};
@@ -7,10 +7,10 @@ use crate::sketch::{Found, KB, Sketch};
 
 const TABLE: &str = "Push order";
 
-/// Beyond the table's rows: what the disputed one may have been.
+/// A row beyond the table: a likely reading of the disputed one.
 const READING: &[&str] = &["/1.js", "/3.js"];
 
-/// Three scripts in the head, of which the first writes a fourth at its end.
+/// Three scripts in the head. The first writes a fourth at its end.
 fn sketch() -> Sketch {
     Sketch::new("order", 10 * KB)
         .script("/1.js", 5 * KB, Found::Head)
@@ -19,7 +19,7 @@ fn sketch() -> Sketch {
         .script("/2.js", 10 * KB, Found::End(1))
 }
 
-/// Each push beside none.
+/// Each row of the table, compared with no push.
 pub(super) fn pairs() -> Vec<Pair> {
     let none = ORDER[0].1;
     let mut pairs: Vec<Pair> = ORDER[1..]
@@ -50,7 +50,7 @@ const TIMES: &str = "45 KB take 3.3 s at 113 kbit/s, and the first byte a round 
 const DISPUTED: &str = "The source's own timelines contradict this row: 3.js does not bring 1.js sooner, which is why it \
      says that 3.js before 1.js gains nothing. As \"1.js, 3.js\" the value would fit: see the last row.";
 
-/// What must hold of the table as a whole.
+/// The conditions on the table as a whole.
 pub(super) fn verdicts(rows: &[Row]) -> Vec<Row> {
     let saved = |pushed: &[&str]| {
         let id = format!("{}-saved", id(pushed));

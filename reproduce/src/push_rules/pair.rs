@@ -11,7 +11,7 @@ use crate::sketch::Sketch;
 #[derive(Clone)]
 pub(super) struct Pair {
     pub(super) id: String,
-    /// What is loaded, for readers.
+    /// A description for readers.
     what: String,
     table: &'static str,
     sketch: Sketch,
@@ -33,24 +33,24 @@ pub(super) struct Pair {
 enum Clock {
     /// From the request for the document.
     Request,
-    /// From so long before the client starts: what goes before a handshake.
+    /// From this many milliseconds before the client starts, for the steps before a handshake.
     Before(f64),
 }
 
-/// What must hold; none: it is shown only.
+/// The conditions on a pair; `None` for a value that is only shown.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Judge {
-    /// Loads within this share of what is published.
+    /// Loads within this share of the published value.
     pub(super) load: Option<f64>,
-    /// The difference within so many points of what is published, and of its sign beyond a dead band of so many.
+    /// The difference within this many points of the published one; and of the same sign beyond this dead band.
     pub(super) difference: Option<(f64, f64)>,
     /// Loads within this share of the model's.
     pub(super) load_of_model: Option<f64>,
-    /// The difference within so many points of the model's.
+    /// The difference within this many points of the model's.
     pub(super) difference_of_model: Option<f64>,
 }
 
-/// Against a model of the same parameters: 5 % and 3 points.
+/// Compared with a model of the same parameters: 5 % and 3 points.
 pub(super) const AS_MODEL: Judge = Judge {
     load: None,
     difference: None,
@@ -106,8 +106,8 @@ impl Pair {
         Self { cases, model_ms, clock: Clock::Before(ahead_ms), ..self }
     }
 
-    /// The same of a client that was there before: its request goes with its first packet, and until it has answered it gets
-    /// no more than it may (RFC 9000, 8.1), behind the handshake's datagrams.
+    /// The same for a returning client: its request goes with its first packet. Until it has answered, it gets no more than
+    /// RFC 9000, 8.1, allows, behind the handshake's datagrams.
     pub(super) fn returning(self, packets: usize) -> Self {
         let before_ms = self.handshake_ms();
         let model_ms = self.modelled(|load| Load {
@@ -132,7 +132,7 @@ impl Pair {
         })
     }
 
-    /// Beside what is published; a dash there is no difference.
+    /// Beside the published values; a printed dash means that there was no difference.
     pub(super) fn published(self, (none, push, saved): Cell) -> Self {
         let published_saved = Some(saved.unwrap_or(0.0));
         Self { published_ms: Some([none, push]), published_saved, ..self }
@@ -189,7 +189,7 @@ impl Pair {
         row.because(self.note)
     }
 
-    /// What push saves, in percent.
+    /// The saving by push, in percent.
     fn difference_row(&self, ours_ms: [f64; 2]) -> Row {
         let metric = format!("saved by push, {}, in percent", self.what);
         let ours = saved_percent(ours_ms);
@@ -216,7 +216,7 @@ impl Pair {
     }
 }
 
-/// What the second load takes less than the first, in percent of the first.
+/// The time that the second load saves, in percent of the first.
 pub(super) fn saved_percent([none, push]: [f64; 2]) -> f64 {
     (1.0 - push / none) * 100.0
 }

@@ -22,7 +22,7 @@ const CHAINS: &str = "A script that writes two others";
 const KINDS: &str = "Connection types";
 const NATIVE: &str = "The same page on HTTP/3's own terms";
 
-/// Within these of what is published: a sign with a dead band of 4 points, 4 points, 10 %.
+/// Tolerances around published values: a sign with a dead band of 4 points, 4 points, 10 %.
 const AS_PUBLISHED: Judge = Judge {
     load: Some(0.1),
     difference: Some((4.0, 4.0)),
@@ -30,7 +30,7 @@ const AS_PUBLISHED: Judge = Judge {
     difference_of_model: None,
 };
 
-/// All of them.
+/// All pairs.
 pub(super) fn all() -> Vec<Pair> {
     [cold_simulation(), cold(), cold_fitted(), warm(), tail(), chain(), connections(), native()]
         .concat()
@@ -103,7 +103,7 @@ fn cold() -> Vec<Pair> {
     pairs
 }
 
-/// The two sets of parameters that come nearest to what was measured.
+/// The two sets of parameters that come nearest to the measurements.
 fn cold_fitted() -> Vec<Pair> {
     let fitted_3g = Path { bits_per_s: 1_800_000.0, ..G3 };
     let fitted_2g = Path { bits_per_s: 120_000.0, ..G2 };
@@ -181,7 +181,7 @@ fn connections() -> Vec<Pair> {
     pairs
 }
 
-/// How much a network holds, and that push gains where it is much.
+/// The bandwidth-delay product of each network, and its correlation with the gain by push.
 pub(super) fn connection_rows(rows: &[Row]) -> Vec<Row> {
     let product = |path: Path| path.bits_per_s * path.rtt_ms / 8000.0 / KB as f64;
     let row = |(id, name, path, published): (&str, &str, Path, f64)| {
@@ -230,7 +230,7 @@ fn native() -> Vec<Pair> {
     pairs
 }
 
-/// As 2G, ten times as fast: the same bandwidth-delay product, and a round trip that no timer of the transport is shorter than.
+/// Like 2G, ten times as fast: the same bandwidth-delay product, and a round trip shorter than any timer of the transport.
 const G2_QUICK: Path = Path { bits_per_s: 1_130_000.0, rtt_ms: 142.0 };
 
 /// In early data.
@@ -260,7 +260,7 @@ fn unfilled(pair: Pair) -> Pair {
     )
 }
 
-/// What answers early data before the client's answer is there.
+/// The bytes that answer early data before the client's answer arrives.
 pub(super) fn first_flight_row(bench: &Bench) -> Result<Row, ReproduceError> {
     let case = setup::case(&simple(40, 10), G3);
     let case = Case { returning: true, window_packets: 16, ..case };
@@ -283,7 +283,7 @@ pub(super) fn first_flight_row(bench: &Bench) -> Result<Row, ReproduceError> {
         .note("Three times what came, less the handshake (RFC 9000, 8.1)."))
 }
 
-/// Of 3G.
+/// The round trip of 3G.
 const ROUND_TRIP_US: u64 = 209_000;
 
 const EARLY: &str = "In early data. Without the limit of three times what came (RFC 9000, 8.1) a push would save here what it saves on \

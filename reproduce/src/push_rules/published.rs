@@ -1,5 +1,5 @@
-//! What Bergan, Pelchat and Buettner printed: "Rules of Thumb for HTTP/2 Push", version of 2016-08-03. Times in
-//! milliseconds, differences in percent of the time without push; none: they printed a dash.
+//! Values that Bergan, Pelchat and Buettner printed: "Rules of Thumb for HTTP/2 Push", version of 2016-08-03. Times are
+//! in milliseconds, differences in percent of the time without push; `None` stands for a printed dash.
 
 use super::model::Path;
 
@@ -49,7 +49,7 @@ pub(super) const WARM_2G: [Cell; 5] = [
 pub(super) const FORMULA: [(&str, Path, u64, f64); 3] =
     [("2g", G2, 5, 29.5), ("3g", G3, 5, 37.6), ("3g", G3, 20, 18.9)];
 
-/// What their own simulation of slow start gave (section "Slow Start Means Slow Push").
+/// The results of their own simulation of slow start (section "Slow Start Means Slow Push").
 pub(super) const COLD_SIMULATION: [(&str, Path, u64, f64); 3] =
     [("2g", G2, 5, 11.3), ("3g", G3, 5, 13.6), ("3g", G3, 20, 0.0)];
 

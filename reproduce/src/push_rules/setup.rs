@@ -10,7 +10,7 @@ use simulator::link::{Profile, Queue};
 /// for no limit.
 pub(super) const OPEN_WINDOW_PACKETS: usize = 1000;
 
-/// Bytes that the server sends before it can be asked: as many as it may before it knows the client (RFC 9000, 8.1).
+/// Bytes that the server sends before any request can arrive: the limit for an unvalidated client (RFC 9000, 8.1).
 pub(super) const HANDSHAKE_BYTES: f64 = 3.0 * 1200.0;
 
 /// Bytes that answer early data before the client has answered: three times its two datagrams, less the handshake, as

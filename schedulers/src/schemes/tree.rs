@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, VecDeque};
 pub(super) fn scheme() -> Scheme {
     Scheme {
         placeholders: 6,
-        parameters: "@draft20: an unknown parent is the root, there are no orphans",
+        parameters: "@draft20: an unknown parent is the root, without orphans",
         group_name,
         ..Scheme::new(
             "tree",

@@ -1,8 +1,9 @@
-//! What a route says that will do nothing.
+//! Warnings about settings that do nothing.
 
-use super::ConfigRoute;
 use super::paths::covers;
-use crate::pushes::MAX_CONCURRENT;
+use super::places::Places;
+use super::{Config, ConfigRoute, ConfigSite};
+use crate::limits::MAX_CONCURRENT;
 use crate::site::{Knows, Pushing};
 use push::Policy;
 use push::digest::Identity;
@@ -17,66 +18,91 @@ pub(super) fn pushes(route: &Pushing) -> bool {
 
 /// What answers for a route's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answering {
+enum Answering {
     Directory,
     Page,
     Backend,
 }
 
-/// The keys of a route that do nothing, or not all that they say, and why.
-pub(super) fn idle(route: &Pushing, by: Answering) -> Vec<(&'static str, String)> {
-    const NOTHING: &str = "nothing is pushed here, so that it does nothing";
-    const NO_BACKEND: &str =
-        "it is about the fields of a backend's responses, and no backend answers here";
-    let without_push = [
-        ("push_gate", route.gate.is_some()),
-        ("push_when", route.push_when != PushWhen::Always),
-        ("max_concurrent_pushes", route.max_concurrent_pushes.is_some()),
-        ("client_has", route.knows != Knows::default()),
-        ("cookies", route.cookies != CookiePolicy::None),
-        ("push_not_modified", route.conditional.not_modified),
-        ("push_if_match", route.conditional.if_match),
-    ];
-    let without_backend = [
-        ("push_preload", route.push_preload),
-        ("x_push", route.x_push),
-        ("early_hints", route.learn_hints),
-    ];
-    let without_push = without_push
-        .into_iter()
-        .filter(|(_, said)| *said && !pushes(route))
-        .map(|(key, _)| (key, NOTHING));
-    let without_backend = without_backend
-        .into_iter()
-        .filter(|(_, said)| *said && by != Answering::Backend)
-        .map(|(key, _)| (key, NO_BACKEND));
-    let at_once = !route.early_hints.is_empty() && by == Answering::Directory;
-    let without_wait = at_once.then_some((
-        "early_hints",
-        "a file is there at once, and early hints go where a response takes time",
-    ));
-    let keys = without_push.chain(without_backend).chain(without_wait).chain(blind_to_stale(route));
-    keys.map(|(key, why)| (key, why.to_owned())).chain(too_many(route)).collect()
+impl Config {
+    /// The settings of routes that do nothing: the line of each, and why.
+    pub(super) fn idle(&self, places: &Places<'_>) -> Vec<(usize, String)> {
+        let mut found = Vec::new();
+        for (index, route) in self.routes.iter().enumerate() {
+            let keys = route.pushing.iter().flat_map(|it| idle(it, self.answering(&route.path)));
+            found.extend(
+                keys.map(|(key, why)| (places.in_route(index, key), format!("{key} {why}"))),
+            );
+        }
+        for (index, route) in self.routes.iter().enumerate() {
+            let line = places.in_route(index, "path");
+            for (before, earlier) in self.routes[..index].iter().enumerate() {
+                let first = places.in_route(before, "path");
+                let why = |what| {
+                    let (path, by) = (&route.path, &earlier.path);
+                    (
+                        line,
+                        format!(
+                            "path \"{path}\": \"{by}\" at line {first} decides about {what} first"
+                        ),
+                    )
+                };
+                found.extend(route.decided_by(earlier).into_iter().map(why));
+            }
+        }
+        found
+    }
+
+    /// What answers for the paths of a route: a backend, if one answers for any of them.
+    fn answering(&self, path: &str) -> Answering {
+        let meets = |it: &ConfigRoute| {
+            it.upstream.is_some() && (covers(&it.path, path) || covers(path, &it.path))
+        };
+        match self.site {
+            _ if self.routes.iter().any(meets) => Answering::Backend,
+            ConfigSite::Upstream(_) => Answering::Backend,
+            ConfigSite::Pages(_) => Answering::Page,
+            ConfigSite::Root(_) => Answering::Directory,
+        }
+    }
 }
 
-/// That nothing tells of stale copies, for which a 304 would be pushed.
-fn blind_to_stale(route: &Pushing) -> Option<(&'static str, &'static str)> {
+/// The keys of a route that do nothing, or less than they say, and why.
+fn idle(route: &Pushing, by: Answering) -> Vec<(&'static str, String)> {
+    let (pushes, most) = (pushes(route), route.max_concurrent_pushes.unwrap_or(MAX_CONCURRENT));
+    let by_backend = by == Answering::Backend;
+    let no_push = "does nothing, because this route pushes nothing";
+    let no_backend = "does nothing: it needs the fields of a backend, and no backend answers here";
+    let at_once = "does nothing for files: early hints go out only while a response takes time";
     let tells = route.knows.casper == Some(Identity::PathAndEtag) || route.knows.cache_digest;
-    (route.conditional.not_modified && pushes(route) && !tells).then_some((
-        "push_not_modified",
-        "nothing tells of stale copies here, so that it does nothing: client_has with casper-etag or cache-digest does",
-    ))
-}
-
-/// That a list names more than may be under way.
-fn too_many(route: &Pushing) -> Option<(&'static str, String)> {
-    let (listed, most) = (route.push.len(), route.max_concurrent_pushes.unwrap_or(MAX_CONCURRENT));
-    (listed as u64 > most).then(|| {
+    let not_stale = "does nothing, because nothing reports stale copies: add casper-etag or cache-digest to client_has";
+    let limits = route.max_concurrent_pushes.is_some();
+    let stale = route.conditional.not_modified;
+    let hints_files = !route.early_hints.is_empty() && by == Answering::Directory;
+    let rows = [
+        ("push_gate", route.gate.is_some() && !pushes, no_push),
+        ("push_when", route.push_when != PushWhen::Always && !pushes, no_push),
+        ("max_concurrent_pushes", limits && !pushes, no_push),
+        ("client_has", route.knows != Knows::default() && !pushes, no_push),
+        ("cookies", route.cookies != CookiePolicy::None && !pushes, no_push),
+        ("push_not_modified", stale && !pushes, no_push),
+        ("push_if_match", route.conditional.if_match && !pushes, no_push),
+        ("push_preload", route.push_preload && !by_backend, no_backend),
+        ("x_push", route.x_push && !by_backend, no_backend),
+        ("early_hints", route.learn_hints && !by_backend, no_backend),
+        ("early_hints", hints_files, at_once),
+        ("push_not_modified", stale && pushes && !tells, not_stale),
+    ];
+    let idle = rows.into_iter().filter(|(_, is_idle, _)| *is_idle);
+    let mut found: Vec<_> = idle.map(|(key, _, why)| (key, why.to_owned())).collect();
+    if route.push.len() as u64 > most {
+        let listed = route.push.len();
         let why = format!(
-            "it lists {listed}, and of them the first {most} are pushed: max_concurrent_pushes is {most}"
+            "names {listed} paths, and the first {most} are pushed: raise max_concurrent_pushes"
         );
-        ("push", why)
-    })
+        found.push(("push", why));
+    }
+    found
 }
 
 impl ConfigRoute {
@@ -95,8 +121,8 @@ impl ConfigRoute {
         said.into_iter().filter(|(_, said)| *said).map(|(what, _)| what).collect()
     }
 
-    /// What this one decides and `before` has decided already, for every request.
-    pub(super) fn decided_by(&self, before: &Self) -> Vec<&'static str> {
+    /// Names of what it decides in vain, because `before` has decided it for every request.
+    fn decided_by(&self, before: &Self) -> Vec<&'static str> {
         let same =
             |host: &String| self.host.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(host));
         if !before.host.as_ref().is_none_or(same) || !covers(&before.path, &self.path) {

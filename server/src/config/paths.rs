@@ -1,32 +1,35 @@
-//! The paths of routes: which are none, and which stand for others.
+//! The paths of routes.
 
 use percent_encoding::percent_decode_str;
+use push::Graph;
+use std::sync::Arc;
 
 /// What is wrong with a route's path, if anything.
-pub(super) fn malformed(path: &str) -> Option<String> {
-    if !path.starts_with('/') {
-        return Some("it begins with /".to_owned());
-    }
-    let literal = path.strip_suffix('*').unwrap_or(path);
-    if literal.contains('*') {
-        return Some("a * stands for what follows, at the end only".to_owned());
-    }
+pub(super) fn malformed(path: &str) -> Option<&'static str> {
     let never = |it: char| it.is_whitespace() || it.is_control() || it == '#';
-    path.contains(never).then(|| "a path has neither white space nor #".to_owned())
+    if !path.starts_with('/') {
+        Some("must begin with /")
+    } else if path.strip_suffix('*').unwrap_or(path).contains('*') {
+        Some("must have its * at the end, where it stands for everything that follows")
+    } else if path.contains(never) {
+        Some("must not have white space or #: percent-encode them")
+    } else {
+        None
+    }
 }
 
-/// Whether a client can ask for it in these very characters.
+/// Whether a client can send it in these very characters.
 pub(super) fn is_sendable(path: &str) -> bool {
     path.bytes().all(|it| it.is_ascii_graphic() && it != b'#')
 }
 
-/// What a path names, whatever of it is percent-encoded; a query stands as it is.
+/// A path without percent-encoding, and its query as it is.
 pub(super) fn decoded(path: &str) -> (Vec<u8>, Option<&str>) {
     let (plain, query) = path.split_once('?').map_or((path, None), |(it, query)| (it, Some(query)));
     (percent_decode_str(plain).collect(), query)
 }
 
-/// Whether each path that `inner` stands for is one of those that `outer` stands for.
+/// Whether every path that the pattern `inner` stands for is one that `outer` stands for.
 pub(super) fn covers(outer: &str, inner: &str) -> bool {
     match (outer.strip_suffix('*'), inner.strip_suffix('*')) {
         (Some(outer), inner_prefix) => inner_prefix.unwrap_or(inner).starts_with(outer),
@@ -35,12 +38,21 @@ pub(super) fn covers(outer: &str, inner: &str) -> bool {
     }
 }
 
-/// In a directory: the other path of the same document, `/x/` of `/x/index.html`, and the other way round.
+/// The other path of a document in a directory: `/x/` for `/x/index.html`, and the other way round.
 pub(super) fn twin(path: &str) -> Option<String> {
     match path.strip_suffix("/index.html") {
         Some(folder) => Some(format!("{folder}/")),
         None => path.ends_with('/').then(|| format!("{path}index.html")),
     }
+}
+
+/// The graph of the same page whose document is at another path.
+pub(super) fn renamed(graph: &Graph, path: &str, other: &str) -> Arc<Graph> {
+    let mut graph = graph.clone();
+    for node in graph.nodes.iter_mut().filter(|it| it.path == path) {
+        other.clone_into(&mut node.path);
+    }
+    Arc::new(graph)
 }
 
 #[cfg(test)]
@@ -79,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_client_can_ask_for_is_no_path() {
+    fn a_path_that_no_client_can_request_is_malformed() {
         assert_eq!(["/", "/a*", "/a?b=c"].map(malformed), [None, None, None]);
         for path in ["a", "/a*b", "/a**", "/a b", "/a\n", "/a#b"] {
             assert!(malformed(path).is_some(), "{path}");

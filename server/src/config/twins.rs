@@ -1,14 +1,12 @@
-//! In a directory `/x/` and `/x/index.html` are one document: a route for one holds for the other, unless that has a
-//! route of its own.
+//! In a directory `/x/` and `/x/index.html` are one document: a route for one path holds for the other too, unless the
+//! other has a route of its own.
 
-use super::paths::twin;
+use super::paths::{renamed, twin};
 use super::{Config, ConfigRoute};
 use crate::site::fits;
-use push::Graph;
-use std::sync::Arc;
 
 impl Config {
-    /// Adds to each route of a folder's index one for its other path, right behind it.
+    /// Adds a route for the other path of each folder's index, right behind the first.
     pub(super) fn add_twins(&mut self) {
         let of_backend =
             |path: &str| self.routes.iter().any(|it| it.upstream.is_some() && fits(&it.path, path));
@@ -17,7 +15,7 @@ impl Config {
         let directives: Vec<_> =
             self.directives.iter().filter_map(|(path, it)| Some((twin(path)?, *it))).collect();
         let with_twin = |route: &ConfigRoute| {
-            let twin = twin(&route.path).map(|path| route.renamed(path, &self.routes));
+            let twin = twin(&route.path).map(|path| route.for_twin(path, &self.routes));
             std::iter::once(route.clone()).chain(twin.filter(ConfigRoute::says_something))
         };
         self.routes = self.routes.iter().flat_map(with_twin).collect();
@@ -28,8 +26,8 @@ impl Config {
 }
 
 impl ConfigRoute {
-    /// The same for the document's other path, without what `routes` say of that one.
-    fn renamed(&self, path: String, routes: &[Self]) -> Self {
+    /// The route for the document's other path, without what `routes` already say about that path.
+    fn for_twin(&self, path: String, routes: &[Self]) -> Self {
         let own: Vec<&Self> =
             routes.iter().filter(|it| it.host == self.host && it.path == path).collect();
         let mut twin = Self { upstream: None, path, ..self.clone() };
@@ -44,13 +42,4 @@ impl ConfigRoute {
         }
         twin
     }
-}
-
-/// The graph of the same page, whose document is at another path.
-pub(super) fn renamed(graph: &Arc<Graph>, path: &str, other: &str) -> Arc<Graph> {
-    let mut graph = Graph::clone(graph);
-    for node in graph.nodes.iter_mut().filter(|it| it.path == path) {
-        other.clone_into(&mut node.path);
-    }
-    Arc::new(graph)
 }

@@ -1,44 +1,81 @@
 //! Connections of one client that are ordered as one.
 //!
-//! HTTP/2's dependency trees end at the connection; a client with several, to several names of one site, has no
-//! say in what goes first among them. Here one scheduler orders the streams of all of a group's
-//! connections. Each connection keeps its own window, pacing and recovery; what is shared is the turn: new
-//! bytes go only on the connection whose stream the scheduler picks. It loses the turn when a timer of its
-//! transport fires, which says that nothing comes back from its client, until something does.
+//! HTTP/2's dependency trees end at the connection. A client with several connections, to several names of one
+//! site, cannot say what goes first among them. Here one scheduler orders the streams of all connections of a
+//! group. Each connection keeps its own window, pacing and recovery; they share the turn: new bytes go only on
+//! the connection whose stream the scheduler picks. A connection loses its turn when a timer of its transport
+//! fires, because then nothing comes back from its client, and regains it when something does.
 //!
-//! A connection with a full window keeps its turn if the round trips say that there is a queue: then it is
-//! the bottleneck that is full, and that is the same for all. Without a queue the window alone is too small
-//! still, and the others send until something comes back. Without that the link stands idle while one window
-//! after another grows; and a connection that waited through its beginning can start into a full queue, lose
-//! its first packets, and be left with a window that takes seconds to grow.
+//! A connection with a full window keeps its turn if the round trips show a queue: then the bottleneck is full,
+//! which is the same for all. Without a queue only this window is too small, and the others send until
+//! something comes back. Otherwise the link would stand idle while one window after another grows; and a
+//! connection that waited through its beginning could start into a full queue, lose its first packets, and be
+//! left with a window that takes seconds to grow.
 //!
-//! Who may join: a client names its group by a number of 62 bits that it draws at random, inside TLS, and a
-//! group is bound to the address of the client that made it. What a group's members can do to each other is
-//! what streams of one connection can; nobody else's connections are touched.
+//! A client names its group by a number of 62 bits that it draws at random, inside TLS, and members must share
+//! the founder's IP address. Members can do to each other what streams of one connection can; other
+//! connections are not touched.
 
-use schedulers::{Element, Resource, Scheduler, Scheme, Signal, Standing, StreamId};
-use std::collections::BTreeMap;
+use crate::limits::GROUP_SLOTS as SLOTS;
+use crate::order::Picker;
+use schedulers::{Call, Element, Scheduler, Scheme, Signal, Standing, StreamId};
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The greatest number of connections that can ever join one group: their streams have IDs of their own in it.
-const SLOTS: u64 = 64;
+/// The groups of a server.
+pub(crate) struct Groups {
+    /// Connections that may be in one group.
+    limit: usize,
+    /// By the client's address, the number that it gave, and the scheme.
+    groups: Mutex<HashMap<(IpAddr, u64, String), Arc<Mutex<Group>>>>,
+}
 
-/// The scheduler of a group, and who is in it.
-pub(crate) struct Group {
+impl Groups {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, groups: Mutex::default() }
+    }
+
+    /// A part in the group `number` of `client` for the connection `serial`; `None`: the group is full.
+    pub(crate) fn join(
+        &self,
+        serial: u64,
+        client: IpAddr,
+        number: u64,
+        scheme: &Scheme,
+    ) -> Option<Member> {
+        if self.limit == 0 {
+            return None;
+        }
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        if groups.len() == groups.capacity() {
+            groups.retain(|_, group| !Group::is_empty(group));
+        }
+        let group = groups.entry((client, number, scheme.name.clone()));
+        let group = group.or_insert_with(|| Group::new(scheme));
+        if Group::is_empty(group) {
+            *group = Group::new(scheme);
+        }
+        Group::join(group, serial, self.limit)
+    }
+}
+
+/// A scheduler, and the connections that share it.
+struct Group {
     scheduler: Scheduler,
     members: BTreeMap<u64, Inside>,
     next_slot: u64,
 }
 
-/// What a group knows of one of its connections.
+/// What a group knows about one of its members.
 struct Inside {
     /// The connection, as the router numbers it.
     serial: u64,
     /// Its open streams, and whether they are ready.
     streams: BTreeMap<StreamId, bool>,
-    /// It does not get its turn: nothing comes back from its client.
+    /// It does not get the turn: nothing comes back from its client.
     rests: bool,
-    /// It does not get its turn: its window is too small for the path, and full.
+    /// It does not get the turn: its window is full, but the path is not.
     full: bool,
 }
 
@@ -59,13 +96,13 @@ pub(crate) struct Member {
 }
 
 impl Group {
-    pub(crate) fn new(scheme: &Scheme) -> Arc<Mutex<Self>> {
+    fn new(scheme: &Scheme) -> Arc<Mutex<Self>> {
         let scheduler = Scheduler::new(scheme);
         Arc::new(Mutex::new(Self { scheduler, members: BTreeMap::new(), next_slot: 0 }))
     }
 
-    /// A part for the connection `serial`; none: there are `limit` already, or too many have been.
-    pub(crate) fn join(group: &Arc<Mutex<Self>>, serial: u64, limit: usize) -> Option<Member> {
+    /// A part for the connection `serial`; `None`: there are `limit` members, or too many have been.
+    fn join(group: &Arc<Mutex<Self>>, serial: u64, limit: usize) -> Option<Member> {
         let mut inside = lock(group);
         let slot = inside.next_slot;
         if inside.members.len() >= limit || slot >= SLOTS {
@@ -76,8 +113,8 @@ impl Group {
         Some(Member { group: Arc::clone(group), slot })
     }
 
-    /// Whether everybody has left.
-    pub(crate) fn is_empty(group: &Arc<Mutex<Self>>) -> bool {
+    /// Whether all members have left.
+    fn is_empty(group: &Arc<Mutex<Self>>) -> bool {
         lock(group).members.is_empty()
     }
 
@@ -91,7 +128,7 @@ impl Group {
         self.wake_all_if_idle();
     }
 
-    /// Changes what is known of a connection, and with it perhaps whether it takes part.
+    /// Changes what is known about a member, and with it perhaps whether it takes part.
     fn change(&mut self, slot: u64, change: impl FnOnce(&mut Inside)) {
         let Some(inside) = self.members.get_mut(&slot) else { return };
         let before = inside.takes_part();
@@ -105,8 +142,8 @@ impl Group {
         }
     }
 
-    /// Where only resting connections have something to send, none of them needs to rest. Full ones stay out of it:
-    /// something comes back, or a timer fires.
+    /// Wakes all resting members if only they have something to send. Members with a full window wait until something
+    /// comes back or a timer fires.
     fn wake_all_if_idle(&mut self) {
         if self.scheduler.pick().is_some() {
             return;
@@ -128,66 +165,64 @@ impl Group {
     }
 }
 
-impl Member {
-    pub(crate) fn open(&self, stream: StreamId, resource: &Resource) {
-        let mut group = lock(&self.group);
-        group.scheduler.open(named(self.slot, stream), resource);
-        if let Some(inside) = group.members.get_mut(&self.slot) {
-            inside.streams.entry(stream).or_insert(false);
+impl Picker for Member {
+    fn call(&mut self, call: &Call) {
+        let (slot, mut group) = (self.slot, lock(&self.group));
+        match *call {
+            Call::Open(stream, resource) => {
+                group.scheduler.open(named(slot, stream), &resource);
+                if let Some(inside) = group.members.get_mut(&slot) {
+                    inside.streams.entry(stream).or_insert(false);
+                }
+            }
+            Call::Signal(signal) => group.scheduler.signal(renamed(slot, signal)),
+            Call::SetReady(stream, ready) => group.set_ready(slot, stream, ready),
+            Call::Start { .. } | Call::Pick(_) => {}
+            Call::Sent(stream, bytes) => group.scheduler.sent(named(slot, stream), bytes),
+            Call::Close(stream) => {
+                group.scheduler.close(named(slot, stream));
+                if let Some(inside) = group.members.get_mut(&slot) {
+                    inside.streams.remove(&stream);
+                }
+                group.wake_all_if_idle();
+            }
         }
     }
 
-    pub(crate) fn signal(&self, signal: Signal) {
-        lock(&self.group).scheduler.signal(renamed(self.slot, signal));
-    }
-
-    pub(crate) fn set_ready(&self, stream: StreamId, ready: bool) {
-        lock(&self.group).set_ready(self.slot, stream, ready);
-    }
-
-    /// The stream whose turn it is, if it is one of this connection.
-    pub(crate) fn pick(&self) -> Option<StreamId> {
+    fn pick(&self) -> Option<StreamId> {
         let picked = lock(&self.group).scheduler.pick()?;
         (picked.0 % SLOTS == self.slot).then_some(StreamId(picked.0 / SLOTS))
     }
 
-    pub(crate) fn sent(&self, stream: StreamId, bytes: u64) {
-        lock(&self.group).scheduler.sent(named(self.slot, stream), bytes);
-    }
-
-    pub(crate) fn close(&self, stream: StreamId) {
-        let mut group = lock(&self.group);
-        group.scheduler.close(named(self.slot, stream));
-        if let Some(inside) = group.members.get_mut(&self.slot) {
-            inside.streams.remove(&stream);
-        }
-        group.wake_all_if_idle();
-    }
-
-    pub(crate) fn standing(&self, stream: StreamId) -> Option<Standing> {
+    fn standing(&self, stream: StreamId) -> Option<Standing> {
         lock(&self.group).scheduler.standing(named(self.slot, stream))
     }
 
-    /// Nothing comes back from the client: gives up the turn.
-    pub(crate) fn rest(&self) {
-        lock(&self.group).change(self.slot, |it| (it.rests, it.full) = (true, false));
+    fn is_shared(&self) -> bool {
+        true
     }
 
-    /// Something came back: is ready for the turn.
-    pub(crate) fn heard(&self) {
-        lock(&self.group).change(self.slot, |it| (it.rests, it.full) = (false, false));
-    }
-
-    /// The window is full and the path is not: gives up the turn until something comes back.
-    pub(crate) fn window_full(&self) {
-        lock(&self.group).change(self.slot, |it| it.full = true);
-    }
-
-    /// The connection whose turn it is, as the router numbers it.
-    pub(crate) fn turn(&self) -> Option<u64> {
+    fn turn(&self) -> Option<u64> {
         let group = lock(&self.group);
         let picked = group.scheduler.pick()?;
         group.members.get(&(picked.0 % SLOTS)).map(|it| it.serial)
+    }
+
+    /// Takes part again.
+    fn heard(&mut self) {
+        lock(&self.group).change(self.slot, |it| (it.rests, it.full) = (false, false));
+    }
+
+    /// Gives up the turn.
+    fn silent(&mut self) {
+        lock(&self.group).change(self.slot, |it| (it.rests, it.full) = (true, false));
+    }
+
+    /// Gives up the turn until something comes back, unless the path is full, too.
+    fn window_full(&mut self, path_has_queue: &dyn Fn() -> bool) {
+        if !path_has_queue() {
+            lock(&self.group).change(self.slot, |it| it.full = true);
+        }
     }
 }
 
@@ -202,7 +237,7 @@ fn lock(group: &Arc<Mutex<Group>>) -> MutexGuard<'_, Group> {
     group.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A stream's name in the group: of two streams with one ID, that of the earlier connection is lower.
+/// A stream's name in the group. Of two streams with one ID, the one of the earlier connection has the lower name.
 fn named(slot: u64, StreamId(id): StreamId) -> StreamId {
     StreamId(id.saturating_mul(SLOTS).saturating_add(slot))
 }
@@ -227,7 +262,7 @@ fn renamed(slot: u64, signal: Signal) -> Signal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use schedulers::{Kind, find_scheme};
+    use schedulers::{Kind, Resource, find_scheme};
 
     fn two() -> (Member, Member) {
         let group = Group::new(&find_scheme("fifo").expect("a scheme"));
@@ -237,42 +272,43 @@ mod tests {
         both
     }
 
-    fn open(member: &Member, id: u64) {
-        member.open(StreamId(id), &Resource { kind: Kind::Image, ..Resource::default() });
-        member.set_ready(StreamId(id), true);
+    fn open(member: &mut Member, id: u64) {
+        let image = Resource { kind: Kind::Image, ..Resource::default() };
+        member.call(&Call::Open(StreamId(id), image));
+        member.call(&Call::SetReady(StreamId(id), true));
     }
 
     #[test]
     fn only_the_connection_of_the_first_stream_has_its_turn() {
-        let (a, b) = two();
-        open(&b, 0);
-        open(&a, 0);
+        let (mut a, mut b) = two();
+        open(&mut b, 0);
+        open(&mut a, 0);
         assert_eq!((a.pick(), b.pick(), a.turn()), (None, Some(StreamId(0)), Some(9)));
-        b.close(StreamId(0));
+        b.call(&Call::Close(StreamId(0)));
         assert_eq!((a.pick(), b.pick(), b.turn()), (Some(StreamId(0)), None, Some(7)));
     }
 
     #[test]
     fn who_hears_nothing_rests_while_others_can_send_and_only_then() {
-        let (a, b) = two();
-        open(&a, 0);
-        open(&b, 0);
-        a.rest();
+        let (mut a, mut b) = two();
+        open(&mut a, 0);
+        open(&mut b, 0);
+        a.silent();
         assert_eq!((a.pick(), b.pick()), (None, Some(StreamId(0))));
-        b.set_ready(StreamId(0), false);
+        b.call(&Call::SetReady(StreamId(0), false));
         assert_eq!(a.pick(), Some(StreamId(0)), "nobody else can");
-        b.set_ready(StreamId(0), true);
+        b.call(&Call::SetReady(StreamId(0), true));
         assert_eq!(a.pick(), Some(StreamId(0)), "it is first again");
     }
 
     #[test]
     fn who_has_a_window_that_is_too_small_leaves_the_turn_to_others_until_something_comes_back() {
-        let (a, b) = two();
-        open(&a, 0);
-        open(&b, 0);
-        a.window_full();
+        let (mut a, mut b) = two();
+        open(&mut a, 0);
+        open(&mut b, 0);
+        a.window_full(&|| false);
         assert_eq!((a.turn(), b.pick()), (Some(9), Some(StreamId(0))));
-        b.window_full();
+        b.window_full(&|| false);
         assert_eq!((a.turn(), a.pick(), b.pick()), (None, None, None), "nobody can send");
         a.heard();
         assert_eq!((a.turn(), a.pick()), (Some(7), Some(StreamId(0))));
@@ -280,9 +316,9 @@ mod tests {
 
     #[test]
     fn who_leaves_takes_its_streams_along() {
-        let (a, b) = two();
-        open(&a, 0);
-        open(&b, 0);
+        let (mut a, mut b) = two();
+        open(&mut a, 0);
+        open(&mut b, 0);
         drop(a);
         assert_eq!(b.pick(), Some(StreamId(0)));
     }

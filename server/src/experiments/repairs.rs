@@ -1,20 +1,17 @@
-//! The order in which the transport sends lost bytes again.
+//! The order in which the transport retransmits lost bytes.
 //!
-//! quiche sends lost bytes of several streams in turns. With this it sends them in the order of the scheme
+//! quiche retransmits lost bytes of several streams in turns. With this it retransmits them in the order of the scheme
 //! (RFC 9218, 12): when a loss was found, each stream that may have bytes before the transport gets an
 //! urgency by where it stands, or stood when its last byte went. Once the transport has nothing to send,
 //! all are alike again: it comes to a stream whose lost bytes were acknowledged meanwhile only by turns.
 
-use crate::order::Order;
+use crate::order::Picker;
+use crate::streams::{Stream, Streams};
 use schedulers::{Standing, StreamId};
-use std::collections::BTreeMap;
 
-/// Who is ranked before the transport, and where those stood who have left the scheduler.
+/// Which streams are ranked before the transport.
 #[derive(Debug, Default)]
 pub(crate) struct Repairs {
-    in_order: bool,
-    /// Streams whose last byte was committed, until the transport forgets them.
-    finished: BTreeMap<StreamId, Standing>,
     /// Those that the transport was told about, its own included.
     ranked: Vec<StreamId>,
     /// Losses that were seen.
@@ -28,46 +25,28 @@ const OWN: [StreamId; 3] = [StreamId(3), StreamId(7), StreamId(11)];
 const DEFAULT_URGENCY: u8 = 127;
 
 impl Repairs {
-    pub(crate) fn new(in_order: bool) -> Self {
-        Self { in_order, ..Self::default() }
-    }
-
-    /// The last byte of a stream was committed.
-    pub(crate) fn finished(&mut self, stream: StreamId, order: &Order) {
-        if self.in_order {
-            self.finished.extend(order.standing(stream).map(|it| (stream, it)));
-        }
-    }
-
-    /// The transport has forgotten a stream.
-    pub(crate) fn forget(&mut self, stream: StreamId) {
-        self.finished.remove(&stream);
-    }
-
     /// Ranks the streams if a loss was found since this was last asked.
     pub(crate) fn rank(
         &mut self,
         quic: &mut quiche::Connection,
-        order: &Order,
-        under_way: impl Iterator<Item = StreamId>,
+        picker: &dyn Picker,
+        streams: &Streams,
     ) {
-        if !self.in_order {
-            return;
-        }
         let losses = quic.path_stats().map(|it| it.lost + it.total_pto_count).sum();
         if std::mem::replace(&mut self.losses, losses) == losses {
             return;
         }
-        let under_way = under_way.filter_map(|it| Some((order.standing(it)?, it)));
-        let finished = self.finished.iter().map(|(stream, standing)| (standing.clone(), *stream));
-        let mut streams: Vec<(Standing, StreamId)> = finished.chain(under_way).collect();
-        streams.sort();
+        let standing = |(stream, record): (StreamId, &Stream)| {
+            Some((record.stood.clone().or_else(|| picker.standing(stream))?, stream))
+        };
+        let mut ranks: Vec<(Standing, StreamId)> = streams.iter().filter_map(standing).collect();
+        ranks.sort();
         self.ranked.clear();
         for stream in OWN {
             self.tell(quic, stream, 0);
         }
         let (mut urgency, mut before): (u8, Option<Standing>) = (0, None);
-        for (standing, stream) in streams {
+        for (standing, stream) in ranks {
             if before.as_ref() != Some(&standing) {
                 urgency = urgency.saturating_add(1);
             }
@@ -76,13 +55,11 @@ impl Repairs {
         }
     }
 
-    /// The transport says that it has nothing to send; true: all streams were made alike, ask again.
-    pub(crate) fn level(&mut self, quic: &mut quiche::Connection) -> bool {
-        let ranked = std::mem::take(&mut self.ranked);
-        for stream in &ranked {
+    /// The transport has nothing to send: makes all streams alike.
+    pub(crate) fn level(&mut self, quic: &mut quiche::Connection) {
+        for stream in self.ranked.drain(..) {
             quic.stream_priority(stream.0, DEFAULT_URGENCY, true).ok();
         }
-        !ranked.is_empty()
     }
 
     fn tell(&mut self, quic: &mut quiche::Connection, stream: StreamId, urgency: u8) {

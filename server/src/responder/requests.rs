@@ -3,105 +3,117 @@
 use super::Responder;
 use crate::SignalUse;
 use crate::early_data::is_safe;
+use crate::outgoing::Arriving;
 use crate::pushes::Pushes;
-use crate::send_queue::Head;
 use crate::site::{Availability, Body, Request, Response};
-use http3::{Extension, Header, PushId, StreamId};
+use http3::{Code, Extension, Header, StreamId};
 use std::time::Instant;
 
 impl Responder {
     pub(super) fn on_request(&mut self, stream: StreamId, headers: &[Header], now: Instant) {
-        if self.refused_from.is_some_and(|it| stream.0 >= it) {
-            let code = http3::Code::RequestRejected as u64;
-            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code).ok();
-            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-            return;
+        if self.refused_from.is_some_and(|it| stream >= it) {
+            return self.sender.connection.shut(stream, Code::RequestRejected);
         }
-        let frame_bytes = self.session.headers_frame_bytes(stream);
-        http3::log::headers_parsed(self.quic.qlog_streamer(), stream, headers, frame_bytes);
-        let path_state = Pushes::path_state(&mut self.quic, &self.session);
-        let client = self.quic.path_stats().find(|it| it.active).map(|it| it.peer_addr.ip());
-        let waiting_urgency = self.pushes.most_urgent(|it| self.sender.contains(it));
-        let request =
-            Request { client, path_state, waiting_urgency, ..Request::from_headers(headers) }
-                .not_proven_fresh(!self.quic.is_established());
+        let request = Request {
+            client: self.client(),
+            path_state: Pushes::path_state(&mut self.sender.connection),
+            waiting_urgency: self.sender.streams.most_urgent(),
+            ..Request::from_headers(headers)
+        };
+        let request = request.not_proven_fresh(!self.sender.connection.is_connected());
         let response = if request.early && !is_safe(&request.method) {
             Response::empty(425)
         } else {
-            self.site.respond(&request)
+            self.shared.site.respond(&request)
         };
         self.pushes.note(&request);
-        let ahead = self.send_ahead(stream, &response.ahead);
-        self.answer(stream, &request, response, ahead.frames, (None, now));
-        self.push_all((stream, &request), ahead.pushes, now);
+        self.answer(stream, &request, response, Vec::new(), now);
         self.obey_header(stream, &request);
         self.relay_one(stream, now);
     }
 
-    /// Queues a response, with bytes that go ahead of it.
+    /// Begins the response on `stream`, after some first bytes of the stream.
     pub(super) fn answer(
         &mut self,
         stream: StreamId,
         request: &Request,
         mut response: Response,
-        ahead: Vec<u8>,
-        (push, now): (Option<PushId>, Instant),
+        first_bytes: Vec<u8>,
+        now: Instant,
     ) {
-        self.pushes.begin(stream, schedulers::usual_urgency(&response.resource));
         let resource = self.known_of(&response, request);
-        self.begin_response(stream, &mut response);
-        if let Body::Later(later) = response.body {
-            self.sender.await_response(&mut self.quic, stream, &resource, ahead);
-            let hinted = !response.ahead.hints.is_empty();
-            self.expect_response(stream, request.clone(), later, (push, hinted));
-            return;
+        let directive = response.directive.filter(|_| self.signals() == SignalUse::Override);
+        if response.resource.main {
+            self.begin_page(response.scheme.take());
         }
-        // Of a 304 it would be that of the response in whose place it is (RFC 9110, 8.6).
-        let length = (response.status != 304).then(|| response.body.bytes());
+        let urgency = schedulers::usual_urgency(&response.resource);
+        self.sender.open(stream, &resource, urgency, first_bytes);
+        if let Some(record) = self.sender.streams.get_mut(stream) {
+            record.directive = directive;
+        }
+        if let Body::Later(later) = response.body {
+            let hinted = !response.ahead.hints.is_empty();
+            self.send_ahead(stream, request, &response.ahead, now);
+            self.expect(stream, Arriving::new(request.clone(), later, hinted));
+        } else {
+            self.respond(stream, request, response, now);
+        }
+    }
+
+    /// Sends a response of which at least the head is here, after its interim responses and promises. Its body is here,
+    /// too, unless a backend brings it.
+    pub(super) fn respond(
+        &mut self,
+        stream: StreamId,
+        request: &Request,
+        mut response: Response,
+        now: Instant,
+    ) {
+        self.send_ahead(stream, request, &response.ahead, now);
+        let arrives = self.arriving(stream).is_some();
+        // In a 304 it would be the length of the 200 it replaces (RFC 9110, 8.6).
+        let length = (!arrives && response.status != 304).then(|| response.body.bytes());
         let fields = self.response_fields(stream, &response, length);
+        let Ok(mut frames) = self.sender.connection.encode_headers(stream, &fields) else {
+            return self.abort(stream, Code::Internal);
+        };
         if request.method == "HEAD" {
             response.body = Body::Empty;
             response.ready.clear();
         }
-        let Ok(mut frames) = self.session.encode_headers(&fields) else {
-            let code = http3::Code::Internal as u64;
-            self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
+        if arrives {
+            self.sender.extend(stream, &frames);
+            // A response without a body ends with its head (RFC 9110, 6.4.1).
+            if request.method == "HEAD" || matches!(response.status, 204 | 304) {
+                self.sender.end(stream);
+            } else if let Some(outgoing) = self.sender.streams.outgoing_mut(stream) {
+                outgoing.body_follows();
+            }
             return;
-        };
-        http3::log::headers_created(self.quic.qlog_streamer(), stream, &fields, frames.len());
-        if response.body.bytes() > 0 {
-            frames.extend(http3::data_frame_header(response.body.bytes()));
-            http3::log::data_created(self.quic.qlog_streamer(), stream, response.body.bytes());
         }
-        let when = (Availability::new(&response, now), now);
-        let head = Head { ahead, frames };
-        self.sender.respond(&mut self.quic, stream, &resource, (head, response.body), when);
-    }
-
-    /// What the operator says of a response holds from now on.
-    fn begin_response(&mut self, stream: StreamId, response: &mut Response) {
-        if let Some(directive) = response.directive.filter(|_| self.signals == SignalUse::Override)
-        {
-            self.directives.insert(stream, directive);
+        let body_bytes = response.body.bytes();
+        if body_bytes > 0 {
+            frames.extend(self.sender.connection.data_frame_header(stream, body_bytes));
         }
-        if response.resource.main {
-            self.begin_page(response.scheme.take());
-        }
+        let availability = Availability::new(&response, now);
+        self.sender.respond(stream, &frames, response.body, availability);
     }
 
     /// The header fields of a response; `length` is the body's, where the response's own fields do not say it.
-    pub(super) fn response_fields(
+    fn response_fields(
         &self,
         stream: StreamId,
         response: &Response,
         length: Option<u64>,
     ) -> Vec<Header> {
-        let mut fields = response_headers(response, length, self.alt_svc_port);
-        if let Some(directive) = self.directives.get(&stream) {
+        let mut fields = response_headers(response, length, self.shared.options.alt_svc_port);
+        let record = self.sender.streams.get(stream);
+        if let Some(directive) = record.and_then(|it| it.directive) {
             let value = directive.to_string();
             fields.push(Header::new(b"priority", value.as_bytes()));
         }
-        if response.resource.main && self.session.in_use(Extension::SchemeAnnouncement) {
+        let announces = self.sender.connection.session.in_use(Extension::SchemeAnnouncement);
+        if response.resource.main && announces {
             let name = self.sender.scheme().as_bytes();
             fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
         }

@@ -14,40 +14,35 @@ pub enum Body {
     Bytes(Arc<[u8]>),
     /// A file, read as it is sent, so that its size does not matter.
     File(Arc<File>, u64),
-    /// A body of the right size whose bytes only its offset and `seed` decide: for pages whose real
-    /// bodies are not at hand.
+    /// A body whose real bytes are not at hand.
     Synthetic {
-        /// Its size.
-        bytes: u64,
-        /// What tells it from other bodies.
-        seed: u64,
-    },
-    /// The same behind a given beginning: an image or a font whose rest nobody looks at.
-    Begun {
         /// The first bytes.
         begin: &'static [u8],
-        /// Its size, the beginning included.
+        /// The size, `begin` included.
         bytes: u64,
-        /// What tells it from other bodies.
+        /// Distinguishes the bytes after `begin` from those of other bodies.
         seed: u64,
     },
-    /// Neither head nor body is there: both come from elsewhere.
+    /// Both head and body come later, from another server.
     Later(Arc<Later>),
 }
 
 impl Body {
-    /// Its size, as far as it is known.
+    /// A synthetic body without a given beginning.
+    pub fn synthetic(bytes: u64, seed: u64) -> Self {
+        Self::Synthetic { begin: &[], bytes, seed }
+    }
+
+    /// The size, as far as it is known.
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Empty | Self::Later(_) => 0,
             Self::Bytes(bytes) => bytes.len() as u64,
-            Self::File(_, bytes) | Self::Synthetic { bytes, .. } | Self::Begun { bytes, .. } => {
-                *bytes
-            }
+            Self::File(_, bytes) | Self::Synthetic { bytes, .. } => *bytes,
         }
     }
 
-    /// Fills `buffer` from `offset` on. An error where the file has become shorter.
+    /// Fills `buffer` from `offset` on; fails if the file has become shorter.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
         match self {
             Self::Empty | Self::Later(_) => {}
@@ -58,15 +53,11 @@ impl Body {
                 buffer.copy_from_slice(part);
             }
             Self::File(file, _) => file.read_exact_at(buffer, offset)?,
-            Self::Begun { begin, seed, .. } => {
-                for (place, byte) in buffer.iter_mut().enumerate() {
-                    let at = offset + place as u64;
-                    let given = usize::try_from(at).ok().and_then(|it| begin.get(it));
-                    *byte = given.copied().unwrap_or_else(|| synthetic_byte(*seed, at));
-                }
-            }
-            Self::Synthetic { seed, .. } => {
-                for (place, byte) in buffer.iter_mut().enumerate() {
+            Self::Synthetic { begin, seed, .. } => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(begin.len());
+                let given = buffer.len().min(begin.len() - start);
+                buffer[..given].copy_from_slice(&begin[start..start + given]);
+                for (place, byte) in buffer.iter_mut().enumerate().skip(given) {
                     *byte = synthetic_byte(*seed, offset + place as u64);
                 }
             }
@@ -75,7 +66,7 @@ impl Body {
     }
 }
 
-/// Byte `offset` of the synthetic body `seed`: printable, so that it can be looked at.
+/// Byte `offset` of the synthetic body `seed`; it is printable.
 fn synthetic_byte(seed: u64, offset: u64) -> u8 {
     let letters = b"abcdefghijklmnopqrstuvwxyz012345";
     letters[(seed.wrapping_mul(7).wrapping_add(offset.wrapping_mul(11)).wrapping_add(offset >> 5)
@@ -88,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_synthetic_body_reads_the_same_in_pieces_and_whole() {
-        let body = Body::Synthetic { bytes: 1000, seed: 3 };
+        let body = Body::Synthetic { begin: b"begin", bytes: 1000, seed: 3 };
         let mut whole = vec![0; 1000];
         body.read_at(0, &mut whole).expect("in range");
         for pieces in [1, 7, 999] {
@@ -99,6 +90,7 @@ mod tests {
                 joined.extend(piece);
             }
             assert_eq!(joined, whole);
+            assert!(whole.starts_with(b"begin"));
         }
         assert!(Body::Bytes(Arc::from(&b"abc"[..])).read_at(2, &mut [0; 2]).is_err());
     }

@@ -53,7 +53,7 @@ mod tests {
             ("etag".into(), "\"2\"".to_owned()),
             ("content-type".into(), "text/css".to_owned()),
         ];
-        let body = Body::Synthetic { bytes: 9, seed: 0 };
+        let body = Body::synthetic(9, 0);
         let response = conditional(&request, Response { headers, body, ..Response::empty(200) });
         let is_whole = response.body.bytes() == 9 && response.fields("content-type").count() == 1;
         assert_eq!(is_whole, response.status == 200);

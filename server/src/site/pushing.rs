@@ -122,8 +122,8 @@ impl RuledSite {
         occasion.ahead(wishes, &mut Has::of(pushing, request))
     }
 
-    /// The response with its freshness: the operator's `Cache-Control` field where it has none, and the cookie that
-    /// tells of its copy.
+    /// Adds freshness to a response: the operator's `Cache-Control` field if it has none, and the cookie that later
+    /// reports the copy.
     pub(super) fn with_freshness(&self, request: &Request, mut response: Response) -> Response {
         if request.method != "GET" || !matches!(response.status, 200 | 304) {
             return response;

@@ -74,7 +74,7 @@ impl Response {
 }
 
 /// When a response's bytes are ready.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Availability {
     steps: Vec<(Instant, u64)>,
 }

@@ -105,8 +105,8 @@ impl RuledSite {
         Ahead { hints: hints.cloned().collect(), ..ahead }
     }
 
-    /// The pushes of rules that the site answers otherwise than with 200, as far as that is known: the path of the
-    /// rule and that of the push.
+    /// The pushes of rules that the site is known to answer with another status than 200: the path of the rule and the
+    /// path of the push.
     pub fn absent_pushes(&self) -> Vec<(&str, &str)> {
         let mut absent = Vec::new();
         for rule in &self.rules {

@@ -1,14 +1,14 @@
 //! The workers that ask the backend: the threads, sockets and the clock of [`super`].
 //!
-//! The client library waits where it reads and writes, so each request under way has a thread; how many there are
-//! is a limit, and so is how many requests wait for one.
+//! The client library blocks while it reads and writes, so each request under way has a thread. The number of threads is
+//! limited, and so is the number of requests that wait for one.
 
 use super::exchange::{Exchange, Trouble};
 use super::fields::inbound;
 use super::interim::{InterimConnector, watching};
 use super::site::Address;
 use super::troubles::{Report, Troubles};
-use crate::limits::UpstreamLimits;
+use crate::limits::{BACKEND_FIELDS, UpstreamLimits};
 use crate::site::Response;
 use schedulers::{Kind, Resource};
 use std::io::Read;
@@ -22,10 +22,8 @@ use ureq::{Agent, Body, SendBody, http};
 /// Bytes read from the backend at a time.
 const PIECE_BYTES: usize = 16 << 10;
 const STACK_BYTES: usize = 256 << 10;
-/// A kept connection that is older may just be closed at the other end.
+/// Idle connections are not reused after this time: the backend may just be closing them.
 const KEPT_FOR: Duration = Duration::from_secs(3);
-/// A head with more fields is none that is passed on.
-const FIELDS_MAX: usize = 100;
 
 /// The threads that wait for a backend.
 pub(super) struct Backend {
@@ -38,12 +36,12 @@ struct Shared {
     agent: Agent,
     queue: Mutex<Receiver<Arc<Exchange>>>,
     troubles: Arc<Mutex<Troubles>>,
-    /// Says when to tell of the troubles that were not told of at once.
+    /// When to report the troubles that were not reported at once.
     tell_at: Sender<Instant>,
 }
 
 impl Backend {
-    /// Starts the workers; they end with this value.
+    /// Starts the workers; they end when this is dropped.
     pub(super) fn start(
         address: &Address,
         limits: &UpstreamLimits,
@@ -67,7 +65,7 @@ impl Backend {
         Ok(Self { queue })
     }
 
-    /// Hands a request over; false: too many wait.
+    /// Queues a request; false: too many wait.
     pub(super) fn take(&self, exchange: &Arc<Exchange>) -> bool {
         self.queue.try_send(Arc::clone(exchange)).is_ok()
     }
@@ -104,10 +102,10 @@ impl Shared {
         }
     }
 
-    /// Asks, and hands the response over as it comes.
+    /// Asks the backend and passes the response on as it comes.
     fn carry_out(&self, exchange: &Arc<Exchange>) -> Result<(), Trouble> {
         let response = match self.ask(exchange) {
-            // A connection that was kept may have been closed while the request was on its way.
+            // The backend may have closed a reused connection while the request was on its way.
             Err(trouble @ Trouble::Improper(_)) if is_repeatable(exchange) => {
                 self.ask(exchange).map_err(|_| trouble)?
             }
@@ -116,10 +114,12 @@ impl Shared {
         if response.status() == http::StatusCode::SWITCHING_PROTOCOLS {
             return Err(Trouble::Improper("it switches protocols".to_owned()));
         }
-        if response.headers().len() > FIELDS_MAX {
-            return Err(Trouble::Improper(format!("its head has more than {FIELDS_MAX} fields")));
+        if response.headers().len() > BACKEND_FIELDS {
+            return Err(Trouble::Improper(format!(
+                "its head has more than {BACKEND_FIELDS} fields"
+            )));
         }
-        // Of other codings the body would be passed on undecoded, and nothing would say so.
+        // The body would be passed on still encoded, and no field would say so.
         let codings = response.headers().get_all("transfer-encoding").iter();
         if codings.into_iter().any(|it| !it.as_bytes().eq_ignore_ascii_case(b"chunked")) {
             return Err(Trouble::Improper("a transfer coding other than chunked".to_owned()));
@@ -153,7 +153,7 @@ impl Shared {
     }
 }
 
-/// A thread that tells of troubles at the times that it is given, until nobody can give it any more.
+/// Starts a thread that reports deferred troubles when due.
 fn tell_later(troubles: Arc<Mutex<Troubles>>) -> std::io::Result<Sender<Instant>> {
     let (tell_at, times) = channel::<Instant>();
     let builder = std::thread::Builder::new().name("upstream-troubles".to_owned());
@@ -205,7 +205,7 @@ fn agent(limits: &UpstreamLimits) -> Agent {
     Agent::with_parts(config, connector, DefaultResolver::default())
 }
 
-/// Asking twice does no harm (RFC 9110, 9.2.1).
+/// Whether asking twice does no harm (RFC 9110, 9.2.1).
 fn is_repeatable(exchange: &Exchange) -> bool {
     matches!(exchange.request.method.as_str(), "GET" | "HEAD") && !exchange.is_abandoned()
 }
@@ -214,7 +214,7 @@ fn head(exchange: &Exchange, response: &http::Response<Body>) -> Response {
     let status = response.status().as_u16();
     let fields = response.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
     let fields: Vec<(&str, &[u8])> = fields.collect();
-    // Without a body the field says what the length would be (RFC 9110, 8.6).
+    // A response without a body states the length it would have (RFC 9110, 8.6).
     let bodiless = exchange.request.method == "HEAD" || status == 304;
     let said = || response.headers().get("content-length")?.to_str().ok()?.parse().ok();
     let length = if bodiless { said() } else { response.body().content_length() };

@@ -1,5 +1,6 @@
-//! One request to the backend and its response, between a connection and a worker.
+//! One request to the backend and its response, shared by a connection and a worker thread.
 
+use crate::limits::BUFFER_BYTES;
 use crate::site::Response;
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,34 +8,31 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Bytes of a request's or a response's body that wait between connection and worker.
-const BUFFER_BYTES: usize = 64 << 10;
-
-/// What went wrong with the backend.
+/// Why the backend's response does not come or does not end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
     /// No worker is free, and too many requests wait for one.
     #[error("too many requests under way")]
     Busy,
-    /// Nobody listens, or the name is not known.
+    /// No server listens at the address, or the name is unknown.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
-    /// It took too long: to connect, to answer, or to go on.
+    /// Connecting, answering or sending took too long.
     #[error("too slow: {0}")]
     TooSlow(String),
-    /// It sent something that is no response, or broke off.
-    #[error("no proper response: {0}")]
+    /// It sent something that is not a response, or broke off.
+    #[error("not a proper response: {0}")]
     Improper(String),
-    /// The request cannot be said in HTTP/1.1.
+    /// HTTP/1.1 cannot express the request.
     #[error("the request cannot be passed on: {0}")]
     Unsayable(String),
     /// The client does not read, or is gone.
-    #[error("the client takes nothing")]
+    #[error("the client does not read the response")]
     ClientGone,
 }
 
 impl Trouble {
-    /// The status of the response in its place (RFC 9110, 15.6).
+    /// The status of the response that the server sends instead (RFC 9110, 15.6).
     pub fn status(&self) -> u16 {
         match self {
             Self::Busy => 503,
@@ -74,12 +72,12 @@ struct State {
     hinted: bool,
     head: Option<Response>,
     body: VecDeque<u8>,
-    /// Of the body, in all.
+    /// Bytes of the body so far.
     body_bytes: u64,
     end: Option<Result<(), Trouble>>,
-    /// Nobody wants the response any more.
+    /// The connection has given the response up.
     abandoned: bool,
-    /// Called when there is something new for the connection.
+    /// Called when there is news for the connection.
     ring: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
@@ -92,7 +90,7 @@ impl Exchange {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the other side that something is new: a worker that waits, and the connection.
+    /// Wakes the worker and the connection.
     fn tell(&self, state: MutexGuard<'_, State>) {
         let ring = state.ring.clone();
         drop(state);
@@ -102,7 +100,7 @@ impl Exchange {
         }
     }
 
-    /// Waits until `go` says so, or the connection gives up.
+    /// Waits until `go` holds, or the connection gives up.
     fn wait(&self, go: impl Fn(&State) -> bool) -> Result<MutexGuard<'_, State>, Trouble> {
         let waits = |it: &mut State| !it.abandoned && !go(it);
         let waited = self.changed.wait_timeout_while(self.state(), self.patience, waits);
@@ -113,12 +111,12 @@ impl Exchange {
 
 /// The worker's side.
 impl Exchange {
-    /// Whether nobody wants the response any more.
+    /// Whether the connection has given the response up.
     pub(super) fn is_abandoned(&self) -> bool {
         self.state().abandoned
     }
 
-    /// Early hints came; the first count.
+    /// Early hints came; only the first are kept.
     pub(super) fn hint(&self, links: Vec<String>) {
         let mut state = self.state();
         if !std::mem::replace(&mut state.hinted, true) {
@@ -127,19 +125,19 @@ impl Exchange {
         self.tell(state);
     }
 
-    /// The response's head is there.
+    /// The response's head came.
     pub(super) fn answer(&self, head: Response) {
         let mut state = self.state();
         state.head = Some(head);
         self.tell(state);
     }
 
-    /// Bytes of the response's body so far.
+    /// Bytes of the response's body that came so far.
     pub(super) fn body_bytes(&self) -> u64 {
         self.state().body_bytes
     }
 
-    /// More of the response's body; waits while the connection has enough.
+    /// Adds to the response's body; waits while the buffer is full.
     pub(super) fn write_body(&self, bytes: &[u8]) -> Result<(), Trouble> {
         let mut state = self.wait(|it| it.body.len() < BUFFER_BYTES)?;
         state.body.extend(bytes);
@@ -148,14 +146,14 @@ impl Exchange {
         Ok(())
     }
 
-    /// The response is over.
+    /// The response ended.
     pub(super) fn finish(&self, end: Result<(), Trouble>) {
         let mut state = self.state();
         state.end.get_or_insert(end);
         self.tell(state);
     }
 
-    /// The request's body; 0 at its end, an error where it will not come whole.
+    /// Reads the request's body; 0 at its end, an error if it breaks off.
     pub(super) fn read_upload(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let there = |it: &State| !it.upload.is_empty() || it.upload_ended;
         let mut state = self.wait(there).map_err(|_| io::ErrorKind::ConnectionAborted)?;
@@ -174,7 +172,20 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// The connection's side of an [`Exchange`]: a response that comes later. Dropping it gives the exchange up.
+/// A piece of a response, in the order in which a worker brings them.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    /// The `Link` fields of the first early hints.
+    Hints(Vec<String>),
+    /// The head.
+    Head(Response),
+    /// More of the body.
+    Body(Vec<u8>),
+    /// The end, and whether the whole body came.
+    End(Result<(), Trouble>),
+}
+
+/// The connection's side of an [`Exchange`]: a response that comes later. Dropping it gives the response up.
 #[derive(Debug)]
 pub struct Later(Arc<Exchange>);
 
@@ -183,39 +194,31 @@ impl Later {
         Self(exchange)
     }
 
-    /// Has `ring` called from now on when something is new.
+    /// Calls `ring` from now on when there is news.
     pub(crate) fn watch(&self, ring: Arc<dyn Fn() + Send + Sync>) {
         self.0.state().ring = Some(ring);
     }
 
-    /// The `Link` fields of early hints, once.
-    pub(crate) fn hints(&self) -> Option<Vec<String>> {
-        self.0.state().hints.take()
-    }
-
-    /// The response's head, once; or that there will be none.
-    pub(crate) fn head(&self) -> Option<Result<Response, Trouble>> {
+    /// The next piece, if one has come; at most `room` bytes of a body.
+    pub(crate) fn next(&self, room: usize) -> Option<Piece> {
         let mut state = self.0.state();
-        match state.head.take() {
-            Some(head) => Some(Ok(head)),
-            None => state.end.clone().and_then(Result::err).map(Err),
+        if let Some(links) = state.hints.take() {
+            return Some(Piece::Hints(links));
         }
-    }
-
-    /// At most `room` bytes of the body, and how it ended, if these are its last.
-    pub(crate) fn body(&self, room: usize) -> (Vec<u8>, Option<Result<(), Trouble>>) {
-        let mut state = self.0.state();
+        if let Some(head) = state.head.take() {
+            return Some(Piece::Head(head));
+        }
+        if state.body.is_empty() {
+            return state.end.take().map(Piece::End);
+        }
         let count = room.min(state.body.len());
         let bytes: Vec<u8> = state.body.drain(..count).collect();
-        let end = state.end.clone().filter(|_| state.body.is_empty());
-        if count > 0 {
-            drop(state);
-            self.0.changed.notify_all();
-        }
-        (bytes, end)
+        drop(state);
+        self.0.changed.notify_all();
+        (count > 0).then_some(Piece::Body(bytes))
     }
 
-    /// More of the request's body. It is taken also beyond [`Self::has_room`].
+    /// Adds to the request's body, even if there is no room ([`Self::has_room`]).
     pub(crate) fn give(&self, bytes: &[u8]) {
         let mut state = self.0.state();
         if self.0.request.has_body {
@@ -225,7 +228,7 @@ impl Later {
         self.0.changed.notify_all();
     }
 
-    /// Whether more of the request's body is to be read.
+    /// Whether the buffer takes more of the request's body.
     pub(crate) fn has_room(&self) -> bool {
         self.0.state().upload.len() < BUFFER_BYTES
     }
@@ -265,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_waits_until_the_connection_has_taken_what_is_there() {
+    fn a_worker_waits_while_the_buffer_is_full() {
         let (worker, later) = exchange();
         let writer = thread::spawn(move || {
             for _ in 0..100 {
@@ -275,13 +278,12 @@ mod tests {
         });
         let (mut taken, mut most) = (0, 0);
         loop {
-            let (bytes, end) = later.body(5000);
             most = most.max(later.0.state().body.len());
-            taken += bytes.len();
-            if end.is_some() {
-                break;
+            match later.next(5000) {
+                Some(Piece::Body(bytes)) => taken += bytes.len(),
+                Some(_) => break,
+                None => thread::yield_now(),
             }
-            thread::yield_now();
         }
         writer.join().expect("no panic");
         assert_eq!(taken, 1_000_000);
@@ -315,9 +317,10 @@ mod tests {
         worker.answer(Response::empty(200));
         worker.write_body(b"abc").expect("room");
         worker.finish(Err(Trouble::Improper("short".into())));
-        assert_eq!(later.head().map(|it| it.map(|it| it.status)), Some(Ok(200)));
-        assert_eq!(later.body(2), (b"ab".to_vec(), None));
-        let end = Err(Trouble::Improper("short".into()));
-        assert_eq!(later.body(2), (b"c".to_vec(), Some(end)));
+        assert!(matches!(later.next(2), Some(Piece::Head(Response { status: 200, .. }))));
+        assert!(matches!(later.next(0), None));
+        assert!(matches!(later.next(2), Some(Piece::Body(bytes)) if bytes == b"ab"));
+        assert!(matches!(later.next(2), Some(Piece::Body(bytes)) if bytes == b"c"));
+        assert!(matches!(later.next(2), Some(Piece::End(Err(Trouble::Improper(_))))));
     }
 }

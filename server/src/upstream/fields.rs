@@ -5,7 +5,7 @@ use crate::site::{Field, Request};
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-/// Fields of one connection only, and those that this server writes itself.
+/// Fields that concern one connection only.
 const HOP_BY_HOP: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -18,11 +18,11 @@ const HOP_BY_HOP: [&str; 9] = [
     "upgrade",
 ];
 
-/// What a client may say of those before it: here there is nobody before it.
+/// Fields in which a gateway names its client. This server is the first gateway, so clients must not send them.
 const CLAIMS: [&str; 5] =
     ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
 
-/// The request for the backend. The host stays the one that the client asked for.
+/// The request for the backend. It keeps the host that the client asked for.
 pub(super) fn outbound(request: &Request, client: Option<IpAddr>) -> Outbound {
     let has_body = !matches!(request.method.as_str(), "GET" | "HEAD" | "DELETE" | "OPTIONS")
         && request.field("content-length") != Some("0");
@@ -45,7 +45,7 @@ pub(super) fn outbound(request: &Request, client: Option<IpAddr>) -> Outbound {
     Outbound { method: request.method.clone(), path: request.path.clone(), fields, has_body }
 }
 
-/// What of the backend's fields the client gets; `length` is the body's, where it is known.
+/// The fields of a backend's response that the client gets; `length` is the length of the body, if it is known.
 pub(super) fn inbound(fields: &[(&str, &[u8])], length: Option<u64>) -> Vec<Field> {
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     let values = |name: &'static str| {
@@ -68,13 +68,13 @@ pub(super) fn inbound(fields: &[(&str, &[u8])], length: Option<u64>) -> Vec<Fiel
     passed
 }
 
-/// The `Via` field with this server behind those that were there (RFC 9110, 7.6.3).
+/// The `Via` field with this server added (RFC 9110, 7.6.3).
 fn via(version: &str, before: Option<&str>) -> String {
     let own = format!("{version} utmost");
     before.map_or_else(|| own.clone(), |it| format!("{it}, {own}"))
 }
 
-/// RFC 7239: who asked, for which host, and how.
+/// The `Forwarded` field: the client, the host and the protocol (RFC 7239).
 fn forwarded(authority: &str, client: Option<IpAddr>) -> String {
     let host = authority.replace(['"', '\\'], "");
     let from = match client {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_backend_is_told_what_may_be_a_replay_8470_5_1() {
+    fn the_backend_learns_of_a_possible_replay_8470_5_1() {
         let said = |request: &Request| {
             let fields = outbound(request, None).fields;
             fields.into_iter().filter(|(name, _)| name == "early-data").count()

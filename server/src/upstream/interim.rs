@@ -1,9 +1,10 @@
-//! What the client library keeps to itself: interim responses (RFC 9110, 15.2), and bytes that belong neither to a head
-//! nor to a body. A transport that looks at what comes before the library does.
+//! A transport that reads ahead of the client library. The library hides interim responses (RFC 9110, 15.2) and bytes
+//! that belong neither to a head nor to a body.
 //!
-//! The traits are those of the library's `unversioned` part: a new version of it may ask for a change here.
+//! The traits belong to the library's `unversioned` part: a new version of it may require a change here.
 
 use super::exchange::Exchange;
+use crate::limits::{BODILESS_BYTES, INTERIM_RESPONSES};
 use httparse::Status;
 use std::cell::RefCell;
 use std::io;
@@ -11,21 +12,17 @@ use std::sync::Arc;
 use ureq::Error;
 use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
 
-/// More than any backend has reason to send; each is at most as long as a head may be.
-const INTERIM_MAX: usize = 16;
 /// As many fields as the client library takes.
 const FIELDS_MAX: usize = 128;
-/// Trailers and what else is no body, between two bytes of a body or behind the last.
-const BODILESS_BYTES_MAX: usize = 256 << 10;
 const EARLY_HINTS: u16 = 103;
 const SWITCHING_PROTOCOLS: u16 = 101;
 
 thread_local! {
-    /// Whose response this thread waits for: a kept connection serves many, one after the other.
+    /// The exchange that this thread carries out: a connection serves many exchanges, one after the other.
     static WATCHING: RefCell<Option<Arc<Exchange>>> = const { RefCell::new(None) };
 }
 
-/// Has `exchange` told of the early hints that come on this thread while `carry_out` runs, and ends what nobody wants.
+/// Runs `carry_out` and meanwhile tells `exchange` of early hints that come on this thread. An abandoned exchange ends.
 pub(super) fn watching<T>(exchange: &Arc<Exchange>, carry_out: impl FnOnce() -> T) -> T {
     WATCHING.set(Some(Arc::clone(exchange)));
     let end = carry_out();
@@ -33,7 +30,7 @@ pub(super) fn watching<T>(exchange: &Arc<Exchange>, carry_out: impl FnOnce() -> 
     end
 }
 
-/// Wraps each connection.
+/// Wraps each connection of the library.
 #[derive(Debug)]
 pub(super) struct InterimConnector;
 
@@ -54,35 +51,39 @@ impl<In: Transport> Connector<In> for InterimConnector {
 #[derive(Debug)]
 pub(super) struct Watched<T> {
     inner: T,
-    /// A request went, and the head of its final response has not come.
+    /// A request was sent, and the head of its final response has not come.
     in_head: bool,
     /// Interim responses to that request.
     interim: usize,
-    /// Bytes of the body when it last grew, and what came since.
+    /// Bytes of the body when it last grew, and bytes that came since.
     bodiless: (u64, usize),
 }
 
 impl<T: Transport> Watched<T> {
-    /// Something came for an exchange.
+    /// Bytes came for an exchange.
     fn came(&mut self, bytes: usize, exchange: &Exchange) -> Result<(), &'static str> {
         if exchange.is_abandoned() {
-            return Err("nobody waits for it");
+            return Err("the client has gone");
         }
         if !self.in_head {
             let (body, since) = self.bodiless;
             let grown = exchange.body_bytes();
             self.bodiless = (grown, if grown == body { since + bytes } else { bytes });
-            let is_endless = self.bodiless.1 > BODILESS_BYTES_MAX;
-            return if is_endless { Err("trailers that do not end") } else { Ok(()) };
+            let is_endless = self.bodiless.1 > BODILESS_BYTES;
+            return if is_endless { Err("endless trailers") } else { Ok(()) };
         }
-        // Whole heads that were here before have been taken, for the library waits only when it has none.
+        // The library waits only when it has taken every whole head.
         let heads = heads(self.inner.buffers().input());
         self.in_head = !heads.is_final;
         self.interim += heads.interim;
         if let Some(links) = heads.links {
             exchange.hint(links);
         }
-        if self.interim > INTERIM_MAX { Err("more than 16 interim responses") } else { Ok(()) }
+        if self.interim > INTERIM_RESPONSES {
+            Err("more than 16 interim responses")
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -115,13 +116,13 @@ impl<T: Transport> Transport for Watched<T> {
     }
 }
 
-/// What the whole heads at the beginning of some bytes say.
+/// The heads at the beginning of some bytes, as far as they are whole.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Heads {
     interim: usize,
     /// The `Link` fields of the first 103 response.
     links: Option<Vec<String>>,
-    /// The final response's is among them.
+    /// The head of the final response is among them.
     is_final: bool,
 }
 

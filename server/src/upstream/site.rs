@@ -21,9 +21,9 @@ pub struct Address {
 /// Text that is not a backend's address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// TLS to the backend.
+    /// The backend wants TLS.
     #[error(
-        "upstream `{0}`: backends are asked over http:// only; put it on this machine or in a trusted network"
+        "upstream `{0}`: backends are reached over http:// only; put it on this machine or in a trusted network"
     )]
     Tls(String),
     /// Anything else.
@@ -61,7 +61,7 @@ pub struct UpstreamSite {
 }
 
 impl UpstreamSite {
-    /// The backend at `address`; `report` is told what goes wrong with it.
+    /// Connects to the backend at `address`; `report` gets a line about each trouble with it.
     pub fn start(
         address: &Address,
         limits: UpstreamLimits,
@@ -77,7 +77,7 @@ impl Site for UpstreamSite {
         if matches!(request.method.as_str(), "CONNECT" | "TRACE") {
             return Response::empty(501);
         }
-        // Behind the backend's address anything else could be another host's.
+        // Appended to the backend's address, anything else could name another host.
         if !request.path.starts_with('/') || has_dot_segments(&request.path) {
             return Response::empty(400);
         }
@@ -97,7 +97,7 @@ impl Site for UpstreamSite {
     }
 }
 
-/// Segments of dots, also percent-encoded: a backend that resolves them would leave the paths of its route.
+/// Whether a path has dot segments, percent-encoded or not: a backend that resolves them would leave its route.
 fn has_dot_segments(path: &str) -> bool {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let decoded = percent_decode_str(path).decode_utf8_lossy();
@@ -114,7 +114,7 @@ mod tests {
             ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
             ("http://localhost/", "http://localhost"),
             ("http://[::1]:80", "http://[::1]:80"),
-            ("https://a", "upstream `https://a`: backends are asked over http:// only"),
+            ("https://a", "upstream `https://a`: backends are reached over http:// only"),
             ("127.0.0.1:8080", "upstream `127.0.0.1:8080`: expected http://HOST:PORT"),
             ("http://", "upstream `http://`: expected"),
             ("http://a/b", "upstream `http://a/b`: expected"),

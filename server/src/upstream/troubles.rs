@@ -1,19 +1,19 @@
-//! Troubles with a backend, told of at most once a second, with how many there were.
+//! Reports of trouble with a backend: at most one a second, with the number of others.
 
 use std::time::{Duration, Instant};
 
-/// What is told of troubles, a line each.
+/// Takes the reports, one line each.
 pub type Report = std::sync::Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Troubles are told of no more often.
+/// The least time between two reports.
 const REPORT_EACH: Duration = Duration::from_secs(1);
 
-/// Those of a backend.
+/// The troubles of one backend.
 pub(super) struct Troubles {
     report: Report,
-    /// When the last was told.
+    /// When the last one was reported.
     told: Option<Instant>,
-    /// The last that was not told, and how many there are.
+    /// The last one that was not reported, and how many were not.
     untold: Option<(String, u64)>,
 }
 
@@ -22,7 +22,7 @@ impl Troubles {
         Self { report, told: None, untold: None }
     }
 
-    /// Tells of a trouble, or keeps it for [`Self::tell_rest`], which is to be called at the time that this gives.
+    /// Reports a trouble, or keeps it. In that case the caller must call [`Self::tell_rest`] at the time returned.
     pub(super) fn tell(&mut self, line: String, now: Instant) -> Option<Instant> {
         let next = self.told.map(|it| it + REPORT_EACH).filter(|it| now < *it);
         if next.is_none() && self.untold.is_none() {
@@ -35,7 +35,7 @@ impl Troubles {
         next.filter(|_| before.is_none())
     }
 
-    /// Tells of those that came since one was told.
+    /// Reports the troubles that were kept.
     pub(super) fn tell_rest(&mut self, now: Instant) {
         let Some((line, count)) = self.untold.take() else { return };
         match count - 1 {
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "any time will do")]
-    fn of_many_troubles_one_a_second_is_told_with_the_number_of_the_others() {
+    fn one_trouble_a_second_is_reported_with_the_number_of_others() {
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let tell = Arc::clone(&told);
         let mut troubles = Troubles::new(Arc::new(move |it| tell.lock().unwrap().push(it.into())));

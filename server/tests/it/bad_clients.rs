@@ -1,15 +1,21 @@
 //! What a client does wrong costs it its connection at most: another one is served meanwhile.
 
 use crate::peers::{Peer, World, limits, options};
+use crate::simulation::Bodies;
 use connection::Endpoint;
 use http3::{Code, StreamId};
 use server::{Limits, Options};
+use simulator::Links;
+use simulator::link::Profile;
 
 const BODY_BYTES: u64 = 300_000;
 
-/// A world with a good client that has begun to load, and a bad one that has connected.
+/// A world with a good client that has begun to load, and a bad one that has connected. Datagrams take a millisecond, so
+/// that the load lasts.
 fn world(limits: Limits) -> (World, Peer, Peer) {
-    let mut world = World::new(Options { limits, ..options("fifo") });
+    let millisecond = Profile::plain(f64::INFINITY, 1.0);
+    let links = Links::new(&millisecond, &millisecond, 0);
+    let mut world = World::over(links, Options { limits, ..options("fifo") }, Bodies);
     let (mut good, mut bad) = (Peer::new(&world, 1), Peer::new(&world, 2));
     world.run_ms(50, &mut [&mut good, &mut bad]);
     good.get(0, &format!("/{BODY_BYTES}/png"));

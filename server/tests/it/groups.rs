@@ -3,7 +3,7 @@
 use crate::peers::{Peer, World, limits, options};
 use connection::Endpoint;
 use http3::Settings;
-use server::{Limits, Options, Pace};
+use server::{Experiments, Options, Pace};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ fn grouped(group: u64) -> Settings {
 }
 
 fn world(group_connections: usize) -> World {
-    let limits = Limits { group_connections, ..limits() };
+    let experiments = Experiments { group_connections, ..Experiments::default() };
     // The links of a world are without limit, so each connection sends one packet a millisecond.
     let pace = Pace { packet_bytes: 1400, interval: Duration::from_millis(1) };
-    World::new(Options { limits, ..options("fifo") }.paced(pace))
+    World::new(Options { experiments, limits: limits(), ..options("fifo") }.paced(pace))
 }
 
 /// The first asks for much, then the second for little: whether the much was there when the little came.

@@ -7,6 +7,7 @@ mod negotiation;
 mod order;
 mod peers;
 mod pushes;
+mod retry;
 mod rfc9218;
 mod simulation;
 mod waiting;

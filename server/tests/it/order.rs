@@ -1,9 +1,9 @@
 //! The wire says what the scheduler said: the log's calls of the scheduler against its packets.
 
 use crate::simulation::{self, Client, Link, Requests, options, read_log};
-use schedulers::{Kind, Resource, SCHEMES, Scheduler, Signal, StreamId, find_scheme};
+use schedulers::{CallReader, SCHEMES, Scheduler, Value as Logged, find_scheme};
 use serde_json::Value;
-use server::{Options, Pace, SignalUse};
+use server::{Experiments, Options, Pace, SignalUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -120,42 +120,23 @@ fn stream_of(call: &Value) -> u64 {
 }
 
 /// Makes a logged call of the scheduler again.
-fn replay(scheduler: &mut Scheduler, call: &Value) {
-    let stream = StreamId(stream_of(call));
-    match call["op"].as_str().expect("an operation") {
-        "opened" => scheduler.open(stream, &resource(&call["resource"])),
-        "signalled" => scheduler.signal(Signal::Extensible {
-            stream,
-            urgency: u8::try_from(call["signal"]["urgency"].as_u64().expect("an urgency"))
-                .expect("at most 7"),
-            incremental: call["signal"]["incremental"].as_bool().expect("a flag"),
-        }),
-        "ready" => scheduler.set_ready(stream, true),
-        "blocked" => scheduler.set_ready(stream, false),
-        "sent" => scheduler.sent(stream, call["bytes"].as_u64().expect("bytes")),
-        "closed" => scheduler.close(stream),
-        "picked" => {}
-        other => panic!("an unknown operation `{other}`"),
-    }
+fn replay(scheduler: &mut Scheduler, logged: &Value) {
+    let mut reader = CallReader::default();
+    give(&mut reader, logged);
+    reader.finish().expect("a known call").expect("a whole call").make(scheduler);
 }
 
-fn resource(logged: &Value) -> Resource {
-    let flag = |key: &str| logged[key].as_bool().expect("a flag");
-    let kind = logged["kind"].as_str().and_then(Kind::of_name);
-    let urgency = logged["urgency"].as_u64().and_then(|it| u8::try_from(it).ok());
-    Resource {
-        id: logged["id"].as_u64().and_then(|it| usize::try_from(it).ok()),
-        kind: kind.expect("a kind"),
-        main: flag("main"),
-        in_head: flag("in_head"),
-        critical: flag("critical"),
-        above_fold: flag("above_fold"),
-        after_first_image: flag("after_first_image"),
-        asynchronous: flag("async"),
-        deferred: flag("defer"),
-        preload: flag("preload"),
-        browser: urgency.map(|it| (it, logged["incremental"].as_bool().expect("a flag"))),
-        body_bytes: logged["body_bytes"].as_u64(),
+fn give(reader: &mut CallReader, object: &Value) {
+    for (name, value) in object.as_object().expect("an object") {
+        match value {
+            Value::Bool(flag) => reader.field(name, Logged::Flag(*flag)),
+            Value::Number(number) => {
+                reader.field(name, Logged::Number(number.as_u64().expect("not negative")));
+            }
+            Value::String(text) => reader.field(name, Logged::Text(text.into())),
+            Value::Object(_) => give(reader, value),
+            Value::Null | Value::Array(_) => {}
+        }
     }
 }
 
@@ -263,7 +244,8 @@ fn loss_adds_retransmissions_and_changes_no_order() {
     for (scheme, retransmit_in_order) in
         SCHEMES.iter().flat_map(|scheme| [(scheme, false), (scheme, true)])
     {
-        let options = Options { retransmit_in_order, ..options(&scheme.name) };
+        let experiments = Experiments { retransmit_in_order, ..Experiments::default() };
+        let options = Options { experiments, ..options(&scheme.name) };
         let log = run(options, Link { lose_each: 23, ..LINK });
         assert_picks_replay(&scheme.name, &log);
         assert_wire_is_charged(&scheme.name, &log);

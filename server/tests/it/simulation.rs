@@ -33,7 +33,7 @@ impl Site for Bodies {
         };
         let resource =
             Resource { kind: Kind::of_mime(mime), body_bytes: Some(bytes), ..Resource::default() };
-        let body = Body::Synthetic { bytes, seed: 1 };
+        let body = Body::synthetic(bytes, 1);
         Response {
             status: 200,
             headers: Vec::new(),
@@ -197,7 +197,7 @@ fn request(peer: &mut Peer, stream: u64, whole: &str) {
 /// Compares a part of a body of [`Bodies`], from `offset` on.
 pub(crate) fn assert_body(offset: u64, bytes: &[u8]) {
     let mut expected = vec![0; bytes.len()];
-    let body = Body::Synthetic { bytes: u64::MAX, seed: 1 };
+    let body = Body::synthetic(u64::MAX, 1);
     body.read_at(offset, &mut expected).expect("synthetic");
     assert!(bytes == expected, "other bytes than the body's at {offset}");
 }

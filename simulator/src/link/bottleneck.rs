@@ -5,7 +5,7 @@ use super::trace::Cursor;
 use std::collections::VecDeque;
 
 /// Datagrams leave one after another, in the order in which they came.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Bottleneck {
     rate: Rate,
     queue: Queue,

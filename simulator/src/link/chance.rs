@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// One source of chance for each thing that happens: leaving one out does not change the others.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Chance {
     loss: ChaCha8Rng,
     jitter: ChaCha8Rng,

@@ -1,4 +1,4 @@
-//! A link: one direction of a network, as a function of its seed and of what is offered to it when.
+//! A link: one direction of a network, as a function of its seed and of the datagrams offered to it.
 //!
 //! It has neither a clock nor a socket: its caller says what the time is. A datagram waits in a drop-tail
 //! queue and leaves at the link's rate. It may then be lost (after its time on the link), held back, delayed,
@@ -35,7 +35,7 @@ pub enum Way {
 }
 
 /// One direction of a network. What it carries is the caller's: bytes, or anything that has some.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Link<T = Vec<u8>> {
     way: Way,
     profile: Profile,

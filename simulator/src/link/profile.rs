@@ -76,9 +76,9 @@ impl Rate {
 pub enum Queue {
     /// Anything.
     Unlimited,
-    /// So many bytes.
+    /// This many bytes.
     Bytes(u64),
-    /// So many datagrams.
+    /// This many datagrams.
     Packets(u64),
 }
 

@@ -12,10 +12,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Loads at a time where the server paces and loads mostly wait.
+/// Loads at a time if the server paces: such loads mostly wait.
 const WIRE_JOBS: usize = 16;
 
-/// The plan that the flags ask for, checked.
+/// The checked plan.
 pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     let plan = match &arguments.from {
         Some(file) => manifest::plan(file).map_err(Failure::bad_input)?,
@@ -36,7 +36,7 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// Where the qlogs of loads go that do not finish.
+/// The folder for qlogs of unfinished loads.
 fn unfinished_dir(arguments: &Arguments) -> PathBuf {
     let elsewhere = || std::env::temp_dir().join(format!("utmost-{}", std::process::id()));
     arguments.out.clone().unwrap_or_else(elsewhere).join("unfinished")
@@ -47,7 +47,7 @@ fn default_jobs(plan: &Plan) -> usize {
     match plan.engine {
         Engine::Ideal | Engine::Stack => cores,
         Engine::Wire if plan.networks.iter().all(|it| it.server_pace) => WIRE_JOBS,
-        // A link in real time must be in time: it has a core to itself.
+        // A link in real time must not be late: it has a core to itself.
         Engine::Wire => (cores / 2).max(1),
     }
 }
@@ -62,7 +62,7 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
     let first = networks
         .first()
         .cloned()
-        .ok_or_else(|| Failure::BadInput("--network: names none".to_owned()))?;
+        .ok_or_else(|| Failure::BadInput("--network: name at least one network".to_owned()))?;
     let mut send_buffers_bytes = arguments.send_buffer.clone();
     send_buffers_bytes.sort_unstable();
     send_buffers_bytes.dedup();
@@ -106,7 +106,7 @@ fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
     Ok(networks)
 }
 
-/// The schemes that were asked for, the baseline and, for a policy, its default before them.
+/// The requested schemes, after the baseline and a policy's default.
 fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
     let asked = values::contenders(&arguments.schemes)?;
     let mut all = Vec::new();

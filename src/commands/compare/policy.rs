@@ -1,11 +1,11 @@
-//! `--policy`: what follows from a study for a server.
+//! `--policy`: a server's configuration from a study.
 
 use super::Arguments;
 use crate::failure::Failure;
 use crate::output;
 use lab::study::{Plan, Study, policy};
 
-/// Whether the plan can lead to a policy, if one is asked for.
+/// Rejects plans that cannot lead to a requested policy.
 pub(super) fn check(arguments: &Arguments, plan: &Plan) -> Result<(), Failure> {
     match &arguments.policy {
         Some(_) => policy::check(plan, &arguments.policy_default).map_err(Failure::bad_input),
@@ -13,7 +13,7 @@ pub(super) fn check(arguments: &Arguments, plan: &Plan) -> Result<(), Failure> {
     }
 }
 
-/// Writes the policy, if one is asked for, and says what it is.
+/// Writes the requested policy, and prints it as a table.
 pub(super) fn write(arguments: &Arguments, plan: &Plan, study: &Study) -> Result<(), Failure> {
     let Some(file) = &arguments.policy else { return Ok(()) };
     let default = &arguments.policy_default;

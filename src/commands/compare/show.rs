@@ -24,8 +24,13 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
         [name(row)].into_iter().chain(columns().map(|it| (it.cell)(row, metric))).collect()
     });
     output::line(&output::table(&header, &[], cells).to_string())?;
+    if !several_networks && !several_buffers {
+        conclusion(rows, metric).map_or(Ok(()), |it| output::line(&it))?;
+    }
     if study.summary.iter().all(|it| it.mean_speedup_interval.atf.is_none()) {
-        output::line("intervals need six pages, or six seeds of one page where chance is at work")?;
+        output::line(
+            "intervals need at least six pages, or six seeds of one page on a random network",
+        )?;
     }
     for it in &study.rank_correlations {
         let (network, buffer) = (&it.network, it.send_buffer_bytes);
@@ -35,6 +40,21 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
         ))?;
     }
     Ok(())
+}
+
+/// The best and the worst scheme above the fold, in a sentence.
+fn conclusion(rows: &[SummaryRow], metric: &Metric) -> Option<String> {
+    let mut known: Vec<(f64, &str)> =
+        rows.iter().filter_map(|it| Some((it.mean.get(metric).atf?, it.scheme.as_str()))).collect();
+    known.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (least, most) = (known.first()?, known.last().filter(|_| known.len() > 1)?);
+    let factor = (least.0 > 0.0).then(|| most.0 / least.0)?;
+    let Metric { heading, unit, .. } = metric;
+    Some(format!(
+        "the send order alone changes the {heading} above the fold by a factor of {factor:.1}: {:.0} {unit} under {}, \
+         {:.0} {unit} under {}",
+        least.0, least.1, most.0, most.1
+    ))
 }
 
 /// A column of the table.

@@ -10,32 +10,32 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Decides all that is drawn: the same seed gives the same bytes
+    /// The seed of all chance: the same seed gives the same bytes
     #[arg(long)]
     seed: u64,
-    /// What counts and sizes are drawn from
+    /// The distributions of counts and sizes
     #[arg(long, value_parser = values::choice(PROFILES), default_value = "web-2024")]
     profile: Profile,
-    /// Resources with the document [default: drawn]
+    /// Resources, document included [default: drawn]
     #[arg(long, value_name = "N")]
     resources: Option<usize>,
     /// Body bytes of the page [default: drawn]
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     bytes: Option<u64>,
-    /// Longest chain of discoveries after the document; 1: all is in its text
+    /// Longest chain of discoveries after the document; 1 if the document names everything
     #[arg(long, value_name = "D", default_value_t = 3)]
     depth: usize,
-    /// Share of the resources that stylesheets and scripts discover [default: 0.2, at depth 1: 0]
+    /// Share of the resources that stylesheets and scripts discover [default: 0.2; 0 at depth 1]
     #[arg(long, value_name = "X")]
     late_share: Option<f64>,
-    /// Search for a page on which this scheme does worst against the best other one of the paper; it
-    /// has at most 24 resources and 400 kB
+    /// Search for a page of at most 24 resources and 400 kB on which this scheme does worst against the paper's best
+    /// other scheme
     #[arg(long, value_name = "SCHEME")]
     adversary: Option<String>,
     /// The page's name [default: made from profile and seed]
     #[arg(long)]
     name: Option<String>,
-    /// Where to write the page
+    /// Write the page into this file
     #[arg(short, value_name = "PAGE")]
     output: PathBuf,
 }
@@ -81,7 +81,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::line(&format!("{}: {count} resources, {bytes} bytes", arguments.output.display()))
 }
 
-/// A search for an adversary would cut them down.
+/// Rejects sizes that a search for an adversary would cut down.
 fn refuse_large(arguments: &Arguments) -> Result<(), Failure> {
     let (resources, bytes) = (arguments.resources.unwrap_or(0), arguments.bytes.unwrap_or(0));
     if resources > adversary::RESOURCES_MAX || bytes > adversary::PAGE_BYTES {

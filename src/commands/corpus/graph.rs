@@ -1,4 +1,4 @@
-//! `utmost corpus graph`: what refers to what on a page, for a server's push policy.
+//! `utmost corpus graph`: the references between a page's resources, for a server's push policy.
 
 mod access_log;
 
@@ -12,32 +12,36 @@ use std::path::{Path, PathBuf};
 
 /// Write the fetch dependency graph of a page, for `push_graph` in a server's configuration
 ///
-/// Of a page of the corpus, the graph is what was recorded. Of a directory, it is what the HTML and CSS below it refer
-/// to: what scripts ask for is not in it, and what stylesheets name is, used or not. Of an access log (combined format),
-/// it is what four of five of the page's last 20 loads asked for, and both of the last two; loads that asked for less
-/// than half of what the median one did (robots, full caches) do not count, nor does the page that is clicked next.
+/// The graph of a page of the corpus holds its recorded requests.
+///
+/// The graph of a directory holds the references of its HTML and CSS. Requests of scripts are missing, and everything
+/// that a stylesheet names is there, used or not.
+///
+/// The graph of an access log (combined format) holds the resources that four of five of the page's last 20 loads
+/// requested, and both of the last two. Loads with less than half as many requests as the median one (robots, full
+/// caches) do not count, nor does the page that the visitor clicks next.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost corpus graph davies-meenan -o graph.json\n  \
 utmost corpus graph public --document /index.html -o graph.json\n  \
 utmost corpus graph --access-log access.log --host www.example --document /index.html -o graph.json\n  \
 zcat access.log.*.gz | utmost corpus graph --access-log - --host www.example -o graph.json")]
 pub(crate) struct Arguments {
-    /// A page: a bundled name, or a file; or a directory with a site's files
+    /// A page (a bundled name or a file), or a directory with a site's files
     #[arg(required_unless_present = "access_log")]
     page: Option<String>,
-    /// Learn it from a server's access log, oldest lines first; `-`: from stdin
+    /// Learn the graph from a server's access log, oldest lines first; `-` reads stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["page", "again"])]
     access_log: Option<PathBuf>,
-    /// A second recording of the same page: what only one of both asked for is left out
+    /// A second recording of the same page: resources that only one of them requested are left out
     #[arg(long, value_name = "PAGE")]
     again: Option<String>,
-    /// Of a directory or a log: the page's document
+    /// The page's document in a directory or a log
     #[arg(long, value_name = "PATH", default_value = "/")]
     document: String,
-    /// Of a directory or a log: the site's host [default: localhost, and in a log any]
+    /// The site's host, for a directory or a log [default: localhost; in a log, any host]
     #[arg(long)]
     host: Option<String>,
-    /// Where to write the graph
+    /// Write the graph into this file
     #[arg(short, value_name = "FILE")]
     output: PathBuf,
 }
@@ -83,7 +87,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         other => (other, "are"),
     };
     output::line(&format!(
-        "of these {named} {are} hidden and critical: what the policies with preload name"
+        "of these {named} {are} hidden and critical: the policies with preload name them"
     ))
 }
 
@@ -121,7 +125,7 @@ fn of_directory(folder: &str, arguments: &Arguments) -> Result<Graph, Failure> {
         eprintln!("not there: {path}");
     }
     for path in &found.lazy {
-        eprintln!("left out, loaded only when it comes near: {path}");
+        eprintln!("left out, loaded lazily: {path}");
     }
     if found.elsewhere > 0 {
         eprintln!("left out: {} references to other hosts", found.elsewhere);

@@ -1,5 +1,5 @@
-//! Files that `utmost corpus` writes. What lies at their place already is replaced if it is of the same kind
-//! only: a slip must not cost somebody a recording.
+//! Files that `utmost corpus` writes. They replace only files of the same kind: a slip must not cost somebody a
+//! recording.
 
 use crate::failure::Failure;
 use std::io::{ErrorKind, Write};
@@ -11,7 +11,9 @@ use std::path::Path;
 pub(super) enum Kind {
     Page,
     Graph,
+    #[cfg(feature = "record")]
     Captures,
+    #[cfg(feature = "record")]
     Picture,
 }
 
@@ -20,7 +22,9 @@ impl Kind {
         match self {
             Self::Page => "a page",
             Self::Graph => "a graph",
+            #[cfg(feature = "record")]
             Self::Captures => "the captures of a recording",
+            #[cfg(feature = "record")]
             Self::Picture => "a PNG picture",
         }
     }
@@ -32,13 +36,15 @@ impl Kind {
         match self {
             Self::Page => text.starts_with('{') && text.contains(corpus::check::FORMAT),
             Self::Graph => text.starts_with('{') && text.contains(push::GRAPH_FORMAT),
+            #[cfg(feature = "record")]
             Self::Captures => text.starts_with("{\"from\":"),
+            #[cfg(feature = "record")]
             Self::Picture => begin.starts_with(b"\x89PNG"),
         }
     }
 }
 
-/// Makes sure that a file can be written, before any work is done for it.
+/// Checks that a file can be written, before any work is done for it.
 pub(super) fn check(file: &Path, kind: Kind) -> Result<(), Failure> {
     let wrong = |cause: String| Failure::BadInput(format!("{}: {cause}", file.display()));
     if file.is_dir() {
@@ -78,7 +84,7 @@ pub(super) fn write(file: &Path, kind: Kind, bytes: &[u8]) -> Result<(), Failure
     Ok(())
 }
 
-/// What was there stays whole until all of the new is written. A pipe or a device takes it as it comes.
+/// Keeps the old file whole until the new one is written. Pipes and devices are written directly.
 fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if file.exists() && !file.is_file() {
         return std::fs::write(file, bytes);
@@ -87,7 +93,7 @@ fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    // As a file that is simply made: what the user's mask leaves of it.
+    // The permissions of any new file, which the user's mask reduces.
     let mut new = tempfile::Builder::new()
         .permissions(std::fs::Permissions::from_mode(0o666))
         .tempfile_in(folder)?;

@@ -7,18 +7,18 @@ use crate::output;
 use ::corpus::import::name_of;
 use ::corpus::page::Spread;
 use recorder::browser::Trust;
+use recorder::limits::{SETTINGS_MAX, SETTINGS_MIN};
 use recorder::recording::{self, Captures, Judged, Request};
-use recorder::setting::{SETTINGS_MAX, SETTINGS_MIN};
 use std::path::{Path, PathBuf};
 
 /// Record a page in Chromium, under several delays
 ///
-/// The page is served by our own server over HTTP/3, a few times with other delays each; what causes
-/// what is derived from all loads together. Errors are those of discovery times: `left out` under each
-/// setting predicted from the others, `unseen` under settings that took no part.
+/// Our own server serves the page over HTTP/3 several times, with different delays. The causes of requests are derived
+/// from all loads together. The printed errors are of discovery times: `left out` predicts each setting from the others,
+/// `unseen` predicts settings that took no part.
 ///
-/// The page of a URL is mirrored first: Chromium loads it once from its own server, and our server answers
-/// from then on. What other hosts serve is left out, as it is of a folder.
+/// A page of a URL is mirrored first: Chromium loads it once from its own server, and our server answers from then on.
+/// Other hosts are left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost corpus record site -o page.json\n  \
 utmost corpus record https://example.org/ -o example.json\n  \
@@ -27,28 +27,28 @@ pub(crate) struct Arguments {
     /// A folder, a URL, or a page in a package: npm:NAME@VERSION/PATH, deb:NAME[=VERSION]/PATH
     #[arg(value_name = "DIR|URL|PACKAGE", required_unless_present = "from_captures")]
     source: Option<String>,
-    /// Where to write the page
+    /// Write the page into this file
     #[arg(short, value_name = "PAGE.json", default_value = "page.json")]
     output: PathBuf,
-    /// The document's path on the site [default: the package's, the URL's, or /]
+    /// The document's path on the site [default: that of the package or the URL, or /]
     #[arg(long, value_name = "PATH")]
     entry: Option<String>,
-    /// Mirror a server with this certificate, which no authority signed
+    /// Mirror a server with this self-signed certificate
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Mirror over HTTP/3 only: a server without TCP, such as `utmost serve`
+    /// Mirror over HTTP/3 only, from a server without TCP such as `utmost serve`
     #[arg(long)]
     http3: bool,
-    /// The page's name [default: that of the file it is written to]
+    /// The page's name [default: the name of the output file]
     #[arg(long)]
     name: Option<String>,
-    /// What the page says it is of [default: the package; of a folder or URL not its name]
+    /// The source that the page names [default: the package; a folder or URL is not named]
     #[arg(long, value_name = "TEXT")]
     from: Option<String>,
     /// The page's licence
     #[arg(long, value_name = "TEXT", default_value = "unknown")]
     licence: String,
-    /// Settings to derive from
+    /// Number of settings to derive from
     #[arg(long, value_name = "N", default_value_t = 5,
           value_parser = clap::value_parser!(u8).range(SETTINGS_MIN as i64..=SETTINGS_MAX as i64))]
     settings: u8,
@@ -61,13 +61,13 @@ pub(crate) struct Arguments {
     /// Write a picture of the loaded page (PNG)
     #[arg(long, value_name = "FILE")]
     screenshot: Option<PathBuf>,
-    /// Write all that was seen, as JSON
+    /// Write everything that the browser reported, as JSON
     #[arg(long, value_name = "FILE")]
     captures: Option<PathBuf>,
-    /// Derive the page again from what was seen before
+    /// Derive the page again from such a file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "captures", "screenshot"])]
     from_captures: Option<PathBuf>,
-    /// List what was predicted worst
+    /// List the worst predictions
     #[arg(long)]
     misses: bool,
 }
@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     outputs::write(&arguments.output, Kind::Page, judged.page.to_text().as_bytes())
 }
 
-/// A recording takes minutes; what cannot be written in the end is said before.
+/// A recording takes minutes: files that cannot be written are found before.
 fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
     outputs::check(&arguments.output, Kind::Page)?;
     for (file, kind) in

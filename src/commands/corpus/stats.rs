@@ -20,7 +20,7 @@ pub(super) fn list() -> Result<(), Failure> {
     output::line(&output::table(&header, &[1, 4, 5], rows).to_string())
 }
 
-/// What pages are made of, beside what others published.
+/// Prints the distributions of pages, beside published ones.
 pub(super) fn show(arguments: &[String], json: bool) -> Result<(), Failure> {
     let names: Vec<String> = match arguments {
         [] => bundled_names().into_iter().map(str::to_owned).collect(),
@@ -74,7 +74,7 @@ fn kilobytes(bytes: u64) -> String {
     format!("{:.0}", bytes as f64 / 1000.0)
 }
 
-/// What fits a line.
+/// At most 60 characters of a text.
 fn short(text: &str) -> String {
     const CHARACTERS: usize = 60;
     if text.chars().count() <= CHARACTERS {

@@ -31,7 +31,7 @@ pub(super) fn run(names: &[String], real: bool) -> Result<(), Failure> {
         let visit = visit(&page, site(&page, real)?).map_err(failure)?;
         unwell += usize::from(!visit.is_well());
         for url in &visit.missing {
-            eprintln!("{name}: {url} was not asked for");
+            eprintln!("{name}: {url} was not requested");
         }
         for wrong in &visit.wrong {
             eprintln!("{name}: {wrong}");
@@ -47,7 +47,7 @@ pub(super) fn run(names: &[String], real: bool) -> Result<(), Failure> {
         rows.push([page.name].into_iter().chain(counts.map(|it| it.to_string())).collect());
     }
     let header =
-        ["page", "resources", "asked", "over h3", "errors of the page", "missing", "wrong"];
+        ["page", "resources", "requested", "over h3", "errors of the page", "missing", "wrong"];
     output::line(&output::table(&header, &[], rows).to_string())?;
     if unwell == 0 {
         Ok(())

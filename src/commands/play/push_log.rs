@@ -1,4 +1,4 @@
-//! What came by push, in the manner of nghttp's statistics.
+//! The table of pushed responses, in the manner of nghttp's statistics.
 
 use crate::failure::Failure;
 use crate::output;
@@ -9,21 +9,21 @@ use qlog_tools::timeline::Timeline;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a client says of pushes.
+/// A client's account of pushes.
 #[derive(Debug, Default)]
 pub(super) struct Pushes {
-    /// Resources that came by push, and whether the page needed each.
+    /// Pushed resources, and whether the page needed each.
     pub(super) pushed: Vec<(usize, bool)>,
-    /// Promises that it refused.
+    /// Promises that it rejected.
     pub(super) refused: usize,
-    /// Stale copies that the server said are right still.
+    /// Stale copies that the server confirmed.
     pub(super) validated: usize,
     /// The status of each response.
     pub(super) statuses: BTreeMap<usize, u16>,
     pub(super) round_trip: Option<Duration>,
 }
 
-/// Prints each resource, by its end; `*` marks what was pushed.
+/// Prints each resource, in the order of completion; `*` marks pushed ones.
 pub(super) fn show(run: &RunRecord, timeline: &Timeline, pushes: &Pushes) -> Result<(), Failure> {
     let mut resources: Vec<_> = run.resources.iter().collect();
     resources.sort_by(|one, other| {
@@ -50,7 +50,7 @@ pub(super) fn show(run: &RunRecord, timeline: &Timeline, pushes: &Pushes) -> Res
     let is_used = |url: &str| run.resources.iter().any(|it| it.url == url && used.contains(&it.id));
     let bytes = PushedBytes::of(timeline, is_used);
     output::line(&format!(
-        "* pushed: {} resources, {} of them used; {} bytes used, {} bytes wasted; {} promises refused",
+        "* pushed: {} resources, {} of them used; {} bytes used, {} bytes wasted; {} promises rejected",
         pushes.pushed.len(),
         used.len(),
         bytes.used,
@@ -72,7 +72,7 @@ pub(super) fn show(run: &RunRecord, timeline: &Timeline, pushes: &Pushes) -> Res
     }
 }
 
-/// What came for a response without a body are the frames around it: a promise, its head.
+/// A response without a body still has bytes: those of its promise and its head.
 fn body_bytes(status: Option<&u16>, bytes: u64) -> u64 {
     if matches!(status, Some(204 | 304)) { 0 } else { bytes }
 }

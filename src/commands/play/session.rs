@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The session in the file; none where there is no file yet.
+/// The session in the file; `None` without a file.
 pub(super) fn load(file: &Path) -> Result<Option<SavedSession>, Failure> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
@@ -17,7 +17,7 @@ pub(super) fn load(file: &Path) -> Result<Option<SavedSession>, Failure> {
     SavedSession::from_json(&text).map(Some).map_err(|error| named(file, &error))
 }
 
-/// Keeps the session for the next time, for its owner only; one that was used is not used again (RFC 8446, C.4).
+/// Stores the session, readable by its owner only. A used session is deleted (RFC 8446, C.4).
 pub(super) fn store(file: &Path, session: Option<&SavedSession>) -> Result<(), Failure> {
     match std::fs::remove_file(file) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(named(file, &error)),
@@ -29,13 +29,13 @@ pub(super) fn store(file: &Path, session: Option<&SavedSession>) -> Result<(), F
     written.map_err(|error| named(file, &error))
 }
 
-/// What there is to say of early data.
+/// Says what became of early data.
 pub(super) fn said(early_data: EarlyData) -> Option<&'static str> {
     match early_data {
         EarlyData::Unsent => None,
-        EarlyData::Sent => Some("early data went, and no answer came"),
-        EarlyData::Accepted => Some("the server took early data"),
-        EarlyData::Rejected => Some("the server took no early data; the requests went again"),
+        EarlyData::Sent => Some("early data was sent, and no answer came"),
+        EarlyData::Accepted => Some("the server accepted early data"),
+        EarlyData::Rejected => Some("the server rejected early data; the requests were sent again"),
     }
 }
 

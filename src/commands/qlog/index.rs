@@ -96,8 +96,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end()
 }
 
-/// The `ByteIndex` that each log is compared with: that of the first log of its side, because a server logs when it
-/// sent, not when data arrived.
+/// The indices that each log is compared with: those of the first log of its side, because a server logs when it sent,
+/// not when data arrived.
 fn bases(traces: &[Trace], indices: &[Indices]) -> Vec<BySet> {
     let is_servers = |trace: &Trace| trace.vantage == Vantage::Server;
     let base = |trace: &Trace| {

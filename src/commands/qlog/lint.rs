@@ -165,7 +165,9 @@ fn browser_traces(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, Failure
     let bad = |cause: String| Err(Failure::BadInput(format!("{file}: {cause}")));
     if json.len() as u64 > browser::BYTES_MAX {
         let mebibytes = browser::BYTES_MAX >> 20;
-        return bad(format!("not a qlog, and more than {mebibytes} MiB: save a HAR without bodies"));
+        return bad(format!(
+            "not a qlog, and more than {mebibytes} MiB: save a HAR without bodies"
+        ));
     }
     let end = serde_json::from_slice::<IgnoredAny>(json).err().filter(serde_json::Error::is_eof);
     match end.filter(|_| is_har(json)) {

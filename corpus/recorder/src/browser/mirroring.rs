@@ -2,7 +2,8 @@
 
 use super::{Chromium, Quiet, Trouble, navigate, set_viewport, wait};
 use crate::error::RecordError;
-use crate::mirror::{Answer, BYTES_MAX, same_host};
+use crate::limits::MIRROR_BYTES_MAX;
+use crate::mirror::{Answer, same_host};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use headless_chrome::browser::tab::Tab;
@@ -70,8 +71,8 @@ fn answers(tab: &Tab, url: &str) -> Result<Option<Vec<Answer>>, Trouble> {
     let log = Arc::new(Mutex::new(Log::default()));
     let loaded = listen(tab, &log)?;
     tab.call_method(Network::Enable {
-        max_total_buffer_size: u32::try_from(BYTES_MAX).ok(),
-        max_resource_buffer_size: u32::try_from(BYTES_MAX).ok(),
+        max_total_buffer_size: u32::try_from(MIRROR_BYTES_MAX).ok(),
+        max_resource_buffer_size: u32::try_from(MIRROR_BYTES_MAX).ok(),
         max_post_data_size: None,
         report_direct_socket_traffic: None,
         enable_durable_messages: None,
@@ -80,7 +81,7 @@ fn answers(tab: &Tab, url: &str) -> Result<Option<Vec<Answer>>, Trouble> {
     if let Some(error) = error {
         let log = locked(&log);
         let answers: Vec<Answer> = log.asked.iter().map(|it| it.answer.clone()).collect();
-        // Some answers are no pages for a browser; which ones, the mirror says better.
+        // A browser does not accept every answer as a page; the mirror explains that better.
         let answered = answers.iter().any(|it| it.status.is_some());
         return if answered { Ok(Some(answers)) } else { Err(format!("{url}: {error}").into()) };
     }

@@ -8,12 +8,11 @@ use super::replay::Moments;
 use super::roles::{last_part, offset, reference};
 use super::table::{Table, median};
 use crate::capture::{Capture, Fetch};
+use crate::limits::{NEEDS_MAX, TRIED_MAX};
 use corpus::PageResource;
 use corpus::page::{Event, Script, Trigger};
 use schedulers::Kind;
 
-/// Most prerequisites of a discovery.
-const NEEDS_MAX: usize = 4;
 /// What comes after a discovery by more than this has not caused it.
 const SLACK_MS: f64 = 12.0;
 /// What a prerequisite must gain, in milliseconds of mean error: code, and anything else.
@@ -21,8 +20,6 @@ const CODE_GAIN_MS: f64 = 3.0;
 const OTHER_GAIN_MS: f64 = 12.0;
 /// Least part of the error that a prerequisite must take away.
 const GAIN_SHARE: f64 = 0.15;
-/// Resources that are tried as the cause of one whose initiator is not known.
-const TRIED_MAX: usize = 60;
 
 /// An event and how natural it is, in milliseconds of error that it must be better by.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -82,7 +82,7 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    /// Of `page`, whose triggers are not known yet: everything but they decides when what is applied.
+    /// Replays `page`, whose triggers are not known yet. Everything else decides when a resource is applied.
     pub(crate) fn new(page: &Page, column: &Column) -> Self {
         let (probed, probes) = with_probes(page);
         let found = replay(&Arc::new(probed), column);

@@ -111,8 +111,7 @@ pub(crate) fn url(key: &Key) -> String {
     }
 }
 
-/// The MIME type of a response; of an error, and of one that the browser used as something else, that of
-/// the use.
+/// The MIME type of a response. For an error, or if the browser used it as something else, the type of that use.
 fn mime(fetch: &Fetch) -> String {
     let used = match fetch.used_as.as_str() {
         "Document" => "text/html",

@@ -122,7 +122,7 @@ fn redirects_service_workers_and_loads_that_never_were_are_refused_by_name() {
     let error = seen(&[], &report()).unwrap_err();
     assert_eq!(error, format!("browser: it never navigated to {ORIGIN}/"));
     let error = seen(&trace()[..1], &report()).unwrap_err();
-    assert_eq!(error, "page: / was never asked for");
+    assert_eq!(error, "page: / was never requested");
     assert!(
         seen(&trace(), &json!("?")).unwrap_err().starts_with("browser: its report cannot be read")
     );

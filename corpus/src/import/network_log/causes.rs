@@ -1,8 +1,8 @@
 //! Why each resource was asked for: what the log says of its initiator, made into a trigger.
 
-use super::{Initiator, Request};
 use crate::import::derive::delay_ms;
 use crate::page::{Event, PageResource, Trigger};
+use captures::{Fetch, Initiator};
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub(super) const NOTE: &str = "causes: a Referer that names a stylesheet outweig
 /// have no known initiator.
 pub(super) fn set_causes(
     resources: &mut [PageResource],
-    requests: &[Request],
+    requests: &[Fetch],
     redirects: &BTreeMap<String, String>,
     load_ms: Option<f64>,
 ) -> usize {
@@ -39,7 +39,7 @@ pub(super) fn set_causes(
 }
 
 struct Causes<'a> {
-    requests: &'a [Request],
+    requests: &'a [Fetch],
     kinds: Vec<Kind>,
     ids: BTreeMap<&'a str, usize>,
     redirects: &'a BTreeMap<String, String>,
@@ -196,7 +196,7 @@ fn plain(on: Event, of: usize) -> Trigger {
 }
 
 /// Requests of the parser for which the log names the place of an earlier one with a known column.
-fn shared_places(requests: &[Request]) -> BTreeSet<usize> {
+fn shared_places(requests: &[Fetch]) -> BTreeSet<usize> {
     let mut taken = BTreeSet::new();
     let mut shared = BTreeSet::new();
     for (id, it) in requests.iter().enumerate() {

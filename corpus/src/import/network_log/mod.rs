@@ -11,6 +11,7 @@ use super::derive::{Seen, finish, mime_for, set_delays, typical_exec_ms};
 use super::{Addresses, ImportError, Imported, Label};
 use crate::check::FORMAT;
 use crate::page::{BrowserPriority, Origin, Page, PageResource, Party, SourceKind};
+use captures::Fetch;
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,7 @@ const TEXT_RATIO: f64 = 0.25;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PageLoad {
     /// In any order.
-    pub(super) requests: Vec<Request>,
+    pub(super) fetches: Vec<Fetch>,
     /// Where redirected URLs led.
     pub(super) redirects: BTreeMap<String, String>,
     /// The load event, on the recording's clock.
@@ -32,103 +33,11 @@ pub(super) struct PageLoad {
     pub(super) notes: Vec<String>,
 }
 
-/// One request of a recording.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts of a recording")]
-pub(super) struct Request {
-    pub(super) url: String,
-    pub(super) method: String,
-    /// Milliseconds on the recording's clock.
-    pub(super) requested_ms: f64,
-    pub(super) finished_ms: Option<f64>,
-    /// `DevTools`' word: Document, Stylesheet, Script, Font, Image, Media, XHR, Fetch, Other.
-    pub(super) used_as: String,
-    pub(super) mime: String,
-    pub(super) status: u16,
-    /// Body bytes on the wire.
-    pub(super) bytes: u64,
-    /// What the log says of the response's head and of the parts of its body, on the wire.
-    pub(super) head_bytes: u64,
-    pub(super) received_bytes: u64,
-    /// The size on the wire is not recorded (a cache or a service worker answered): the decoded one
-    /// stands for it.
-    pub(super) bytes_assumed: bool,
-    pub(super) decoded_bytes: u64,
-    pub(super) initiator: Initiator,
-    /// URLs of what asked for it: the document, stylesheet or script, or the scripts of the call stack.
-    pub(super) initiator_urls: Vec<String>,
-    /// Line and column of the reference in what asked for it, from 0.
-    pub(super) place: Option<(u64, u64)>,
-    /// The parser is said to have asked for it while it parsed nothing: a style did.
-    pub(super) outside_text: bool,
-    /// The Referer field: it names a stylesheet where the initiator does not.
-    pub(super) referer: String,
-    pub(super) priority: Option<Priority>,
-    /// Render- or parser-blocking, when that is recorded.
-    pub(super) blocking: Option<bool>,
-    /// Raised while under way: Chrome does so with images that turn out to be visible.
-    pub(super) raised: bool,
-    /// Asked for by a preload hint.
-    pub(super) preload: bool,
-    /// Asked for in a frame within the page.
-    pub(super) in_subframe: bool,
-    /// Main-thread time, when it is recorded.
-    pub(super) exec_ms: Option<f64>,
-}
-
-/// Who asked for a resource.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Initiator {
-    /// The parser of a document or stylesheet.
-    Parser,
-    Script,
-    /// The browser itself: a hint in a header, an icon, a frame.
-    Browser,
-    /// The recording does not say.
-    #[default]
-    Unknown,
-}
-
-/// Chrome's priority of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Priority {
-    VeryLow,
-    Low,
-    Medium,
-    High,
-    VeryHigh,
-}
-
-impl Priority {
-    /// From the name that `DevTools` uses, or the network stack's (in capitals).
-    pub(super) fn of_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "VeryHigh" | "Highest" | "HIGHEST" => Self::VeryHigh,
-            "High" | "MEDIUM" => Self::High,
-            "Medium" | "LOW" => Self::Medium,
-            "Low" | "LOWEST" => Self::Low,
-            "VeryLow" | "Lowest" | "IDLE" => Self::VeryLow,
-            _ => return None,
-        })
-    }
-
-    /// The urgency that Chrome sends for it (measured over HTTP/3).
-    const fn urgency(self) -> u8 {
-        match self {
-            Self::VeryHigh => 0,
-            Self::High => 1,
-            Self::Medium => 2,
-            Self::Low => 3,
-            Self::VeryLow => 4,
-        }
-    }
-}
-
-/// Makes a page of the requests of one page load.
+/// Makes a page of one page load.
 pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportError> {
     let mut notes = Vec::new();
-    let PageLoad { requests, redirects, load_ms, notes: of_format } = load;
-    let mut requests = select::keep_fetches(requests, &mut notes)?;
+    let PageLoad { fetches, redirects, load_ms, notes: of_format } = load;
+    let mut requests = select::keep_fetches(fetches, &mut notes)?;
     compress_assumed_sizes(&mut requests);
     let mut resources: Vec<PageResource> =
         requests.iter().enumerate().map(|(id, it)| resource(id, it)).collect();
@@ -140,7 +49,7 @@ pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportEr
     roles::set_roles(&mut resources, &requests);
     places::set_places(&mut resources, &requests);
     set_executions(&mut resources, &requests);
-    let seen = |it: &Request| Seen {
+    let seen = |it: &Fetch| Seen {
         discovered_ms: it.requested_ms,
         arrived_ms: it.finished_ms.unwrap_or(it.requested_ms),
     };
@@ -157,8 +66,8 @@ pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportEr
 
 /// A decoded text that stands for an unrecorded size on the wire is made smaller as the page's other texts
 /// are by compression.
-fn compress_assumed_sizes(requests: &mut [Request]) {
-    let is_text = |it: &Request| {
+fn compress_assumed_sizes(requests: &mut [Fetch]) {
+    let is_text = |it: &Fetch| {
         let mime = mime_for(&it.mime, &it.used_as, &it.url);
         matches!(Kind::of_mime(&mime), Kind::Html | Kind::Css | Kind::Js | Kind::Xhr)
     };
@@ -173,7 +82,7 @@ fn compress_assumed_sizes(requests: &mut [Request]) {
     }
 }
 
-fn assumptions(requests: &[Request], unexplained: usize) -> Vec<String> {
+fn assumptions(requests: &[Fetch], unexplained: usize) -> Vec<String> {
     let mut notes =
         vec!["wait_ms is 0: the recording does not separate it from the network".to_owned()];
     notes.extend([places::NOTE.to_owned(), causes::NOTE.to_owned()]);
@@ -201,7 +110,7 @@ fn assumptions(requests: &[Request], unexplained: usize) -> Vec<String> {
     notes
 }
 
-fn resource(id: usize, request: &Request) -> PageResource {
+fn resource(id: usize, request: &Fetch) -> PageResource {
     let mime = mime_for(&request.mime, &request.used_as, &request.url);
     let mut it = PageResource::plain(id, String::new(), mime, request.bytes);
     it.url = if id == 0 { "/".to_owned() } else { format!("/r/{id}.{}", extension(&it)) };
@@ -223,7 +132,7 @@ fn extension(it: &PageResource) -> &'static str {
     }
 }
 
-fn set_origins(resources: &mut [PageResource], requests: &[Request]) -> Vec<Origin> {
+fn set_origins(resources: &mut [PageResource], requests: &[Fetch]) -> Vec<Origin> {
     let own = site_of(host_of(&requests[0].url));
     let mut origins = Vec::new();
     let mut hosts = BTreeMap::new();
@@ -240,7 +149,7 @@ fn set_origins(resources: &mut [PageResource], requests: &[Request]) -> Vec<Orig
 }
 
 /// A second fetch of one address keeps its stand-in, for a server tells resources apart by address.
-fn keep_addresses(resources: &mut [PageResource], origins: &mut [Origin], requests: &[Request]) {
+fn keep_addresses(resources: &mut [PageResource], origins: &mut [Origin], requests: &[Fetch]) {
     let mut seen = BTreeSet::new();
     for (it, request) in resources.iter_mut().zip(requests) {
         let url = request.url.split('#').next().unwrap_or_default();
@@ -252,7 +161,7 @@ fn keep_addresses(resources: &mut [PageResource], origins: &mut [Origin], reques
     }
 }
 
-fn set_executions(resources: &mut [PageResource], requests: &[Request]) {
+fn set_executions(resources: &mut [PageResource], requests: &[Fetch]) {
     for (it, request) in resources.iter_mut().zip(requests) {
         it.exec_ms = match request.exec_ms {
             Some(ms) if matches!(it.kind, Kind::Css | Kind::Js) => {

@@ -1,7 +1,7 @@
 //! Where in a document's text its references are.
 
-use super::Request;
 use crate::page::{Event, PageResource};
+use captures::{Fetch, Initiator};
 use schedulers::Kind;
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) const NOTE: &str = "byte offsets: from the recorded line and column w
 const LINE_BYTES_MAX: f64 = 200.0;
 
 /// Sets `byte` of all triggers `bytes`.
-pub(super) fn set_places(resources: &mut [PageResource], requests: &[Request]) {
+pub(super) fn set_places(resources: &mut [PageResource], requests: &[Fetch]) {
     for document in 0..resources.len() {
         if resources[document].kind != Kind::Html {
             continue;
@@ -37,8 +37,8 @@ pub(super) fn set_places(resources: &mut [PageResource], requests: &[Request]) {
     }
 }
 
-fn in_header(request: &Request) -> bool {
-    request.preload && request.initiator == super::Initiator::Browser
+fn in_header(request: &Fetch) -> bool {
+    request.preload && request.initiator == Initiator::Browser
 }
 
 fn evenly(decoded: u64, count: usize) -> Vec<u64> {

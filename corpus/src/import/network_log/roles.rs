@@ -1,7 +1,7 @@
 //! What is critical, what is above the fold, which images are heroes.
 
-use super::{Priority, Request};
 use crate::page::{Event, PageResource, Script};
+use captures::{Fetch, Initiator, Priority};
 use schedulers::Kind;
 
 /// A visible image of at least so many bytes is a hero: of 79 images seen in the viewport on 59 pages of
@@ -9,7 +9,7 @@ use schedulers::Kind;
 const HERO_BYTES_MIN: u64 = 20_000;
 
 /// Says how roles were found.
-pub(super) fn notes(requests: &[Request]) -> Vec<String> {
+pub(super) fn notes(requests: &[Fetch]) -> Vec<String> {
     let roles = if has_priorities(requests) {
         "roles: a stylesheet of high priority blocks rendering, as does what it imports; of the \
          document's scripts those of low priority and preloaded ones are async, the others block; \
@@ -28,12 +28,12 @@ pub(super) fn notes(requests: &[Request]) -> Vec<String> {
     vec![roles.to_owned(), heroes.to_owned()]
 }
 
-fn has_priorities(requests: &[Request]) -> bool {
+fn has_priorities(requests: &[Fetch]) -> bool {
     requests.iter().any(|it| it.priority.is_some())
 }
 
 /// Sets everything but the hero's consequences on order.
-pub(super) fn set_roles(resources: &mut [PageResource], requests: &[Request]) {
+pub(super) fn set_roles(resources: &mut [PageResource], requests: &[Fetch]) {
     let of_document =
         |it: &PageResource| it.trigger.on == Event::Bytes && it.trigger.of == 0 && it.id != 0;
     let first_image = resources
@@ -69,11 +69,11 @@ pub(super) fn set_roles(resources: &mut [PageResource], requests: &[Request]) {
 }
 
 /// Asked for by a script in the document's text: such scripts are async.
-fn scripted(request: &Request) -> bool {
-    request.initiator == super::Initiator::Script
+fn scripted(request: &Fetch) -> bool {
+    request.initiator == Initiator::Script
 }
 
-fn choose_heroes(resources: &mut [PageResource], requests: &[Request]) {
+fn choose_heroes(resources: &mut [PageResource], requests: &[Fetch]) {
     let known = has_priorities(requests);
     let mut found = false;
     for it in resources.iter_mut() {

@@ -1,14 +1,15 @@
 //! Which requests of a recording are the page.
 
-use super::{ImportError, Request};
+use super::ImportError;
 use crate::check::RESOURCES_MAX;
 use crate::import::derive::merge_fetches;
+use captures::Fetch;
 
 /// The document and the later GET requests of its load, each URL once, in order of request.
 pub(super) fn keep_fetches(
-    mut requests: Vec<Request>,
+    mut requests: Vec<Fetch>,
     notes: &mut Vec<String>,
-) -> Result<Vec<Request>, ImportError> {
+) -> Result<Vec<Fetch>, ImportError> {
     requests.sort_by(|a, b| a.requested_ms.total_cmp(&b.requested_ms));
     let all = requests.len();
     requests.retain(is_fetch);
@@ -16,12 +17,6 @@ pub(super) fn keep_fetches(
         return Err(ImportError::Format("holds no document that was delivered".to_owned()));
     };
     requests.drain(..first);
-    let url = requests[0].url.clone();
-    let again = requests.iter().skip(1).position(|it| it.used_as == "Document" && it.url == url);
-    if let Some(again) = again {
-        requests.truncate(again + 1);
-        notes.push("the recording holds several loads; the first is kept".to_owned());
-    }
     let (targets, repeated) = merge_fetches(requests.iter().map(|it| it.url.as_str()));
     let mut kept = 0;
     let mut position = 0;
@@ -42,19 +37,19 @@ pub(super) fn keep_fetches(
         let requests = if dropped == 1 { "request is" } else { "requests are" };
         notes.push(format!(
             "{dropped} {requests} left out: redirects, failures, other methods than GET, data URLs, \
-             icons, other loads, and repeated fetches ({repeated})"
+             icons, and repeated fetches ({repeated})"
         ));
     }
     Ok(requests)
 }
 
-fn is_document(it: &Request) -> bool {
+fn is_document(it: &Fetch) -> bool {
     let used_as_document =
         it.used_as == "Document" || it.used_as.is_empty() && it.mime.contains("html");
     it.status == 200 && used_as_document && !it.in_subframe
 }
 
-fn is_fetch(it: &Request) -> bool {
+fn is_fetch(it: &Fetch) -> bool {
     let icon = it.mime.contains("icon") || it.url.contains("favicon");
     let delivered = (200..600).contains(&it.status) && !(300..400).contains(&it.status);
     it.url.starts_with("http")

@@ -110,7 +110,7 @@ pub(super) fn laid_out(tree: &Snapshot) -> Option<Laid<'_>> {
 /// The children of each node, without those that there is no room for.
 struct Family<'a> {
     children: BTreeMap<Element, Vec<&'a SnapshotNode>>,
-    /// Of each node how many below it are not drawn.
+    /// For each node, how many below it are not drawn.
     hidden: BTreeMap<Element, usize>,
 }
 

@@ -2,7 +2,8 @@
 
 use super::Pushing;
 use crate::site::{Foreseen, Promise, Request};
-use push::digest::{CacheDigest, Casper, CuckooDigest, Identity, ResourceCookies};
+use push::digest::{CacheDigest, Casper, Identity, ResourceCookies};
+use push::experiments::CuckooDigest;
 use std::collections::BTreeSet;
 
 /// Which copy of a resource a client has.

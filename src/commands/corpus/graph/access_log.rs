@@ -2,15 +2,13 @@
 
 use super::LOCALHOST;
 use crate::failure::Failure;
+use crate::limits::LOG_LINE_BYTES_MAX;
 use push::{AccessLog, Counts, Graph, Learner};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, stdin};
 use std::path::Path;
 
-/// The longest line that is read.
-const MAX_LINE_BYTES: u64 = 64 * 1024;
-
-/// What clients asked for with a page. What the log held is told on stderr.
+/// The graph of the requests that go with a page. Prints a summary of the log on stderr.
 pub(super) fn learn(file: &Path, host: Option<&str>, document: &str) -> Result<Graph, Failure> {
     let name = file.display();
     let unreadable = |error| Failure::BadInput(format!("{name}: {error}"));
@@ -36,10 +34,10 @@ fn read(input: &mut impl BufRead, log: &mut AccessLog) -> std::io::Result<()> {
     let mut line = Vec::new();
     loop {
         line.clear();
-        if input.take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
+        if input.take(LOG_LINE_BYTES_MAX).read_until(b'\n', &mut line)? == 0 {
             return Ok(());
         }
-        if line.len() as u64 == MAX_LINE_BYTES && line.last() != Some(&b'\n') {
+        if line.len() as u64 == LOG_LINE_BYTES_MAX && line.last() != Some(&b'\n') {
             input.skip_until(b'\n')?;
             log.long_line();
         } else {
@@ -52,18 +50,18 @@ fn told(counts: &Counts, learner: &Learner) {
     let Counts { lines, unreadable, refused, next_pages, loads, bare_loads, .. } = counts;
     eprintln!("{lines} lines: {loads} loads of the page, and {bare_loads} of its document alone");
     if *unreadable > 0 {
-        eprintln!("left out: {unreadable} lines that are none of an access log");
+        eprintln!("left out: {unreadable} lines that are not access-log entries");
     }
     if *refused > 0 {
-        eprintln!("left out: {refused} lines whose path no page can name, or of more than 1 GB");
+        eprintln!("left out: {refused} lines with an unusable path, or more than 1 GB");
     }
     if *next_pages > 0 {
-        eprintln!("left out: {next_pages} requests of pages that were visited next");
+        eprintln!("left out: {next_pages} requests for the next page of a visit");
     }
     let (remembered, partial) = learner.loads_and_partial();
     if partial > 0 {
         eprintln!(
-            "left out: {partial} of the last {remembered} loads, which asked for less than half of what the median one did"
+            "left out: {partial} of the last {remembered} loads, with less than half as many requests as the median one"
         );
     }
 }
@@ -71,7 +69,7 @@ fn told(counts: &Counts, learner: &Learner) {
 fn why_nothing(counts: &Counts, learner: &Learner, document: &str) -> String {
     let Counts { lines, unreadable, loads, bare_loads, without_referrer, other_host, .. } = counts;
     if loads + bare_loads == 0 {
-        let held = format!("{lines} lines, {unreadable} of them none of an access log");
+        let held = format!("{lines} lines, {unreadable} of them not access-log entries");
         return format!("no request for {document} in it ({held}); choose another --document");
     }
     if *loads == 0 {
@@ -79,8 +77,8 @@ fn why_nothing(counts: &Counts, learner: &Learner, document: &str) -> String {
             return format!("its referrers name another host: {host}; choose --host {host}");
         }
         if *without_referrer > 0 {
-            let cause = "its lines do not say who refers";
-            let remedy = "let the server write the combined format, which has the referrer";
+            let cause = "its lines have no referrer";
+            let remedy = "let the server write the combined format";
             return format!("{cause}; {remedy}");
         }
         let refused = counts.refused;
@@ -92,8 +90,8 @@ fn why_nothing(counts: &Counts, learner: &Learner, document: &str) -> String {
     let (remembered, partial) = learner.loads_and_partial();
     let whole = remembered - partial;
     let held = format!(
-        "{loads} loads of {document} with its resources, and {whole} of the last {remembered} asked for at least half of \
-         what the median one did"
+        "{loads} loads of {document} with its resources, and {whole} of the last {remembered} with at least half \
+         as many requests as the median one"
     );
     if whole < 2 {
         return format!("{held}; it takes two");

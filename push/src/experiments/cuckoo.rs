@@ -2,11 +2,11 @@
 //!
 //! The value is base64url of: the bits f of a fingerprint (one byte: log2 of the inverse share of false positives, and 3),
 //! a prime number N (four bytes, the highest first), then as many buckets as the next power of two above N says, of four
-//! fingerprints each, 0 for an empty place. Unlike from a Golomb-coded set, what is no longer cached can be taken out.
+//! fingerprints each, 0 for an empty place. Unlike with a Golomb-coded set, evicted resources can be removed.
 //! The draft's frame, type 0xd, is `MAX_PUSH_ID` in HTTP/3 (RFC 9114, 7.2.7), so that only the field is left.
 
-use super::DigestError;
-use super::golomb::{BitReader, BitWriter};
+use crate::digest::DigestError;
+use crate::digest::golomb::{BitReader, BitWriter};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn buckets_and_fingerprints_are_those_of_the_draft() {
-        // SHA-256 of the URL ends in 4668ab6b, that of the fingerprint, "875", in 16c71344.
+        // The SHA-256 of the URL ends in 4668ab6b, and the SHA-256 of the fingerprint, "875", in 16c71344.
         let digest = CuckooDigest::new(100, 128);
         let (fingerprint, first, second) = digest.places("https://example.com/style.css", None);
         assert_eq!((digest.modulus, fingerprint), (29, 875));

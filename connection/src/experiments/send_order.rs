@@ -1,13 +1,13 @@
 //! The order of first transmission, shared between a server and a client in one process.
 
-use schedulers::StreamId;
+use http3::StreamId;
 use std::sync::{Arc, Mutex};
 
-/// In which order a server first handed the bytes of its responses to the transport; clones share it.
+/// The order in which a server first handed the bytes of its responses to the transport. Clones share it.
 ///
-/// On the wire nobody says it: a client in another process cannot know it. A laboratory that runs both ends
-/// can, and lets the client wait for the bytes of one stream before those of another, as one TCP connection
-/// below all of them would. It holds one connection's bytes.
+/// The wire does not carry it, so a client in another process cannot know it. A lab that runs both ends can: its
+/// client waits for the bytes of one stream before those of another, as if all of them shared one TCP
+/// connection. It holds the bytes of one connection.
 #[derive(Debug, Clone, Default)]
 pub struct SendOrder(Arc<Mutex<Vec<(StreamId, u64)>>>);
 

@@ -1,16 +1,18 @@
-//! Data handed up in the order in which the server first sent it, whichever stream it belongs to: what a
-//! page gets over TCP, where a lost byte holds back all that were sent after it.
+//! Data handed up in the order in which the server first sent it, whichever stream it belongs to. This is what a
+//! page gets over TCP, where a lost byte holds back all bytes that were sent after it.
 
-use http3::{SendOrder, StreamId};
+use super::SendOrder;
+use crate::Arrival;
+use http3::StreamId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What has arrived and waits for bytes that were sent before it.
-pub(crate) struct OrderedDelivery {
+/// Data that has arrived and waits for bytes that were sent before it.
+pub struct OrderedDelivery {
     order: SendOrder,
     /// The run of the order that is next, and how much of it has been handed up.
     next: (usize, u64),
     waiting: BTreeMap<StreamId, Waiting>,
-    /// Streams whose bytes nobody waits for any more.
+    /// Streams whose remaining bytes will not come.
     reset: BTreeSet<StreamId>,
 }
 
@@ -21,28 +23,34 @@ struct Waiting {
 }
 
 /// A stream, its next bytes, and whether they are its last.
-pub(crate) type Piece = (StreamId, Vec<u8>, bool);
+pub type Piece = (StreamId, Vec<u8>, bool);
 
 impl OrderedDelivery {
-    pub(crate) fn new(order: SendOrder) -> Self {
+    /// Nothing has arrived yet of what a server sends in `order`.
+    pub fn new(order: SendOrder) -> Self {
         Self { order, next: (0, 0), waiting: BTreeMap::new(), reset: BTreeSet::new() }
     }
 
-    /// Bytes of a response arrived, in their stream's order.
-    pub(crate) fn arrived(&mut self, stream: StreamId, bytes: &[u8], fin: bool) {
-        let waiting = self.waiting.entry(stream).or_default();
-        waiting.bytes.extend(bytes);
-        waiting.fin |= fin;
+    /// Takes what arrived on a stream. False: it does not wait, so the session gets it now.
+    pub fn holds(&mut self, stream: StreamId, arrival: Arrival<'_>) -> bool {
+        match arrival {
+            Arrival::Bytes(bytes, fin) if stream.0.is_multiple_of(4) => {
+                let waiting = self.waiting.entry(stream).or_default();
+                waiting.bytes.extend(bytes);
+                waiting.fin |= fin;
+                true
+            }
+            Arrival::Bytes(..) => false,
+            Arrival::Reset(_) => {
+                self.waiting.remove(&stream);
+                self.reset.insert(stream);
+                false
+            }
+        }
     }
 
-    /// The rest of a response will not come.
-    pub(crate) fn was_reset(&mut self, stream: StreamId) {
-        self.waiting.remove(&stream);
-        self.reset.insert(stream);
-    }
-
-    /// What can be handed up next.
-    pub(crate) fn release(&mut self) -> Option<Piece> {
+    /// The next piece whose turn it is.
+    pub fn release(&mut self) -> Option<Piece> {
         while let Some((stream, run_bytes)) = self.order.run(self.next.0) {
             if self.reset.contains(&stream) || self.next.1 == run_bytes {
                 self.next = (self.next.0 + 1, 0);
@@ -77,6 +85,10 @@ impl OrderedDelivery {
 mod tests {
     use super::*;
 
+    fn arrived(delivery: &mut OrderedDelivery, stream: StreamId, bytes: &[u8], fin: bool) {
+        assert!(delivery.holds(stream, Arrival::Bytes(bytes, fin)));
+    }
+
     fn released(delivery: &mut OrderedDelivery) -> String {
         let mut text = String::new();
         while let Some((stream, bytes, fin)) = delivery.release() {
@@ -93,29 +105,29 @@ mod tests {
             order.sent(StreamId(stream), bytes);
         }
         let mut delivery = OrderedDelivery::new(order.clone());
-        delivery.arrived(StreamId(0), b"abcd", true);
+        arrived(&mut delivery, StreamId(0), b"abcd", true);
         assert_eq!(released(&mut delivery), "0:ab");
-        delivery.arrived(StreamId(4), b"x", false);
+        arrived(&mut delivery, StreamId(4), b"x", false);
         assert_eq!(released(&mut delivery), "4:x");
-        delivery.arrived(StreamId(4), b"yz", false);
+        arrived(&mut delivery, StreamId(4), b"yz", false);
         assert_eq!(released(&mut delivery), "4:yz 0:cd.");
-        delivery.arrived(StreamId(4), b"", true);
+        arrived(&mut delivery, StreamId(4), b"", true);
         assert_eq!(released(&mut delivery), "4:.");
-        delivery.arrived(StreamId(8), b"w", true);
+        arrived(&mut delivery, StreamId(8), b"w", true);
         assert_eq!(released(&mut delivery), "", "the server has not said when it sent this");
         order.sent(StreamId(8), 1);
         assert_eq!(released(&mut delivery), "8:w.");
     }
 
     #[test]
-    fn nobody_waits_for_a_response_that_was_reset() {
+    fn a_response_that_was_reset_holds_nothing_back() {
         let order = SendOrder::default();
         order.sent(StreamId(0), 2);
         order.sent(StreamId(4), 1);
         let mut delivery = OrderedDelivery::new(order);
-        delivery.arrived(StreamId(4), b"x", true);
+        arrived(&mut delivery, StreamId(4), b"x", true);
         assert_eq!(released(&mut delivery), "");
-        delivery.was_reset(StreamId(0));
+        assert!(!delivery.holds(StreamId(0), Arrival::Reset(0x10c)));
         assert_eq!(released(&mut delivery), "4:x.");
     }
 }

@@ -1,0 +1,503 @@
+//! One page load: the connection below, the playback above.
+
+use crate::http_cache::{HttpCache, NOT_MODIFIED};
+use crate::outcome::{Outcome, Problem};
+use crate::playback::Playback;
+use crate::pushed::{Promised, PushCache, Verdict};
+use crate::requests::Requests;
+use crate::responses::Receiving;
+use crate::signalling::Signalling;
+use crate::{Options, SavedSession, Verify, preload};
+use connection::experiments::OrderedDelivery;
+use connection::{Arrival, ClientConfig, ConnectError, Connection, Endpoint, Transmit};
+use corpus::Page;
+use http3::{Code, Event, Header, PushId, Signal, StreamId};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A client that loads one page over one connection, without socket and clock.
+pub struct Client {
+    connection: Connection,
+    page: Arc<Page>,
+    playback: Playback,
+    signalling: Signalling,
+    /// Discovered resources that wait for a stream.
+    requests: Requests,
+    responses: BTreeMap<StreamId, Receiving>,
+    pushed: PushCache,
+    /// What earlier visits left, and what was validated since.
+    cache: HttpCache,
+    /// Whether the request for the document says what the cache has.
+    cache_digest: bool,
+    /// How many promises may be open; 0: none are accepted.
+    pushes: u64,
+    keep_bodies: bool,
+    server_name: String,
+    verify: Verify,
+    /// Holds data back that must not be handed up as it arrives.
+    ordered: Option<OrderedDelivery>,
+    /// When the client was made; the playback counts from here.
+    epoch: Instant,
+    outcome: Outcome,
+    buffer: Vec<u8>,
+}
+
+impl Client {
+    /// A client at `local` that will load `page` from `server`.
+    pub fn connect(
+        page: Arc<Page>,
+        local: SocketAddr,
+        server: SocketAddr,
+        options: &Options,
+        now: Instant,
+    ) -> Result<Self, ConnectError> {
+        let host = page.origins.first().map_or("localhost", |it| it.host.as_str());
+        let name = if options.transport.verify == Verify::Nobody { host } else { "localhost" };
+        let config = transport(options);
+        let mut connection = Connection::connect(Some(name), local, server, &config, now)?;
+        if let Some(path) = &options.qlog_file {
+            let file = File::create(path)
+                .map_err(|source| ConnectError::Log { path: path.clone(), source })?;
+            log_to(&mut connection, &page, Box::new(BufWriter::new(file)));
+        }
+        if let Some(saved) = options.session.as_ref().filter(|it| it.suits(name, &config.verify)) {
+            connection.resume(&saved.transport, saved.settings.clone())?;
+        }
+        Ok(Self {
+            connection,
+            server_name: name.to_owned(),
+            verify: config.verify,
+            playback: Playback::new(Arc::clone(&page)),
+            signalling: Signalling::new(options.scheme.as_ref(), options.metadata),
+            keep_bodies: options.keep_bodies,
+            page,
+            epoch: now,
+            requests: Requests::new(options.hold_back),
+            responses: BTreeMap::new(),
+            pushes: options.pushes,
+            pushed: PushCache::default(),
+            cache: options.cache.clone(),
+            cache_digest: options.cache_digest,
+            ordered: options.delivery_order.clone().map(OrderedDelivery::new),
+            outcome: Outcome {
+                cookies: options.cookies.clone(),
+                cache: options.cache.clone(),
+                ..Outcome::default()
+            },
+            buffer: vec![0; 65_536],
+        })
+    }
+
+    /// Writes the connection's qlog to `writer` from now on, instead of [`Options::qlog_file`].
+    pub fn log_to(&mut self, writer: Box<dyn std::io::Write + Send + Sync>) {
+        log_to(&mut self.connection, &self.page, writer);
+    }
+
+    /// How the load ended. `None` until the connection is over.
+    pub fn outcome(&mut self) -> Option<&Outcome> {
+        let end = self.connection.end()?;
+        let is_noted = |it: &Problem| matches!(it, Problem::Connection(_));
+        if !self.outcome.completed && !self.outcome.problems.iter().any(is_noted) {
+            self.outcome.problems.push(Problem::Connection(end.to_string()));
+        }
+        self.outcome.early_data = self.connection.early_data();
+        if let (Some(transport), Some(settings)) =
+            (self.connection.quic.session(), self.connection.session.peer_settings())
+        {
+            let saved = SavedSession::new(&self.server_name, &self.verify, transport, settings);
+            self.outcome.session = Some(saved);
+        }
+        Some(&self.outcome)
+    }
+
+    fn micros(&self, now: Instant) -> u64 {
+        u64::try_from(now.saturating_duration_since(self.epoch).as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Begins the page load once requests may be sent: after the handshake, or earlier as early data.
+    fn start_if_open(&mut self, now: Instant) -> bool {
+        let starts = self.connection.open();
+        if starts {
+            self.allow_pushes();
+            self.connection.flush();
+            self.playback.start(self.micros(now));
+        }
+        starts
+    }
+
+    /// Lets the server promise as many more pushes as it may have open.
+    fn allow_pushes(&mut self) {
+        if self.pushes > 0 {
+            let end = self.pushed.end() + self.pushes;
+            let (stream, bytes) = self.connection.session.allow_pushes(end);
+            self.connection.send(stream, bytes, false);
+        }
+    }
+
+    fn say(&mut self, signals: Vec<Signal>) {
+        for signal in signals {
+            self.connection.signal(&signal);
+        }
+        self.connection.flush();
+    }
+
+    /// Requests what has been discovered by now, in order of discovery.
+    fn request_due(&mut self, now: Instant) {
+        let now_us = self.micros(now);
+        loop {
+            let due = self.playback.due(now_us);
+            if due.is_empty() && self.requests.next(&self.page.resources).is_none() {
+                return self.end_if_loaded();
+            }
+            for resource in due {
+                self.requests.discovered(&self.page.resources[resource]);
+            }
+            while let Some(resource) = self.requests.next(&self.page.resources) {
+                if self.cache.has(resource) {
+                    self.complete_from_cache(resource, now_us);
+                } else if !self.request(resource) {
+                    return;
+                }
+                self.requests.asked(resource);
+            }
+        }
+    }
+
+    fn complete_from_cache(&mut self, resource: usize, now_us: u64) {
+        self.requests.came(resource);
+        self.playback.arrived(resource, self.page.resources[resource].bytes, now_us);
+        self.playback.completed(resource, now_us);
+    }
+
+    fn end_if_loaded(&mut self) {
+        let open = self.responses.values().any(|it| it.resource.is_some());
+        if self.playback.is_done() && self.requests.is_empty() && !open && !self.outcome.completed {
+            self.outcome.completed = true;
+            self.outcome.pushed = self.pushed.resources().collect();
+            self.outcome.refused_pushes = self.pushed.refused();
+            let path = self.connection.quic.path_stats().find(|it| it.active);
+            self.outcome.round_trip = path.and_then(|it| it.min_rtt);
+            self.connection.close(Code::NoError, "done");
+        }
+    }
+
+    /// Opens a request. False: the server allows no further stream now.
+    fn request(&mut self, resource: usize) -> bool {
+        if self.pushed.take(resource) {
+            return true;
+        }
+        let stream = self.connection.next_request();
+        let fields = self.request_headers(stream, resource);
+        let sent = self.connection.request(stream, &fields, true);
+        if sent == Ok(true) {
+            self.responses.insert(stream, Receiving::of(Some(resource)));
+        }
+        // A request that the server does not take is not tried again.
+        sent != Ok(false)
+    }
+
+    fn request_headers(&mut self, stream: StreamId, resource: usize) -> Vec<Header> {
+        let page = Arc::clone(&self.page);
+        let (known, host) = (&page.resources[resource], page.host(resource));
+        let mut fields = http3::get_request(host, &known.url);
+        let mut add = |name: &str, value: &str| {
+            fields.push(Header::new(name.as_bytes(), value.as_bytes()));
+        };
+        add("user-agent", "utmost");
+        let said = self.signalling.request(stream, known);
+        said.fields.iter().for_each(|(name, value)| add(name, value));
+        if let Some(cookies) = self.outcome.cookies.field(&page.url(resource)) {
+            add("cookie", &cookies);
+        }
+        if let Some(tag) = self.cache.to_validate(resource) {
+            add("if-none-match", tag);
+        }
+        if self.cache_digest && known.main {
+            add("cache-digest", &self.cache.digest(|it| page.url(it)));
+        }
+        self.say(said.signals);
+        fields
+    }
+
+    fn read_streams(&mut self, now: Instant) {
+        for stream in self.connection.readable() {
+            while let Some(arrival) = self.connection.arrival(stream, &mut self.buffer) {
+                let is_last = arrival.is_last();
+                let waits = self.ordered.as_mut().is_some_and(|it| it.holds(stream, arrival));
+                let delivered =
+                    if waits { Ok(()) } else { self.connection.deliver(stream, arrival) };
+                if !self.take_events(stream, delivered, now) {
+                    return;
+                }
+                if is_last {
+                    break;
+                }
+            }
+        }
+        while let Some((stream, bytes, fin)) =
+            self.ordered.as_mut().and_then(OrderedDelivery::release)
+        {
+            let delivered = self.connection.deliver(stream, Arrival::Bytes(&bytes, fin));
+            if !self.take_events(stream, delivered, now) {
+                return;
+            }
+        }
+    }
+
+    /// Acts on what the session made of an arrival. False: the server broke the rules, and the connection ends.
+    fn take_events(
+        &mut self,
+        stream: StreamId,
+        delivered: Result<(), http3::Error>,
+        now: Instant,
+    ) -> bool {
+        while let Some(event) = self.connection.poll() {
+            self.on_event(event, self.micros(now));
+        }
+        delivered.map_err(|error| self.connection.fail_whole(&error, stream)).is_ok()
+    }
+
+    fn on_event(&mut self, event: Event, now_us: u64) {
+        match event {
+            Event::Settings(_) => {
+                let signals = self.signalling.settings_came();
+                self.say(signals);
+            }
+            Event::PreferredScheme(name) => {
+                let signals = self.signalling.preferred(&name);
+                self.say(signals);
+                self.outcome.announced.get_or_insert(name);
+            }
+            Event::Headers { stream, headers } => self.on_head(stream, &headers),
+            Event::Data { stream, bytes } => self.on_data(stream, bytes, now_us),
+            Event::PushPromise { push, headers, .. } => self.on_promise(push, &headers, now_us),
+            Event::PushStream { stream, push } => match self.pushed.stream(push, stream) {
+                Ok(resource) => {
+                    self.responses.insert(stream, Receiving::of(resource));
+                }
+                Err(_) => self.stop(stream),
+            },
+            Event::PushCancelled { push } => self.lose_push(push),
+            Event::Finished { stream } => self.finish(stream, None, now_us),
+            Event::Reset { stream, code } => self.finish(stream, Some(code), now_us),
+            _ => {}
+        }
+    }
+
+    /// A response's head, also an interim one's.
+    fn on_head(&mut self, stream: StreamId, headers: &[Header]) {
+        // A server may prefer another scheme for this page than for the connection.
+        let scheme = http3::values(headers, http3::SCHEME_FIELD).next();
+        if let Some(name) = scheme.and_then(http3::parse_scheme_field) {
+            let signals = self.signalling.preferred(&name);
+            self.say(signals);
+            self.outcome.announced = Some(name);
+        }
+        let status = http3::status(headers).unwrap_or_default();
+        let Some(receiving) = self.responses.get_mut(&stream) else { return };
+        receiving.on_head(status, headers);
+        let Some(resource) = receiving.resource else { return };
+        let url = self.page.url(resource);
+        for cookie in http3::values(headers, "set-cookie") {
+            self.outcome.cookies.set(&String::from_utf8_lossy(cookie), &url);
+        }
+        self.preload(resource, status, headers);
+    }
+
+    /// Queues what a head preloads. As in browsers, the navigation's first 103 response counts and no other
+    /// (Chromium).
+    fn preload(&mut self, context: usize, status: u16, headers: &[Header]) {
+        if status == preload::EARLY_HINTS {
+            self.outcome.early_hints += 1;
+            if !self.page.resources[context].main || self.outcome.early_hints > 1 {
+                return;
+            }
+        }
+        for resource in preload::resources(headers, &self.page, context) {
+            if self.requests.hinted(resource) {
+                self.outcome.preloaded.push(resource);
+            }
+        }
+    }
+
+    fn on_data(&mut self, stream: StreamId, bytes: Vec<u8>, now_us: u64) {
+        let Some(receiving) = self.responses.get_mut(&stream) else { return };
+        receiving.body_bytes += bytes.len() as u64;
+        if let Some(resource) = receiving.resource {
+            self.playback.arrived(resource, receiving.body_bytes, now_us);
+        }
+        if self.keep_bodies {
+            match receiving.resource {
+                Some(resource) => self.outcome.bodies.entry(resource).or_default().extend(bytes),
+                None => receiving.body.extend(bytes),
+            }
+        }
+    }
+
+    /// A promise is kept if the page needs the resource and nothing else brings it.
+    fn on_promise(&mut self, push: PushId, headers: &[Header], now_us: u64) {
+        let promised = Promised::of(headers);
+        let found = preload::find(&self.page, http3::host(&promised.authority), &promised.path);
+        let wanted = found.filter(|it| promised.is_safe && self.is_wanted(*it));
+        let resource = wanted.filter(|it| self.is_of_use(*it, &promised));
+        match self.pushed.promise(push, resource) {
+            Verdict::Keep(None) | Verdict::Known => {}
+            Verdict::Keep(Some(stream)) => self.adopt_push(stream, resource, now_us),
+            Verdict::Refuse(stream) => {
+                let (control, bytes) = self.connection.session.cancel_push(push);
+                self.connection.send(control, bytes, false);
+                if let Some(stream) = stream {
+                    self.stop(stream);
+                }
+            }
+        }
+        self.allow_pushes();
+        self.connection.flush();
+    }
+
+    /// Neither cached nor requested.
+    fn is_wanted(&self, resource: usize) -> bool {
+        let asked = self.responses.values().any(|it| it.resource == Some(resource));
+        !asked && !self.cache.has(resource) && !self.requests.has_asked(resource)
+    }
+
+    /// Whether a promise is useful with this cache. A promise that names the state of a copy to validate
+    /// (`If-Match`) validates it. A promise of "not modified" needs such a copy.
+    fn is_of_use(&mut self, resource: usize, promised: &Promised) -> bool {
+        if let Some(tag) = &promised.if_none_match {
+            return self.cache.to_validate(resource) == Some(tag.as_str());
+        }
+        let has_it = promised.if_match.as_ref().is_some_and(|it| self.cache.holds(resource, it));
+        if has_it && self.cache.validated(resource) {
+            self.outcome.validated.push(resource);
+        }
+        !has_it
+    }
+
+    /// The promise of a push whose bytes came before it.
+    fn adopt_push(&mut self, stream: StreamId, resource: Option<usize>, now_us: u64) {
+        let (Some(receiving), Some(resource)) = (self.responses.get_mut(&stream), resource) else {
+            return;
+        };
+        receiving.resource = Some(resource);
+        if self.keep_bodies {
+            self.outcome.bodies.insert(resource, std::mem::take(&mut receiving.body));
+        }
+        self.playback.arrived(resource, receiving.body_bytes, now_us);
+        if receiving.ended {
+            self.finish(stream, None, now_us);
+        }
+    }
+
+    /// Cancels the rest of a push (RFC 9114, 4.6).
+    fn stop(&mut self, stream: StreamId) {
+        self.responses.remove(&stream);
+        let code = Code::RequestCancelled.value();
+        self.connection.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code).ok();
+    }
+
+    /// The server gave a push up. If the page waits for the resource, it is requested after all.
+    fn lose_push(&mut self, push: PushId) {
+        if let Some(resource) = self.pushed.lost(push) {
+            self.requests.again(resource);
+        }
+    }
+
+    /// A response is over. The page load goes on as a browser's does, whatever the response was.
+    fn finish(&mut self, stream: StreamId, reset: Option<u64>, now_us: u64) {
+        let Some(receiving) = self.responses.get_mut(&stream) else { return };
+        if receiving.resource.is_none() && reset.is_none() {
+            receiving.ended = true;
+            return;
+        }
+        let Some(receiving) = self.responses.remove(&stream) else { return };
+        let Some(resource) = receiving.resource else { return };
+        if let Some(push) = self.pushed.on_stream(stream).filter(|_| reset.is_some()) {
+            self.lose_push(push);
+            return;
+        }
+        self.connection.session.forget(stream);
+        self.signalling.closed(stream);
+        self.outcome.statuses.insert(resource, receiving.status);
+        if reset.is_none() && self.is_validated_by(resource, &receiving) {
+            self.complete_from_cache(resource, now_us);
+            return self.end_if_loaded();
+        }
+        self.outcome.problems.extend(receiving.problem(&self.page.resources[resource], reset));
+        if self.keep_bodies {
+            self.outcome.bodies.entry(resource).or_default();
+        }
+        self.requests.came(resource);
+        self.playback.completed(resource, now_us);
+        self.end_if_loaded();
+    }
+
+    /// Stores a complete response. True: it says that the copy in the cache is still valid.
+    fn is_validated_by(&mut self, resource: usize, receiving: &Receiving) -> bool {
+        if let Some(stored) = receiving.stored.clone() {
+            self.outcome.cache.store(resource, stored);
+        }
+        let is_valid =
+            receiving.status == NOT_MODIFIED && self.cache.to_validate(resource).is_some();
+        if is_valid {
+            self.outcome.validated.push(resource);
+        }
+        is_valid
+    }
+}
+
+impl Endpoint for Client {
+    fn local_addr(&self) -> SocketAddr {
+        self.connection.local_addr()
+    }
+
+    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
+        self.connection.receive(datagram, from);
+        self.start_if_open(now);
+        if self.connection.is_connected() {
+            self.read_streams(now);
+            self.request_due(now);
+        }
+    }
+
+    fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
+        // The first packet shows whether a resumed session allows early data.
+        if self.start_if_open(now) {
+            self.request_due(now);
+        }
+        self.connection.transmit(out)
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        self.connection.on_timeout(now);
+        if self.connection.is_open() {
+            self.request_due(now);
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let playback = self.playback.next_timeout_us().filter(|_| self.connection.is_open());
+        let playback = playback.map(|us| self.epoch + Duration::from_micros(us));
+        self.connection.next_timeout().into_iter().chain(playback).min()
+    }
+}
+
+/// Every push has a stream of its own.
+fn transport(options: &Options) -> ClientConfig {
+    let mut config = options.transport.clone();
+    let pushes = usize::try_from(options.pushes).unwrap_or(usize::MAX);
+    config.unidirectional_streams += options.pushes;
+    config.limits.unidirectional_streams =
+        config.limits.unidirectional_streams.saturating_add(pushes);
+    config.settings = Signalling::settings(options.scheme.as_ref());
+    config
+}
+
+fn log_to(connection: &mut Connection, page: &Page, writer: Box<dyn std::io::Write + Send + Sync>) {
+    let title = format!("utmost client, page {}", page.name);
+    connection.quic.set_qlog(writer, title, page.name.clone());
+}

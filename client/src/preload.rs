@@ -1,0 +1,80 @@
+//! The resources that a response's `Link` fields preload, on early hints and on the response itself.
+//!
+//! As in browsers, a preload must say what it is for (`as`), and a preloaded resource takes effect when the page
+//! comes to it (HTML, 4.6.7.16).
+
+use corpus::Page;
+use http3::Header;
+use push::link::{self, Link};
+use url::Url;
+
+/// RFC 8297.
+pub(crate) const EARLY_HINTS: u16 = 103;
+
+/// The resources of the page that these fields preload, read in the response for `context`.
+pub(crate) fn resources(headers: &[Header], page: &Page, context: usize) -> Vec<usize> {
+    let base = page.url(context);
+    http3::values(headers, "link")
+        .flat_map(|it| link::parse(&String::from_utf8_lossy(it)))
+        .filter(is_fetched)
+        .filter_map(|link| {
+            let (host, path) = resolve(&link.target, &base)?;
+            find(page, &host, &path)
+        })
+        .collect()
+}
+
+/// The resource of this host, without port, and path.
+pub(crate) fn find(page: &Page, host: &str, path: &str) -> Option<usize> {
+    let ids = page.resources.iter().filter(|it| it.url == path).map(|it| it.id);
+    ids.into_iter().find(|it| page.host(*it).eq_ignore_ascii_case(host))
+}
+
+fn is_fetched(link: &Link) -> bool {
+    let preload = link.is("preload") && link.destination.is_some();
+    !link.anchored && (preload || link.is("modulepreload"))
+}
+
+/// Host, without port, and path of a reference in a response from `base`.
+fn resolve(target: &str, base: &str) -> Option<(String, String)> {
+    let url = Url::parse(base).ok()?.join(target).ok()?;
+    let query = url.query().map(|it| format!("?{it}")).unwrap_or_default();
+    let is_https = url.scheme() == "https";
+    is_https.then_some((url.host_str()?.to_owned(), format!("{}{query}", url.path())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_is_read_from_where_it_stands() {
+        let resolved = |target| {
+            let (host, path) = resolve(target, "https://a.example/news/today?page=2")?;
+            Some(format!("{host}{path}"))
+        };
+        let cases = [
+            ("/a.css?v=1", Some("a.example/a.css?v=1")),
+            ("a.css", Some("a.example/news/a.css")),
+            ("./a.css", Some("a.example/news/a.css")),
+            ("../a.css", Some("a.example/a.css")),
+            ("//b.example/a.css", Some("b.example/a.css")),
+            ("https://b.example:8443/a.css", Some("b.example/a.css")),
+            ("https://[::1]/a.css", Some("[::1]/a.css")),
+            ("https://b.example", Some("b.example/")),
+            ("http://b.example/a.css", None),
+        ];
+        for (target, expected) in cases {
+            assert_eq!(resolved(target).as_deref(), expected, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_preload_says_what_it_is_for() {
+        let fetched = |field| link::parse(field).iter().map(is_fetched).collect::<Vec<_>>();
+        assert_eq!(fetched("</a.css>; rel=preload; as=style; nopush"), [true]);
+        assert_eq!(fetched("</a.css>; rel=preload, </a.js>; rel=modulepreload"), [false, true]);
+        assert_eq!(fetched("<https://b.example>; rel=preconnect"), [false]);
+        assert_eq!(fetched("</a.css>; rel=preload; as=style; anchor=\"/b\""), [false]);
+    }
+}

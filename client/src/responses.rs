@@ -1,0 +1,46 @@
+//! A response while it arrives.
+
+use crate::http_cache::{NOT_MODIFIED, Stored};
+use crate::outcome::Problem;
+use corpus::PageResource;
+use http3::Header;
+
+/// A response under way.
+#[derive(Debug, Default)]
+pub(crate) struct Receiving {
+    /// `None`: a push whose promise is still to come.
+    pub(crate) resource: Option<usize>,
+    pub(crate) body_bytes: u64,
+    pub(crate) status: u16,
+    /// How its head allows it to be stored.
+    pub(crate) stored: Option<Stored>,
+    /// Kept until the promise comes.
+    pub(crate) body: Vec<u8>,
+    /// It ended before its promise came.
+    pub(crate) ended: bool,
+}
+
+impl Receiving {
+    pub(crate) fn of(resource: Option<usize>) -> Self {
+        Self { resource, ..Self::default() }
+    }
+
+    /// Its head came, or an interim response's.
+    pub(crate) fn on_head(&mut self, status: u16, headers: &[Header]) {
+        self.status = status;
+        self.stored = Stored::of(headers).filter(|_| matches!(status, 200 | NOT_MODIFIED));
+    }
+
+    /// How it differs from the resource of the page. `reset`: the code of the server's reset.
+    pub(crate) fn problem(&self, known: &PageResource, reset: Option<u64>) -> Option<Problem> {
+        let url = known.url.clone();
+        if let Some(code) = reset {
+            return Some(Problem::Reset { url, code });
+        }
+        if self.status != known.status {
+            return Some(Problem::Status { url, status: self.status, expected: known.status });
+        }
+        let (bytes, expected) = (self.body_bytes, known.bytes);
+        (bytes != expected).then_some(Problem::Size { url, bytes, expected })
+    }
+}

@@ -1,0 +1,26 @@
+//! Every limit of a recording: times to wait, bytes to hold, and how far the search for causes goes.
+
+use std::time::Duration;
+
+/// A load that takes longer is cut off.
+pub(crate) const LOAD_MAX: Duration = Duration::from_secs(60);
+/// A trace that takes longer to come is lost.
+pub(crate) const TRACE_MAX: Duration = Duration::from_secs(30);
+/// Largest trace, in bytes of JSON.
+pub(crate) const TRACE_BYTES_MAX: usize = 512 << 20;
+/// Most body bytes of a mirror, which is held in memory.
+pub(crate) const MIRROR_BYTES_MAX: usize = 512 << 20;
+/// Largest document, in bytes.
+pub(crate) const DOCUMENT_BYTES_MAX: u64 = 16 << 20;
+/// Largest file that is compressed; larger ones are sent as they are.
+pub(crate) const COMPRESSED_BYTES_MAX: u64 = 16 << 20;
+
+/// Most settings that a page can be recorded under.
+pub const SETTINGS_MAX: usize = 8;
+/// Fewest settings: with less, causes and coincidences look the same.
+pub const SETTINGS_MIN: usize = 3;
+
+/// Most prerequisites of a discovery.
+pub(crate) const NEEDS_MAX: usize = 4;
+/// Resources that are tried as the cause of one whose initiator is not known.
+pub(crate) const TRIED_MAX: usize = 60;

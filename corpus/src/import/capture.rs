@@ -1,0 +1,103 @@
+//! HAR files and `DevTools` logs.
+
+use super::network_log::{PageLoad, page_of};
+use super::{ImportError, Imported, Recording};
+use captures::{Load, read_devtools, read_har};
+
+/// Imports one page load of a HAR file.
+pub(super) fn har(Recording { text, label, .. }: Recording<'_>) -> Result<Imported, ImportError> {
+    let capture = read_har(text.as_bytes())
+        .map_err(|error| ImportError::Format(format!("is not a HAR file: {error}")))?;
+    if capture.loads.is_empty() {
+        return Err(ImportError::Format("log.entries: is empty".to_owned()));
+    }
+    let mut notes = Vec::new();
+    let Load { fetches, load_ms } = choose(capture.loads, label.load, &mut notes)?;
+    if fetches.iter().all(|it| it.initiator_urls.is_empty()) {
+        notes.push(
+            "the file names no initiators: everything is taken to be in the document, unless a \
+             Referer field, the kind or the load event says otherwise"
+                .to_owned(),
+        );
+    }
+    let undated = fetches.iter().filter(|it| !it.requested_ms.is_finite()).count();
+    if undated > 0 {
+        notes.push(format!(
+            "requests left out because their startedDateTime is not a date: {undated}"
+        ));
+    }
+    page_of(PageLoad { fetches, redirects: capture.redirects, load_ms, notes }, label)
+}
+
+/// Imports one page load of a `DevTools` log.
+pub(super) fn devtools(recording: Recording<'_>) -> Result<Imported, ImportError> {
+    let Recording { text, label, .. } = recording;
+    let capture = read_devtools(text.as_bytes())
+        .map_err(|error| ImportError::Format(format!("is not a list of events: {error}")))?;
+    if capture.loads.is_empty() {
+        let cause = "holds no event Network.requestWillBeSent; is it a DevTools log?";
+        return Err(ImportError::Format(cause.to_owned()));
+    }
+    let mut notes = Vec::new();
+    let Load { fetches, load_ms } = choose(capture.loads, label.load, &mut notes)?;
+    if capture.from_service_worker > 0 {
+        notes.push(format!(
+            "{} responses came from a service worker: the page is taken as without one",
+            capture.from_service_worker
+        ));
+    }
+    if load_ms.is_none() {
+        notes.push("the log has no load event: nothing is taken to wait for it".to_owned());
+    }
+    page_of(PageLoad { fetches, redirects: capture.redirects, load_ms, notes }, label)
+}
+
+/// The load that the caller wants, or the one with the most bytes: a script that redirects at once makes a
+/// load of its own, which is not the page.
+fn choose(
+    mut loads: Vec<Load>,
+    wanted: Option<usize>,
+    notes: &mut Vec<String>,
+) -> Result<Load, ImportError> {
+    let count = loads.len();
+    let largest = || (1..=count).rev().max_by_key(|&number| loads[number - 1].bytes());
+    let number = wanted.or_else(largest).unwrap_or(1);
+    if !(1..=count).contains(&number) {
+        let cause = format!("holds {count} loads; there is no load {number}");
+        return Err(ImportError::Format(cause));
+    }
+    if count > 1 {
+        let reason = if wanted.is_some() { "as asked" } else { "which has the most bytes" };
+        let Load { fetches, .. } = &loads[number - 1];
+        notes.push(format!(
+            "the recording holds {count} loads: load {number} is kept, {reason} ({} of {} requests)",
+            fetches.len(),
+            loads.iter().map(|it| it.fetches.len()).sum::<usize>()
+        ));
+    }
+    Ok(loads.swap_remove(number - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use captures::Fetch;
+
+    fn load(bytes: u64) -> Load {
+        Load { fetches: vec![Fetch { bytes, ..Fetch::default() }], load_ms: None }
+    }
+
+    #[test]
+    fn the_largest_load_is_kept_unless_another_is_wanted() {
+        let chosen = |wanted| {
+            let mut notes = Vec::new();
+            let load = choose(vec![load(5), load(90), load(90)], wanted, &mut notes);
+            load.map(|it| (it.bytes(), notes.join(""))).map_err(|it| it.to_string())
+        };
+        let note = "the recording holds 3 loads: load 2 is kept, which has the most bytes (1 of 3 requests)";
+        assert_eq!(chosen(None), Ok((90, note.to_owned())));
+        let note = "the recording holds 3 loads: load 1 is kept, as asked (1 of 3 requests)";
+        assert_eq!(chosen(Some(1)), Ok((5, note.to_owned())));
+        assert_eq!(chosen(Some(4)), Err("holds 3 loads; there is no load 4".to_owned()));
+    }
+}

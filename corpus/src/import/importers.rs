@@ -1,0 +1,128 @@
+//! The formats of recordings, one row each, told apart by their outermost keys.
+
+use super::{
+    ImportError, Imported, Recording, capture, package_page, resource_list, resource_timing, wprofx,
+};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+
+/// Most keys of an object that are looked at.
+const KEYS_MAX: usize = 64;
+
+/// A format and its reader.
+pub struct Importer {
+    /// The format's name.
+    pub name: &'static str,
+    /// What its files look like, and who writes them.
+    pub form: &'static str,
+    recognizes: fn(&Outline) -> bool,
+    read: fn(Recording<'_>) -> Result<Imported, ImportError>,
+}
+
+/// All formats. The first one that recognizes a file reads it.
+pub static IMPORTERS: [Importer; 6] = [
+    Importer {
+        name: "HAR",
+        form: "an object with the key `log`, of browsers, sitespeed.io, WebPageTest",
+        recognizes: |it| !it.is_list && it.has("log"),
+        read: capture::har,
+    },
+    Importer {
+        name: "package page",
+        form: "an object with the key `res`",
+        recognizes: |it| !it.is_list && it.has("res"),
+        read: package_page::package_page,
+    },
+    Importer {
+        name: "WProfX",
+        form: "a list of {id, objs}",
+        recognizes: |it| it.is_list && it.has("objs"),
+        read: wprofx::wprofx,
+    },
+    Importer {
+        name: "Resource Timing",
+        form: "a list of {entryType, name}: the JSON of performance.getEntries()",
+        recognizes: |it| it.is_list && it.has("entryType"),
+        read: resource_timing::resource_timing,
+    },
+    Importer {
+        name: "DevTools log",
+        form: "a list of {method, params}, or one on each line",
+        recognizes: |it| it.is_list || it.has("method") || it.has("message"),
+        read: capture::devtools,
+    },
+    Importer {
+        name: "resource list",
+        form: "{\"resources\": {PATH: METADATA}}, of the paper's implementation; sizes are those of the \
+               files beside it",
+        recognizes: |it| it.has("resources") && !it.has("format"),
+        read: resource_list::resource_list,
+    },
+];
+
+/// Imports a recording in any of the formats.
+pub(super) fn import_any(recording: Recording<'_>) -> Result<Imported, ImportError> {
+    let refuse = |cause: String| Err(ImportError::Format(cause));
+    if recording.text.trim_ascii_start().is_empty() {
+        return refuse("is empty".to_owned());
+    }
+    let mut outline = Outline::default();
+    let mut reader = serde_json::Deserializer::from_str(recording.text);
+    // Of a list only the first entry is read here.
+    if let Err(error) = reader.deserialize_any(&mut outline)
+        && !outline.is_list
+    {
+        return refuse(format!("is not JSON: {error}"));
+    }
+    if let Some(importer) = IMPORTERS.iter().find(|it| (it.recognizes)(&outline)) {
+        return (importer.read)(recording);
+    }
+    if outline.has("format") {
+        let cause = "has the key `format`: it is a page or a result already, not a recording";
+        return refuse(cause.to_owned());
+    }
+    if outline.has("traceEvents") {
+        let cause = "is a Chrome trace, which has no sizes; record a HAR file or a DevTools log";
+        return refuse(cause.to_owned());
+    }
+    let forms = IMPORTERS.iter().map(|it| format!("{} ({})", it.name, it.form));
+    refuse(format!("is none of these: {}", forms.collect::<Vec<_>>().join("; ")))
+}
+
+/// The outermost keys: those of an object, or of a list's first entry. If a file has an object on each line,
+/// those of the first.
+#[derive(Default)]
+struct Outline {
+    is_list: bool,
+    keys: Vec<String>,
+}
+
+impl Outline {
+    fn has(&self, key: &str) -> bool {
+        self.keys.iter().any(|it| it == key)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Outline {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an object or a list")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        while let Some((key, _)) = object.next_entry::<String, IgnoredAny>()? {
+            if self.keys.len() < KEYS_MAX {
+                self.keys.push(key);
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        self.is_list = true;
+        let first = list.next_element::<serde_json::Map<String, serde_json::Value>>()?;
+        self.keys.extend(first.into_iter().flatten().map(|(key, _)| key));
+        Ok(())
+    }
+}

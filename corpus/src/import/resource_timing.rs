@@ -1,0 +1,103 @@
+//! W3C Resource Timing: the JSON of `performance.getEntries()`, which any page's console can print.
+
+use super::derive::{mime_for, typical_bytes};
+use super::network_log::{PageLoad, page_of};
+use super::{ImportError, Imported, Recording};
+use captures::{Fetch, each_entry, text, whole, within_limit};
+use schedulers::Kind;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Imports the entries of one page.
+pub(super) fn resource_timing(recording: Recording<'_>) -> Result<Imported, ImportError> {
+    let mut entries = Entries::default();
+    each_entry(recording.text.as_bytes(), |entry| entries.take(entry))
+        .map_err(|error| ImportError::Format(format!("is not a list of entries: {error}")))?;
+    let Entries { document, load_ms, mut fetches, hidden } = entries;
+    let Some(document) = document else {
+        let cause = "holds no entry of type `navigation`; export performance.getEntries()";
+        return Err(ImportError::Format(cause.to_owned()));
+    };
+    for fetch in &mut fetches {
+        fetch.initiator_urls.push(document.clone());
+    }
+    let mut notes =
+        vec!["the entries name no initiators: their kinds decide what asked for them".to_owned()];
+    if hidden > 0 {
+        notes.push(format!(
+            "{hidden} responses of other origins hide their size (no Timing-Allow-Origin field): they \
+             get the typical size of their kind"
+        ));
+    }
+    page_of(PageLoad { fetches, redirects: BTreeMap::new(), load_ms, notes }, recording.label)
+}
+
+#[derive(Default)]
+struct Entries {
+    document: Option<String>,
+    load_ms: Option<f64>,
+    fetches: Vec<Fetch>,
+    /// Responses whose size is not told.
+    hidden: usize,
+}
+
+impl Entries {
+    fn take(&mut self, entry: &Value) -> Result<(), String> {
+        let is_document = entry["entryType"] == "navigation";
+        if !is_document && entry["entryType"] != "resource" {
+            return Ok(());
+        }
+        let mut fetch = fetch(entry);
+        if is_document {
+            self.document = Some(fetch.url.clone());
+            self.load_ms = entry["loadEventStart"].as_f64().filter(|&it| it > 0.0);
+        }
+        if fetch.bytes == 0 {
+            self.hidden += 1;
+            let mime = mime_for(&fetch.mime, &fetch.used_as, &fetch.url);
+            fetch.bytes = typical_bytes(Kind::of_mime(&mime));
+            fetch.decoded_bytes = fetch.bytes;
+        }
+        self.fetches.push(fetch);
+        within_limit(self.fetches.len())
+    }
+}
+
+fn fetch(entry: &Value) -> Fetch {
+    let url = text(&entry["name"]);
+    let by = entry["initiatorType"].as_str().unwrap_or_default();
+    let status = u16::try_from(whole(&entry["responseStatus"])).unwrap_or(0);
+    Fetch {
+        used_as: used_as(by, &url).to_owned(),
+        url,
+        method: "GET".to_owned(),
+        requested_ms: entry["startTime"].as_f64().unwrap_or(f64::NAN),
+        finished_ms: entry["responseEnd"].as_f64().filter(|&it| it > 0.0),
+        mime: text(&entry["contentType"]),
+        // Other origins hide it.
+        status: if status == 0 { 200 } else { status },
+        bytes: whole(&entry["encodedBodySize"]),
+        decoded_bytes: whole(&entry["decodedBodySize"]),
+        blocking: entry["renderBlockingStatus"].as_str().map(|it| it == "blocking"),
+        in_subframe: matches!(by, "iframe" | "frame"),
+        ..Fetch::default()
+    }
+}
+
+/// `DevTools`' word for what a resource is used as. A `link` and a `url()` do not say it, but the name may.
+fn used_as(by: &str, url: &str) -> &'static str {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
+    match (by, extension) {
+        ("navigation" | "iframe" | "frame", _) => "Document",
+        ("script", _) | ("link", "js" | "mjs") => "Script",
+        ("link" | "css", "woff" | "woff2" | "ttf" | "otf") => "Font",
+        ("link", "png" | "jpg" | "jpeg" | "webp" | "avif" | "gif" | "svg") => "Image",
+        ("link", _) | ("css", "css") => "Stylesheet",
+        ("img" | "image" | "input" | "css", _) => "Image",
+        ("video" | "audio" | "track", _) => "Media",
+        ("xmlhttprequest", _) => "XHR",
+        ("fetch" | "beacon", _) => "Fetch",
+        _ => "Other",
+    }
+}

@@ -1,0 +1,45 @@
+//! A load of the engine `ideal` with orders instead of a scheduler.
+
+use super::task::Task;
+use crate::ideal::Simulation;
+use crate::network::PACKET_BYTES;
+
+impl Simulation {
+    /// A load in which nothing was requested yet.
+    pub(super) fn of_task(task: &Task) -> Self {
+        Self::new(&task.page, task.clock)
+    }
+
+    /// Goes on to the next slot in which something can be sent. Returns the resources that can be; none: it is over.
+    pub(super) fn advance(&mut self) -> Vec<usize> {
+        self.next(|it, _| Some(it.ready()).filter(|it| !it.is_empty())).unwrap_or_default()
+    }
+
+    /// Gives the slot to `resource`, which must be ready.
+    pub(super) fn send_packet(&mut self, resource: usize) {
+        self.send(resource, PACKET_BYTES.min(self.available(resource) - self.sent[resource]));
+    }
+
+    /// Goes on to the end; `pick` chooses among the resources that are ready.
+    pub(super) fn finish(mut self, mut pick: impl FnMut(&Self, &[usize]) -> usize) -> Self {
+        while let Some(chosen) = self.next(|it, _| {
+            let ready = it.ready();
+            (!ready.is_empty()).then(|| pick(it, &ready))
+        }) {
+            self.send_packet(chosen);
+        }
+        self
+    }
+
+    /// The sum over resources of weight times completion, in byte-microseconds. `None`: a resource with weight
+    /// is not on its way yet.
+    pub(super) fn cost(&self, task: &Task) -> Option<u128> {
+        let mut cost = 0;
+        for (weight, complete_us) in task.weights.iter().zip(&self.complete_us) {
+            if *weight > 0 {
+                cost += u128::from(*weight) * u128::from((*complete_us)?);
+            }
+        }
+        Some(cost)
+    }
+}

@@ -1,0 +1,60 @@
+//! Where the keys of a configuration file stand.
+
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::DeTable;
+
+/// The line, from 1, at which `text` is not what was expected.
+pub fn line_of(error: &toml::de::Error, text: &str) -> usize {
+    line(text, error.span().unwrap_or_default())
+}
+
+fn line(text: &str, span: Range<usize>) -> usize {
+    1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
+}
+
+/// The tables of a file and their places in it.
+pub(super) struct Places<'a> {
+    text: &'a str,
+    root: Spanned<DeTable<'a>>,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn of(text: &'a str) -> Result<Self, toml::de::Error> {
+        Ok(Self { text, root: DeTable::parse(text)? })
+    }
+
+    /// The line of a key of `[site]`, or of `[site]` itself if the key is missing.
+    pub(super) fn in_site(&self, key: &str) -> usize {
+        let site = self.root.get_ref().get("site");
+        let table = site.and_then(|it| it.get_ref().as_table());
+        self.line(table, key).unwrap_or_else(|| line(self.text, site.map_or(0..0, Spanned::span)))
+    }
+
+    /// The line of a key of the `index`-th `[[route]]`, or of that `[[route]]` if the key is missing.
+    pub(super) fn in_route(&self, index: usize, key: &str) -> usize {
+        self.line(self.route(index), key).unwrap_or_else(|| self.in_route(index, "path"))
+    }
+
+    /// The line at which the `index`-th `[[route]]` has a directive for `resource`.
+    pub(super) fn of_resource(&self, index: usize, resource: &str) -> usize {
+        let table = self.route(index).and_then(|it| it.get("resource"));
+        let table = table.and_then(|it| it.get_ref().as_table());
+        self.line(table, resource).unwrap_or_else(|| self.in_route(index, "resource"))
+    }
+
+    /// The keys of the `index`-th `[[route]]`.
+    pub(super) fn route_keys(&self, index: usize) -> impl Iterator<Item = &str> {
+        self.route(index).into_iter().flat_map(|it| it.keys()).map(|it| it.get_ref().as_ref())
+    }
+
+    fn route(&self, index: usize) -> Option<&DeTable<'a>> {
+        let routes = self.root.get_ref().get("route")?.get_ref().as_array()?;
+        routes.get(index)?.get_ref().as_table()
+    }
+
+    fn line(&self, table: Option<&DeTable<'a>>, key: &str) -> Option<usize> {
+        let (key, _) = table?.get_key_value(key)?;
+        Some(line(self.text, key.span()))
+    }
+}

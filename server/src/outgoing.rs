@@ -1,0 +1,250 @@
+//! One response on its way out, from its request to the last byte that the transport takes.
+
+use crate::limits::AHEAD_BYTES;
+use crate::site::{Availability, Body, Request};
+use crate::upstream::{Later, Piece};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// An empty DATA frame: the last bytes of a response whose end came alone.
+const EMPTY_DATA: [u8; 2] = [0, 0];
+
+/// A response that the transport has not wholly taken.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    stage: Stage,
+    /// Frames that were not offered yet; of a response from elsewhere these are all its bytes.
+    frames: VecDeque<u8>,
+    /// The stream offset at which the frames end, and the body begins.
+    frames_end: u64,
+    body: Body,
+    availability: Availability,
+    /// What brings the rest of a response from elsewhere.
+    arriving: Option<Arriving>,
+    available: u64,
+    committed: u64,
+    offered: u64,
+}
+
+/// How far a response is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Its head is awaited; interim responses and promises may go.
+    AwaitsHead,
+    /// The backend wants to be asked again after the handshake (RFC 8470, 5.2).
+    TooEarly,
+    /// Its head is here, its body comes.
+    BodyComes,
+    /// Its length is known.
+    Whole,
+}
+
+/// A response that a backend brings.
+#[derive(Debug)]
+pub(crate) struct Arriving {
+    /// The request it answers.
+    pub(crate) request: Request,
+    /// The backend's side of it.
+    pub(crate) later: Arc<Later>,
+    /// The client has had early hints.
+    pub(crate) hinted: bool,
+    /// The backend may have more than there was room for.
+    full: bool,
+}
+
+impl Arriving {
+    pub(crate) fn new(request: Request, later: Arc<Later>, hinted: bool) -> Self {
+        Self { request, later, hinted, full: false }
+    }
+}
+
+/// What is left of a response after some of it was committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// More can go now.
+    Ready,
+    /// More will come later.
+    Waiting,
+    /// Nothing.
+    Nothing,
+}
+
+impl Outgoing {
+    /// A response that begins with `frames`, which may be empty.
+    pub(crate) fn new(frames: Vec<u8>) -> Self {
+        let frames_end = frames.len() as u64;
+        Self {
+            stage: Stage::AwaitsHead,
+            frames: frames.into(),
+            frames_end,
+            body: Body::Empty,
+            availability: Availability::default(),
+            arriving: None,
+            available: frames_end,
+            committed: 0,
+            offered: 0,
+        }
+    }
+
+    pub(crate) fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    pub(crate) fn arriving(&self) -> Option<&Arriving> {
+        self.arriving.as_ref()
+    }
+
+    /// The times at which more of it is here.
+    pub(super) fn times(&self) -> impl Iterator<Item = Instant> + '_ {
+        self.availability.times()
+    }
+
+    /// The head, and a body of known length that is here at known times.
+    pub(super) fn respond(&mut self, head: &[u8], body: Body, availability: Availability) {
+        self.frames.extend(head);
+        self.frames_end += head.len() as u64;
+        self.body = body;
+        self.availability = availability;
+        self.finish();
+    }
+
+    /// A backend brings the rest.
+    pub(super) fn arrives_by(&mut self, arriving: Arriving) {
+        self.stage = Stage::AwaitsHead;
+        self.arriving = Some(arriving);
+    }
+
+    /// The rest is here after all.
+    pub(super) fn arrives_no_more(&mut self) {
+        self.arriving = None;
+    }
+
+    /// Adds frames that can go at once.
+    pub(super) fn extend(&mut self, frames: &[u8]) {
+        debug_assert!(self.stage != Stage::Whole, "nothing follows an end");
+        self.frames.extend(frames);
+        self.frames_end += frames.len() as u64;
+        self.available += frames.len() as u64;
+    }
+
+    /// The backend must be asked again after the handshake.
+    pub(crate) fn came_too_early(&mut self) {
+        self.stage = Stage::TooEarly;
+    }
+
+    /// The head has been added; the backend brings the body.
+    pub(crate) fn body_follows(&mut self) {
+        self.stage = Stage::BodyComes;
+    }
+
+    /// Nothing is added any more. The end of a stream travels with a byte, so there must be one to commit.
+    pub(super) fn end(&mut self) {
+        if self.stage != Stage::Whole && self.pending() == 0 {
+            self.extend(&EMPTY_DATA);
+        }
+        self.finish();
+    }
+
+    fn finish(&mut self) {
+        self.stage = Stage::Whole;
+        self.arriving = None;
+    }
+
+    /// What the backend has brought next, if there is room for it.
+    pub(super) fn next_piece(&mut self) -> Option<Piece> {
+        let room = AHEAD_BYTES.saturating_sub(self.frames.len());
+        let arriving = self.arriving.as_mut().filter(|_| self.stage != Stage::TooEarly)?;
+        arriving.full = room == 0;
+        arriving.later.next(room)
+    }
+
+    /// Whether there is room again for what the backend may have.
+    fn wants_more(&self) -> bool {
+        self.frames.len() < AHEAD_BYTES / 2 && self.arriving.as_ref().is_some_and(|it| it.full)
+    }
+
+    /// Makes available what is here by `now`; true: something can be committed.
+    pub(super) fn release(&mut self, now: Instant) -> bool {
+        if let Some(body_bytes) = self.availability.body_bytes_at(now) {
+            self.available = self.frames_end + body_bytes;
+        }
+        self.pending() > 0
+    }
+
+    /// Stream bytes that are here and not committed.
+    pub(crate) fn pending(&self) -> u64 {
+        self.available - self.committed
+    }
+
+    /// The stream offset of the next byte to commit.
+    pub(crate) fn committed(&self) -> u64 {
+        self.committed
+    }
+
+    /// The stream offset of the next byte to offer to the transport.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offered
+    }
+
+    /// The length of the stream, once it is known.
+    fn stream_bytes(&self) -> Option<u64> {
+        (self.stage == Stage::Whole).then(|| self.frames_end + self.body.bytes())
+    }
+
+    /// Commits `bytes` to the order of sending.
+    pub(crate) fn commit(&mut self, bytes: u64) -> Left {
+        debug_assert!(bytes <= self.pending(), "only what is here can be committed");
+        self.committed += bytes;
+        if self.stream_bytes() == Some(self.committed) {
+            Left::Nothing
+        } else if self.pending() > 0 {
+            Left::Ready
+        } else {
+            Left::Waiting
+        }
+    }
+
+    /// Reads the next committed bytes into `buffer`; true: they are the stream's last.
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> std::io::Result<bool> {
+        let end = self.offered + buffer.len() as u64;
+        let (front, back) = self.frames.as_slices();
+        let from_front = front.len().min(buffer.len());
+        let (start, rest) = buffer.split_at_mut(from_front);
+        start.copy_from_slice(&front[..from_front]);
+        let from_back = back.len().min(rest.len());
+        let (start, rest) = rest.split_at_mut(from_back);
+        start.copy_from_slice(&back[..from_back]);
+        if !rest.is_empty() {
+            self.body.read_at(end - rest.len() as u64 - self.frames_end, rest)?;
+        }
+        Ok(self.stream_bytes() == Some(end))
+    }
+
+    /// The transport took `bytes`.
+    pub(super) fn offered(&mut self, bytes: u64) -> Offered {
+        self.offered += bytes;
+        debug_assert!(self.offered <= self.committed, "only committed bytes are offered");
+        let frames =
+            usize::try_from(bytes).map_or(self.frames.len(), |it| it.min(self.frames.len()));
+        self.frames.drain(..frames);
+        if self.stream_bytes() == Some(self.offered) {
+            Offered::All
+        } else if self.wants_more() {
+            Offered::WantsMore
+        } else {
+            Offered::Some
+        }
+    }
+}
+
+/// What of a response the transport has taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Offered {
+    /// All of it.
+    All,
+    /// Enough that there is room again for bytes of a backend.
+    WantsMore,
+    /// Less than all.
+    Some,
+}

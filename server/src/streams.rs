@@ -1,0 +1,288 @@
+//! The streams of one connection on which responses go: one record each, and what finds them quickly.
+
+mod gates;
+#[cfg(test)]
+mod tests;
+
+use crate::outgoing::{Arriving, Left, Offered, Outgoing};
+use crate::site::{Availability, Body};
+use crate::upstream::Piece;
+use gates::Gated;
+use http3::PushId;
+use schedulers::{Priority, Standing, StreamId, URGENCY_MAX};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+/// What is kept about a stream, from its first byte until both ends have finished it.
+#[derive(Debug, Default)]
+pub(crate) struct Stream {
+    /// The response, until the transport has all of it.
+    outgoing: Option<Outgoing>,
+    /// How urgent the response is (RFC 9218).
+    urgency: u8,
+    /// What the site's operator says about the response's order.
+    pub(crate) directive: Option<Priority>,
+    /// The push that the response is.
+    pub(crate) push: Option<PushId>,
+    /// The response that a push belongs to, while the push is under way.
+    main: Option<StreamId>,
+    /// The pushes that belong to this response.
+    gated: Option<Gated>,
+    /// Where the response stood in the order when its last byte was committed, if an experiment asks.
+    pub(crate) stood: Option<Standing>,
+}
+
+/// The streams, and indices of those that need attention.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    all: BTreeMap<StreamId, Stream>,
+    /// How many responses of each urgency are under way.
+    by_urgency: [usize; URGENCIES],
+    /// When more of a response is here.
+    releases: BTreeSet<(Instant, StreamId)>,
+    /// Responses that flow control holds back.
+    held: BTreeSet<StreamId>,
+    /// Responses that a backend has not brought to their end.
+    arriving: BTreeSet<StreamId>,
+    /// Those of them that have room again for what the backend may have.
+    hungry: BTreeSet<StreamId>,
+    /// The pushes whose streams are open.
+    pushes: BTreeMap<PushId, StreamId>,
+    /// Responses with a gate for their pushes.
+    mains: BTreeSet<StreamId>,
+}
+
+const URGENCIES: usize = URGENCY_MAX as usize + 1;
+
+impl Streams {
+    /// Keeps a record of `stream` from now on; true: it is new.
+    pub(crate) fn note(&mut self, stream: StreamId) -> bool {
+        let before = self.all.len();
+        self.all.entry(stream).or_default();
+        self.all.len() > before
+    }
+
+    /// Keeps a record of the stream of a push.
+    pub(crate) fn note_push(&mut self, stream: StreamId, push: PushId) {
+        self.all.entry(stream).or_default().push = Some(push);
+        self.pushes.insert(push, stream);
+    }
+
+    pub(crate) fn get(&self, stream: StreamId) -> Option<&Stream> {
+        self.all.get(&stream)
+    }
+
+    pub(crate) fn get_mut(&mut self, stream: StreamId) -> Option<&mut Stream> {
+        self.all.get_mut(&stream)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (StreamId, &Stream)> {
+        self.all.iter().map(|(stream, record)| (*stream, record))
+    }
+
+    /// The streams of the responses under way.
+    pub(crate) fn under_way(&self) -> impl Iterator<Item = StreamId> + '_ {
+        self.iter().filter(|(_, record)| record.outgoing.is_some()).map(|(stream, _)| stream)
+    }
+
+    /// How many records there are.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// How many responses are under way.
+    pub(crate) fn responses(&self) -> usize {
+        self.by_urgency.iter().sum()
+    }
+
+    /// The urgency of the most urgent response under way.
+    pub(crate) fn most_urgent(&self) -> Option<u8> {
+        self.by_urgency.iter().zip(0..).find(|(count, _)| **count > 0).map(|(_, urgency)| urgency)
+    }
+
+    /// The stream of a push that is open.
+    pub(crate) fn push_stream(&self, push: PushId) -> Option<StreamId> {
+        self.pushes.get(&push).copied()
+    }
+
+    /// How many pushes are open.
+    pub(crate) fn open_pushes(&self) -> usize {
+        self.pushes.len()
+    }
+
+    /// The response on `stream`, while it is under way.
+    pub(crate) fn outgoing(&self, stream: StreamId) -> Option<&Outgoing> {
+        self.all.get(&stream)?.outgoing.as_ref()
+    }
+
+    pub(crate) fn outgoing_mut(&mut self, stream: StreamId) -> Option<&mut Outgoing> {
+        self.all.get_mut(&stream)?.outgoing.as_mut()
+    }
+
+    /// Whether a response is under way on `stream`.
+    pub(crate) fn is_sending(&self, stream: StreamId) -> bool {
+        self.outgoing(stream).is_some()
+    }
+
+    /// Stream bytes that are here and not committed.
+    pub(crate) fn pending(&self, stream: StreamId) -> u64 {
+        self.outgoing(stream).map_or(0, Outgoing::pending)
+    }
+
+    /// Whether the response has bytes that neither flow control nor a gate holds back.
+    pub(crate) fn is_ready(&self, stream: StreamId) -> bool {
+        self.pending(stream) > 0 && !self.held.contains(&stream) && !self.is_gated(stream)
+    }
+
+    /// A response of this urgency begins on `stream` with `frames`.
+    pub(crate) fn begin(&mut self, stream: StreamId, urgency: u8, frames: Vec<u8>) {
+        let record = self.all.entry(stream).or_default();
+        debug_assert!(record.outgoing.is_none(), "a stream carries one response");
+        record.urgency = urgency.min(URGENCY_MAX);
+        record.outgoing = Some(Outgoing::new(frames));
+        self.by_urgency[usize::from(record.urgency)] += 1;
+    }
+
+    /// The client says how urgent the response on `stream` is.
+    pub(crate) fn set_urgency(&mut self, stream: StreamId, urgency: u8) {
+        let Some(record) = self.all.get_mut(&stream) else { return };
+        let urgency = urgency.min(URGENCY_MAX);
+        let before = std::mem::replace(&mut record.urgency, urgency);
+        if record.outgoing.is_some() {
+            self.by_urgency[usize::from(before)] -= 1;
+            self.by_urgency[usize::from(urgency)] += 1;
+        }
+    }
+
+    /// The head of a response whose body is here at known times.
+    pub(crate) fn respond(
+        &mut self,
+        stream: StreamId,
+        head: &[u8],
+        body: Body,
+        availability: Availability,
+    ) {
+        let Some(outgoing) = self.all.get_mut(&stream).and_then(|it| it.outgoing.as_mut()) else {
+            return;
+        };
+        outgoing.respond(head, body, availability);
+        self.releases.extend(outgoing.times().map(|at| (at, stream)));
+        self.arriving.remove(&stream);
+    }
+
+    /// A backend brings the response, or what is left of it.
+    pub(crate) fn arrives_by(&mut self, stream: StreamId, arriving: Arriving) {
+        if let Some(outgoing) = self.outgoing_mut(stream) {
+            outgoing.arrives_by(arriving);
+            self.arriving.insert(stream);
+        }
+    }
+
+    /// The rest of a response is here after all.
+    pub(crate) fn arrives_no_more(&mut self, stream: StreamId) {
+        if let Some(outgoing) = self.outgoing_mut(stream) {
+            outgoing.arrives_no_more();
+            self.arriving.remove(&stream);
+        }
+    }
+
+    /// Adds frames to a response.
+    pub(crate) fn extend(&mut self, stream: StreamId, frames: &[u8]) {
+        if let Some(outgoing) = self.outgoing_mut(stream) {
+            outgoing.extend(frames);
+        }
+    }
+
+    /// Nothing is added to a response any more.
+    pub(crate) fn end(&mut self, stream: StreamId) {
+        if let Some(outgoing) = self.outgoing_mut(stream) {
+            outgoing.end();
+            self.arriving.remove(&stream);
+        }
+    }
+
+    /// What a backend has brought next for a response, if there is room for it.
+    pub(crate) fn next_piece(&mut self, stream: StreamId) -> Option<Piece> {
+        self.outgoing_mut(stream)?.next_piece()
+    }
+
+    /// The responses that a backend has not brought to their end.
+    pub(crate) fn arriving(&self) -> Vec<StreamId> {
+        self.arriving.iter().copied().collect()
+    }
+
+    /// The responses that have room again for what a backend may have.
+    pub(crate) fn take_hungry(&mut self) -> BTreeSet<StreamId> {
+        std::mem::take(&mut self.hungry)
+    }
+
+    /// The responses that have bytes by `now` which they had not before.
+    pub(crate) fn release(&mut self, now: Instant) -> Vec<StreamId> {
+        let mut released = Vec::new();
+        while let Some((_, stream)) = self.releases.first().copied().filter(|(at, _)| *at <= now) {
+            self.releases.pop_first();
+            if self.outgoing_mut(stream).is_some_and(|it| it.release(now)) {
+                released.push(stream);
+            }
+        }
+        released
+    }
+
+    /// When [`Self::release`] has more to give.
+    pub(crate) fn next_release(&self) -> Option<Instant> {
+        self.releases.first().map(|(at, _)| *at)
+    }
+
+    /// Flow control holds the response back.
+    pub(crate) fn hold(&mut self, stream: StreamId) {
+        self.held.insert(stream);
+    }
+
+    pub(crate) fn is_held(&self, stream: StreamId) -> bool {
+        self.held.contains(&stream)
+    }
+
+    /// The responses that flow control held back, which are not held any more.
+    pub(crate) fn take_held(&mut self) -> BTreeSet<StreamId> {
+        std::mem::take(&mut self.held)
+    }
+
+    /// Commits `bytes` of a response to the order of sending.
+    pub(crate) fn commit(&mut self, stream: StreamId, bytes: u64) -> Left {
+        self.outgoing_mut(stream).map_or(Left::Nothing, |it| it.commit(bytes))
+    }
+
+    /// The transport took `bytes` of a response.
+    pub(crate) fn offered(&mut self, stream: StreamId, bytes: u64) {
+        match self.outgoing_mut(stream).map(|it| it.offered(bytes)) {
+            Some(Offered::All) => self.finish(stream),
+            Some(Offered::WantsMore) => {
+                self.hungry.insert(stream);
+            }
+            Some(Offered::Some) | None => {}
+        }
+    }
+
+    /// Drops the response: the transport has it, or the client does not want it.
+    pub(crate) fn finish(&mut self, stream: StreamId) {
+        let Some(record) = self.all.get_mut(&stream) else { return };
+        let Some(outgoing) = record.outgoing.take() else { return };
+        self.by_urgency[usize::from(record.urgency)] -= 1;
+        for at in outgoing.times() {
+            self.releases.remove(&(at, stream));
+        }
+        self.held.remove(&stream);
+        self.arriving.remove(&stream);
+        self.hungry.remove(&stream);
+    }
+
+    /// Drops the record: the stream is over on both sides.
+    pub(crate) fn forget(&mut self, stream: StreamId) {
+        self.finish(stream);
+        self.leave_gate(stream);
+        if let Some(push) = self.all.remove(&stream).and_then(|it| it.push) {
+            self.pushes.remove(&push);
+        }
+        self.mains.remove(&stream);
+    }
+}

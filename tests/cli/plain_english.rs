@@ -1,0 +1,277 @@
+//! Docs, `--help`, comments and messages keep the rules of `docs/plain-english.md` that a program can check.
+
+use crate::stdout_of;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A phrase that readers stumble over.
+struct Pattern {
+    /// Whole words, in lower case.
+    words: &'static str,
+    /// What to write instead.
+    remedy: &'static str,
+    /// Words after the phrase that make it plain again.
+    except_before: &'static [&'static str],
+    /// Words before the phrase that do.
+    except_after: &'static [&'static str],
+}
+
+const fn pattern(words: &'static str, remedy: &'static str) -> Pattern {
+    Pattern { words, remedy, except_before: &[], except_after: &[] }
+}
+
+/// After these "no" is plain: "is no longer", "there is no cache".
+const COMPARED: &[&str] = &[
+    "longer", "more", "less", "later", "earlier", "larger", "smaller", "better", "worse", "other",
+];
+const EXISTENCE: &[&str] = &["there", "where", "if", "while"];
+
+const PATTERNS: &[Pattern] = &[
+    Pattern {
+        words: "is no",
+        remedy: "write \"is not a\"",
+        except_before: COMPARED,
+        except_after: EXISTENCE,
+    },
+    Pattern {
+        words: "are no",
+        remedy: "write \"are not\"",
+        except_before: COMPARED,
+        except_after: EXISTENCE,
+    },
+    pattern("what is none", "write \"anything else\""),
+    pattern("that is none", "write \"anything else\""),
+    pattern("what is no", "name the thing"),
+    pattern("what is not", "name the thing, or write \"anything that is not\""),
+    pattern("of what is", "name the thing"),
+    pattern("so often", "write \"N times\""),
+    pattern("nobody wants", "say who cancels what"),
+    pattern("who ran dry", "name the thing"),
+    pattern("that of the", "repeat the noun"),
+    pattern("is to be", "write \"must be\" or \"will be\""),
+    pattern("are to be", "write \"must be\" or \"will be\""),
+    pattern("at most so many", "write \"at most N\""),
+    pattern("every so many", "write \"every N\""),
+    pattern("for there is", "write \"because there is\""),
+    pattern("for there are", "write \"because there are\""),
+    pattern("so that who", "name the subject"),
+    pattern("are none of", "write \"are not\""),
+    pattern("is none of", "write \"is not one of\""),
+    pattern("is told of", "write \"learns\" or \"receives\""),
+    pattern("tells of", "write \"reports\" or \"says\""),
+];
+
+/// Words with which a doc comment must not begin: what follows them is a clause without a head.
+const HEADLESS: &[&str] = &["who", "whose", "of"];
+
+/// A text with the number of each line at which a part of it begins.
+struct Paragraph {
+    text: String,
+    starts: Vec<(usize, usize)>,
+}
+
+impl Paragraph {
+    fn new() -> Self {
+        Self { text: " ".to_owned(), starts: Vec::new() }
+    }
+
+    fn push(&mut self, number: usize, line: &str) {
+        self.starts.push((self.text.len(), number));
+        for word in line.split_whitespace() {
+            self.text.push_str(&word.to_lowercase());
+            self.text.push(' ');
+        }
+    }
+
+    fn line_at(&self, place: usize) -> usize {
+        self.starts.iter().rev().find(|(start, _)| *start <= place).map_or(0, |it| it.1)
+    }
+
+    /// Lines with a pattern, and the pattern.
+    fn findings(&self) -> Vec<(usize, &'static Pattern)> {
+        let mut findings = Vec::new();
+        for pattern in PATTERNS {
+            let phrase = format!(" {} ", pattern.words);
+            for (place, _) in self.text.match_indices(&phrase) {
+                let bare = |it: Option<&str>| {
+                    it.unwrap_or_default().trim_matches(|it: char| !it.is_alphanumeric()).to_owned()
+                };
+                let after = bare(self.text[place + phrase.len()..].split(' ').next());
+                let before = bare(self.text[..place].split(' ').next_back());
+                if !pattern.except_before.contains(&after.as_str())
+                    && !pattern.except_after.contains(&before.as_str())
+                {
+                    findings.push((self.line_at(place + 1), pattern));
+                }
+            }
+        }
+        findings
+    }
+}
+
+/// Paragraphs of a Markdown text, without its code blocks; each row of a table is one.
+fn of_markdown(text: &str) -> Vec<Paragraph> {
+    let mut paragraphs = vec![Paragraph::new()];
+    let mut in_code = false;
+    for (index, line) in text.lines().enumerate() {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        if is_fence || in_code || line.trim().is_empty() || line.starts_with('|') {
+            paragraphs.push(Paragraph::new());
+        }
+        if let (false, false, Some(last)) = (is_fence, in_code, paragraphs.last_mut()) {
+            last.push(index + 1, line);
+        }
+    }
+    paragraphs
+}
+
+/// Paragraphs of the comments and texts of a Rust file.
+fn of_source(text: &str) -> Vec<Paragraph> {
+    let mut paragraphs = vec![Paragraph::new()];
+    for (index, line) in text.lines().enumerate() {
+        let comment =
+            line.trim_start().strip_prefix("//").map(|it| it.trim_start_matches(['/', '!']));
+        match (comment, paragraphs.last_mut()) {
+            (Some(comment), Some(last)) if !comment.trim().is_empty() => {
+                last.push(index + 1, comment);
+            }
+            (Some(_), _) => paragraphs.push(Paragraph::new()),
+            (None, _) => {
+                let texts = line.split('"').skip(1).step_by(2).map(|it| {
+                    let mut paragraph = Paragraph::new();
+                    paragraph.push(index + 1, it);
+                    paragraph
+                });
+                paragraphs.extend(texts);
+                paragraphs.push(Paragraph::new());
+            }
+        }
+    }
+    paragraphs
+}
+
+/// Doc comments that begin with a clause without a head.
+fn headless(name: &str, text: &str) -> Vec<String> {
+    let docs = |line: &str| {
+        let rest = line.trim_start().strip_prefix("//")?;
+        rest.strip_prefix(['/', '!']).map(|it| it.trim().to_lowercase()).filter(|it| !it.is_empty())
+    };
+    let mut before = None;
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let doc = docs(line);
+        let first = doc.as_deref().and_then(|it| it.split(' ').next()).unwrap_or_default();
+        if before.is_none() && HEADLESS.contains(&first) {
+            found.push(format!("{name}:{}: begins with \"{first}\": name the thing", index + 1));
+        }
+        before = doc;
+    }
+    found
+}
+
+fn faults(name: &str, paragraphs: &[Paragraph]) -> Vec<String> {
+    let findings = paragraphs.iter().flat_map(Paragraph::findings);
+    findings.map(|(line, it)| format!("{name}:{line}: \"{}\": {}", it.words, it.remedy)).collect()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Files below a folder of the repository whose names end like this.
+fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.to_string_lossy().ends_with(ending) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A file's name in the repository, and its text.
+fn read(path: &Path) -> (String, String) {
+    let name = path.strip_prefix(root()).unwrap_or(path).display().to_string();
+    (name, fs::read_to_string(path).expect("a text"))
+}
+
+fn assert_none(faults: &[String]) {
+    assert!(
+        faults.is_empty(),
+        "{} places are hard to read (docs/plain-english.md):\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+}
+
+#[test]
+fn the_documents_are_in_plain_english() {
+    let names = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "cluster/README.md",
+        "interop/README.md",
+    ];
+    let mut documents: Vec<PathBuf> = names.iter().map(|it| root().join(it)).collect();
+    // It shows what not to write.
+    documents
+        .extend(files("docs", ".md").into_iter().filter(|it| !it.ends_with("plain-english.md")));
+    let faults = documents
+        .iter()
+        .map(|it| read(it))
+        .flat_map(|(name, text)| faults(&name, &of_markdown(&text)));
+    assert_none(&faults.collect::<Vec<_>>());
+}
+
+#[test]
+fn comments_and_messages_are_in_plain_english() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
+    let members = manifest.lines().find(|it| it.starts_with("members = ")).expect("members");
+    let crates = members.split('"').skip(1).step_by(2).chain(["."]);
+    let sources = crates.map(|it| format!("{it}/src")).filter(|it| root().join(it).is_dir());
+    let texts = sources.flat_map(|it| files(&it, ".rs")).map(|it| read(&it));
+    let faults = texts.flat_map(|(name, text)| {
+        [headless(&name, &text), faults(&name, &of_source(&text))].concat()
+    });
+    assert_none(&faults.collect::<Vec<_>>());
+}
+
+#[test]
+fn every_help_is_in_plain_english() {
+    let mut faulty = Vec::new();
+    let mut commands = vec![Vec::new()];
+    while let Some(command) = commands.pop() {
+        let arguments: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = stdout_of(&arguments);
+        faulty.extend(faults(&arguments.join(" "), &of_markdown(&help)));
+        let listed = help.split_once("\nCommands:\n").map_or("", |it| it.1);
+        let rows = listed.lines().take_while(|it| it.starts_with("  "));
+        let names =
+            rows.filter(|it| !it.starts_with("   ")).filter_map(|it| it.split_whitespace().next());
+        commands.extend(
+            names.filter(|it| *it != "help").map(|it| [&command[..], &[it.to_owned()]].concat()),
+        );
+    }
+    assert_none(&faulty);
+}
+
+#[test]
+fn a_hard_phrase_is_found_across_lines_and_a_plain_one_is_not() {
+    let hard = "/// A bracket is\n/// no scheme.\nfn parse() {}\n// Load the page so often\n";
+    assert_eq!(
+        faults("x.rs", &of_source(hard)),
+        ["x.rs:1: \"is no\": write \"is not a\"", "x.rs:4: \"so often\": write \"N times\""]
+    );
+    let plain = "There is no cache. It is no longer needed.\n\n```\nwhat is none\n```\n";
+    assert_eq!(faults("x.md", &of_markdown(plain)), Vec::<String>::new());
+}
