@@ -167,7 +167,7 @@ impl Conditions {
         self.kind.is_none_or(|it| it == resource.kind)
             && self.script.is_none_or(|it| Some(it) == script)
             && self.fetchpriority.is_none_or(|it| Some(it) == resource.fetchpriority)
-            && self.facts.iter().all(|&(fact, wanted)| (fact.get)(&known) == wanted)
+            && self.facts.iter().all(|&(fact, wanted)| fact.get(&known) == wanted)
     }
 }
 
