@@ -25,7 +25,7 @@ pub const ERROR_MAX: Spread = Spread { p50: 50.0, p90: 150.0, max: f64::INFINITY
 pub struct Request {
     /// A folder, a package, or a URL.
     pub source: String,
-    /// The document's path on the site; `None`: that of the package or the URL, or `/`.
+    /// The document's path on the site; `None`: the path in the package or URL, or `/`.
     pub entry: Option<String>,
     /// How a URL is reached.
     pub trust: Trust,
