@@ -78,7 +78,7 @@ pub struct Fetch {
     pub bytes_assumed: bool,
     /// Bytes of the decoded body.
     pub decoded_bytes: u64,
-    /// Who asked for it.
+    /// The part of the browser that asked for it.
     pub initiator: Initiator,
     /// URLs of what asked for it: the document, stylesheet or script, or the scripts of the call stack.
     pub initiator_urls: Vec<String>,
@@ -104,7 +104,7 @@ pub struct Fetch {
     pub exec_ms: Option<f64>,
 }
 
-/// Who asked for a resource.
+/// The part of a browser that asks for a resource.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Initiator {
     /// The parser of a document or stylesheet.

@@ -29,9 +29,9 @@ pub struct Client {
     requests: Requests,
     responses: BTreeMap<StreamId, Receiving>,
     pushed: PushCache,
-    /// What earlier visits left, and what was validated since.
+    /// The copies that earlier visits left, some of them validated since.
     cache: HttpCache,
-    /// Whether the request for the document says what the cache has.
+    /// Whether the request for the document describes the cache.
     cache_digest: bool,
     /// How many promises may be open; 0: none are accepted.
     pushes: u64,
@@ -248,7 +248,7 @@ impl Client {
         }
     }
 
-    /// Acts on what the session made of an arrival. False: the server broke the rules, and the connection ends.
+    /// Acts on the events of an arrival. False: the server broke the rules, and the connection ends.
     fn take_events(
         &mut self,
         stream: StreamId,
@@ -308,7 +308,7 @@ impl Client {
         self.preload(resource, status, headers);
     }
 
-    /// Queues what a head preloads. As in browsers, the navigation's first 103 response counts and no other
+    /// Queues the resources that a head preloads. As in browsers, the navigation's first 103 response counts and no other
     /// (Chromium).
     fn preload(&mut self, context: usize, status: u16, headers: &[Header]) {
         if status == preload::EARLY_HINTS {

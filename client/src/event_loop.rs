@@ -11,13 +11,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A page load that could not be carried out.
+/// A page load that failed before it began.
 #[derive(Debug, thiserror::Error)]
 pub enum PlayError {
     /// The connection cannot be tried.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// Nobody listens there.
+    /// There is no server at this address.
     #[error("{0}: connection refused; is a server listening there?")]
     Refused(SocketAddr),
     /// The socket fails.

@@ -24,7 +24,7 @@ pub struct Options {
     pub pushes: u64,
     /// The HTTP cache that earlier visits left.
     pub cache: HttpCache,
-    /// Whether the request for the document says what the cache has (`Cache-Digest`).
+    /// Whether the request for the document describes the cache (`Cache-Digest`).
     pub cache_digest: bool,
     /// The cookies that earlier visits left.
     pub cookies: CookieJar,

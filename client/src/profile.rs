@@ -15,7 +15,7 @@ pub struct Profile {
     /// Its name, as in `--profile`.
     #[serde(skip)]
     pub name: String,
-    /// What is particular to it.
+    /// Its peculiarities, in a sentence.
     pub about: String,
     /// When it was seen, `YYYY-MM`.
     pub date: String,
@@ -27,13 +27,13 @@ pub struct Profile {
     rules: Vec<Rule>,
 }
 
-/// Requests that wait although their resources are discovered.
+/// Which requests wait although their resources are discovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HoldBack {
-    /// Those of this urgency and later ones.
+    /// Requests of this urgency and less urgent ones.
     pub urgency_from: u8,
-    /// As long as this lasts.
+    /// They wait as long as this lasts.
     #[serde(rename = "while")]
     pub reason: HoldBackReason,
 }
@@ -96,7 +96,7 @@ pub enum ProfileError {
     /// No such name.
     #[error("no profile named `{name}`; there are {known}")]
     Unknown {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
         /// The names there are.
         known: String,
@@ -106,7 +106,7 @@ pub enum ProfileError {
     Malformed {
         /// The profile.
         name: String,
-        /// What is wrong.
+        /// The cause.
         cause: String,
     },
 }
@@ -167,7 +167,7 @@ impl Conditions {
         self.kind.is_none_or(|it| it == resource.kind)
             && self.script.is_none_or(|it| Some(it) == script)
             && self.fetchpriority.is_none_or(|it| Some(it) == resource.fetchpriority)
-            && self.facts.iter().all(|&(fact, wanted)| (fact.get)(&known) == wanted)
+            && self.facts.iter().all(|&(fact, wanted)| fact.get(&known) == wanted)
     }
 }
 
@@ -175,7 +175,7 @@ impl Conditions {
 mod tests {
     use super::*;
 
-    /// What a profile signals for the resources of the Davies/Meenan page, in order.
+    /// The signals of a profile for the resources of the Davies/Meenan page, in order.
     fn signals(name: &str) -> String {
         let page = corpus::bundled("davies-meenan").expect("bundled").clone();
         let page = Profile::find(name).expect("bundled").applied_to(page);

@@ -1,13 +1,13 @@
-//! The push cache of one connection: what the server promised, and what became of it.
+//! The push cache of one connection: the server's promises, and what became of them.
 //!
 //! Its rules are those that browsers had (NGINX, *Introducing HTTP/2 Server Push*): the HTTP cache comes first, an entry is used
-//! once, and it goes with its connection. A promise is refused where it is of no use: for what the page does not
-//! need, for what was asked for already, for what is cached.
+//! once, and it ends with its connection. A useless promise is refused: for a resource that the page does not need,
+//! that was requested already, or that is cached.
 
 use http3::{Header, NameValue, PushId, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of one push.
+/// One push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Push {
     resource: Option<usize>,
@@ -26,7 +26,7 @@ pub(crate) struct PushCache {
 /// What to do with a promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Its response will be the resource's; on this stream, if that came before the promise.
+    /// Its response will be the resource's. The stream, if it came before the promise.
     Keep(Option<StreamId>),
     /// It was promised before.
     Known,
@@ -34,7 +34,7 @@ pub(crate) enum Verdict {
     Refuse(Option<StreamId>),
 }
 
-/// A promised request, as far as it matters.
+/// The relevant fields of a promised request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Promised {
     /// The method is safe and has no body (RFC 9114, 4.6).
@@ -43,7 +43,7 @@ pub(crate) struct Promised {
     pub(crate) path: String,
     /// The entity tag that the promised response has.
     pub(crate) if_match: Option<String>,
-    /// The entity tag of the copy that it says is right still.
+    /// The entity tag of the copy that it validates.
     pub(crate) if_none_match: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl Promised {
 }
 
 impl PushCache {
-    /// The server promises `push` for `resource`; none: for nothing that is of use.
+    /// The server promises `push` for `resource`. `None`: the promise is useless.
     pub(crate) fn promise(&mut self, push: PushId, resource: Option<usize>) -> Verdict {
         let entry = self.pushes.entry(push).or_default();
         if entry.refused || entry.resource.is_some() {
@@ -92,12 +92,12 @@ impl PushCache {
         if entry.refused { Err(Refused) } else { Ok(entry.resource) }
     }
 
-    /// The page needs the resource: true if a promise stands in for the request, from now on its own.
+    /// The page needs the resource. True: a promise, used up now, stands in for the request.
     pub(crate) fn take(&mut self, resource: usize) -> bool {
         self.by_resource.contains_key(&resource) && self.used.insert(resource)
     }
 
-    /// The server gave a push up: the resource that nobody brings any more.
+    /// The server gave a push up: the resource that must be requested after all.
     pub(crate) fn lost(&mut self, push: PushId) -> Option<usize> {
         let resource = self.pushes.get(&push)?.resource?;
         self.by_resource.remove(&resource);
@@ -109,7 +109,7 @@ impl PushCache {
         self.pushes.iter().find(|(_, it)| it.stream == Some(stream)).map(|(push, _)| *push)
     }
 
-    /// The first push ID that was not heard of.
+    /// The first push ID that has not been seen.
     pub(crate) fn end(&self) -> u64 {
         self.pushes.last_key_value().map_or(0, |(PushId(push), _)| push + 1)
     }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_of_no_use_is_refused_and_so_is_its_stream() {
+    fn a_useless_promise_is_refused_and_so_is_its_stream() {
         let mut cache = PushCache::default();
         assert_eq!(cache.promise(PushId(0), None), Verdict::Refuse(None));
         assert_eq!(cache.stream(PushId(0), STREAM), Err(Refused));
@@ -168,17 +168,17 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_up_is_asked_for_only_if_the_page_waits_for_it() {
+    fn a_push_given_up_is_requested_only_if_the_page_waits_for_it() {
         let mut cache = PushCache::default();
         cache.promise(PushId(0), Some(7));
         cache.promise(PushId(1), Some(8));
         cache.take(7);
         assert_eq!((cache.lost(PushId(0)), cache.lost(PushId(1))), (Some(7), None));
-        assert!(!cache.take(8), "it is asked for when it is needed");
+        assert!(!cache.take(8), "it is requested when it is needed");
     }
 
     #[test]
-    fn what_is_not_safe_is_said_to_be_so() {
+    fn only_get_and_head_without_a_body_are_safe() {
         let promised = |text: &str| {
             let fields = text.split(' ').filter_map(|it| it.split_once('='));
             let headers: Vec<Header> = fields

@@ -1,5 +1,5 @@
-//! Resources that are discovered and not yet asked for: they wait for a stream, and some of them for what their
-//! browser thinks more urgent.
+//! Resources that are discovered and not yet requested. They wait for a stream, and some of them for resources that
+//! their browser thinks more urgent.
 
 use crate::profile::{HoldBack, HoldBackReason};
 use corpus::page::{PageResource, Script};
@@ -11,9 +11,9 @@ use std::collections::{BTreeSet, VecDeque};
 pub(crate) struct Requests {
     hold_back: Option<HoldBack>,
     waiting: VecDeque<usize>,
-    /// Asked for, or brought by a push.
+    /// Requested, or brought by a push.
     asked: BTreeSet<usize>,
-    /// Synchronous scripts of the head that are discovered and have not come.
+    /// Synchronous scripts of the head that have been discovered and have not come.
     head_scripts: BTreeSet<usize>,
 }
 
@@ -31,7 +31,7 @@ impl Requests {
         self.hinted(resource.id);
     }
 
-    /// A resource will be needed, or is: it waits to be asked for, unless it does already or was asked for.
+    /// A resource is or will be needed: queues its request. False: it is queued or requested already.
     pub(crate) fn hinted(&mut self, resource: usize) -> bool {
         let is_new = !self.asked.contains(&resource) && !self.waiting.contains(&resource);
         if is_new {
@@ -40,23 +40,23 @@ impl Requests {
         is_new
     }
 
-    /// The next to ask for: the first that nothing holds back.
+    /// The next resource to request: the first that nothing holds back.
     pub(crate) fn next(&self, resources: &[PageResource]) -> Option<usize> {
         self.waiting.iter().copied().find(|id| !self.is_held(&resources[*id]))
     }
 
-    /// A resource was asked for.
+    /// A resource was requested.
     pub(crate) fn asked(&mut self, resource: usize) {
         self.waiting.retain(|it| *it != resource);
         self.asked.insert(resource);
     }
 
-    /// Whether a resource was asked for.
+    /// Whether a resource was requested.
     pub(crate) fn has_asked(&self, resource: usize) -> bool {
         self.asked.contains(&resource)
     }
 
-    /// What was asked for will not come: it is asked for again.
+    /// The response will not come: the resource is requested again.
     pub(crate) fn again(&mut self, resource: usize) {
         self.asked.remove(&resource);
         self.waiting.push_back(resource);
@@ -67,7 +67,7 @@ impl Requests {
         self.head_scripts.remove(&resource);
     }
 
-    /// Whether all that is discovered has been asked for.
+    /// Whether everything discovered has been requested.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

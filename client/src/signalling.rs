@@ -1,27 +1,26 @@
-//! What the client says about order, and to whom: the client half of a scheme, chosen by the user or adopted
-//! from the server, in the forms that the server takes.
+//! The client's signals about order: the client half of a scheme, chosen by the user or adopted from the server, in the
+//! forms that the server understands.
 
 use corpus::PageResource;
 use http3::{Extension, Settings, Signal, StreamId};
 use schedulers::{ClientHalf, Priority, Resource, Scheme, find_scheme};
 use std::collections::BTreeMap;
 
-/// Signals that wait for the server's SETTINGS, at most; a page that has more requests by then only loses
-/// their order.
+/// How many signals may wait for the server's SETTINGS. Beyond it a page only loses the order of its requests.
 const EARLY_SIGNALS: usize = 1000;
 
 /// The signalling of one connection.
 pub(crate) struct Signalling {
     half: Option<Box<dyn ClientHalf>>,
-    /// No scheme was chosen: the server's preference is taken.
+    /// No scheme was chosen: the server's announcement is adopted.
     adopts: bool,
     with_metadata: bool,
     server_spoke: bool,
-    /// Said before the server's SETTINGS told in which form.
+    /// Signals that wait for the server's SETTINGS, which say in which form to send them.
     early: Vec<Signal>,
     /// The scheme whose client half speaks.
     scheme: Option<String>,
-    /// Requests under way, for a scheme that is adopted later to say something about them, too.
+    /// Requests under way, about which a scheme that is adopted later may send signals, too.
     under_way: BTreeMap<StreamId, Resource>,
 }
 
@@ -51,7 +50,7 @@ impl Signalling {
         signalling
     }
 
-    /// What is offered: of the two revisions of the bucket byte, the one that the scheme speaks.
+    /// The settings to offer: of the two revisions of the bucket byte, the one that the scheme uses.
     pub(crate) fn settings(scheme: Option<&Scheme>) -> Settings {
         let other = match scheme {
             Some(scheme) if scheme.name == "bucket7" => Extension::BucketJanuary2019,
@@ -84,7 +83,7 @@ impl Signalling {
         if self.server_spoke { self.settings_came() } else { Vec::new() }
     }
 
-    /// What is said with a request.
+    /// What to send with a request.
     pub(crate) fn request(&mut self, stream: StreamId, resource: &PageResource) -> Said {
         let known = resource.for_scheduler();
         if self.adopts {
@@ -130,7 +129,7 @@ impl Signalling {
 mod tests {
     use super::*;
     #[test]
-    fn a_scheme_that_is_adopted_says_what_it_thinks_of_requests_under_way_once() {
+    fn an_adopted_scheme_signals_about_requests_under_way_once() {
         let page = corpus::bundled("davies-meenan").expect("bundled");
         let mut signalling = Signalling::new(None, false);
         signalling.settings_came();

@@ -53,7 +53,7 @@ fn a_port_in_use_is_an_error_that_says_so() {
 }
 
 #[test]
-fn where_nobody_listens_the_load_is_refused() {
+fn a_load_from_a_closed_port_is_refused() {
     let free = UdpSocket::bind(any_port()).expect("a port").local_addr().expect("an address");
     let outcome = play(page(), free, &options());
     assert!(matches!(outcome, Err(PlayError::Refused(it)) if it == free), "{outcome:?}");

@@ -18,7 +18,7 @@ pub enum Verify {
     System,
 }
 
-/// What a client's connection is like.
+/// The parameters of a client's connection.
 #[derive(Debug, Clone)]
 pub struct ClientConfig {
     /// Whom to trust.

@@ -75,7 +75,7 @@ struct Unsent {
     fin: bool,
 }
 
-/// What came on a stream.
+/// An arrival on a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival<'a> {
     /// The next bytes, and whether they are the last.
@@ -213,10 +213,9 @@ impl Connection {
         true
     }
 
-    /// The server said whether it took early data. The transport retransmits what it did not take once that
-    /// counts as lost, which needs a later packet to be acknowledged, so one goes. The packets lost last are
-    /// retransmitted first, and the server would know of a request before it may push with it: our own streams
-    /// go before all others.
+    /// The server has accepted or rejected early data. quiche retransmits rejected data once it counts as lost, which
+    /// needs the acknowledgement of a later packet, so we send one. quiche retransmits the last loss first, and the
+    /// server would see a request before it may push with it. So our own streams get priority.
     fn settle_early_data(&mut self) {
         let accepted = self.quic.early_data_reason() == EARLY_DATA_ACCEPTED;
         if self.early_data == EarlyData::Sent {
@@ -238,7 +237,7 @@ impl Connection {
         self.unsent.push_back(Unsent { stream, bytes, fin });
     }
 
-    /// Gives the transport the queued bytes that it has room for. True: it took some.
+    /// Gives the transport as many queued bytes as it has room for. True: it took some.
     pub fn flush(&mut self) -> bool {
         let mut wrote = false;
         while let Some(Unsent { stream, bytes, fin }) =
@@ -256,7 +255,7 @@ impl Connection {
                 Err(quiche::Error::Done) if self.quic.stream_capacity(stream.0).is_ok() => {
                     return wrote;
                 }
-                // The peer does not want this stream: the others must not wait behind it.
+                // The peer stopped this stream: the others must not wait behind it.
                 Err(_) => {}
             }
             self.unsent.pop_front();
@@ -264,7 +263,7 @@ impl Connection {
         wrote
     }
 
-    /// A HEADERS frame for `stream`, which is logged. An error means that this peer does not take these fields.
+    /// A HEADERS frame for `stream`, which is logged. An error means that this peer does not accept these fields.
     pub fn encode_headers(
         &mut self,
         stream: StreamId,
@@ -293,7 +292,7 @@ impl Connection {
         let Ok(taken) = self.quic.stream_send(stream.0, &frame, fin) else { return Ok(false) };
         http3::log::headers_created(self.quic.qlog_streamer(), stream, fields, frame.len());
         if taken < frame.len() {
-            // A request of which a part went cannot be taken back.
+            // A request that was sent in part cannot be taken back.
             self.send(stream, frame.split_off(taken), fin);
         }
         self.note_request(stream);
@@ -325,7 +324,7 @@ impl Connection {
         Ok(Some(Turn { bytes, is_last: arrival.is_last() }))
     }
 
-    /// The first half of [`Self::read`]: what the transport has.
+    /// The first half of [`Self::read`]: takes an arrival from the transport.
     pub fn arrival<'a>(&mut self, stream: StreamId, buffer: &'a mut [u8]) -> Option<Arrival<'a>> {
         self.note_request(stream);
         match self.quic.stream_recv(stream.0, buffer) {

@@ -14,7 +14,7 @@ pub trait Endpoint {
     fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant);
     /// Writes the next datagrams to `out`, which holds at least 64 KiB.
     fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit>;
-    /// Does what is due at `now`; called at any time.
+    /// Acts on everything that is due at `now`. May be called at any time.
     fn on_timeout(&mut self, now: Instant);
     /// When [`Endpoint::on_timeout`] must be called.
     fn next_timeout(&self) -> Option<Instant>;

@@ -1,6 +1,9 @@
 //! What a page must satisfy before anybody serves it or plays it back.
 
 use crate::discovery;
+use crate::limits::{
+    BODY_BYTES_MAX, DECODED_BYTES_MAX, PROBLEMS_MAX, RESOURCES_MAX, TIME_MS_MAX, URL_BYTES_MAX,
+};
 use crate::page::{Event, Page, PageResource};
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,18 +11,6 @@ use std::fmt;
 
 /// The one version of the page format that is understood.
 pub const FORMAT: &str = "utmost-page/1";
-/// Most resources of a page.
-pub const RESOURCES_MAX: usize = 10_000;
-/// Most body bytes of a page on the wire, over all resources: a server holds all of them in memory.
-pub const BODY_BYTES_MAX: u64 = 2_000_000_000;
-/// Most decoded bytes of one resource.
-pub const DECODED_BYTES_MAX: u64 = 1 << 40;
-/// Longest time that a page may state, in milliseconds: a day.
-pub const TIME_MS_MAX: f64 = 86_400_000.0;
-/// Longest URL path, in bytes.
-pub const URL_BYTES_MAX: usize = 8192;
-/// Most problems that are listed; one is enough to refuse a page.
-const PROBLEMS_MAX: usize = 100;
 
 /// One thing that is wrong with a page.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,7 @@ pub mod discovery;
 pub mod generate;
 pub mod import;
 pub mod kind;
+pub mod limits;
 pub mod page;
 pub mod read;
 pub mod stats;

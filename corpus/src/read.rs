@@ -2,14 +2,12 @@
 
 use crate::bundled;
 use crate::check::{Problem, check};
+use crate::limits::FILE_BYTES_MAX;
 use crate::page::Page;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use thiserror::Error;
-
-/// Largest page file, in bytes.
-pub const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Why there is no page. One line each: file, place, cause, remedy.
 #[derive(Debug, Error)]

@@ -227,7 +227,10 @@ fn entries_of_resource_timing_become_a_page() {
 fn a_file_that_is_not_a_recording_is_rejected_in_one_line() {
     let error = |text: &str| import_text(text, label()).unwrap_err().to_string();
     assert!(error("hello").starts_with("is not JSON"));
-    assert!(error("{}").starts_with("is none of these: HAR (an object with the key `log`"));
+    assert!(
+        error("{}")
+            .starts_with("is in an unknown format; known are HAR (an object with the key `log`")
+    );
     assert!(error("{\"log\":{}}").starts_with("is not a HAR file: missing field `entries`"));
     assert!(error("[]").starts_with("holds no event Network.requestWillBeSent"));
     assert!(error("[{}]").starts_with("holds no event Network.requestWillBeSent"));

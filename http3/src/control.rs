@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 /// Bytes of the longest varint: no frame of one ID is longer.
 const ID_BYTES_MAX: u64 = 8;
 
-/// What came on the control stream, and what is remembered of it.
+/// The peer's control stream, and what it has said so far.
 #[derive(Debug)]
 pub(crate) struct Control {
     reader: FrameReader,
@@ -23,12 +23,12 @@ pub(crate) struct Control {
     max_push_id: Option<u64>,
 }
 
-/// What may come.
+/// The rules of what may come.
 #[derive(Debug)]
 struct Rules {
     role: Role,
     offered: BTreeSet<Extension>,
-    /// None before the peer's settings.
+    /// Empty until the peer's settings come.
     in_use: BTreeSet<Extension>,
     settings_begun: bool,
     announcement_begun: bool,
@@ -42,11 +42,11 @@ pub(crate) enum Message {
     CancelPush(u64),
     PreferredScheme(String),
     Said(Said),
-    /// What a `PRIORITY_UPDATE` says, and its field value as it came.
+    /// A `PRIORITY_UPDATE` and its field value as it came.
     Update(Said, String),
 }
 
-/// A priority signal, whether or not what it is about can exist.
+/// A priority signal, before a check that its subject can exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Said {
     Priority(StreamId, Priority),
@@ -88,12 +88,12 @@ impl Control {
         self.goaway_id
     }
 
-    /// The push IDs that the client allows (to a server): those below.
+    /// The first push ID that the client does not allow (at a server).
     pub(crate) fn push_ids_end(&self) -> u64 {
         self.max_push_id.map_or(0, |id| id + 1)
     }
 
-    /// Takes bytes from the front of `bytes` until there is a message, or none are left.
+    /// Takes bytes from the front of `bytes` until there is a message or they run out.
     pub(crate) fn next(
         &mut self,
         bytes: &mut &[u8],
@@ -135,12 +135,12 @@ impl Control {
         }
     }
 
-    /// To a client a request, to a server a push; it may only go down (RFC 9114, 5.2 and 7.2.6).
+    /// GOAWAY names a request to a client and a push to a server. The ID may only go down (RFC 9114, 5.2 and 7.2.6).
     fn take_goaway(&mut self, id: u64) -> Result<Message, Error> {
         if self.rules.role == Role::Client && !id.is_multiple_of(4) {
             return Err(Error::connection(
                 Code::Id,
-                "GOAWAY names no request stream (RFC 9114, 7.2.6)",
+                "GOAWAY does not name a request stream (RFC 9114, 7.2.6)",
             ));
         }
         if self.goaway_id.is_some_and(|before| id > before) {
@@ -254,7 +254,7 @@ fn keep_at_most(limit_bytes: u64, length: u64) -> Result<Treatment, Error> {
     }
     Err(Error::connection(
         Code::ExcessiveLoad,
-        "a frame of the control stream is larger than we take",
+        "a frame of the control stream is larger than our limit",
     ))
 }
 

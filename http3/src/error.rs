@@ -1,111 +1,62 @@
-//! What the peer did wrong: a code for the wire, and a reason for the reader.
+//! Errors of the peer: a code for the wire, and a reason for the reader.
 
 use schedulers::StreamId;
 
-/// The error codes of HTTP/3 and QPACK, with their values on the wire (RFC 9114, 8.1; RFC 9204, 6). Those
-/// that say nobody did wrong are for the owner of the connection; a session never raises them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Code {
-    /// `H3_NO_ERROR`: the connection or stream is closed, and all is well.
-    NoError = 0x0100,
-    /// `H3_GENERAL_PROTOCOL_ERROR`: nothing more specific fits.
-    GeneralProtocol = 0x0101,
-    /// `H3_INTERNAL_ERROR`: our side cannot go on.
-    Internal = 0x0102,
-    /// `H3_STREAM_CREATION_ERROR`: a stream that must not be opened.
-    StreamCreation = 0x0103,
-    /// `H3_CLOSED_CRITICAL_STREAM`: a control or QPACK stream ended.
-    ClosedCriticalStream = 0x0104,
-    /// `H3_FRAME_UNEXPECTED`: a frame at the wrong time or on the wrong stream.
-    FrameUnexpected = 0x0105,
-    /// `H3_FRAME_ERROR`: a frame whose length or layout is wrong.
-    Frame = 0x0106,
-    /// `H3_EXCESSIVE_LOAD`: a limit of [`crate::Limits`] was passed.
-    ExcessiveLoad = 0x0107,
-    /// `H3_ID_ERROR`: a stream ID or push ID that cannot be.
-    Id = 0x0108,
-    /// `H3_SETTINGS_ERROR`: a SETTINGS frame that says something forbidden.
-    Settings = 0x0109,
-    /// `H3_MISSING_SETTINGS`: the control stream did not begin with SETTINGS.
-    MissingSettings = 0x010a,
-    /// `H3_REQUEST_REJECTED`: a server did nothing with the request; it may be sent again.
-    RequestRejected = 0x010b,
-    /// `H3_REQUEST_CANCELLED`: the request or its response is not wanted any more.
-    RequestCancelled = 0x010c,
-    /// `H3_REQUEST_INCOMPLETE`: a request ended before its header section.
-    RequestIncomplete = 0x010d,
-    /// `H3_MESSAGE_ERROR`: a malformed request or response.
-    Message = 0x010e,
-    /// `H3_CONNECT_ERROR`: the connection behind a CONNECT request failed.
-    Connect = 0x010f,
-    /// `H3_VERSION_FALLBACK`: ask again over HTTP/1.1.
-    VersionFallback = 0x0110,
-    /// `QPACK_DECOMPRESSION_FAILED`: a field section that cannot be decoded.
-    QpackDecompressionFailed = 0x0200,
-    /// `QPACK_ENCODER_STREAM_ERROR`: an instruction that needs a dynamic table.
-    QpackEncoderStream = 0x0201,
-    /// `QPACK_DECODER_STREAM_ERROR`: an acknowledgement of what was never sent.
-    QpackDecoderStream = 0x0202,
+/// Defines the codes in one table: name, value on the wire, the RFCs' name, meaning.
+macro_rules! codes {
+    ($($code:ident = $value:literal, $name:literal, $meaning:literal;)*) => {
+        /// The error codes of HTTP/3 and QPACK, with their values on the wire (RFC 9114, 8.1; RFC 9204, 6). A session
+        /// raises only those that accuse the peer; the owner of the connection uses the others.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Code {
+            $(#[doc = concat!("`", $name, "`: ", $meaning)] $code = $value,)*
+        }
+
+        impl Code {
+            const ALL: &[Self] = &[$(Self::$code),*];
+
+            /// The name the RFCs give it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$code => $name,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    NoError = 0x0100, "H3_NO_ERROR", "the connection or stream is closed, and all is well.";
+    GeneralProtocol = 0x0101, "H3_GENERAL_PROTOCOL_ERROR", "nothing more specific fits.";
+    Internal = 0x0102, "H3_INTERNAL_ERROR", "our side cannot go on.";
+    StreamCreation = 0x0103, "H3_STREAM_CREATION_ERROR", "a stream that must not be opened.";
+    ClosedCriticalStream = 0x0104, "H3_CLOSED_CRITICAL_STREAM", "a control or QPACK stream ended.";
+    FrameUnexpected = 0x0105, "H3_FRAME_UNEXPECTED", "a frame at the wrong time or on the wrong stream.";
+    Frame = 0x0106, "H3_FRAME_ERROR", "a frame whose length or layout is wrong.";
+    ExcessiveLoad = 0x0107, "H3_EXCESSIVE_LOAD", "a limit of [`crate::Limits`] was passed.";
+    Id = 0x0108, "H3_ID_ERROR", "a stream ID or push ID that cannot be.";
+    Settings = 0x0109, "H3_SETTINGS_ERROR", "a SETTINGS frame that says something forbidden.";
+    MissingSettings = 0x010a, "H3_MISSING_SETTINGS", "the control stream did not begin with SETTINGS.";
+    RequestRejected = 0x010b, "H3_REQUEST_REJECTED", "a server did nothing with the request; it may be sent again.";
+    RequestCancelled = 0x010c, "H3_REQUEST_CANCELLED", "the request or its response is not wanted any more.";
+    RequestIncomplete = 0x010d, "H3_REQUEST_INCOMPLETE", "a request ended before its header section.";
+    Message = 0x010e, "H3_MESSAGE_ERROR", "a malformed request or response.";
+    Connect = 0x010f, "H3_CONNECT_ERROR", "the connection behind a CONNECT request failed.";
+    VersionFallback = 0x0110, "H3_VERSION_FALLBACK", "ask again over HTTP/1.1.";
+    QpackDecompressionFailed = 0x0200, "QPACK_DECOMPRESSION_FAILED", "a field section that cannot be decoded.";
+    QpackEncoderStream = 0x0201, "QPACK_ENCODER_STREAM_ERROR", "an instruction that needs a dynamic table.";
+    QpackDecoderStream = 0x0202, "QPACK_DECODER_STREAM_ERROR", "an acknowledgement of something never sent.";
 }
 
 impl Code {
-    const ALL: [Self; 20] = [
-        Self::NoError,
-        Self::GeneralProtocol,
-        Self::Internal,
-        Self::StreamCreation,
-        Self::ClosedCriticalStream,
-        Self::FrameUnexpected,
-        Self::Frame,
-        Self::ExcessiveLoad,
-        Self::Id,
-        Self::Settings,
-        Self::MissingSettings,
-        Self::RequestRejected,
-        Self::RequestCancelled,
-        Self::RequestIncomplete,
-        Self::Message,
-        Self::Connect,
-        Self::VersionFallback,
-        Self::QpackDecompressionFailed,
-        Self::QpackEncoderStream,
-        Self::QpackDecoderStream,
-    ];
-
     /// The code with this value on the wire, if there is one.
     pub fn of(value: u64) -> Option<Self> {
-        Self::ALL.into_iter().find(|code| code.value() == value)
+        Self::ALL.iter().copied().find(|code| code.value() == value)
     }
 
     /// Its value on the wire.
     pub fn value(self) -> u64 {
         self as u64
-    }
-
-    /// The name the RFCs give it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NoError => "H3_NO_ERROR",
-            Self::GeneralProtocol => "H3_GENERAL_PROTOCOL_ERROR",
-            Self::Internal => "H3_INTERNAL_ERROR",
-            Self::StreamCreation => "H3_STREAM_CREATION_ERROR",
-            Self::ClosedCriticalStream => "H3_CLOSED_CRITICAL_STREAM",
-            Self::FrameUnexpected => "H3_FRAME_UNEXPECTED",
-            Self::Frame => "H3_FRAME_ERROR",
-            Self::ExcessiveLoad => "H3_EXCESSIVE_LOAD",
-            Self::Id => "H3_ID_ERROR",
-            Self::Settings => "H3_SETTINGS_ERROR",
-            Self::MissingSettings => "H3_MISSING_SETTINGS",
-            Self::RequestRejected => "H3_REQUEST_REJECTED",
-            Self::RequestCancelled => "H3_REQUEST_CANCELLED",
-            Self::RequestIncomplete => "H3_REQUEST_INCOMPLETE",
-            Self::Message => "H3_MESSAGE_ERROR",
-            Self::Connect => "H3_CONNECT_ERROR",
-            Self::VersionFallback => "H3_VERSION_FALLBACK",
-            Self::QpackDecompressionFailed => "QPACK_DECOMPRESSION_FAILED",
-            Self::QpackEncoderStream => "QPACK_ENCODER_STREAM_ERROR",
-            Self::QpackDecoderStream => "QPACK_DECODER_STREAM_ERROR",
-        }
     }
 }
 
@@ -139,14 +90,9 @@ impl Error {
         self.code
     }
 
-    /// Some: only that stream is in error; none: the connection is.
+    /// The stream in error. `None`: the whole connection is.
     pub fn stream(&self) -> Option<StreamId> {
         self.stream
-    }
-
-    /// What was wrong and which section of which RFC says so.
-    pub fn reason(&self) -> &'static str {
-        self.reason
     }
 }
 

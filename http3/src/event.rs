@@ -1,4 +1,4 @@
-//! What a [`crate::Session`] reports.
+//! The events that a [`crate::Session`] reports.
 
 use crate::{Header, Settings, Signal, StreamId};
 
@@ -6,7 +6,7 @@ use crate::{Header, Settings, Signal, StreamId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PushId(pub u64);
 
-/// What a `PRIORITY_UPDATE` frame is about (RFC 9218, 7.2).
+/// The subject of a `PRIORITY_UPDATE` frame (RFC 9218, 7.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prioritized {
     /// The response on a request stream.
@@ -42,11 +42,11 @@ pub enum Event {
         /// Bytes of its payload; it may be empty.
         payload_bytes: u64,
     },
-    /// A part of the content, as it came: not a whole frame, never empty.
+    /// A part of the content as it came. It need not be a whole frame, and is never empty.
     Data {
         /// The request stream.
         stream: StreamId,
-        /// At most as long as what was given to one `receive`.
+        /// At most as long as the bytes given to one `receive`.
         bytes: Vec<u8>,
     },
     /// The message is complete and well-formed; nothing more comes on this stream.
@@ -54,30 +54,30 @@ pub enum Event {
         /// The request stream.
         stream: StreamId,
     },
-    /// The peer gave up sending on this stream.
+    /// The peer reset this stream.
     Reset {
         /// The request stream.
         stream: StreamId,
         /// The peer's error code.
         code: u64,
     },
-    /// A `PRIORITY_UPDATE` frame came (server only), for logs. If it has a consequence,
-    /// [`Event::Priority`] or [`Event::PushPriority`] follows: at once, or when its request arrives.
+    /// A `PRIORITY_UPDATE` frame came (server only), for logs. Its effect, if it has one, follows as [`Event::Priority`]
+    /// or [`Event::PushPriority`]: at once, or once its request has come.
     PriorityUpdate {
         /// The client's control stream.
         control: StreamId,
-        /// What the frame is about.
+        /// The subject of the frame.
         prioritized: Prioritized,
         /// The `Priority` field value, as it came.
         field: String,
     },
-    /// A priority signal (server only): a `PRIORITY_UPDATE` frame, which is a complete set (an omitted
-    /// parameter has its default; RFC 9218, 7), or a frame of the tree or of the bucket byte
-    /// ([`crate::Extension`]). It overrides the request's `Priority` header field, so a `PRIORITY_UPDATE` or
-    /// a bucket byte that overtakes its request waits here, the latest of each stream, and follows the
-    /// request's `Headers` event at once. A frame of the tree does not wait: what it does depends on the
-    /// frames before it (exclusive insertions), so all are told in their order, also about requests that
-    /// are still to come.
+    /// A priority signal (server only): a `PRIORITY_UPDATE` frame, or a frame of the tree or of the bucket byte
+    /// ([`crate::Extension`]). A `PRIORITY_UPDATE` is a complete set: an omitted parameter has its default (RFC 9218, 7).
+    ///
+    /// The signal overrides the request's `Priority` header field. So a `PRIORITY_UPDATE` or a bucket byte that overtakes
+    /// its request waits in the session, the latest of each stream, and follows the request's `Headers` event. A frame of
+    /// the tree does not wait, because its effect depends on the frames before it (exclusive insertions): all are
+    /// reported in their order, even about requests that are still to come.
     Priority(Signal),
     /// A `PRIORITY_UPDATE` frame about a push that was promised (server only): a complete set.
     PushPriority {
@@ -88,9 +88,9 @@ pub enum Event {
         /// Whether the response is useful in parts.
         incremental: bool,
     },
-    /// The server promises to answer a request that we have not made (client only). What may follow on the push's
-    /// own stream can come before this. The request is well-formed; whether it is safe, cacheable and for a host that
-    /// the server speaks for is the client's to check (RFC 9114, 4.6).
+    /// The server promises to answer a request that we have not made (client only). The push's own stream may come before
+    /// this. The request is well-formed. The client must check that it is safe, cacheable, and for a host that the
+    /// server speaks for (RFC 9114, 4.6).
     PushPromise {
         /// The request stream on which it was promised; a push may be promised on several.
         stream: StreamId,
@@ -106,16 +106,15 @@ pub enum Event {
         /// The push.
         push: PushId,
     },
-    /// The peer wants no more of a push (a client), or will not send it (a server).
+    /// A client cancels a push, or a server will not send it.
     PushCancelled {
         /// The push.
         push: PushId,
     },
-    /// The scheme that the server prefers for this connection, which we need not know (client only, at most
-    /// once). Of a page it says so in [`crate::SCHEME_FIELD`].
+    /// The scheme that the server prefers for this connection (client only, at most once). We need not know it. For a
+    /// page the server uses the field [`crate::SCHEME_FIELD`].
     PreferredScheme(String),
-    /// The peer takes no more: of requests, from this stream ID on (to a client); of pushes, from this push
-    /// ID on (to a server).
+    /// The peer rejects requests from this stream ID on (at a client), or pushes from this push ID on (at a server).
     GoAway {
         /// A stream ID or a push ID.
         id: u64,

@@ -8,19 +8,17 @@
 //! | `0x25396343` | `BucketJanuary2019` | stream ID, byte | client: control stream |
 //! | `0x25396344` | `BucketJune2019` | stream ID, byte | client: control stream |
 //! | `0x25396345` | `SchemeAnnouncement` | a name, 1 to 64 bytes | server: control stream, once |
-//! | `0x25396346` | none: the setting `NUM_PLACEHOLDERS` | | server |
-//! | `0x25396347` | none: the setting `CONNECTION_GROUP` | | client |
+//! | `0x25396346` | no frame; the setting `NUM_PLACEHOLDERS` | | server |
+//! | `0x25396347` | no frame; the setting `CONNECTION_GROUP` | | client |
 //!
-//! A setting with the value 1 says that its sender understands the frame of the same number. A frame is used
-//! only when both sides said so, and otherwise ignored as unknown (RFC 9114, 9); so is one on a request
-//! stream that overtakes its client's settings.
+//! A setting with the value 1 means that its sender understands the frame of the same number. A frame is used only if
+//! both sides have sent that setting. Otherwise it is ignored as unknown (RFC 9114, 9), even on a request stream that
+//! overtakes its client's settings.
 //!
-//! Why these numbers are safe. RFC 9114, 11.2 has no range for private use; like RFC 9000, 22.1.2 it wants
-//! numbers that are picked at random, away from those assigned and from the first that is not. [`FIRST`] was
-//! picked at random among the varints of four bytes. Up to [`LAST`] no number is `0x1f * N + 0x21`, which is
-//! reserved for grease (7.2.8, 7.2.4.1), none is a frame or setting of HTTP/2 (11.2.1, 11.2.2), and none is
-//! one that we know of. A peer that does not know them skips frames and settings. A number is never used
-//! again for something else.
+//! Why these numbers are safe: RFC 9114, 11.2 has no range for private use. Like RFC 9000, 22.1.2 it asks for random
+//! numbers, away from those assigned. [`FIRST`] was picked at random among the varints of four bytes. Up to [`LAST`] no
+//! number is `0x1f * N + 0x21`, which is reserved for grease (7.2.8, 7.2.4.1), a frame or setting of HTTP/2 (11.2.1,
+//! 11.2.2), or known to be in use. A peer that does not know them skips frames and settings. A number is never reused.
 
 use std::collections::BTreeSet;
 
@@ -34,11 +32,11 @@ pub(crate) const CONNECTION_GROUP: u64 = FIRST + 7;
 #[cfg(test)]
 const LAST: u64 = FIRST + 15;
 
-/// Something that HTTP/3 does not have, and both ends of a connection may agree on.
+/// An extension of HTTP/3 that both ends of a connection may agree on.
 ///
-/// Which side sends its frame, and where: the tree and the bucket byte the client, on its control stream
-/// (in the two forms of draft 20 also first on a request stream); the announcement the server, on its
-/// control stream. Elsewhere it is `H3_FRAME_UNEXPECTED`.
+/// The client sends the tree and the bucket byte on its control stream (the two forms of draft 20 also first on a
+/// request stream). The server sends the announcement on its control stream. Elsewhere the frame is
+/// `H3_FRAME_UNEXPECTED`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Extension {
     /// The `PRIORITY` frame of draft-ietf-quic-http-22: exclusive bit, control stream only.
@@ -60,7 +58,7 @@ pub enum Extension {
 }
 
 impl Extension {
-    /// All of them, in the order of preference where several say the same.
+    /// All extensions, the preferred form of several first.
     pub const ALL: [Self; 6] = [
         Self::TreeDraft22,
         Self::TreeDraft20,
@@ -100,7 +98,7 @@ impl Extension {
     }
 }
 
-/// What a connection may use: what both offered, and one revision of the bucket byte.
+/// The extensions that a connection may use: those that both offered, and only one revision of the bucket byte.
 pub(crate) fn agreed(
     ours: &BTreeSet<Extension>,
     theirs: &BTreeSet<Extension>,

@@ -73,7 +73,7 @@ pub(crate) enum Treatment {
     Skip,
 }
 
-/// What a [`FrameReader`] found.
+/// A find of a [`FrameReader`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// A frame that was to be kept.

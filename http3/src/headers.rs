@@ -3,7 +3,7 @@
 use crate::error::{Code, Error};
 use crate::{Header, NameValue, StreamId};
 
-/// Fields about one connection, which HTTP/3 has none of (RFC 9114, 4.2; RFC 9110, 7.6.1).
+/// Fields about one connection, which HTTP/3 does not have (RFC 9114, 4.2; RFC 9110, 7.6.1).
 const CONNECTION_SPECIFIC: [&[u8]; 5] =
     [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
 const SWITCHING_PROTOCOLS: u16 = 101;
@@ -26,12 +26,12 @@ pub fn status(headers: &[Header]) -> Option<u16> {
     decimal(value)?.try_into().ok()
 }
 
-/// What the stream must know of a header section.
+/// The parts of a header section that its stream needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Message {
     /// The status of a response; 0 in a request.
     pub(crate) status: u16,
-    /// What `content-length` announces.
+    /// The value of `content-length`.
     pub(crate) content_length: Option<u64>,
 }
 
@@ -202,7 +202,7 @@ fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// A number of digits only, which `str::parse` alone does not ask for.
+/// Reads digits. Unlike `str::parse` it rejects a sign.
 fn decimal(value: &[u8]) -> Option<u64> {
     let digits = value.iter().all(u8::is_ascii_digit).then_some(value)?;
     std::str::from_utf8(digits).ok()?.parse().ok()

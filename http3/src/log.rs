@@ -1,5 +1,5 @@
-//! The HTTP/3 events of a connection's qlog (`http3:frame_created`, `http3:frame_parsed`): quiche logs
-//! those of its own HTTP/3 layer only.
+//! The HTTP/3 events of a connection's qlog (`http3:frame_created`, `http3:frame_parsed`). quiche logs only those of
+//! its own HTTP/3 layer.
 
 use crate::{Event, Header, NameValue, Prioritized, PushId, Session, Signal, StreamId};
 use qlog::events::EventData;
@@ -11,24 +11,26 @@ use schedulers::Priority;
 
 /// Logs an event that `session` reported, if qlog has a form for it.
 pub fn event(streamer: &mut QlogStreamer, session: &Session, event: &Event) {
-    let log = Some(streamer);
-    match event {
+    let (stream, length, frame) = match event {
         Event::Headers { stream, headers } => {
-            headers_parsed(log, *stream, headers, session.headers_frame_bytes(*stream));
+            let frame = Http3Frame::Headers { headers: logged(headers), raw: None };
+            (stream, session.headers_frame_bytes(*stream), frame)
         }
-        Event::DataFrame { stream, payload_bytes } => data_parsed(log, *stream, *payload_bytes),
-        Event::PushPromise { stream, push, headers } => {
-            promise_parsed(log, (*stream, *push), headers);
+        Event::DataFrame { stream, payload_bytes } => {
+            (stream, Some(*payload_bytes), Http3Frame::Data { raw: None })
         }
-        Event::PushStream { stream, push } => push_stream(log, *stream, *push),
+        Event::PushPromise { stream, push, headers } => (stream, None, promise(*push, headers)),
         Event::PriorityUpdate { control, prioritized, field } => {
-            priority_update_parsed(log, *control, *prioritized, field);
+            (control, None, update(*prioritized, field.clone()))
         }
-        _ => {}
-    }
+        Event::PushStream { stream, push } => return push_stream(Some(streamer), *stream, *push),
+        _ => return,
+    };
+    let parsed = FrameParsed { stream_id: stream.0, length, frame, raw: None };
+    write(streamer, EventData::Http3FrameParsed(parsed));
 }
 
-/// We made a frame of `frame_bytes` that says `signal` on our `control` stream.
+/// Logs a frame of `frame_bytes` that says `signal` on our `control` stream.
 pub fn signal_created(
     streamer: Option<&mut QlogStreamer>,
     control: StreamId,
@@ -37,146 +39,75 @@ pub fn signal_created(
 ) {
     if let Signal::Extensible { stream, urgency, incremental } = *signal {
         let field = Priority::new(urgency, incremental).request_field();
-        let prioritized = Prioritized::Request(stream);
-        priority_update_created(streamer, control, prioritized, &field, frame_bytes);
+        created(streamer, control, frame_bytes as u64, || {
+            update(Prioritized::Request(stream), field)
+        });
     }
 }
 
-/// We made a HEADERS frame of `frame_bytes`, its own header included.
+/// Logs a HEADERS frame of ours of `frame_bytes`, its own header included.
 pub fn headers_created(
     streamer: Option<&mut QlogStreamer>,
     stream: StreamId,
     headers: &[Header],
     frame_bytes: usize,
 ) {
-    let length = Some(frame_bytes as u64);
-    log(streamer, || {
-        let frame = Http3Frame::Headers { headers: logged(headers), raw: None };
-        EventData::Http3FrameCreated(FrameCreated { stream_id: stream.0, length, frame, raw: None })
+    created(streamer, stream, frame_bytes as u64, || Http3Frame::Headers {
+        headers: logged(headers),
+        raw: None,
     });
 }
 
-/// The peer's HEADERS frame of `frame_bytes`, its own header included, was read.
-pub fn headers_parsed(
-    streamer: Option<&mut QlogStreamer>,
-    stream: StreamId,
-    headers: &[Header],
-    frame_bytes: Option<u64>,
-) {
-    log(streamer, || {
-        let frame = Http3Frame::Headers { headers: logged(headers), raw: None };
-        EventData::Http3FrameParsed(FrameParsed {
-            stream_id: stream.0,
-            length: frame_bytes,
-            frame,
-            raw: None,
-        })
-    });
-}
-
-/// We made a `PUSH_PROMISE` frame of `frame_bytes` for `push` on the stream of its request.
+/// Logs a `PUSH_PROMISE` frame of ours of `frame_bytes`, on the stream of its request.
 pub fn promise_created(
     streamer: Option<&mut QlogStreamer>,
-    (stream, PushId(push)): (StreamId, PushId),
+    (stream, push): (StreamId, PushId),
     headers: &[Header],
     frame_bytes: usize,
 ) {
-    log(streamer, || {
-        let frame = Http3Frame::PushPromise { push_id: push, headers: logged(headers), raw: None };
-        let length = Some(frame_bytes as u64);
-        EventData::Http3FrameCreated(FrameCreated { stream_id: stream.0, length, frame, raw: None })
-    });
+    created(streamer, stream, frame_bytes as u64, || promise(push, headers));
 }
 
-/// The stream of `push` opened, at either end.
-pub fn push_stream(streamer: Option<&mut QlogStreamer>, stream: StreamId, PushId(push): PushId) {
-    log(streamer, || {
-        EventData::Http3StreamTypeSet(StreamTypeSet {
-            initiator: None,
-            stream_id: stream.0,
-            stream_type: StreamType::Push,
-            stream_type_bytes: None,
-            associated_push_id: Some(push),
-        })
-    });
-}
-
-/// The peer's `PUSH_PROMISE` frame was read.
-pub fn promise_parsed(
-    streamer: Option<&mut QlogStreamer>,
-    (stream, PushId(push)): (StreamId, PushId),
-    headers: &[Header],
-) {
-    log(streamer, || {
-        let frame = Http3Frame::PushPromise { push_id: push, headers: logged(headers), raw: None };
-        EventData::Http3FrameParsed(FrameParsed {
-            stream_id: stream.0,
-            length: None,
-            frame,
-            raw: None,
-        })
-    });
-}
-
-/// We announced a body of `body_bytes` in one DATA frame.
+/// Logs a body of `body_bytes` that we announced in one DATA frame.
 pub fn data_created(streamer: Option<&mut QlogStreamer>, stream: StreamId, body_bytes: u64) {
-    log(streamer, || {
-        let frame = Http3Frame::Data { raw: None };
-        let length = Some(body_bytes);
-        EventData::Http3FrameCreated(FrameCreated { stream_id: stream.0, length, frame, raw: None })
-    });
+    created(streamer, stream, body_bytes, || Http3Frame::Data { raw: None });
 }
 
-/// The peer's DATA frame with a payload of `payload_bytes` began.
-pub fn data_parsed(streamer: Option<&mut QlogStreamer>, stream: StreamId, payload_bytes: u64) {
-    log(streamer, || {
-        let frame = Http3Frame::Data { raw: None };
-        let length = Some(payload_bytes);
-        EventData::Http3FrameParsed(FrameParsed { stream_id: stream.0, length, frame, raw: None })
-    });
+/// Logs that the stream of `push` opened, at either end.
+pub fn push_stream(streamer: Option<&mut QlogStreamer>, stream: StreamId, PushId(push): PushId) {
+    let Some(streamer) = streamer else { return };
+    let set = StreamTypeSet {
+        initiator: None,
+        stream_id: stream.0,
+        stream_type: StreamType::Push,
+        stream_type_bytes: None,
+        associated_push_id: Some(push),
+    };
+    write(streamer, EventData::Http3StreamTypeSet(set));
 }
 
-/// We made a `PRIORITY_UPDATE` frame of `frame_bytes` for our `control` stream.
-pub fn priority_update_created(
+fn created(
     streamer: Option<&mut QlogStreamer>,
-    control: StreamId,
-    prioritized: Prioritized,
-    field: &str,
-    frame_bytes: usize,
+    stream: StreamId,
+    length: u64,
+    frame: impl FnOnce() -> Http3Frame,
 ) {
-    let length = Some(frame_bytes as u64);
-    log(streamer, || {
-        let frame = update(prioritized, field);
-        let stream_id = control.0;
-        EventData::Http3FrameCreated(FrameCreated { stream_id, length, frame, raw: None })
-    });
+    let Some(streamer) = streamer else { return };
+    let (stream_id, length, frame) = (stream.0, Some(length), frame());
+    let created = FrameCreated { stream_id, length, frame, raw: None };
+    write(streamer, EventData::Http3FrameCreated(created));
 }
 
-/// A `PRIORITY_UPDATE` frame came on the peer's `control` stream.
-pub fn priority_update_parsed(
-    streamer: Option<&mut QlogStreamer>,
-    control: StreamId,
-    prioritized: Prioritized,
-    field: &str,
-) {
-    log(streamer, || {
-        let frame = update(prioritized, field);
-        let stream_id = control.0;
-        EventData::Http3FrameParsed(FrameParsed { stream_id, length: None, frame, raw: None })
-    });
+fn promise(PushId(push_id): PushId, headers: &[Header]) -> Http3Frame {
+    Http3Frame::PushPromise { push_id, headers: logged(headers), raw: None }
 }
 
-fn update(prioritized: Prioritized, field: &str) -> Http3Frame {
+fn update(prioritized: Prioritized, priority_field_value: String) -> Http3Frame {
     let (stream_id, push_id) = match prioritized {
         Prioritized::Request(stream) => (Some(stream.0), None),
         Prioritized::Push(push) => (None, Some(push.0)),
     };
-    Http3Frame::PriorityUpdate {
-        stream_id,
-        push_id,
-        priority_field_value: field.to_owned(),
-        raw: None,
-    }
+    Http3Frame::PriorityUpdate { stream_id, push_id, priority_field_value, raw: None }
 }
 
 fn logged(headers: &[Header]) -> Vec<HttpHeader> {
@@ -192,9 +123,7 @@ fn logged(headers: &[Header]) -> Vec<HttpHeader> {
         .collect()
 }
 
-fn log(streamer: Option<&mut QlogStreamer>, event: impl FnOnce() -> EventData) {
-    if let Some(streamer) = streamer {
-        // A log that cannot be written (a full disk) must not stop the connection.
-        streamer.add_event_data_now(event()).ok();
-    }
+fn write(streamer: &mut QlogStreamer, event: EventData) {
+    // A log that cannot be written (a full disk) must not stop the connection.
+    streamer.add_event_data_now(event).ok();
 }

@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// The type of a push stream (RFC 9114, 6.2.2).
 pub(crate) const PUSH_STREAM: u64 = 0x01;
 
-/// What a client keeps of the pushes that it allowed: a few bytes for each.
+/// The pushes that a client allowed. Each costs a few bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Pushes {
     /// A client allows the IDs below.

@@ -53,7 +53,7 @@ pub(crate) fn decode_section(
             Err(Error::stream_only(
                 stream,
                 Code::ExcessiveLoad,
-                "the field section is larger than we take (RFC 9114, 4.2.2)",
+                "the field section is larger than our limit (RFC 9114, 4.2.2)",
             ))
         }
         Err(_) => failed("a field line cannot be decoded (RFC 9204, 2.2)"),
@@ -76,7 +76,7 @@ fn is_too_large(section: &[u8], limit_bytes: u64) -> bool {
     false
 }
 
-/// The length of the field line that `lines` begins with; none for one that refers to a dynamic table or
+/// The length of the field line that `lines` begins with. `None`: it refers to a dynamic table or
 /// is cut short (RFC 9204, 4.5.2 to 4.5.6).
 fn line_bytes(lines: &[u8]) -> Option<usize> {
     let first = *lines.first()?;

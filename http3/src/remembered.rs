@@ -1,12 +1,11 @@
-//! A server's settings of an earlier connection: what a client keeps to in early data (RFC 9114, 7.2.4.2).
+//! A server's settings of an earlier connection, which bind a client in early data (RFC 9114, 7.2.4.2).
 
 use crate::error::{Code, Error};
 use crate::frame::put_varint;
 use crate::{Extension, Settings};
 
 impl Settings {
-    /// The payload of a SETTINGS frame that says all of this, but for what has no meaning here; to keep it for a later
-    /// connection.
+    /// The payload of a SETTINGS frame with all known settings, to be kept for a later connection.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut payload = Vec::new();
         for (identifier, value) in self.known() {
@@ -16,13 +15,12 @@ impl Settings {
         payload
     }
 
-    /// What [`Self::to_bytes`] wrote.
+    /// Reads the bytes that [`Self::to_bytes`] wrote.
     pub fn from_bytes(payload: &[u8]) -> Result<Self, Error> {
         Self::parse(payload)
     }
 
-    /// Settings that came on a connection whose early data was accepted: what the client did under `self` must be
-    /// allowed under them too.
+    /// Checks the settings of a connection that accepted early data: they must allow everything that `self` allows.
     pub(crate) fn check_kept(&self, now: &Self) -> Result<(), Error> {
         let unlimited = |it: &Self| it.max_field_section_size.unwrap_or(u64::MAX);
         let lost = |it: &Extension| !now.extensions.contains(it);

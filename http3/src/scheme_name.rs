@@ -1,5 +1,5 @@
 //! Scheme negotiation: the server says which scheme it prefers, for the connection (a frame) or for a page
-//! (a response header field). Who does not know either goes on as before.
+//! (a response header field). A peer that knows neither ignores them.
 
 use crate::error::{Code, Error};
 
@@ -9,7 +9,7 @@ pub const SCHEME_FIELD: &str = "utmost-scheme";
 /// The longest name of a scheme, with variant and parameters, in bytes.
 pub(crate) const NAME_BYTES_MAX: usize = 64;
 
-/// Reads the value of a [`SCHEME_FIELD`], spaces around it allowed. `None` if it is not a name: ignore it. A
+/// Reads the value of a [`SCHEME_FIELD`], with or without spaces around it. `None`: it is not a name; ignore it. The
 /// name need not be one that we know.
 pub fn parse_scheme_field(value: &[u8]) -> Option<String> {
     name_of(value.trim_ascii())
@@ -18,7 +18,7 @@ pub fn parse_scheme_field(value: &[u8]) -> Option<String> {
 /// Reads the payload of the announcement.
 pub(crate) fn parse_announcement(payload: &[u8]) -> Result<String, Error> {
     name_of(payload).ok_or_else(|| {
-        Error::connection(Code::Frame, "an announcement that holds no scheme's name (utmost)")
+        Error::connection(Code::Frame, "an announcement without a valid scheme name (utmost)")
     })
 }
 
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_of_a_scheme_can_be_said() {
+    fn every_scheme_name_can_be_announced() {
         for scheme in schedulers::SCHEMES.iter().map(|scheme| scheme.name.clone()) {
             assert_eq!(parse_scheme_field(scheme.as_bytes()), Some(scheme));
         }
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_ignored_in_a_field_and_a_frame_error_in_a_frame() {
+    fn an_invalid_name_is_ignored_in_a_field_and_a_frame_error_in_a_frame() {
         let long = "a".repeat(NAME_BYTES_MAX + 1);
         for wrong in ["", "a b", "a,b", "\"fifo\"", "fifo;x", "é", long.as_str()] {
             assert_eq!(parse_scheme_field(wrong.as_bytes()), None, "{wrong}");

@@ -1,4 +1,4 @@
-//! The HTTP/3 half of one connection: what streams mean, and what may come on which.
+//! The HTTP/3 half of one connection: the meaning of streams, and the rules of what may come on them.
 
 use crate::control::{Control, Message};
 use crate::error::{Code, Error};
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 mod signals;
 
-/// Which end of the connection we are.
+/// Our end of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Sends requests.
@@ -35,9 +35,9 @@ pub struct Session {
     signals: WaitingSignals,
     /// The first push ID that was not promised.
     pushes_end: u64,
-    /// Those that we allowed (a client).
+    /// The pushes that we allowed (a client).
     pushes: Pushes,
-    /// The server's of an earlier connection, until its own come (a client).
+    /// The server's settings of an earlier connection, until those of this one come (a client).
     remembered: Option<Settings>,
     scheme_announced: bool,
     goaway_sent: Option<u64>,
@@ -46,8 +46,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session that offers `settings` (but for the QPACK ones, which are always 0 on the wire: the
-    /// static table is all we use) and keeps no more than `limits` of its peer.
+    /// A session that offers `settings` and keeps no more than `limits` of its peer. The QPACK settings are always 0 on
+    /// the wire, because we use only the static table.
     pub fn new(role: Role, settings: Settings, limits: Limits) -> Self {
         Self {
             role,
@@ -67,9 +67,8 @@ impl Session {
         }
     }
 
-    /// The server's settings of the connection that this one resumes (as a client), before early data is sent: they
-    /// hold until its settings come, which then must allow as much (RFC 9114, 7.2.4.2). None: early data was rejected,
-    /// and nothing is remembered.
+    /// Remembers the server's settings of the connection that this one resumes (as a client), before early data is sent.
+    /// They hold until the new ones come, which must allow as much (RFC 9114, 7.2.4.2). `None`: early data was rejected.
     pub fn remember(&mut self, settings: Option<Settings>) {
         self.remembered = settings;
     }
@@ -80,11 +79,10 @@ impl Session {
         opening(self.role, &self.settings)
     }
 
-    /// Bytes that came in order on a stream of the peer's; `fin` with the last ones. Events are queued for
-    /// [`Self::poll`], those of the bytes before an error too.
+    /// Takes bytes that came in order on a stream of the peer's, with `fin` if they are the last. Queues events for
+    /// [`Self::poll`], also those of the bytes before an error.
     ///
-    /// After an error of the stream, what comes on it is dropped without a word. Bytes of a stream must not
-    /// be given after [`Self::forget`].
+    /// After an error of the stream, further bytes are ignored. After [`Self::forget`], a stream must not get bytes.
     pub fn receive(&mut self, stream: StreamId, bytes: &[u8], fin: bool) -> Result<(), Error> {
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -122,23 +120,22 @@ impl Session {
         self.requests.get(&stream).map(RequestStream::headers_frame_bytes)
     }
 
-    /// The stream is over on both sides: nothing of it is kept, and it is not heard of again.
+    /// Forgets a stream that is over on both sides.
     pub fn forget(&mut self, stream: StreamId) {
         self.requests.remove(&stream);
         self.signals.take(stream);
         self.signals.forget_node(stream);
     }
 
-    /// A whole HEADERS frame, for a request, a response or trailers. Names become lowercase. An error means
-    /// that this field section cannot be sent (to this peer); it is of one message, not of the connection.
+    /// A whole HEADERS frame, for a request, a response or trailers. Names become lowercase. An error means that this
+    /// peer does not accept the field section. It ends the message, not the connection.
     pub fn encode_headers(&mut self, headers: &[Header]) -> Result<Vec<u8>, Error> {
         self.check_section(headers)?;
         Ok(frame::whole(frame::HEADERS, &encode_section(headers)?))
     }
 
-    /// A GOAWAY frame for our control stream: no more requests from the stream `id` on (from a server), or
-    /// no more pushes from the push `id` on (from a client). A later one never names a larger ID than an
-    /// earlier one (RFC 9114, 5.2): the earlier one is repeated then.
+    /// A GOAWAY frame for our control stream: it rejects requests from the stream `id` on (as a server), or pushes from the
+    /// push `id` on (as a client). If an earlier one named a smaller ID, that one is repeated (RFC 9114, 5.2).
     pub fn goaway(&mut self, id: u64) -> Vec<u8> {
         let id = self.goaway_sent.map_or(id, |before| before.min(id));
         self.goaway_sent = Some(id);
@@ -148,8 +145,8 @@ impl Session {
     }
 
     /// A `PUSH_PROMISE` frame of a request (as a server), for the request stream whose response refers to it, before the
-    /// bytes that do. None: the client allows no more pushes now. The response goes on a unidirectional stream that
-    /// begins with [`Self::push_stream_header`]. From now on the client may signal about the push.
+    /// bytes that do. `None`: the client does not allow another push now. The response goes on a unidirectional stream
+    /// that begins with [`Self::push_stream_header`]. From now on the client may signal about the push.
     pub fn promise(&mut self, headers: &[Header]) -> Result<Option<(PushId, Vec<u8>)>, Error> {
         if self.pushes_left() == 0 {
             return Ok(None);
@@ -161,8 +158,8 @@ impl Session {
         Ok(Some((push, promise)))
     }
 
-    /// How many pushes the client still allows (at a server): its `MAX_PUSH_ID`, less what was promised; none after its
-    /// GOAWAY said so.
+    /// How many pushes the client still allows (at a server): its `MAX_PUSH_ID` less those promised, and none from its
+    /// GOAWAY on.
     pub fn pushes_left(&self) -> u64 {
         let refused_from = self.control.goaway_id().unwrap_or(u64::MAX);
         let end = if self.role == Role::Server { self.control.push_ids_end() } else { 0 };
@@ -174,13 +171,13 @@ impl Session {
         stream_header(push)
     }
 
-    /// A `MAX_PUSH_ID` frame for our control stream (as a client): pushes with the IDs below `end`, at least 1, may come.
-    /// What was allowed stays allowed.
+    /// A `MAX_PUSH_ID` frame for our control stream (as a client), which allows pushes with IDs below `end`, at least 1.
+    /// IDs allowed earlier stay allowed.
     pub fn allow_pushes(&mut self, end: u64) -> (StreamId, Vec<u8>) {
         (control_stream(self.role), self.pushes.allow(end.max(1)))
     }
 
-    /// A `CANCEL_PUSH` frame for our control stream: we do not want the push (a client), or will not send it (a server).
+    /// A `CANCEL_PUSH` frame for our control stream, which cancels a push from either end.
     pub fn cancel_push(&self, PushId(push): PushId) -> (StreamId, Vec<u8>) {
         (control_stream(self.role), id_frame(frame::CANCEL_PUSH, push))
     }
@@ -190,7 +187,7 @@ impl Session {
         self.control.settings()
     }
 
-    /// The peer takes this field section.
+    /// Checks that the peer accepts this field section.
     fn check_section(&self, headers: &[Header]) -> Result<(), Error> {
         let settings = self.peer_settings().or(self.remembered.as_ref());
         let limit = settings.and_then(|it| it.max_field_section_size);
@@ -199,11 +196,11 @@ impl Session {
         }
         Err(Error::connection(
             Code::Internal,
-            "the field section is larger than the peer takes (RFC 9114, 4.2.2)",
+            "the field section is larger than the peer's limit (RFC 9114, 4.2.2)",
         ))
     }
 
-    /// What a stream is by its ID (RFC 9000, 2.1).
+    /// The direction of a stream, from its ID (RFC 9000, 2.1).
     fn direction(&self, stream: StreamId) -> Result<Direction, Error> {
         match (stream.0 % 4, self.role) {
             (0, _) => Ok(Direction::Request),
@@ -316,7 +313,7 @@ impl Session {
         self.unidirectional.close(stream)
     }
 
-    /// A server that cancels names what we allowed, a client what we promised (RFC 9114, 7.2.3).
+    /// A server may only cancel pushes that we allowed, a client those that we promised (RFC 9114, 7.2.3).
     fn take_cancel_push(&mut self, id: u64) -> Result<(), Error> {
         let push = match self.role {
             Role::Client => self.pushes.check_cancelled(id)?,

@@ -16,7 +16,7 @@ const RESERVED: [u64; 5] = [0x00, 0x02, 0x03, 0x04, 0x05];
 /// (RFC 9114, 7.2.4.1).
 const GREASE: u64 = 0x1f * 1000 + 0x21;
 
-/// The least name of a group of connections.
+/// The smallest name of a group of connections.
 const GROUP_MIN: u64 = 1 << 30;
 
 /// The settings of one side.
@@ -26,17 +26,17 @@ pub struct Settings {
     pub qpack_max_table_capacity: u64,
     /// Streams that may wait for the dynamic table (RFC 9204, 5).
     pub qpack_blocked_streams: u64,
-    /// The largest field section the sender takes, in bytes as RFC 9114, 4.2.2 counts them; none: no limit.
+    /// The largest field section the sender accepts, in bytes as RFC 9114, 4.2.2 counts them. `None`: no limit.
     pub max_field_section_size: Option<u64>,
     /// The extensions the sender understands, none by default; each is used only if both sides offer it.
     pub extensions: BTreeSet<Extension>,
-    /// From a server: placeholders of the dependency tree that a client may name, from 0 to one less. The
-    /// schemes of the paper need at most 8.
+    /// From a server: how many placeholders of the dependency tree a client may name, from 0 on. The schemes of the paper
+    /// need at most 8.
     pub placeholders: u64,
-    /// From a client: the name of the group of its connections that it wants to be ordered as one. Draw it
-    /// at random and tell it to one server only. A value below 2^30 is too easily guessed and ignored.
+    /// From a client: the name of the group of its connections that it wants ordered as one. Draw it at random and send
+    /// it to one server only. A name below 2^30 is too easily guessed and is ignored.
     pub connection_group: Option<u64>,
-    /// Identifier and value of all others, as they came.
+    /// Identifier and value of all other settings, as they came.
     pub unknown: Vec<(u64, u64)>,
 }
 
@@ -71,7 +71,7 @@ impl Settings {
         frame::whole(frame::SETTINGS, &payload)
     }
 
-    /// Identifier and value of each that is not at its default, those without a meaning aside.
+    /// Identifier and value of each known setting that is not at its default.
     pub(crate) fn known(&self) -> Vec<(u64, u64)> {
         let above_0 = [
             (QPACK_MAX_TABLE_CAPACITY, self.qpack_max_table_capacity),

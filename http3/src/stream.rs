@@ -22,7 +22,7 @@ pub(crate) struct Context<'a> {
     pub(crate) pushes: &'a mut Pushes,
     /// A priority signal that overtook this request: follows its `Headers` event.
     pub(crate) overtaking: &'a mut Option<Event>,
-    /// A frame of the tree was about this request before it came.
+    /// A frame of the tree named this request before it came.
     pub(crate) node_named: bool,
 }
 
@@ -33,18 +33,18 @@ pub(crate) struct RequestStream {
     message: Incoming,
 }
 
-/// How far a message has come.
+/// How much of a message has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The header section is to come (after interim responses, the final one).
+    /// The header section is expected (after interim responses, the final one).
     Header,
-    /// Content or trailers are to come.
+    /// Content or trailers are expected.
     Content,
-    /// The trailers were.
+    /// The trailers have come.
     Trailed,
-    /// All came.
+    /// Everything has come.
     Finished,
-    /// In error or reset: what comes is dropped.
+    /// In error or reset: further bytes are dropped.
     Abandoned,
 }
 
@@ -60,7 +60,7 @@ struct Incoming {
     headers_frame_bytes: u64,
     interim_responses: u32,
     content_length: Option<u64>,
-    /// Announced by the DATA frames so far.
+    /// Content bytes that the DATA frames have announced so far.
     content_bytes: u64,
     /// Payloads of the DATA frames that have begun since they were last reported; a server reports none.
     data_frames: Vec<u64>,
@@ -97,7 +97,7 @@ impl RequestStream {
         outcome
     }
 
-    /// Drops what is kept and what will come. False if nothing was to come any more.
+    /// Drops what is kept and what will come. False: nothing more was expected.
     pub(crate) fn abandon(&mut self) -> bool {
         if matches!(self.message.phase, Phase::Finished | Phase::Abandoned) {
             return false;
@@ -165,7 +165,7 @@ impl RequestStream {
 }
 
 impl Incoming {
-    /// What may come now (RFC 9114, 4.1 and 7.2).
+    /// Decides whether a frame may come now (RFC 9114, 4.1 and 7.2).
     fn admit(
         &mut self,
         kind: FrameKind,
@@ -192,7 +192,7 @@ impl Incoming {
             (FrameKind::Headers, Phase::Header | Phase::Content) => Err(Error::stream_only(
                 self.stream,
                 Code::ExcessiveLoad,
-                "HEADERS is larger than we take",
+                "HEADERS is larger than our limit",
             )),
             (FrameKind::Headers, _) => unexpected("HEADERS after the trailers (RFC 9114, 4.1)"),
             (FrameKind::Data, Phase::Content) => self.admit_data(length),
@@ -214,7 +214,7 @@ impl Incoming {
         if length <= limits.headers_payload_bytes {
             return Ok(Treatment::Keep);
         }
-        Err(Error::connection(Code::ExcessiveLoad, "PUSH_PROMISE is larger than we take"))
+        Err(Error::connection(Code::ExcessiveLoad, "PUSH_PROMISE is larger than our limit"))
     }
 
     fn take_promise(&mut self, payload: &[u8], context: &mut Context<'_>) -> Result<(), Error> {
@@ -226,7 +226,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Accepts the only extension frame of request streams: that of draft 20's tree, as the first frame.
+    /// Of our extensions, only the tree of draft 20 belongs here, as a request's first frame.
     fn admit_extension(
         &mut self,
         extension: Extension,
@@ -247,7 +247,7 @@ impl Incoming {
         }
     }
 
-    /// A signal that came on the control stream before is the later word (draft-ietf-quic-http-20).
+    /// A signal that came earlier on the control stream takes precedence (draft-ietf-quic-http-20).
     fn take_tree_frame(
         &mut self,
         extension: Extension,
@@ -263,7 +263,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// More content than announced is known at its frame's header (RFC 9114, 4.1.2).
+    /// A frame's header already shows that there is more content than announced (RFC 9114, 4.1.2).
     fn admit_data(&mut self, length: u64) -> Result<Treatment, Error> {
         self.content_bytes = self.content_bytes.saturating_add(length);
         if self.role == Role::Client {
@@ -312,7 +312,7 @@ impl Incoming {
         Err(Error::stream_only(
             self.stream,
             Code::ExcessiveLoad,
-            "more interim responses than we take",
+            "more interim responses than our limit",
         ))
     }
 
@@ -345,8 +345,8 @@ impl Incoming {
         Ok(())
     }
 
-    /// A response to HEAD, or a 304, has a `content-length` and no content (RFC 9114, 4.1.2). Which method
-    /// was asked is not known here.
+    /// A response to HEAD, or a 304, has a `content-length` and no content (RFC 9114, 4.1.2). The method of the request is
+    /// not known here.
     fn may_be_bodiless(&self) -> bool {
         self.role == Role::Client && self.content_bytes == 0
     }

@@ -28,7 +28,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// The layout of an extension's frame; none: it is not of the tree.
+    /// The layout of an extension's frame. `None`: the extension is not a tree.
     pub(crate) fn of(extension: Extension) -> Option<Self> {
         match extension {
             Extension::TreeDraft20 => Some(Self::Draft20),
@@ -68,7 +68,7 @@ pub(crate) struct TreeFrame {
 }
 
 impl TreeFrame {
-    /// A frame for the client's control stream; none: no form of the frame can say this, or it is an error.
+    /// A frame for the client's control stream. `None`: no form of the frame can say this, or it would be an error.
     pub(crate) fn of(signal: &Signal) -> Option<Self> {
         let Signal::Depend { element, parent, weight, exclusive } = *signal else { return None };
         let (element, parent) = (Named::of(element), Named::of(parent));
@@ -76,21 +76,12 @@ impl TreeFrame {
         (may && parent.is_element()).then_some(Self { element, parent, weight, exclusive })
     }
 
-    /// The same, for the beginning of the request stream that it is about.
-    pub(crate) fn on_its_stream(self) -> Option<Self> {
-        match (self.element, self.parent) {
-            (Named::Request(stream), Named::Request(parent)) if parent >= stream => None,
-            (Named::Request(_), _) => Some(Self { element: Named::Absent, ..self }),
-            _ => None,
-        }
-    }
-
     /// The largest placeholder that it names.
     pub(crate) fn placeholder(&self) -> Option<u64> {
         [self.element, self.parent].into_iter().filter_map(Named::placeholder).max()
     }
 
-    /// None: this form cannot say it.
+    /// The payload in this form. `None`: the form cannot say it.
     pub(crate) fn to_payload(self, form: Form) -> Option<Vec<u8>> {
         let weight = match form {
             Form::ZeroWeight => u8::try_from(self.weight).ok()?,
@@ -101,9 +92,6 @@ impl TreeFrame {
             (true, _) => return None,
             (false, _) => 0,
         };
-        if form == Form::Draft22 && self.element == Named::Absent {
-            return None;
-        }
         let mut payload = vec![self.element.bits() << 6 | self.parent.bits() << 4 | exclusive];
         for id in [self.element.id(), self.parent.id()].into_iter().flatten() {
             put_varint(&mut payload, id);
@@ -134,7 +122,7 @@ impl TreeFrame {
         Some(Self { element, parent, weight, exclusive })
     }
 
-    /// What it says on the control stream; none if it is about a push.
+    /// The signal that it is on the control stream. `None`: it is about a push.
     pub(crate) fn on_control(&self, reach: Reach) -> Result<Option<Signal>, Error> {
         if self.element == Named::Absent {
             return Err(malformed(
@@ -195,7 +183,7 @@ impl Named {
         }
     }
 
-    /// Whether it can be in the tree: any element except a stream that is not a request.
+    /// Whether it can be in the tree: a stream must carry a request.
     fn is_element(self) -> bool {
         !matches!(self, Self::Request(id) if !id.is_multiple_of(4))
     }
@@ -213,12 +201,12 @@ impl Named {
         })
     }
 
-    /// The element of the tree. A push has none: pushes are ordered by their server.
+    /// The element of the tree. A push is not in it: the server orders pushes.
     fn locate(self, reach: Reach) -> Result<Option<Element>, Error> {
         let beyond = |reason| Err(Error::connection(Code::Id, reason));
         match self {
             Self::Request(_) if !self.is_element() => {
-                Err(malformed("PRIORITY names a stream that is not a request"))
+                Err(malformed("PRIORITY names a stream that does not carry a request"))
             }
             Self::Request(id) if id >= reach.streams => {
                 beyond("PRIORITY names a request beyond the stream limit (draft-ietf-quic-http-22)")
@@ -309,9 +297,8 @@ mod tests {
         let frame = TreeFrame::of(&depend(stream(8), Element::Placeholder(1), 32, false)).unwrap();
         assert_eq!(frame.to_payload(Form::Draft20), Some(vec![0x20, 8, 1, 31]));
         assert_eq!(frame.to_payload(Form::ZeroWeight), Some(vec![0x20, 8, 1, 32]));
-        let first = frame.on_its_stream().unwrap();
+        let first = TreeFrame { element: Named::Absent, ..frame };
         assert_eq!(first.to_payload(Form::Draft20), Some(vec![0xe0, 1, 31]));
-        assert_eq!(first.to_payload(Form::Draft22), None);
         let exclusive = TreeFrame::of(&depend(stream(8), Element::Root, 256, true)).unwrap();
         assert_eq!(exclusive.to_payload(Form::Draft22), Some(vec![0x38, 8, 255]));
         assert_eq!(exclusive.to_payload(Form::Draft20), None);
@@ -329,8 +316,6 @@ mod tests {
         assert_eq!(payload(257, Form::Draft20), None);
         assert_eq!(payload(256, Form::ZeroWeight), None);
         assert_eq!(payload(0, Form::ZeroWeight), Some(vec![0x30, 0, 0]));
-        let below_later = TreeFrame::of(&depend(stream(4), stream(8), 16, false)).unwrap();
-        assert_eq!(below_later.on_its_stream(), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The peer's unidirectional streams: what each is for is said by its first bytes (RFC 9114, 6.2).
+//! The peer's unidirectional streams. Their first bytes say what they are for (RFC 9114, 6.2).
 
 use crate::error::{Code, Error};
 use crate::frame::put_varint;
@@ -12,7 +12,7 @@ const CONTROL: u64 = 0x00;
 const QPACK_ENCODER: u64 = 0x02;
 const QPACK_DECODER: u64 = 0x03;
 
-/// What one stream is for.
+/// The purpose of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Its type is not complete: the bytes so far.
@@ -23,7 +23,7 @@ pub(crate) enum Purpose {
     /// A push whose ID is not complete: the bytes so far.
     PushUnsaid(Vec<u8>),
     Push(PushId),
-    /// A stream of an unknown type, whose bytes are dropped (RFC 9114, 9).
+    /// The type is unknown: its bytes are ignored (RFC 9114, 9).
     Ignored,
 }
 
@@ -41,7 +41,8 @@ pub(crate) struct UnidirectionalStreams {
 }
 
 impl UnidirectionalStreams {
-    /// The stream's purpose, after what `bytes` begins with said it. New streams are taken up to `limit`.
+    /// The stream's purpose, once its first bytes, which are taken from `bytes`, say it. New streams are accepted up to
+    /// `limit`.
     pub(crate) fn purpose(
         &mut self,
         role: Role,
@@ -52,7 +53,7 @@ impl UnidirectionalStreams {
         if !self.open.contains_key(&stream) && self.open.len() >= limit {
             return Err(Error::connection(
                 Code::ExcessiveLoad,
-                "more unidirectional streams than we take",
+                "more unidirectional streams than our limit",
             ));
         }
         let purpose = self.open.entry(stream).or_insert_with(|| Purpose::Unsaid(Vec::new()));
@@ -80,7 +81,7 @@ impl UnidirectionalStreams {
         }
     }
 
-    /// The stream is that of a push.
+    /// The stream carries a push.
     pub(crate) fn is_push(&mut self, stream: StreamId, push: PushId) {
         self.open.insert(stream, Purpose::Push(push));
     }

@@ -1,17 +1,17 @@
-//! Priority signals that overtook their requests, which requests may still come, and how many signals a
+//! Priority signals that overtake their requests, the requests that may still come, and the number of signals that a
 //! client may send.
 
 use crate::error::{Code, Error};
 use crate::{Event, Limits, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a server remembers of requests and of signals about them.
+/// A server's memory of requests and of the signals about them.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingSignals {
     /// The latest `PRIORITY_UPDATE` or bucket byte of each stream.
     waiting: BTreeMap<StreamId, Event>,
-    /// Streams still to come that a frame of the tree named: their signals do not wait, but their number
-    /// has the same limit.
+    /// Streams still to come that a frame of the tree named. Their signals do not wait, but their number has the same
+    /// limit.
     nodes: BTreeSet<StreamId>,
     /// The first stream ID above every request seen.
     next_request: u64,
@@ -32,7 +32,7 @@ pub(crate) enum MayBeOpened {
 }
 
 impl WaitingSignals {
-    /// A request stream is there for the first time. Of a gap below it no more is kept than can be open.
+    /// A request stream appears for the first time. Of the gap below it, only the streams that can be open are kept.
     pub(crate) fn saw_request(&mut self, StreamId(id): StreamId, concurrent_requests: u64) {
         self.requests_seen += 1;
         self.unseen.remove(&id);
@@ -74,7 +74,7 @@ impl WaitingSignals {
         }
     }
 
-    /// A frame of the tree is about a stream that is still to come; false: there are too many such streams.
+    /// A frame of the tree is about a stream that is still to come. False: there are too many such streams.
     pub(crate) fn name_node(&mut self, stream: StreamId, limits: &Limits) -> bool {
         if self.nodes.len() < limits.waiting_priority_updates {
             self.nodes.insert(stream);
@@ -92,17 +92,17 @@ impl WaitingSignals {
         self.nodes.remove(&stream);
     }
 
-    /// Keeps the signal of a request that is open, of which the transport allows only so many.
+    /// Keeps the signal of a request that is open. The transport limits their number.
     pub(crate) fn put_back(&mut self, stream: StreamId, event: Event) {
         self.waiting.insert(stream, event);
     }
 
-    /// What waits for a stream.
+    /// Removes the signal that waits for a stream.
     pub(crate) fn take(&mut self, stream: StreamId) -> Option<Event> {
         self.waiting.remove(&stream)
     }
 
-    /// Counts one signal against what the client's requests entitle it to.
+    /// Counts one signal against the number that the client's requests justify.
     pub(crate) fn spend(&mut self, limits: &Limits) -> Result<(), Error> {
         self.signals_seen += 1;
         let earned = limits.signals_per_request.saturating_mul(self.requests_seen);

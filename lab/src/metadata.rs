@@ -40,7 +40,7 @@ impl Metadata {
             Self::Browser => {
                 let mut seen = Resource { id: None, ..known };
                 for fact in FACTS.iter().filter(|it| !(it.is_known_to_browser)(kind)) {
-                    (fact.set)(&mut seen, false);
+                    fact.set(&mut seen, false);
                 }
                 seen
             }

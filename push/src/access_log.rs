@@ -8,23 +8,18 @@
 //! neither stylesheet nor script, and what is asked for more than ten seconds after the document do not belong to a load.
 
 use crate::graph::{is_host, is_node_path};
-use crate::learner::{Asked, Learner, MAX_RESOURCES, kind_of};
+use crate::learner::{Asked, Learner, kind_of};
+use crate::limits::{
+    ADDRESS_BYTES_MAX, HOSTS_MAX, LEARNED_RESOURCES_MAX, LOG_TEXT_BYTES_MAX, LOGGED_BODY_BYTES_MAX,
+    OPEN_LOADS_MAX,
+};
 use schedulers::Kind;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Loads that are under way at one time, and the bytes of their paths; the oldest are taken as complete.
-const MAX_LOADS: usize = 1000;
-const MAX_TEXT_BYTES: usize = 16 << 20;
-/// A longer address is nobody's.
-const MAX_ADDRESS_BYTES: usize = 2048;
-/// A larger body is not part of a page.
-const MAX_BODY_BYTES: u64 = 1_000_000_000;
 /// What comes later after the document is the visitor's doing. A log has whole seconds, and the times at which responses
 /// ended.
 const MAX_LOAD_S: u32 = 10;
 const DAY_S: u32 = 24 * 60 * 60;
-/// Hosts that are remembered because requests came from their pages.
-const MAX_HOSTS: usize = 16;
 
 /// Reads a log line by line, in bounded memory, and learns one page.
 #[derive(Debug)]
@@ -146,13 +141,13 @@ impl AccessLog {
         }
         if kind_of(entry.path) == Kind::Html || load.is_over_at(entry.second_of_day) {
             self.counts.next_pages += 1;
-        } else if load.resources.len() < MAX_RESOURCES {
+        } else if load.resources.len() < LEARNED_RESOURCES_MAX {
             let bytes = (entry.status == 200).then_some(entry.bytes);
             let asked = Asked { path: entry.path.to_owned(), bytes, referrer };
             self.text_bytes += text_bytes(&asked);
             load.resources.push(asked);
         }
-        while self.text_bytes > MAX_TEXT_BYTES {
+        while self.text_bytes > LOG_TEXT_BYTES_MAX {
             self.complete_oldest();
         }
     }
@@ -160,7 +155,7 @@ impl AccessLog {
     fn note_other_host(&mut self, host: &str) {
         if let Some(requests) = self.other_hosts.get_mut(host) {
             *requests += 1;
-        } else if is_host(host) && self.other_hosts.len() < MAX_HOSTS {
+        } else if is_host(host) && self.other_hosts.len() < HOSTS_MAX {
             self.other_hosts.insert(host.to_owned(), 1);
         }
     }
@@ -169,7 +164,7 @@ impl AccessLog {
         if entry.status == 200 {
             self.document_bytes = entry.bytes;
         }
-        if self.open.len() == MAX_LOADS {
+        if self.open.len() == OPEN_LOADS_MAX {
             self.complete_oldest();
         }
         let address = entry.address.to_owned();
@@ -268,8 +263,8 @@ impl<'a> Entry<'a> {
     /// What can be part of a page, and has a path that can be promised.
     fn is_good(&self) -> bool {
         is_node_path(self.path)
-            && self.bytes <= MAX_BODY_BYTES
-            && self.address.len() <= MAX_ADDRESS_BYTES
+            && self.bytes <= LOGGED_BODY_BYTES_MAX
+            && self.address.len() <= ADDRESS_BYTES_MAX
     }
 }
 
@@ -432,22 +427,22 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let mut log = AccessLog::new("/", None);
-        for address in 0..3 * MAX_LOADS {
+        for address in 0..3 * OPEN_LOADS_MAX {
             log.line(line(&address.to_string(), "/", 200, "-").as_bytes());
         }
-        assert_eq!((log.open.len(), log.last.len()), (MAX_LOADS, MAX_LOADS));
+        assert_eq!((log.open.len(), log.last.len()), (OPEN_LOADS_MAX, OPEN_LOADS_MAX));
         for n in 0..20_000 {
             let path = format!("/{n}/{}", "x".repeat(2000));
             let address = (2000 + n % 1000).to_string();
             log.line(line(&address, &path, 200, "https://a/").as_bytes());
         }
-        for n in 0..2 * MAX_RESOURCES {
+        for n in 0..2 * LEARNED_RESOURCES_MAX {
             log.line(line("2999", &format!("/{n}"), 200, "https://a/").as_bytes());
         }
-        assert!(log.text_bytes <= MAX_TEXT_BYTES && log.open.len() < MAX_LOADS);
-        assert!(log.open.iter().all(|it| it.resources.len() <= MAX_RESOURCES));
+        assert!(log.text_bytes <= LOG_TEXT_BYTES_MAX && log.open.len() < OPEN_LOADS_MAX);
+        assert!(log.open.iter().all(|it| it.resources.len() <= LEARNED_RESOURCES_MAX));
         let (_, _, counts) = log.finish();
-        assert_eq!(counts.loads + counts.bare_loads, 3 * MAX_LOADS as u64);
+        assert_eq!(counts.loads + counts.bare_loads, 3 * OPEN_LOADS_MAX as u64);
     }
 
     proptest::proptest! {

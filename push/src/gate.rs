@@ -1,5 +1,6 @@
 //! When pushed bytes may go, so that they do not delay the response that they belong to (*Rules of Thumb*, rule 2).
 
+use schedulers::SplitMix64;
 use std::str::FromStr;
 
 /// A gate between pushed responses and the wire.
@@ -60,17 +61,10 @@ impl Gate {
     }
 }
 
-/// A number that looks random, for each stream (the finalizer of `SplitMix64`; Steele, Lea, Flood, Fast Splittable
-/// Pseudorandom Number Generators, 2014).
+/// A number that looks random, for each stream.
 fn mixed(seed: u64, stream: u64) -> u64 {
-    const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
-    let step = |it: u64, shift: u32, factor: u64| (it ^ (it >> shift)).wrapping_mul(factor);
-    let start = |it: u64| it.wrapping_add(1).wrapping_mul(GAMMA);
-    let whole = |it: u64| {
-        let it = step(step(it, 30, 0xbf58_476d_1ce4_e5b9), 27, 0x94d0_49bb_1331_11eb);
-        it ^ (it >> 31)
-    };
-    whole(whole(start(seed)) ^ start(stream))
+    let state = |it: u64| SplitMix64::state_at(it.wrapping_add(1));
+    SplitMix64::mixed(SplitMix64::mixed(state(seed)) ^ state(stream))
 }
 
 impl FromStr for Gate {

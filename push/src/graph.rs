@@ -1,6 +1,7 @@
 //! The fetch dependency graph: what each resource of a page refers to, in order of evaluation (*Rules of Thumb*,
 //! definitions).
 
+use crate::limits::PATH_BYTES_MAX;
 use crate::link;
 use corpus::Page;
 use corpus::page::{Event, PageResource, Party};
@@ -120,7 +121,7 @@ pub enum GraphError {
     /// A path that would name another host, or nothing that can be asked for.
     #[error(
         "node {node}: path {path:?}: no plain path; it begins with one `/` and has no dot segments, spaces, control \
-         characters and `#`, and at most {MAX_PATH_BYTES} bytes"
+         characters and `#`, and at most {PATH_BYTES_MAX} bytes"
     )]
     Path {
         /// The node, from 0.
@@ -138,12 +139,9 @@ pub enum GraphError {
     },
 }
 
-/// The longest path of a node.
-pub(crate) const MAX_PATH_BYTES: usize = 2048;
-
 /// Whether a node may have this path.
 pub(crate) fn is_node_path(path: &str) -> bool {
-    path.len() <= MAX_PATH_BYTES && link::is_plain_path(path)
+    path.len() <= PATH_BYTES_MAX && link::is_plain_path(path)
 }
 
 /// Whether a graph may name this host: characters of a name or an address, with its port if it has one.

@@ -1,14 +1,13 @@
 //! What belongs to a page, from what many clients asked for, load by load.
 
 use crate::graph::{Edge, FORMAT, Graph, Node, Place};
+use crate::limits::LEARNED_RESOURCES_MAX;
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// Loads that are remembered: the last ones.
 const LOADS: usize = 20;
-/// Resources of a load that are remembered: what an attacker asks for must not fill the memory.
-pub(crate) const MAX_RESOURCES: usize = 500;
 /// The share of loads in which a resource must have been asked for, in percent.
 const SHARE_PERCENT: usize = 80;
 
@@ -47,7 +46,7 @@ pub struct Learned {
 impl Learner {
     /// One load of the page: what was asked for, in order.
     pub fn load(&mut self, mut resources: Vec<Asked>) {
-        resources.truncate(MAX_RESOURCES);
+        resources.truncate(LEARNED_RESOURCES_MAX);
         for Asked { path, bytes, .. } in &resources {
             if let Some(bytes) = bytes {
                 self.bytes.insert(path.clone(), *bytes);
@@ -230,11 +229,11 @@ mod tests {
     fn memory_is_bounded() {
         let mut learner = Learner::default();
         for load in 0..2 * LOADS {
-            let paths = (0..2 * MAX_RESOURCES).map(|it| asked(&format!("/{load}/{it}")));
+            let paths = (0..2 * LEARNED_RESOURCES_MAX).map(|it| asked(&format!("/{load}/{it}")));
             learner.load(paths.collect());
         }
         assert_eq!(learner.loads.len(), LOADS);
-        assert!(learner.loads.iter().all(|it| it.len() == MAX_RESOURCES));
-        assert_eq!(learner.bytes.len(), LOADS * MAX_RESOURCES);
+        assert!(learner.loads.iter().all(|it| it.len() == LEARNED_RESOURCES_MAX));
+        assert_eq!(learner.bytes.len(), LOADS * LEARNED_RESOURCES_MAX);
     }
 }

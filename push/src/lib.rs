@@ -16,6 +16,7 @@ mod gate;
 mod graph;
 pub mod guard;
 mod learner;
+mod limits;
 pub mod link;
 mod policy;
 pub mod scan;

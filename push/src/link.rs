@@ -4,13 +4,8 @@
 //! modulepreload may be sent on in early hints. What does not parse is left out, the rest stays: the field comes from
 //! an upstream, and a typing error there must not cost the response.
 
+use crate::limits::{LINK_FIELD_BYTES_MAX, LINKS_MAX};
 use percent_encoding::percent_decode_str;
-
-/// The most links taken from one response: what comes after them is left out.
-pub const MAX_LINKS: usize = 100;
-
-/// A longer field, in bytes, is not looked at.
-pub const MAX_FIELD_BYTES: usize = 16 * 1024;
 
 /// One link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,10 +67,10 @@ pub fn is_plain_path(target: &str) -> bool {
 
 /// The links of a response's `Link` field; several fields of a response are given one after the other.
 pub fn parse(field: &str) -> Vec<Link> {
-    if field.len() > MAX_FIELD_BYTES {
+    if field.len() > LINK_FIELD_BYTES_MAX {
         return Vec::new();
     }
-    split_outside(field, b',').filter_map(parse_one).take(MAX_LINKS).collect()
+    split_outside(field, b',').filter_map(parse_one).take(LINKS_MAX).collect()
 }
 
 /// Whether a field names something that may be sent on in early hints.
@@ -260,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_field_of_many_links_or_bytes_is_cut_off() {
-        assert_eq!(parse(&"</a>; rel=preload,".repeat(500)).len(), MAX_LINKS);
+        assert_eq!(parse(&"</a>; rel=preload,".repeat(500)).len(), LINKS_MAX);
         assert!(parse(&format!("</{}>; rel=preload", "a".repeat(100_000))).is_empty());
     }
 

@@ -122,7 +122,7 @@ fn resource_fields(it: &Resource) -> Vec<(&'static str, Value<'static>)> {
         ("incremental", Value::flag(it.browser.map(|it| it.1))),
         ("body_bytes", Value::number(it.body_bytes)),
     ];
-    fields.extend(FACTS.iter().map(|fact| (fact.name, Value::Flag((fact.get)(it)))));
+    fields.extend(FACTS.iter().map(|fact| (fact.name, Value::Flag(fact.get(it)))));
     fields
 }
 
@@ -184,7 +184,7 @@ impl CallReader {
             "exclusive" => self.exclusive = flag,
             _ => {
                 if let Some(fact) = FACTS.iter().find(|it| it.name == name) {
-                    (fact.set)(&mut self.resource, flag);
+                    fact.set(&mut self.resource, flag);
                 }
             }
         }
@@ -300,7 +300,7 @@ mod tests {
             Call::Close(stream),
         ];
         for fact in &FACTS {
-            (fact.set)(&mut known, true);
+            fact.set(&mut known, true);
             calls.push(Call::Open(stream, known));
         }
         for call in calls {

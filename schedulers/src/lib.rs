@@ -29,6 +29,7 @@ mod kind;
 mod limits;
 mod metadata;
 mod priority;
+mod random;
 mod resource;
 mod scheduler;
 mod scheme;
@@ -42,6 +43,7 @@ pub use kind::Kind;
 pub use limits::PLACEHOLDERS_MAX;
 pub use metadata::{METADATA_FIELD, Metadata, metadata_field};
 pub use priority::{Priority, PriorityError, URGENCY_DEFAULT, URGENCY_MAX};
+pub use random::SplitMix64;
 pub use resource::{FACTS, Fact, Resource};
 pub use scheduler::Scheduler;
 pub use scheme::{

@@ -72,12 +72,11 @@ impl Metadata {
     pub fn refine(&self, resource: &Resource) -> Resource {
         let mut refined = *resource;
         refined.kind = self.kind.unwrap_or(resource.kind);
-        let implied = IMPLIED.iter().map(|it| it.set).zip(self.implied);
-        let facts = FACTS.iter().map(|it| it.set).zip(self.facts);
-        for (set, said) in implied.chain(facts) {
-            if let Some(holds) = said {
-                set(&mut refined, holds);
-            }
+        for (member, said) in IMPLIED.iter().zip(self.implied) {
+            said.into_iter().for_each(|holds| (member.set)(&mut refined, holds));
+        }
+        for (fact, said) in FACTS.iter().zip(self.facts) {
+            said.into_iter().for_each(|holds| fact.set(&mut refined, holds));
         }
         if self.priority != Priority::default() {
             let known =
@@ -97,12 +96,9 @@ pub fn metadata_field(resource: &Resource) -> String {
     if resource.kind != Kind::Other {
         members.push(format!("kind={}", resource.kind.name()));
     }
-    let implied = IMPLIED.iter().map(|it| (it.member, it.get));
-    for (member, get) in implied.chain(FACTS.iter().map(|it| (it.member, it.get))) {
-        if get(resource) {
-            members.push(member.to_owned());
-        }
-    }
+    let implied = IMPLIED.iter().filter(|it| (it.get)(resource)).map(|it| it.member);
+    let facts = FACTS.iter().filter(|it| it.get(resource)).map(|it| it.member);
+    members.extend(implied.chain(facts).map(str::to_owned));
     if let Some((urgency, incremental)) = resource.browser {
         members.extend(incremental.then(|| "incremental".to_owned()));
         members.push(Priority { urgency: Some(urgency), incremental: None }.to_string());
@@ -196,7 +192,7 @@ mod tests {
         (kind, facts, browser).prop_map(|(kind, facts, browser)| {
             let mut resource = Resource { kind, browser, ..Resource::default() };
             for (fact, holds) in FACTS.iter().zip(facts) {
-                (fact.set)(&mut resource, holds);
+                fact.set(&mut resource, holds);
             }
             resource
         })

@@ -46,87 +46,47 @@ pub struct Fact {
     pub question: &'static str,
     /// Whether a browser knows it of a resource of this kind when it sends the request.
     pub is_known_to_browser: fn(Kind) -> bool,
-    /// Whether it holds.
-    pub get: fn(&Resource) -> bool,
-    /// Says whether it holds.
-    pub set: fn(&mut Resource, bool),
+    flag: fn(&mut Resource) -> &mut bool,
 }
 
 /// All facts, in the order of the metadata field.
 pub static FACTS: [Fact; 9] = [
-    Fact {
-        name: "main",
-        member: "main",
-        question: "is it the main document",
-        is_known_to_browser: |_| true,
-        get: |it| it.main,
-        set: |it, holds| it.main = holds,
-    },
-    Fact {
-        name: "critical",
-        member: "critical",
-        question: "is it on the critical path",
-        is_known_to_browser: |kind| matches!(kind, Kind::Html | Kind::Css | Kind::Js),
-        get: |it| it.critical,
-        set: |it, holds| it.critical = holds,
-    },
-    Fact {
-        name: "in_head",
-        member: "in-head",
-        question: "is it in the head",
-        is_known_to_browser: |_| true,
-        get: |it| it.in_head,
-        set: |it, holds| it.in_head = holds,
-    },
-    Fact {
-        name: "async",
-        member: "async",
-        question: "is it `async`",
-        is_known_to_browser: |_| true,
-        get: |it| it.asynchronous,
-        set: |it, holds| it.asynchronous = holds,
-    },
-    Fact {
-        name: "defer",
-        member: "defer",
-        question: "is it `defer`",
-        is_known_to_browser: |_| true,
-        get: |it| it.deferred,
-        set: |it, holds| it.deferred = holds,
-    },
-    Fact {
-        name: "above_fold",
-        member: "above-fold",
-        question: "is it above the fold",
-        is_known_to_browser: |_| false,
-        get: |it| it.above_fold,
-        set: |it, holds| it.above_fold = holds,
-    },
-    Fact {
-        name: "after_first_image",
-        member: "after-first-image",
-        question: "does it come after the first image",
-        is_known_to_browser: |_| true,
-        get: |it| it.after_first_image,
-        set: |it, holds| it.after_first_image = holds,
-    },
-    Fact {
-        name: "preload",
-        member: "preload",
-        question: "is it preloaded",
-        is_known_to_browser: |_| true,
-        get: |it| it.preload,
-        set: |it, holds| it.preload = holds,
-    },
-    Fact {
-        name: "lazy",
-        member: "lazy",
-        question: "is it loaded lazily",
-        is_known_to_browser: |_| true,
-        get: |it| it.lazy,
-        set: |it, holds| it.lazy = holds,
-    },
+    fact(["main", "main", "is it the main document"], |it| &mut it.main),
+    fact(["critical", "critical", "is it on the critical path"], |it| &mut it.critical)
+        .known_if(|kind| matches!(kind, Kind::Html | Kind::Css | Kind::Js)),
+    fact(["in_head", "in-head", "is it in the head"], |it| &mut it.in_head),
+    fact(["async", "async", "is it `async`"], |it| &mut it.asynchronous),
+    fact(["defer", "defer", "is it `defer`"], |it| &mut it.deferred),
+    fact(["above_fold", "above-fold", "is it above the fold"], |it| &mut it.above_fold)
+        .known_if(|_| false),
+    fact(["after_first_image", "after-first-image", "does it come after the first image"], |it| {
+        &mut it.after_first_image
+    }),
+    fact(["preload", "preload", "is it preloaded"], |it| &mut it.preload),
+    fact(["lazy", "lazy", "is it loaded lazily"], |it| &mut it.lazy),
 ];
+
+/// A fact that browsers know: its name, its member, its question, and its place in a resource.
+const fn fact(texts: [&'static str; 3], flag: fn(&mut Resource) -> &mut bool) -> Fact {
+    let [name, member, question] = texts;
+    Fact { name, member, question, is_known_to_browser: |_| true, flag }
+}
+
+impl Fact {
+    const fn known_if(self, is_known_to_browser: fn(Kind) -> bool) -> Self {
+        Self { is_known_to_browser, ..self }
+    }
+
+    /// Whether it holds.
+    pub fn get(&self, resource: &Resource) -> bool {
+        *(self.flag)(&mut { *resource })
+    }
+
+    /// Says whether it holds.
+    pub fn set(&self, resource: &mut Resource, holds: bool) {
+        *(self.flag)(resource) = holds;
+    }
+}
 
 impl Resource {
     /// A script that nothing waits for: `async` or `defer`.

@@ -9,12 +9,11 @@ use crate::output::number;
 use crate::{output, values};
 use ::client::event_loop::{PlayError, play};
 use ::client::profile::Profile;
-use ::client::{ClientConfig, EarlyData, Options, Outcome, Verify};
+use ::client::{ClientConfig, Options, Outcome, Verify};
 use ::corpus::Page;
 use ::server::Options as ServerOptions;
 use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Study};
 use lab::{DeliveryOrder, Load, Metadata, wire};
-use push_log::Pushes;
 use qlog_tools::metrics::byte_index;
 use qlog_tools::reader::read_file;
 use schedulers::find_scheme;
@@ -125,14 +124,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn run_of(page: &Page, visit: &Played, unsaid: &str, own: bool) -> RunRecord {
     let mut run = RunRecord {
         page: page.name.clone(),
-        scheme: visit.announced.clone().unwrap_or_else(|| unsaid.to_owned()),
+        scheme: visit.outcome.announced.clone().unwrap_or_else(|| unsaid.to_owned()),
         engine: Engine::Wire,
         network: "loopback".to_owned(),
         cc: own.then(|| "bbr2".to_owned()),
         ..RunRecord::of_load(page, &visit.load)
     };
     for resource in &mut run.resources {
-        resource.pushed = visit.pushes.pushed.iter().any(|(id, _)| *id == resource.id);
+        resource.pushed = visit.outcome.pushed.iter().any(|(id, _)| *id == resource.id);
     }
     run
 }
@@ -160,17 +159,17 @@ fn show_all(
         if arguments.visits > 1 {
             output::line(&format!("visit {}", number + 1))?;
         }
-        if let Some(name) = &visit.announced {
+        if let Some(name) = &visit.outcome.announced {
             output::line(&format!("the server sends in the order of {name}"))?;
         }
-        if let Some(said) = session::said(visit.early_data) {
+        if let Some(said) = session::said(visit.outcome.early_data) {
             output::line(said)?;
         }
         // A response without a body is complete without a first byte.
         let has_come = |it: &ResourceTimes| it.first_byte_ms.or(it.complete_ms).is_some();
         let came = run.resources.iter().any(has_come);
         if came && arguments.push_log {
-            push_log::show(run, &visit.load.timeline, &visit.pushes)?;
+            push_log::show(run, &visit.load.timeline, &visit.outcome)?;
         } else if came {
             show(run, page.resources.len())?;
         }
@@ -191,13 +190,11 @@ fn told(problems: &[String]) -> Result<(), Failure> {
     Err(Failure::Elsewhere(format!("{last}{more}")))
 }
 
-/// One load, its problems, and the scheme that the server announced.
+/// One load, its problems, and the client's account of it.
 struct Played {
     load: Load,
     problems: Vec<String>,
-    announced: Option<String>,
-    pushes: Pushes,
-    early_data: EarlyData,
+    outcome: Outcome,
 }
 
 fn from_own_server(
@@ -213,13 +210,7 @@ fn from_own_server(
     let metadata = Metadata::default();
     let setup = wire::Setup { options, client, links: None, metadata, delivery_order, log_dir };
     let loaded = wire::load_with(page, setup).map_err(Failure::elsewhere)?;
-    Ok(Played {
-        load: loaded.load,
-        problems: loaded.problems,
-        announced: None,
-        pushes: Pushes::default(),
-        early_data: EarlyData::Unsent,
-    })
+    Ok(Played { load: loaded.load, problems: loaded.problems, outcome: Outcome::default() })
 }
 
 /// All visits, one after the other.
@@ -274,15 +265,7 @@ fn played(server: SocketAddr, outcome: Outcome, log: &Path) -> Result<Played, Fa
     let problems = outcome.problems.iter().map(|it| format!("{server}: {it}")).collect();
     let timeline = read_file(log).map_err(Failure::elsewhere)?.timeline;
     let load = Load { completed: outcome.completed, timeline };
-    let Outcome { announced, early_data, .. } = outcome;
-    let pushes = Pushes {
-        pushed: outcome.pushed,
-        refused: outcome.refused_pushes,
-        validated: outcome.validated.len(),
-        statuses: outcome.statuses,
-        round_trip: outcome.round_trip,
-    };
-    Ok(Played { load, problems, announced, pushes, early_data })
+    Ok(Played { load, problems, outcome })
 }
 
 /// Writes the bodies. A URL whose path leads out of the folder is an error.

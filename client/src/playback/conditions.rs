@@ -85,7 +85,7 @@ impl Conditions {
         conditions
     }
 
-    /// Registers what the discovery of `id` waits for. What does not exist is never met.
+    /// Registers the conditions for the discovery of `id`. A condition on a missing resource is never met.
     fn add(&mut self, id: usize, resource: &PageResource, page: &Page) {
         let trigger = &resource.trigger;
         self.unmet[id] = 1 + trigger.needs.len();

@@ -4,7 +4,7 @@ use super::micros;
 use corpus::Page;
 use std::collections::BTreeSet;
 
-/// The resource that runs, and those that wait to run.
+/// What runs, and what waits to run.
 #[derive(Debug, Clone)]
 pub(super) struct MainThread {
     duration_us: Vec<u64>,

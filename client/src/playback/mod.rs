@@ -3,9 +3,9 @@
 //! The rules are those of the page format. Where it leaves room:
 //!
 //! - Time is in microseconds from any origin; calls whose time runs backwards count as of the latest time.
-//! - All that is reported for one instant is weighed together, whatever the order of the calls; what
-//!   comes to light in the same instant is ordered by ID.
-//! - A delay runs from the moment at which the event and all `needs` are there.
+//! - Everything reported for one instant is weighed together, whatever the order of the calls. Discoveries of the
+//!   same instant are ordered by ID.
+//! - A delay runs from the moment at which the event and all `needs` have occurred.
 //! - Decoded byte `n` of a resource is there with `ceil(n * bytes / decoded_bytes)` bytes on the wire,
 //!   at least one, and in any case when the response is complete: an empty body or a 404 that is
 //!   shorter than the page says holds nothing back.
@@ -13,12 +13,11 @@
 //!   and each waits for all with a smaller one, even for those not discovered yet; the others go in
 //!   order of completion. Nothing is interrupted. Only CSS and JS with a 2xx status take time; an
 //!   error is applied when it has arrived, and counts as begun and ended then.
-//! - Scripts do not hold back the discovery of what lies behind them in the HTML: browsers look ahead.
-//!   What does wait for a script says so in its `needs`.
-//! - "Earlier" stylesheets are those of smaller ID. `style_applied` on a page without any
+//! - Scripts do not hold back the discovery of resources behind them in the HTML, because browsers look ahead. A
+//!   resource that does wait for a script says so in its `needs`.
+//! - "Earlier" stylesheets have a smaller ID. `style_applied` on a page without any
 //!   render-blocking stylesheet is the arrival of the document.
-//! - The load event does not come before `DOMContentLoaded`. What is discovered in the same instant is
-//!   discovered before it.
+//! - The load event does not come before `DOMContentLoaded`, nor before a discovery of the same instant.
 //! - Bytes that arrive before their resource is discovered (a push) take effect at its discovery.
 
 mod conditions;
@@ -138,7 +137,7 @@ impl Playback {
         self.incomplete == 0 && self.states.iter().all(|it| it.discovered)
     }
 
-    /// When nothing is outstanding any more, the resources that cannot be discovered; otherwise none.
+    /// The resources that cannot be discovered, once nothing is outstanding. Empty before.
     pub fn unreachable(&self) -> Vec<usize> {
         let outstanding = self.states.iter().any(|it| it.discovered && it.completed_us.is_none());
         if outstanding || self.next_timeout_us().is_some() {
@@ -221,7 +220,7 @@ impl Playback {
         self.happen(Happening::Applied(id));
     }
 
-    /// Ends what is due to end and begins what can; false: neither.
+    /// Ends and begins executions that are due. False: there are none.
     fn step_main_thread(&mut self) -> bool {
         if let Some(id) = self.main_thread.end(self.now_us) {
             self.apply(id);

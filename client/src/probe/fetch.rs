@@ -69,7 +69,7 @@ impl Fetch {
         self.connection.is_over()
     }
 
-    /// What came of it, once it is over.
+    /// The result, once it is over.
     pub fn fetched(&mut self) -> Fetched {
         let rtt = self.connection.quic.path_stats().next();
         let end = self.connection.end().filter(|_| !self.is_done());

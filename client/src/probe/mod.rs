@@ -1,9 +1,9 @@
-//! A connection that asks for a few resources at once and for one more while they come: what tests of a server's
-//! priorities are made of.
+//! A connection that requests a few resources at once and one more while they come, as tests of a server's priorities
+//! need it.
 //!
-//! It makes contention of its own: its receive window is small and it reads at a pace, so that the server always
-//! has more to send than it may, however fast it is, and what comes next is the server's choice. What came when is
-//! in the connection's qlog, which [`Fetched`] holds.
+//! It makes its own contention: its receive window is small and it reads at a pace. So the server always has more to
+//! send than it may, however fast it is, and chooses what comes next. The connection's qlog, which [`Fetched`] holds,
+//! says what came when.
 
 mod fetch;
 mod pace;
@@ -20,9 +20,9 @@ pub struct Plan {
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// Asked for at once.
+    /// Requested at once.
     pub first: Vec<Request>,
-    /// Asked for while those come; the connection closes when it is complete.
+    /// Requested while those come. The connection closes when it is complete.
     pub late: Option<Late>,
     /// How the client reads.
     pub reading: Reading,
@@ -35,16 +35,16 @@ pub struct Plan {
 pub struct Request {
     /// Path and query.
     pub path: String,
-    /// Its urgency as `priority` header field (RFC 9218, section 5); none: no field.
+    /// Its urgency as `priority` header field (RFC 9218, section 5). `None`: no field.
     pub urgency: Option<u8>,
 }
 
 /// The request that is made while others are answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Late {
-    /// What it asks for.
+    /// The request.
     pub request: Request,
-    /// It is made when so many bytes of the others' bodies have been read.
+    /// It is made once this many bytes of the others' bodies have been read.
     pub after_bytes: u64,
 }
 
@@ -53,7 +53,7 @@ pub struct Late {
 pub struct Reading {
     /// The connection's receive window.
     pub window_bytes: u64,
-    /// Stream bytes read in a millisecond; none: as they come.
+    /// Stream bytes read in a millisecond. `None`: as they come.
     pub bytes_per_ms: Option<f64>,
 }
 
@@ -73,16 +73,16 @@ pub struct Patience {
     pub within: Duration,
 }
 
-/// What came of it.
+/// The result of a plan.
 #[derive(Debug, Clone, Default)]
 pub struct Fetched {
-    /// One for each request: the first ones in order, then the late one.
+    /// One answer for each request: the first ones in order, then the late one.
     pub answers: Vec<Answer>,
-    /// The least round-trip time seen.
+    /// The shortest round-trip time.
     pub rtt: Duration,
     /// The client's qlog, plain JSON text sequences.
     pub log: Vec<u8>,
-    /// Why it ended before what was asked for was there.
+    /// Why it ended before everything requested had come.
     pub problem: Option<String>,
 }
 
@@ -91,12 +91,12 @@ pub struct Fetched {
 pub struct Answer {
     /// Its stream.
     pub stream: u64,
-    /// Its status; 0 when there is none.
+    /// Its status; 0 before its head.
     pub status: u16,
     /// Body bytes read.
     pub body_bytes: u64,
-    /// The body, if it was to be kept.
+    /// The body, if [`Plan::keep_bodies`] is set.
     pub body: Vec<u8>,
-    /// All of it was read.
+    /// Whether all of it was read.
     pub is_complete: bool,
 }

@@ -26,7 +26,7 @@ struct Waiting {
 pub type Piece = (StreamId, Vec<u8>, bool);
 
 impl OrderedDelivery {
-    /// Nothing has arrived yet of what a server sends in `order`.
+    /// Before anything has arrived from a server that sends in `order`.
     pub fn new(order: SendOrder) -> Self {
         Self { order, next: (0, 0), waiting: BTreeMap::new(), reset: BTreeSet::new() }
     }

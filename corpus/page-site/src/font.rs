@@ -1,12 +1,12 @@
-//! The least font that browsers take, so that a page with synthetic bodies shows its text as soon as the
-//! real one would. Letters may follow it.
+//! The smallest font that browsers accept, so that a page with synthetic bodies shows its text as soon as the real page
+//! would. Letters may follow it.
 
 use std::sync::LazyLock;
 
-/// A table: its tag, its first words, and how many words it has; the others are 0.
+/// A table: its tag, its first words, and its number of words; the other words are 0.
 type Table = (&'static [u8; 4], &'static [u16], usize);
 
-/// -200, the lowest point of its letters.
+/// -200, the lowest point of the letters.
 const DESCENT: u16 = 0xff38;
 /// The tables that browsers ask for (OpenType 1.9), in order of their tags: one empty glyph, no letters.
 const TABLES: [Table; 10] = [
@@ -43,7 +43,7 @@ pub(crate) fn least() -> &'static [u8] {
 }
 
 fn written() -> Vec<u8> {
-    // Version 1.0, ten tables, and what finds one of them by halving.
+    // Version 1.0, ten tables, and the fields for a binary search among them.
     let mut font = words(&[1, 0, 10, 128, 3, 32]);
     let mut offset = font.len() + 16 * TABLES.len();
     let mut bodies = Vec::new();

@@ -7,31 +7,30 @@ mod font;
 mod markup;
 
 use corpus::{Page, PageResource};
-use markup::{Encoding, Made};
-use server::site::{Body, Request, Response, Site};
+use markup::Made;
+use server::site::{Request, Response, Site};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-/// Serves pages, under all the host names that they know.
+/// Serves pages under all their host names.
 pub struct PageSite {
     pages: Vec<Page>,
     by_host_and_path: BTreeMap<(String, String), Place>,
     by_path: BTreeMap<String, Place>,
-    /// Bodies by page and resource; empty: letters.
+    /// Bodies for browsers, by page and resource.
     made: Vec<Vec<Made>>,
 }
 
-/// A page, and a resource of it.
+/// A page and one of its resources.
 type Place = (usize, usize);
 
 impl PageSite {
-    /// A site of one page for clients that know the page: bodies are letters.
+    /// A site of one page for clients that play it back: bodies are letters.
     pub fn new(page: Page) -> Self {
         Self::of(vec![page])
     }
 
-    /// A site of several pages; what two of them have at the same place is the first's.
+    /// A site of several pages; of two resources at the same place, the one of the earlier page is served.
     pub fn of(pages: Vec<Page>) -> Self {
         let mut by_host_and_path = BTreeMap::new();
         let mut by_path = BTreeMap::new();
@@ -46,8 +45,8 @@ impl PageSite {
         Self { pages, by_host_and_path, by_path, made: Vec::new() }
     }
 
-    /// The same with bodies that make a browser (by its `user-agent`) ask for what the page asks for, for the same reasons: HTML,
-    /// CSS and scripts with references.
+    /// The same for browsers too, by their `user-agent`: they get HTML, CSS and scripts with references that make them
+    /// request the page's resources for the same reasons.
     #[must_use]
     pub fn for_browsers(self) -> Self {
         let bodies =
@@ -56,21 +55,14 @@ impl PageSite {
         Self { made, ..self }
     }
 
-    /// The body of a resource, and whether it is compressed.
-    fn body(&self, (page, id): Place, resource: &PageResource, request: &Request) -> (Body, bool) {
-        let (seed, bytes) = (resource.id as u64, resource.bytes);
-        // Markup can need more bytes than a small resource has; who plays the page back wants its sizes.
+    fn body(&self, (page, id): Place, resource: &PageResource, request: &Request) -> Made {
+        // Markup can need more bytes than a small resource has; a playback needs the recorded size.
         let is_browser = request.field("user-agent").is_some_and(|it| it.starts_with("Mozilla/"));
-        match self.made.get(page).and_then(|it| it.get(id)).filter(|_| is_browser) {
-            Some(Made::Text(text, encoding)) => {
-                (Body::Bytes(Arc::clone(text)), *encoding == Encoding::Gzip)
-            }
-            Some(Made::Begun(begin)) => (Body::Synthetic { begin, bytes, seed }, false),
-            Some(Made::Letters) | None => (Body::synthetic(bytes, seed), false),
-        }
+        let made = self.made.get(page).and_then(|it| it.get(id)).filter(|_| is_browser);
+        made.cloned().unwrap_or_else(|| Made::letters(&[], resource))
     }
 
-    /// Clients that reach the server by its address name no host of a page: then the path decides.
+    /// Clients that reach the server by its address do not name a page's host: then the path decides.
     fn find(&self, request: &Request) -> Option<(Place, &PageResource)> {
         let key = (request.host().to_owned(), request.path.clone());
         let place = self.by_host_and_path.get(&key).or_else(|| self.by_path.get(&request.path));
@@ -87,8 +79,8 @@ impl Site for PageSite {
         let Some((place, resource)) = self.find(request) else { return Response::empty(404) };
         let mut headers = vec![("content-type".into(), resource.mime.clone())];
         headers.extend(resource.etag.clone().map(|it| ("etag".into(), it)));
-        let (body, compressed) = self.body(place, resource, request);
-        headers.extend(compressed.then(|| ("content-encoding".into(), "gzip".to_owned())));
+        let Made { body, gzip } = self.body(place, resource, request);
+        headers.extend(gzip.then(|| ("content-encoding".into(), "gzip".to_owned())));
         headers.extend(resource.vary.clone().map(|it| ("vary".into(), it)));
         Response {
             headers,

@@ -1,49 +1,47 @@
-//! Bodies for a page whose real ones are not at hand: of the right size and compressibility, with markup
-//! that makes a browser ask for the same resources, for the same reasons.
+//! Synthetic bodies for a page, with the recorded size and compressibility, and with markup that makes a browser request
+//! the same resources for the same reasons.
 //!
-//! HTML holds its references where the page says that their bytes are; CSS imports, paints and sets in
-//! fonts; scripts work as long as they should and then ask for what they ask for. What lies between is
-//! filler, of which as much is random as the size on the wire needs.
+//! HTML has its references at the recorded bytes. CSS imports stylesheets and uses images and fonts. Scripts run as long
+//! as recorded and then request their resources. Filler lies between; enough of it is random to reach the size on the
+//! wire.
 
 use crate::font;
 use corpus::page::{Event, Script};
 use corpus::{Page, PageResource};
 use flate2::{Compression, GzBuilder};
 use schedulers::Kind;
+use server::site::Body;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::sync::Arc;
 
-/// Largest decoded text that is made; larger ones are letters.
+/// The largest decoded text that is made; larger bodies are letters.
 const TEXT_BYTES_MAX: u64 = 16 << 20;
-/// How often the share of random filler is halved in.
+/// How many times the share of random filler is halved.
 const STEPS: u32 = 9;
-/// Asks for a resource from a script: a stylesheet, a script, an image, a font, or anything else.
+/// The function by which a script requests a resource of any kind.
 const ASK: &str = "function utmostAsk(k,u,d){setTimeout(function(){var e;if(k=='css'){e=document.createElement('link');\
 e.rel='stylesheet';e.href=u;document.head.appendChild(e)}else if(k=='js'){e=document.createElement('script');e.src=u;\
 document.head.appendChild(e)}else if(k=='image'){new Image().src=u}else if(k=='font'){new FontFace('utmost'+u.length,\
 'url('+u+')').load().catch(function(){})}else{fetch(u).catch(function(){})}},d)}";
-/// The smallest image that browsers take, whatever the MIME type of the response says.
+/// The smallest image that browsers accept, whatever the MIME type of the response.
 const PIXEL: &[u8] =
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
 \0\0\0\rIDATx\x9cc\xf8\xff\xff\xff\x7f\0\x09\xfb\x03\xfd\x05\x43\x45\xca\0\0\0\0IEND\xaeB`\x82";
 
 /// A body as it goes on the wire.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Made {
-    /// All of it; compressed with gzip or not.
-    Text(Arc<[u8]>, Encoding),
-    /// Its beginning; letters follow.
-    Begun(&'static [u8]),
-    /// Letters alone.
-    Letters,
+#[derive(Debug, Clone)]
+pub(crate) struct Made {
+    pub(crate) body: Body,
+    /// The body is compressed.
+    pub(crate) gzip: bool,
 }
 
-/// How a body is encoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Encoding {
-    Identity,
-    Gzip,
+impl Made {
+    /// A body whose first bytes are `begin`; letters follow.
+    pub(crate) fn letters(begin: &'static [u8], resource: &PageResource) -> Self {
+        let (bytes, seed) = (resource.bytes, resource.id as u64);
+        Self { body: Body::Synthetic { begin, bytes, seed }, gzip: false }
+    }
 }
 
 /// The body of resource `id` of a page.
@@ -51,7 +49,7 @@ pub(crate) fn body(page: &Page, id: usize) -> Made {
     let resource = &page.resources[id];
     let fine = (200..300).contains(&resource.status) && resource.bytes > 0;
     if !fine || resource.decoded_len() > TEXT_BYTES_MAX {
-        return Made::Letters;
+        return Made::letters(&[], resource);
     }
     let pieces = match resource.kind {
         Kind::Html if id == 0 => document(page),
@@ -65,18 +63,22 @@ pub(crate) fn body(page: &Page, id: usize) -> Made {
             end: "</svg>".to_owned(),
             comment: ("<!--", "-->"),
         },
-        Kind::Image if resource.bytes >= PIXEL.len() as u64 => return Made::Begun(PIXEL),
-        Kind::Font if resource.bytes >= font::least().len() as u64 => {
-            return Made::Begun(font::least());
+        kind => {
+            let begin = match kind {
+                Kind::Image => PIXEL,
+                Kind::Font => font::least(),
+                _ => &[],
+            };
+            let fits = resource.bytes >= begin.len() as u64;
+            return Made::letters(if fits { begin } else { &[] }, resource);
         }
-        _ => return Made::Letters,
     };
     encoded(&pieces, resource)
 }
 
-/// Text with places: each part ends at its byte, if there is room.
+/// Text in parts that end at given bytes, if there is room.
 struct Pieces {
-    /// (byte at which it should end, text), in order.
+    /// The byte at which each part should end, and its text, in order.
     parts: Vec<(u64, String)>,
     end: String,
     comment: (&'static str, &'static str),
@@ -87,7 +89,7 @@ impl Pieces {
         Self { parts: vec![(0, text)], end: String::new(), comment: ("/*", "*/") }
     }
 
-    /// The text in `bytes` bytes, or more if that is too few; of the filler, `random` of 256 bytes are.
+    /// The text in `bytes` bytes, or in more if those are too few. Of 256 bytes of filler, `random` are random.
     fn text(&self, bytes: u64, random: u32) -> Vec<u8> {
         let mut filler = Filler { state: 0x2545_f491_4f6c_dd1d, random };
         let mut text = Vec::new();
@@ -133,13 +135,12 @@ impl Iterator for Filler {
     }
 }
 
-/// The text with as much random filler as makes it as large on the wire as it should be. What then is
-/// missing is a comment in the header of the gzip file.
+/// The text with as much random filler as gives it its size on the wire. A comment in the header of the gzip file makes
+/// up the rest.
 fn encoded(pieces: &Pieces, resource: &PageResource) -> Made {
     let (wire, plain) = (resource.bytes, resource.decoded_len());
     if wire >= plain {
-        let text = pieces.text(wire, 64);
-        return Made::Text(Arc::from(text), Encoding::Identity);
+        return Made { body: Body::Bytes(pieces.text(wire, 64).into()), gzip: false };
     }
     let mut random = 0;
     for step in (0..STEPS).rev() {
@@ -152,7 +153,7 @@ fn encoded(pieces: &Pieces, resource: &PageResource) -> Made {
     let bytes = gzip(&text, 0);
     let missing = usize::try_from(wire).unwrap_or(usize::MAX).saturating_sub(bytes.len());
     let bytes = if missing > 0 { gzip(&text, missing) } else { bytes };
-    Made::Text(Arc::from(bytes), Encoding::Gzip)
+    Made { body: Body::Bytes(bytes.into()), gzip: true }
 }
 
 /// `text` as a gzip file with `padding` bytes of comment, its end included.
@@ -218,8 +219,8 @@ fn children(page: &Page, id: usize) -> impl Iterator<Item = &PageResource> {
     page.resources.iter().filter(move |it| it.id != 0 && it.trigger.of == id)
 }
 
-/// The document: tags at their bytes, and elements for what styles refer to. An element that waits for
-/// a script of the document stands behind it.
+/// The document: tags at their bytes, and elements for the resources of styles. An element that needs a script of the
+/// document stands after it.
 fn document(page: &Page) -> Pieces {
     let mut parts: Vec<(u64, String)> = Vec::new();
     let tagged =
@@ -259,7 +260,7 @@ fn element(it: &PageResource) -> Option<String> {
         Event::CssApplied => Some(format!("<i class=\"u{id}\">a</i>")),
         Event::StyleApplied => Some(format!("<style>{}</style><i class=\"u{id}\">a</i>", rule(it))),
         Event::Dcl => waits("DOMContentLoaded"),
-        // Scripts ask for their own, stylesheets import their own.
+        // Scripts and stylesheets request these themselves.
         Event::Exec | Event::Timer | Event::CssImport => None,
         Event::Complete if it.trigger.of == 0 => waits("DOMContentLoaded"),
         Event::Load | Event::Complete | Event::Bytes | Event::Nav => waits("load"),
@@ -311,13 +312,12 @@ mod tests {
     }
 
     fn decoded(made: &Made) -> String {
-        let Made::Text(bytes, encoding) = made else { panic!("no text: {made:?}") };
+        let Body::Bytes(bytes) = &made.body else { panic!("not a text: {made:?}") };
         let mut text = String::new();
-        match encoding {
-            Encoding::Gzip => {
-                flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).expect("gzip");
-            }
-            Encoding::Identity => text.push_str(std::str::from_utf8(bytes).expect("UTF-8")),
+        if made.gzip {
+            flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).expect("gzip");
+        } else {
+            text.push_str(std::str::from_utf8(bytes).expect("UTF-8"));
         }
         text
     }
@@ -326,8 +326,7 @@ mod tests {
     fn a_document_has_its_size_and_its_references_at_their_bytes() {
         let page = page();
         let made = body(&page, 0);
-        let Made::Text(bytes, Encoding::Gzip) = &made else { panic!("not compressed") };
-        assert_eq!(bytes.len(), 1000);
+        assert_eq!((made.body.bytes(), made.gzip), (1000, true));
         let text = decoded(&made);
         assert_eq!(text.len(), 5000);
         let link = "<link rel=\"stylesheet\" href=\"/a.css\">";
@@ -353,10 +352,9 @@ mod tests {
             let page = corpus::bundled(name).expect("bundled");
             let mut larger = 0_u64;
             for it in &page.resources {
-                if let Made::Text(bytes, _) = body(page, it.id) {
-                    larger += (bytes.len() as u64).saturating_sub(it.bytes);
-                    assert!(bytes.len() as u64 >= it.bytes, "{name} {}", it.url);
-                }
+                let bytes = body(page, it.id).body.bytes();
+                larger += bytes.saturating_sub(it.bytes);
+                assert!(bytes >= it.bytes, "{name} {}", it.url);
             }
             let whole: u64 = page.resources.iter().map(|it| it.bytes).sum();
             assert!(larger * 50 <= whole, "{name}: {larger} of {whole} bytes too many");

@@ -6,7 +6,7 @@ use corpus::Page;
 use percent_encoding::percent_decode_str;
 use std::path::{Component, Path, PathBuf};
 
-/// Fetches the package that a page was recorded from. An error if it is another than the page says.
+/// Fetches the package that a page was recorded from. A package with another hash is an error.
 pub fn package(page: &Page, cache: &Path) -> Result<Fetched, RecordError> {
     let wrong = |cause: &str| RecordError::Source(format!("page {}: {cause}", page.name));
     let named = page.source.from.split_whitespace().next().unwrap_or_default();
@@ -24,9 +24,8 @@ pub fn package(page: &Page, cache: &Path) -> Result<Fetched, RecordError> {
     }
 }
 
-/// Copies the files that a page asks for from its package to `to`, so that a server can serve them.
-/// Returns how many; what the page says is missing is not there either. Files that are there already and
-/// differ are not replaced.
+/// Copies the files of a page from its package to `to`, so that a server can serve them. Returns their number. Files that
+/// the page says are missing stay missing. A different file that is already there is an error.
 pub fn copy(page: &Page, fetched: &Fetched, to: &Path) -> Result<usize, RecordError> {
     let mut copied = 0;
     for resource in page.resources.iter().filter(|it| it.status == 200) {
@@ -78,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_copied_below_a_folder_and_replace_none_that_differs() {
+    fn files_are_copied_below_a_folder_and_never_replace_different_ones() {
         let (from, to) = [(); 2].map(|()| tempfile::tempdir().expect("a folder")).into();
         let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
         page.resources.truncate(1);

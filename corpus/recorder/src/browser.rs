@@ -45,26 +45,26 @@ pub struct Chromium {
     version: String,
 }
 
-/// What a load left behind.
+/// The results of a load.
 #[derive(Debug)]
 pub struct Load {
     /// The trace events.
     pub trace: Vec<Value>,
-    /// What `report.js` says.
+    /// The report of `report.js`.
     pub report: String,
     /// A picture of the window, as PNG.
     pub screenshot: Option<Vec<u8>>,
-    /// The load event fired, and requests ceased, in time.
+    /// Whether the load event fired and requests ceased in time.
     pub finished: bool,
 }
 
-/// When a load is over.
+/// Decides when a load is over.
 pub struct Quiet<'a> {
     /// Requests so far.
     pub requests: &'a dyn Fn() -> usize,
-    /// Some of them are not answered.
+    /// Whether some of them are not answered yet.
     pub waiting: &'a dyn Fn() -> bool,
-    /// As long as this after the last request.
+    /// The silence after the last request.
     pub after: Duration,
 }
 
@@ -79,7 +79,7 @@ pub fn program() -> Option<PathBuf> {
     places.find(|it| it.is_file())
 }
 
-/// Makes sure that the program is a Chromium; another would be waited for in vain.
+/// Checks that the program is a Chromium: no other would ever answer.
 fn check_program(path: &Path) -> Result<(), RecordError> {
     let wrong = |cause: String| {
         let path = path.display();
@@ -259,7 +259,7 @@ fn navigate(url: &str) -> Page::Navigate {
     }
 }
 
-/// Waits until the load event has fired and no request came for a while; false: not in time.
+/// Waits until the load event has fired and no request came for a while. Returns whether it was in time.
 fn wait(quiet: &Quiet, loaded: &AtomicBool) -> bool {
     let mut waited = Duration::ZERO;
     let (mut requests, mut calm) = (0, Duration::ZERO);

@@ -1,4 +1,4 @@
-//! What was seen of one load of a page: raw observations, no conclusions.
+//! The raw observations of one load of a page, without conclusions.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct Capture {
     pub viewport: [u32; 2],
     /// The document's text.
     pub document: String,
-    /// When the page had how many decoded bytes of the document.
+    /// Time and decoded bytes of the document at each arrival.
     pub document_arrivals: Vec<(f64, u64)>,
     /// The requests in order of discovery, the document first; those to other hosts, and for the
     /// page's icon, are left out.
@@ -41,11 +41,11 @@ pub struct Capture {
 pub struct Fetch {
     /// Path with query.
     pub path: String,
-    /// What it was used as, in DevTools' words: `Stylesheet`.
+    /// Its use, in DevTools' words: `Stylesheet`.
     pub used_as: String,
     /// MIME type without parameters.
     pub mime: String,
-    /// HTTP status; none: it failed.
+    /// HTTP status; `None` if the request failed.
     pub status: Option<u16>,
     /// `h3`.
     pub protocol: String,
@@ -53,14 +53,14 @@ pub struct Fetch {
     pub bytes: u64,
     /// Bytes of the decoded body.
     pub decoded_bytes: u64,
-    /// When the browser knew that it needs it.
+    /// When the browser discovered it.
     pub discovered_ms: f64,
-    /// When it had all of it.
+    /// When the browser had all of it.
     pub finished_ms: f64,
     /// DevTools' render-blocking status: `blocking`, `in_body_parser_blocking`, ...
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub render_blocking: Option<String>,
-    /// Asked for by `<link rel=preload>`.
+    /// Whether `<link rel=preload>` requested it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub preload: bool,
     /// The `priority` field that the server saw.
@@ -74,7 +74,7 @@ pub struct Fetch {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Initiator {
-    /// DevTools' type: `parser`, `script`, `other`; empty: it does not say.
+    /// DevTools' type: `parser`, `script`, `other`; empty if it does not say.
     pub kind: String,
     /// What kind of reference: `css`, `img`, `link`, ...
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a load left behind.
+/// The traces of a load.
 #[derive(Debug, Clone)]
 pub struct Observations<'a> {
     /// The setting's name.
@@ -24,13 +24,13 @@ pub struct Observations<'a> {
     pub document: &'a str,
     /// The trace, as DevTools writes it.
     pub trace: &'a [Value],
-    /// What `report.js` says.
+    /// The report of `report.js`.
     pub report: &'a str,
     /// The requests that the server saw.
     pub requests: &'a [Requested],
 }
 
-/// What `report.js` says.
+/// The report of `report.js`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Report {
@@ -68,8 +68,8 @@ struct Body {
     decoded: u64,
 }
 
-/// Reads what a load left behind. Errors name what cannot be recorded: redirects of the document,
-/// service workers, a load that never was.
+/// Reads the traces of a load. Errors name what cannot be recorded: redirects of the document, service workers, a load
+/// that never began.
 pub fn observe(seen: &Observations) -> Result<Capture, RecordError> {
     let report: Report = serde_json::from_str(seen.report)
         .map_err(|error| RecordError::Browser(format!("its report cannot be read: {error}")))?;
@@ -357,7 +357,7 @@ fn time_us(event: &Value) -> f64 {
     event["ts"].as_f64().unwrap_or(0.0)
 }
 
-/// To a tenth of a millisecond, less than what repeats.
+/// Rounds to a tenth of a millisecond, which is finer than loads repeat.
 fn rounded(ms: f64) -> f64 {
     (ms * 10.0).round() / 10.0
 }

@@ -15,13 +15,13 @@ pub struct Package {
     pub kind: PackageKind,
     /// The package's name.
     pub name: String,
-    /// Its version; a Debian package's may be left open.
+    /// Its version; optional for a Debian package.
     pub version: Option<String>,
     /// The page's path, with a slash in front.
     pub entry: String,
 }
 
-/// What fetches a package.
+/// The client that fetches a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackageKind {
     /// `npm pack`.
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_package_is_refused_in_one_line() {
+    fn anything_but_a_package_is_rejected_in_one_line() {
         for text in
             ["npm:a/dist/", "npm:a@1.0", "gem:a@1/x", "a", "npm:-x@1/y", "npm:../a@1/y", "npm:@a"]
         {

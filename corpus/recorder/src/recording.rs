@@ -25,15 +25,15 @@ pub const ERROR_MAX: Spread = Spread { p50: 50.0, p90: 150.0, max: f64::INFINITY
 pub struct Request {
     /// A folder, a package, or a URL.
     pub source: String,
-    /// The document's path on the site; none: what the package or the URL says, or `/`.
+    /// The document's path on the site; `None`: the path in the package or URL, or `/`.
     pub entry: Option<String>,
     /// How a URL is reached.
     pub trust: Trust,
-    /// How many settings.
+    /// Number of settings.
     pub settings: usize,
     /// Loads under each setting.
     pub loads: usize,
-    /// Take a picture.
+    /// Whether to take a picture.
     pub screenshot: bool,
 }
 
@@ -41,16 +41,16 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Captures {
-    /// What they are of.
+    /// The source of the page.
     pub from: String,
     /// SHA-256 of the package.
     pub sha256: Option<String>,
-    /// How what was recorded differs from its original, one sentence each.
+    /// Differences between the recorded page and its original, one sentence each.
     #[serde(default)]
     pub assumptions: Vec<String>,
-    /// Derived from.
+    /// The captures that the page is derived from.
     pub fitted: Vec<Capture>,
-    /// Judged by.
+    /// The captures that the page is judged by.
     pub unseen: Vec<Capture>,
 }
 
@@ -59,13 +59,13 @@ pub struct Captures {
 pub struct Judged {
     /// The page.
     pub page: Page,
-    /// What was left out or assumed.
+    /// One line for each omission or assumption.
     pub notes: Vec<String>,
     /// Errors under the settings that it was not derived from.
     pub unseen: Vec<Miss>,
 }
 
-/// Loads the page under all settings. Gives the captures and, if asked for, a picture (PNG).
+/// Loads the page under all settings. Returns the captures and, on request, a picture (PNG).
 pub fn capture(
     request: &Request,
     progress: &dyn Fn(&str),
@@ -95,7 +95,7 @@ pub fn capture(
     Ok((captures, recording.screenshot))
 }
 
-/// What is served to the browser, and what the page says of it.
+/// The site for the browser, and what the page says about it.
 struct Served {
     site: Arc<dyn Site>,
     host: String,
@@ -194,7 +194,7 @@ pub fn page(captures: &Captures, name: &str, licence: &str) -> Result<Judged, Re
     Ok(Judged { page, notes, unseen })
 }
 
-/// Refuses a page that does not predict its own recordings.
+/// Rejects a page that does not predict its own recordings.
 pub fn good_enough(page: &Page) -> Result<(), RecordError> {
     let Some(recording) = &page.source.recording else { return Ok(()) };
     let Spread { p50, p90, .. } = recording.left_out_ms;

@@ -15,16 +15,16 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// After the last request (and its delay) a page is held to be silent for good.
+/// A page counts as silent for good after this time without a request.
 const SILENCE: Duration = Duration::from_millis(700);
-/// Where the browser thinks that the server is: links that name the host lead to it, too.
+/// The port that the browser sees: links that name the host lead to the server, too.
 const HTTPS_PORT: u16 = 443;
-/// Wide enough that a page on this machine waits for nothing but its delays.
+/// Wide enough that a page on this machine waits only for its delays.
 const INITIAL_WINDOW_PACKETS: usize = 1000;
 
 /// A server on this machine, in a thread of its own.
 pub struct LocalServer {
-    /// Where it listens.
+    /// Its port.
     pub port: u16,
     /// The pin of its certificate's public key.
     pub pin: String,
@@ -53,7 +53,7 @@ impl LocalServer {
             Server::new(address, &identity, site, options).map_err(|it| failed(&it))?;
         let stop = event_loop.stopper();
         let thread = std::thread::spawn(move || {
-            // The loads that it leaves unfinished say so.
+            // Unfinished loads report its errors.
             event_loop.run(&mut server).ok();
         });
         Ok(Self { port: address.port(), pin, stop, thread: Some(thread) })
@@ -69,7 +69,7 @@ impl Drop for LocalServer {
     }
 }
 
-/// What to record and how often.
+/// The page to record, and the loads.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The host that the browser knows the site by.
@@ -80,7 +80,7 @@ pub struct Plan {
     pub settings: Vec<Setting>,
     /// Loads under each setting.
     pub loads: usize,
-    /// Take a picture in the end.
+    /// Whether to take a picture.
     pub screenshot: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How long responses are held back while a page is recorded: what tells causes from coincidences.
+//! The delays of responses while a page is recorded: they tell causes from coincidences.
 
 use crate::limits::SETTINGS_MAX;
 use schedulers::Kind;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// What it is called in page files: `css+600 js+100 img+50`.
+    /// Its name in page files: `css+600 js+100 img+50`.
     pub name: String,
     css_ms: u64,
     js_ms: u64,

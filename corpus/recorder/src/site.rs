@@ -33,7 +33,7 @@ pub struct Requested {
 }
 
 impl RecordedSite {
-    /// What `files` answers, held back as `setting` says.
+    /// The answers of `files`, held back according to `setting`.
     pub fn new(files: Arc<dyn Site>, setting: Setting) -> Self {
         let state = State { setting, requests: Vec::new(), compressed: BTreeMap::new() };
         Self { files, state: Mutex::new(state) }

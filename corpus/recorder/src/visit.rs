@@ -1,4 +1,4 @@
-//! A browser visits a page that a server of ours serves: does it ask for what the page says?
+//! A browser visits a page on a server of ours, to test whether it requests what the page says.
 
 use crate::browser::{Chromium, HOST, Quiet, Reach, VIEWPORT};
 use crate::error::RecordError;
@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// After the last request a page is held to be silent for good.
+/// A page counts as silent for good after this time without a request.
 const SILENCE: Duration = Duration::from_millis(1500);
 
-/// What became of a visit.
+/// The result of a visit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visit {
     /// Requests for the page's own resources.
@@ -23,14 +23,14 @@ pub struct Visit {
     pub over_http3: usize,
     /// Errors that the page has: its 404s.
     pub expected_errors: usize,
-    /// URLs of the page that were not asked for.
+    /// URLs of the page that were not requested.
     pub missing: Vec<String>,
-    /// What failed and should not, or was asked for and is not of the page.
+    /// Unexpected failures, and requests that are not in the page.
     pub wrong: Vec<String>,
 }
 
 impl Visit {
-    /// Everything was asked for over HTTP/3, and nothing failed but what the page says.
+    /// Whether everything was requested over HTTP/3, and only the expected requests failed.
     pub fn is_well(&self) -> bool {
         self.missing.is_empty() && self.wrong.is_empty() && self.over_http3 == self.asked
     }

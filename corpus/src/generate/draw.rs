@@ -1,30 +1,24 @@
 //! Seeded numbers.
 
-/// `SplitMix64` (Steele et al., OOPSLA 2014).
+use schedulers::SplitMix64;
+
+/// Draws what a page is made of.
 #[derive(Debug, Clone)]
-pub(super) struct Draw(u64);
+pub(super) struct Draw(SplitMix64);
 
 impl Draw {
     pub(super) const fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut it = self.0;
-        it = (it ^ (it >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        it = (it ^ (it >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        it ^ (it >> 31)
+        Self(SplitMix64::new(seed))
     }
 
     /// From 0 to below 1.
     pub(super) fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+        (self.0.draw() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// From 0 to below `bound`, which is not 0.
     pub(super) fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound.max(1) as u64).unwrap_or(0)
+        usize::try_from(self.0.draw() % bound.max(1) as u64).unwrap_or(0)
     }
 
     /// True in this share of the cases.

@@ -3,11 +3,9 @@
 use super::{
     ImportError, Imported, Recording, capture, package_page, resource_list, resource_timing, wprofx,
 };
+use crate::limits::KEYS_MAX;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
-
-/// Most keys of an object that are looked at.
-const KEYS_MAX: usize = 64;
 
 /// A format and its reader.
 pub struct Importer {
@@ -68,7 +66,7 @@ pub(super) fn import_any(recording: Recording<'_>) -> Result<Imported, ImportErr
     }
     let mut outline = Outline::default();
     let mut reader = serde_json::Deserializer::from_str(recording.text);
-    // Of a list only the first entry is read here.
+    // Only the first entry of a list is read here.
     if let Err(error) = reader.deserialize_any(&mut outline)
         && !outline.is_list
     {
@@ -86,7 +84,7 @@ pub(super) fn import_any(recording: Recording<'_>) -> Result<Imported, ImportErr
         return refuse(cause.to_owned());
     }
     let forms = IMPORTERS.iter().map(|it| format!("{} ({})", it.name, it.form));
-    refuse(format!("is none of these: {}", forms.collect::<Vec<_>>().join("; ")))
+    refuse(format!("is in an unknown format; known are {}", forms.collect::<Vec<_>>().join("; ")))
 }
 
 /// The outermost keys: those of an object, or of a list's first entry. If a file has an object on each line,

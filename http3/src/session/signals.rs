@@ -1,4 +1,4 @@
-//! What is said about order on a connection: read and written, checked and held back.
+//! Signals about order: how they are written, read, checked and held back.
 
 use super::{Role, Session};
 use crate::control::Said;
@@ -12,11 +12,13 @@ use crate::{bucket_frame, frame, priority_update};
 use schedulers::Priority;
 
 impl Session {
-    /// What a client writes to say `signal`, and on which stream (its control stream). None: this connection
-    /// cannot say it. RFC 9218 can always be said, the tree and the bucket byte once both sides offered
-    /// them ([`Settings::extensions`]); the tree in the first form, of those of [`Extension::ALL`] that are
-    /// in use, that can say it: only draft 22 says exclusive, only `TreeZeroWeight` says weight 0. What
-    /// the server would answer with an error is not said: the root, or a placeholder that it does not have.
+    /// The bytes with which a client says `signal`, and the stream for them (its control stream). `None`: this connection
+    /// cannot say it.
+    ///
+    /// A signal of RFC 9218 can always be said, the tree and the bucket byte once both sides have offered them
+    /// ([`Settings::extensions`]). The tree uses the first form of [`Extension::ALL`] that is in use and can say it: only
+    /// draft 22 knows exclusive, only `TreeZeroWeight` knows weight 0. A signal that the server would answer with an
+    /// error is not said: about the root, or about a placeholder that the server does not have.
     pub fn signal(&self, signal: &Signal) -> Option<(StreamId, Vec<u8>)> {
         if self.role == Role::Server {
             return None;
@@ -36,19 +38,10 @@ impl Session {
         Some((control_stream(self.role), bytes))
     }
 
-    /// The same signal of the tree as the first frame of the request stream that it is about, before HEADERS:
-    /// the "current stream" of draft 20. None: this connection cannot say it there.
-    pub fn signal_on_request(&self, signal: &Signal) -> Option<Vec<u8>> {
-        if self.role == Role::Server {
-            return None;
-        }
-        self.tree_frame(TreeFrame::of(signal)?.on_its_stream()?)
-    }
-
-    /// What a server writes, and on which stream (its control stream), to say which scheme it prefers on this
-    /// connection. `None`: not now or never. The client did not offer [`Extension::SchemeAnnouncement`] (its
-    /// settings may still arrive), we did not, a scheme was announced already, or `name` is not a scheme's
-    /// name (1 to 64 letters, digits and `+-_.:@`).
+    /// The bytes with which a server announces the scheme that it prefers on this connection, and the stream for them (its
+    /// control stream). `None`: one side has not offered [`Extension::SchemeAnnouncement`] (the client's settings may be
+    /// still to come), a scheme was announced already, or `name` is not a scheme's name (1 to 64 letters, digits and
+    /// `+-_.:@`).
     pub fn announce_scheme(&mut self, name: &str) -> Option<(StreamId, Vec<u8>)> {
         let may = self.role == Role::Server
             && self.in_use(Extension::SchemeAnnouncement)
@@ -61,8 +54,8 @@ impl Session {
         })
     }
 
-    /// Whether both sides offered `extension`: false until the peer's settings came. Of the two revisions of
-    /// the bucket byte at most one is in use; it says how to read [`Signal::Bucket`].
+    /// Whether both sides have offered `extension`: false until the peer's settings come. At most one revision of the
+    /// bucket byte is in use; it says how to read [`Signal::Bucket`].
     pub fn in_use(&self, extension: Extension) -> bool {
         self.control.in_use().contains(&extension)
     }
@@ -115,8 +108,9 @@ impl Session {
         Ok(())
     }
 
-    /// The rules for a server (RFC 9218, 7.2), for every kind of signal: a signal for a stream that can
-    /// never be opened is an error, one for a future stream waits (in the tree: is named), one for a closed stream is ignored.
+    /// Applies a server's rules to a signal of any kind (RFC 9218, 7.2). About a stream that can never be opened it is an
+    /// error. About a stream still to come it waits (a signal of the tree is reported). About a closed stream it is
+    /// ignored.
     fn place(&mut self, signal: Signal) -> Result<(), Error> {
         let event = Event::Priority(signal);
         let Some(stream) = signal.stream() else {
@@ -152,7 +146,7 @@ impl Session {
         }
     }
 
-    /// What a client may name in a signal.
+    /// The IDs that a client may name in a signal.
     pub(super) fn reach(&self) -> Reach {
         Reach {
             streams: self.signals.streams_end(self.limits.concurrent_requests),

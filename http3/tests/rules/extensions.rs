@@ -119,7 +119,6 @@ fn a_server_signals_nothing() {
     let (_, server) = pair(&Extension::ALL, &Extension::ALL);
     let signal = below(stream(0), Element::Root, 16);
     assert_eq!(server.signal(&signal), None);
-    assert_eq!(server.signal_on_request(&signal), None);
 }
 
 #[test]

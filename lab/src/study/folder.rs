@@ -19,14 +19,6 @@ pub enum FolderError {
         /// Why.
         source: std::io::Error,
     },
-    /// A table cannot be written.
-    #[error("{path}: {source}")]
-    Table {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: csv::Error,
-    },
     /// A study has numbers that JSON has not.
     #[error("JSON: {0}")]
     Json(#[from] serde_json::Error),
@@ -178,7 +170,7 @@ fn write_table(
         }
         Ok(writer.flush()?)
     };
-    write().map_err(|source| FolderError::Table { path: path.to_owned(), source })?;
+    write().map_err(|error| FolderError::File { path: path.to_owned(), source: error.into() })?;
     drop(writer);
     write_file(path, &text)
 }

@@ -4,15 +4,12 @@
 //! `MAX_PUSH_ID` there (RFC 9114, 7.2.7).
 
 use super::golomb::{BitReader, BitWriter, decode, encode};
+use crate::limits::{DIGEST_FIELD_BYTES_MAX, DIGESTS_MAX};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
 use std::collections::BTreeSet;
 
-/// A longer field says nothing: it would hold thousands of resources.
-const MAX_FIELD_BYTES: usize = 8192;
-/// Digests that are read of one field.
-const MAX_DIGESTS: usize = 4;
 /// The most bits of a hash that are kept.
 const MAX_HASH_BITS: u32 = 62;
 
@@ -41,7 +38,7 @@ pub struct CacheDigest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
     /// It is too long.
-    #[error("Cache-Digest: longer than {MAX_FIELD_BYTES} bytes: ignored")]
+    #[error("Cache-Digest: longer than {DIGEST_FIELD_BYTES_MAX} bytes: ignored")]
     TooLong,
     /// The value is not base64url.
     #[error("Cache-Digest: the value is not base64url: ignored")]
@@ -77,13 +74,13 @@ impl CacheDigest {
     /// Reads the digests of a field's value, which is a list: for example one of fresh and one of stale copies. Anything
     /// else is ignored.
     pub fn parse_all(field: &str) -> Vec<Self> {
-        let digests = field.split(',').take(MAX_DIGESTS);
+        let digests = field.split(',').take(DIGESTS_MAX);
         digests.filter_map(|it| Self::parse(it.trim()).ok()).collect()
     }
 
     /// Reads a field's value: one digest; of several the first.
     pub fn parse(field: &str) -> Result<Self, DigestError> {
-        if field.len() > MAX_FIELD_BYTES {
+        if field.len() > DIGEST_FIELD_BYTES_MAX {
             return Err(DigestError::TooLong);
         }
         let first = field.split(',').next().unwrap_or_default();

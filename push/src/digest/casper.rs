@@ -5,6 +5,7 @@
 //! first proposal had it, so that what has changed is pushed again.
 
 use super::golomb::{BitReader, BitWriter, decode, encode};
+use crate::limits::CASPER_COOKIE_BYTES_MAX;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
@@ -17,8 +18,6 @@ const CAPACITY_BITS: u32 = 13;
 const REMAINDER_BITS: u32 = 6;
 /// A year.
 const MAX_AGE_S: u64 = 31_536_000;
-/// A longer cookie is nobody's digest: the fullest set that we write is below it.
-const MAX_COOKIE_BYTES: usize = 4096;
 
 /// What a resource is known by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,7 +49,7 @@ impl Casper {
             else {
                 continue;
             };
-            if value.len() > MAX_COOKIE_BYTES {
+            if value.len() > CASPER_COOKIE_BYTES_MAX {
                 continue;
             }
             if let Ok(bytes) = URL_SAFE_NO_PAD.decode(value.trim_end_matches('=')) {

@@ -7,6 +7,7 @@
 
 use crate::digest::DigestError;
 use crate::digest::golomb::{BitReader, BitWriter};
+use crate::limits::CUCKOO_FIELD_BYTES_MAX;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
@@ -15,8 +16,6 @@ use ring::digest::{SHA256, digest};
 const PLACES: usize = 4;
 /// How often fingerprints are moved before a filter counts as full (draft-03, 2.1.1).
 const MOVES: usize = 500;
-/// A longer field says nothing: it would hold thousands of resources.
-const MAX_FIELD_BYTES: usize = 16_384;
 /// The most bits of a fingerprint that are kept.
 const MAX_FINGERPRINT_BITS: u32 = 32;
 
@@ -40,7 +39,8 @@ impl CuckooDigest {
     /// An empty one for `resources` and a share of false positives of one in `one_in`, rounded up to a power of two.
     pub fn new(resources: usize, one_in: u32) -> Self {
         // Full to 95 %, filters of four places can still be filled (Fan et al., 2014).
-        let needed = resources.saturating_mul(20).div_ceil(PLACES * 19).clamp(2, MAX_FIELD_BYTES);
+        let needed =
+            resources.saturating_mul(20).div_ceil(PLACES * 19).clamp(2, CUCKOO_FIELD_BYTES_MAX);
         let needed = u32::try_from(needed).unwrap_or(2);
         // There is a prime before twice a number (Bertrand).
         let modulus = (needed..2 * needed).find(|it| is_prime(*it)).unwrap_or(2);
@@ -88,7 +88,7 @@ impl CuckooDigest {
 
     /// Reads a field's value.
     pub fn parse(field: &str) -> Result<Self, DigestError> {
-        if field.len() > MAX_FIELD_BYTES {
+        if field.len() > CUCKOO_FIELD_BYTES_MAX {
             return Err(DigestError::TooLong);
         }
         let value = field.split([',', ';']).next().unwrap_or_default().trim();

@@ -1,11 +1,9 @@
 //! What a stylesheet refers to.
 
 use super::{Place, Reference, References, Turn};
+use crate::limits::CSS_DEPTH_MAX;
 use cssparser::{ParseError, Parser, Token};
 use schedulers::Kind;
-
-/// Blocks in blocks; what is deeper is passed over.
-const MAX_DEPTH: usize = 32;
 
 /// The references of a stylesheet; what a critical one imports is critical.
 pub(super) fn references(text: &str, critical: bool) -> References {
@@ -66,7 +64,7 @@ impl Sheet<'_> {
     }
 
     fn nested(&mut self, parser: &mut Parser<'_>, depth: usize, is_url: bool, rule: &str) {
-        if depth == MAX_DEPTH {
+        if depth == CSS_DEPTH_MAX {
             return;
         }
         let inside = parser.parse_nested_block(|inner| -> Result<(), ParseError<()>> {

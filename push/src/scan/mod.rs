@@ -6,16 +6,10 @@ mod html;
 mod url;
 
 use crate::graph::{Edge, FORMAT, Graph, Node, Place, is_node_path};
+use crate::limits::{REFERENCES_MAX, SCANNED_FILES_MAX, SCANNED_TEXT_BYTES_MAX};
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
-
-/// Resources of a page; what refers to more is read no further.
-const MAX_NODES: usize = 1000;
-/// References of one file.
-const MAX_REFERENCES: usize = 5000;
-/// Bytes of a text; the rest of a longer one is not read.
-const MAX_TEXT_BYTES: usize = 8 << 20;
 
 /// Where the files of a site are.
 pub trait Files {
@@ -72,7 +66,7 @@ struct References {
 
 impl References {
     fn add(&mut self, reference: Reference) {
-        if self.found.len() < MAX_REFERENCES && !reference.target.trim().is_empty() {
+        if self.found.len() < REFERENCES_MAX && !reference.target.trim().is_empty() {
             self.found.push(reference);
         }
     }
@@ -120,13 +114,13 @@ impl Scanner<'_> {
         }
         let bytes = self.files.bytes(url::without_query(path)).filter(|_| is_node_path(path));
         let Some(bytes) = bytes else {
-            if self.absent.len() < MAX_NODES && self.absent.insert(path.to_owned()) {
+            if self.absent.len() < SCANNED_FILES_MAX && self.absent.insert(path.to_owned()) {
                 self.scan.missing.push(path.to_owned());
             }
             return None;
         };
         let node = self.scan.graph.nodes.len();
-        if node == MAX_NODES {
+        if node == SCANNED_FILES_MAX {
             return None;
         }
         self.scan.graph.nodes.push(Node {
@@ -150,7 +144,7 @@ impl Scanner<'_> {
     fn read(&mut self, from: usize) {
         let Node { path, kind, critical, .. } = self.scan.graph.nodes[from].clone();
         let read = |it: &mut Self| {
-            let bytes = it.files.read(url::without_query(&path), MAX_TEXT_BYTES)?;
+            let bytes = it.files.read(url::without_query(&path), SCANNED_TEXT_BYTES_MAX)?;
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
         let references = match kind {
@@ -302,12 +296,12 @@ mod tests {
         let files = Site(vec![("/", page.to_owned()), ("/sub/a.js", String::new())]);
         let found = scan(&files, "a", "/").expect("a page");
         assert_eq!((found.graph.nodes.len(), found.missing.len()), (2, 0));
-        let many: String = (0..3 * MAX_REFERENCES)
+        let many: String = (0..3 * REFERENCES_MAX)
             .map(|it| format!("<img src={it}.png>"))
             .collect::<Vec<_>>()
             .concat();
         let found = scan(&Site(vec![("/", many)]), "a", "/").expect("a page");
-        assert_eq!((found.graph.nodes.len(), found.missing.len()), (1, MAX_NODES));
+        assert_eq!((found.graph.nodes.len(), found.missing.len()), (1, SCANNED_FILES_MAX));
         assert_eq!(scan(&Site(Vec::new()), "a", "/"), None);
     }
 
@@ -334,7 +328,7 @@ mod tests {
             let text = parts.concat();
             let files = Site(vec![("/", text.clone()), ("/a.css", text)]);
             let found = scan(&files, "site.example", "/").expect("a page");
-            prop_assert!(found.graph.nodes.len() <= MAX_NODES);
+            prop_assert!(found.graph.nodes.len() <= SCANNED_FILES_MAX);
             let json = serde_json::to_string(&found.graph).expect("serializable");
             prop_assert_eq!(Graph::from_json(&json).expect("our own"), found.graph);
         }

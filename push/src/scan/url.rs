@@ -1,14 +1,13 @@
 //! References resolved against where they stand (RFC 3986, 5.2), as far as a site's own files need it.
 
-/// Longer ones are nobody's.
-const MAX_BYTES: usize = 8192;
+use crate::limits::URL_BYTES_MAX;
 
 /// Host, and path with query, that a reference in the text at `path` of `host` means; none: nothing that is fetched.
 pub(super) fn resolve(host: &str, path: &str, reference: &str) -> Option<(String, String)> {
     let cleaned: String =
         reference.trim().chars().filter(|it| !matches!(it, '\t' | '\n' | '\r')).collect();
     let reference = cleaned.split('#').next().unwrap_or_default();
-    if cleaned.is_empty() || reference.len() > MAX_BYTES || (reference.is_empty()) {
+    if cleaned.is_empty() || reference.len() > URL_BYTES_MAX || (reference.is_empty()) {
         return None;
     }
     let after_scheme = match scheme(reference) {

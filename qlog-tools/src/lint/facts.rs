@@ -3,7 +3,7 @@
 //! Schemes may place a response by facts of its page: whether it is above the fold, in the head. Only our server's log
 //! has them. Whether a scheme cares is tried out: two responses that differ in one fact alone.
 
-use schedulers::{FACTS, Kind, Resource, Scheduler, Scheme, Signal, StreamId};
+use schedulers::{FACTS, Fact, Kind, Resource, Scheduler, Scheme, Signal, StreamId};
 
 use super::story::{Story, What};
 
@@ -11,14 +11,34 @@ use super::story::{Story, What};
 const PACKET_BYTES: u64 = 1300;
 const PACKETS: usize = 12;
 
-/// What a user asks about a fact, and how it is set.
-type Question = (&'static str, fn(&mut Resource, bool));
+/// Something that a scheme may order by and that a log may not tell.
+#[derive(Clone, Copy)]
+enum Unknown {
+    Place,
+    Urgency,
+    Fact(&'static Fact),
+}
 
-fn questions() -> impl Iterator<Item = Question> + Clone {
-    let place: Question = ("its place in the page", |it, is| it.id = is.then_some(0));
-    let urgency: Question =
-        ("its urgency in a browser", |it, is| it.browser = is.then_some((0, true)));
-    [place].into_iter().chain(FACTS.iter().map(|it| (it.question, it.set))).chain([urgency])
+impl Unknown {
+    fn all() -> impl Iterator<Item = Self> {
+        FACTS.iter().map(Self::Fact).chain([Self::Place, Self::Urgency])
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Place => "its place in the page",
+            Self::Urgency => "its urgency in a browser",
+            Self::Fact(fact) => fact.question,
+        }
+    }
+
+    fn set(self, resource: &mut Resource, is: bool) {
+        match self {
+            Self::Place => resource.id = is.then_some(0),
+            Self::Urgency => resource.browser = is.then_some((0, true)),
+            Self::Fact(fact) => fact.set(resource, is),
+        }
+    }
 }
 
 /// What `scheme` orders the story's responses by and the story does not have, if anything.
@@ -31,24 +51,23 @@ pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
     let order = |pair| order(scheme, pair, is_signalled);
     let pairs = || kinds.iter().flat_map(|one| kinds.iter().map(move |two| [*one, *two]));
     let plain = |kinds: [Kind; 2]| kinds.map(|kind| Resource { kind, ..Resource::default() });
-    let matters = |(_, set): &Question| {
+    let matters = |unknown: &Unknown| {
         pairs().any(|kinds| {
             let (mut none, mut both) = (plain(kinds), plain(kinds));
-            for (_, set) in questions() {
-                set(&mut both[0], true);
-                set(&mut both[1], true);
+            for unknown in Unknown::all() {
+                both.iter_mut().for_each(|it| unknown.set(it, true));
             }
             // A fact may matter only without the others, or only with them.
             [(&mut none, true), (&mut both, false)].into_iter().any(|(pair, is)| {
                 (0..2).any(|place| {
                     let mut other = *pair;
-                    set(&mut other[place], is);
+                    unknown.set(&mut other[place], is);
                     order(*pair) != order(other)
                 })
             })
         })
     };
-    let mut lacks: Vec<&str> = questions().filter(matters).map(|(name, _)| name).collect();
+    let mut lacks: Vec<&str> = Unknown::all().filter(matters).map(Unknown::name).collect();
     let kind_matters =
         || pairs().any(|kinds| order(plain(kinds)) != order(plain([Kind::Other, Kind::Other])));
     if !story.has_kinds && kind_matters() {

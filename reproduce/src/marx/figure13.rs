@@ -49,15 +49,11 @@ struct Measured {
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let page = setting.page("marx-figure13", DAVIES)?;
     let modes = [
-        ("rr, jitter only", "rr", DeliveryOrder::Stream),
-        ("rr, HOL-blocking", "rr", DeliveryOrder::Connection),
-        ("fifo, jitter only", "fifo", DeliveryOrder::Stream),
-        ("fifo, HOL-blocking", "fifo", DeliveryOrder::Connection),
+        mode(page, "rr, jitter only", "rr", DeliveryOrder::Stream)?,
+        mode(page, "rr, HOL-blocking", "rr", DeliveryOrder::Connection)?,
+        mode(page, "fifo, jitter only", "fifo", DeliveryOrder::Stream)?,
+        mode(page, "fifo, HOL-blocking", "fifo", DeliveryOrder::Connection)?,
     ];
-    let modes = modes
-        .into_iter()
-        .map(|(label, scheme, order)| mode(page, label, scheme, order))
-        .collect::<Result<Vec<Mode>, _>>()?;
     let figure = figure(page, &modes);
     Ok(Findings {
         method: format!(
@@ -108,77 +104,61 @@ fn measured(page: &Page, load: &Load) -> Measured {
     Measured { largest_shared, stacks, index_ms: RunRecord::of_load(page, load).byte_index().atf }
 }
 
-fn rows(modes: &[Mode]) -> Vec<Row> {
-    let of = |mode: usize, value: fn(&Measured) -> f64| {
-        median(&modes[mode].loads.iter().map(value).collect::<Vec<_>>())
-    };
-    let largest = |it: &Measured| it.stacks.largest() as f64;
-    let shared = |it: &Measured| it.largest_shared as f64;
-    let index = |mode| of(mode, |it| it.index_ms.unwrap_or(f64::NAN));
-    let mut rows = vec![
-        Row::shown(
-            "rr-jitter",
-            "most packets that one arrival let go under rr, jitter only, whole load",
-            of(0, |it| it.stacks.blocking.largest_stack.frames as f64),
-        )
-        .published(STACK_RR_JITTER)
-        .at_most(STACK_RR_JITTER)
-        .note("\"Maximum of two\"."),
-        Row::shown(
-            "rr-blocked",
-            format!("most packets handed up at one moment under rr with blocking, while {SHARED} resources or more share the link"),
-            of(1, shared),
-        )
-        .published(STACK_RR_BLOCKED)
-        .at_least(STACK_RR_BLOCKED)
-        .note("\"Frequent stacks of four packets\"."),
-        Row::shown(
-            "rr-jitter-moment",
-            format!("most packets handed up at one moment under rr, jitter only, while {SHARED} resources or more share the link"),
-            of(0, shared),
-        )
-        .published(STACK_RR_JITTER)
-        .note(
-            "Packets that only came at the same moment count too: each is held with a probability of one in four \
-             here, so that two can come with a third; the paper's implementation held each fourth packet.",
-        ),
-    ];
-    for (mode, name) in modes.iter().enumerate() {
-        let (id, label) =
-            (name.label.replace(", ", "-").replace(' ', "-").to_lowercase(), name.label);
-        rows.push(Row::shown(
-            format!("{id}-largest"),
-            format!("largest stack, {label}, whole load"),
-            of(mode, largest),
-        ));
-        rows.push(Row::shown(
-            format!("{id}-stacked"),
-            format!("share of packets handed up with others, {label}"),
-            of(mode, |it| it.stacks.stacked_share()),
-        ));
+impl Mode {
+    /// The median over its loads.
+    fn median(&self, value: fn(&Measured) -> f64) -> Option<f64> {
+        median(&self.loads.iter().map(value).collect::<Vec<_>>())
     }
-    let wait = |it: &Measured| it.stacks.blocking.intra.mean_ms;
-    rows.push(Row::shown(
-        "rr-jitter-only-wait",
-        "mean time that a byte waits for others of its stream, rr, jitter only, in ms",
-        of(0, wait),
-    ));
-    rows.push(
-        Row::shown("fifo-jitter-only-wait", "the same for fifo", of(2, wait))
-            .note("What \"this stream will always HOL-block itself\" costs."),
-    );
-    rows.extend(changes(&index));
-    rows
+
+    fn shared(&self) -> Option<f64> {
+        self.median(|it| it.largest_shared as f64)
+    }
+
+    fn wait_ms(&self) -> Option<f64> {
+        self.median(|it| it.stacks.blocking.intra.mean_ms)
+    }
+
+    /// The stacks of its whole loads.
+    fn rows(&self) -> [Row; 2] {
+        let label = self.label;
+        let id = label.replace(", ", "-").replace(' ', "-").to_lowercase();
+        [
+            Row::shown(
+                format!("{id}-largest"),
+                format!("largest stack, {label}, whole load"),
+                self.median(|it| it.stacks.largest() as f64),
+            ),
+            Row::shown(
+                format!("{id}-stacked"),
+                format!("share of packets handed up with others, {label}"),
+                self.median(|it| it.stacks.stacked_share()),
+            ),
+        ]
+    }
+
+    /// Its ATF index, as a multiple of that of `plain`.
+    fn change(&self, plain: &Self) -> Option<f64> {
+        let index = |mode: &Self| mode.median(|it| it.index_ms.unwrap_or(f64::NAN));
+        ratio(index(self), index(plain))
+    }
 }
 
-/// The effect of blocking on the index.
-fn changes(index: &impl Fn(usize) -> Option<f64>) -> Vec<Row> {
-    let change = |from, to| ratio(index(to), index(from));
-    vec![
+fn rows(modes: &[Mode; 4]) -> Vec<Row> {
+    let [rr, rr_blocked, fifo, fifo_blocked] = modes;
+    let mut rows = stack_rows(rr, rr_blocked).to_vec();
+    rows.extend(modes.iter().flat_map(Mode::rows));
+    rows.extend([
+        Row::shown(
+            "rr-jitter-only-wait",
+            "mean time that a byte waits for others of its stream, rr, jitter only, in ms",
+            rr.wait_ms(),
+        ),
+        Row::shown("fifo-jitter-only-wait", "the same for fifo", fifo.wait_ms())
+            .note("What \"this stream will always HOL-block itself\" costs."),
         Row::shown(
             "fifo-change",
             "ATF index of fifo with blocking, as a multiple of that without",
-            change(2, 3),
+            fifo_blocked.change(fifo),
         )
         .published(1.0)
         .between(1.0 - HARDLY, 1.0 + HARDLY)
@@ -186,9 +166,42 @@ fn changes(index: &impl Fn(usize) -> Option<f64>) -> Vec<Row> {
         Row::shown(
             "rr-change",
             "ATF index of rr with blocking, as a multiple of that without",
-            change(0, 1),
+            rr_blocked.change(rr),
         )
         .note("Delays of up to 30 ms are small beside the seconds that rr takes: stacks show them, indices hardly."),
+    ]);
+    rows
+}
+
+/// The published stacks.
+fn stack_rows(rr: &Mode, rr_blocked: &Mode) -> [Row; 3] {
+    [
+        Row::shown(
+            "rr-jitter",
+            "most packets that one arrival let go under rr, jitter only, whole load",
+            rr.median(|it| it.stacks.blocking.largest_stack.frames as f64),
+        )
+        .published(STACK_RR_JITTER)
+        .at_most(STACK_RR_JITTER)
+        .note("\"Maximum of two\"."),
+        Row::shown(
+            "rr-blocked",
+            format!("most packets handed up at one moment under rr with blocking, while {SHARED} resources or more share the link"),
+            rr_blocked.shared(),
+        )
+        .published(STACK_RR_BLOCKED)
+        .at_least(STACK_RR_BLOCKED)
+        .note("\"Frequent stacks of four packets\"."),
+        Row::shown(
+            "rr-jitter-moment",
+            format!("most packets handed up at one moment under rr, jitter only, while {SHARED} resources or more share the link"),
+            rr.shared(),
+        )
+        .published(STACK_RR_JITTER)
+        .note(
+            "Packets that only came at the same moment count too: each is held with a probability of one in four \
+             here, so that two can come with a third; the paper's implementation held each fourth packet.",
+        ),
     ]
 }
 

@@ -8,7 +8,7 @@ mod think_time;
 
 use crate::bench::Bench;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
-use qlog_tools::figures::beside::{Beside, BesideGroup, Pair};
+use qlog_tools::figures::beside::{Beside, BesideGroup};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "nginx-push",
@@ -51,18 +51,12 @@ fn plain(id: &str) -> String {
     words.collect::<Vec<_>>().join("-").to_lowercase()
 }
 
-/// A group of the figure: its label, and ours beside the model.
-type Group = (String, Vec<(f64, f64)>);
-
-fn figure(groups: Vec<Group>) -> Beside {
-    let pair = |(ours, model): &(f64, f64)| Pair { ours: Some(*ours), theirs: Some(*model) };
-    let group =
-        |(label, values): Group| BesideGroup { label, pairs: values.iter().map(pair).collect() };
+fn figure(groups: Vec<BesideGroup>) -> Beside {
     Beside {
         title: "What preload and push gain until the last image".to_owned(),
         theirs: "model",
         columns: vec!["small images".to_owned(), "40 KB and 173 KB".to_owned()],
-        groups: groups.into_iter().map(group).collect(),
+        groups,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Round trips until the document, the style sheet and the last image are there.
 
-use super::Group;
 use super::setup::{self, WINDOW_PACKETS};
 use crate::bench::{Bench, Case, PACKET_BYTES};
 use crate::row::ratio;
 use crate::{ReproduceError, Row};
+use qlog_tools::figures::beside::{BesideGroup, Pair};
 
 const TABLE: &str = "Round trips";
 
@@ -67,7 +67,7 @@ const AMPLIFICATION: &str = "In the first flight a server may send three times w
     that it is at its address (RFC 9000, 8.1): 4 KB, not 10 packets. The model leaves that out.";
 
 /// All rows, and the figure's groups.
-pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<Group>), ReproduceError> {
+pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<BesideGroup>), ReproduceError> {
     let conditions: Vec<(bool, Way)> = [false, true]
         .into_iter()
         .flat_map(|returning| Way::ALL.map(|way| (returning, way)))
@@ -83,8 +83,9 @@ pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<Group>), ReproduceErr
         if *way != Way::Sequential {
             let before = conditions.iter().position(|it| *it == (*returning, Way::Sequential));
             let before = before.unwrap_or(place);
-            let pairs = [(&tiny[before][2], images), (&large[before][2], published)];
-            groups.push((label, pairs.map(speedup).to_vec()));
+            let pairs =
+                vec![speedup(&tiny[before][2], images), speedup(&large[before][2], published)];
+            groups.push(BesideGroup { label, pairs });
         }
         rows.extend([document, style, images, published].map(Row::clone));
     }
@@ -93,9 +94,8 @@ pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<Group>), ReproduceErr
 }
 
 /// Ours and the model's: round trips of requests one after the other, divided by those of another way.
-fn speedup((before, row): (&Row, &Row)) -> (f64, f64) {
-    let ratio = |before, now| ratio(before, now).unwrap_or(f64::NAN);
-    (ratio(before.ours, row.ours), ratio(before.model, row.model))
+fn speedup(before: &Row, row: &Row) -> Pair {
+    Pair { ours: ratio(before.ours, row.ours), theirs: ratio(before.model, row.model) }
 }
 
 fn handshake(returning: bool) -> &'static str {

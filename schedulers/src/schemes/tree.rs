@@ -8,6 +8,7 @@
 
 use super::firefox;
 use crate::limits::PLACEHOLDERS_MAX;
+use crate::limits::{CLOSED_NODES_MAX, IDLE_NODES_MAX};
 use crate::scheme::obey;
 use crate::{Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
 use std::collections::{BTreeSet, VecDeque};
@@ -44,12 +45,6 @@ fn group_name(id: u64) -> Option<String> {
 /// The orphan placeholder. No client can name it: IDs on the wire end at 2^62.
 const ORPHANS: Element = Element::Placeholder(u64::MAX);
 
-/// Nodes of streams that are not open yet: as many as browsers open streams, more are ignored.
-const MAX_IDLE: usize = 256;
-
-/// Closed streams that are remembered, to tell "no longer in the tree" from "not yet".
-const MAX_CLOSED: usize = 1024;
-
 #[derive(Default)]
 struct ObeyTree {
     open: BTreeSet<StreamId>,
@@ -72,7 +67,7 @@ impl ObeyTree {
             Element::Placeholder(_) => {}
             Element::Stream(stream) if self.closed.contains(&stream) => return false,
             Element::Stream(stream) => {
-                if self.idle.len() >= MAX_IDLE {
+                if self.idle.len() >= IDLE_NODES_MAX {
                     return false;
                 }
                 self.idle.insert(stream);
@@ -115,7 +110,7 @@ impl ServerHalf for ObeyTree {
         if self.closed.insert(stream) {
             self.closed_in_order.push_back(stream);
         }
-        if self.closed_in_order.len() > MAX_CLOSED
+        if self.closed_in_order.len() > CLOSED_NODES_MAX
             && let Some(earliest) = self.closed_in_order.pop_front()
         {
             self.closed.remove(&earliest);

@@ -2,16 +2,14 @@
 
 use super::{ROOT, Rank, Tree};
 use crate::Element;
+use crate::limits::STANDING_DEPTH_MAX;
 
 /// Where a stream stands: the ranks from the root down to it. The lesser goes first, strictly; equals share.
 ///
 /// It stays comparable after its stream has left the tree, as long as the scheme's ranks keep their meaning.
-/// Below [`DEPTH_MAX`] nodes all count as equal.
+/// Below [`STANDING_DEPTH_MAX`] nodes all count as equal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Standing(Vec<Rank>);
-
-/// A client can make a tree as deep as it has streams; browsers' trees have five levels.
-const DEPTH_MAX: usize = 32;
 
 impl Tree {
     /// Where `element` stands; none: it is not in the tree. Costs O(depth).
@@ -23,7 +21,7 @@ impl Tree {
             key = self.nodes[key].parent;
         }
         ranks.reverse();
-        ranks.truncate(DEPTH_MAX);
+        ranks.truncate(STANDING_DEPTH_MAX);
         Some(Standing(ranks))
     }
 }

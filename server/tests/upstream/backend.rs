@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Answers one request, of which the head is given.
+/// Answers one request; the first argument is its head.
 pub(crate) type Talk = fn(&str, &mut TcpStream);
 
 /// Listens until the test ends.
@@ -29,13 +29,13 @@ impl Backend {
         Self { address, connections }
     }
 
-    /// How many connections were made to it.
+    /// How many connections it got.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 }
 
-/// An address at which nobody listens.
+/// An address at which no server listens.
 pub(crate) fn nobody() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a free port")
 }
@@ -59,7 +59,7 @@ fn head(stream: &TcpStream) -> Option<String> {
     None
 }
 
-/// The body of a request, whose head is given.
+/// Reads the body of the request with this head.
 pub(crate) fn body(head: &str, stream: &TcpStream) -> Vec<u8> {
     let length = head.lines().find_map(|it| it.strip_prefix("content-length: "));
     let mut reader = BufReader::new(stream);
@@ -90,7 +90,7 @@ pub(crate) fn say(stream: &mut TcpStream, text: &str) {
     say_bytes(stream, text.as_bytes());
 }
 
-/// What the other side does not take any more is its matter.
+/// Writes as much as the other side takes.
 pub(crate) fn say_bytes(stream: &mut TcpStream, bytes: &[u8]) {
     stream.write_all(bytes).ok();
 }

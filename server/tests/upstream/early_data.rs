@@ -6,7 +6,7 @@ use crate::fetch::{Ask, Fetched, fetch, fetch_early};
 use server::UpstreamLimits;
 use std::net::TcpStream;
 
-/// Answers with what it is told of early data; below `/fresh` it takes none.
+/// Answers with the `early-data` field; below `/fresh` it refuses early data.
 fn talk(head: &str, stream: &mut TcpStream) {
     let early: Vec<&str> = head.lines().filter(|it| it.starts_with("early-data")).collect();
     if head.starts_with("GET /fresh") && !early.is_empty() {
@@ -21,7 +21,7 @@ fn answers(got: &[Fetched]) -> Vec<String> {
 }
 
 #[test]
-fn the_backend_is_told_of_early_data_and_asked_again_if_it_takes_none_8470_5() {
+fn the_backend_learns_of_early_data_and_is_asked_again_if_it_refuses_8470_5() {
     let backend = Backend::start(talk);
     let proxy = Proxy::start(backend.address, UpstreamLimits::default(), Vec::new());
     let of_gateway = Ask::get("/fresh").with("early-data", "1");

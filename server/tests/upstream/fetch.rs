@@ -1,4 +1,4 @@
-//! A small HTTP/3 client that keeps everything that it is told.
+//! A small HTTP/3 client that keeps everything it receives.
 
 use http3::{Event, Header, NameValue, Role, Session, Settings, StreamId};
 use std::collections::BTreeMap;
@@ -46,11 +46,11 @@ pub(crate) struct Fetched {
     pub(crate) body: Vec<u8>,
     /// The `Link` fields of interim responses.
     pub(crate) hints: Vec<String>,
-    /// What was promised, and what came of it: the status of its response, or `cancelled`.
+    /// Promised paths, each with the status and body of its response, or how it ended.
     pub(crate) promises: BTreeMap<String, String>,
-    /// It ended as it should.
+    /// The response ended cleanly.
     pub(crate) finished: bool,
-    /// The code with which the server broke off.
+    /// The code with which the server aborted the response.
     pub(crate) reset: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ impl Fetched {
     }
 }
 
-/// Makes all requests at once on one connection; what came for each, and by pushes on the first that promised it.
+/// Makes all requests at once on one connection. A push counts with the first response that promised it.
 pub(crate) fn fetch(server: SocketAddr, asks: &[Ask], pushes: u64) -> Vec<Fetched> {
     let mut client = Client::connect(server, pushes);
     client.run(asks);

@@ -23,7 +23,7 @@ struct Proxy {
     address: SocketAddr,
     stop: Stop,
     thread: Option<JoinHandle<()>>,
-    /// What was told of troubles.
+    /// The reported troubles.
     told: Arc<Mutex<Vec<String>>>,
 }
 
@@ -75,7 +75,7 @@ fn through(talk: Talk, ask: Ask) -> Fetched {
 }
 
 #[test]
-fn a_response_passes_with_its_fields_but_those_of_the_hop() {
+fn a_response_passes_without_its_hop_by_hop_fields() {
     let talk: Talk = |_, stream| {
         backend::say(
             stream,
@@ -177,7 +177,7 @@ fn an_upload_larger_than_every_buffer_arrives_whole() {
 
 #[test]
 fn a_download_larger_than_every_buffer_makes_the_backend_wait() {
-    // The client takes nothing beyond its first window until it has read; the backend writes as fast as it may.
+    // The client has one window until it reads; the backend writes as fast as it can.
     let talk: Talk = |_, stream| {
         backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 20000000\r\n\r\n");
         (0..200).for_each(|it| backend::say_bytes(stream, &vec![it; 100_000]));

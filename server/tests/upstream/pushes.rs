@@ -25,7 +25,7 @@ fn talk(head: &str, stream: &mut TcpStream) {
             "Content-Type: text/html\r\nSet-Cookie: session=USER; Path=/\r\n\
              Link: </session.js>; rel=preload, </basket.js>; rel=preload, </once.js>; rel=preload\r\n"
         }
-        // Begins a session for who has none.
+        // Starts a session for a client without one.
         "/session.js" if !head.contains("session=") => "Set-Cookie: session=ANON; Path=/\r\n",
         "/basket.js" => "Cache-Control: private\r\n",
         "/once.js" => "Cache-Control: no-store\r\n",
@@ -36,7 +36,7 @@ fn talk(head: &str, stream: &mut TcpStream) {
         "/origin.js" => "Vary: Origin\r\n",
         "/all.js" => "Vary: *\r\n",
         "/language.js" => "Vary: Accept-Language\r\n",
-        // There for who comes from a page, as promised requests do not.
+        // Only for requests that come from a page, unlike promised requests.
         "/linked.js" if !head.contains("\r\nreferer: ") => {
             return backend::say(stream, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n");
         }
@@ -109,13 +109,13 @@ fn a_pushed_response_that_the_guard_forbids_is_taken_back_and_then_not_promised(
 }
 
 #[test]
-fn a_push_begins_no_session_and_brings_nothing_that_is_for_one_client() {
+fn a_push_starts_no_session_and_carries_nothing_meant_for_one_client() {
     let pushing = Pushing { push_preload: true, ..Pushing::default() };
     let visited = visits("/login", &pushing, &[Ask::get("/login"), Ask::get("/login")]);
     let first = "/basket.js: cancelled\n/once.js: cancelled\n/session.js: cancelled";
     assert_eq!((promises(&visited[0]).as_str(), promises(&visited[1]).as_str()), (first, ""));
     assert_eq!(visited[0].field("set-cookie"), Some("session=USER; Path=/"));
-    // With the cookies that its own request would have, the client gets what it would get.
+    // With the cookies of the client's own request, the push is what the client would get.
     let known = Pushing { cookies: CookiePolicy::SamePath, ..pushing };
     let got = visits("/login", &known, &[Ask::get("/login")]).remove(0);
     let expected = "/basket.js: 200 /basket.js\n/once.js: cancelled\n/session.js: 200 /session.js";
@@ -123,7 +123,7 @@ fn a_push_begins_no_session_and_brings_nothing_that_is_for_one_client() {
 }
 
 #[test]
-fn hostile_fields_promise_nothing_that_is_no_path() {
+fn hostile_fields_promise_nothing_but_paths() {
     let pushing = Pushing { push_preload: true, x_push: true, ..Pushing::default() };
     let got = visits("/hostile", &pushing, &[Ask::get("/hostile")]).remove(0);
     assert_eq!((got.status, got.finished), (200, true));
@@ -132,7 +132,7 @@ fn hostile_fields_promise_nothing_that_is_no_path() {
 }
 
 #[test]
-fn a_promise_that_was_taken_back_is_not_made_again_though_a_client_gets_it() {
+fn a_cancelled_promise_is_not_repeated_though_a_client_gets_the_resource() {
     let pushing = Pushing { push: vec!["/linked.js".into()], ..Pushing::default() };
     let linked = Ask::get("/linked.js").with("referer", "https://site.example/");
     let visits = visits("/", &pushing, &[Ask::get("/"), linked, Ask::get("/")]);
@@ -168,7 +168,7 @@ fn a_kept_connection_tells_each_request_of_its_own_early_hints() {
 }
 
 #[test]
-fn what_varies_on_a_field_that_the_page_was_asked_with_is_pushed_with_it() {
+fn a_push_repeats_the_request_fields_that_its_response_varies_on() {
     let pushing = Pushing { push: vec!["/language.js".into()], ..Pushing::default() };
     let got = visits("/", &pushing, &[Ask::get("/").with("accept-language", "la")]).remove(0);
     assert_eq!(promises(&got), "/language.js: 200 /language.js");
@@ -192,7 +192,7 @@ fn hints_are_learned_from_the_last_answer() {
 }
 
 #[test]
-fn hints_are_not_learned_from_what_is_one_clients() {
+fn hints_are_not_learned_from_one_clients_response() {
     let pushing = Pushing { learn_hints: true, ..Pushing::default() };
     let alice = Ask::get("/mine").with("cookie", "u=alice");
     let got = visits("/mine", &pushing, &[alice, Ask::get("/mine")]);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const INTERNAL_ERROR: u64 = 0x102;
 
-/// What a client gets, and what was told.
+/// What a client gets, and the reported troubles.
 fn told(talk: Talk, limits: UpstreamLimits) -> (Fetched, String) {
     let backend = Backend::start(talk);
     let proxy = Proxy::start(backend.address, limits, Vec::new());
@@ -16,13 +16,13 @@ fn told(talk: Talk, limits: UpstreamLimits) -> (Fetched, String) {
     (got, proxy.told())
 }
 
-/// Reads on, so that the connection stays open, without a word.
+/// Keeps the connection open and answers nothing.
 fn silence(stream: &mut std::net::TcpStream) {
     std::io::copy(stream, &mut std::io::sink()).ok();
 }
 
 #[test]
-fn nobody_at_the_address_is_a_502() {
+fn an_unreachable_backend_is_a_502() {
     let proxy = Proxy::start(backend::nobody(), UpstreamLimits::default(), Vec::new());
     let got = fetch(proxy.address, &[Ask::get("/a")], 0).remove(0);
     assert_eq!((got.status, got.finished), (502, true));
@@ -38,7 +38,7 @@ fn a_backend_that_does_not_answer_in_time_is_a_504() {
 }
 
 #[test]
-fn what_is_no_response_is_a_502() {
+fn anything_but_a_response_is_a_502() {
     let answers: [Talk; 7] = [
         |_, stream| backend::hang_up(stream),
         |_, stream| {
@@ -69,7 +69,7 @@ fn what_is_no_response_is_a_502() {
 }
 
 #[test]
-fn heads_that_do_not_end_are_cut_off() {
+fn endless_heads_are_cut_off() {
     let lines: Talk = |_, stream| {
         backend::say(stream, "HTTP/1.1 200 OK\r\n");
         while std::io::Write::write_all(stream, b"X-More: and more\r\n").is_ok() {}
@@ -101,7 +101,7 @@ fn a_head_has_at_most_100_fields() {
 }
 
 #[test]
-fn interim_responses_that_do_not_end_are_a_502() {
+fn endless_interim_responses_are_a_502() {
     let talk: Talk = |_, stream| {
         let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n";
         while std::io::Write::write_all(stream, hints.as_bytes()).is_ok() {}
@@ -140,7 +140,7 @@ fn a_response_that_breaks_off_never_ends_cleanly() {
 }
 
 #[test]
-fn a_response_that_stands_still_is_broken_off() {
+fn a_stalled_response_is_aborted() {
     let short = Duration::from_millis(50);
     let limits = UpstreamLimits { answer: short, idle: short, ..UpstreamLimits::default() };
     let (got, told) = told(
@@ -155,7 +155,7 @@ fn a_response_that_stands_still_is_broken_off() {
 }
 
 #[test]
-fn trailers_that_do_not_end_are_cut_off() {
+fn endless_trailers_are_cut_off() {
     let talk: Talk = |_, stream| {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n";
         backend::say(stream, head);
@@ -168,7 +168,7 @@ fn trailers_that_do_not_end_are_cut_off() {
 }
 
 #[test]
-fn a_coding_that_nobody_would_undo_is_a_502() {
+fn an_unknown_transfer_coding_is_a_502() {
     let talk: Talk = |_, stream| {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n";
         backend::say(stream, &format!("{head}2\r\nab\r\n0\r\n\r\n"));
@@ -188,7 +188,7 @@ fn more_than_the_announced_length_is_not_passed_on() {
 }
 
 #[test]
-fn requests_beyond_those_that_may_wait_are_503() {
+fn requests_beyond_the_queue_are_a_503() {
     let backend = Backend::start(|_, stream| silence(stream));
     let limits = UpstreamLimits {
         requests: 1,
@@ -201,7 +201,7 @@ fn requests_beyond_those_that_may_wait_are_503() {
     let mut statuses: Vec<u16> =
         fetch(proxy.address, &asks, 0).iter().map(|it| it.status).collect();
     statuses.sort_unstable();
-    // The worker may have taken the first before the second came, or not.
+    // Whether the worker took the first before the second came is chance.
     assert!(statuses[..10].iter().all(|it| *it == 503), "{statuses:?}");
     assert_eq!(statuses[11], 504);
 }
@@ -217,7 +217,7 @@ fn cookies_as_large_as_the_server_takes_reach_the_backend() {
 }
 
 #[test]
-fn what_cannot_be_passed_on_is_said_so() {
+fn a_method_that_is_not_passed_on_is_a_501() {
     let talk: Talk = |_, stream| backend::respond(stream, b"");
     assert_eq!(through(talk, Ask { method: "TRACE", ..Ask::get("/") }).status, 501);
 }

@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Write the page into this file
     #[arg(short, value_name = "PAGE.json", default_value = "page.json")]
     output: PathBuf,
-    /// The document's path on the site [default: that of the package or the URL, or /]
+    /// The document's path on the site [default: the path in the package or URL, or /]
     #[arg(long, value_name = "PATH")]
     entry: Option<String>,
     /// Mirror a server with this self-signed certificate

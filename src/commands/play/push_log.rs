@@ -3,28 +3,13 @@
 use crate::failure::Failure;
 use crate::output;
 use crate::output::number;
+use ::client::Outcome;
 use lab::study::RunRecord;
 use qlog_tools::pushed::PushedBytes;
 use qlog_tools::timeline::Timeline;
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-/// A client's account of pushes.
-#[derive(Debug, Default)]
-pub(super) struct Pushes {
-    /// Pushed resources, and whether the page needed each.
-    pub(super) pushed: Vec<(usize, bool)>,
-    /// Promises that it rejected.
-    pub(super) refused: usize,
-    /// Stale copies that the server confirmed.
-    pub(super) validated: usize,
-    /// The status of each response.
-    pub(super) statuses: BTreeMap<usize, u16>,
-    pub(super) round_trip: Option<Duration>,
-}
 
 /// Prints each resource, in the order of completion; `*` marks pushed ones.
-pub(super) fn show(run: &RunRecord, timeline: &Timeline, pushes: &Pushes) -> Result<(), Failure> {
+pub(super) fn show(run: &RunRecord, timeline: &Timeline, outcome: &Outcome) -> Result<(), Failure> {
     let mut resources: Vec<_> = run.resources.iter().collect();
     resources.sort_by(|one, other| {
         one.complete_ms.unwrap_or(f64::MAX).total_cmp(&other.complete_ms.unwrap_or(f64::MAX))
@@ -37,8 +22,8 @@ pub(super) fn show(run: &RunRecord, timeline: &Timeline, pushes: &Pushes) -> Res
             number(it.complete_ms, 1),
             format!("{mark}{}", number(Some(it.requested_ms), 1)),
             number(process, 1),
-            pushes.statuses.get(&it.id).map_or_else(String::new, u16::to_string),
-            body_bytes(pushes.statuses.get(&it.id), it.bytes).to_string(),
+            outcome.statuses.get(&it.id).map_or_else(String::new, u16::to_string),
+            body_bytes(outcome.statuses.get(&it.id), it.bytes).to_string(),
             it.url.clone(),
         ]
     });
@@ -46,22 +31,23 @@ pub(super) fn show(run: &RunRecord, timeline: &Timeline, pushes: &Pushes) -> Res
         ["id", "response end ms", "request start ms", "process ms", "code", "size", "path"];
     output::line(&output::table(&header, &[6], rows).to_string())?;
     let used: Vec<usize> =
-        pushes.pushed.iter().filter(|(_, used)| *used).map(|(resource, _)| *resource).collect();
+        outcome.pushed.iter().filter(|(_, used)| *used).map(|(resource, _)| *resource).collect();
     let is_used = |url: &str| run.resources.iter().any(|it| it.url == url && used.contains(&it.id));
     let bytes = PushedBytes::of(timeline, is_used);
     output::line(&format!(
         "* pushed: {} resources, {} of them used; {} bytes used, {} bytes wasted; {} promises rejected",
-        pushes.pushed.len(),
+        outcome.pushed.len(),
         used.len(),
         bytes.used,
         bytes.wasted,
-        pushes.refused
+        outcome.refused_pushes
     ))?;
-    if pushes.validated > 0 {
-        let copies = if pushes.validated == 1 { "copy" } else { "copies" };
-        output::line(&format!("validated: {} {copies} of earlier visits", pushes.validated))?;
+    let validated = outcome.validated.len();
+    if validated > 0 {
+        let copies = if validated == 1 { "copy" } else { "copies" };
+        output::line(&format!("validated: {validated} {copies} of earlier visits"))?;
     }
-    let round_trip_ms = pushes.round_trip.map_or(0.0, |it| it.as_secs_f64() * 1000.0);
+    let round_trip_ms = outcome.round_trip.map_or(0.0, |it| it.as_secs_f64() * 1000.0);
     match bytes.break_even_bits_per_s(round_trip_ms) {
         Some(rate) => output::line(&format!(
             "break-even: below {:.2} Mbit/s the wasted bytes take longer than the round trip of {round_trip_ms:.1} ms that \

@@ -1,4 +1,4 @@
-//! What caused each discovery: of all hypotheses the simplest that predicts the recordings best.
+//! The cause of each discovery: the simplest of the hypotheses that predict the recordings best.
 //!
 //! A hypothesis is an event, and resources that must be applied as well. Under each setting it says when
 //! the resource could be discovered at the earliest; what remains must be the same time, the delay, under
@@ -13,9 +13,9 @@ use corpus::PageResource;
 use corpus::page::{Event, Script, Trigger};
 use schedulers::Kind;
 
-/// What comes after a discovery by more than this has not caused it.
+/// An event later than a discovery by more than this did not cause it.
 const SLACK_MS: f64 = 12.0;
-/// What a prerequisite must gain, in milliseconds of mean error: code, and anything else.
+/// The least gain of a prerequisite, in milliseconds of mean error: of code, and of anything else.
 const CODE_GAIN_MS: f64 = 3.0;
 const OTHER_GAIN_MS: f64 = 12.0;
 /// Least part of the error that a prerequisite must take away.
@@ -40,7 +40,7 @@ impl Candidate {
     }
 }
 
-/// Where the causes are looked for.
+/// The search for causes.
 pub(crate) struct Search<'a> {
     /// The resources, their triggers not known.
     pub(crate) resources: &'a [PageResource],
@@ -52,7 +52,7 @@ pub(crate) struct Search<'a> {
     pub(crate) first: &'a Capture,
 }
 
-/// A hypothesis with what it comes to.
+/// A hypothesis and its cost.
 #[derive(Debug, Clone)]
 struct Fit {
     needs: Vec<usize>,
@@ -112,7 +112,7 @@ impl Search<'_> {
         }
     }
 
-    /// What a style in the document refers to.
+    /// Candidates for a reference from a style in the document.
     fn in_style(&self, id: usize) -> Vec<Candidate> {
         let mentioned = self.mentioned(&self.fetches[id].path);
         let bytes = mentioned.map(|byte| Candidate::bytes(byte, 2.0));
@@ -121,8 +121,8 @@ impl Search<'_> {
         events.into_iter().chain(bytes).collect()
     }
 
-    /// What a script asks for, or nobody knows who: the scripts of its stack, the one before which the
-    /// parser stands, others; what had arrived just before; the events of the page.
+    /// Candidates for a request of a script, or of unknown cause: the scripts of its stack, the one before which the
+    /// parser stands, other scripts, earlier arrivals, and the events of the page.
     fn of_scripts(&self, id: usize) -> Vec<Candidate> {
         let by = &self.fetches[id].initiator;
         let events = [(Event::Dcl, 1.0), (Event::Load, 1.0), (Event::StyleApplied, 6.0)];
@@ -136,7 +136,7 @@ impl Search<'_> {
                 it if Some(it) == current => 1.0,
                 _ => 4.0,
             };
-            // What comes later than the script's end comes after it, even if both fit as well.
+            // A discovery after the script's end is tied to the end, even if both fit as well.
             candidates.push(Candidate::new(Event::Exec, script, handicap_ms + 0.5));
             candidates.push(Candidate::new(Event::Timer, script, handicap_ms));
         }
@@ -187,7 +187,7 @@ impl Search<'_> {
         self.first.document.find(name).map(|it| (it + name.len()) as u64)
     }
 
-    /// The best prerequisites and delay for an event; none: it does not happen before the discovery.
+    /// The best prerequisites and delay for an event; `None` if it does not happen before the discovery.
     fn fit(&self, id: usize, candidate: Candidate) -> Option<Fit> {
         let rows: Vec<(usize, f64, f64)> = self
             .table

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use table::Table;
 pub(crate) use table::without_numbers;
 
-/// A page and what had to be left out of it.
+/// A derived page, and what it leaves out.
 #[derive(Debug, Clone)]
 pub struct Derived {
     /// The page.
@@ -35,12 +35,12 @@ pub struct Miss {
     pub resource: usize,
     /// When it was discovered.
     pub seen_ms: f64,
-    /// When playback discovers it; none: never.
+    /// When playback discovers it; `None` if never.
     pub predicted_ms: Option<f64>,
 }
 
 impl Miss {
-    /// How far off, in milliseconds; what is never discovered is off by as much as it took.
+    /// The error in milliseconds. A resource that is never discovered is off by its whole time.
     pub fn error_ms(&self) -> f64 {
         self.predicted_ms.map_or(self.seen_ms, |it| (it - self.seen_ms).abs())
     }
@@ -86,7 +86,7 @@ fn leave_one_out(captures: &[Capture], table: &Table, label: &Label) -> Vec<Miss
         .collect()
 }
 
-/// How far off the page's playback is when everything arrives as in `captures`.
+/// The errors of the page's playback if everything arrives as in `captures`.
 pub fn judge(page: &Page, captures: &[Capture]) -> Vec<Miss> {
     let table = Table::new(captures);
     let rows: Vec<Option<usize>> = page

@@ -3,7 +3,7 @@
 use crate::capture::{Capture, Fetch};
 use std::collections::BTreeMap;
 
-/// What tells requests apart across loads: the path, and the how manieth request for it.
+/// Identifies a request across loads: by its path and its number among the requests for that path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     /// Path with query; long numbers in the query, which change from load to load, are zeros.
@@ -24,7 +24,7 @@ pub(crate) struct Column {
     pub(crate) setting: String,
     /// (when, decoded bytes of the document).
     pub(crate) document: Vec<(f64, u64)>,
-    /// By row; none: not asked for under this setting.
+    /// By row; `None` if it was not requested under this setting.
     pub(crate) times: Vec<Option<Times>>,
     pub(crate) dom_ready_ms: Option<f64>,
     pub(crate) load_ms: Option<f64>,
@@ -35,7 +35,7 @@ pub(crate) struct Column {
 pub(crate) struct Table {
     pub(crate) keys: Vec<Key>,
     pub(crate) columns: Vec<Column>,
-    /// Paths left out because most loads did without.
+    /// Paths that most loads did not request, and that are left out.
     pub(crate) rare: Vec<String>,
 }
 
@@ -109,8 +109,8 @@ impl Table {
     }
 }
 
-/// Medians over the loads of one setting. How long the browser takes to start is nothing of the page's:
-/// loads are shifted so that the document begins to arrive at the same time.
+/// Medians over the loads of one setting. The browser's start is not part of the page: loads
+/// are shifted so that the document begins to arrive at the same time.
 fn column(setting: &str, mut loads: Vec<&Capture>, order: &[Key]) -> Column {
     loads.sort_by(|a, b| begin_ms(a).total_cmp(&begin_ms(b)));
     let middle = loads[loads.len() / 2];

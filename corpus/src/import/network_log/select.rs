@@ -1,8 +1,8 @@
 //! Which requests of a recording are the page.
 
 use super::ImportError;
-use crate::check::RESOURCES_MAX;
 use crate::import::derive::merge_fetches;
+use crate::limits::RESOURCES_MAX;
 use captures::Fetch;
 
 /// The document and the later GET requests of its load, each URL once, in order of request.
