@@ -68,7 +68,7 @@ fn the_stacks_are_recognised_and_losses_counted() {
 fn a_cut_off_record_is_reported() {
     let Some(trace) = sample("generated/ngtcp2_loss_server.sqlog.gz") else { return };
     assert_eq!(trace.counts.bad_records, 1);
-    let repair = trace.repairs.iter().find(|repair| repair.what.contains("no JSON"));
+    let repair = trace.repairs.iter().find(|repair| repair.what.contains("not JSON"));
     assert_eq!(repair.map(|repair| repair.first_record), Some(trace.counts.records));
 }
 
