@@ -93,7 +93,7 @@ impl Log {
         fetch.in_subframe = frame.is_some() && frame != main_frame;
         let (mut place, mut load) = (self.events, self.load);
         if let Some(before) = self.requests.get(id) {
-            // A redirect: who asked for the first URL asked for the last.
+            // A redirect: the initiator of the first URL is that of the last.
             (place, load) = (before.place, before.load);
             self.redirects.insert(before.fetch.url.clone(), fetch.url.clone());
             if fetch.initiator == Initiator::Browser {
@@ -175,7 +175,7 @@ impl Logged {
         }
     }
 
-    /// What a cache answered has no size on the wire.
+    /// The fetch, with the decoded size where a cache left none on the wire.
     fn settled(self) -> Fetch {
         let mut fetch = self.fetch;
         if fetch.bytes == 0 && fetch.decoded_bytes > 0 {

@@ -80,9 +80,9 @@ pub struct Fetch {
     pub decoded_bytes: u64,
     /// The part of the browser that asked for it.
     pub initiator: Initiator,
-    /// URLs of what asked for it: the document, stylesheet or script, or the scripts of the call stack.
+    /// URLs of the document, stylesheet or script that asked for it, or of the scripts of the call stack.
     pub initiator_urls: Vec<String>,
-    /// Line and column of the reference in what asked for it, from 0.
+    /// Line and column of the reference, from 0.
     pub place: Option<(u64, u64)>,
     /// The parser is said to have asked for it while it parsed nothing: a style did.
     pub outside_text: bool,

@@ -102,7 +102,8 @@ fn labels() -> Vec<(&'static str, Label)> {
         licence: licence.into(),
         sha256: None,
         addresses: Addresses::default(),
-        load: None,
+        // The bundled pages are the first loads of their recordings.
+        load: Some(1),
     };
     let recorded =
         RECORDED.iter().map(|&(name, file, from, licence)| (file, label(name, from, licence)));

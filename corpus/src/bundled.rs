@@ -20,7 +20,7 @@ pub fn bundled(name: &str) -> Option<&'static Page> {
     pages[index].as_ref()
 }
 
-/// The text of the bundled page of this name: what its SHA-256 is taken of.
+/// The text of the bundled page with this name. Its SHA-256 is computed from it.
 pub fn bundled_text(name: &str) -> Option<&'static str> {
     TEXTS.iter().find(|&&(it, _)| it == name).map(|&(_, text)| text)
 }

@@ -88,7 +88,7 @@ impl Graph {
         sheets
     }
 
-    /// What has an `eval_order` is applied after everything with a smaller one.
+    /// A resource with an `eval_order` is applied after all with a smaller one.
     fn add_turns(&mut self, page: &Page) {
         let count = page.resources.len();
         let mut ordered: Vec<&PageResource> =
@@ -177,7 +177,7 @@ fn waits_of(
 }
 
 impl PageResource {
-    /// A stylesheet that holds back the first rendering, and with it what stylesheets refer to.
+    /// A stylesheet that holds back the first rendering and everything that stylesheets refer to.
     pub fn blocks_rendering(&self) -> bool {
         self.kind == Kind::Css && self.critical
     }

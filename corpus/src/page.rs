@@ -28,9 +28,9 @@ pub struct Page {
 pub struct Source {
     /// How it was made.
     pub kind: SourceKind,
-    /// What it was made from: a package and version, a recording, a paper.
+    /// Its origin: a package and version, a recording, a paper.
     pub from: String,
-    /// The licence of what it was made from.
+    /// The licence of its origin.
     pub licence: String,
     /// SHA-256 of the file that it was made from, in hex, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -185,7 +185,7 @@ pub struct PageResource {
     /// The `ETag` response field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
-    /// What the recording browser signalled.
+    /// The priority that the recording browser signalled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub browser: Option<BrowserPriority>,
     /// How it is discovered.
@@ -223,7 +223,7 @@ pub enum FetchPriority {
     Auto,
 }
 
-/// What a browser signals, in RFC 9218's terms.
+/// A browser's signal, in RFC 9218's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BrowserPriority {
@@ -299,7 +299,7 @@ impl Page {
         format!("https://{}{}", self.host(resource), self.resources[resource].url)
     }
 
-    /// The page as far as a scheme may look ahead: who must be complete before whom is requested.
+    /// The page as far as a scheme may look ahead: which resources must be complete before which are requested.
     pub fn graph(&self) -> PageGraph {
         let resource = |it: &PageResource| {
             let of = (it.trigger.on != Event::Nav).then_some(it.trigger.of);
@@ -318,7 +318,7 @@ impl Page {
 }
 
 impl PageResource {
-    /// A resource of which nothing is known but what every resource has; the document is number 0.
+    /// A resource with only the properties that every resource has. Number 0 is the document.
     pub fn plain(id: usize, url: String, mime: String, bytes: u64) -> Self {
         let on = if id == 0 { Event::Nav } else { Event::Complete };
         Self {
@@ -351,7 +351,7 @@ impl PageResource {
         }
     }
 
-    /// What a scheduler may know of this resource.
+    /// The facts that a scheduler may know of this resource.
     pub fn for_scheduler(&self) -> schedulers::Resource {
         schedulers::Resource {
             id: Some(self.id),

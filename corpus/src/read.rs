@@ -17,7 +17,7 @@ pub enum PageError {
     Read {
         /// The file.
         file: String,
-        /// What the system says.
+        /// The system's error.
         cause: std::io::Error,
     },
     /// The file is too large.
@@ -35,7 +35,7 @@ pub enum PageError {
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// What is wrong there.
+        /// The mistake.
         cause: String,
     },
     /// It is a page, and it is wrong.

@@ -1,4 +1,4 @@
-//! What a set of pages is made of.
+//! The composition of a set of pages.
 
 use crate::discovery;
 use crate::page::{self, Page, SourceKind};
@@ -17,7 +17,7 @@ pub struct Stats {
     pub bytes: Spread,
     /// How the pages spread, all and by source.
     pub distributions: Vec<Distribution>,
-    /// What others published, to compare with.
+    /// Published figures to compare with.
     pub published: Vec<Distribution>,
     /// The pages, in the order given.
     pub rows: Vec<Row>,
@@ -36,7 +36,7 @@ pub struct Distribution {
     pub bytes: Percentiles,
 }
 
-/// Values that so many in a hundred pages do not exceed; what nobody published is missing.
+/// Percentiles over pages. A figure that was never published is `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Percentiles {

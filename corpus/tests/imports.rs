@@ -203,7 +203,7 @@ fn entries_of_resource_timing_become_a_page() {
         {"entryType": "paint", "name": "first-paint", "startTime": 170.0},
     ]);
     let Imported { page, notes } = import_text(&entries.to_string(), label()).unwrap();
-    assert_eq!(roles(&page), ["html CA", "css HCA", "js HCA", "font A", "image A*", "xhr >"]);
+    assert_eq!(roles(&page), ["html CA", "css HCA", "js HCA", "font A", "image A*", "xhr "]);
     let bytes: Vec<u64> = page.resources.iter().map(|it| it.bytes).collect();
     assert_eq!(bytes, [500, 200, 300, 400, 40_000, 60]);
     let causes: Vec<_> = page.resources.iter().map(|it| (it.trigger.on, it.trigger.of)).collect();

@@ -309,7 +309,7 @@ fn a_circle_through_the_order_of_evaluation_is_found() {
 }
 
 #[test]
-fn a_chain_of_ten_thousand_is_no_circle() {
+fn a_chain_of_ten_thousand_is_not_a_circle() {
     let mut page = small();
     let resources = page["resources"].as_array_mut().unwrap();
     resources.truncate(1);

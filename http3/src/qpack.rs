@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_decoded_is_no_matter_of_size_9204_2_2() {
+    fn an_undecodable_section_is_not_an_error_of_size_9204_2_2() {
         let failed = (Code::QpackDecompressionFailed, None);
         assert_eq!(refusal(&[]), failed, "no prefix");
         assert_eq!(refusal(&[0]), failed, "half a prefix");

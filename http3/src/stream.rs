@@ -226,7 +226,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Of our extensions, only the tree of draft 20 belongs here, as a request's first frame.
+    /// Accepts the only extension frame of request streams: a frame of draft 20's tree, as the first one.
     fn admit_extension(
         &mut self,
         extension: Extension,

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_unknown_streams_are_no_transfer() {
+    fn frames_of_unknown_streams_are_not_transfers() {
         let mut timeline = timeline(10, &[(1, 0, 10)]);
         timeline.frames.push(StreamFrame { time_us: 2, stream: 3, offset: 0, bytes: 5 });
         assert_eq!(timeline.deliveries().len(), 1);

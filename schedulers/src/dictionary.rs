@@ -70,7 +70,7 @@ impl<'a> Dictionary<'a> {
     }
 }
 
-/// What has not been read yet; ASCII.
+/// The part that has not been read yet; ASCII.
 struct Input<'a>(&'a str);
 
 impl<'a> Input<'a> {

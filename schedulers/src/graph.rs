@@ -1,4 +1,4 @@
-//! What a page is made of, as far as a scheme may look ahead: sizes, and who is discovered by whom.
+//! A page as far as a scheme may look ahead: sizes, and which resource discovers which.
 
 /// The dependency graph of one page. A resource is known by its place in `resources`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -12,7 +12,7 @@ pub struct PageGraph {
 pub struct GraphResource {
     /// Bytes of the body.
     pub bytes: u64,
-    /// Time from its completion until what it discovers is requested: parsing, executing. Microseconds.
+    /// Microseconds from its completion until the resources that it discovers are requested: parsing, executing.
     pub exec_us: u64,
     /// The resources that must be complete before it is requested. Those beyond the list do not count.
     pub parents: Vec<usize>,

@@ -1,4 +1,4 @@
-//! The guard against starvation: a trickle for whoever has waited longest (RFC 9218, section 10).
+//! The guard against starvation: a trickle for the stream that has waited longest (RFC 9218, section 10).
 
 use crate::StreamId;
 use std::collections::{BTreeMap, BTreeSet};

@@ -64,7 +64,7 @@ impl Metadata {
         }
     }
 
-    /// `resource` with what this says of it.
+    /// `resource` with these statements applied.
     ///
     /// `render-blocking` sets `in-head`, by which schemes know it. `parser-blocking` clears `async` and
     /// `defer`; its opposite sets `defer`. `incremental` without an urgency means urgency 3, unless the

@@ -7,7 +7,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::{Arc, LazyLock};
 
-/// What a client says. One value lives as long as its connection.
+/// The client's side of a scheme: the signals it sends. One value lives as long as its connection.
 pub trait ClientHalf: Send {
     /// Signals before the first request: placeholders.
     fn setup(&mut self) -> Vec<Signal> {
@@ -23,9 +23,9 @@ pub trait ClientHalf: Send {
 pub trait ServerHalf: Send {
     /// Placements before the first request: groups.
     fn setup(&mut self, _tree: &mut Tree) {}
-    /// Places `stream` by what is known of its resource.
+    /// Places `stream` by the facts known of its resource.
     fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource);
-    /// Places anew what a client signalled about an open stream, or a placeholder. Deaf by default.
+    /// Moves an open stream or a placeholder as a client's signal asks. Ignores signals by default.
     fn signalled(&mut self, _tree: &mut Tree, _signal: Signal) {}
     /// Whether signals about streams that are not open go to [`ServerHalf::signalled`] at once. Otherwise
     /// the most recent of each stream waits until the stream opens.
@@ -40,7 +40,7 @@ pub trait ServerHalf: Send {
 
 /// The two halves of a scheme, for one connection.
 pub struct Halves {
-    /// What a client says.
+    /// The client's half.
     pub client: Box<dyn ClientHalf>,
     /// Where a server puts its streams.
     pub server: Box<dyn ServerHalf>,
@@ -53,12 +53,12 @@ impl Halves {
     }
 }
 
-/// What follows a scheme's name: `NAME:PARAMETER:PARAMETER@VARIANT`.
+/// The part of a scheme that follows its name: `NAME:PARAMETER:PARAMETER@VARIANT`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Args {
-    /// What stands after the colons, in order.
+    /// The texts after the colons, in order.
     pub parameters: Vec<String>,
-    /// What stands after the at sign.
+    /// The text after the at sign.
     pub variant: Option<String>,
 }
 
@@ -105,7 +105,7 @@ pub struct Scheme {
     pub args: Args,
     /// The page that it is for, if it was bound to one.
     pub page: Option<Arc<PageGraph>>,
-    /// Every this many packets one goes to who has waited longest; see [`Scheme::guarded`].
+    /// Every this many packets, one goes to the stream that has waited longest; see [`Scheme::guarded`].
     pub guard: Option<NonZeroU32>,
 }
 
@@ -141,7 +141,7 @@ impl Scheme {
         self.try_halves().expect("find_scheme gives schemes that can be built")
     }
 
-    /// What a client under this scheme says, for one connection.
+    /// The client's half, for one connection.
     pub fn client_half(&self) -> Box<dyn ClientHalf> {
         self.halves().client
     }
@@ -239,7 +239,7 @@ pub fn find_page_scheme(name: &str) -> Result<Scheme, SchemeError> {
     Ok(scheme)
 }
 
-/// Packets of which one goes to the starved under `@guard`.
+/// Under `@guard`, one of this many packets goes to the starved.
 const GUARD_PACKETS: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
 
 fn parse(name: &str) -> Result<Scheme, SchemeError> {
@@ -333,7 +333,7 @@ fn edits(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Does in the tree what a [`Signal::Depend`] says; other signals are not its language.
+/// Applies a [`Signal::Depend`] to the tree. Ignores other signals.
 ///
 /// An unknown parent stands for the root (RFC 7540, section 5.3.1). New placeholders beyond the limit are ignored.
 pub(crate) fn obey(tree: &mut Tree, signal: Signal) {

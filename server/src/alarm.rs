@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// What rings when something came: shared by the server and by whoever brings it, on any thread.
+/// Rings when something came. The server shares it with the threads that bring something.
 #[derive(Clone, Default)]
 pub(crate) struct Alarm(Arc<State>);
 
@@ -34,7 +34,7 @@ impl Alarm {
         })
     }
 
-    /// For which connections it rang since this was last asked.
+    /// The connections for which it rang since this was last asked.
     pub(crate) fn take(&self) -> BTreeSet<u64> {
         std::mem::take(&mut *self.rung())
     }

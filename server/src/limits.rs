@@ -124,7 +124,7 @@ pub(crate) const ADDED_LINKS_BYTES: usize = 8 << 10;
 /// Bytes of control and QPACK streams that count as one nuisance.
 pub(crate) const CONTROL_BYTES: u64 = 16;
 
-/// What is left of a client's nuisances: a bucket that refills with time.
+/// The nuisances that a client has left: a bucket that refills with time.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: f64,
@@ -139,7 +139,7 @@ impl Budget {
         Self { most, per_second, left: most, refilled: None }
     }
 
-    /// Takes off `nuisances`; false: there were not as many left.
+    /// Takes off `nuisances`. False: fewer were left.
     pub(crate) fn spend(&mut self, nuisances: u64, now: Instant) -> bool {
         let past = self.refilled.map_or(Duration::ZERO, |it| now.saturating_duration_since(it));
         self.refilled = Some(now);

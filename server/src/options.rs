@@ -1,10 +1,10 @@
-//! What a server is told when it starts.
+//! How a server runs.
 
 use crate::{Experiments, Limits, Pace, TicketKey};
 use schedulers::Scheme;
 use std::path::PathBuf;
 
-/// How a server runs.
+/// The settings of a server.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The order in which it sends.
@@ -29,8 +29,7 @@ pub struct Options {
     /// Whether requests of returning clients are taken before the handshake is complete, and may be replayed
     /// (RFC 8470).
     pub early_data: bool,
-    /// What tickets of sessions are sealed with; none: keys of this server alone, drawn when it starts and every
-    /// two days.
+    /// The key that seals session tickets. `None`: keys of this server alone, drawn when it starts and every two days.
     pub ticket_key: Option<TicketKey>,
     /// Where to write one qlog a connection.
     pub qlog_dir: Option<PathBuf>,
@@ -63,8 +62,8 @@ impl Options {
         }
     }
 
-    /// The same, paced. The window is opened wide and the UDP payload raised to fit, so that nothing but
-    /// the pace decides when a packet goes.
+    /// The same, paced. The window is opened wide and the UDP payload raised to fit, so that only the pace decides when a
+    /// packet goes.
     #[must_use]
     pub fn paced(self, pace: Pace) -> Self {
         let udp_payload_bytes = self.udp_payload_bytes.max(pace.packet_bytes + Pace::ROOM_BYTES);

@@ -160,7 +160,7 @@ impl Outgoing {
     }
 
     /// Whether there is room again for what the backend may have.
-    fn wants_more(&self) -> bool {
+    pub(super) fn wants_more(&self) -> bool {
         self.frames.len() < AHEAD_BYTES / 2 && self.arriving.as_ref().is_some_and(|it| it.full)
     }
 
@@ -221,30 +221,13 @@ impl Outgoing {
         Ok(self.stream_bytes() == Some(end))
     }
 
-    /// The transport took `bytes`.
-    pub(super) fn offered(&mut self, bytes: u64) -> Offered {
+    /// The transport took `bytes`; true: it has all.
+    pub(super) fn offered(&mut self, bytes: u64) -> bool {
         self.offered += bytes;
         debug_assert!(self.offered <= self.committed, "only committed bytes are offered");
         let frames =
             usize::try_from(bytes).map_or(self.frames.len(), |it| it.min(self.frames.len()));
         self.frames.drain(..frames);
-        if self.stream_bytes() == Some(self.offered) {
-            Offered::All
-        } else if self.wants_more() {
-            Offered::WantsMore
-        } else {
-            Offered::Some
-        }
+        self.stream_bytes() == Some(self.offered)
     }
-}
-
-/// What of a response the transport has taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Offered {
-    /// All of it.
-    All,
-    /// Enough that there is room again for bytes of a backend.
-    WantsMore,
-    /// Less than all.
-    Some,
 }

@@ -12,6 +12,7 @@ use connection::{Endpoint, Transmit};
 use quiche::ConnectionId;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::fmt::Write;
 use std::fs::File;
 use std::io::BufWriter;
 use std::net::SocketAddr;
@@ -125,7 +126,7 @@ impl Server {
         self.draining.is_some_and(|deadline| now >= deadline || ended())
     }
 
-    /// Closes what is left, with a word to the clients; says how many connections that were.
+    /// Closes the connections that are left, tells the clients, and returns how many there were.
     pub fn cut(&mut self) -> usize {
         let left: Vec<u64> = self.connections.keys().copied().collect();
         let mut cut = 0;
@@ -146,7 +147,7 @@ impl Server {
         self.connections.len()
     }
 
-    /// Connection IDs that lead to them; 0 when there are none.
+    /// Connection IDs that lead to them.
     pub fn routes(&self) -> usize {
         self.routes.len()
     }
@@ -268,7 +269,11 @@ impl Server {
 
     fn start_qlog(&self, quic: &mut quiche::Connection, id: &[u8]) {
         let Some(folder) = &self.shared.options.qlog_dir else { return };
-        let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut name = String::new();
+        for byte in id {
+            // Writing to a String does not fail.
+            write!(name, "{byte:02x}").ok();
+        }
         // A log that cannot be written must not stop the connection.
         if let Ok(file) = File::create(folder.join(format!("{name}_server.sqlog"))) {
             let title = format!("utmost server, scheme {}", self.shared.options.scheme.name);
@@ -394,7 +399,7 @@ impl Endpoint for Server {
         entry.responder.receive(datagram, from, now, &mut self.scratch);
         let is_connected = entry.responder.connection().is_connected();
         if is_new && entry.responder.connection().quic.path_stats().all(|it| it.recv == 0) {
-            // Only looked like a first datagram: without this it would stay, for no timer runs.
+            // It only looked like a first datagram. No timer runs for it, so it would stay.
             self.remove(serial);
             return;
         }

@@ -20,7 +20,6 @@ use crate::experiments::repairs::Repairs;
 use crate::order::{Order, Picker};
 use crate::pace::Ticks;
 use crate::send_buffer::SendBuffer;
-use crate::site::{Availability, Body};
 use crate::streams::Streams;
 use connection::Connection;
 use connection::experiments::SendOrder;
@@ -103,17 +102,6 @@ impl SendLoop {
         if has_frames {
             self.update_ready(stream);
         }
-    }
-
-    /// The head of a response whose body is here at known times.
-    pub(crate) fn respond(
-        &mut self,
-        stream: StreamId,
-        head: &[u8],
-        body: Body,
-        availability: Availability,
-    ) {
-        self.streams.respond(stream, head, body, availability);
     }
 
     /// More frames of a response.
@@ -319,8 +307,8 @@ impl SendLoop {
 
     /// Whether what is staged has been held back for as long as a probe timeout lasts (RFC 9002, 6.2.1).
     /// A window that is full because packets are in flight opens sooner. What seemed a full window was
-    /// then the end of the connection's flow control credit, of which the transport does not tell, and
-    /// which the client may not extend before it has the bytes that are held back.
+    /// then the end of the connection's flow control credit. The transport does not report that, and the client may not
+    /// extend the credit before it has the bytes that are held back.
     fn held_too_long(&mut self, now: Instant) -> bool {
         if self.held_until.is_some_and(|it| it <= now) {
             self.held_until = None;
@@ -351,7 +339,7 @@ impl SendLoop {
         Ok(sent)
     }
 
-    /// Asks the transport for a packet, as often as it takes to be sure that it has none.
+    /// Asks the transport for a packet until it is certain that it has none.
     ///
     /// quiche keeps a stream in its queue whose lost bytes were acknowledged before they were sent again.
     /// When it comes to such a stream it makes no packet, says that it is done, and puts the stream

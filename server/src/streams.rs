@@ -4,7 +4,7 @@ mod gates;
 #[cfg(test)]
 mod tests;
 
-use crate::outgoing::{Arriving, Left, Offered, Outgoing};
+use crate::outgoing::{Arriving, Outgoing};
 use crate::site::{Availability, Body};
 use crate::upstream::Piece;
 use gates::Gated;
@@ -247,19 +247,13 @@ impl Streams {
         std::mem::take(&mut self.held)
     }
 
-    /// Commits `bytes` of a response to the order of sending.
-    pub(crate) fn commit(&mut self, stream: StreamId, bytes: u64) -> Left {
-        self.outgoing_mut(stream).map_or(Left::Nothing, |it| it.commit(bytes))
-    }
-
     /// The transport took `bytes` of a response.
     pub(crate) fn offered(&mut self, stream: StreamId, bytes: u64) {
-        match self.outgoing_mut(stream).map(|it| it.offered(bytes)) {
-            Some(Offered::All) => self.finish(stream),
-            Some(Offered::WantsMore) => {
-                self.hungry.insert(stream);
-            }
-            Some(Offered::Some) | None => {}
+        let Some(outgoing) = self.outgoing_mut(stream) else { return };
+        if outgoing.offered(bytes) {
+            self.finish(stream);
+        } else if outgoing.wants_more() {
+            self.hungry.insert(stream);
         }
     }
 

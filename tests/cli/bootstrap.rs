@@ -150,7 +150,7 @@ fn without_a_package_manager_it_says_what_is_missing() {
 }
 
 #[test]
-fn a_package_that_does_not_bring_it_is_no_success() {
+fn a_package_that_does_not_bring_it_is_not_a_success() {
     let machine = Machine::without(&["libclang"]);
     machine.manager("apt-get", &[]);
     let output = machine.bootstrap();

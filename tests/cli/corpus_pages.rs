@@ -89,7 +89,7 @@ fn an_imported_page_does_not_say_which_site_was_recorded() {
 }
 
 #[test]
-fn a_file_that_is_no_page_is_not_replaced() {
+fn a_file_that_is_not_a_page_is_not_replaced() {
     let folder = folder();
     let recording = include_str!("../../corpus/tests/data/wprofx.json");
     fs::write(folder.path().join("home.har"), recording).expect("written");
@@ -135,7 +135,7 @@ fn a_file_without_a_slash_is_named_as_it_must_be_written() {
 }
 
 #[test]
-fn a_program_that_is_no_browser_is_named() {
+fn a_program_that_is_not_a_browser_is_named() {
     let folder = folder();
     fs::write(folder.path().join("index.html"), "<p>").expect("written");
     for (program, cause) in [

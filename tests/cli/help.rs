@@ -55,7 +55,7 @@ fn the_programs_own_help_names_every_command() {
 }
 
 #[test]
-fn a_reader_that_went_away_is_no_error() {
+fn a_reader_that_went_away_is_not_an_error() {
     for arguments in [&["schemes"][..], &["schemes", "--json"], &["corpus", "list"], &["--help"]] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);

@@ -162,7 +162,7 @@ fn a_log_comes_from_the_standard_input_too() {
 }
 
 #[test]
-fn what_is_no_log_is_one_line() {
+fn a_file_that_is_not_a_log_is_one_line() {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(b"\x00\xffnonsense").expect("written");
     let path = file.path().to_str().expect("UTF-8");

@@ -158,7 +158,7 @@ fn a_report_tells_runs_apart_by_their_names_or_else_their_folders() {
 }
 
 #[test]
-fn nothing_but_bad_logs_is_no_document() {
+fn only_bad_logs_give_no_document() {
     let folder = tempfile::tempdir().expect("a directory");
     let (one, other) = (write(&folder, "a.qlog", "x"), write(&folder, "b.qlog", ""));
     for command in ["check", "streams", "index", "ribbon", "hol", "compare", "report", "lint"] {
@@ -266,7 +266,7 @@ fn a_directory_is_converted_into_another() {
 }
 
 #[test]
-fn what_is_no_log_leaves_an_older_conversion_alone() {
+fn a_file_that_is_not_a_log_leaves_an_older_conversion_alone() {
     let folder = tempfile::tempdir().expect("a directory");
     let (bad, out) = (write(&folder, "bad.qlog", "x"), write(&folder, "out.sqlog", "older"));
     assert_eq!(ran(&["convert", &bad, "-o", &out]).0, Some(2));

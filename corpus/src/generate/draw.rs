@@ -2,7 +2,7 @@
 
 use schedulers::SplitMix64;
 
-/// Draws what a page is made of.
+/// Draws the properties of a page.
 #[derive(Debug, Clone)]
 pub(super) struct Draw(SplitMix64);
 

@@ -22,7 +22,7 @@ pub const DEPTH_MAX: usize = 20;
 /// Decoded bytes of a byte of compressed text.
 const TEXT_EXPANSION: u64 = 4;
 
-/// What the counts and sizes of pages are drawn from.
+/// A source of distributions for the counts and sizes of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     /// The desktop pages of the HTTP Archive (Web Almanac 2024, "Page Weight").
@@ -41,12 +41,12 @@ impl Profile {
     }
 }
 
-/// What to generate.
+/// The page to generate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shape {
     /// Decides all that is drawn.
     pub seed: u64,
-    /// What is drawn from.
+    /// The distributions.
     pub profile: Profile,
     /// Resources with the document; drawn when `None`.
     pub resources: Option<usize>,
@@ -190,7 +190,7 @@ const fn mime(kind: Kind) -> &'static str {
     }
 }
 
-/// What Chrome signals (measured over HTTP/3).
+/// Sets Chrome's signal (measured over HTTP/3).
 fn with_signals(mut it: PageResource) -> PageResource {
     let urgency = match it.kind {
         Kind::Html | Kind::Font => 0,

@@ -1,4 +1,4 @@
-//! What refers to what: the document's text, and the late discoveries behind it.
+//! References between resources: in the document's text, and the late discoveries behind it.
 
 use super::Shape;
 use super::draw::{Draw, whole};

@@ -1,4 +1,4 @@
-//! How many resources of which kind, of how many bytes.
+//! The number of resources of each kind, and their bytes.
 //!
 //! Sources: HTTP Archive, Web Almanac 2024, "Page Weight" (desktop): percentiles 10, 25, 50, 75, 90 of
 //! requests and of bytes; Mi et al. 2016 (`SMig`): sizes of single objects; Marx et al. 2019, section 4.2.
@@ -7,7 +7,7 @@ use super::draw::{Draw, whole};
 use super::{Profile, Shape};
 use schedulers::Kind;
 
-/// What the sources do not say.
+/// Assumptions that the sources do not cover.
 pub(super) const ASSUMPTIONS: &[&str] = &[
     "tails beyond the published percentiles are straight lines to a least and a greatest value of our own",
     "the sizes of HTML and fonts, of which only the median is published, spread like those of stylesheets; \
@@ -106,7 +106,7 @@ fn counts(count: usize, level: f64) -> Vec<usize> {
         .enumerate()
         .map(|(kind, it)| whole(share(it).floor()).max(least(kind)))
         .collect();
-    // What rounding left goes to the kinds in the order of what they lost.
+    // The remainder of rounding goes to the kinds that lost most.
     let mut lost: Vec<(f64, usize)> = wanted
         .iter()
         .enumerate()

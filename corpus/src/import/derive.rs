@@ -1,5 +1,4 @@
-//! What importers have in common: resources of which little is known, and what follows from the rest of
-//! a page.
+//! Rules that all importers share, for facts that recordings do not hold.
 
 use super::{ImportError, Imported};
 use crate::check::check;
@@ -71,7 +70,7 @@ pub(super) fn finish(mut page: Page, notes: Vec<String>) -> Result<Imported, Imp
     checked(page, notes)
 }
 
-/// The same of a page that says already what lies behind its first image.
+/// The same for a page that already states which resources lie behind its first image.
 pub(super) fn finish_as_stated(
     mut page: Page,
     notes: Vec<String>,
@@ -88,8 +87,8 @@ fn checked(mut page: Page, notes: Vec<String>) -> Result<Imported, ImportError> 
     }
 }
 
-/// What the parser meets is evaluated in its order, a script after the stylesheets before it;
-/// deferred scripts come last.
+/// Sets the order of evaluation: the parser's order, a script after the stylesheets before it, and deferred
+/// scripts last.
 pub(crate) fn set_eval_order(resources: &mut [PageResource]) {
     let mut order: Vec<(bool, u64, usize)> = Vec::new();
     for it in resources.iter() {
@@ -105,7 +104,7 @@ pub(crate) fn set_eval_order(resources: &mut [PageResource]) {
     }
 }
 
-/// What the document refers to behind its first image, and what such resources refer to.
+/// Marks the resources that the document refers to behind its first image, and those they refer to.
 pub(crate) fn set_after_first_image(resources: &mut [PageResource]) {
     let place = |it: &PageResource| it.trigger.byte.filter(|_| it.trigger.of == 0);
     // A preloaded image stands elsewhere than its hint.

@@ -1,6 +1,6 @@
 //! Recordings of page loads, made into pages.
 //!
-//! No recording holds all that a page states. What an importer had to assume, it says in its notes.
+//! No recording holds all that a page states. Importers list their assumptions in notes.
 
 mod capture;
 pub(crate) mod derive;
@@ -24,39 +24,39 @@ use std::io::Read;
 use std::path::Path;
 use thiserror::Error;
 
-/// A page and what was assumed to make it.
+/// A page, and the assumptions made for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
     /// The page; it passes [`check`].
     pub page: Page,
-    /// What the recording does not say and the importer assumed, a sentence each.
+    /// The importer's assumptions, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// What a recording cannot say of itself.
+/// Facts that a recording does not hold about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
     /// The page's name.
     pub name: String,
-    /// What the recording is of.
+    /// The subject of the recording.
     pub from: String,
-    /// The licence of the recording or of what it is of.
+    /// The licence of the recording or of its subject.
     pub licence: String,
     /// SHA-256 of the recording, in hex.
     pub sha256: Option<String>,
-    /// What becomes of hosts and paths.
+    /// Whether hosts and paths are renamed.
     pub addresses: Addresses,
     /// Which page load of a HAR file or `DevTools` log, from 1; the one with the most bytes if it is `None`.
     pub load: Option<usize>,
 }
 
-/// What becomes of the hosts and paths of a browser's recording (HAR, `DevTools`).
+/// Whether the hosts and paths of a browser's recording (HAR, `DevTools`) are renamed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Addresses {
     /// Stand-ins take their place, so that the page does not say whose it is.
     #[default]
     Renamed,
-    /// They stay, so that what is found for the page holds for the site.
+    /// They stay, so that results for the page hold for the site.
     Kept,
 }
 
@@ -68,7 +68,7 @@ pub enum ImportError {
     Read {
         /// The file.
         file: String,
-        /// What the system says.
+        /// The system's error.
         cause: std::io::Error,
     },
     /// The file is too large.
@@ -85,7 +85,7 @@ pub enum ImportError {
     Wrong(Problem),
 }
 
-/// A recording and what its reader may need.
+/// A recording, its label, and access to the files beside it.
 struct Recording<'a> {
     text: &'a str,
     label: Label,
@@ -123,7 +123,7 @@ pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError
     )
 }
 
-/// Imports the recording in `text`, telling its format by what is in it.
+/// Imports the recording in `text`. Its contents tell the format.
 pub fn import_text(text: &str, label: Label) -> Result<Imported, ImportError> {
     importers::import_any(Recording { text, label, file_size: &|_| None })
 }

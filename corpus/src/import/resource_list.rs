@@ -120,7 +120,7 @@ fn resource(id: usize, path: &str, metadata: &Metadata) -> PageResource {
     it
 }
 
-/// The path with a slash before it and what a URL may not hold percent-encoded.
+/// The path with a leading slash, percent-encoded.
 fn url_of(path: &str) -> String {
     let mut url = String::from("/");
     for byte in path.trim_start_matches('/').bytes() {

@@ -73,7 +73,7 @@ fn fetch(entry: &Value) -> Fetch {
         method: "GET".to_owned(),
         requested_ms: entry["startTime"].as_f64().unwrap_or(f64::NAN),
         finished_ms: entry["responseEnd"].as_f64().filter(|&it| it > 0.0),
-        mime: text(&entry["contentType"]),
+        mime: mime(entry, by),
         // Other origins hide it.
         status: if status == 0 { 200 } else { status },
         bytes: whole(&entry["encodedBodySize"]),
@@ -84,7 +84,16 @@ fn fetch(entry: &Value) -> Fetch {
     }
 }
 
-/// `DevTools`' word for what a resource is used as. A `link` and a `url()` do not say it, but the name may.
+/// The MIME type. Older browsers do not state it; scripts usually fetch data.
+fn mime(entry: &Value, by: &str) -> String {
+    match (entry["contentType"].as_str(), by) {
+        (Some(mime), _) if !mime.is_empty() => mime.to_owned(),
+        (_, "xmlhttprequest" | "fetch" | "beacon") => "application/json".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// `DevTools`' word for the use of a resource. A `link` and a `url()` do not state it, but the name may.
 fn used_as(by: &str, url: &str) -> &'static str {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     let extension = path.rsplit_once('.').map_or("", |(_, it)| it);

@@ -125,7 +125,7 @@ impl WprofxLog {
         page_of(PageLoad { fetches, redirects: BTreeMap::new(), load_ms: None, notes }, label)
     }
 
-    /// Shares what the sockets received beyond all stated sizes. Returns what was done.
+    /// Shares the bytes that the sockets received beyond all stated sizes. Returns a note about it.
     fn settle_sizes(&mut self) -> String {
         let stated = |it: &Download| it.request.bytes;
         let sum = self.fetches.iter().map(stated).fold(0, u64::saturating_add);

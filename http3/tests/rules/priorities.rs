@@ -132,7 +132,7 @@ fn an_update_of_a_request_below_others_waits_for_it_9218_7() {
 }
 
 #[test]
-fn an_update_of_what_is_no_request_is_an_id_error_9218_7_2() {
+fn an_update_of_a_stream_that_is_not_a_request_is_an_id_error_9218_7_2() {
     for stream in 1..4 {
         assert_connection_error(update(&mut ready(Role::Server), stream, "u=1"), Code::Id);
     }

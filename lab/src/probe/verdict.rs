@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_left_nothing_to_overtake_are_no_answer() {
+    fn runs_that_left_nothing_to_overtake_are_not_an_answer() {
         let mut runs = runs(0.4, 0.1, 0.4);
         for run in &mut runs {
             run.left_bytes = 500;

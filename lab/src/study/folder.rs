@@ -111,13 +111,13 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
 struct Cells(Vec<(String, String)>);
 
 impl Cells {
-    fn text(mut self, column: &str, value: impl ToString) -> Self {
+    fn text(mut self, column: &str, value: &(impl ToString + ?Sized)) -> Self {
         self.0.push((column.to_owned(), value.to_string()));
         self
     }
 
     fn number(self, column: &str, value: Option<f64>) -> Self {
-        self.text(column, value.map(|it| it.to_string()).unwrap_or_default())
+        self.text(column, &value.map(|it| it.to_string()).unwrap_or_default())
     }
 
     /// All metrics: `byte_index_all_ms`, after `prefix`.
@@ -181,12 +181,12 @@ fn run_cells(run: &RunRecord) -> Cells {
         .text("scheme", &run.scheme)
         .text("engine", run.engine.name())
         .text("network", &run.network)
-        .text("send_buffer_bytes", run.send_buffer_bytes)
+        .text("send_buffer_bytes", &run.send_buffer_bytes)
         .text("cc", run.cc.as_deref().unwrap_or_default())
-        .text("seed", run.seed)
-        .text("completed", run.completed)
+        .text("seed", &run.seed)
+        .text("completed", &run.completed)
         .text("unfinished", run.unfinished.as_ref().map_or("", |it| &it.problem))
-        .text("duration_ms", run.duration_ms)
+        .text("duration_ms", &run.duration_ms)
         .metrics("", &run.metrics)
         .number("lower_bound_atf_ms", run.lower_bound.atf)
         .number("regret_atf", run.regret())
@@ -196,9 +196,9 @@ fn summary_cells(row: &SummaryRow) -> Cells {
     Cells::default()
         .text("scheme", &row.scheme)
         .text("network", &row.network)
-        .text("send_buffer_bytes", row.send_buffer_bytes)
-        .text("pages", row.pages)
-        .text("unfinished", row.unfinished)
+        .text("send_buffer_bytes", &row.send_buffer_bytes)
+        .text("pages", &row.pages)
+        .text("unfinished", &row.unfinished)
         .metrics("mean_", &row.mean)
         .by_set("mean_speedup", row.mean_speedup)
         .interval("mean_speedup", row.mean_speedup_interval)
@@ -213,9 +213,9 @@ fn page_cells(row: &PageRow) -> Cells {
         .text("page", &row.page)
         .text("scheme", &row.scheme)
         .text("network", &row.network)
-        .text("send_buffer_bytes", row.send_buffer_bytes)
-        .text("loads", row.loads)
-        .text("unfinished", row.unfinished)
+        .text("send_buffer_bytes", &row.send_buffer_bytes)
+        .text("loads", &row.loads)
+        .text("unfinished", &row.unfinished)
         .metrics("median_", &row.median)
         .by_set("speedup", row.speedup)
         .interval("speedup", row.speedup_interval)

@@ -70,7 +70,9 @@ pub fn run_into(
     let done: BTreeSet<usize> = entries.iter().map(|it| it.place).collect();
     let (known, left): (Vec<Cell<'_>>, Vec<Cell<'_>>) =
         plan.cells().into_iter().partition(|it| done.contains(&it.place));
-    known.iter().for_each(|_| progress());
+    for _ in &known {
+        progress();
+    }
     let journal = Mutex::new(journal);
     let journal = || journal.lock().unwrap_or_else(PoisonError::into_inner);
     let loader = Loader::new(plan)?;

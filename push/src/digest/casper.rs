@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_digest_claims_nothing() {
+    fn a_text_that_is_not_a_digest_claims_nothing() {
         let mut casper = Casper::default();
         for field in [
             "",

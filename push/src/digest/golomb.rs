@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_no_number() {
+    fn padding_is_not_a_number() {
         assert_eq!(decode(&mut BitReader::new(&[0b0101_1010]), 2, 100), [5, 7]);
     }
 

@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_without_a_root_is_no_panel() {
+    fn a_tree_without_a_root_is_not_a_panel() {
         let mut figure = figure("rr", 1);
         figure.panels[0].tree.nodes.clear();
         assert_eq!(texts(&figure), "");

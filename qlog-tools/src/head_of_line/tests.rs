@@ -77,7 +77,7 @@ fn a_senders_log_that_lacks_what_arrived_is_not_believed() {
 }
 
 #[test]
-fn nothing_arrived_is_no_blocking() {
+fn without_arrivals_nothing_is_blocked() {
     assert_eq!(of(&[], Some(&IN_TURN)).intra, Blocking::default());
 }
 

@@ -93,7 +93,7 @@ fn a_priority_field_that_rfc_8941_or_9218_ignores_leaves_the_default_urgency() {
 }
 
 #[test]
-fn a_response_that_was_not_there_yet_is_no_reproach() {
+fn a_response_that_was_not_ready_is_not_a_violation() {
     // The server is idle for 300 ms before the urgent response begins: it had nothing to send.
     let mut sent = packets(&order(&[(0, 15)]));
     sent.push((400.0, 0, 15_000, 1000));
@@ -104,7 +104,7 @@ fn a_response_that_was_not_there_yet_is_no_reproach() {
 }
 
 #[test]
-fn a_response_that_pauses_in_the_middle_is_no_reproach() {
+fn a_response_that_pauses_in_the_middle_is_not_a_violation() {
     let mut sent = packets(&order(&[(0, 5), (4, 10)]));
     // Stream 4 pauses for 400 ms, while the other goes on.
     sent.extend(
@@ -298,7 +298,7 @@ fn what_may_have_been_in_lost_packets_is_not_owed() {
 }
 
 #[test]
-fn a_loss_is_no_excuse_for_more_than_was_lost() {
+fn a_loss_excuses_only_what_was_lost() {
     // Stream 4 still has ten packets to send when one is lost.
     let urgent = (0..5).map(|n| (n, 4, n * 1000));
     let other = (0..12).map(|n| (6 + n, 0, n * 1000));

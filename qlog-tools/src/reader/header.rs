@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_no_header() {
+    fn an_event_is_not_a_header() {
         assert_eq!(Header::of_record(br#"{"time":1,"name":"a:b","data":{}}"#), None);
     }
 }

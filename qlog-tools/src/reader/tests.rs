@@ -123,7 +123,7 @@ fn bad_records_and_times_are_counted_and_left_out() {
 }
 
 #[test]
-fn what_is_no_qlog_is_an_error_that_says_so() {
+fn a_file_that_is_not_a_qlog_is_an_error_that_says_so() {
     let error = |bytes: &[u8]| read("f", bytes).unwrap_err().to_string();
     assert_eq!(
         error(b"hello\nworld\n"),
@@ -258,7 +258,7 @@ fn connections_with_ids_of_their_own_are_traces_of_their_own() {
 }
 
 #[test]
-fn a_parameter_that_is_no_connection_id_leaves_the_first_packets_destination() {
+fn a_parameter_that_is_not_a_connection_id_leaves_the_first_packets_destination() {
     let log = r#"{"qlog_format":"JSON-SEQ","qlog_version":"0.4","trace":{"description":"id=SERVER-60","vantage_point":{"type":"server"}}}
 {"time":0.1,"name":"quic:parameters_set","data":{"original_destination_connection_id":"None"}}
 {"time":0.2,"name":"quic:packet_received","data":{"header":{"packet_type":"initial","packet_number":0,"dcid":"b5e5"}}}

@@ -139,7 +139,7 @@ fn an_unnamed_program_is_called_so_with_its_version() {
 }
 
 #[test]
-fn losses_that_are_not_logged_are_no_zero() {
+fn losses_that_are_not_logged_are_not_zero() {
     let quiet = SERVER.replace("packet_lost", "packet_lost_unknown");
     let facts = Recording::of(&trace(&quiet), None).facts;
     let packets = "the server: 4 packets sent, 2 received, losses not logged";

@@ -33,7 +33,7 @@ pub(super) fn demo(name: &str, images: [u64; 2]) -> Arc<Page> {
         .item("/style.css", Kind::Css, CSS_BYTES, Found::End(0))
         .item("/image1.jpg", Kind::Image, images[1], Found::Applied(1))
         .item("/image2.jpg", Kind::Image, images[0], Found::Applied(1));
-    sketch.items[0].path = "/demo.html".to_owned();
+    "/demo.html".clone_into(&mut sketch.items[0].path);
     sketch.page()
 }
 

@@ -41,13 +41,11 @@ fn case(push_kb: u64) -> Case {
 
 /// Stream bytes of the push that arrived. An error if the push was not rejected, or was requested after all.
 fn wasted_bytes(page: &Page, load: StackLoad) -> Result<u64, ReproduceError> {
-    if load.outcome.validated != [1]
-        || load.outcome.refused_pushes != 1
-        || !load.problems.is_empty()
-    {
+    let StackLoad { load, outcome, problems, .. } = load;
+    if outcome.validated != [1] || outcome.refused_pushes != 1 || !problems.is_empty() {
         return Err(ReproduceError::Unusable(format!("{}: the push was not refused", page.name)));
     }
-    Ok(PushedBytes::of(&load.load.timeline, |_| false).wasted)
+    Ok(PushedBytes::of(&load.timeline, |_| false).wasted)
 }
 
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {

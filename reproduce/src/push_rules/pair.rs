@@ -92,7 +92,7 @@ impl Pair {
 
     /// In this table, under this name.
     pub(super) fn shown(self, table: &'static str, what: String) -> Self {
-        Self { table, what, ..self }
+        Self { what, table, ..self }
     }
 
     /// The same on a connection whose window is `packets` large when the request comes; the load is timed from

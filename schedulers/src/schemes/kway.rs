@@ -1,7 +1,7 @@
 //! `kway:N`: the first N responses share equally, the others wait in order of request.
 //!
 //! Source: none; the one-parameter family from `fifo` (N = 1) to `rr` (N without end), to study blocking
-//! against loss. When none of the N can go, those who wait do, one after another. Order with N = 2:
+//! against loss. If none of the N can send, the waiting streams do, one after another. Order with N = 2:
 //! `hihihicIcIIssff`.
 
 use super::{Arrivals, Silent};
@@ -35,7 +35,7 @@ struct KWay {
     ways: usize,
     arrivals: Arrivals,
     sharing: BTreeSet<StreamId>,
-    /// Those who wait, in order of request, and the same by stream.
+    /// The waiting streams in order of request, and the same by stream.
     waiting: BTreeMap<u64, StreamId>,
     arrived: BTreeMap<StreamId, u64>,
 }

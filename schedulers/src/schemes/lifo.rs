@@ -1,6 +1,6 @@
 //! `lifo`: last in, first out. Whole responses, but the newest interrupts.
 //!
-//! Source: what live video wants (the newest segment first), and a natural worst case for a page. Order:
+//! Source: live video wants the newest segment first; for a page this is a natural worst case. Order:
 //! `ffssIIIcciiihhh`.
 
 use super::{Arrivals, Silent};

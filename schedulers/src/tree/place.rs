@@ -64,7 +64,7 @@ impl Place {
         Self { rank, ..self }
     }
 
-    /// The same place with another weight: 1 to 256, what lies outside is brought inside.
+    /// The same place with another weight, clamped to 1 to 256.
     #[must_use]
     pub const fn weight(self, weight: u16) -> Self {
         let weight = if weight == 0 { 1 } else { weight };

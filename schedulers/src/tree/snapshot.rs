@@ -129,7 +129,7 @@ impl Snapshot {
     }
 }
 
-/// One line a node, indented by its depth: name, weight, what share of the connection it gets.
+/// One line a node, indented by its depth: name, weight, and share of the connection.
 impl fmt::Display for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, |element| element.to_string())

@@ -27,9 +27,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Groups {
     /// Connections that may be in one group.
     limit: usize,
-    /// By the client's address, the number that it gave, and the scheme.
-    groups: Mutex<HashMap<(IpAddr, u64, String), Arc<Mutex<Group>>>>,
+    groups: Mutex<HashMap<GroupName, Arc<Mutex<Group>>>>,
 }
+
+/// The client's address, the number that it gave, and the scheme.
+type GroupName = (IpAddr, u64, String);
 
 impl Groups {
     pub(crate) fn new(limit: usize) -> Self {

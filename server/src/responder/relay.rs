@@ -52,7 +52,7 @@ impl Responder {
         while let Some(piece) = self.sender.streams.next_piece(stream) {
             match piece {
                 Piece::Hints(links) => self.hints_came(stream, &links, now),
-                Piece::Head(response) => self.head_came(stream, response, now),
+                Piece::Head(response) => self.head_came(stream, *response, now),
                 Piece::Body(bytes) => {
                     let length = bytes.len() as u64;
                     let mut frame = self.sender.connection.data_frame_header(stream, length);

@@ -37,14 +37,14 @@ impl Responder {
         &mut self,
         stream: StreamId,
         request: &Request,
-        mut response: Response,
+        response: Response,
         first_bytes: Vec<u8>,
         now: Instant,
     ) {
         let resource = self.known_of(&response, request);
         let directive = response.directive.filter(|_| self.signals() == SignalUse::Override);
         if response.resource.main {
-            self.begin_page(response.scheme.take());
+            self.begin_page(response.scheme.as_ref());
         }
         let urgency = schedulers::usual_urgency(&response.resource);
         self.sender.open(stream, &resource, urgency, first_bytes);
@@ -96,7 +96,7 @@ impl Responder {
             frames.extend(self.sender.connection.data_frame_header(stream, body_bytes));
         }
         let availability = Availability::new(&response, now);
-        self.sender.respond(stream, &frames, response.body, availability);
+        self.sender.streams.respond(stream, &frames, response.body, availability);
     }
 
     /// The header fields of a response; `length` is the body's, where the response's own fields do not say it.

@@ -25,8 +25,8 @@ impl Responder {
 
     /// A page has a scheme of its own, or the server's. What is under way of the page before it stays in its
     /// order, and the new page joins it.
-    pub(super) fn begin_page(&mut self, scheme: Option<Scheme>) {
-        let scheme = scheme.as_ref().unwrap_or(&self.scheme);
+    pub(super) fn begin_page(&mut self, scheme: Option<&Scheme>) {
+        let scheme = scheme.unwrap_or(&self.scheme);
         if self.sender.scheme() != scheme.name {
             self.sender.adopt(scheme);
         }

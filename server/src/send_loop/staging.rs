@@ -53,7 +53,7 @@ impl SendLoop {
     }
 
     fn commit(&mut self, stream: StreamId, bytes: u64) {
-        let left = self.streams.commit(stream, bytes);
+        let left = self.streams.outgoing_mut(stream).map_or(Left::Nothing, |it| it.commit(bytes));
         self.buffer.push(stream, bytes);
         self.call(Call::Sent(stream, bytes));
         match left {

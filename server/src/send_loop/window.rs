@@ -6,12 +6,12 @@ use schedulers::StreamId;
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     staged: Option<Staged>,
-    /// Something else than the staged bytes may have gone in a datagram: only the transport's word that
-    /// it has nothing left proves that they are gone.
+    /// Something other than the staged bytes may have gone in a datagram: only when the transport says that it has
+    /// nothing left are they certainly gone.
     doubtful: bool,
     /// A datagram has gone since the bytes were staged.
     sent_since_staged: bool,
-    /// What the window left when the last datagram came; none: not measured yet.
+    /// What the window left when the last datagram came; `None`: not measured yet.
     opening_bytes: Option<u64>,
     /// Stream bytes offered since then.
     offered_bytes: u64,

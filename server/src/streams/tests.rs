@@ -1,6 +1,7 @@
 //! Streams against a model of plain bytes.
 
 use super::*;
+use crate::outgoing::Left;
 use crate::site::Response;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -164,7 +165,8 @@ impl Model {
             it if it < available => Left::Ready,
             _ => Left::Waiting,
         };
-        assert_eq!(streams.commit(StreamId(stream), bytes), left);
+        let outgoing = streams.outgoing_mut(StreamId(stream)).expect("under way");
+        assert_eq!(outgoing.commit(bytes), left);
     }
 
     fn offer(&mut self, streams: &mut Streams, stream: u64, bytes: usize) {

@@ -203,7 +203,7 @@ fn a_response_that_is_stopped_half_way_leaves_the_others_alone() {
 }
 
 #[test]
-fn more_stopped_requests_than_the_limit_of_streams_are_no_leak() {
+fn more_stopped_requests_than_the_limit_of_streams_do_not_leak() {
     let (mut world, mut good, mut bad) = world(Limits { streams: 10, ..limits() });
     for stream in (0..400).step_by(4) {
         // The server has an hour to think about each.

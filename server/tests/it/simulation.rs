@@ -84,7 +84,11 @@ impl Link {
 
 /// Every `each`-th number, for more datagrams than a test sends.
 fn each(each: u64) -> Vec<u64> {
-    if each == 0 { Vec::new() } else { (each..10_000).step_by(each as usize).collect() }
+    if each == 0 {
+        Vec::new()
+    } else {
+        (each..10_000).step_by(usize::try_from(each).expect("small")).collect()
+    }
 }
 
 /// What a run gave.
@@ -178,7 +182,7 @@ pub(crate) fn run(
         }
         assert!(world.step(&mut [&mut peer], next), "nothing happens any more");
     }
-    let duration = world.elapsed() - start;
+    let duration = world.elapsed().saturating_sub(start);
     let log = world.links.take_log();
     let sent = log
         .iter()

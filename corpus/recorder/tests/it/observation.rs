@@ -82,7 +82,7 @@ fn fetches_are_read_by_request_so_that_a_url_can_be_fetched_twice() {
 }
 
 #[test]
-fn other_hosts_and_data_urls_are_no_fetches() {
+fn other_hosts_and_data_urls_are_not_fetches() {
     let mut events = trace();
     for (id, url) in [("8", "https://elsewhere.test/a.js"), ("9", "data:text/css,a{}")] {
         let data = json!({"frame": "F", "requestId": id, "url": url, "resourceType": "Script"});

@@ -1,4 +1,4 @@
-//! Why each resource was asked for: what the log says of its initiator, made into a trigger.
+//! The cause of each request: its initiator in the log, made into a trigger.
 
 use crate::import::derive::delay_ms;
 use crate::page::{Event, PageResource, Trigger};
@@ -155,7 +155,7 @@ impl Causes<'_> {
         Trigger { delay_ms, ..plain(Event::Complete, 0) }
     }
 
-    /// Milliseconds since the load event, for what was asked for after it.
+    /// Milliseconds since the load event, for a request after it.
     fn after_load_ms(&self, id: usize) -> Option<f64> {
         let asked_ms = self.requests[id].requested_ms;
         self.load_ms.filter(|&it| it <= asked_ms).map(|it| delay_ms(it, asked_ms))

@@ -1,4 +1,4 @@
-//! What HAR files, `DevTools` logs and `WProfX` have in common: requests with times, sizes and initiators,
+//! The common part of HAR files, `DevTools` logs and `WProfX`: requests with times, sizes and initiators,
 //! and no bodies. Names of hosts and resources are not kept: a page made from somebody's recording holds
 //! sizes and relations only.
 
@@ -29,7 +29,7 @@ pub(super) struct PageLoad {
     pub(super) redirects: BTreeMap<String, String>,
     /// The load event, on the recording's clock.
     pub(super) load_ms: Option<f64>,
-    /// What the format's importer assumed.
+    /// The assumptions of the format's importer.
     pub(super) notes: Vec<String>,
 }
 
@@ -176,7 +176,7 @@ fn host_of(url: &str) -> &str {
     url.split('/').nth(2).unwrap_or_default()
 }
 
-/// The last two labels of a host name: good enough to tell whose it is.
+/// The last two labels of a host name: good enough to tell its owner.
 fn site_of(host: &str) -> &str {
     let host = host.split(':').next().unwrap_or_default();
     host.rmatch_indices('.').nth(1).map_or(host, |(dot, _)| &host[dot + 1..])

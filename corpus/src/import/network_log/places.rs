@@ -47,8 +47,8 @@ fn evenly(decoded: u64, count: usize) -> Vec<u64> {
     (1..parts).map(byte).collect()
 }
 
-/// Lines of which columns are known are at least so long; what remains of the document is shared by all
-/// lines up to the last reference.
+/// A line is at least as long as its largest known column. All lines up to the last reference share the rest
+/// of the document.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
 fn by_lines(decoded: u64, places: &[(u64, u64)]) -> Vec<u64> {
     let mut known: BTreeMap<u64, u64> = BTreeMap::new();

@@ -1,10 +1,10 @@
-//! What is critical, what is above the fold, which images are heroes.
+//! Critical resources, resources above the fold, and heroes.
 
 use crate::page::{Event, PageResource, Script};
 use captures::{Fetch, Initiator, Priority};
 use schedulers::Kind;
 
-/// A visible image of at least so many bytes is a hero: of 79 images seen in the viewport on 59 pages of
+/// A visible image of at least this many bytes is a hero: of 79 images seen in the viewport on 59 pages of
 /// packages, this bound tells best which cover 5 % of it (it finds 7 of 10, and 12 smaller ones).
 const HERO_BYTES_MIN: u64 = 20_000;
 
@@ -79,7 +79,7 @@ fn choose_heroes(resources: &mut [PageResource], requests: &[Fetch]) {
     for it in resources.iter_mut() {
         let request = &requests[it.id];
         let in_document = it.trigger.on == Event::Bytes && it.trigger.of == 0;
-        // Backgrounds, and what comes when the page is there.
+        // Backgrounds, and images that come after the page.
         let late = matches!(it.trigger.on, Event::CssApplied | Event::StyleApplied | Event::Load);
         let visible = if known {
             let urgent = request.raised || request.priority >= Some(Priority::Medium);
