@@ -78,7 +78,7 @@ fn could_be(page: &Page) -> bool {
 }
 
 fn describe(found: &mut Adversary, scheme: &Scheme) {
-    let plain: String = crate::study::file_name(&scheme.name).to_lowercase().replace('%', "-");
+    let plain: String = crate::file_name(&scheme.name).to_lowercase().replace('%', "-");
     found.page.name = format!("{}-against-{plain}", found.page.name);
     found.page.source.from = format!(
         "{} --adversary {}: after {STEPS} tried changes its ATF index is {:.2} times that of {}",

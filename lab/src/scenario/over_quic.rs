@@ -7,9 +7,9 @@
 //! included. A response shorter than [`HEAD_BYTES`] is all header.
 
 use super::{Request, Scenario, TreeSignal};
+use crate::file_name;
 use crate::network::{Network, NetworkError};
 use crate::stack::{CLIENT, PATIENCE, SERVER, StackError};
-use crate::study::file_name;
 use connection::{ClientConfig, Verify};
 use http3::{Event, Extension, Settings};
 use schedulers::{ClientHalf, Scheme, Signal, StreamId};
