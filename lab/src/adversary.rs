@@ -23,7 +23,7 @@ pub const PAGE_BYTES: u64 = 400_000;
 pub const RESOURCES_MAX: usize = 24;
 /// Changes that are tried.
 pub const STEPS: usize = 300;
-/// At least one byte in so many stays above the fold: with hardly any, ratios would say nothing.
+/// At least one byte in this many stays above the fold. With fewer, ratios would mean nothing.
 const ABOVE_FOLD_SHARE_MIN: u64 = 5;
 /// A resource's size after changes.
 const RESOURCE_BYTES: std::ops::RangeInclusive<u64> = 400..=300_000;
@@ -43,7 +43,7 @@ pub struct Adversary {
 /// [`RESOURCES_MAX`] resources and [`PAGE_BYTES`]).
 ///
 /// # Errors
-/// If there is no page of this shape.
+/// If no page has this shape.
 pub fn adversary(
     scheme: &Scheme,
     shape: &generate::Shape,
@@ -78,7 +78,7 @@ fn could_be(page: &Page) -> bool {
 }
 
 fn describe(found: &mut Adversary, scheme: &Scheme) {
-    let plain: String = crate::study::file_name(&scheme.name).to_lowercase().replace('%', "-");
+    let plain: String = crate::file_name(&scheme.name).to_lowercase().replace('%', "-");
     found.page.name = format!("{}-against-{plain}", found.page.name);
     found.page.source.from = format!(
         "{} --adversary {}: after {STEPS} tried changes its ATF index is {:.2} times that of {}",

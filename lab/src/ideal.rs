@@ -120,7 +120,7 @@ impl<'a> Server<'a> {
         Some((load.resource(stream.0), bytes))
     }
 
-    /// Wakes the responses of which the server has more bytes now.
+    /// Wakes the responses that have new bytes.
     fn update_ready(&mut self, load: &Simulation) {
         let (committed, scheduler) = (&self.committed, &mut self.scheduler);
         self.waiting.retain(|stream| {

@@ -9,6 +9,7 @@ pub mod adversary;
 pub mod bounds;
 mod contender;
 mod delivery_order;
+mod file_name;
 pub mod ideal;
 mod limits;
 mod metadata;
@@ -24,13 +25,18 @@ pub mod wire;
 
 pub use contender::Contender;
 pub use delivery_order::DeliveryOrder;
+pub use file_name::file_name;
 pub use metadata::Metadata;
 
+use client::Outcome;
+use connection::experiments::SendOrder;
 use corpus::Page;
+use delivery_order::in_order_of_transmission;
 use qlog_tools::figures::PageResource;
 use qlog_tools::timeline::Timeline;
 use schedulers::Kind;
 use serde::{Deserialize, Serialize};
+use simulator::TIME_MAX;
 
 /// One page load, as its client saw it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -39,6 +45,26 @@ pub struct Load {
     pub completed: bool,
     /// The requests, and what came when.
     pub timeline: Timeline,
+}
+
+impl Load {
+    /// A load over the transport, and what went otherwise than the page says.
+    fn over_transport(
+        outcome: &Outcome,
+        mut timeline: Timeline,
+        scheme: &str,
+        send_order: Option<SendOrder>,
+    ) -> (Self, Vec<String>) {
+        if let Some(order) = send_order {
+            timeline = in_order_of_transmission(timeline, &order.runs());
+        }
+        scheme.clone_into(&mut timeline.name);
+        let mut problems: Vec<String> = outcome.problems.iter().map(ToString::to_string).collect();
+        if !outcome.completed && problems.is_empty() {
+            problems.push(format!("not over after {} s", TIME_MAX.as_secs()));
+        }
+        (Self { completed: outcome.completed && problems.is_empty(), timeline }, problems)
+    }
 }
 
 /// The URL that a request for a resource of `page` has in logs.

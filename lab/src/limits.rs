@@ -8,3 +8,39 @@ pub(crate) const RELAY_CLIENTS_MAX: usize = 256;
 
 /// Datagrams that a relay reads from one socket before the others get their turn.
 pub(crate) const RELAY_READ_BURST: usize = 256;
+
+/// Connections of one page load.
+pub(crate) const CONNECTIONS_MAX: u16 = 64;
+
+/// Requests of a scenario.
+pub(crate) const SCENARIO_REQUESTS_MAX: usize = 100_000;
+
+/// Slots that a scenario may last, arrivals and packets together: some seconds of computing.
+pub(crate) const SCENARIO_SLOTS_MAX: u64 = 10_000_000;
+
+/// Moments of a trace.
+pub(crate) const MOMENTS_MAX: usize = 4000;
+
+/// Nodes of all trees of a trace together: about 40 MB.
+pub(crate) const TRACE_NODES_MAX: usize = 400_000;
+
+/// Packets of a traced scenario: the tree is looked at after each.
+pub(crate) const TRACE_PACKETS_MAX: usize = 100_000;
+
+/// Requests of a scenario over QUIC: a server takes this many at a time on one connection.
+pub(crate) const QUIC_REQUESTS_MAX: usize = 100;
+
+/// Slots of a scenario over QUIC: a log has some 100 bytes for each packet.
+pub(crate) const QUIC_SLOTS_MAX: u64 = 20_000;
+
+/// Stream bytes of a packet of a scenario over QUIC: it must fit in a datagram with all headers.
+pub(crate) const QUIC_PACKET_BYTES_MAX: u64 = 16_000;
+
+/// Links of a page that a probe tries.
+pub(crate) const PROBE_LINKS_MAX: usize = 16;
+
+/// Resources of a page up to which the bounds add up the bytes that a discovery needs: a table of all pairs.
+pub(crate) const PAIRS_MAX: usize = 300;
+
+/// Passes of the bounds over all resources. Only a page that lists each resource before its ancestors needs more.
+pub(crate) const PASSES_MAX: usize = 100;

@@ -12,8 +12,9 @@ mod trace;
 pub use figure::{PANELS, figure};
 pub use over_quic::{HEAD_BYTES, OverQuicError, over_quic, tree_time_ms};
 pub use playing::What;
-pub use trace::{MAX_MOMENTS, Moment, TraceError, node_json, trace};
+pub use trace::{Moment, TraceError, node_json, trace};
 
+use crate::limits::{SCENARIO_REQUESTS_MAX, SCENARIO_SLOTS_MAX};
 use schedulers::{Element, Kind, Resource, Scheme, Signal};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,12 +24,6 @@ use thiserror::Error;
 
 /// The format that this reads.
 pub const FORMAT: &str = "utmost-scenario/1";
-
-/// Slots that a scenario may last, arrivals and packets together: some seconds of computing.
-pub const MAX_SLOTS: u64 = 10_000_000;
-
-/// Requests that a scenario may have.
-pub const MAX_REQUESTS: usize = 100_000;
 
 /// A list of requests, to be scheduled.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -219,8 +214,9 @@ impl Scenario {
         if self.packet_bytes == 0 {
             return wrong("packet_bytes", "a packet needs at least 1 byte".to_owned());
         }
-        if self.requests.len() > MAX_REQUESTS {
-            let cause = format!("{} requests, at most {MAX_REQUESTS}", self.requests.len());
+        if self.requests.len() > SCENARIO_REQUESTS_MAX {
+            let cause =
+                format!("{} requests, at most {SCENARIO_REQUESTS_MAX}", self.requests.len());
             return wrong("requests", cause);
         }
         self.check_signals()?;
@@ -228,16 +224,16 @@ impl Scenario {
     }
 
     fn check_signals(&self) -> Result<(), (String, String)> {
-        if self.signals.len() > MAX_REQUESTS {
-            let cause = format!("{} signals, at most {MAX_REQUESTS}", self.signals.len());
+        if self.signals.len() > SCENARIO_REQUESTS_MAX {
+            let cause = format!("{} signals, at most {SCENARIO_REQUESTS_MAX}", self.signals.len());
             return Err(("signals".to_owned(), cause));
         }
         for (index, signal) in self.signals.iter().enumerate() {
             let wrong = |key: &str, cause| Err((format!("signals[{index}].{key}"), cause));
-            if signal.slot > MAX_SLOTS {
+            if signal.slot > SCENARIO_SLOTS_MAX {
                 return wrong(
                     "slot",
-                    format!("the scenario would last more than {MAX_SLOTS} slots"),
+                    format!("the scenario would last more than {SCENARIO_SLOTS_MAX} slots"),
                 );
             }
             if !(1..=256).contains(&signal.weight) {
@@ -261,9 +257,12 @@ impl Scenario {
             }
             let available = request.arrival_slot.saturating_add(request.wait_slots);
             packets = packets.saturating_add(request.bytes.div_ceil(self.packet_bytes));
-            if packets.saturating_add(available) > MAX_SLOTS {
-                let cause = format!("the scenario would last more than {MAX_SLOTS} slots");
-                return wrong(if available > MAX_SLOTS { "arrival_slot" } else { "bytes" }, cause);
+            if packets.saturating_add(available) > SCENARIO_SLOTS_MAX {
+                let cause = format!("the scenario would last more than {SCENARIO_SLOTS_MAX} slots");
+                return wrong(
+                    if available > SCENARIO_SLOTS_MAX { "arrival_slot" } else { "bytes" },
+                    cause,
+                );
             }
         }
         Ok(())

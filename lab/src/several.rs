@@ -6,6 +6,7 @@
 //! uses the first.
 
 use crate::Load;
+use crate::limits::CONNECTIONS_MAX;
 use crate::network::Network;
 use crate::stack::{PATIENCE, SERVER, StackError};
 use client::playback::Playback;
@@ -41,9 +42,6 @@ pub struct Setup<'a> {
     /// Whether the client asks the server to order them as one.
     pub grouped: bool,
 }
-
-/// The most connections of one load.
-const CONNECTIONS_MAX: u16 = 64;
 
 /// The group's name. Nobody guesses here.
 const GROUP: u64 = 0x1234_5678_9abc;

@@ -9,25 +9,25 @@
 //! open, and the links do everything but limit the rate: as on the wire. A packet then arrives when its tick
 //! begins; on `ideal` it arrives when its tick ends.
 
-mod memory_log;
+mod timeline_log;
 
-use crate::delivery_order::in_order_of_transmission;
 use crate::metadata::LimitedSite;
 use crate::network::Network;
 use crate::{DeliveryOrder, Load, Metadata};
 use client::{Client, ClientConfig, ConnectError, Verify};
+use connection::MemoryLog;
 use connection::experiments::SendOrder;
 use corpus::Page;
-use memory_log::MemoryLog;
 use page_site::PageSite;
 use qlog_tools::reader::{ReadError, read};
 use server::site::RuledSite;
 use server::{Identity, Options, Server, TlsError};
 use simulator::link::LinkLogEntry;
-use simulator::{Links, TIME_MAX, World};
+use simulator::{Links, World};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use timeline_log::TimelineLog;
 
 /// A load that cannot be carried out; one that does not finish is a [`StackLoad`] with a problem.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +71,7 @@ pub struct StackLoad {
 /// What a load needs beside its page.
 #[derive(Clone)]
 pub struct Setup<'a> {
-    /// The server's, with the network's pace where it has one.
+    /// The server's, with the network's pace if it has one.
     pub options: Options,
     /// The links.
     pub network: &'a Network,
@@ -85,7 +85,7 @@ pub struct Setup<'a> {
     pub identity: &'a Identity,
     /// Keep both qlogs and `links.jsonl`, the links' verdicts, in this folder, which must exist.
     pub log_dir: Option<&'a Path>,
-    /// Keep what there is of the client's log in this folder when the load does not finish.
+    /// Keep the client's log in this folder if the load does not finish.
     pub unfinished_log_dir: Option<&'a Path>,
 }
 
@@ -105,12 +105,12 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// The two ends of a load, where they are other than a [`PageSite`] and a client that takes no pushes.
+/// Other ends of a load than a [`PageSite`] and a client that takes no pushes.
 #[derive(Clone)]
 pub struct Ends {
     /// What is served.
     pub site: RuledSite,
-    /// The client's options, but for patience and trust.
+    /// The client's options, except patience and trust.
     pub client: client::Options,
 }
 
@@ -123,7 +123,7 @@ pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<StackLoad, StackError>
     load_between(page, &Ends { site, client }, setup)
 }
 
-/// Loads `page` once between other ends.
+/// Loads `page` once between these ends.
 pub fn load_between(
     page: &Arc<Page>,
     ends: &Ends,
@@ -135,7 +135,7 @@ pub fn load_between(
     let send_order = setup.options.experiments.send_order.clone();
     let scheme = setup.options.scheme.name.clone();
     let (log_dir, unfinished_log_dir) = (setup.log_dir, setup.unfinished_log_dir);
-    let log = MemoryLog::new(log_dir.is_some());
+    let log = MemoryLog::default();
     let (mut world, mut client) = world(page, ends, setup, &log)?;
     while client.outcome().is_none() && world.step(&mut [&mut client], None) {}
     let outcome = client.outcome().cloned().unwrap_or_default();
@@ -149,23 +149,15 @@ pub fn load_between(
         let lines: String = verdicts.iter().map(LinkLogEntry::json_line).collect();
         keep(&folder.join("links.jsonl"), lines.as_bytes())?;
     }
-    let mut timeline = read("the client's log", bytes.as_slice())?.timeline;
-    if let Some(order) = send_order {
-        timeline = in_order_of_transmission(timeline, &order.runs());
-    }
-    timeline.name = scheme;
-    let mut problems: Vec<String> = outcome.problems.iter().map(ToString::to_string).collect();
-    if !outcome.completed && problems.is_empty() {
-        problems.push(format!("not over after {} s", TIME_MAX.as_secs()));
-    }
-    let load = Load { completed: outcome.completed && problems.is_empty(), timeline };
+    let timeline = read("the client's log", bytes.as_slice())?.timeline;
+    let (load, problems) = Load::over_transport(&outcome, timeline, &scheme, send_order);
     if let Some(folder) = unfinished_log_dir.filter(|_| !load.completed && log_dir.is_none()) {
         keep(&folder.join("client.sqlog"), &bytes)?;
     }
     Ok(StackLoad { load, problems, outcome, simulated, datagrams, verdicts })
 }
 
-/// How long a handshake may take, and a connection be silent: networks here are slow and lose.
+/// How long a handshake may take and a connection may be silent: networks here are slow and lose packets.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) const CLIENT: ([u8; 4], u16) = ([127, 0, 0, 1], 5000);
@@ -198,7 +190,11 @@ fn world(
     let (local, remote) = (CLIENT.into(), SERVER.into());
     let mut client =
         Client::connect(Arc::clone(page), local, remote, &client_options, world.now())?;
-    client.log_to(Box::new(log.clone()));
+    if log_dir.is_some() {
+        client.log_to(Box::new(log.clone()));
+    } else {
+        client.log_to(Box::new(TimelineLog::new(log.clone())));
+    }
     Ok((world, client))
 }
 

@@ -133,21 +133,3 @@ impl Study {
         Self { format, provenance, metric, runs, summary, page_summary, rank_correlations, loads }
     }
 }
-
-/// A name as a file name: characters outside `[a-z0-9-]` are percent-encoded.
-pub fn file_name(name: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    name.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_scheme_name_becomes_a_file_name_that_every_system_takes() {
-        assert_eq!(super::file_name("p+"), "p%2B");
-        assert_eq!(super::file_name("kway:4"), "kway%3A4");
-        assert_eq!(super::file_name("bucket-html"), "bucket-html");
-    }
-}

@@ -1,7 +1,6 @@
 //! The engine `wire`: the real server and the real client over UDP on loopback, in real time; on a network
 //! other than `paper` through the lab's links as a relay.
 
-use crate::delivery_order::in_order_of_transmission;
 use crate::metadata::LimitedSite;
 use crate::network::Network;
 use crate::relay::Relay;
@@ -38,25 +37,15 @@ pub enum WireError {
     /// A thread died.
     #[error("a thread of the server or of the link panicked")]
     Panicked,
-    /// The load failed.
-    #[error("page `{page}` under {scheme}: {problem}")]
-    Failed {
-        /// The page.
-        page: String,
-        /// The scheme.
-        scheme: String,
-        /// What went wrong first.
-        problem: String,
-    },
 }
 
 /// What a load needs beside its page.
 pub struct Setup<'a> {
-    /// The server's, with the network's pace where it has one.
+    /// The server's, with the network's pace if it has one.
     pub options: Options,
-    /// The client's, but for its trust, log and patience.
+    /// The client's, except its trust, log and patience.
     pub client: client::Options,
-    /// The network whose links are between them, and what these draw from; none: nothing is.
+    /// The network whose links are between them, and the seed of the links. `None`: they talk directly.
     pub links: Option<(&'a Network, u64)>,
     /// What the server tells its scheme of resources.
     pub metadata: Metadata,
@@ -75,40 +64,27 @@ pub struct WireLoad {
     pub problems: Vec<String>,
 }
 
-/// Loads `page` once from a server of its own with `options`; logs go to `log_dir`, which must exist. The client
-/// signals as the server's scheme does.
-pub fn load(page: &Arc<Page>, options: Options, log_dir: &Path) -> Result<Load, WireError> {
-    let client =
-        client::Options { scheme: Some(options.scheme.clone()), ..client::Options::default() };
-    load_through(page, options, client, None, log_dir)
-}
-
-/// The same with a client of `client_options`, whose trust, log and patience are set here, through the links
-/// of a network, which draw from a seed. The server is to keep the network's pace where it has one. A load
-/// that does not finish is an error.
-pub fn load_through(
-    page: &Arc<Page>,
-    options: Options,
-    client: client::Options,
-    links: Option<(&Network, u64)>,
-    log_dir: &Path,
-) -> Result<Load, WireError> {
-    let scheme = options.scheme.name.clone();
-    let (metadata, delivery_order) = (Metadata::default(), DeliveryOrder::default());
-    let setup = Setup { options, client, links, metadata, delivery_order, log_dir };
-    let WireLoad { load, problems } = load_with(page, setup)?;
-    match problems.into_iter().next() {
-        Some(problem) => Err(WireError::Failed { page: page.name.clone(), scheme, problem }),
-        None => Ok(load),
+impl<'a> Setup<'a> {
+    /// Without links, with everything known, and with a client that signals as the server's scheme does.
+    pub fn new(options: Options, log_dir: &'a Path) -> Self {
+        let scheme = Some(options.scheme.clone());
+        Self {
+            options,
+            client: client::Options { scheme, ..client::Options::default() },
+            links: None,
+            metadata: Metadata::default(),
+            delivery_order: DeliveryOrder::default(),
+            log_dir,
+        }
     }
 }
 
 /// Loads `page` once.
-pub fn load_with(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
+pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
     let Setup { mut options, client, links, metadata, delivery_order, log_dir } = setup;
     let send_order = (delivery_order == DeliveryOrder::Connection).then(SendOrder::default);
     options.experiments.send_order.clone_from(&send_order);
-    // The client's last word is lost with the relay: nothing is worth waiting for.
+    // The relay loses the client's last datagram, so waiting for it would be useless.
     options.limits.drain = Duration::ZERO;
     let scheme = options.scheme.name.clone();
     let log = log_dir.join("client.sqlog");
@@ -124,17 +100,12 @@ pub fn load_with(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireErr
         ..client
     };
     let outcome = play(page, options, &client_options, links, metadata)?;
-    let mut timeline = read_file(&log)?.timeline;
-    if let Some(order) = send_order {
-        timeline = in_order_of_transmission(timeline, &order.runs());
-    }
-    timeline.name = scheme;
-    let problems: Vec<String> = outcome.problems.iter().map(ToString::to_string).collect();
-    let load = Load { completed: outcome.completed && problems.is_empty(), timeline };
+    let timeline = read_file(&log)?.timeline;
+    let (load, problems) = Load::over_transport(&outcome, timeline, &scheme, send_order);
     Ok(WireLoad { load, problems })
 }
 
-/// Starts server and links, lets the client play, stops both.
+/// Starts server and links, lets the client play, and stops both.
 fn play(
     page: &Arc<Page>,
     options: Options,
@@ -180,5 +151,5 @@ fn relay(mut relay: Relay) -> io::Result<Relaying> {
     Ok(Relaying { address, stop, thread })
 }
 
-/// How long a handshake may take, and a connection be silent: networks are slow and lose.
+/// How long a handshake may take and a connection may be silent: networks are slow and lose packets.
 const PATIENCE: Duration = Duration::from_secs(120);

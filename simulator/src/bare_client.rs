@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-/// One connection, the requests of which its owner makes.
+/// One connection. Its owner makes the requests.
 pub struct BareClient {
     /// The connection.
     pub connection: Connection,

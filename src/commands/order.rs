@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::{output, values};
+use lab::file_name;
 use lab::scenario::{Moment, PANELS, Run, Scenario, figure, over_quic, run as schedule, trace};
-use lab::study::file_name;
 use schedulers::Scheme;
 use serde_json::{Map, Value, json};
 use std::num::NonZeroUsize;

@@ -209,7 +209,7 @@ fn from_own_server(
         ServerOptions { qlog_dir: Some(log_dir.to_owned()), ..ServerOptions::new(scheme) };
     let metadata = Metadata::default();
     let setup = wire::Setup { options, client, links: None, metadata, delivery_order, log_dir };
-    let loaded = wire::load_with(page, setup).map_err(Failure::elsewhere)?;
+    let loaded = wire::load(page, setup).map_err(Failure::elsewhere)?;
     Ok(Played { load: loaded.load, problems: loaded.problems, outcome: Outcome::default() })
 }
 

@@ -3,9 +3,7 @@
 
 use super::task::{Task, Wait};
 use crate::ideal::{Simulation, micros};
-
-/// Passes over all resources, at most: a page that needs more lists each resource before its ancestors.
-const PASSES_MAX: usize = 100;
+use crate::limits::PASSES_MAX;
 
 /// Earliest times, given what has happened in a load so far.
 pub(super) struct Earliest<'a> {
@@ -55,7 +53,7 @@ impl<'a> Earliest<'a> {
         self.load.opened_us[id].unwrap_or_else(at_us)
     }
 
-    /// When so many bytes of a body can have arrived.
+    /// When the first `bytes` of a body can have arrived.
     fn arrived_us(&self, id: usize, bytes: u64) -> u64 {
         let packets = self.packets_left(id, bytes.min(self.task.bytes[id]));
         if packets == 0 {
@@ -77,7 +75,7 @@ impl<'a> Earliest<'a> {
         self.load.complete_us[id].unwrap_or_else(|| self.arrived_us(id, u64::MAX))
     }
 
-    /// The main thread: who has a turn waits for all earlier turns, the others for nobody.
+    /// Runs the main thread: a script with a turn waits for all earlier turns, the others do not wait.
     fn execute(&mut self) {
         for id in 0..self.task.len() {
             self.begun_us[id] = self.complete_us(id);

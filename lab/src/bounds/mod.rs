@@ -135,7 +135,7 @@ pub fn is_monotone(page: &Arc<Page>, network: &Network) -> bool {
 }
 
 /// Loads `page` in the order of `schedule`, as the engine `ideal` without a send buffer does. Where the
-/// schedule names nobody who is ready, who was asked for first goes.
+/// schedule names no ready resource, the one that was requested first is sent.
 pub fn replay(page: &Arc<Page>, network: &Network, schedule: &Schedule, name: &str) -> Load {
     let task = Task::new(page, network);
     let order: Vec<usize> = schedule.packets().collect();

@@ -10,7 +10,8 @@ impl Simulation {
         Self::new(&task.page, task.clock)
     }
 
-    /// Goes on to the next slot in which something can be sent. Returns the resources that can be; none: it is over.
+    /// Goes on to the next slot in which something can be sent. Returns the resources that can be sent. There are
+    /// none when the load is over.
     pub(super) fn advance(&mut self) -> Vec<usize> {
         self.next(|it, _| Some(it.ready()).filter(|it| !it.is_empty())).unwrap_or_default()
     }

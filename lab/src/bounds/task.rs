@@ -1,15 +1,13 @@
 //! What the searches know of a page and a network: sizes, slots, and who waits for whom.
 
 use crate::ideal::{Clock, micros};
+use crate::limits::PAIRS_MAX;
 use crate::network::{Network, PACKET_BYTES};
 use client::playback::wire_bytes;
 use corpus::Page;
 use corpus::page::{Event, PageResource};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Above this many resources the bytes that a discovery needs are not added up: a table of all pairs.
-const PAIRS_MAX: usize = 300;
 
 /// A page on a network.
 pub(super) struct Task {

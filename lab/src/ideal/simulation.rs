@@ -116,7 +116,7 @@ impl Simulation {
         self.slot += 1;
     }
 
-    /// The resources of which the server has more bytes than it has sent, in order of request.
+    /// The resources that the server has unsent bytes of, in order of request.
     pub(crate) fn ready(&self) -> Vec<usize> {
         let ready = |id: &usize| self.available(*id) > self.sent[*id];
         self.open.iter().copied().filter(ready).collect()

@@ -17,7 +17,7 @@ fn as_the_engine_has_it(mut scenario: Scenario) -> Scenario {
     scenario
 }
 
-/// A page of the scenario's resources, of which the playback knows nothing.
+/// A page of the scenario's resources. Its playback is not used.
 fn page(scenario: &Scenario) -> Arc<Page> {
     let resource = |(id, request): (usize, &Request)| {
         let it = &request.resource;

@@ -1,11 +1,10 @@
 //! Which resource to test with, when the user names none.
 
 use super::{ProbeError, Target, fetch, fetch_one};
+use crate::limits::PROBE_LINKS_MAX;
 use client::probe::Answer;
 use std::time::Duration;
 
-/// Links of a page that are tried, at most.
-const LINKS_MAX: usize = 16;
 /// The largest resource up to this size is selected: larger ones only take longer.
 const BODY_BYTES_LIKED: u64 = 4_000_000;
 
@@ -66,7 +65,7 @@ fn links(html: &str, base: &str) -> Vec<String> {
             let Some(value) = quoted(&html[at + attribute.len()..]) else { continue };
             if let Some(path) = resolved(value, base)
                 && !links.contains(&path)
-                && links.len() < LINKS_MAX
+                && links.len() < PROBE_LINKS_MAX
             {
                 links.push(path);
             }

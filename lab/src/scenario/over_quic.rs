@@ -7,9 +7,10 @@
 //! included. A response shorter than [`HEAD_BYTES`] is all header.
 
 use super::{Request, Scenario, TreeSignal};
+use crate::file_name;
+use crate::limits::{QUIC_PACKET_BYTES_MAX, QUIC_REQUESTS_MAX, QUIC_SLOTS_MAX};
 use crate::network::{Network, NetworkError};
 use crate::stack::{CLIENT, PATIENCE, SERVER, StackError};
-use crate::study::file_name;
 use connection::{ClientConfig, Verify};
 use http3::{Event, Extension, Settings};
 use schedulers::{ClientHalf, Scheme, Signal, StreamId};
@@ -23,13 +24,6 @@ use std::time::Duration;
 
 /// Bytes of a response's header.
 pub const HEAD_BYTES: u64 = 100;
-
-/// Requests that a server takes at once on one connection, and slots: a log has some 100 bytes for each packet.
-const MAX_REQUESTS: usize = 100;
-const MAX_SLOTS: u64 = 20_000;
-
-/// Stream bytes of a packet, so that it fits in a datagram with all headers.
-const MAX_PACKET_BYTES: u64 = 16_000;
 
 /// Why a scenario cannot be sent.
 #[derive(Debug, thiserror::Error)]
@@ -94,14 +88,14 @@ fn move_only_file(folder: &Path, to: &Path) -> std::io::Result<()> {
 
 /// Returns the obstacle, if there is one.
 fn check(scenario: &Scenario) -> Result<(), String> {
-    if scenario.requests.len() > MAX_REQUESTS {
-        return Err(format!("{} requests, at most {MAX_REQUESTS}", scenario.requests.len()));
+    if scenario.requests.len() > QUIC_REQUESTS_MAX {
+        return Err(format!("{} requests, at most {QUIC_REQUESTS_MAX}", scenario.requests.len()));
     }
     let is_request =
-        |it: &&Request| it.stream.is_multiple_of(4) && it.stream < 4 * MAX_REQUESTS as u64;
+        |it: &&Request| it.stream.is_multiple_of(4) && it.stream < 4 * QUIC_REQUESTS_MAX as u64;
     if let Some(other) = scenario.requests.iter().find(|it| !is_request(it)) {
         return Err(format!(
-            "stream {} is not one of a client's first {MAX_REQUESTS} requests: 0, 4, 8, ...",
+            "stream {} is not one of a client's first {QUIC_REQUESTS_MAX} requests: 0, 4, 8, ...",
             other.stream
         ));
     }
@@ -109,11 +103,11 @@ fn check(scenario: &Scenario) -> Result<(), String> {
     let arrivals = scenario.requests.iter().map(|it| it.arrival_slot + it.wait_slots);
     let last = arrivals.chain(scenario.signals.iter().map(|it| it.slot)).max().unwrap_or(0);
     let slots = packets.fold(last, u64::saturating_add);
-    if slots > MAX_SLOTS {
-        return Err(format!("it may last {slots} slots, at most {MAX_SLOTS}"));
+    if slots > QUIC_SLOTS_MAX {
+        return Err(format!("it may last {slots} slots, at most {QUIC_SLOTS_MAX}"));
     }
-    if scenario.packet_bytes > MAX_PACKET_BYTES {
-        return Err(format!("a packet has at most {MAX_PACKET_BYTES} bytes"));
+    if scenario.packet_bytes > QUIC_PACKET_BYTES_MAX {
+        return Err(format!("a packet has at most {QUIC_PACKET_BYTES_MAX} bytes"));
     }
     Ok(())
 }

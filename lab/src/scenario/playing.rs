@@ -17,7 +17,7 @@ pub enum What {
     Signalled(Element),
     /// The response of this stream is available.
     Ready(u64),
-    /// This stream got the slot's packet, of so many bytes.
+    /// This stream got the slot's packet, with this many bytes.
     Sent(u64, u64),
     /// The response of this stream is sent whole.
     Closed(u64),

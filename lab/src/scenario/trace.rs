@@ -2,19 +2,11 @@
 
 use super::Scenario;
 use super::playing::{What, play};
+use crate::limits::{MOMENTS_MAX, TRACE_NODES_MAX, TRACE_PACKETS_MAX};
 use schedulers::{Element, Scheme, Snapshot, SnapshotNode};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::{Value, json};
 use thiserror::Error;
-
-/// Moments that a trace may have.
-pub const MAX_MOMENTS: usize = 4000;
-
-/// Nodes that the trees of a trace may have together: about 40 MB of them.
-const MAX_NODES: usize = 400_000;
-
-/// Packets that a traced scenario may have: the tree is looked at after each.
-const MAX_PACKETS: usize = 100_000;
 
 /// The tree after something happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,9 +49,9 @@ pub fn trace(scenario: &Scenario, scheme: &Scheme) -> Result<Vec<Moment>, TraceE
             moments.push(Moment { slot, what, tree });
         }
         let limits = [
-            (packets, MAX_PACKETS, "packets"),
-            (moments.len(), MAX_MOMENTS, "moments"),
-            (nodes, MAX_NODES, "nodes in its trees"),
+            (packets, TRACE_PACKETS_MAX, "packets"),
+            (moments.len(), MOMENTS_MAX, "moments"),
+            (nodes, TRACE_NODES_MAX, "nodes in its trees"),
         ];
         match limits.into_iter().find(|(count, most, _)| count > most) {
             None => Ok(()),

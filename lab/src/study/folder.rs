@@ -2,7 +2,8 @@
 //! `runs.csv`, `summary.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
 
 use super::statistics::Interval;
-use super::{PageRow, Plan, RunRecord, Study, SummaryRow, file_name};
+use super::{PageRow, Plan, RunRecord, Study, SummaryRow};
+use crate::file_name;
 use qlog_tools::figures::png::{PngError, Rasterizer};
 use qlog_tools::metrics::{BySet, METRICS, Measured, Set};
 use qlog_tools::report::{Comparison, comparison_report};

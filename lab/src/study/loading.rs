@@ -3,7 +3,8 @@
 use super::journal::Entry;
 use super::plan::{Cell, Engine, Plan};
 use super::run::{LowerBound, RunRecord, Unfinished};
-use super::{Study, StudyError, file_name};
+use super::{Study, StudyError};
+use crate::file_name;
 use crate::network::Network;
 use crate::{Contender, Load, bounds, ideal, stack, wire};
 use rayon::iter::{IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator};
@@ -171,7 +172,7 @@ impl<'a> Loader<'a> {
             delivery_order: plan.delivery_order,
             log_dir,
         };
-        let loaded = wire::load_with(cell.page, setup)?;
+        let loaded = wire::load(cell.page, setup)?;
         Ok(Loaded { load: loaded.load, problem: loaded.problems.into_iter().next() })
     }
 

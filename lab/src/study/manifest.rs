@@ -139,7 +139,7 @@ pub(super) fn keep_pages(plan: &Plan, folder: &Path) -> std::io::Result<()> {
 }
 
 fn page_file(folder: &Path, name: &str) -> PathBuf {
-    folder.join(PAGES).join(format!("{}.json", super::file_name(name)))
+    folder.join(PAGES).join(format!("{}.json", crate::file_name(name)))
 }
 
 /// The plan that the manifest in `path` records: a load at a time, and no qlogs kept.

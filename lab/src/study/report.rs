@@ -231,7 +231,7 @@ impl<'a> View<'a> {
             groups,
             outlined: Vec::new(),
         };
-        let name = format!("speedups-{}", super::file_name(network));
+        let name = format!("speedups-{}", crate::file_name(network));
         named(&name, figure.svg(), figure.caption(), figure.table())
     }
 

@@ -222,7 +222,8 @@ fn a_page_comes_whole_over_real_sockets_and_its_log_says_so() {
         qlog_dir: Some(folder.path().to_owned()),
         ..Options::new(find_scheme("dfifo").expect("a scheme"))
     };
-    let load = wire::load(&page, options, folder.path()).expect("a load");
+    let setup = wire::Setup::new(options, folder.path());
+    let load = wire::load(&page, setup).expect("a load").load;
     assert!(load.completed);
     let run = RunRecord::of_load(&page, &load);
     let mut bytes: Vec<(usize, u64)> = run.resources.iter().map(|it| (it.id, it.bytes)).collect();

@@ -8,6 +8,7 @@ mod engines;
 mod probe;
 mod push;
 mod scenario_schema;
+mod several;
 mod signals;
 mod stack;
 mod study;

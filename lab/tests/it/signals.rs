@@ -36,14 +36,9 @@ fn calls_of(page: &Arc<Page>, options: Options, client: client::Options) -> Vec<
     let folder = tempfile::tempdir().expect("a folder");
     let logs = folder.path();
     let scheme = options.scheme.clone();
-    let load = wire::load_through(
-        page,
-        Options { qlog_dir: Some(logs.to_owned()), ..options },
-        client,
-        None,
-        logs,
-    )
-    .expect("a load");
+    let options = Options { qlog_dir: Some(logs.to_owned()), ..options };
+    let setup = wire::Setup { client, ..wire::Setup::new(options, logs) };
+    let load = wire::load(page, setup).expect("a load").load;
     assert!(load.completed);
     let trace = read_file(&server_log(logs)).expect("a log");
     assert_replayed(&trace, &scheme);

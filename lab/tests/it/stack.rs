@@ -178,14 +178,11 @@ fn a_relay_in_real_time_carries_a_page_and_delays_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let page = bundled("gentelella-index");
     let network = Network::find("interop").expect("built in");
-    let on_wire = wire::load_through(
-        &page,
-        options("dfifo", &network),
-        client::Options::default(),
-        Some((&network, 1)),
-        folder.path(),
-    )
-    .expect("a load");
+    let setup = wire::Setup {
+        links: Some((&network, 1)),
+        ..wire::Setup::new(options("dfifo", &network), folder.path())
+    };
+    let on_wire = wire::load(&page, setup).expect("a load").load;
     assert!(on_wire.completed);
     let record = RunRecord::of_load(&page, &on_wire);
     let first_byte_ms = record.resources[0].first_byte_ms.expect("complete");

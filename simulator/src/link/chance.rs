@@ -26,7 +26,7 @@ pub(super) struct Chance {
 pub(super) struct Fate {
     /// It never arrives.
     pub(super) lost: Option<Cause>,
-    /// It leaves after so many later ones.
+    /// It leaves after this many later ones.
     pub(super) held_for: Option<u32>,
     /// It arrives later by this.
     pub(super) late_ns: u64,

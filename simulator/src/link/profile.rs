@@ -11,23 +11,23 @@ pub struct Profile {
     pub rate: Rate,
     /// From leaving to arriving, in milliseconds.
     pub delay_ms: f64,
-    /// What may wait to leave, the datagram that is just leaving included; what finds no room is dropped.
+    /// The room for datagrams that wait to leave, the leaving one included. A datagram without room is dropped.
     pub queue: Queue,
     /// Datagrams that have left and never arrive.
     pub loss: Option<Loss>,
-    /// Datagrams that others overtake, as in the paper.
+    /// Lets others overtake some datagrams, as in the paper.
     pub jitter: Option<Jitter>,
     /// Datagrams that arrive late by a fixed time.
     pub reorder: Option<Reorder>,
     /// The share of datagrams that arrive twice.
     pub duplicate: f64,
-    /// The share of datagrams of which one byte changes.
+    /// The share of datagrams that arrive with one byte changed.
     pub corrupt: f64,
     /// Times at which nothing arrives.
     pub blackhole: Option<Blackhole>,
     /// Marks datagrams that find a long queue.
     pub ecn: Option<EcnMark>,
-    /// Datagrams that are dropped by number; the first that is offered is 1.
+    /// Datagrams that are dropped by number. The first offered datagram is 1.
     pub drops: Vec<u64>,
 }
 
@@ -91,7 +91,7 @@ pub enum Queue {
 pub enum Loss {
     /// Each datagram by itself, with this probability.
     Independent(f64),
-    /// The same, but never more than so many one after another.
+    /// The same, but with a limit on how many are lost one after another.
     Capped(CappedLoss),
     /// Gilbert and Elliott's two states.
     GilbertElliott(GilbertElliott),
@@ -141,7 +141,7 @@ impl Loss {
 pub struct Jitter {
     /// The share that is held.
     pub share: f64,
-    /// How many later ones leave first: at least, at most, each as likely.
+    /// How many later ones leave first: the least and the most, each number equally likely.
     pub later: [u32; 2],
     /// A held datagram leaves after this time in any case.
     #[serde(default = "Jitter::at_most_ms")]
@@ -191,7 +191,7 @@ pub struct EcnMark {
     pub above_bytes: u64,
 }
 
-/// A profile that no link can have.
+/// Why no link can have a profile.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{key} = {value}: {remedy}")]
 pub struct Impossible {
@@ -201,7 +201,7 @@ pub struct Impossible {
 }
 
 impl Profile {
-    /// Refuses what no link can have, by its key.
+    /// Rejects values that no link can have, by their key.
     pub fn check(&self) -> Result<(), Impossible> {
         if let Rate::Constant(rate) = self.rate {
             within("rate", rate, 1e3..=1e11, "bits a second, from 1e3 to 1e11")?;

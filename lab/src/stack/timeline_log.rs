@@ -1,0 +1,85 @@
+//! A client's qlog without the records that no timeline needs.
+
+use connection::MemoryLog;
+use std::io::{self, Write};
+
+/// Keeps out of memory what the client sent and the state of its own congestion control.
+pub(super) struct TimelineLog {
+    kept: MemoryLog,
+    /// The record being written.
+    record: Vec<u8>,
+}
+
+impl TimelineLog {
+    pub(super) fn new(kept: MemoryLog) -> Self {
+        Self { kept, record: Vec::new() }
+    }
+
+    fn end_record(&mut self) -> io::Result<()> {
+        if is_needed(&self.record) {
+            self.kept.write_all(&self.record)?;
+        }
+        self.record.clear();
+        Ok(())
+    }
+}
+
+/// The record separator of JSON text sequences (RFC 7464).
+const SEPARATOR: u8 = 0x1e;
+
+/// The name stands near the beginning of a record.
+const NAME_WITHIN: usize = 80;
+
+fn is_needed(record: &[u8]) -> bool {
+    const LEFT_OUT: [&[u8]; 3] =
+        [b"quic:packet_sent\"", b"recovery_metrics_updated\"", b"stream_data_moved\""];
+    let head = &record[..record.len().min(NAME_WITHIN)];
+    !LEFT_OUT.iter().any(|name| head.windows(name.len()).any(|it| it == *name))
+}
+
+impl Write for TimelineLog {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for piece in bytes.split_inclusive(|it| *it == SEPARATOR) {
+            if let Some((_, rest)) = piece.split_last().filter(|(last, _)| **last == SEPARATOR) {
+                self.record.extend_from_slice(rest);
+                self.end_record()?;
+                self.record.push(SEPARATOR);
+            } else {
+                self.record.extend_from_slice(piece);
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for TimelineLog {
+    fn drop(&mut self) {
+        // Memory does not fail.
+        self.end_record().ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_records_that_a_timeline_needs_are_kept_whole_and_in_order() {
+        let text = "\u{1e}{\"head\":1}\n\u{1e}{\"time\":1.0,\"name\":\"quic:packet_sent\"}\n\
+                    \u{1e}{\"time\":2.0,\"name\":\"quic:packet_received\"}\n";
+        let log = MemoryLog::default();
+        let mut writer = TimelineLog::new(log.clone());
+        for piece in text.as_bytes().chunks(7) {
+            writer.write_all(piece).expect("memory");
+        }
+        drop(writer);
+        assert_eq!(
+            String::from_utf8(log.take()).expect("text"),
+            "\u{1e}{\"head\":1}\n\u{1e}{\"time\":2.0,\"name\":\"quic:packet_received\"}\n"
+        );
+    }
+}
