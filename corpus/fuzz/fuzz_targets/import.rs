@@ -1,7 +1,7 @@
 //! Any recording, in any of the formats, is a page that passes its checks, or is refused in one line.
 #![no_main]
 
-use corpus::import::{Label, import_text};
+use corpus::import::{Addresses, Label, import_text};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -11,6 +11,8 @@ fuzz_target!(|data: &[u8]| {
         from: "a recording".to_owned(),
         licence: "none".to_owned(),
         sha256: None,
+        addresses: Addresses::default(),
+        load: None,
     };
     match import_text(text, label) {
         Ok(imported) => {

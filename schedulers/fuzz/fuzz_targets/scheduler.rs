@@ -11,7 +11,7 @@ mod operations;
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use operations::{Call, apply, note};
-use schedulers::{Element, Kind, Resource, SCHEMES, Scheduler, Signal, StreamId};
+use schedulers::{FACTS, Element, Kind, Resource, SCHEMES, Scheduler, Signal, StreamId};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
@@ -33,21 +33,16 @@ fn element(input: &mut Unstructured) -> Result<Element> {
 }
 
 fn resource(input: &mut Unstructured) -> Result<Resource> {
-    use Kind::{Css, Font, Html, Image, Js, Media, Other, Xhr};
-    Ok(Resource {
-        kind: *input.choose(&[Html, Css, Js, Font, Image, Media, Xhr, Other])?,
-        main: input.arbitrary()?,
-        in_head: input.arbitrary()?,
-        critical: input.arbitrary()?,
-        above_fold: input.arbitrary()?,
-        after_first_image: input.arbitrary()?,
-        asynchronous: input.arbitrary()?,
-        deferred: input.arbitrary()?,
-        preload: input.arbitrary()?,
+    let mut resource = Resource {
+        kind: *input.choose(&Kind::ALL)?,
         browser: input.arbitrary()?,
         body_bytes: input.arbitrary()?,
         ..Resource::default()
-    })
+    };
+    for fact in &FACTS {
+        fact.set(&mut resource, input.arbitrary()?);
+    }
+    Ok(resource)
 }
 
 fn signal(input: &mut Unstructured) -> Result<Signal> {
