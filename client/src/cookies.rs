@@ -1,6 +1,6 @@
-//! The cookies of a client (RFC 6265), which live as long as it does.
+//! The cookies of a client (RFC 6265). They live as long as it does, unless the server removes them.
 
-use cookie_store::CookieStore;
+use cookie_store::{CookieExpiration, CookieStore};
 use std::collections::BTreeMap;
 use url::Url;
 
@@ -17,11 +17,15 @@ impl CookieJar {
     /// Takes the `Set-Cookie` field of a response from `url`.
     pub fn set(&mut self, field: &str, url: &str) {
         let Ok(url) = Url::parse(url) else { return };
-        let Ok(cookie) = cookie_store::Cookie::parse(field.to_owned(), &url) else { return };
-        let is_full = self.0.iter_any().count() >= MAX_COOKIES;
-        let is_known = self.0.iter_any().any(|it| it.name() == cookie.name());
+        let Ok(mut cookie) = cookie_store::Cookie::parse(field.to_owned(), &url) else { return };
+        if !cookie.is_expired() {
+            // Visits happen in virtual time, which the date of an expiry knows nothing of.
+            cookie.expires = CookieExpiration::SessionEnd;
+        }
+        let is_full = self.0.iter_unexpired().count() >= MAX_COOKIES;
+        let is_known = self.0.iter_unexpired().any(|it| it.name() == cookie.name());
         if field.len() <= MAX_FIELD_BYTES && (is_known || !is_full) {
-            // A cookie for another domain is ignored; one that has expired removes the cookie it names.
+            // A cookie for another domain is ignored. An expired cookie removes the one that it names.
             self.0.insert(cookie, &url).ok();
         }
     }
@@ -37,7 +41,7 @@ impl CookieJar {
 
     /// How many cookies there are.
     pub fn len(&self) -> usize {
-        self.0.iter_any().count()
+        self.0.iter_unexpired().count()
     }
 
     /// Whether there are no cookies.
@@ -64,6 +68,14 @@ mod tests {
         (0..300).for_each(|it| jar.set(&format!("n{it}=1"), URL));
         assert_eq!(jar.len(), MAX_COOKIES);
         assert_eq!(CookieJar::default().field(URL), None);
+    }
+
+    #[test]
+    fn a_cookie_outlives_its_age() {
+        let mut jar = CookieJar::default();
+        jar.set("a=1; Max-Age=1", URL);
+        assert_eq!(jar.0.iter_unexpired().filter(|it| it.is_persistent()).count(), 0);
+        assert_eq!(jar.field(URL).as_deref(), Some("a=1"));
     }
 
     #[test]
