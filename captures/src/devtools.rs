@@ -93,7 +93,7 @@ impl Log {
         fetch.in_subframe = frame.is_some() && frame != main_frame;
         let (mut place, mut load) = (self.events, self.load);
         if let Some(before) = self.requests.get(id) {
-            // A redirect: the initiator of the first URL is that of the last.
+            // A redirect: the first and the last URL have one initiator.
             (place, load) = (before.place, before.load);
             self.redirects.insert(before.fetch.url.clone(), fetch.url.clone());
             if fetch.initiator == Initiator::Browser {

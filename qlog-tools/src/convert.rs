@@ -44,7 +44,7 @@ pub enum Target {
 pub struct Converted {
     /// Events written.
     pub events: u64,
-    /// Of them those from before the part: they describe its streams.
+    /// Those of them from before the part: they describe its streams.
     pub from_before: u64,
     /// Events outside the part.
     pub cut: u64,

@@ -10,7 +10,7 @@ const OWN_STREAMS: [u64; 3] = [3, 7, 11];
 pub struct PushedBytes {
     /// Bytes of resources that were used.
     pub used: u64,
-    /// Of other resources: not needed, or rejected when they were on their way.
+    /// Bytes of other resources: not needed, or rejected when they were on their way.
     pub wasted: u64,
 }
 

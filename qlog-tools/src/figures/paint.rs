@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::palette::{Look, Pattern};
 
-/// Of resources that the page does not list.
+/// The color of resources that the page does not list.
 const UNLISTED: &str = "#BDBDBD";
 
 /// In a cell of four by four; corners too, so that cells join.

@@ -104,7 +104,7 @@ impl Plot {
         self.svg.text(LEFT - 8.0, baseline, Style::PLAIN.size(11.0).end(), text);
     }
 
-    /// Of the stream at `place`; looks repeat after [`LOOKS`].
+    /// Draws a block in the look of the stream at `place`; looks repeat after [`LOOKS`].
     fn block(&mut self, area: Area, place: usize) {
         self.svg.rect(area, &format!(r#"fill="{}""#, self.paints.of(Some(place % LOOKS))));
     }

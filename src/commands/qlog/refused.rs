@@ -15,7 +15,7 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    /// Of `logs` logs, none refused yet.
+    /// For `logs` logs, none of them rejected yet.
     pub(crate) fn of(logs: usize) -> Self {
         Self { logs, reasons: Vec::new() }
     }
