@@ -196,7 +196,7 @@ mod tests {
             ("2025-12-31T23:59:59.900-08:00", "2026-01-01T00:00:00.100-08:00"),
         ] {
             let times = har(&[before, after]);
-            assert_eq!((times[1] - times[0]).round(), 200.0, "{before}");
+            assert!((times[1] - times[0] - 200.0).abs() < 0.5, "{before}");
         }
         assert_eq!(har(&["2000-01-02T00:00:01Z"]), [2.0 * DAY_MS + 1000.0]);
     }

@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for Conditions {
                 "kind" => conditions.kind = Some(corpus::kind::deserialize(value).map_err(wrong)?),
                 "script" => conditions.script = Some(value.try_into().map_err(wrong)?),
                 "fetchpriority" => {
-                    conditions.fetchpriority = Some(value.try_into().map_err(wrong)?)
+                    conditions.fetchpriority = Some(value.try_into().map_err(wrong)?);
                 }
                 _ => {
                     let fact = FACTS.iter().find(|it| it.name == key);

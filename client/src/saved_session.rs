@@ -81,7 +81,7 @@ impl SavedSession {
             host: self.host.clone(),
             verified: self.verified,
             transport: BASE64_STANDARD.encode(&self.transport),
-            settings: BASE64_STANDARD.encode(&self.settings.to_bytes()),
+            settings: BASE64_STANDARD.encode(self.settings.to_bytes()),
         };
         serde_json::to_string_pretty(&file).unwrap_or_default()
     }

@@ -5,7 +5,6 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::Serializer;
 
 /// Writes the name.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 pub fn serialize<S: Serializer>(kind: &Kind, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(kind.name())
 }

@@ -144,7 +144,7 @@ fn node(host: &str, path: &str, (bytes, kind): (u64, Kind), hidden: bool) -> Nod
 pub(crate) fn kind_of(path: &str) -> Kind {
     let plain = path.split('?').next().unwrap_or_default();
     let mime = mime_guess::from_path(plain).first_or_octet_stream();
-    Kind::of_mime(mime.essence_str()).into()
+    Kind::of_mime(mime.essence_str())
 }
 
 fn position(load: &[Asked], path: &str) -> Option<usize> {

@@ -200,7 +200,7 @@ fn sent_until_asked(parent: &Node, edge: Edge) -> u64 {
 
 /// The urgency that a push has by its kind.
 fn urgency(node: &Node) -> u8 {
-    let (kind, critical) = (node.kind.into(), node.critical);
+    let (kind, critical) = (node.kind, node.critical);
     usual_urgency(&Resource { kind, critical, ..Resource::default() })
 }
 

@@ -96,16 +96,13 @@ impl Timeline {
         {
             let (stream, bytes) = (frame.stream, frame.bytes);
             let time_us = frame.time_us.saturating_sub(start_us);
-            match bursts.last_mut().filter(|it| it.stream == stream) {
-                Some(burst) => {
-                    burst.frames += 1;
-                    burst.bytes += bytes;
-                    burst.last_us = burst.last_us.max(time_us);
-                }
-                None => {
-                    let (first_us, last_us) = (time_us, time_us);
-                    bursts.push(Burst { stream, frames: 1, bytes, first_us, last_us });
-                }
+            if let Some(burst) = bursts.last_mut().filter(|it| it.stream == stream) {
+                burst.frames += 1;
+                burst.bytes += bytes;
+                burst.last_us = burst.last_us.max(time_us);
+            } else {
+                let (first_us, last_us) = (time_us, time_us);
+                bursts.push(Burst { stream, frames: 1, bytes, first_us, last_us });
             }
         }
         bursts

@@ -171,7 +171,9 @@ impl CallReader {
             Value::Number(number) => self.number(name, number),
             Value::Text(text) => self.text(name, text),
             Value::Fields(fields) => {
-                fields.into_iter().for_each(|(name, value)| self.field(name, value));
+                for (name, value) in fields {
+                    self.field(name, value);
+                }
             }
             Value::Null => {}
         }
@@ -211,7 +213,11 @@ impl CallReader {
             "element" => self.element = Some(text.into_owned()),
             "parent" => self.parent = Some(text.into_owned()),
             // Some writers put numbers in strings.
-            _ => text.parse().into_iter().for_each(|number| self.number(name, number)),
+            _ => {
+                if let Ok(number) = text.parse() {
+                    self.number(name, number);
+                }
+            }
         }
     }
 
@@ -267,7 +273,9 @@ mod tests {
 
     fn read(call: &Call) -> Result<Call, String> {
         let mut reader = CallReader::default();
-        call.fields().into_iter().for_each(|(name, value)| reader.field(name, value));
+        for (name, value) in call.fields() {
+            reader.field(name, value);
+        }
         reader.finish().unwrap()
     }
 
@@ -312,7 +320,9 @@ mod tests {
     fn a_call_that_lacks_something_is_an_error() {
         let read = |fields: &[(&str, Value<'static>)]| {
             let mut reader = CallReader::default();
-            fields.iter().for_each(|(name, value)| reader.field(name, value.clone()));
+            for (name, value) in fields {
+                reader.field(name, value.clone());
+            }
             reader.finish().map(Result::unwrap_err)
         };
         let op = |op: &'static str| ("op", Value::Text(op.into()));

@@ -73,10 +73,14 @@ impl Metadata {
         let mut refined = *resource;
         refined.kind = self.kind.unwrap_or(resource.kind);
         for (member, said) in IMPLIED.iter().zip(self.implied) {
-            said.into_iter().for_each(|holds| (member.set)(&mut refined, holds));
+            if let Some(holds) = said {
+                (member.set)(&mut refined, holds);
+            }
         }
         for (fact, said) in FACTS.iter().zip(self.facts) {
-            said.into_iter().for_each(|holds| fact.set(&mut refined, holds));
+            if let Some(holds) = said {
+                fact.set(&mut refined, holds);
+            }
         }
         if self.priority != Priority::default() {
             let known =

@@ -225,7 +225,7 @@ fn a_log_that_tells_of_no_page_says_why() {
     refused("a.log: its lines have no referrer; let the server write the combined format");
     log(&common.replace(" 10\n", " 10 \"https://a/\" \"x\"\n"));
     refused(
-        "a.log: 1 loads of / with its resources, and 1 of the last 1 asked for at least half of what the median one did; \
+        "a.log: 1 loads of / with its resources, and 1 of the last 1 with at least half as many requests as the median one; \
          it takes two",
     );
     let arguments = ["graph", "--access-log", "a.log", "-o", "graph.json", "--host", "b"];

@@ -257,5 +257,7 @@ fn a_client_that_comes_back_sends_early_data_where_the_server_takes_it() {
     assert_ne!(std::fs::read_to_string(&file).expect("a session"), kept, "a session is used once");
     drop(server);
     let other = Serving::start(&["--page", "davies-meenan", "--early-data"]);
-    assert!(play(&other).contains("the server took no early data; the requests went again\n"));
+    assert!(
+        play(&other).contains("the server rejected early data; the requests were sent again\n")
+    );
 }

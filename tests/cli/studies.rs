@@ -261,7 +261,7 @@ fn what_does_not_go_together_is_refused_before_anything_is_loaded() {
     assert!(line.contains("not a study's manifest: missing field `engine`"), "{line}");
     let arguments = ["play", page, "--server", "127.0.0.1:1", "--delivery-order", "connection"];
     let line = only_line(&utmost(&arguments).output().expect("runs"), 2);
-    assert!(line.contains("another process's server does not say"), "{line}");
+    assert!(line.contains("the order in which another process first sends is not known"), "{line}");
 }
 
 /// A network on which nothing comes after a while: the load is given up, and said to be so.

@@ -89,7 +89,7 @@ pub(crate) fn carry(from: &mut Connection, to: &mut Connection) -> bool {
 
 fn events(end: &mut Connection) -> Vec<Event> {
     end.open();
-    let mut buffer = [0; 65_536];
+    let mut buffer = vec![0; 65_536];
     for stream in end.readable() {
         loop {
             match end.read(stream, &mut buffer) {

@@ -55,7 +55,7 @@ impl Case {
         let network = Network::find("3g").expect("built in");
         let (pushing, path) = (pushing(&page), "/");
         let (other_rules, signals) = (Vec::new(), SignalUse::Ignore);
-        Self { pushing, path, other_rules, page, client, network, signals }
+        Self { page, pushing, path, other_rules, client, network, signals }
     }
 
     fn rules(&self) -> Vec<Rule> {

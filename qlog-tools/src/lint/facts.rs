@@ -55,7 +55,9 @@ pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
         pairs().any(|kinds| {
             let (mut none, mut both) = (plain(kinds), plain(kinds));
             for unknown in Unknown::all() {
-                both.iter_mut().for_each(|it| unknown.set(it, true));
+                for resource in &mut both {
+                    unknown.set(resource, true);
+                }
             }
             // A fact may matter only without the others, or only with them.
             [(&mut none, true), (&mut both, false)].into_iter().any(|(pair, is)| {

@@ -318,7 +318,7 @@ mod tests {
         worker.write_body(b"abc").expect("room");
         worker.finish(Err(Trouble::Improper("short".into())));
         assert!(matches!(later.next(2), Some(Piece::Head(head)) if head.status == 200));
-        assert!(matches!(later.next(0), None));
+        assert!(later.next(0).is_none());
         assert!(matches!(later.next(2), Some(Piece::Body(bytes)) if bytes == b"ab"));
         assert!(matches!(later.next(2), Some(Piece::Body(bytes)) if bytes == b"c"));
         assert!(matches!(later.next(2), Some(Piece::End(Err(Trouble::Improper(_))))));
