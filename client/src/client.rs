@@ -9,7 +9,7 @@ use crate::responses::Receiving;
 use crate::signalling::Signalling;
 use crate::{Options, SavedSession, Verify, preload};
 use connection::experiments::OrderedDelivery;
-use connection::{Arrival, ClientConfig, ConnectError, Connection, Endpoint, Transmit};
+use connection::{Arrival, ConnectError, Connection, Endpoint, Transmit};
 use corpus::Page;
 use http3::{Code, Event, Header, PushId, Signal, StreamId};
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ impl Client {
     ) -> Result<Self, ConnectError> {
         let host = page.origins.first().map_or("localhost", |it| it.host.as_str());
         let name = if options.transport.verify == Verify::Nobody { host } else { "localhost" };
-        let config = transport(options);
+        let config = options.client_config();
         let mut connection = Connection::connect(Some(name), local, server, &config, now)?;
         if let Some(path) = &options.qlog_file {
             let file = File::create(path)
@@ -484,17 +484,6 @@ impl Endpoint for Client {
         let playback = playback.map(|us| self.epoch + Duration::from_micros(us));
         self.connection.next_timeout().into_iter().chain(playback).min()
     }
-}
-
-/// Every push has a stream of its own.
-fn transport(options: &Options) -> ClientConfig {
-    let mut config = options.transport.clone();
-    let pushes = usize::try_from(options.pushes).unwrap_or(usize::MAX);
-    config.unidirectional_streams += options.pushes;
-    config.limits.unidirectional_streams =
-        config.limits.unidirectional_streams.saturating_add(pushes);
-    config.settings = Signalling::settings(options.scheme.as_ref());
-    config
 }
 
 fn log_to(connection: &mut Connection, page: &Page, writer: Box<dyn std::io::Write + Send + Sync>) {

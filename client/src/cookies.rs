@@ -1,13 +1,9 @@
 //! The cookies of a client (RFC 6265). They live as long as it does, unless the server removes them.
 
+use crate::limits::{MAX_COOKIES, MAX_FIELD_BYTES};
 use cookie_store::{CookieExpiration, CookieStore};
 use std::collections::BTreeMap;
 use url::Url;
-
-/// How many cookies are kept, as many as Chromium keeps of a site. Further ones are ignored.
-const MAX_COOKIES: usize = 180;
-/// The longest `Set-Cookie` field that is accepted.
-const MAX_FIELD_BYTES: usize = 4096;
 
 /// The cookies of all hosts that the client has visited.
 #[derive(Debug, Clone, Default)]

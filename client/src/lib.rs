@@ -8,6 +8,7 @@ mod client;
 mod cookies;
 pub mod event_loop;
 mod http_cache;
+mod limits;
 mod options;
 mod outcome;
 pub mod playback;

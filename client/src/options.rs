@@ -4,6 +4,7 @@ use crate::CookieJar;
 use crate::HttpCache;
 use crate::SavedSession;
 use crate::profile::HoldBack;
+use crate::signalling::Signalling;
 use connection::ClientConfig;
 use connection::experiments::SendOrder;
 use schedulers::Scheme;
@@ -37,4 +38,17 @@ pub struct Options {
     pub qlog_file: Option<PathBuf>,
     /// Whether to keep the bodies.
     pub keep_bodies: bool,
+}
+
+impl Options {
+    /// The connection's options. Every push has a stream of its own.
+    pub(crate) fn client_config(&self) -> ClientConfig {
+        let mut config = self.transport.clone();
+        let pushes = usize::try_from(self.pushes).unwrap_or(usize::MAX);
+        config.unidirectional_streams += self.pushes;
+        config.limits.unidirectional_streams =
+            config.limits.unidirectional_streams.saturating_add(pushes);
+        config.settings = Signalling::settings(self.scheme.as_ref());
+        config
+    }
 }

@@ -1,13 +1,11 @@
 //! The client's signals about order: the client half of a scheme, chosen by the user or adopted from the server, in the
 //! forms that the server understands.
 
+use crate::limits::EARLY_SIGNALS;
 use corpus::PageResource;
 use http3::{Extension, Settings, Signal, StreamId};
 use schedulers::{ClientHalf, Priority, Resource, Scheme, find_scheme};
 use std::collections::BTreeMap;
-
-/// How many signals may wait for the server's SETTINGS. Beyond it a page only loses the order of its requests.
-const EARLY_SIGNALS: usize = 1000;
 
 /// The signalling of one connection.
 pub(crate) struct Signalling {

@@ -2,13 +2,12 @@
 
 use super::pace::Pace;
 use super::{Answer, Fetched, Late, Patience, Plan, Request};
+use crate::limits::BODY_BYTES_MAX;
 use connection::{ClientConfig, ConnectError, Connection, Endpoint, MemoryLog, Transmit};
 use http3::{Code, Event, Header, StreamId};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// Bodies are kept up to this size.
-const BODY_BYTES_MAX: usize = 1 << 20;
 /// Read from one stream before the next has its turn.
 const TURN_BYTES: usize = 16_384;
 const STREAM_WINDOW_BYTES: u64 = 64 << 20;

@@ -1,0 +1,13 @@
+//! What the client keeps and accepts at most.
+
+/// How many cookies are kept, as many as Chromium keeps of a site. Further ones are ignored.
+pub(crate) const MAX_COOKIES: usize = 180;
+
+/// The longest `Set-Cookie` field that is accepted.
+pub(crate) const MAX_FIELD_BYTES: usize = 4096;
+
+/// How many signals may wait for the server's SETTINGS. Beyond it a page only loses the order of its requests.
+pub(crate) const EARLY_SIGNALS: usize = 1000;
+
+/// Bodies are kept up to this size.
+pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
