@@ -27,7 +27,7 @@ pub(crate) fn resources(headers: &[Header], page: &Page, context: usize) -> Vec<
 /// The resource of this host, without port, and path.
 pub(crate) fn find(page: &Page, host: &str, path: &str) -> Option<usize> {
     let ids = page.resources.iter().filter(|it| it.url == path).map(|it| it.id);
-    ids.into_iter().find(|it| page.host(*it).eq_ignore_ascii_case(host))
+    ids.into_iter().find(|it| http3::host(page.host(*it)).eq_ignore_ascii_case(host))
 }
 
 fn is_fetched(link: &Link) -> bool {
@@ -67,6 +67,23 @@ mod tests {
         for (target, expected) in cases {
             assert_eq!(resolved(target).as_deref(), expected, "{target}");
         }
+    }
+
+    #[test]
+    fn a_resource_is_found_by_its_host_whatever_the_port() {
+        let page = serde_json::json!({
+            "format": "utmost-page/1", "name": "local",
+            "source": {"kind": "hand", "from": "a test", "licence": "MIT"},
+            "viewport": [1366, 768],
+            "origins": [{"host": "localhost:4433", "party": "first"}],
+            "resources": [
+                {"id": 0, "url": "/", "kind": "html", "mime": "text/html", "bytes": 500, "main": true,
+                    "trigger": {"on": "nav"}},
+            ],
+        });
+        let page: Page = serde_json::from_value(page).expect("a page");
+        assert_eq!(find(&page, "localhost", "/"), Some(0));
+        assert_eq!(find(&page, "elsewhere", "/"), None);
     }
 
     #[test]

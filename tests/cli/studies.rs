@@ -173,6 +173,9 @@ fn a_site_owner_imports_a_page_finds_its_scheme_and_serves_it() {
     let (recording, page, policy) = (text("shop.har"), text("shop.json"), text("policy.toml"));
     fs::write(&recording, har().to_string()).expect("written");
     stdout_of(&["corpus", "import", &recording, "-o", &page]);
+    // A port, as sites under development have one, is not part of a policy's host.
+    let imported = fs::read_to_string(&page).expect("a page");
+    fs::write(&page, imported.replace("host-0.test", "host-0.test:8443")).expect("written");
     let schemes = ["--schemes", "paper", "--policy", &policy, "--policy-default", "rr"];
     let shown = stdout_of(&[&["compare", &page, "davies-meenan"][..], &schemes].concat());
     assert!(shown.contains("policy: "), "{shown}");

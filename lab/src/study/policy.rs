@@ -132,7 +132,8 @@ pub fn to_toml(
             if choice.loads == 1 { "" } else { "s" }
         );
         let written = if choice.differs() {
-            let host = page.origins.first().map_or("", |it| it.host.as_str());
+            // A configuration names hosts without a port.
+            let host = page.origins.first().map_or("", |it| http3::host(&it.host));
             let path = page.resources.first().map_or("/", |it| it.url.as_str());
             write!(
                 text,
