@@ -31,6 +31,8 @@ pub(crate) struct Case {
     /// The server's initial window, in packets of 1350 bytes.
     pub(crate) window_packets: usize,
     pub(crate) congestion_control: CongestionControl,
+    /// Whether cubic and reno pace. The sources' TCP did not.
+    pub(crate) pacing: bool,
     pub(crate) send_buffer_bytes: u64,
     /// The client's options: cookies, cache.
     pub(crate) client: client::Options,
@@ -63,6 +65,7 @@ impl Case {
             signals: SignalUse::Ignore,
             window_packets,
             congestion_control: CongestionControl::Cubic,
+            pacing: false,
             send_buffer_bytes: 0,
             client: client::Options { pushes: PUSHES, ..client::Options::default() },
             returning: false,
@@ -96,6 +99,7 @@ impl Case {
         let options = Options {
             initial_window_packets: self.window_packets,
             congestion_control: self.congestion_control,
+            pacing: self.pacing,
             signals: self.signals,
             send_buffer_bytes: self.send_buffer_bytes,
             early_data: self.returning,

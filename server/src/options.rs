@@ -20,6 +20,9 @@ pub struct Options {
     pub send_buffer_bytes: u64,
     /// The transport's congestion control.
     pub congestion_control: CongestionControl,
+    /// Whether cubic and reno spread their packets over a round trip; bbr2 always does. Linux paces TCP only with
+    /// the queueing discipline `fq`, so studies of its defaults turn this off.
+    pub pacing: bool,
     /// The transport's initial congestion window, in packets.
     pub initial_window_packets: usize,
     /// Sends a fixed number of stream bytes at a fixed interval, as the paper does.
@@ -50,6 +53,7 @@ impl Options {
             signals: SignalUse::Ignore,
             send_buffer_bytes: 0,
             congestion_control: CongestionControl::Bbr2,
+            pacing: true,
             initial_window_packets: 10,
             pace: None,
             udp_payload_bytes: 1350,
@@ -60,6 +64,11 @@ impl Options {
             limits: Limits::default(),
             experiments: Experiments::default(),
         }
+    }
+
+    /// Whether the send loop has to pace, because neither the transport nor a fixed pace does.
+    pub(crate) fn needs_bucket(&self) -> bool {
+        self.pacing && self.pace.is_none() && self.congestion_control != CongestionControl::Bbr2
     }
 
     /// The same, paced. The window is opened wide and the UDP payload raised to fit, so that only the pace decides when a

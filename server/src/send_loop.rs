@@ -13,6 +13,7 @@
 //! [`Window`] tracks what is offered and not yet on the wire; it is exact, or says that it doubts.
 
 mod staging;
+mod token_bucket;
 mod window;
 
 use crate::Options;
@@ -27,6 +28,7 @@ use push::Gate;
 use schedulers::{Call, Resource, Scheduler, Scheme, Signal, StreamId};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
+use token_bucket::TokenBucket;
 use window::Window;
 
 /// Event loops sleep in steps of this, rounded up. A release nearer than that counts as now, and they are woken by
@@ -53,6 +55,8 @@ pub(crate) struct SendLoop {
     send_order: Option<SendOrder>,
     window: Window,
     pace: Option<Ticks>,
+    /// Paces where the transport does not.
+    bucket: Option<TokenBucket>,
     /// A timer of the transport has fired: its probes may ignore the window.
     timer_fired: bool,
     release: Option<Instant>,
@@ -76,6 +80,7 @@ impl SendLoop {
             send_order: options.experiments.send_order.clone(),
             window: Window::default(),
             pace: options.pace.map(Ticks::new),
+            bucket: options.needs_bucket().then(|| TokenBucket::new(options.udp_payload_bytes)),
             timer_fired: false,
             release: None,
             held_until: None,
@@ -256,16 +261,36 @@ impl SendLoop {
                 return Ok(sent);
             }
         }
-        if self.must_wait(now) { Ok(None) } else { self.data_datagram(now, out) }
+        match self.must_wait(now, out.len()) {
+            false => self.data_datagram(now, out),
+            true if self.bucket.is_some() => self.show_more(out),
+            true => Ok(None),
+        }
     }
 
-    /// Whether the transport's pacing forbids a datagram now. A fixed pace alone decides; the transport's own would
+    /// Whether pacing forbids a datagram of `datagram_bytes` now. A fixed pace alone decides; other pacing would
     /// shift packets off the ticks.
-    fn must_wait(&mut self, now: Instant) -> bool {
-        let release = self.connection.quic.get_next_release_time();
-        let release = release.filter(|_| self.pace.is_none()).and_then(|it| it.time(now));
+    fn must_wait(&mut self, now: Instant, datagram_bytes: usize) -> bool {
+        let quic = &self.connection.quic;
+        let release = match &mut self.bucket {
+            None if self.pace.is_some() => None,
+            None => quic.get_next_release_time().and_then(|it| it.time(now)),
+            Some(bucket) => quic
+                .path_stats()
+                .find(|it| it.active)
+                .map(|it| bucket.release(now, datagram_bytes, it.cwnd, it.rtt)),
+        };
         self.release = release.filter(|at| *at > now + TIMER_STEP);
         self.release.is_some()
+    }
+
+    /// Stages the next packet and pokes. A sender that waits for its own pacing is not limited by the application
+    /// (RFC 9002, 7.8), but the transport takes it for that, and would not let the window grow.
+    fn show_more(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
+        if self.window.is_clear() {
+            self.stage(out.len());
+        }
+        if self.window.is_clear() { Ok(None) } else { self.poke(out) }
     }
 
     fn data_datagram(
@@ -292,6 +317,9 @@ impl SendLoop {
                 Some((sent, to)) => {
                     self.held_until = None;
                     self.window.sent(sent, &self.connection.quic);
+                    if let Some(bucket) = &mut self.bucket {
+                        bucket.sent(sent);
+                    }
                     return Ok(Some((sent, to)));
                 }
                 None if self.window.proves_empty() => self.window.flushed(),

@@ -56,10 +56,10 @@ pub(crate) struct Arguments {
     /// How to treat clients' signals [default: obey for --root, ignore for --page]
     #[arg(long, value_parser = values::choice(values::SIGNALS))]
     signals: Option<SignalUse>,
-    /// Bytes taken from the scheduler before the transport takes them
+    /// The most bytes that leave ahead of a more urgent response, beside the packet being built
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = values::size)]
     send_buffer: u64,
-    /// Congestion control
+    /// Congestion control; each of them paces its packets
     #[arg(long, value_parser = values::choice(values::CONGESTION_CONTROLS), default_value = "bbr2")]
     cc: CongestionControl,
     /// Initial congestion window [default: 10, or as large as needed with --pace]

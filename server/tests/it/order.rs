@@ -3,7 +3,7 @@
 use crate::simulation::{self, Client, Link, Requests, options, read_log};
 use schedulers::{CallReader, SCHEMES, Scheduler, Value as Logged, find_scheme};
 use serde_json::Value;
-use server::{Experiments, Options, Pace, SignalUse};
+use server::{CongestionControl, Experiments, Options, Pace, SignalUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -36,11 +36,15 @@ enum Entry {
 }
 
 fn run(options: Options, link: Link) -> Vec<Entry> {
+    run_requests(options, link, PAGE)
+}
+
+fn run_requests(options: Options, link: Link, requests: Requests<'_>) -> Vec<Entry> {
     let folder = tempfile::tempdir().expect("a folder");
     let options = Options { qlog_dir: Some(folder.path().to_owned()), ..options };
     let client = Client::with_id(8);
-    let seen = simulation::run(options, link, client, PAGE, Duration::from_secs(60));
-    assert_eq!(seen.peer.order().len(), PAGE.len(), "everything completes; {:?}", seen.peer);
+    let seen = simulation::run(options, link, client, requests, Duration::from_secs(60));
+    assert_eq!(seen.peer.order().len(), requests.len(), "everything completes; {:?}", seen.peer);
     read_log(folder.path()).iter().flat_map(entries).collect()
 }
 
@@ -254,6 +258,40 @@ fn loss_adds_retransmissions_and_changes_no_order() {
             log.iter().map(|it| if let Entry::Frame(.., bytes, _) = it { *bytes } else { 0 }).sum();
         let new: u64 = on_the_wire(&log).iter().map(|(_, bytes)| bytes).sum();
         assert!(frames > new, "{}: something was sent again", scheme.name);
+    }
+}
+
+/// Bytes of the response on stream 0 that leave after the one on stream 4 is first ready, and before its first byte.
+fn bytes_before_the_late_stream(log: &[Entry]) -> u64 {
+    let is_ready = |entry: &&Entry| matches!(entry, Entry::Call(call) if call["op"] == "ready" && stream_of(call) == 4);
+    let ready = log.iter().position(|it| is_ready(&it)).expect("the late response is ready");
+    let frames = log[ready..].iter().filter_map(|entry| match entry {
+        Entry::Frame(stream, _, bytes, _) => Some((*stream, *bytes)),
+        Entry::Call(_) => None,
+    });
+    frames.take_while(|(stream, _)| *stream != 4).map(|(_, bytes)| bytes).sum()
+}
+
+/// A style sheet is requested while an image fills a link of 5 Mbit/s.
+#[test]
+fn at_most_the_send_buffer_and_two_packets_leave_before_a_late_urgent_response() {
+    let requests = [(0, "/4000000/png#u=5"), (1500, "/10000/css#u=0")];
+    let link = Link { bits_per_second: 5e6, queue_bytes: 1_000_000, ..Link::CABLE };
+    for congestion_control in
+        [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno]
+    {
+        for send_buffer_bytes in [0, 16_384, 1_000_000] {
+            let options = Options { congestion_control, send_buffer_bytes, ..options("dfifo") };
+            let before_bytes =
+                bytes_before_the_late_stream(&run_requests(options, link, &requests));
+            let limits = send_buffer_bytes.saturating_sub(2 * PACKET_BYTES)
+                ..=send_buffer_bytes + 2 * PACKET_BYTES;
+            let name = congestion_control.name();
+            assert!(
+                limits.contains(&before_bytes),
+                "{name}, {send_buffer_bytes}: {before_bytes} bytes of the image go first"
+            );
+        }
     }
 }
 

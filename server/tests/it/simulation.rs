@@ -100,6 +100,8 @@ pub(crate) struct Seen {
     pub(crate) datagrams: usize,
     /// Those of them with less than 1000 bytes.
     pub(crate) runts: usize,
+    /// The most of them that it sent at one moment.
+    pub(crate) burst: usize,
     /// The client, with all that it received.
     pub(crate) peer: Peer,
 }
@@ -187,8 +189,10 @@ pub(crate) fn run(
     let sent = log
         .iter()
         .filter(|it| it.way == Way::Down && u128::from(it.offered_ns) >= start.as_nanos());
+    let moments: Vec<u64> = sent.clone().map(|it| it.offered_ns).collect();
+    let burst = moments.chunk_by(|one, next| one == next).map(<[u64]>::len).max().unwrap_or(0);
     let (datagrams, runts) = (sent.clone().count(), sent.filter(|it| it.bytes < 1000).count());
-    Seen { duration, datagrams, runts, peer }
+    Seen { duration, datagrams, runts, burst, peer }
 }
 
 fn request(peer: &mut Peer, stream: u64, whole: &str) {

@@ -18,8 +18,8 @@ fn the_window_grows_and_packets_are_full_under_every_congestion_control_and_id_l
             let seen = run(options, Link::CABLE, client, &paths, Duration::from_secs(30));
             let name = congestion_control.name();
             println!(
-                "{name} id {id_bytes}: {:?}, {} datagrams, {} runts",
-                seen.duration, seen.datagrams, seen.runts
+                "{name} id {id_bytes}: {:?}, {} datagrams, {} runts, {} at once",
+                seen.duration, seen.datagrams, seen.runts, seen.burst
             );
             assert_eq!(
                 [0, 4, 8].map(|it| seen.peer.came_bytes(it)).iter().sum::<u64>(),
@@ -33,6 +33,7 @@ fn the_window_grows_and_packets_are_full_under_every_congestion_control_and_id_l
             );
             assert!(seen.datagrams < 5200, "{name} {id_bytes}: {} datagrams", seen.datagrams);
             assert!(seen.runts < 450, "{name} {id_bytes}: {} runts", seen.runts);
+            assert!(seen.burst <= 15, "{name} {id_bytes}: {} datagrams at once", seen.burst);
         }
     }
 }
