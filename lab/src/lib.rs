@@ -9,6 +9,7 @@ pub mod adversary;
 pub mod bounds;
 mod contender;
 mod delivery_order;
+mod file_error;
 mod file_name;
 pub mod ideal;
 mod limits;
@@ -25,6 +26,7 @@ pub mod wire;
 
 pub use contender::Contender;
 pub use delivery_order::DeliveryOrder;
+pub use file_error::{FileError, write_file};
 pub use file_name::file_name;
 pub use metadata::Metadata;
 

@@ -6,6 +6,7 @@
 
 mod file;
 
+use crate::FileError;
 use serde::Serialize;
 use server::Pace;
 use simulator::link::{Profile, Queue, Rate};
@@ -58,42 +59,12 @@ const BUILT_IN: [(&str, &str); 17] = built_in!(
 /// A network that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkError {
-    /// No such name.
-    #[error(
-        "no network named `{name}`; there are {known}, or a file whose name has a `/` or ends in `.toml`"
-    )]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
     /// The file cannot be read.
-    #[error("{file}: {source}")]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file is not a network.
-    #[error("{file}: {cause}")]
-    Malformed {
-        /// The file.
-        file: String,
-        /// Place and cause.
-        cause: String,
-    },
-    /// The engine `ideal` has no transport to repair what the network does.
-    #[error(
-        "network `{name}`: {what}; engine ideal knows only rate, delay and jitter: use --engine stack"
-    )]
-    NotIdeal {
-        /// The network.
-        name: String,
-        /// What it does beyond rate, delay and jitter.
-        what: &'static str,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// There is none, the file is not one, or the engine cannot honour it: name or file, place and cause.
+    #[error("{0}")]
+    Wrong(String),
 }
 
 impl Network {
@@ -106,10 +77,11 @@ impl Network {
             || Path::new(argument).extension().is_some_and(|it| it == "toml");
         if !is_file {
             let known = Self::names().join(", ");
-            return Err(NetworkError::Unknown { name: argument.to_owned(), known });
+            return Err(NetworkError::Wrong(format!(
+                "no network named `{argument}`; there are {known}, or a file whose name has a `/` or ends in `.toml`"
+            )));
         }
-        let text = std::fs::read_to_string(argument)
-            .map_err(|source| NetworkError::Unreadable { file: argument.to_owned(), source })?;
+        let text = std::fs::read_to_string(argument).map_err(FileError::at(Path::new(argument)))?;
         file::parse(argument, &text)
     }
 
@@ -146,7 +118,10 @@ impl Network {
         let up = beyond_ideal(&self.up).or(self.up.jitter.map(|_| "jitter on the way up"));
         match down.or(up) {
             None => Ok(()),
-            Some(what) => Err(NetworkError::NotIdeal { name: self.name.clone(), what }),
+            Some(what) => Err(NetworkError::Wrong(format!(
+                "network `{}`: {what}; engine ideal knows only rate, delay and jitter: use --engine stack",
+                self.name
+            ))),
         }
     }
 }

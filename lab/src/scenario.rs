@@ -14,9 +14,12 @@ pub use over_quic::{HEAD_BYTES, OverQuicError, over_quic, tree_time_ms};
 pub use playing::What;
 pub use trace::{Moment, TraceError, node_json, trace};
 
+use crate::FileError;
 use crate::limits::{SCENARIO_REQUESTS_MAX, SCENARIO_SLOTS_MAX};
-use schedulers::{Element, Kind, Resource, Scheme, Signal};
+use schedulers::{Element, FACTS, Kind, Resource, Scheme, Signal};
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::Path;
@@ -67,8 +70,9 @@ pub struct Request {
     /// What figures call it; its stream ID when absent.
     #[serde(default)]
     pub name: Option<String>,
-    /// What is known of it.
-    pub resource: ScenarioResource,
+    /// What is known of it: `mime`, and each of [`FACTS`] by its name.
+    #[serde(deserialize_with = "resource")]
+    pub resource: Resource,
 }
 
 /// A `PRIORITY` frame of the dependency tree (HTTP/3 drafts 20 and 22).
@@ -90,39 +94,6 @@ pub struct TreeSignal {
     /// Whether all other children of the parent move below the node.
     #[serde(default)]
     pub exclusive: bool,
-}
-
-/// What a scenario knows of a resource; what is absent is false.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts of the scenario format")]
-pub struct ScenarioResource {
-    /// MIME type.
-    pub mime: String,
-    /// The main document.
-    #[serde(default)]
-    pub main: bool,
-    /// Referenced in the document's head.
-    #[serde(default)]
-    pub in_head: bool,
-    /// On the critical path.
-    #[serde(default)]
-    pub critical: bool,
-    /// In the above-the-fold set.
-    #[serde(default)]
-    pub above_fold: bool,
-    /// Referenced after the first image.
-    #[serde(default)]
-    pub after_first_image: bool,
-    /// A script with `async`.
-    #[serde(default, rename = "async")]
-    pub asynchronous: bool,
-    /// A script with `defer`.
-    #[serde(default, rename = "defer")]
-    pub deferred: bool,
-    /// Asked for by a preload hint.
-    #[serde(default)]
-    pub preload: bool,
 }
 
 /// Packets of one stream in consecutive slots. In JSON: `[first_slot, stream, packets, last_bytes]`.
@@ -155,114 +126,76 @@ impl From<Run> for (u64, u64, u64, u64) {
 #[derive(Debug, Error)]
 pub enum ScenarioError {
     /// The file cannot be read.
-    #[error("{file}: {cause}")]
-    Read {
-        /// The file.
-        file: String,
-        /// What the system says.
-        cause: std::io::Error,
-    },
-    /// It is not JSON, or not a scenario; `cause` ends with line and column.
-    #[error("{file}: not a scenario: {cause}")]
-    Json {
-        /// The file.
-        file: String,
-        /// What is wrong, with line and column.
-        cause: serde_json::Error,
-    },
-    /// It is a scenario that makes no sense.
-    #[error("{file}: {place}: {cause}")]
-    Invalid {
-        /// The file.
-        file: String,
-        /// The key.
-        place: String,
-        /// What is wrong with it.
-        cause: String,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It is not JSON, not a scenario, or one that makes no sense.
+    #[error("{0}")]
+    Wrong(String),
 }
 
 impl Scenario {
     /// Reads a scenario from a file.
     pub fn read(path: &Path) -> Result<Self, ScenarioError> {
-        let file = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&text, &file),
-            Err(cause) => Err(ScenarioError::Read { file, cause }),
-        }
+        let text = std::fs::read_to_string(path).map_err(FileError::at(path))?;
+        Self::parse(&text, &path.display().to_string())
     }
 
     /// Reads a scenario from JSON; `file` is its name in messages.
     pub fn parse(json: &str, file: &str) -> Result<Self, ScenarioError> {
         let scenario: Self = serde_json::from_str(json)
-            .map_err(|cause| ScenarioError::Json { file: file.to_owned(), cause })?;
-        scenario.check().map_err(|(place, cause)| ScenarioError::Invalid {
-            file: file.to_owned(),
-            place,
-            cause,
-        })?;
+            .map_err(|cause| ScenarioError::Wrong(format!("{file}: not a scenario: {cause}")))?;
+        scenario.check().map_err(|cause| ScenarioError::Wrong(format!("{file}: {cause}")))?;
         Ok(scenario)
     }
 
     /// Place and cause of what makes no sense.
-    fn check(&self) -> Result<(), (String, String)> {
-        let wrong = |place: &str, cause: String| Err((place.to_owned(), cause));
-        match self.format.as_deref() {
-            None | Some(FORMAT) => {}
-            Some(other) => return wrong("format", format!("`{other}` is not `{FORMAT}`")),
+    fn check(&self) -> Result<(), String> {
+        if let Some(other) = self.format.as_deref().filter(|it| *it != FORMAT) {
+            return Err(format!("format: `{other}` is not `{FORMAT}`"));
         }
         if self.packet_bytes == 0 {
-            return wrong("packet_bytes", "a packet needs at least 1 byte".to_owned());
+            return Err("packet_bytes: a packet needs at least 1 byte".to_owned());
         }
-        if self.requests.len() > SCENARIO_REQUESTS_MAX {
-            let cause =
-                format!("{} requests, at most {SCENARIO_REQUESTS_MAX}", self.requests.len());
-            return wrong("requests", cause);
+        for (key, count) in [("requests", self.requests.len()), ("signals", self.signals.len())] {
+            if count > SCENARIO_REQUESTS_MAX {
+                return Err(format!("{key}: {count} {key}, at most {SCENARIO_REQUESTS_MAX}"));
+            }
         }
         self.check_signals()?;
         self.check_requests()
     }
 
-    fn check_signals(&self) -> Result<(), (String, String)> {
-        if self.signals.len() > SCENARIO_REQUESTS_MAX {
-            let cause = format!("{} signals, at most {SCENARIO_REQUESTS_MAX}", self.signals.len());
-            return Err(("signals".to_owned(), cause));
-        }
+    fn check_signals(&self) -> Result<(), String> {
         for (index, signal) in self.signals.iter().enumerate() {
-            let wrong = |key: &str, cause| Err((format!("signals[{index}].{key}"), cause));
             if signal.slot > SCENARIO_SLOTS_MAX {
-                return wrong(
-                    "slot",
-                    format!("the scenario would last more than {SCENARIO_SLOTS_MAX} slots"),
-                );
+                return Err(format!("signals[{index}].slot: {}", too_long()));
             }
             if !(1..=256).contains(&signal.weight) {
-                return wrong("weight", format!("{} is not within 1 to 256", signal.weight));
+                let weight = signal.weight;
+                return Err(format!("signals[{index}].weight: {weight} is not within 1 to 256"));
             }
         }
         Ok(())
     }
 
-    fn check_requests(&self) -> Result<(), (String, String)> {
+    fn check_requests(&self) -> Result<(), String> {
         let mut streams = BTreeMap::new();
         let mut packets: u64 = 0;
         for (index, request) in self.requests.iter().enumerate() {
-            let wrong = |key: &str, cause: String| Err((format!("requests[{index}].{key}"), cause));
-            if let Some(first) = streams.insert(request.stream, index) {
-                let cause = format!("{} is also the stream of requests[{first}]", request.stream);
-                return wrong("stream", cause);
+            let stream = request.stream;
+            if let Some(first) = streams.insert(stream, index) {
+                return Err(format!(
+                    "requests[{index}].stream: {stream} is also the stream of requests[{first}]"
+                ));
             }
-            if request.stream >= 1 << 62 {
-                return wrong("stream", format!("{} is not below 2^62", request.stream));
+            if stream >= 1 << 62 {
+                return Err(format!("requests[{index}].stream: {stream} is not below 2^62"));
             }
             let available = request.arrival_slot.saturating_add(request.wait_slots);
             packets = packets.saturating_add(request.bytes.div_ceil(self.packet_bytes));
             if packets.saturating_add(available) > SCENARIO_SLOTS_MAX {
-                let cause = format!("the scenario would last more than {SCENARIO_SLOTS_MAX} slots");
-                return wrong(
-                    if available > SCENARIO_SLOTS_MAX { "arrival_slot" } else { "bytes" },
-                    cause,
-                );
+                let key = if available > SCENARIO_SLOTS_MAX { "arrival_slot" } else { "bytes" };
+                return Err(format!("requests[{index}].{key}: {}", too_long()));
             }
         }
         Ok(())
@@ -275,39 +208,6 @@ impl TreeSignal {
         let Self { element, parent, weight, exclusive, .. } = *self;
         Signal::Depend { element, parent, weight, exclusive }
     }
-}
-
-impl ScenarioResource {
-    /// What a scheduler may know of it.
-    pub fn for_scheduler(&self) -> Resource {
-        Resource {
-            kind: Kind::of_mime(&self.mime),
-            main: self.main,
-            in_head: self.in_head,
-            critical: self.critical,
-            above_fold: self.above_fold,
-            after_first_image: self.after_first_image,
-            asynchronous: self.asynchronous,
-            deferred: self.deferred,
-            preload: self.preload,
-            ..Resource::default()
-        }
-    }
-}
-
-/// What `utmost order --json` prints.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Orders {
-    /// The scenario's name.
-    pub scenario: String,
-    /// Its runs by scheme.
-    pub orders: BTreeMap<String, Vec<Run>>,
-}
-
-/// Schedules a scenario under each of `schemes`.
-pub fn orders(scenario: &Scenario, schemes: &[Scheme]) -> Orders {
-    let order = |scheme: &Scheme| (scheme.name.clone(), run(scenario, scheme));
-    Orders { scenario: scenario.name.clone(), orders: schemes.iter().map(order).collect() }
 }
 
 /// Schedules a scenario under `scheme`: the runs in the order of their slots.
@@ -333,7 +233,29 @@ fn append(runs: &mut Vec<Run>, slot: u64, stream: u64, bytes: u64) {
 }
 
 fn element<'de, D: serde::Deserializer<'de>>(text: D) -> Result<Element, D::Error> {
-    String::deserialize(text)?.parse().map_err(serde::de::Error::custom)
+    String::deserialize(text)?.parse().map_err(D::Error::custom)
+}
+
+fn resource<'de, D: serde::Deserializer<'de>>(json: D) -> Result<Resource, D::Error> {
+    #[derive(Deserialize)]
+    struct Known {
+        mime: String,
+        #[serde(flatten)]
+        facts: BTreeMap<String, Value>,
+    }
+    let Known { mime, facts } = Known::deserialize(json)?;
+    let mut resource = Resource { kind: Kind::of_mime(&mime), ..Resource::default() };
+    for (name, holds) in facts {
+        let fact = FACTS.iter().find(|it| it.name == name);
+        let fact = fact.ok_or_else(|| D::Error::custom(format!("unknown field `{name}`")))?;
+        let wrong = || D::Error::custom(format!("`{name}` is true or false"));
+        fact.set(&mut resource, holds.as_bool().ok_or_else(wrong)?);
+    }
+    Ok(resource)
+}
+
+fn too_long() -> String {
+    format!("the scenario would last more than {SCENARIO_SLOTS_MAX} slots")
 }
 
 fn weight() -> u16 {
@@ -367,16 +289,6 @@ mod tests {
     fn a_response_takes_the_wire_when_it_is_ready() {
         assert_eq!(order(TWO, "dfifo"), "[[0,0,2,1400],[2,4,1,1400],[3,0,1,200]]");
         assert_eq!(order(TWO, "fifo"), "[[0,0,3,200],[3,4,1,1400]]");
-    }
-
-    #[test]
-    fn orders_are_named_by_their_schemes() {
-        let scenario = Scenario::parse(TWO, "two.json").unwrap();
-        let schemes = [find_scheme("fifo").unwrap(), find_scheme("dfifo").unwrap()];
-        assert_eq!(
-            serde_json::to_string(&orders(&scenario, &schemes)).unwrap(),
-            r#"{"scenario":"two","orders":{"dfifo":[[0,0,2,1400],[2,4,1,1400],[3,0,1,200]],"fifo":[[0,0,3,200],[3,4,1,1400]]}}"#
-        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod timeline_log;
 
 use crate::metadata::LimitedSite;
 use crate::network::Network;
-use crate::{DeliveryOrder, Load, Metadata};
+use crate::{DeliveryOrder, FileError, Load, Metadata, write_file};
 use client::{Client, ClientConfig, ConnectError, Verify};
 use connection::MemoryLog;
 use connection::experiments::SendOrder;
@@ -24,7 +24,7 @@ use server::site::RuledSite;
 use server::{Identity, Options, Server, TlsError};
 use simulator::link::LinkLogEntry;
 use simulator::{Links, World};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use timeline_log::TimelineLog;
@@ -42,13 +42,8 @@ pub enum StackError {
     #[error(transparent)]
     Log(#[from] ReadError),
     /// The client's log cannot be kept.
-    #[error("{path}: {source}")]
-    Keep {
-        /// Where.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Keep(#[from] FileError),
 }
 
 /// One load, and what the links saw.
@@ -145,14 +140,14 @@ pub fn load_between(
     drop((world, client));
     let bytes = log.take();
     if let Some(folder) = log_dir {
-        keep(&folder.join("client.sqlog"), &bytes)?;
+        write_file(&folder.join("client.sqlog"), &bytes)?;
         let lines: String = verdicts.iter().map(LinkLogEntry::json_line).collect();
-        keep(&folder.join("links.jsonl"), lines.as_bytes())?;
+        write_file(&folder.join("links.jsonl"), lines)?;
     }
     let timeline = read("the client's log", bytes.as_slice())?.timeline;
     let (load, problems) = Load::over_transport(&outcome, timeline, &scheme, send_order);
     if let Some(folder) = unfinished_log_dir.filter(|_| !load.completed && log_dir.is_none()) {
-        keep(&folder.join("client.sqlog"), &bytes)?;
+        write_file(&folder.join("client.sqlog"), &bytes)?;
     }
     Ok(StackLoad { load, problems, outcome, simulated, datagrams, verdicts })
 }
@@ -196,8 +191,4 @@ fn world(
         client.log_to(Box::new(TimelineLog::new(log.clone())));
     }
     Ok((world, client))
-}
-
-fn keep(path: &Path, bytes: &[u8]) -> Result<(), StackError> {
-    std::fs::write(path, bytes).map_err(|source| StackError::Keep { path: path.to_owned(), source })
 }

@@ -24,17 +24,17 @@ pub use plan::{Engine, Plan, Shard};
 pub use run::{LowerBound, ResourceTimes, RunRecord, Unfinished};
 pub use summary::{Regret, SummaryRow, summarise};
 
-use crate::Load;
 use crate::network::NetworkError;
 use crate::stack::StackError;
 use crate::wire::WireError;
+use crate::{FileError, Load};
 use loading::Loader;
 use published::{RankCorrelation, rank_correlations};
+use qlog_tools::figures::png::PngError;
 use qlog_tools::metrics::byte_index;
 use serde::Serialize;
 use serde_json::Value;
 use server::TlsError;
-use std::path::PathBuf;
 
 /// The format of a study's JSON.
 pub const FORMAT: &str = "utmost-study/1";
@@ -79,34 +79,31 @@ pub enum StudyError {
     /// The network asks for more than the engine has.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// The brackets do not cover the study's conditions.
-    #[error("`{name}` {problem}")]
-    NoBracket {
-        /// The bracket.
-        name: String,
-        /// What it cannot do, and the remedy.
-        problem: String,
-    },
-    /// The plan asks for things that do not go together.
+    /// The plan asks for things that do not go together, or a folder does not hold what it should.
     #[error("{0}")]
     Impossible(String),
-    /// The folder for logs cannot be had.
-    #[error("{path}: {source}")]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    /// A load cannot be written down, or not read again.
+    #[error("{0}; what is done is kept: the same command goes on from there")]
+    Record(FileError),
+    /// A folder for logs cannot be had, or a result cannot be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A figure cannot be drawn.
+    #[error("figure: {0}")]
+    Figure(#[from] PngError),
     /// Threads cannot be had.
     #[error("threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
 
 impl StudyError {
-    /// Whether the plan is wrong, not the world.
-    pub fn is_bad_plan(&self) -> bool {
-        matches!(self, Self::Network(_) | Self::NoBracket { .. } | Self::Impossible(_))
+    /// Whether the request is wrong, not the world.
+    pub fn is_bad_input(&self) -> bool {
+        match self {
+            Self::Network(_) | Self::Impossible(_) => true,
+            Self::Record(error) => error.is_bad_content(),
+            _ => false,
+        }
     }
 }
 
@@ -114,7 +111,7 @@ impl StudyError {
 pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<Study, StudyError> {
     plan.check()?;
     let loader = Loader::new(plan)?;
-    let entries = loader.carry_out(&plan.cells(), |_| -> Result<(), StudyError> {
+    let entries = loader.carry_out(&plan.cells(), |_| {
         progress();
         Ok(())
     })?;

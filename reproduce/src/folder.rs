@@ -1,41 +1,28 @@
 //! A reproduction as files: `NAME.json`, `NAME.md`, `NAME.svg` and `NAME.manifest.json`.
 
 use super::{Reproduction, Row};
+use lab::{FileError, write_file};
+use serde::Serialize;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-
-/// Files that cannot be written.
-#[derive(Debug, thiserror::Error)]
-pub enum ResultsError {
-    /// A file or folder.
-    #[error("{path}: {source}")]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The results have numbers that JSON has not.
-    #[error("JSON: {0}")]
-    Json(#[from] serde_json::Error),
-}
+use std::path::Path;
 
 /// Writes `reproduction` into `folder`, which is made where it is missing.
-pub fn write(reproduction: &Reproduction, folder: &Path) -> Result<(), ResultsError> {
-    std::fs::create_dir_all(folder)
-        .map_err(|source| ResultsError::File { path: folder.to_owned(), source })?;
-    let with_newline = |text: String| text + "\n";
+pub fn write(reproduction: &Reproduction, folder: &Path) -> Result<(), FileError> {
+    std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
     let files = [
-        ("json", with_newline(serde_json::to_string_pretty(reproduction)?)),
+        ("json", json(reproduction)),
         ("md", reproduction.markdown()),
         ("svg", reproduction.svg.clone()),
-        ("manifest.json", with_newline(serde_json::to_string_pretty(&reproduction.provenance)?)),
+        ("manifest.json", json(&reproduction.provenance)),
     ];
     for (extension, text) in files {
-        let path = folder.join(format!("{}.{extension}", reproduction.name));
-        std::fs::write(&path, text).map_err(|source| ResultsError::File { path, source })?;
+        write_file(&folder.join(format!("{}.{extension}", reproduction.name)), text)?;
     }
     Ok(())
+}
+
+fn json(document: &impl Serialize) -> String {
+    serde_json::to_string_pretty(document).expect("its keys are texts") + "\n"
 }
 
 impl Reproduction {

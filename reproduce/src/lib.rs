@@ -11,7 +11,7 @@ mod push_rules;
 mod row;
 mod sketch;
 
-pub use folder::{ResultsError, write};
+pub use folder::write;
 pub use row::Row;
 
 use corpus::Page;

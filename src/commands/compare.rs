@@ -9,8 +9,8 @@ use crate::values::Choices;
 use crate::{output, values};
 use lab::ideal::SendBufferModel;
 use lab::study::folder::Written;
-use lab::study::record::{RecordError, run_into};
-use lab::study::{Engine, Plan, Shard, Study};
+use lab::study::record::run_into;
+use lab::study::{Engine, Plan, Shard, Study, StudyError};
 use lab::{DeliveryOrder, Metadata};
 use qlog_tools::metrics::{self, METRICS, Metric, byte_index};
 use server::CongestionControl;
@@ -159,12 +159,14 @@ fn carry_out(arguments: &Arguments, plan: &Plan) -> Result<Study, Failure> {
     let program = output::provenance();
     let study = match &arguments.out {
         Some(folder) => run_into(plan, program, folder, &progress),
-        None => lab::study::run(plan, program, &progress).map_err(RecordError::from),
+        None => lab::study::run(plan, program, &progress),
     };
     bar.finish_and_clear();
-    study.map_err(|error| {
-        if error.is_bad_input() { Failure::bad_input(error) } else { Failure::elsewhere(error) }
-    })
+    study.map_err(failure)
+}
+
+pub(crate) fn failure(error: StudyError) -> Failure {
+    if error.is_bad_input() { Failure::bad_input(error) } else { Failure::elsewhere(error) }
 }
 
 /// Writes tables, figures and the report into `folder`.

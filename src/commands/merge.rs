@@ -3,8 +3,7 @@
 use super::compare;
 use crate::failure::Failure;
 use crate::{output, values};
-use lab::study::merge::{MergeError, merge};
-use lab::study::record::RecordError;
+use lab::study::merge::merge;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -30,12 +29,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     values::directory(&arguments.out, "--out")?;
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let merged = merge(&arguments.folders, &arguments.out, &output::provenance(), jobs);
-    let (plan, study) = merged.map_err(|error| match error {
-        MergeError::Record(RecordError::File { .. } | RecordError::Study(_)) => {
-            Failure::elsewhere(error)
-        }
-        error => Failure::bad_input(error),
-    })?;
+    let (plan, study) = merged.map_err(compare::failure)?;
     let written = compare::write(&plan, &study, &arguments.out)?;
     compare::show(&study, arguments.json)?;
     if !arguments.json {

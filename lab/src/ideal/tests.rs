@@ -27,7 +27,7 @@ fn page(scenario: &Scenario) -> Arc<Page> {
             _ => json!(null),
         };
         json!({
-            "id": id, "url": format!("/{id}"), "kind": it.for_scheduler().kind.name(), "mime": it.mime, "bytes": request.bytes,
+            "id": id, "url": format!("/{id}"), "kind": it.kind.name(), "mime": "", "bytes": request.bytes,
             "wait_ms": request.wait_slots * 10, "main": it.main, "in_head": it.in_head, "critical": it.critical,
             "above_fold": it.above_fold, "after_first_image": it.after_first_image, "preload": it.preload,
             "script": script, "trigger": {"on": "nav"}

@@ -36,7 +36,7 @@ enum RateKey {
 
 /// Reads the file `name`; a trace is looked for beside it.
 pub(super) fn parse(name: &str, text: &str) -> Result<Network, NetworkError> {
-    let malformed = |cause: String| NetworkError::Malformed { file: name.to_owned(), cause };
+    let malformed = |cause: String| NetworkError::Wrong(format!("{name}: {cause}"));
     let mut keys: Keys = toml::from_str(text).map_err(|error| {
         let line = server::line_of(&error, text);
         malformed(format!("line {line}: {}", error.message()))

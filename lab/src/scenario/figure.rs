@@ -31,9 +31,7 @@ pub fn figure(scenario: &Scenario, scheme: &Scheme, moments: &[Moment], most: us
     }
     let count = panels.len();
     panels.truncate(most);
-    let kind = |it: &super::Request| {
-        (Element::Stream(StreamId(it.stream)), it.resource.for_scheduler().kind)
-    };
+    let kind = |it: &super::Request| (Element::Stream(StreamId(it.stream)), it.resource.kind);
     let note = if count > most {
         let first = if most == 1 { "first".to_owned() } else { format!("first {most}") };
         format!("The {first} of {count} trees, each before the packet of its slot.")

@@ -7,10 +7,10 @@
 //! included. A response shorter than [`HEAD_BYTES`] is all header.
 
 use super::{Request, Scenario, TreeSignal};
-use crate::file_name;
 use crate::limits::{QUIC_PACKET_BYTES_MAX, QUIC_REQUESTS_MAX, QUIC_SLOTS_MAX};
 use crate::network::{Network, NetworkError};
 use crate::stack::{CLIENT, PATIENCE, SERVER, StackError};
+use crate::{FileError, file_name};
 use connection::{ClientConfig, Verify};
 use http3::{Event, Extension, Settings};
 use schedulers::{ClientHalf, Scheme, Signal, StreamId};
@@ -29,13 +29,8 @@ pub const HEAD_BYTES: u64 = 100;
 #[derive(Debug, thiserror::Error)]
 pub enum OverQuicError {
     /// The scenario exceeds what this connection can do.
-    #[error("{scenario} over QUIC: {cause}")]
-    Impossible {
-        /// The scenario's name.
-        scenario: String,
-        /// The obstacle.
-        cause: String,
-    },
+    #[error("{0}")]
+    Impossible(String),
     /// The two ends cannot be made.
     #[error(transparent)]
     Stack(#[from] StackError),
@@ -43,13 +38,8 @@ pub enum OverQuicError {
     #[error(transparent)]
     Network(#[from] NetworkError),
     /// The log cannot be kept.
-    #[error("{path}: {source}")]
-    Log {
-        /// Where.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Log(#[from] FileError),
 }
 
 /// When a log has the tree that decides the packet of `slot`, in ms.
@@ -65,18 +55,18 @@ pub fn over_quic(
     scheme: &Scheme,
     folder: &Path,
 ) -> Result<PathBuf, OverQuicError> {
-    let impossible = |cause| OverQuicError::Impossible { scenario: scenario.name.clone(), cause };
+    let impossible =
+        |cause| OverQuicError::Impossible(format!("{} over QUIC: {cause}", scenario.name));
     check(scenario).map_err(impossible)?;
     let names = [&scenario.name, &scheme.name].map(|it| file_name(it));
     let path = folder.join(format!("{}.sqlog", names.join("-")));
-    let keep = |source| OverQuicError::Log { path: path.clone(), source };
-    let logs = tempfile::tempdir_in(folder).map_err(keep)?;
+    let logs = tempfile::tempdir_in(folder).map_err(FileError::at(&path))?;
     let mut sending = Sending::new(scenario, scheme, logs.path())?;
     let outcome = sending.run();
     // The server ends its log when it is dropped.
     drop(sending);
     outcome.map_err(impossible)?;
-    move_only_file(logs.path(), &path).map_err(keep)?;
+    move_only_file(logs.path(), &path).map_err(FileError::at(&path))?;
     Ok(path)
 }
 
@@ -125,7 +115,7 @@ impl Site for ScenarioSite {
         let slots = u32::try_from(asked.wait_slots).unwrap_or(u32::MAX);
         Response {
             body: Body::synthetic(body_bytes, asked.stream),
-            resource: asked.resource.for_scheduler(),
+            resource: asked.resource,
             ready: vec![(slots * Pace::PAPER.interval, body_bytes)],
             ..Response::empty(200)
         }
@@ -227,7 +217,7 @@ impl<'a> Sending<'a> {
             Message::Signal(signal) => return say(client, &signal.in_tree()),
             Message::Request(request) => request,
         };
-        let (stream, resource) = (StreamId(request.stream), request.resource.for_scheduler());
+        let (stream, resource) = (StreamId(request.stream), request.resource);
         let signals = self.half.as_mut().map(|it| it.request(stream, &resource));
         signals.iter().flatten().try_for_each(|signal| say(client, signal))?;
         let metadata = schedulers::metadata_field(&resource);

@@ -105,7 +105,7 @@ impl<'a> Playing<'a> {
     ) -> Result<(), E> {
         while let Some(request) = self.to_arrive.pop_if(|request| request.arrival_slot <= slot) {
             let stream = StreamId(request.stream);
-            self.scheduler.open(stream, &request.resource.for_scheduler());
+            self.scheduler.open(stream, &request.resource);
             if request.bytes == 0 {
                 self.scheduler.close(stream);
                 watch(What::Empty(request.stream), &self.scheduler)?;

@@ -2,31 +2,15 @@
 //! `runs.csv`, `summary.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
 
 use super::statistics::Interval;
-use super::{PageRow, Plan, RunRecord, Study, SummaryRow};
-use crate::file_name;
-use qlog_tools::figures::png::{PngError, Rasterizer};
+use super::{PageRow, Plan, RunRecord, Study, StudyError, SummaryRow};
+use crate::{FileError, file_name, write_file};
+use qlog_tools::figures::png::Rasterizer;
 use qlog_tools::metrics::{BySet, METRICS, Measured, Set};
 use qlog_tools::report::{Comparison, comparison_report};
+use serde::Serialize;
+use serde_json::json;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-
-/// A folder that cannot be written.
-#[derive(Debug, thiserror::Error)]
-pub enum FolderError {
-    /// A file cannot be written.
-    #[error("{path}: {source}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A study has numbers that JSON has not.
-    #[error("JSON: {0}")]
-    Json(#[from] serde_json::Error),
-    /// A figure cannot be drawn.
-    #[error("figure: {0}")]
-    Figure(#[from] PngError),
-}
 
 /// The written files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,16 +22,13 @@ pub struct Written {
 }
 
 /// Writes the study into `folder`, which is made where it is missing.
-pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, FolderError> {
+pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, StudyError> {
     let figures = folder.join("figures");
     std::fs::create_dir_all(&figures)
         .and_then(|()| remove_old_figures(&figures))
-        .map_err(|source| FolderError::File { path: figures.clone(), source })?;
-    write_file(
-        &folder.join(super::manifest::FILE),
-        serde_json::to_string_pretty(&study.provenance)?.as_bytes(),
-    )?;
-    write_file(&folder.join("study.json"), serde_json::to_string_pretty(study)?.as_bytes())?;
+        .map_err(FileError::at(&figures))?;
+    write_json(&folder.join(super::manifest::FILE), &study.provenance)?;
+    write_json(&folder.join("study.json"), study)?;
     write_table(study, &folder.join("runs.csv"), study.runs.iter().map(run_cells))?;
     write_table(study, &folder.join("summary.csv"), study.summary.iter().map(summary_cells))?;
     write_table(study, &folder.join("pages.csv"), study.page_summary.iter().map(page_cells))?;
@@ -58,13 +39,13 @@ pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, Folde
         Err(error) => (None, Some(error.to_string())),
     };
     for (name, svg) in drawings(&comparison) {
-        write_file(&figures.join(format!("{name}.svg")), svg.as_bytes())?;
+        write_file(&figures.join(format!("{name}.svg")), svg)?;
         if let Some(rasterizer) = &rasterizer {
-            write_file(&figures.join(format!("{name}.png")), &rasterizer.png(svg, PNG_SCALE)?)?;
+            write_file(&figures.join(format!("{name}.png")), rasterizer.png(svg, PNG_SCALE)?)?;
         }
     }
     let report = folder.join("report.html");
-    write_file(&report, comparison_report(&comparison).as_bytes())?;
+    write_file(&report, comparison_report(&comparison))?;
     Ok(Written { report, without_png })
 }
 
@@ -102,9 +83,10 @@ fn remove_old_figures(figures: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
-    std::fs::write(path, bytes)
-        .map_err(|source| FolderError::File { path: path.to_owned(), source })
+/// Writes a JSON document.
+pub(super) fn write_json(path: &Path, document: &impl Serialize) -> Result<(), FileError> {
+    let text = serde_json::to_vec_pretty(document).map_err(io::Error::from);
+    write_file(path, text.map_err(FileError::at(path))?)
 }
 
 /// A row of a CSV file: the name and the value of each column.
@@ -156,13 +138,14 @@ fn write_table(
     study: &Study,
     path: &Path,
     rows: impl Iterator<Item = Cells>,
-) -> Result<(), FolderError> {
-    let mut text = format!("# {}\n", serde_json::to_string(&study.provenance)?).into_bytes();
-    for it in &study.rank_correlations {
-        text.extend(format!("# {}\n", serde_json::to_string(it)?).into_bytes());
-    }
-    let mut writer = csv::Writer::from_writer(&mut text);
+) -> Result<(), FileError> {
+    let mut text = Vec::new();
     let write = || -> csv::Result<()> {
+        writeln!(text, "# {}", study.provenance)?;
+        for it in &study.rank_correlations {
+            writeln!(text, "# {}", json!(it))?;
+        }
+        let mut writer = csv::Writer::from_writer(&mut text);
         for (place, Cells(row)) in rows.enumerate() {
             if place == 0 {
                 writer.write_record(row.iter().map(|(column, _)| column))?;
@@ -171,9 +154,8 @@ fn write_table(
         }
         Ok(writer.flush()?)
     };
-    write().map_err(|error| FolderError::File { path: path.to_owned(), source: error.into() })?;
-    drop(writer);
-    write_file(path, &text)
+    write().map_err(|error| FileError::at(path)(error.into()))?;
+    write_file(path, text)
 }
 
 fn run_cells(run: &RunRecord) -> Cells {

@@ -4,9 +4,8 @@ use super::journal::Entry;
 use super::plan::{Cell, Engine, Plan};
 use super::run::{LowerBound, RunRecord, Unfinished};
 use super::{Study, StudyError};
-use crate::file_name;
 use crate::network::Network;
-use crate::{Contender, Load, bounds, ideal, stack, wire};
+use crate::{Contender, FileError, Load, bounds, file_name, ideal, stack, wire};
 use rayon::iter::{IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator};
 use schedulers::Scheme;
 use serde_json::Value;
@@ -57,11 +56,11 @@ impl<'a> Loader<'a> {
     }
 
     /// Carries out `cells` and calls `done` after each, from any thread. The first that fails ends it.
-    pub(super) fn carry_out<E: From<StudyError> + Send>(
+    pub(super) fn carry_out(
         &self,
         cells: &[Cell<'_>],
-        done: impl Fn(&Entry) -> Result<(), E> + Sync,
-    ) -> Result<Vec<Entry>, E> {
+        done: impl Fn(&Entry) -> Result<(), StudyError> + Sync,
+    ) -> Result<Vec<Entry>, StudyError> {
         let one = |cell: &Cell<'_>| {
             let entry = self.run(cell)?;
             done(&entry)?;
@@ -200,9 +199,11 @@ fn load_bracket(cell: &Cell<'_>) -> Result<Loaded, StudyError> {
     };
     let name = cell.scheme.name();
     let bracket = search(cell.page, cell.network, bounds::Effort::default());
-    let bracket = bracket.ok_or_else(|| StudyError::NoBracket {
-        name: name.to_owned(),
-        problem: format!("has nothing above the fold to order on page {}", cell.page.name),
+    let bracket = bracket.ok_or_else(|| {
+        let page = &cell.page.name;
+        StudyError::Impossible(format!(
+            "`{name}` has nothing above the fold to order on page {page}"
+        ))
     })?;
     Ok(bounds::replay(cell.page, cell.network, &bracket.schedule, name).into())
 }
@@ -246,7 +247,7 @@ impl LogFolder {
         if let Some(folder) = &plan.qlog_dir {
             return Ok(Some(Self::Kept(made(folder.join(place_of(plan, cell)))?)));
         }
-        let folder = tempfile::tempdir().map_err(in_folder(&std::env::temp_dir()))?;
+        let folder = tempfile::tempdir().map_err(FileError::at(&std::env::temp_dir()))?;
         Ok(Some(Self::Temporary(folder)))
     }
 
@@ -268,7 +269,7 @@ impl LogFolder {
         let place = place_of(plan, cell);
         if let Self::Temporary(from) = &self {
             let to = made(folder.join(&place))?;
-            copy_files(from.path(), &to).map_err(in_folder(&to))?;
+            copy_files(from.path(), &to).map_err(FileError::at(&to))?;
         }
         let last = folder.file_name().unwrap_or_default();
         Ok(Some(Path::new(last).join(place).display().to_string()))
@@ -283,13 +284,9 @@ fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn made(path: PathBuf) -> Result<PathBuf, StudyError> {
-    std::fs::create_dir_all(&path).map_err(in_folder(&path))?;
+fn made(path: PathBuf) -> Result<PathBuf, FileError> {
+    std::fs::create_dir_all(&path).map_err(FileError::at(&path))?;
     Ok(path)
-}
-
-fn in_folder(path: &Path) -> impl Fn(io::Error) -> StudyError {
-    move |source| StudyError::Folder { path: path.to_owned(), source }
 }
 
 /// The folder of a load's logs: `PAGE/SCHEME-BUFFER`, with the network and the seed if there are several.

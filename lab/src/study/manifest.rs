@@ -1,5 +1,6 @@
 //! A study's `manifest.json`: everything that it takes to repeat the study.
 
+use super::StudyError;
 use super::plan::{Engine, Plan, Shard};
 use super::run::page_sha256;
 use crate::ideal::SendBufferModel;
@@ -10,6 +11,7 @@ use schedulers::find_page_scheme;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use server::CongestionControl;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,27 +20,6 @@ pub const FILE: &str = "manifest.json";
 
 /// The folder beside it with the pages that are not bundled.
 const PAGES: &str = "pages";
-
-/// A manifest that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ManifestError {
-    /// A file cannot be read.
-    #[error("{path}: {source}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// It is not the manifest of a study, or a file that it names is missing.
-    #[error("{path}: {cause}")]
-    Unusable {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and what to do.
-        cause: String,
-    },
-}
 
 /// The keys that a plan has in the manifest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -122,10 +103,9 @@ pub(super) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str
 }
 
 /// Reads the manifest in `path`.
-pub(super) fn read(path: &Path) -> Result<Value, ManifestError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| ManifestError::Unreadable { path: path.to_owned(), source })?;
-    serde_json::from_str(&text).map_err(|error| unusable(path, error.to_string()))
+pub(super) fn read(path: &Path) -> Result<Value, StudyError> {
+    let text = std::fs::read_to_string(path).map_err(|error| unusable(path, error))?;
+    serde_json::from_str(&text).map_err(|error| unusable(path, error))
 }
 
 /// Keeps the pages of `plan` that are not bundled beside its manifest.
@@ -143,7 +123,7 @@ fn page_file(folder: &Path, name: &str) -> PathBuf {
 }
 
 /// The plan that the manifest in `path` records: a load at a time, and no qlogs kept.
-pub fn plan(path: &Path) -> Result<Plan, ManifestError> {
+pub fn plan(path: &Path) -> Result<Plan, StudyError> {
     let recorded: Recorded = serde_json::from_value(read(path)?)
         .map_err(|error| unusable(path, format!("not a study's manifest: {error}")))?;
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -155,7 +135,7 @@ pub fn plan(path: &Path) -> Result<Plan, ManifestError> {
     let networks: Vec<Network> =
         networks.collect::<Result<_, _>>().map_err(|cause| unusable(path, cause))?;
     let first = networks.first().cloned().filter(|_| !recorded.seeds.is_empty());
-    let first = first.ok_or_else(|| unusable(path, "no network or no seed".to_owned()))?;
+    let first = first.ok_or_else(|| unusable(path, "no network or no seed"))?;
     let named = |it: &CongestionControl| Some(it.name()) == recorded.congestion_control.as_deref();
     let controls = [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
     let mut plan = Plan {
@@ -176,8 +156,9 @@ pub fn plan(path: &Path) -> Result<Plan, ManifestError> {
     Ok(plan)
 }
 
-fn unusable(path: &Path, cause: String) -> ManifestError {
-    ManifestError::Unusable { path: path.to_owned(), cause }
+/// The file is not the manifest of a study, or what it names is missing.
+pub(super) fn unusable(path: &Path, cause: impl Display) -> StudyError {
+    StudyError::Impossible(format!("{}: {cause}", path.display()))
 }
 
 fn page(recorded: &RecordedPage, folder: &Path) -> Result<Arc<Page>, String> {

@@ -252,7 +252,7 @@ impl Plan {
         } else {
             return Ok(());
         };
-        Err(StudyError::NoBracket { name: bracket.name().to_owned(), problem })
+        impossible(format!("`{}` {problem}", bracket.name()))
     }
 }
 

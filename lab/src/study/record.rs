@@ -2,54 +2,14 @@
 
 use super::journal::{self, Journal};
 use super::loading::Loader;
-use super::manifest::{self, ManifestError};
+use super::manifest;
 use super::plan::{Cell, Engine, Plan};
 use super::{Study, StudyError};
+use crate::FileError;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-
-/// A study that could not be recorded.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// The folder holds something else.
-    #[error(
-        "{folder}: holds another study, whose `{key}` differs; use another folder, or remove this one"
-    )]
-    Another {
-        /// The folder.
-        folder: PathBuf,
-        /// What differs.
-        key: String,
-    },
-    /// The manifest that is there cannot be used.
-    #[error(transparent)]
-    Manifest(#[from] ManifestError),
-    /// A file cannot be written or read.
-    #[error("{path}: {source}; what is done is kept: the same command goes on from there")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The study could not be carried out.
-    #[error(transparent)]
-    Study(#[from] StudyError),
-}
-
-impl RecordError {
-    /// Whether the request is wrong, not the world.
-    pub fn is_bad_input(&self) -> bool {
-        match self {
-            Self::Another { .. } | Self::Manifest(_) => true,
-            Self::File { source, .. } => source.kind() == io::ErrorKind::InvalidData,
-            Self::Study(error) => error.is_bad_plan(),
-        }
-    }
-}
 
 /// Loads of `ideal` that may be lost when the machine stops: doing them again takes less than a sync each.
 const IDEAL_LINES_A_SYNC: usize = 256;
@@ -61,10 +21,10 @@ pub fn run_into(
     program: Value,
     folder: &Path,
     progress: &(dyn Fn() + Sync),
-) -> Result<Study, RecordError> {
+) -> Result<Study, StudyError> {
     plan.check()?;
     let provenance = claim(plan, program, folder)?;
-    let file = |source| RecordError::File { path: folder.join(journal::FILE), source };
+    let file = |error| StudyError::Record(FileError::at(&folder.join(journal::FILE))(error));
     let lines_a_sync = if plan.engine == Engine::Ideal { IDEAL_LINES_A_SYNC } else { 1 };
     let (journal, mut entries) = Journal::open(folder, plan.engine, lines_a_sync).map_err(file)?;
     let done: BTreeSet<usize> = entries.iter().map(|it| it.place).collect();
@@ -76,18 +36,18 @@ pub fn run_into(
     let journal = Mutex::new(journal);
     let journal = || journal.lock().unwrap_or_else(PoisonError::into_inner);
     let loader = Loader::new(plan)?;
-    let fresh = loader.carry_out(&left, |entry| -> Result<(), RecordError> {
+    let fresh = loader.carry_out(&left, |entry| {
         journal().add(entry).map_err(file)?;
         progress();
         Ok(())
     });
     journal().sync().map_err(file)?;
     entries.extend(fresh?);
-    Ok(loader.study(provenance, entries)?)
+    loader.study(provenance, entries)
 }
 
 /// Makes sure that `folder` is this study's, and returns the provenance that it records.
-fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, RecordError> {
+fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, StudyError> {
     let path = folder.join(manifest::FILE);
     let fresh = manifest::provenance(plan, program);
     if path.exists() {
@@ -96,9 +56,12 @@ fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, RecordErro
         let differing = differing.or((there["shard"] != fresh["shard"]).then_some("shard"));
         return match differing {
             None => Ok(there),
-            Some(key) => {
-                Err(RecordError::Another { folder: folder.to_owned(), key: key.to_owned() })
-            }
+            Some(key) => Err(manifest::unusable(
+                folder,
+                format!(
+                    "holds another study, whose `{key}` differs; use another folder, or remove this one"
+                ),
+            )),
         };
     }
     begin(plan, &fresh, folder)?;
@@ -106,10 +69,10 @@ fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, RecordErro
 }
 
 /// Writes the manifest and the pages that it names.
-pub(super) fn begin(plan: &Plan, provenance: &Value, folder: &Path) -> Result<(), RecordError> {
+pub(super) fn begin(plan: &Plan, provenance: &Value, folder: &Path) -> Result<(), StudyError> {
     let text = serde_json::to_string_pretty(provenance).unwrap_or_default();
     std::fs::create_dir_all(folder)
         .and_then(|()| manifest::keep_pages(plan, folder))
         .and_then(|()| std::fs::write(folder.join(manifest::FILE), text))
-        .map_err(|source| RecordError::File { path: folder.to_owned(), source })
+        .map_err(|error| StudyError::Record(FileError::at(folder)(error)))
 }
