@@ -215,6 +215,4 @@ fn read_contained(reading: &mut Reading, mut pieces: Contained<impl BufRead>) {
 }
 
 #[cfg(test)]
-mod samples;
-#[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! Whole logs through the reader: small ones written here, and sample files when they are there.
 
+mod samples;
+
 use std::io::Write as _;
 
 use super::*;
