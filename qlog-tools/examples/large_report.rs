@@ -6,7 +6,7 @@ use std::fs;
 use qlog_tools::figures::palette::Look;
 use qlog_tools::metrics::{BySet, Measured};
 use qlog_tools::viewer::{
-    Events, Exactness, Frame, Mark, Recording, Report, Role, Series, Stream, Unit, report,
+    Events, Frame, Mark, Recording, Report, Role, Series, Stream, Unit, report,
 };
 
 const STREAMS: usize = 200;
@@ -72,13 +72,16 @@ fn recording(count: u64) -> Recording {
         facts: vec!["made up".to_owned(), format!("{count} STREAM frames")],
         series: series(count, time_us),
         events: vec![Events { name: "packet lost".to_owned(), times_us: losses }],
-        causes: vec![(Mark::Retransmitted, "the packet with these bytes was lost".to_owned())],
-        metrics: Ok(Measured::each(|_| BySet { all: Some(time_us as f64 / 2000.0), atf: None })),
+        causes: [(Mark::Retransmitted, "the packet with these bytes was lost".to_owned())].into(),
+        metrics: Some(Measured::each(|_| BySet { all: Some(time_us as f64 / 2000.0), atf: None })),
         completed,
-        stacks: Ok(Exactness::Exact),
         streams,
         frames,
-        ..Recording::empty("made-up.sqlog")
+        name: "made-up.sqlog".to_owned(),
+        series_of: "the log's side".to_owned(),
+        shown_of: "the log's side".to_owned(),
+        losses_of: "the log's side".to_owned(),
+        ..Recording::default()
     }
 }
 

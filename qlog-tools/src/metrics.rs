@@ -14,7 +14,7 @@ pub use completions::{Completion, Completions, Unmeasured};
 pub use curve::{CurvePoint, completed_share};
 
 /// One metric.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct Metric {
     /// In JSON, in CSV and on the command line.
     pub name: &'static str,
@@ -28,11 +28,13 @@ pub struct Metric {
     pub better: Better,
     /// What it measures, in a sentence.
     pub meaning: &'static str,
+    #[serde(skip)]
     compute: fn(&Completions) -> f64,
 }
 
 /// Which values of a metric are better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Better {
     /// Times and delays.
     Lower,

@@ -7,6 +7,7 @@ use crate::figures::Table;
 use crate::metrics::{self, BySet, Measured, Metric};
 use crate::templates::render;
 pub use page::Run;
+use serde::Serialize;
 
 /// Everything that a report shows.
 #[derive(Debug, Clone)]
@@ -100,7 +101,7 @@ pub struct Row {
 
 /// A drawing with its words and numbers. The SVG goes into the report as it is, so it must be
 /// one of this crate's.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Figure {
     /// From [`crate::figures`].
     pub svg: String,

@@ -36,8 +36,7 @@ impl Paints {
                     let _ = write!(
                         definitions,
                         r#"<pattern id="{id}-{place}" width="4" height="4" patternUnits="userSpaceOnUse"><rect width="4" height="4" fill="{}"/><path d="{over}" stroke="{}" stroke-opacity="0.8" stroke-width="{width}" stroke-linecap="round"/></pattern>"#,
-                        look.colour,
-                        look.ink()
+                        look.colour, look.ink
                     );
                 }
             }

@@ -2,6 +2,7 @@
 //! one colour a kind, from dark to light in request order; in logs each stream has a look of its own.
 
 use schedulers::Kind;
+use serde::Serialize;
 
 use super::PageResource;
 
@@ -27,16 +28,19 @@ pub const LINE_COLOURS: [&str; 8] =
     ["#D55E00", "#56B4E9", "#E69F00", "#0072B2", "#A89A00", "#009E73", "#CC79A7", "#8C8C8C"];
 
 /// How a resource is painted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Look {
     /// `#rrggbb`.
     pub colour: String,
     /// What lies over the colour.
     pub pattern: Pattern,
+    /// What a pattern over the colour is drawn in: black on light colours, white on dark ones.
+    pub ink: &'static str,
 }
 
 /// What lies over a colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Pattern {
     /// Nothing.
     Solid,
@@ -50,30 +54,17 @@ pub enum Pattern {
     BackHatched,
 }
 
-impl Pattern {
-    /// As the page's scripts and styles call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Solid => "solid",
-            Self::Hatched => "hatched",
-            Self::Dotted => "dotted",
-            Self::Barred => "barred",
-            Self::BackHatched => "backhatched",
-        }
-    }
-}
-
 impl Look {
     /// The `place`th look: colours first, then the same with patterns; after [`LOOKS`] they begin again.
     pub fn nth(place: usize) -> Self {
         let colour = COLOURS[place % COLOURS.len()].to_owned();
-        Self { colour, pattern: PATTERNS[place / COLOURS.len() % PATTERNS.len()] }
+        Self::new(colour, PATTERNS[place / COLOURS.len() % PATTERNS.len()])
     }
 
-    /// What a pattern over the colour is drawn in: black on light colours, white on dark ones.
-    pub fn ink(&self) -> &'static str {
-        let [red, green, blue] = [1, 3, 5].map(|place| channel(&self.colour, place));
-        if 0.299 * red + 0.587 * green + 0.114 * blue < 110.0 { "#ffffff" } else { "#1a1a1a" }
+    fn new(colour: String, pattern: Pattern) -> Self {
+        let [red, green, blue] = [1, 3, 5].map(|place| channel(&colour, place));
+        let is_dark = 0.299 * red + 0.587 * green + 0.114 * blue < 110.0;
+        Self { colour, pattern, ink: if is_dark { "#ffffff" } else { "#1a1a1a" } }
     }
 }
 
@@ -114,10 +105,7 @@ fn by_kind(resources: &[PageResource]) -> Vec<Look> {
         let of_kind = all[place].1;
         let share = if of_kind < 2 { 0.33 } else { seen[place] as f64 / (of_kind - 1) as f64 };
         seen[place] += 1;
-        looks.push(Look {
-            colour: shade(kind_colour(resource.kind), share),
-            pattern: Pattern::Solid,
-        });
+        looks.push(Look::new(shade(kind_colour(resource.kind), share), Pattern::Solid));
     }
     looks
 }
@@ -244,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_pattern_is_seen_on_dark_and_on_light() {
-        let ink = |colour: &str| Look { colour: colour.to_owned(), pattern: Pattern::Dotted }.ink();
+        let ink = |colour: &str| Look::new(colour.to_owned(), Pattern::Dotted).ink;
         assert_eq!(["#5010E0", "#F0E442"].map(ink), ["#ffffff", "#1a1a1a"]);
     }
 

@@ -33,10 +33,10 @@ pub fn stills(recording: &Recording) -> Vec<(&'static str, String)> {
         figures.push(("multiplexing", multiplexing::draw(recording)));
         figures.push(("waterfall", waterfall::draw(recording)));
     }
-    if recording.stacks.is_ok() {
+    if !recording.frames.is_empty() && recording.no_stacks.is_none() {
         figures.push(("head-of-line-blocking", stacks::draw(recording)));
     }
-    if recording.metrics.is_ok() {
+    if recording.metrics.is_some() {
         figures.push(("byte-index", curve::draw(recording)));
     }
     if !recording.series.is_empty() || !recording.frames.is_empty() {
@@ -59,7 +59,7 @@ struct Plot {
 impl Plot {
     fn new(recording: &Recording, title: &str, height: f64) -> Self {
         let title = format!("{}: {title}", recording.name);
-        let end_us = recording.duration_us.max(1000);
+        let end_us = recording.duration_us;
         let looks = recording.streams.iter().take(LOOKS).map(|it| it.look.clone());
         let paints = Paints::new(ID, &looks.collect::<Vec<Look>>());
         let mut plot = Self { svg: Svg::new(), title, height, end_us, paints, legend: 0.0 };

@@ -1,13 +1,15 @@
 //! The report as the template wants it: numbers as cells of tables, the best of each column marked.
 
+use minijinja::value::Serde;
 use minijinja::{Value, context};
+use serde::Serialize;
 
-use super::{Comparison, Figure, PageComparison, Row, SummaryRow};
+use super::{Comparison, PageComparison, Row, SummaryRow};
 use crate::figures::{milliseconds_text, ratio_text};
 use crate::metrics::{Better, METRICS, Metric};
 
 /// A cell of a table of numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 struct Cell {
     text: String,
     is_best: bool,
@@ -16,37 +18,31 @@ struct Cell {
 }
 
 /// A row: its name, its cells, a remark.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 struct Line {
     name: String,
     cells: Vec<Cell>,
     note: Option<String>,
 }
 
-/// A number of a table; `Range` is words that are never best.
+/// A number of a table as it is written, and what of it is better when low; words are never best.
 #[derive(Debug, Clone, PartialEq)]
-enum Number {
-    Missing,
-    /// A metric or a duration.
-    Value(f64, Better),
-    /// A speedup: high is good.
-    Times(f64),
-    /// Index divided by lower bound: low is good.
-    Regret(f64),
-    Range(String),
+struct Number {
+    text: String,
+    cost: Option<f64>,
 }
 
 /// A column: the group that it stands in, its heading, and its numbers from a row.
 struct Column<R> {
     group: &'static str,
     heading: &'static str,
-    number: Box<dyn Fn(&R) -> Number>,
+    number: Box<dyn Fn(&R) -> Option<Number>>,
 }
 
 fn column<R>(
     group: &'static str,
     heading: &'static str,
-    number: impl Fn(&R) -> Number + 'static,
+    number: impl Fn(&R) -> Option<Number> + 'static,
 ) -> Column<R> {
     Column { group, heading, number: Box::new(number) }
 }
@@ -62,29 +58,19 @@ pub(super) fn of(comparison: &Comparison) -> Value {
         .map(|rows| summary(rows, &comparison.baseline))
         .collect();
     context! {
-        title => comparison.title.clone(),
-        what => comparison.what.clone(),
-        baseline => comparison.baseline.clone(),
+        title => &comparison.title,
+        what => &comparison.what,
+        baseline => &comparison.baseline,
         metric => comparison.metric.heading,
-        metrics => METRICS.iter().map(explained).collect::<Vec<Value>>(),
+        metrics => Serde(METRICS),
         summaries => summaries,
-        figures => comparison.figures.iter().map(|it| figure(&it.figure)).collect::<Vec<Value>>(),
-        omitted => comparison.omitted.clone(),
+        figures => comparison.figures.iter().map(|it| Value::from(Serde(&it.figure))).collect::<Vec<Value>>(),
+        omitted => &comparison.omitted,
         folded => drawn.len() > FOLDED_FROM,
         pages => drawn.into_iter().map(|it| page(it, comparison.metric)).collect::<Vec<Value>>(),
         other_pages => lines.into_iter().map(page_line).collect::<Vec<Value>>(),
         provenance => provenance,
     }
-}
-
-/// What the report says of a metric.
-fn explained(metric: &Metric) -> Value {
-    let better = match metric.better {
-        Better::Lower => "lower",
-        Better::Higher => "higher",
-    };
-    let (heading, unit, meaning) = (metric.heading, metric.unit, metric.meaning);
-    context! { heading => heading, unit => unit, meaning => meaning, better => better }
 }
 
 /// The schemes' means in one setting.
@@ -151,26 +137,28 @@ fn page_columns(compared: &'static Metric) -> Vec<Column<Row>> {
 /// What a column shows only where there is any of it.
 const OPTIONAL: [&str; 3] = ["95 % interval", "middle half", "regret"];
 
-fn value(value: Option<f64>, better: Better) -> Number {
-    value.map_or(Number::Missing, |it| Number::Value(it, better))
+fn value(value: Option<f64>, better: Better) -> Option<Number> {
+    let sign = if better == Better::Lower { 1.0 } else { -1.0 };
+    value.map(|it| Number { text: milliseconds_text(it), cost: Some(sign * it) })
 }
 
-fn times(value: Option<f64>) -> Number {
-    value.map_or(Number::Missing, Number::Times)
+/// A speedup: high is good.
+fn times(value: Option<f64>) -> Option<Number> {
+    value.map(|it| Number { text: ratio(it), cost: Some(-it) })
 }
 
-fn regret(value: Option<f64>) -> Number {
-    value.map_or(Number::Missing, Number::Regret)
+/// Index divided by lower bound: low is good.
+fn regret(value: Option<f64>) -> Option<Number> {
+    value.map(|it| Number { text: format!("{it:.2}"), cost: Some(it) })
 }
 
 fn ratio(value: f64) -> String {
     ratio_text(Some(value))
 }
 
-fn range(ends: Option<[f64; 2]>, text: impl Fn(f64) -> String) -> Number {
-    ends.map_or(Number::Missing, |[low, high]| {
-        Number::Range(format!("{} to {}", text(low), text(high)))
-    })
+fn range(ends: Option<[f64; 2]>, text: impl Fn(f64) -> String) -> Option<Number> {
+    let words = |[low, high]: [f64; 2]| format!("{} to {}", text(low), text(high));
+    ends.map(|ends| Number { text: words(ends), cost: None })
 }
 
 /// A mean over fewer pages than another's is not to be compared with it.
@@ -189,11 +177,11 @@ fn page(page: &PageComparison, metric: &'static Metric) -> Value {
     let is_anchor = |character: &char| character.is_ascii_alphanumeric() || *character == '-';
     let names = page.rows.iter().map(|row| (row.scheme.clone(), row.note.clone())).collect();
     context! {
-        name => page.name.clone(),
+        name => &page.name,
         anchor => format!("page-{}", page.name.chars().filter(is_anchor).collect::<String>()),
-        resources => page.resources.clone(),
+        resources => &page.resources,
         table => table(&page.rows, names, &page_columns(metric)),
-        figures => page.ribbons.iter().chain(&page.curve).map(figure).collect::<Vec<Value>>(),
+        figures => page.ribbons.iter().chain(&page.curve).map(|it| Value::from(Serde(it))).collect::<Vec<Value>>(),
     }
 }
 
@@ -213,106 +201,64 @@ fn page_line(page: &PageComparison) -> Value {
     let mut all = cells(best);
     all.push(regret.map_or_else(|| "\u{2013}".to_owned(), |it| format!("{it:.2}")));
     all.extend(cells(worst));
-    context! { name => page.name.clone(), cells => all }
-}
-
-fn figure(figure: &Figure) -> Value {
-    context! {
-        svg => Value::from_safe_string(figure.svg.clone()),
-        caption => figure.caption.clone(),
-        table_caption => figure.table.caption.clone(),
-        headings => figure.table.headings.clone(),
-        rows => figure.table.rows.clone(),
-    }
+    context! { name => &page.name, cells => all }
 }
 
 /// Headings, groups with their widths, and lines.
 fn table<R>(rows: &[R], names: Vec<(String, Option<String>)>, columns: &[Column<R>]) -> Value {
-    let shown: Vec<&Column<R>> = columns
-        .iter()
-        .filter(|column| {
-            let is_empty = || rows.iter().all(|row| (column.number)(row) == Number::Missing);
-            !OPTIONAL.contains(&column.heading) || !is_empty()
-        })
-        .collect();
+    let is_shown = |column: &&Column<R>| {
+        !OPTIONAL.contains(&column.heading) || rows.iter().any(|row| (column.number)(row).is_some())
+    };
+    let shown: Vec<&Column<R>> = columns.iter().filter(is_shown).collect();
     let numbers =
         rows.iter().map(|row| shown.iter().map(|it| (it.number)(row)).collect()).collect();
-    let firsts: Vec<bool> = (0..shown.len())
-        .map(|place| place == 0 || shown[place - 1].group != shown[place].group)
-        .collect();
+    let groups: Vec<&[&Column<R>]> =
+        shown.chunk_by(|one, other| one.group == other.group).collect();
+    let firsts: Vec<bool> =
+        groups.iter().flat_map(|group| (0..group.len()).map(|place| place == 0)).collect();
     let lines = lines(names, numbers, &firsts);
-    let groups: Vec<Value> = shown
-        .chunk_by(|one, other| one.group == other.group)
-        .map(|group| context! { name => group[0].group, columns => group.len() })
-        .collect();
-    let has_notes = lines.iter().any(|line| line.note.is_some());
+    let group = |group: &&[&Column<R>]| context! { name => group[0].group, columns => group.len() };
     context! {
-        groups => groups,
+        groups => groups.iter().map(group).collect::<Vec<Value>>(),
         headings => shown.iter().map(|it| it.heading).collect::<Vec<&str>>(),
-        lines => values(lines),
-        has_notes => has_notes,
+        has_notes => lines.iter().any(|line| line.note.is_some()),
+        lines => Serde(lines),
     }
-}
-
-fn values(lines: Vec<Line>) -> Vec<Value> {
-    let cell = |cell: Cell| context! { text => cell.text, is_best => cell.is_best, is_first => cell.is_first };
-    let value = |line: Line| {
-        let cells: Vec<Value> = line.cells.into_iter().map(cell).collect();
-        context! { name => line.name, cells => cells, note => line.note }
-    };
-    lines.into_iter().map(value).collect()
 }
 
 fn lines(
     names: Vec<(String, Option<String>)>,
-    numbers: Vec<Vec<Number>>,
+    numbers: Vec<Vec<Option<Number>>>,
     firsts: &[bool],
 ) -> Vec<Line> {
-    let best: Vec<Option<Number>> = (0..firsts.len())
-        .map(|place| best(numbers.iter().map(|row| row[place].clone()).collect()))
+    let cost = |number: &Option<Number>| number.as_ref().and_then(|it| it.cost);
+    let best: Vec<Option<f64>> = (0..firsts.len())
+        .map(|place| best(numbers.iter().filter_map(|row| cost(&row[place]))))
         .collect();
-    let cell = |place: usize, number: Number| Cell {
-        text: text(&number),
-        is_best: best[place].as_ref() == Some(&number),
+    let cell = |(place, number): (usize, Option<Number>)| Cell {
+        is_best: best[place].is_some() && cost(&number) == best[place],
         is_first: firsts[place],
+        text: number.map_or_else(|| "\u{2013}".to_owned(), |it| it.text),
     };
-    let line = |((name, note), row): ((String, Option<String>), Vec<Number>)| Line {
+    let line = |((name, note), row): ((String, Option<String>), Vec<Option<Number>>)| Line {
         name,
         note,
-        cells: row.into_iter().enumerate().map(|(place, it)| cell(place, it)).collect(),
+        cells: row.into_iter().enumerate().map(cell).collect(),
     };
     names.into_iter().zip(numbers).map(line).collect()
 }
 
-/// The best number; none when all that there is are equal.
-fn best(numbers: Vec<Number>) -> Option<Number> {
-    let low_is_good = |number: &Number| match number {
-        Number::Value(value, Better::Lower) | Number::Regret(value) => Some(*value),
-        Number::Value(value, Better::Higher) | Number::Times(value) => Some(-*value),
-        Number::Missing | Number::Range(_) => None,
-    };
-    let known: Vec<(Number, f64)> =
-        numbers.into_iter().filter_map(|it| low_is_good(&it).map(|value| (it, value))).collect();
-    let highest = known.iter().map(|it| it.1).reduce(f64::max)?;
-    let best = known.into_iter().reduce(|one, other| if other.1 < one.1 { other } else { one })?;
-    (best.1 < highest).then_some(best.0)
-}
-
-fn text(number: &Number) -> String {
-    match number {
-        Number::Missing => "\u{2013}".to_owned(),
-        Number::Value(value, _) => milliseconds_text(*value),
-        Number::Times(value) => ratio_text(Some(*value)),
-        Number::Regret(value) => format!("{value:.2}"),
-        Number::Range(words) => words.clone(),
-    }
+/// The lowest cost; none when all that there are are equal.
+fn best(costs: impl Iterator<Item = f64> + Clone) -> Option<f64> {
+    let (lowest, highest) = (costs.clone().reduce(f64::min)?, costs.reduce(f64::max)?);
+    (lowest < highest).then_some(lowest)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn marked(numbers: &[Number]) -> Vec<String> {
+    fn marked(numbers: &[Option<Number>]) -> Vec<String> {
         let names = numbers.iter().map(|_| (String::new(), None)).collect();
         let rows = numbers.iter().map(|it| vec![it.clone()]).collect();
         let mark = |line: &Line| {
@@ -323,20 +269,19 @@ mod tests {
 
     #[test]
     fn the_best_of_a_column_is_marked() {
-        use Number::{Missing, Regret, Times};
         let ms = |it| value(Some(it), Better::Lower);
-        assert_eq!(marked(&[ms(20.0), ms(1506.0), Missing]), ["20*", "1506", "–"]);
+        assert_eq!(marked(&[ms(20.0), ms(1506.0), None]), ["20*", "1506", "–"]);
         assert_eq!(
-            marked(&[Times(1.0), Times(2.5), Times(2.5), Times(0.5)]),
+            marked(&[1.0, 2.5, 2.5, 0.5].map(|it| times(Some(it)))),
             ["×1.00", "×2.50*", "×2.50*", "/2.00"]
         );
-        assert_eq!(marked(&[Regret(1.0), Regret(1.2)]), ["1.00*", "1.20"]);
+        assert_eq!(marked(&[regret(Some(1.0)), regret(Some(1.2))]), ["1.00*", "1.20"]);
     }
 
     #[test]
     fn equals_and_ranges_are_not_marked() {
-        assert_eq!(marked(&[Number::Times(1.0), Number::Times(1.0)]), ["×1.00", "×1.00"]);
-        assert_eq!(marked(&[Number::Missing]), ["–"]);
+        assert_eq!(marked(&[times(Some(1.0)), times(Some(1.0))]), ["×1.00", "×1.00"]);
+        assert_eq!(marked(&[None]), ["–"]);
         assert_eq!(marked(&[range(Some([1.0, 2.0]), ratio)]), ["×1.00 to ×2.00"]);
     }
 }

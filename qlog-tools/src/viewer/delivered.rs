@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::recording::{Exactness, Frame, Mark};
+use super::recording::{Frame, Mark};
 use crate::assembly::Assembly;
 use crate::head_of_line::{Arrivals, HeadOfLine};
 use crate::timeline::StreamFrame;
@@ -12,8 +12,8 @@ use crate::trace::{PacketEvent, Space, Trace, Vantage};
 const REORDERING_US: u64 = 20_000;
 
 /// Fills `mark`, `released_bytes` and `released_tcp_bytes` of the frames, which are `trace`'s in its order; `sender` is
-/// the sender's log. Returns what the order of one ordered stream rests on.
-pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace>) -> Exactness {
+/// the sender's log. Whether the order of one ordered stream is known, from that log.
+pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace>) -> bool {
     if trace.vantage == Vantage::Server {
         mark_sent_again(frames, trace);
     } else {
@@ -32,7 +32,7 @@ pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace
         let released = &mut frames[piece.delivered_in_one_order].released_tcp_bytes;
         *released = released.saturating_add(piece.bytes);
     }
-    if hol.is_exact { Exactness::Exact } else { Exactness::Estimated }
+    hol.is_exact
 }
 
 /// When a sender sent bytes again that had not arrived, by its own log.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::clocks::Clock;
 use super::delivered::deliver;
 use super::happened::{End, events, sent, series};
-use super::recording::{Exactness, Frame, Mark, NO_FRAMES, Recording, Role, Stream};
+use super::recording::{Frame, Mark, NO_FRAMES, Recording, Role, Stream};
 use crate::figures::palette::Look;
 use crate::figures::shorten;
 use crate::limits::{NAME_CHARACTERS, SHOWN_PRIORITY_CHARACTERS};
@@ -43,26 +43,25 @@ impl Recording {
         }
         let places: BTreeMap<u64, usize> =
             streams.iter().enumerate().map(|(place, stream)| (stream.id, place)).collect();
-        let (mut frames, mut exactness) = (Vec::new(), Exactness::Estimated);
+        let (mut frames, mut is_exact) = (Vec::new(), false);
         if !lacks_lengths {
             frames = self::frames(trace, &places, start_us);
             let with_bytes = sender.filter(|it| views::no_streams(it).is_none());
-            exactness = deliver(&mut frames, trace, with_bytes);
+            is_exact = deliver(&mut frames, trace, with_bytes);
         }
-        let stacks = match (trace.vantage, no_frames) {
-            (Vantage::Server, _) => Err(NOT_ARRIVED.to_owned()),
-            (_, Some(reason)) => Err(reason.to_owned()),
-            (_, None) => Ok(exactness),
-        };
+        let is_server = trace.vantage == Vantage::Server;
+        let no_stacks = if is_server { Some(NOT_ARRIVED) } else { no_frames };
+        let unmeasured = no_frames.filter(|_| lacks_lengths).map(str::to_owned);
+        let measured = unmeasured.map_or_else(|| measured(trace), Err);
         // A server's log without such events leaves the client's.
         let congestion = other.filter(|it| !it.trace.recovery.is_empty()).unwrap_or(shown);
-        let duration_us = end_us(trace).saturating_sub(start_us);
+        let duration_us = end_us(trace).saturating_sub(start_us).max(1000);
         Self {
             name: name(trace),
             sender: sender.map(name),
             facts,
             remarks: remarks(trace, other.as_ref()),
-            is_server: trace.vantage == Vantage::Server,
+            is_server,
             duration_us,
             series: series(&congestion),
             series_of: whose(congestion.trace).to_owned(),
@@ -71,11 +70,11 @@ impl Recording {
             sent: other.map(|it| sent(&it, duration_us)).unwrap_or_default(),
             events: events(&shown, other.as_ref()),
             causes: causes(trace.vantage),
-            metrics: no_frames
-                .filter(|_| lacks_lengths)
-                .map_or_else(|| measured(trace), |it| Err(it.to_owned())),
+            no_metrics: measured.as_ref().err().cloned(),
+            metrics: measured.ok(),
             completed: completed(trace, start_us),
-            stacks,
+            order_is_estimated: no_stacks.is_none() && !is_exact,
+            no_stacks: no_stacks.map(str::to_owned),
             no_frames: no_frames.unwrap_or(NO_FRAMES).to_owned(),
             streams,
             frames,
@@ -293,7 +292,7 @@ fn remarks(shown: &Trace, sender: Option<&End<'_>>) -> Vec<String> {
     remarks
 }
 
-fn causes(vantage: Vantage) -> Vec<(Mark, String)> {
+fn causes(vantage: Vantage) -> BTreeMap<Mark, String> {
     let retransmitted = match vantage {
         Vantage::Server => {
             "the earlier packet with these bytes was never acknowledged: lost, or sent again as a probe"
@@ -310,11 +309,11 @@ fn causes(vantage: Vantage) -> Vec<(Mark, String)> {
             "all these bytes were there already: a spurious retransmission, or what it replaced came after all"
         }
     };
-    vec![
+    BTreeMap::from([
         (Mark::Retransmitted, retransmitted.to_owned()),
         (Mark::Duplicate, duplicate.to_owned()),
         (Mark::Reordered, "a later packet overtook this one".to_owned()),
-    ]
+    ])
 }
 
 fn measured(trace: &Trace) -> Result<Measured, String> {

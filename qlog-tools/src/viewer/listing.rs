@@ -1,12 +1,16 @@
 //! The page that lists the logs of a directory, to open one or several of them.
 
 use minijinja::{Value, context};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::figures::bytes_text;
 use crate::templates::render;
 
 const SCRIPT: &str = include_str!("../../templates/view/listing.js");
 const STYLE: &str = include_str!("../../templates/view/report.css");
+
+/// All but what RFC 3986, section 2.3, calls unreserved.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// What the page lists.
 #[derive(Debug, Clone, Default)]
@@ -31,7 +35,7 @@ pub fn listing(listing: &Listing) -> String {
     let files: Vec<Value> = listing
         .files
         .iter()
-        .map(|file| context! { name => &file.name, query => encoded(&file.name), size => bytes_text(file.bytes) })
+        .map(|file| context! { name => &file.name, query => utf8_percent_encode(&file.name, RESERVED).to_string(), size => bytes_text(file.bytes) })
         .collect();
     let view = context! {
         directory => &listing.directory,
@@ -40,24 +44,6 @@ pub fn listing(listing: &Listing) -> String {
         script => Value::from_safe_string(SCRIPT.to_owned()),
     };
     render("listing.html", include_str!("../../templates/view/listing.html"), view)
-}
-
-/// Percent-encoded (RFC 3986, section 2.1).
-fn encoded(text: &str) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                out.push(char::from(byte));
-            }
-            _ => {
-                // Writing to a string cannot fail.
-                let _ = write!(out, "%{byte:02X}");
-            }
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ function frameBlocks(recording, scale, first, last) {
   let next = Infinity;
   for (let frame = last - 1; frame >= first; frame--) {
     const end = Math.min(recording.time[frame], next);
-    next = end - recording.bytes[frame] * recording.busy_us_per_byte;
+    next = end - recording.bytes[frame] * recording.frames.busy_us_per_byte;
     if (frame > 0 && recording.time[frame - 1] > next && recording.time[frame - 1] < end) next = recording.time[frame - 1];
     blocks.push({ frame, left: scale.x(next), width: (end - next) * scale.perUnit });
   }

@@ -88,7 +88,7 @@ class Waterfall {
       // As in the ribbon: on the time axis as wide as the bytes take at a busy moment, ending when they came.
       const span =
         scale.axis === "time"
-          ? recording.bytes[frame] * recording.busy_us_per_byte
+          ? recording.bytes[frame] * recording.frames.busy_us_per_byte
           : recording.position(scale.axis, frame) - recording.start(scale.axis, frame);
       const wide = span * scale.perUnit;
       const left = column - Math.max(0, wide - 1);
@@ -100,7 +100,8 @@ class Waterfall {
 
   drawMarks(surface, scale, place, top, theme) {
     const { recording } = this;
-    if (!recording.streams[place].has_marks) return;
+    const { retransmitted, duplicate, reordered } = recording.streams[place];
+    if (!retransmitted && !duplicate && !reordered) return;
     this.eachColumn(scale, place, (column, first, end) => {
       let marks = 0;
       for (let at = first; at < Math.min(end, first + 16); at++) marks |= recording.mark[recording.ofStream[at]];

@@ -172,7 +172,8 @@ mod tests {
             losses_of: "the server".to_owned(),
             sent: vec![(100, 2400), (60_000, 3600)],
             events: vec![Events { name: "packet lost".to_owned(), times_us: vec![30_000] }],
-            ..Recording::empty("log")
+            name: "log".to_owned(),
+            ..Recording::default()
         }
     }
 

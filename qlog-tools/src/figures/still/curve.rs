@@ -7,7 +7,7 @@ use crate::viewer::Recording;
 const HEIGHT: f64 = 220.0;
 
 pub(super) fn draw(recording: &Recording) -> String {
-    let index = recording.metrics.as_ref().ok().and_then(|it| it.byte_index().all);
+    let index = recording.metrics.as_ref().and_then(|it| it.byte_index().all);
     let mut plot =
         Plot::new(recording, &format!("ByteIndex {:.1} ms", index.unwrap_or_default()), HEIGHT);
     let y = |share: f64| TOP + HEIGHT * (1.0 - share);
