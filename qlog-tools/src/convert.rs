@@ -9,8 +9,8 @@ use std::io::{self, Read, Write};
 
 use serde_json::{Map, Value, json};
 
-use crate::reader::ReadError;
 use crate::reader::raw::{Facts, Raw, RawEvent, pieces};
+use crate::reader::{ReadError, Unread};
 use anonymise::Anonymiser;
 use part::Place;
 pub use part::{Cut, Part};
@@ -87,7 +87,7 @@ pub fn convert(
     let mut writer =
         Writer { conversion, done: Converted::default(), anonymiser: Anonymiser::default() };
     let mut failure = None;
-    let ending = pieces(file, input, |raw| match writer.piece(raw, &mut output) {
+    let (begins, broken_off) = pieces(file, input, |raw| match writer.piece(raw, &mut output) {
         Ok(()) => true,
         Err(error) => {
             failure = Some(error);
@@ -101,13 +101,13 @@ pub fn convert(
         (conversion.trace + 1, writer.done);
     let file = file.to_owned();
     if traces == 0 {
-        return Err(ReadError::NotQlog { file, records, begins: ending.begins }.into());
+        return Err(ReadError { file, why: Unread::NotQlog { records, begins } }.into());
     }
     if traces < wanted {
         return Err(ConvertError::NoTrace { file, wanted, traces });
     }
     output.flush()?;
-    Ok(Converted { broken_off: ending.broken_off, ..writer.done })
+    Ok(Converted { broken_off, ..writer.done })
 }
 
 struct Writer<'a> {

@@ -54,29 +54,29 @@ pub struct ReadOptions {
 
 /// Why a file gives no trace.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The file could not be opened or its first bytes not be read.
-    #[error("{file}: {cause}")]
-    Unreadable {
-        /// Which file.
-        file: String,
-        /// Why.
-        cause: io::Error,
-    },
+#[error("{file}: {why}")]
+pub struct ReadError {
+    /// Which file.
+    pub file: String,
+    /// Why.
+    pub why: Unread,
+}
+
+/// Why a file could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unread {
+    /// It could not be opened or its first bytes not be read.
+    #[error("{0}")]
+    Unreadable(io::Error),
     /// There is nothing in it.
-    #[error("{file}: the file is empty: nothing was logged, or its writer did not get to close it")]
-    Empty {
-        /// Which file.
-        file: String,
-    },
+    #[error("the file is empty: nothing was logged, or its writer did not get to close it")]
+    Empty,
     /// Nothing in it is a qlog header or event.
     #[error(
-        "{file}: not a qlog: none of its {records} records is a header or an event; it begins with {begins}; \
+        "not a qlog: none of its {records} records is a header or an event; it begins with {begins}; \
          what is read is JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
     )]
     NotQlog {
-        /// Which file.
-        file: String,
         /// How many records there were.
         records: u64,
         /// Its first bytes, in words.
@@ -84,24 +84,16 @@ pub enum ReadError {
     },
     /// Its URLs and fields would take too much memory.
     #[error(
-        "{file}: its URLs and other texts take more than {} MiB: no log of a page does; \
+        "its URLs and other texts take more than {} MiB: no log of a page does; \
          split it, or leave out the HTTP/3 headers",
         crate::limits::TEXTS_BYTES >> 20
     )]
-    TooMuchText {
-        /// Which file.
-        file: String,
-    },
+    TooMuchText,
     /// A JSON document without a list of traces or events.
     #[error(
-        "{file}: not a qlog: this JSON document has no event in \"traces\" or \"events\"; it begins with {begins}"
+        "not a qlog: this JSON document has no event in \"traces\" or \"events\"; it begins with {0}"
     )]
-    NoTraces {
-        /// Which file.
-        file: String,
-        /// Its first bytes, in words.
-        begins: String,
-    },
+    NoTraces(String),
 }
 
 /// Reads the log at `path`: of several connections in it the one with the most stream bytes.
@@ -123,7 +115,7 @@ pub fn read_file_traces(path: &Path, options: ReadOptions) -> Result<Vec<Trace>,
     }
     match File::open(path) {
         Ok(input) => read_traces(&file, input, options),
-        Err(cause) => Err(ReadError::Unreadable { file, cause }),
+        Err(cause) => Err(ReadError { file, why: Unread::Unreadable(cause) }),
     }
 }
 
@@ -138,29 +130,92 @@ pub fn read_traces(
     input: impl Read,
     options: ReadOptions,
 ) -> Result<Vec<Trace>, ReadError> {
-    let unreadable = |cause| ReadError::Unreadable { file: file.to_owned(), cause };
-    let unpacked = unpack::unpack(input).map_err(unreadable)?;
-    let Sniffed { container, begins, is_empty, whole } =
-        sniff::sniff(unpacked).map_err(unreadable)?;
-    if is_empty {
-        return Err(ReadError::Empty { file: file.to_owned() });
-    }
-    let input = BufReader::with_capacity(1 << 16, whole);
-    let mut reading = Reading::new(file, container, options);
-    if container == Container::Contained {
-        read_contained(&mut reading, Contained::new(input));
-    } else {
-        read_records(&mut reading, Records::new(input).map_err(unreadable)?);
+    let mut reading = Reading::new(file, options);
+    let Given { container, begins, broken_off } = give(file, input, &mut reading)?;
+    if let Some(why) = broken_off {
+        reading.repair(why);
     }
     let records = reading.records();
-    let file = file.to_owned();
+    let refused = |why| ReadError { file: file.to_owned(), why };
     if reading.has_too_much_text() {
-        return Err(ReadError::TooMuchText { file });
+        return Err(refused(Unread::TooMuchText));
     }
-    reading.finish().ok_or(match container {
-        Container::Contained => ReadError::NoTraces { file, begins },
-        _ => ReadError::NotQlog { file, records, begins },
+    reading.finish(container).ok_or_else(|| {
+        refused(match container {
+            Container::Contained => Unread::NoTraces(begins),
+            _ => Unread::NotQlog { records, begins },
+        })
     })
+}
+
+/// Who is told the pieces of a log, one after another.
+trait Sink {
+    /// A record of a sequence: a header or an event.
+    fn record(&mut self, bytes: &[u8]);
+    /// An event of a contained file.
+    fn contained_event(&mut self, bytes: &[u8]);
+    /// A record or event that was skipped.
+    fn too_long(&mut self);
+    /// A contained trace begins.
+    fn begin(&mut self, header: &Header);
+    /// It ends: what stood after its events is in the header too.
+    fn end(&mut self, header: &Header);
+    /// Whether it wants no more.
+    fn is_full(&mut self) -> bool;
+}
+
+/// How a log was read.
+struct Given {
+    container: Container,
+    /// Its first bytes, for a message.
+    begins: String,
+    /// Why reading stopped in the middle, if it did.
+    broken_off: Option<&'static str>,
+}
+
+/// Gives each piece of a log to `sink` until it is full.
+fn give(file: &str, input: impl Read, sink: &mut impl Sink) -> Result<Given, ReadError> {
+    let unreadable = |cause| ReadError { file: file.to_owned(), why: Unread::Unreadable(cause) };
+    let Sniffed { container, begins, is_empty, whole } =
+        unpack::unpack(input).and_then(sniff::sniff).map_err(unreadable)?;
+    if is_empty {
+        return Err(ReadError { file: file.to_owned(), why: Unread::Empty });
+    }
+    let input = BufReader::with_capacity(1 << 16, whole);
+    let end = if container == Container::Contained {
+        give_document(Contained::new(input), sink)
+    } else {
+        give_records(Records::new(input).map_err(unreadable)?, sink)
+    };
+    Ok(Given { container, begins, broken_off: end.err().as_ref().map(broken_off) })
+}
+
+fn give_records(mut records: Records<impl BufRead>, sink: &mut impl Sink) -> io::Result<()> {
+    while let Some(record) = records.next()? {
+        match record {
+            Record::Whole(bytes) => sink.record(bytes),
+            Record::TooLong => sink.too_long(),
+        }
+        if sink.is_full() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn give_document(mut pieces: Contained<impl BufRead>, sink: &mut impl Sink) -> io::Result<()> {
+    while let Some(piece) = pieces.next()? {
+        match piece {
+            Piece::Event(bytes) => sink.contained_event(bytes),
+            Piece::TooLong => sink.too_long(),
+            Piece::TraceBegins { file, trace } => sink.begin(&Header::of_trace(file, trace)),
+            Piece::TraceEnds { file, trace } => sink.end(&Header::of_trace(file, trace)),
+        }
+        if sink.is_full() {
+            return Ok(());
+        }
+    }
+    if pieces.is_closed() { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
 /// Why reading stopped in the middle.
@@ -175,43 +230,6 @@ fn largest(traces: Vec<Trace>) -> Trace {
     traces.fold(first, |largest, trace| {
         if trace.unique_stream_bytes() > largest.unique_stream_bytes() { trace } else { largest }
     })
-}
-
-fn read_records(reading: &mut Reading, mut records: Records<impl BufRead>) {
-    loop {
-        match records.next() {
-            Ok(None) => return,
-            Ok(Some(Record::Whole(bytes))) => reading.record(bytes),
-            Ok(Some(Record::TooLong)) => reading.too_long(),
-            Err(error) => return reading.repair(broken_off(&error)),
-        }
-        if reading.is_full() {
-            return;
-        }
-    }
-}
-
-fn read_contained(reading: &mut Reading, mut pieces: Contained<impl BufRead>) {
-    loop {
-        match pieces.next() {
-            Ok(None) => break,
-            Err(error) => return reading.repair(broken_off(&error)),
-            Ok(Some(Piece::Event(bytes))) => reading.contained_event(bytes),
-            Ok(Some(Piece::TooLong)) => reading.too_long(),
-            Ok(Some(Piece::TraceBegins { file, trace })) => {
-                reading.begin(&Header::of_trace(file, trace), true);
-            }
-            Ok(Some(Piece::TraceEnds { file, trace })) => {
-                reading.end(&Header::of_trace(file, trace));
-            }
-        }
-        if reading.is_full() {
-            return;
-        }
-    }
-    if !pieces.is_closed() {
-        reading.repair(ENDS_EARLY);
-    }
 }
 
 #[cfg(test)]

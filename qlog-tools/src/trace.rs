@@ -340,6 +340,13 @@ impl Trace {
             .fold(self.file.len(), |sum, text| sum + text.len())
     }
 
+    /// Adds a kind of repair that was made `count` times, if it was.
+    pub(crate) fn repair_all(&mut self, what: &'static str, count: u64) {
+        if count > 0 {
+            self.repairs.push(Repair { what, count, first_record: 0 });
+        }
+    }
+
     /// Counts one more of this kind of repair.
     pub(crate) fn repair(&mut self, what: &'static str, record: u64) {
         match self.repairs.iter_mut().find(|repair| repair.what == what) {

@@ -8,7 +8,7 @@ use super::http3::Message;
 use super::quic::Direction;
 use crate::limits;
 use crate::timeline::{Timeline, Transfer};
-use crate::trace::{Repair, StreamRole, StreamSummary, Trace, TransferDetails, Vantage};
+use crate::trace::{StreamRole, StreamSummary, Trace, TransferDetails, Vantage};
 
 const IMPOSSIBLE_FRAMES: &str =
     "STREAM frames without stream ID, or beyond the largest offset that QUIC has, were left out";
@@ -16,9 +16,10 @@ const CUT_TEXTS: &str =
     "texts (URLs, fields) of more than 2000 characters were cut to their first 2000";
 
 impl Collector {
-    /// Fills the trace: its vantage if that is unknown, its timeline and what goes with it.
+    /// The trace: its vantage if that is unknown, its timeline and what goes with it.
     /// `flows_as_server` is what a log from the network says of itself.
-    pub(super) fn assemble(mut self, trace: &mut Trace, flows_as_server: bool) {
+    pub(super) fn assemble(mut self, flows_as_server: bool) -> Trace {
+        let mut trace = std::mem::take(&mut self.trace);
         if trace.vantage == Vantage::Unknown {
             trace.vantage = self.guess_vantage();
             trace.repair(
@@ -36,32 +37,20 @@ impl Collector {
         };
         let responses = std::mem::take(if is_sent { &mut self.sent } else { &mut self.received });
         let requests = std::mem::take(if is_sent { &mut self.received } else { &mut self.sent });
-        let (transfers, details) = self.transfers(&responses, &requests, trace);
+        let (transfers, details) = self.transfers(&responses, &requests, &mut trace);
         trace.streams = self.summaries(&responses, &transfers);
         trace.timeline = Timeline { name: trace.file.clone(), transfers, frames: responses.frames };
         trace.details = details;
         trace.arrivals = responses.arrivals;
         trace.frame_packets = responses.frame_packets;
-        trace.packets = self.packets;
-        trace.recovery = self.recovery;
         // Names with too many were emptied.
-        self.moments.retain(|_, times_us| !times_us.is_empty());
-        trace.moments = self.moments;
-        trace.signals = self.signals;
-        trace.scheduler_calls = self.scheduler_calls;
-        trace.counts.packet_frames = self.packet_frames;
-        trace.counts.stream_frames = self.stream_frames;
-        if self.impossible_frames > 0 {
-            let (what, count) = (IMPOSSIBLE_FRAMES, self.impossible_frames);
-            trace.repairs.push(Repair { what, count, first_record: 0 });
-        }
-        if self.cut_texts > 0 {
-            let (what, count) = (CUT_TEXTS, self.cut_texts);
-            trace.repairs.push(Repair { what, count, first_record: 0 });
-        }
+        trace.moments.retain(|_, times_us| !times_us.is_empty());
+        trace.repair_all(IMPOSSIBLE_FRAMES, self.impossible_frames);
+        trace.repair_all(CUT_TEXTS, self.cut_texts);
         if trace.connection.is_none() {
             trace.connection = self.connection;
         }
+        trace
     }
 
     /// In the order of requests.

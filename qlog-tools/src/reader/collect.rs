@@ -10,38 +10,26 @@ use crate::limits;
 use crate::timeline::StreamFrame;
 use crate::trace::SchedulerCall;
 use crate::trace::{
-    Detail, Packet as PacketRecord, PacketEvent, PrioritySignal, RecoverySample, SignalKind, Space,
-    StreamRole,
+    Detail, Packet as PacketRecord, PacketEvent, PrioritySignal, SignalKind, Space, StreamRole,
+    Trace,
 };
 
 /// What has been read so far. Which direction carries the responses is known only at the end.
 #[derive(Default)]
 pub(super) struct Collector {
+    /// What is in its final form.
+    pub(super) trace: Trace,
     pub(super) detail: Detail,
     pub(super) received: Flow,
     pub(super) sent: Flow,
     pub(super) streams: BTreeMap<u64, Exchange>,
     pub(super) promises: BTreeMap<u64, Promise>,
-    pub(super) scheduler_calls: Vec<SchedulerCall>,
-    pub(super) packets: Vec<PacketRecord>,
     pub(super) acknowledged: Acknowledged,
-    pub(super) recovery: Vec<RecoverySample>,
-    /// Times of events by name; empty for a name with too many.
-    pub(super) moments: BTreeMap<String, Vec<u64>>,
     pub(super) moments_kept: usize,
-    pub(super) signals: Vec<PrioritySignal>,
     /// The original destination connection ID, from whichever event has it.
     pub(super) connection: Option<String>,
     /// The last packet of each direction, to notice a packet that was logged twice.
     pub(super) last_packets: [Option<(u64, Space, u64)>; 2],
-    /// Frames in packets, of any kind.
-    pub(super) packet_frames: u64,
-    /// STREAM frames read.
-    pub(super) stream_frames: u64,
-    /// Those of them that do not say how long they are.
-    pub(super) frames_without_length: u64,
-    /// Packets declared lost.
-    pub(super) packets_lost: u64,
     /// What texts take: URLs, priorities, names of events.
     pub(super) text_bytes: usize,
     /// Texts that were too long to be kept whole.
@@ -76,8 +64,8 @@ pub(super) enum Taken {
 }
 
 impl Collector {
-    pub(super) fn new(detail: Detail) -> Self {
-        Self { detail, ..Self::default() }
+    pub(super) fn new(trace: Trace, detail: Detail) -> Self {
+        Self { trace, detail, ..Self::default() }
     }
 
     /// Things in memory: grows with the file as far as the detail says.
@@ -86,9 +74,9 @@ impl Collector {
             + self.sent.arrivals.len()
             + self.received.holes
             + self.sent.holes
-            + self.scheduler_calls.len()
-            + self.packets.len()
-            + self.recovery.len()
+            + self.trace.scheduler_calls.len()
+            + self.trace.packets.len()
+            + self.trace.recovery.len()
             + self.moments_kept
     }
 
@@ -127,10 +115,10 @@ impl Collector {
         );
         // Not later: acknowledgements in the same packet become records of their own.
         let place = self.last_record();
-        self.packet_frames += packet.frames.count;
-        for frame in packet.frames.iter() {
+        self.trace.counts.packet_frames += packet.frames().len() as u64;
+        for frame in packet.frames() {
             if let Some(stream) = frame.stream() {
-                self.frames_without_length += u64::from(frame.lacks_length());
+                self.trace.counts.frames_without_length += u64::from(frame.lacks_length());
                 self.frame(time_us, stream, (packet.number(), place), direction);
             } else if frame.is_stream() {
                 self.impossible_frames += 1;
@@ -146,7 +134,7 @@ impl Collector {
         if self.detail < Detail::Full {
             return;
         }
-        if let Some(times_us) = self.moments.get_mut(name) {
+        if let Some(times_us) = self.trace.moments.get_mut(name) {
             // Emptied when there were too many.
             if times_us.is_empty() {
                 return;
@@ -157,17 +145,18 @@ impl Collector {
                 self.moments_kept -= times_us.len();
                 *times_us = Vec::new();
             }
-        } else if self.moments.len() < limits::EVENT_NAMES {
+        } else if self.trace.moments.len() < limits::EVENT_NAMES {
             let name = kept(name);
             self.text_bytes += name.len();
             self.moments_kept += 1;
-            self.moments.insert(name, vec![time_us]);
+            self.trace.moments.insert(name, vec![time_us]);
         }
     }
 
     pub(super) fn packet_lost(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
         let packet: Packet<'_> = serde_json::from_slice(data)?;
-        self.packets_lost = self.packets_lost.saturating_add(packet.lost());
+        let lost = &mut self.trace.counts.packets_lost;
+        *lost = lost.saturating_add(packet.lost());
         self.packet_record(time_us, &packet, PacketEvent::Lost);
         Ok(())
     }
@@ -175,14 +164,14 @@ impl Collector {
     fn packet_record(&mut self, time_us: u64, packet: &Packet<'_>, event: PacketEvent) {
         if self.detail == Detail::Full {
             let (space, number, bytes) = (packet.space(), packet.number(), packet.bytes());
-            self.packets.push(PacketRecord { time_us, event, space, number, bytes });
+            self.trace.packets.push(PacketRecord { time_us, event, space, number, bytes });
         }
     }
 
     fn acknowledge(&mut self, time_us: u64, space: Space, ranges: &[(u64, u64)]) {
         for number in self.acknowledged.fresh(space, ranges) {
             let event = PacketEvent::Acknowledged;
-            self.packets.push(PacketRecord {
+            self.trace.packets.push(PacketRecord {
                 time_us,
                 event,
                 space,
@@ -194,7 +183,7 @@ impl Collector {
 
     /// The place of the record that was added last.
     fn last_record(&self) -> u32 {
-        u32::try_from(self.packets.len().saturating_sub(1)).unwrap_or(u32::MAX)
+        u32::try_from(self.trace.packets.len().saturating_sub(1)).unwrap_or(u32::MAX)
     }
 
     /// A STREAM frame in a packet of this number and with its record at this place.
@@ -205,7 +194,7 @@ impl Collector {
         (packet, place): (Option<u64>, u32),
         direction: Direction,
     ) {
-        self.stream_frames += 1;
+        self.trace.counts.stream_frames += 1;
         let detail = self.detail;
         let flow = self.flow(direction);
         flow.frame(time_us, frame, packet, direction == Direction::Sent);
@@ -251,7 +240,7 @@ impl Collector {
     ) -> serde_json::Result<()> {
         if self.detail == Detail::Full {
             let metrics: Metrics = serde_json::from_slice(data)?;
-            self.recovery.push(metrics.sample(time_us, rtt_unit_ms));
+            self.trace.recovery.push(metrics.sample(time_us, rtt_unit_ms));
         }
         Ok(())
     }
@@ -332,16 +321,16 @@ impl Collector {
     pub(super) fn scheduler_call(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
         let call = SchedulerCall::read(time_us, data)?;
         if self.detail >= Detail::Frames {
-            self.scheduler_calls.push(call);
+            self.trace.scheduler_calls.push(call);
         }
         Ok(())
     }
 
     fn signal(&mut self, time_us: u64, element: u64, how: SignalKind, value: &str) {
-        if self.signals.len() < limits::SIGNALS {
+        if self.trace.signals.len() < limits::SIGNALS {
             let value = kept(value);
             self.count_texts([&value]);
-            self.signals.push(PrioritySignal { time_us, element, how, value });
+            self.trace.signals.push(PrioritySignal { time_us, element, how, value });
         }
     }
 

@@ -1,11 +1,8 @@
 //! The bodies of QUIC events: packets with their STREAM frames, and data handed over.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
 
-use serde::de::{SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::tolerant::{Number, Whole};
@@ -35,7 +32,7 @@ pub(super) struct Packet<'a> {
     /// mvfst has one event for all that were lost at once.
     lost_packets: Option<Whole>,
     #[serde(borrow, default)]
-    pub(super) frames: Frames<'a>,
+    frames: Option<Vec<Frame<'a>>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -49,61 +46,12 @@ struct Header<'a> {
     dcid: Option<Cow<'a, str>>,
 }
 
-/// The frames of a packet that count; `null` stands for no frames.
-#[derive(Default)]
-pub(super) struct Frames<'a> {
-    kept: Vec<Frame<'a>>,
-    /// All that there are.
-    pub(super) count: u64,
-}
-
-impl<'a> Frames<'a> {
-    /// Those that may be STREAM or ACK frames.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Frame<'a>> {
-        self.kept.iter()
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Frames<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_option(FramesVisitor(PhantomData))
-    }
-}
-
-struct FramesVisitor<'a>(PhantomData<Frames<'a>>);
-
-impl<'de: 'a, 'a> Visitor<'de> for FramesVisitor<'a> {
-    type Value = Frames<'a>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("frames")
+impl<'a> Packet<'a> {
+    /// Some stacks write `null` for no frames.
+    pub(super) fn frames(&self) -> &[Frame<'a>] {
+        self.frames.as_deref().unwrap_or_default()
     }
 
-    fn visit_none<E>(self) -> Result<Frames<'a>, E> {
-        Ok(Frames::default())
-    }
-
-    fn visit_unit<E>(self) -> Result<Frames<'a>, E> {
-        Ok(Frames::default())
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Frames<'a>, D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Frames<'a>, A::Error> {
-        let mut frames = Frames::default();
-        while let Some(frame) = array.next_element::<Frame<'a>>()? {
-            frames.count += 1;
-            if frame.is_stream() || frame.acked_ranges.is_some() {
-                frames.kept.push(frame);
-            }
-        }
-        Ok(frames)
-    }
-}
-
-impl Packet<'_> {
     pub(super) fn number(&self) -> Option<u64> {
         self.header.packet_number.or(self.packet_number).map(|number| number.0)
     }
@@ -195,9 +143,7 @@ impl Frame<'_> {
     fn length(&self) -> Option<Whole> {
         self.length.or_else(|| self.raw.and_then(|raw| raw.payload_length.or(raw.length)))
     }
-}
 
-impl Frame<'_> {
     /// The packet numbers that an ACK frame acknowledges, first and last of each range.
     pub(super) fn acknowledged(&self) -> Vec<(u64, u64)> {
         let ranges = self.acked_ranges.filter(|_| self.kind.as_deref() == Some("ack"));

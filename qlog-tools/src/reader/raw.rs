@@ -2,23 +2,20 @@
 //! reader numbers them: in the order of their first events, connections with group IDs of their own each as one.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::Read;
 
 use serde_json::Value;
 
 use super::clock::Clock;
-use super::contained::{Contained, Piece};
 use super::event::Event;
 use super::header::Header;
 use super::http3::kept;
 pub(crate) use super::names::EventKind;
 use super::names::kind;
 use super::reading::without_trailing_commas;
-use super::records::{Record, Records};
-use super::sniff::{self, Sniffed};
-use super::{ReadError, broken_off, unpack};
+use super::{Given, ReadError, Sink, give};
 use crate::limits;
-use crate::trace::{Container, Vantage};
+use crate::trace::Vantage;
 
 /// A trace's header, as every format can say it.
 #[derive(Debug, Clone, Default)]
@@ -55,80 +52,35 @@ pub(crate) struct RawEvent {
     pub(crate) data: Value,
 }
 
-/// How a log was read.
-pub(crate) struct Ending {
-    /// Its first bytes, for a message.
-    pub(crate) begins: String,
-    /// Why reading stopped in the middle, if it did.
-    pub(crate) broken_off: Option<&'static str>,
-}
-
-/// Gives each piece to `each` until it says no more.
+/// Gives each piece to `each` until it says no more. Returns the log's first bytes, for a message, and why reading
+/// stopped in the middle, if it did.
 pub(crate) fn pieces(
     file: &str,
     input: impl Read,
-    mut each: impl FnMut(Raw) -> bool,
-) -> Result<Ending, ReadError> {
-    let unreadable = |cause| ReadError::Unreadable { file: file.to_owned(), cause };
-    let Sniffed { container, begins, is_empty, whole } =
-        unpack::unpack(input).and_then(sniff::sniff).map_err(unreadable)?;
-    if is_empty {
-        return Err(ReadError::Empty { file: file.to_owned() });
-    }
-    let input = BufReader::with_capacity(1 << 16, whole);
-    let mut state = State::default();
-    let end = if container == Container::Contained {
-        of_document(&mut state, Contained::new(input), &mut each)
-    } else {
-        of_sequence(&mut state, Records::new(input).map_err(unreadable)?, &mut each)
+    each: impl FnMut(Raw) -> bool,
+) -> Result<(String, Option<&'static str>), ReadError> {
+    let mut state = State {
+        each,
+        goes_on: true,
+        clock: Clock::default(),
+        fields: Vec::new(),
+        facts: Facts::default(),
+        first: None,
+        connections: BTreeMap::new(),
+        traces: 0,
     };
-    if let Some(header) = state.only_header() {
-        each(Raw::Trace(header));
+    let Given { begins, broken_off, .. } = give(file, input, &mut state)?;
+    // A log without events has a header all the same.
+    if let (Some(header), 0) = (state.first.take(), state.traces) {
+        state.give(Raw::Trace(header));
     }
-    Ok(Ending { begins, broken_off: end.err().as_ref().map(broken_off) })
+    Ok((begins, broken_off))
 }
 
-fn of_document(
-    state: &mut State,
-    mut contained: Contained<impl BufRead>,
-    each: &mut impl FnMut(Raw) -> bool,
-) -> io::Result<()> {
-    while let Some(piece) = contained.next()? {
-        let goes_on = match piece {
-            Piece::Event(bytes) => state.contained_event(bytes, each),
-            Piece::TooLong => each(Raw::Bad),
-            Piece::TraceBegins { file, trace } => {
-                state.begin(&Header::of_trace(file, trace));
-                true
-            }
-            Piece::TraceEnds { .. } => true,
-        };
-        if !goes_on {
-            return Ok(());
-        }
-    }
-    if contained.is_closed() { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
-}
-
-fn of_sequence(
-    state: &mut State,
-    mut records: Records<impl BufRead>,
-    each: &mut impl FnMut(Raw) -> bool,
-) -> io::Result<()> {
-    while let Some(record) = records.next()? {
-        let goes_on = match record {
-            Record::Whole(bytes) => state.record(bytes, each),
-            Record::TooLong => each(Raw::Bad),
-        };
-        if !goes_on {
-            break;
-        }
-    }
-    Ok(())
-}
-
-#[derive(Default)]
-struct State {
+struct State<F> {
+    each: F,
+    /// Whether `each` wants more.
+    goes_on: bool,
     clock: Clock,
     fields: Vec<String>,
     facts: Facts,
@@ -146,7 +98,27 @@ struct Connection {
     clock: Clock,
 }
 
-impl State {
+impl<F: FnMut(Raw) -> bool> Sink for State<F> {
+    fn record(&mut self, bytes: &[u8]) {
+        if Event::object(bytes).is_none()
+            && let Some(header) = Header::of_record(bytes)
+        {
+            self.begin(&header);
+        } else if self.event(bytes).is_none() {
+            self.give(Raw::Bad);
+        }
+    }
+
+    fn contained_event(&mut self, bytes: &[u8]) {
+        if self.event(bytes).or_else(|| self.event(&without_trailing_commas(bytes))).is_none() {
+            self.give(Raw::Bad);
+        }
+    }
+
+    fn too_long(&mut self) {
+        self.give(Raw::Bad);
+    }
+
     fn begin(&mut self, header: &Header) {
         self.clock = header.clock();
         self.fields = header.event_fields();
@@ -163,29 +135,20 @@ impl State {
         }
     }
 
-    /// The header of a log without events.
-    fn only_header(&mut self) -> Option<Facts> {
-        self.first.take().filter(|_| self.traces == 0)
-    }
+    fn end(&mut self, _: &Header) {}
 
-    fn record(&mut self, bytes: &[u8], each: &mut impl FnMut(Raw) -> bool) -> bool {
-        if Event::object(bytes).is_none()
-            && let Some(header) = Header::of_record(bytes)
-        {
-            self.begin(&header);
-            return true;
-        }
-        self.event(bytes, each).unwrap_or_else(|| each(Raw::Bad))
+    fn is_full(&mut self) -> bool {
+        !self.goes_on
     }
+}
 
-    fn contained_event(&mut self, bytes: &[u8], each: &mut impl FnMut(Raw) -> bool) -> bool {
-        let goes_on =
-            self.event(bytes, each).or_else(|| self.event(&without_trailing_commas(bytes), each));
-        goes_on.unwrap_or_else(|| each(Raw::Bad))
+impl<F: FnMut(Raw) -> bool> State<F> {
+    fn give(&mut self, raw: Raw) {
+        self.goes_on = self.goes_on && (self.each)(raw);
     }
 
     /// `None` if it cannot be read.
-    fn event(&mut self, bytes: &[u8], each: &mut impl FnMut(Raw) -> bool) -> Option<bool> {
+    fn event(&mut self, bytes: &[u8]) -> Option<()> {
         let event = if bytes.starts_with(b"[") {
             Event::array(bytes, &self.fields)
         } else {
@@ -205,18 +168,17 @@ impl State {
             self.traces += 1;
             let of_group = group.map(|it| it.to_ascii_lowercase());
             let connection = of_group.or_else(|| self.facts.connection.clone());
-            if !each(Raw::Trace(Facts { connection, ..self.facts.clone() })) {
-                return Some(false);
-            }
+            self.give(Raw::Trace(Facts { connection, ..self.facts.clone() }));
         }
-        Some(each(Raw::Event(RawEvent {
+        self.give(Raw::Event(RawEvent {
             trace,
             time_us,
             kind: kind(&event.name),
             name: event.name.into_owned(),
             trigger: event.trigger.map(Into::into),
             data,
-        })))
+        }));
+        Some(())
     }
 
     /// As many traces as the reader keeps; what is more belongs to the header's own.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::ReadOptions;
 use super::clock::{Clock, ClockRepair};
 use super::collect::{Collector, Taken};
 use super::event::Event;
@@ -10,8 +9,9 @@ use super::header::Header;
 use super::http3::kept;
 use super::names::{EventKind, kind};
 use super::quic::Direction;
+use super::{ReadOptions, Sink};
 use crate::limits;
-use crate::trace::{Container, Repair, Trace, Vantage};
+use crate::trace::{Container, Trace, Vantage};
 
 const BAD_RECORD: &str =
     "records that are not JSON, or neither a header nor an event, were left out";
@@ -32,7 +32,6 @@ const FULL: &str =
 pub(super) struct Reading {
     options: ReadOptions,
     file: String,
-    container: Container,
     traces: Vec<TraceReading>,
     /// The trace that a header began, and those of its connections that have IDs of their own.
     current: Option<usize>,
@@ -48,7 +47,6 @@ pub(super) struct Reading {
 
 /// One trace while it is read.
 struct TraceReading {
-    trace: Trace,
     collector: Collector,
     /// As the header has it: for the trace, and for each of its connections.
     header_clock: Clock,
@@ -62,41 +60,8 @@ struct TraceReading {
     first_record: u64,
 }
 
-impl Reading {
-    pub(super) fn new(file: &str, container: Container, options: ReadOptions) -> Self {
-        Self {
-            options,
-            file: file.to_owned(),
-            container,
-            traces: Vec::new(),
-            current: None,
-            groups: BTreeMap::new(),
-            records: 0,
-            kept: 0,
-            streams: 0,
-            text_bytes: 0,
-            early: Vec::new(),
-        }
-    }
-
-    /// Whether the limits are reached.
-    pub(super) fn is_full(&mut self) -> bool {
-        let is_full = self.kept >= limits::KEPT
-            || self.streams >= limits::STREAMS
-            || self.traces.len() >= limits::TRACES;
-        if is_full {
-            self.repair(FULL);
-        }
-        is_full || self.has_too_much_text()
-    }
-
-    /// Whether the file's texts take more memory than they may.
-    pub(super) fn has_too_much_text(&self) -> bool {
-        self.text_bytes > limits::TEXTS_BYTES
-    }
-
-    /// A record of a sequence: a header or an event.
-    pub(super) fn record(&mut self, bytes: &[u8]) {
+impl Sink for Reading {
+    fn record(&mut self, bytes: &[u8]) {
         self.records += 1;
         if Event::quick(bytes).is_some_and(|event| self.event(&event)) {
             return;
@@ -105,7 +70,7 @@ impl Reading {
             return;
         }
         if let Some(header) = Header::of_record(bytes) {
-            self.begin(&header, true);
+            self.begin(&header);
             self.count_record();
             return;
         }
@@ -116,8 +81,7 @@ impl Reading {
         });
     }
 
-    /// An event of a contained file.
-    pub(super) fn contained_event(&mut self, bytes: &[u8]) {
+    fn contained_event(&mut self, bytes: &[u8]) {
         self.records += 1;
         if self.parsed(bytes) {
             return;
@@ -130,6 +94,53 @@ impl Reading {
         self.bad(BAD_BODY);
     }
 
+    fn too_long(&mut self) {
+        self.records += 1;
+        self.bad(TOO_LONG);
+    }
+
+    fn begin(&mut self, header: &Header) {
+        self.start(header, true);
+    }
+
+    fn end(&mut self, header: &Header) {
+        if let Some(place) = self.current {
+            self.traces[place].set_header(header);
+        }
+    }
+
+    fn is_full(&mut self) -> bool {
+        let is_full = self.kept >= limits::KEPT
+            || self.streams >= limits::STREAMS
+            || self.traces.len() >= limits::TRACES;
+        if is_full {
+            self.repair(FULL);
+        }
+        is_full || self.has_too_much_text()
+    }
+}
+
+impl Reading {
+    pub(super) fn new(file: &str, options: ReadOptions) -> Self {
+        Self {
+            options,
+            file: file.to_owned(),
+            traces: Vec::new(),
+            current: None,
+            groups: BTreeMap::new(),
+            records: 0,
+            kept: 0,
+            streams: 0,
+            text_bytes: 0,
+            early: Vec::new(),
+        }
+    }
+
+    /// Whether the file's texts take more memory than they may.
+    pub(super) fn has_too_much_text(&self) -> bool {
+        self.text_bytes > limits::TEXTS_BYTES
+    }
+
     fn parsed(&mut self, bytes: &[u8]) -> bool {
         if !bytes.starts_with(b"[") {
             return Event::object(bytes).is_some_and(|event| self.event(&event));
@@ -139,16 +150,11 @@ impl Reading {
         Event::array(bytes, &fields).is_some_and(|event| self.event(&event))
     }
 
-    pub(super) fn too_long(&mut self) {
-        self.records += 1;
-        self.bad(TOO_LONG);
-    }
-
     /// A trace begins.
-    pub(super) fn begin(&mut self, header: &Header, has_header: bool) {
+    fn start(&mut self, header: &Header, has_header: bool) {
+        let trace = Trace { file: self.file.clone(), ..Trace::default() };
         let mut reading = TraceReading {
-            trace: Trace { file: self.file.clone(), container: self.container, ..Trace::default() },
-            collector: Collector::new(self.options.detail),
+            collector: Collector::new(trace, self.options.detail),
             clock: Clock::default(),
             fields: Vec::new(),
             header_clock: Clock::default(),
@@ -158,30 +164,23 @@ impl Reading {
             first_record: 0,
         };
         for (what, record) in self.early.drain(..) {
-            reading.trace.repair(what, record);
-            reading.trace.counts.records += 1;
-            reading.trace.counts.bad_records += 1;
+            reading.collector.trace.repair(what, record);
+            reading.collector.trace.counts.records += 1;
+            reading.collector.trace.counts.bad_records += 1;
         }
         reading.clock = header.clock();
         reading.fields = header.event_fields();
         reading.set_header(header);
-        self.text_bytes += reading.trace.text_bytes();
+        self.text_bytes += reading.collector.trace.text_bytes();
         self.current = Some(self.traces.len());
         self.groups.clear();
         self.traces.push(reading);
     }
 
-    /// A contained trace ends: what stood after its events counts too.
-    pub(super) fn end(&mut self, header: &Header) {
-        if let Some(place) = self.current {
-            self.traces[place].set_header(header);
-        }
-    }
-
     /// Whether the event could be read.
     fn event(&mut self, event: &Event<'_>) -> bool {
         if self.current.is_none() {
-            self.begin(&Header::default(), false);
+            self.start(&Header::default(), false);
         }
         let place = self.place(event);
         let records = self.records;
@@ -211,12 +210,20 @@ impl Reading {
             return base;
         }
         let like = &self.traces[base];
-        let mut trace =
-            Trace { connection: Some(group.to_ascii_lowercase()), ..like.trace.clone() };
-        trace.counts = crate::trace::Counts::default();
+        let header = &like.collector.trace;
+        let trace = Trace {
+            file: header.file.clone(),
+            title: header.title.clone(),
+            stack: header.stack.clone(),
+            format: header.format.clone(),
+            vantage: header.vantage,
+            connection: Some(group.to_ascii_lowercase()),
+            start: header.start.clone(),
+            repairs: header.repairs.clone(),
+            ..Trace::default()
+        };
         self.traces.push(TraceReading {
-            trace,
-            collector: Collector::new(self.options.detail),
+            collector: Collector::new(trace, self.options.detail),
             header_clock: like.header_clock.clone(),
             flows_as_server: like.flows_as_server,
             clock: like.header_clock.clone(),
@@ -225,7 +232,7 @@ impl Reading {
             has_header: like.has_header,
             first_record: 0,
         });
-        self.text_bytes += self.traces[place].trace.text_bytes();
+        self.text_bytes += self.traces[place].collector.trace.text_bytes();
         self.groups.insert(group, place);
         place
     }
@@ -238,14 +245,14 @@ impl Reading {
 
     fn count_record(&mut self) {
         if let Some(place) = self.current {
-            self.traces[place].trace.counts.records += 1;
+            self.traces[place].collector.trace.counts.records += 1;
         }
     }
 
     fn bad(&mut self, what: &'static str) {
         match self.current {
             Some(place) => {
-                let trace = &mut self.traces[place].trace;
+                let trace = &mut self.traces[place].collector.trace;
                 trace.counts.records += 1;
                 trace.counts.bad_records += 1;
                 trace.repair(what, self.records);
@@ -259,7 +266,7 @@ impl Reading {
     pub(super) fn repair(&mut self, what: &'static str) {
         let record = self.records;
         if let Some(place) = self.current {
-            self.traces[place].trace.repair(what, record);
+            self.traces[place].collector.trace.repair(what, record);
         }
     }
 
@@ -269,11 +276,12 @@ impl Reading {
     }
 
     /// In the order of their first events; `None` if nothing was a header or an event.
-    pub(super) fn finish(mut self) -> Option<Vec<Trace>> {
-        let is_empty = |reading: &TraceReading| reading.trace.counts.events == 0;
+    pub(super) fn finish(mut self, container: Container) -> Option<Vec<Trace>> {
+        let is_empty = |reading: &TraceReading| reading.collector.trace.counts.events == 0;
         if self.traces.iter().all(is_empty) {
             // Traces without any event: the first stands for all.
-            return self.traces.into_iter().next().map(|reading| vec![reading.trace]);
+            let first = self.traces.into_iter().next()?.collector.trace;
+            return Some(vec![Trace { container, ..first }]);
         }
         // The header's own trace is empty when all events have connections of their own.
         self.traces.retain(|reading| !is_empty(reading));
@@ -282,20 +290,15 @@ impl Reading {
         let is_only = self.traces.len() == 1;
         let whole = |(place, mut reading): (usize, TraceReading)| {
             if !reading.has_header {
-                reading.trace.repair(NO_HEADER, 0);
+                reading.collector.trace.repair(NO_HEADER, 0);
             }
             if let Some(vantage) = vantage {
-                reading.trace.vantage = vantage;
+                reading.collector.trace.vantage = vantage;
             }
-            let without_length = reading.collector.frames_without_length;
-            reading.trace.counts.frames_without_length = without_length;
-            if without_length > 0 {
-                let repair = Repair { what: NO_LENGTH, count: without_length, first_record: 0 };
-                reading.trace.repairs.push(repair);
-            }
-            reading.collector.assemble(&mut reading.trace, reading.flows_as_server);
-            reading.trace.number = (!is_only).then_some(place + 1);
-            reading.trace
+            let without_length = reading.collector.trace.counts.frames_without_length;
+            reading.collector.trace.repair_all(NO_LENGTH, without_length);
+            let number = (!is_only).then_some(place + 1);
+            Trace { number, container, ..reading.collector.assemble(reading.flows_as_server) }
         };
         Some(self.traces.into_iter().enumerate().map(whole).collect())
     }
@@ -303,7 +306,7 @@ impl Reading {
 
 impl TraceReading {
     fn set_header(&mut self, header: &Header) {
-        let trace = &mut self.trace;
+        let trace = &mut self.collector.trace;
         if header.vantage() != Vantage::Unknown {
             trace.vantage = header.vantage();
         }
@@ -341,21 +344,21 @@ impl TraceReading {
         if self.first_record == 0 {
             self.first_record = record;
         }
-        let counts = &mut self.trace.counts;
-        counts.records += 1;
-        counts.events += 1;
-        self.collector.text_bytes += count_name(&mut counts.by_name, &event.name);
         if is_moment(kind) {
             self.collector.moment(time_us, &event.name);
         }
+        let trace = &mut self.collector.trace;
+        let counts = &mut trace.counts;
+        counts.records += 1;
+        counts.events += 1;
+        self.collector.text_bytes += count_name(&mut counts.by_name, &event.name);
         if taken == Taken::Twice {
-            self.trace.repair(TWICE, record);
+            trace.repair(TWICE, record);
             return true;
         }
         match kind {
             EventKind::PacketSent => counts.packets_sent += 1,
             EventKind::PacketReceived => counts.packets_received += 1,
-            EventKind::PacketLost => counts.packets_lost = self.collector.packets_lost,
             EventKind::Recovery => counts.recovery_events += 1,
             EventKind::DataMoved => counts.data_moved += 1,
             EventKind::FrameCreated | EventKind::FrameParsed => counts.http_frames += 1,
@@ -363,8 +366,8 @@ impl TraceReading {
             _ => {}
         }
         match clock_repair {
-            Some(ClockRepair::Epoch) => self.trace.repair(EPOCH, record),
-            Some(ClockRepair::Backward) => self.trace.repair(BACKWARD, record),
+            Some(ClockRepair::Epoch) => trace.repair(EPOCH, record),
+            Some(ClockRepair::Backward) => trace.repair(BACKWARD, record),
             None => {}
         }
         true

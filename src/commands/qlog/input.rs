@@ -4,7 +4,7 @@ use super::refused::Refused;
 use crate::failure::Failure;
 use clap::ValueEnum;
 use qlog_tools::naming::{self, short_name};
-use qlog_tools::reader::{ReadError, ReadOptions, read_file_traces};
+use qlog_tools::reader::{ReadError, ReadOptions, Unread, read_file_traces};
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use qlog_tools::views::missing;
 use serde_json::{Value, json};
@@ -156,11 +156,11 @@ pub(crate) fn read(
 
 /// Why a log cannot be read, with what to do about it.
 pub(crate) fn refusal(error: ReadError) -> Failure {
-    match error {
-        ReadError::Unreadable { file, cause } if cause.kind() == ErrorKind::NotFound => {
-            no_such_file(&file)
+    match &error.why {
+        Unread::Unreadable(cause) if cause.kind() == ErrorKind::NotFound => {
+            no_such_file(&error.file)
         }
-        other => Failure::bad_input(other),
+        _ => Failure::bad_input(error),
     }
 }
 

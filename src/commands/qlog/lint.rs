@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::{output, values};
 use qlog_tools::lint::{Allowance, Lint, Rules, browser, lint};
 use qlog_tools::pairing::{client_of, senders};
-use qlog_tools::reader::{ReadError, ReadOptions, read_file_traces, read_traces};
+use qlog_tools::reader::{ReadError, ReadOptions, Unread, read_file_traces, read_traces};
 use qlog_tools::trace::{Detail, Trace};
 use schedulers::{Scheme, find_page_scheme, find_scheme};
 use serde::de::IgnoredAny;
@@ -127,7 +127,7 @@ fn traces_of(path: &Path) -> Result<Vec<Trace>, Failure> {
         return traces_of_input(options);
     }
     match read_file_traces(path, options) {
-        Err(ReadError::NotQlog { .. } | ReadError::NoTraces { .. }) => {
+        Err(ReadError { why: Unread::NotQlog { .. } | Unread::NoTraces(_), .. }) => {
             browser_log(path)?.map_or_else(|| read(path, Detail::Full, None), Ok)
         }
         other => other.map_err(refusal),
