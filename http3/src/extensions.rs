@@ -10,6 +10,9 @@
 //! | `0x25396345` | `SchemeAnnouncement` | a name, 1 to 64 bytes | server: control stream, once |
 //! | `0x25396346` | no frame; the setting `NUM_PLACEHOLDERS` | | server |
 //! | `0x25396347` | no frame; the setting `CONNECTION_GROUP` | | client |
+//! | `0x25396348` to `0x2539634a` | no frame; three settings name a connection | | both |
+//! | `0x2539634b` | MIGRATE of `utmost-migration`; no setting of its own | destination, flags, ID, offset | both: control stream |
+//! | `0x2539634c` | a type of unidirectional stream: the continuation of a response | source, kind, ID, offset | server |
 //!
 //! A setting with the value 1 means that its sender understands the frame of the same number. A frame is used only if
 //! both sides have sent that setting. Otherwise it is ignored as unknown (RFC 9114, 9), even on a request stream that

@@ -190,7 +190,7 @@ pub fn data_frame_header(body_bytes: u64) -> Vec<u8> {
 }
 
 /// A frame with its payload.
-pub(crate) fn whole(frame_type: u64, payload: &[u8]) -> Vec<u8> {
+pub fn whole(frame_type: u64, payload: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(HEADER_BYTES_MAX + payload.len());
     put_varint(&mut frame, frame_type);
     put_varint(&mut frame, payload.len() as u64);
@@ -203,8 +203,8 @@ pub(crate) fn frame_bytes(payload_bytes: u64) -> u64 {
     1 + octets::varint_len(payload_bytes) as u64 + payload_bytes
 }
 
-/// Appends a varint; values above [`VARINT_MAX`], which no varint can hold, become it.
-pub(crate) fn put_varint(bytes: &mut Vec<u8>, value: u64) {
+/// Appends a varint; values above 2^62 - 1, which no varint can hold, become it.
+pub fn put_varint(bytes: &mut Vec<u8>, value: u64) {
     let mut encoded = [0; 8];
     let mut octets = OctetsMut::with_slice(&mut encoded);
     let written = octets.put_varint(value.min(VARINT_MAX)).is_ok();

@@ -56,7 +56,7 @@ pub use authority::host;
 pub use error::{Code, Error};
 pub use event::{Event, Prioritized, PushId};
 pub use extensions::Extension;
-pub use frame::data_frame_header;
+pub use frame::{data_frame_header, put_varint, whole as whole_frame};
 pub use headers::{get_request, status, values};
 pub use limits::Limits;
 pub use priority::priority_update;
