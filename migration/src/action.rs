@@ -1,0 +1,14 @@
+//! What a state machine tells its owner to do.
+
+use crate::{Migrate, Name};
+
+/// A step that a transition asks for, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Send the frame on our control stream of the source.
+    Send(Migrate),
+    /// Reset the continuation on this connection, if there is one (server only).
+    Drop(Name),
+    /// Open a connection, or take an idle one, and call [`crate::Receiving::connected`] (client only).
+    Connect,
+}

@@ -1,0 +1,163 @@
+//! The named connections of one end: who belongs together, and who is idle.
+
+use crate::limits::MEMBERS_MAX;
+use crate::{Error, Name, Secret};
+use std::collections::BTreeMap;
+
+/// The connections of one end by name. `K` is whatever its owner calls a connection.
+///
+/// A server has one for all clients. A connection enters it with proof, so that a name in it means: this client.
+#[derive(Debug)]
+pub struct Names<K> {
+    applications: BTreeMap<u64, Application<K>>,
+}
+
+#[derive(Debug)]
+struct Application<K> {
+    /// The secret of its first connection, which may be gone.
+    first: Secret,
+    members: BTreeMap<Name, Member<K>>,
+}
+
+#[derive(Debug)]
+struct Member<K> {
+    connection: K,
+    /// Responses under way on it.
+    responses: usize,
+}
+
+impl<K> Default for Names<K> {
+    fn default() -> Self {
+        Self { applications: BTreeMap::new() }
+    }
+}
+
+impl<K> Names<K> {
+    /// Adds a connection, if its name follows from its own `secret` and that of the first one of its application.
+    pub fn join(&mut self, name: Name, secret: &Secret, connection: K) -> Result<(), Error> {
+        let first = self.applications.get(&name.application).map_or(secret, |it| &it.first);
+        if Name::next(first, secret) != name {
+            return Err(Error::Forged);
+        }
+        let application = self
+            .applications
+            .entry(name.application)
+            .or_insert_with(|| Application { first: secret.clone(), members: BTreeMap::new() });
+        if application.members.contains_key(&name) {
+            return Err(Error::Taken);
+        }
+        if application.members.len() >= MEMBERS_MAX {
+            return Err(Error::TooMany);
+        }
+        application.members.insert(name, Member { connection, responses: 0 });
+        Ok(())
+    }
+
+    /// The connection is over.
+    pub fn leave(&mut self, name: Name) {
+        let Some(application) = self.applications.get_mut(&name.application) else { return };
+        application.members.remove(&name);
+        if application.members.is_empty() {
+            self.applications.remove(&name.application);
+        }
+    }
+
+    /// The connection of this name.
+    pub fn connection(&self, name: Name) -> Option<&K> {
+        self.member(name).map(|it| &it.connection)
+    }
+
+    /// The destination that both ends pick: the smallest idle name beside `source`.
+    pub fn smallest_idle(&self, source: Name) -> Option<Name> {
+        let members = &self.applications.get(&source.application)?.members;
+        let idle = members.iter().filter(|(name, it)| **name != source && it.responses == 0);
+        idle.map(|(name, _)| *name).next()
+    }
+
+    /// A response begins on the connection.
+    pub fn began(&mut self, name: Name) {
+        if let Some(member) = self.member_mut(name) {
+            member.responses += 1;
+        }
+    }
+
+    /// A response on the connection is over.
+    pub fn ended(&mut self, name: Name) {
+        if let Some(member) = self.member_mut(name) {
+            member.responses = member.responses.saturating_sub(1);
+        }
+    }
+
+    fn member(&self, name: Name) -> Option<&Member<K>> {
+        self.applications.get(&name.application)?.members.get(&name)
+    }
+
+    fn member_mut(&mut self, name: Name) -> Option<&mut Member<K>> {
+        self.applications.get_mut(&name.application)?.members.get_mut(&name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(byte: u8) -> Secret {
+        Secret::new(&[byte; 32])
+    }
+
+    /// The name of connection `own` of a client whose first connection is `first`.
+    fn name(first: u8, own: u8) -> Name {
+        Name::next(&secret(first), &secret(own))
+    }
+
+    fn joined(first: u8, members: &[u8]) -> Names<u8> {
+        let mut names = Names::default();
+        for member in members {
+            names.join(name(first, *member), &secret(*member), *member).unwrap();
+        }
+        names
+    }
+
+    #[test]
+    fn another_client_can_neither_take_a_name_nor_join_an_application() {
+        let mut names = joined(1, &[1, 2]);
+        let attacker = secret(9);
+        assert_eq!(names.join(name(1, 2), &attacker, 9), Err(Error::Forged), "a name it saw");
+        assert_eq!(names.join(name(9, 2), &secret(2), 2), Err(Error::Forged), "a key it has not");
+        let guessed = Name { application: name(1, 1).application, ..name(9, 9) };
+        assert_eq!(names.join(guessed, &attacker, 9), Err(Error::Forged), "its own, inside");
+        assert_eq!(names.join(name(9, 9), &attacker, 9), Ok(()), "its own, outside");
+        assert_eq!(names.connection(name(1, 2)), Some(&2));
+    }
+
+    #[test]
+    fn an_application_outlives_its_first_connection() {
+        let mut names = joined(1, &[1, 2]);
+        names.leave(name(1, 1));
+        assert_eq!(names.join(name(1, 3), &secret(3), 3), Ok(()));
+        names.leave(name(1, 2));
+        names.leave(name(1, 3));
+        assert_eq!(names.join(name(1, 4), &secret(4), 4), Err(Error::Forged), "it is gone");
+    }
+
+    #[test]
+    fn the_smallest_idle_connection_is_picked() {
+        let mut names = joined(1, &[1, 2, 3, 4]);
+        let source = name(1, 1);
+        let mut others = [2, 3, 4].map(|it| name(1, it));
+        others.sort_unstable();
+        assert_eq!(names.smallest_idle(source), Some(others[0]));
+        names.began(others[0]);
+        assert_eq!(names.smallest_idle(source), Some(others[1]));
+        names.ended(others[0]);
+        assert_eq!(names.smallest_idle(source), Some(others[0]));
+        assert_eq!(names.smallest_idle(name(9, 9)), None, "not of another client");
+    }
+
+    #[test]
+    fn an_application_has_eight_connections_at_most() {
+        let mut names = joined(1, &[1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(names.join(name(1, 9), &secret(9), 9), Err(Error::TooMany));
+        assert_eq!(names.join(name(1, 8), &secret(8), 8), Err(Error::Taken));
+    }
+}

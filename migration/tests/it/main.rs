@@ -1,0 +1,4 @@
+//! Both ends together.
+
+mod model;
+mod scenarios;
