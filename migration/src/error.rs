@@ -11,14 +11,17 @@ pub enum Error {
     /// A frame or a stream header of another layout.
     #[error("a MIGRATE frame or the header of a continuation has another layout")]
     Layout,
-    /// The name does not follow from the TLS session.
+    /// The name does not follow from the TLS session, or its application is over.
     #[error("the connection's name does not belong to its TLS session")]
     Forged,
     /// A connection of this name exists.
     #[error("two connections have one name")]
     Taken,
-    /// The application has too many connections, or too many frames wait.
-    #[error("more connections or waiting frames than our limit")]
+    /// The application has too many connections.
+    #[error("the application has more connections than our limit")]
+    Full,
+    /// Too many frames name connections that are not known.
+    #[error("more frames wait for their connections than our limit")]
     TooMany,
     /// The destination belongs to another application.
     #[error("the destination belongs to another application")]
@@ -49,6 +52,8 @@ pub enum Error {
 /// What an error ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
+    /// The extension on this connection, which goes on without a name.
+    Extension,
     /// The connection on which the bytes came.
     Connection,
     /// The response, on both connections; other streams go on.
@@ -64,7 +69,7 @@ impl Error {
             Self::Forged | Self::Taken | Self::Foreign | Self::OtherDestination | Self::Offset => {
                 Code::Id
             }
-            Self::TooMany => Code::ExcessiveLoad,
+            Self::Full | Self::TooMany => Code::ExcessiveLoad,
             Self::Twice | Self::Unasked | Self::OpenRequest => Code::FrameUnexpected,
             Self::NotKept => Code::Internal,
             Self::Unanswered => Code::GeneralProtocol,
@@ -74,9 +79,8 @@ impl Error {
     /// What it ends.
     pub fn scope(self) -> Scope {
         match self {
-            Self::Settings | Self::Layout | Self::Forged | Self::Taken | Self::TooMany => {
-                Scope::Connection
-            }
+            Self::Forged | Self::Taken | Self::Full => Scope::Extension,
+            Self::Settings | Self::Layout | Self::TooMany => Scope::Connection,
             _ => Scope::Response,
         }
     }
@@ -90,7 +94,7 @@ mod tests {
     fn what_cannot_be_parsed_ends_the_connection_and_a_wrong_migration_only_its_response() {
         let row = |it: Error| (it.code().name(), it.scope());
         assert_eq!(row(Error::Layout), ("H3_FRAME_ERROR", Scope::Connection));
-        assert_eq!(row(Error::Forged), ("H3_ID_ERROR", Scope::Connection));
+        assert_eq!(row(Error::Forged), ("H3_ID_ERROR", Scope::Extension));
         assert_eq!(row(Error::Twice), ("H3_FRAME_UNEXPECTED", Scope::Response));
         assert_eq!(row(Error::NotKept), ("H3_INTERNAL_ERROR", Scope::Response));
     }

@@ -30,7 +30,7 @@
 //! *Settings.* After the handshake both ends export a [`Secret`]. A client computes the connection's [`Name`] and appends
 //! [`Offer::settings`] to its settings; a server appends those of [`Offer::Understood`]. Nothing is used unless
 //! [`Offer::read`] finds the peer's offer. A client that sends early data has no secret then, and makes no offer. At the
-//! server, [`Names::join`] checks the name.
+//! server, [`Names::join`] checks the name. If it does not follow from TLS, the connection goes on without the extension.
 //!
 //! *Frames.* [`MIGRATE`] comes on control streams, [`CONTINUATION`] is a type of stream that only servers open. Without
 //! both offers they are unknown and ignored. A server passes frames through [`Overtaking`]. A frame about a response that

@@ -33,7 +33,8 @@ impl<K> Default for Names<K> {
 }
 
 impl<K> Names<K> {
-    /// Adds a connection, if its name follows from its own `secret` and that of the first one of its application.
+    /// Adds a connection, if its name follows from its own `secret` and that of the first one of its application. After
+    /// an error it is used without the extension: perhaps the others of its application are over.
     pub fn join(&mut self, name: Name, secret: &Secret, connection: K) -> Result<(), Error> {
         let first = self.applications.get(&name.application).map_or(secret, |it| &it.first);
         if Name::next(first, secret) != name {
@@ -47,7 +48,7 @@ impl<K> Names<K> {
             return Err(Error::Taken);
         }
         if application.members.len() >= MEMBERS_MAX {
-            return Err(Error::TooMany);
+            return Err(Error::Full);
         }
         application.members.insert(name, Member { connection, responses: 0 });
         Ok(())
@@ -157,7 +158,7 @@ mod tests {
     #[test]
     fn an_application_has_eight_connections_at_most() {
         let mut names = joined(1, &[1, 2, 3, 4, 5, 6, 7, 8]);
-        assert_eq!(names.join(name(1, 9), &secret(9), 9), Err(Error::TooMany));
+        assert_eq!(names.join(name(1, 9), &secret(9), 9), Err(Error::Full));
         assert_eq!(names.join(name(1, 8), &secret(8), 8), Err(Error::Taken));
     }
 }

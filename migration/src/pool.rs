@@ -61,13 +61,8 @@ impl History {
 /// The idle connections, at most one a host, so at most double the connections. `K` is whatever its owner calls one.
 #[derive(Debug)]
 pub struct Pool<K> {
-    spares: BTreeMap<String, Spare<K>>,
-}
-
-#[derive(Debug)]
-struct Spare<K> {
-    connection: K,
-    until: Instant,
+    /// By host, each with the time at which it was idle for too long.
+    spares: BTreeMap<String, (Instant, K)>,
 }
 
 impl<K> Default for Pool<K> {
@@ -87,27 +82,26 @@ impl<K> Pool<K> {
         if self.spares.contains_key(host) || self.spares.len() >= SPARES_MAX {
             return Some(connection);
         }
-        let spare = Spare { connection, until: now + SPARE_LIFETIME };
-        self.spares.insert(host.to_owned(), spare);
+        self.spares.insert(host.to_owned(), (now + SPARE_LIFETIME, connection));
         None
     }
 
     /// Takes the idle connection to `host`: a response migrates to it, the last one in use is over, or it is lost.
     pub fn take(&mut self, host: &str) -> Option<K> {
-        self.spares.remove(host).map(|it| it.connection)
+        self.spares.remove(host).map(|(_, connection)| connection)
     }
 
     /// When to call [`Self::expired`].
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.spares.values().map(|it| it.until).min()
+        self.spares.values().map(|(until, _)| *until).min()
     }
 
     /// Takes the connections that were idle for too long, to be closed.
     pub fn expired(&mut self, now: Instant) -> Vec<K> {
         let (expired, kept) =
-            std::mem::take(&mut self.spares).into_iter().partition(|(_, it)| it.until <= now);
+            std::mem::take(&mut self.spares).into_iter().partition(|(_, it)| it.0 <= now);
         self.spares = kept;
-        BTreeMap::into_values(expired).map(|it| it.connection).collect()
+        BTreeMap::into_values(expired).map(|(_, connection)| connection).collect()
     }
 }
 

@@ -26,7 +26,7 @@ enum State {
     /// Both ends agree.
     Away { on: Name, cut: u64 },
     /// The destination failed: the client is asked from which byte to go on at the source.
-    Returning { until: Instant },
+    Returning { cut: u64, until: Instant },
     /// It came back, or never left; it does not move again.
     Back,
     /// It was cancelled, or failed.
@@ -50,7 +50,8 @@ impl Sending {
         Self { source, subject, next: 0, kept: 0, state: State::Here }
     }
 
-    /// Where the next bytes go. Beyond the source they begin at [`Self::next`], behind a [`crate::Continuation`].
+    /// Where the next bytes go. Beyond the source they begin at [`Self::next`], behind a [`crate::Continuation`]. If that
+    /// connection is gone, they wait for the client.
     pub fn place(&self) -> Place {
         match self.state {
             State::Here | State::Back => Place::Source,
@@ -117,7 +118,7 @@ impl Sending {
     /// When to call [`Self::on_timeout`].
     pub fn next_timeout(&self) -> Option<Instant> {
         match self.state {
-            State::Offered { until, .. } | State::Returning { until } => Some(until),
+            State::Offered { until, .. } | State::Returning { until, .. } => Some(until),
             _ => None,
         }
     }
@@ -201,18 +202,23 @@ impl Sending {
 
     /// The client rejects our proposal, or brings the response back: it has the bytes before `offset`.
     fn come_back(&mut self, offset: u64) -> Result<Vec<Action>, Error> {
-        let dropped = match self.state {
-            State::Offered { to: Destination::Named(on), .. } | State::Away { on, .. } => Some(on),
-            State::Offered { .. } | State::Returning { .. } => None,
+        let (dropped, cut) = match self.state {
+            State::Offered { to: Destination::Named(on), cut, .. } | State::Away { on, cut } => {
+                (Some(on), cut)
+            }
+            State::Offered { cut, .. } | State::Returning { cut, .. } => (None, cut),
             _ => return Err(Error::Unasked),
         };
+        if offset < cut {
+            return Err(Error::Offset);
+        }
         self.go_on_from(offset)?;
         self.state = State::Back;
         Ok(dropped.map(Action::Drop).into_iter().collect())
     }
 
     fn ask_back(&mut self, cut: u64, now: Instant) -> Migrate {
-        self.state = State::Returning { until: now + ANSWER };
+        self.state = State::Returning { cut, until: now + ANSWER };
         self.frame(Kind::Start, Destination::Named(self.source), cut)
     }
 

@@ -211,27 +211,27 @@ fn a_server_refuses_clients_that_break_the_rules() {
     let (source, small, large) = names();
     let ask = |to| from_client(to, 0, Kind::Start);
     let answer = |to| from_client(to, 0, Kind::Acknowledgement);
-    let offers = |server: &mut Sending| server.start(named(small), CREDIT, now());
-    let mut cases: Vec<(Migrate, Error)> = vec![
+    for (frame, error) in [
         (ask(foreign()), Error::Foreign),
         (Migrate { rest: Rest::Follows, ..ask(small) }, Error::OpenRequest),
         (Migrate { destination: Destination::Any, ..ask(small) }, Error::OtherDestination),
         (answer(small), Error::Unasked),
         (answer(source), Error::Unasked),
-    ];
-    for (frame, error) in cases.drain(..) {
+    ] {
         let (mut server, _) = ends(SUBJECT);
         assert_eq!(server_takes(&mut server, frame), Err(error), "{frame:?}");
         assert_eq!(server.place(), Place::Nowhere);
     }
     for (frame, error) in [
-        (answer(large), Error::OtherDestination),
-        (Migrate { offset: 1, ..answer(small) }, Error::Offset),
-        (Migrate { offset: 1, ..answer(source) }, Error::Offset),
+        (Migrate { offset: 5, ..answer(large) }, Error::OtherDestination),
+        (Migrate { offset: 6, ..answer(small) }, Error::Offset),
+        (Migrate { offset: 6, ..answer(source) }, Error::Offset),
+        (Migrate { offset: 4, ..answer(source) }, Error::Offset),
         (answer(foreign()), Error::Foreign),
     ] {
         let (mut server, _) = ends(SUBJECT);
-        offers(&mut server);
+        server.sent(5);
+        server.start(named(small), CREDIT, now());
         assert_eq!(server_takes(&mut server, frame), Err(error), "{frame:?}");
     }
     let (mut server, _) = ends(SUBJECT);
