@@ -5,21 +5,21 @@ use crate::limits::TABLE_ROWS_MAX;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::provenance::{Build, of_program};
+use lab::provenance::of_program;
 use qlog_tools::figures::png::Rasterizer;
 use serde::Serialize;
 use serde_json::Value;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// The versions that this program was built from.
-pub(crate) const BUILD: Build = Build {
-    version: env!("CARGO_PKG_VERSION"),
-    commit: env!("UTMOST_COMMIT"),
-    rustc: env!("UTMOST_RUSTC"),
-    quiche: env!("UTMOST_QUICHE"),
-    boring: env!("UTMOST_BORING"),
-};
+/// What the build script knows: versions, and the Git commit, with `-dirty` appended where the tree had changes.
+const BUILD: [(&str, &str); 5] = [
+    ("utmost", env!("CARGO_PKG_VERSION")),
+    ("git_commit", env!("UTMOST_COMMIT")),
+    ("rustc", env!("UTMOST_RUSTC")),
+    ("quiche", env!("UTMOST_QUICHE")),
+    ("boring", env!("UTMOST_BORING")),
+];
 
 /// The provenance of what this command makes.
 pub(crate) fn provenance() -> Value {

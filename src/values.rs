@@ -5,7 +5,7 @@ use ::client::Verify;
 use ::corpus::Page;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use lab::{Contender, DeliveryOrder};
-use schedulers::{SCHEMES, Scheme, SchemeError, find_page_scheme, find_scheme, paper_schemes};
+use schedulers::{SCHEMES, Scheme, SchemeError, find_scheme, paper_schemes};
 use server::{CongestionControl, Pace, SignalUse};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ pub(crate) fn pace(text: &str) -> Result<Pace, String> {
 
 /// `paper`, `all`, or names separated by commas; each once, in the order given.
 pub(crate) fn schemes(list: &str) -> Result<Vec<Scheme>, Failure> {
-    schemes_by(list, find_scheme)
+    listed(list, find_scheme, |it| &it.name)
 }
 
 /// Why a name does not name a scheme. A bracket is not a scheme.
@@ -59,41 +59,30 @@ pub(crate) fn no_scheme(error: SchemeError) -> Failure {
     }
 }
 
-fn schemes_by(
-    list: &str,
-    find: fn(&str) -> Result<Scheme, SchemeError>,
-) -> Result<Vec<Scheme>, Failure> {
-    let mut schemes: Vec<Scheme> = Vec::new();
-    for name in list.split(',').map(str::trim) {
-        let found = match name {
-            "paper" => paper_schemes().to_vec(),
-            "all" => SCHEMES.to_vec(),
-            name => vec![find(name).map_err(no_scheme)?],
-        };
-        for scheme in found {
-            if !schemes.iter().any(|it| it.name == scheme.name) {
-                schemes.push(scheme);
-            }
-        }
-    }
-    Ok(schemes)
-}
-
 /// Like [`schemes`], with the brackets `oracle` and `anti-oracle`.
 pub(crate) fn contenders(list: &str) -> Result<Vec<Contender>, Failure> {
-    let mut contenders: Vec<Contender> = Vec::new();
+    listed(list, Contender::find, Contender::name)
+}
+
+fn listed<T: From<Scheme>>(
+    list: &str,
+    find: fn(&str) -> Result<T, SchemeError>,
+    name_of: fn(&T) -> &str,
+) -> Result<Vec<T>, Failure> {
+    let mut all: Vec<T> = Vec::new();
     for name in list.split(',').map(str::trim) {
         let found = match name {
-            "oracle" | "anti-oracle" => vec![Contender::find(name).map_err(Failure::bad_input)?],
-            name => schemes_by(name, find_page_scheme)?.into_iter().map(Contender::from).collect(),
+            "paper" => paper_schemes().iter().cloned().map(T::from).collect(),
+            "all" => SCHEMES.iter().cloned().map(T::from).collect(),
+            name => vec![find(name).map_err(no_scheme)?],
         };
-        for contender in found {
-            if !contenders.iter().any(|it| it.name() == contender.name()) {
-                contenders.push(contender);
+        for it in found {
+            if !all.iter().any(|known| name_of(known) == name_of(&it)) {
+                all.push(it);
             }
         }
     }
-    Ok(contenders)
+    Ok(all)
 }
 
 /// `ADDR:PORT` or `HOST:PORT`.

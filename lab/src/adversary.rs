@@ -14,7 +14,6 @@ use qlog_tools::metrics::{Completions, byte_index};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use schedulers::{Kind, Scheme, paper_schemes};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Largest page of the search in bytes: loads of it take about a millisecond.
@@ -89,12 +88,7 @@ fn describe(found: &mut Adversary, scheme: &Scheme) {
 /// The scheme's index over the lowest of the others.
 fn weigh(scheme: &Scheme, page: Page, network: &Network) -> Adversary {
     let page = Arc::new(page);
-    let above_fold: BTreeSet<String> = page
-        .resources
-        .iter()
-        .filter(|it| it.above_fold)
-        .map(|it| crate::resource_url(&page, it.id))
-        .collect();
+    let above_fold = crate::above_fold(&page);
     let index = |scheme: &Scheme| {
         let scheme = scheme.clone().for_page(&page.graph());
         let load = ideal::load(&page, &scheme, network, Conditions::default());

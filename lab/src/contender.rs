@@ -1,6 +1,6 @@
 //! What a study compares: schemes, and the brackets between which all of them lie.
 
-use schedulers::{Scheme, SchemeError, find_scheme};
+use schedulers::{Scheme, SchemeError, find_page_scheme};
 
 /// A scheme, or a bracket: the best or the worst order of a page, whoever would have to know what.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ impl Contender {
         match name {
             "oracle" => Ok(Self::Oracle),
             "anti-oracle" => Ok(Self::AntiOracle),
-            name => Ok(Self::Scheme(find_scheme(name)?)),
+            name => Ok(Self::Scheme(find_page_scheme(name)?)),
         }
     }
 

@@ -16,16 +16,6 @@ pub enum DeliveryOrder {
     Connection,
 }
 
-impl DeliveryOrder {
-    /// As in flags and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Stream => "stream",
-            Self::Connection => "connection",
-        }
-    }
-}
-
 /// The same arrivals, handed up in the order of first transmission, `runs`: each byte comes when the last of
 /// all those before it has arrived. Frames of streams that `runs` does not name stay as they are.
 pub(crate) fn in_order_of_transmission(timeline: Timeline, runs: &[(StreamId, u64)]) -> Timeline {

@@ -48,16 +48,6 @@ pub enum SendBufferModel {
     Delay,
 }
 
-impl SendBufferModel {
-    /// As in flags and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fifo => "fifo",
-            Self::Delay => "delay",
-        }
-    }
-}
-
 /// Loads `page` once.
 pub fn load(page: &Arc<Page>, scheme: &Scheme, network: &Network, conditions: Conditions) -> Load {
     let mut simulation = Simulation::new(page, Clock::new(network, PACKET_BYTES));
@@ -155,11 +145,6 @@ impl<'a> Server<'a> {
 }
 
 /// How long a full buffer takes to leave.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "rates are positive; beyond u64 it saturates"
-)]
 fn drain_us(bytes: u64, network: &Network) -> u64 {
-    (bytes as f64 * 8e6 / network.down.rate.mean()).round() as u64
+    clock::rounded(bytes as f64 * 8e6 / network.down.rate.mean())
 }

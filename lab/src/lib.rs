@@ -39,6 +39,7 @@ use qlog_tools::timeline::Timeline;
 use schedulers::Kind;
 use serde::{Deserialize, Serialize};
 use simulator::TIME_MAX;
+use std::collections::BTreeSet;
 
 /// One page load, as its client saw it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -69,15 +70,15 @@ impl Load {
     }
 }
 
-/// The URL that a request for a resource of `page` has in logs.
-pub fn resource_url(page: &Page, resource: usize) -> String {
-    page.url(resource)
+/// The URLs of the resources of `page` above the fold.
+pub fn above_fold(page: &Page) -> BTreeSet<String> {
+    page.resources.iter().filter(|it| it.above_fold).map(|it| page.url(it.id)).collect()
 }
 
 /// The resources of `page` as figures show them.
 pub fn figure_resources(page: &Page) -> Vec<PageResource> {
     let resource = |it: &corpus::PageResource| PageResource {
-        url: resource_url(page, it.id),
+        url: page.url(it.id),
         kind: Kind::of_mime(&it.mime),
         above_fold: it.above_fold,
         body_bytes: Some(it.bytes),

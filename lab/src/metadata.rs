@@ -22,15 +22,6 @@ pub enum Metadata {
 }
 
 impl Metadata {
-    /// As in flags and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Browser => "browser",
-            Self::Full => "full",
-        }
-    }
-
     /// What remains of `known`.
     pub fn of(self, known: Resource) -> Resource {
         let Resource { kind, body_bytes, .. } = known;

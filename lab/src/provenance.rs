@@ -2,33 +2,18 @@
 
 use serde_json::{Value, json};
 
-/// What the build knows of itself (set by the program's build script).
-#[derive(Debug, Clone, Copy)]
-pub struct Build {
-    /// Version of utmost.
-    pub version: &'static str,
-    /// Git commit, `-dirty` appended where the tree had changes.
-    pub commit: &'static str,
-    /// Compiler.
-    pub rustc: &'static str,
-    /// quiche, pinned.
-    pub quiche: &'static str,
-    /// boring.
-    pub boring: &'static str,
-}
-
-/// Provenance of a run of the program: build, command, machine, date. What is studied is added by the study.
-pub fn of_program(build: &Build, now: jiff::Timestamp) -> Value {
-    json!({
-        "utmost": build.version,
-        "git_commit": build.commit,
-        "rustc": build.rustc,
-        "quiche": build.quiche,
-        "boring": build.boring,
+/// Provenance of a run of the program: what `build` says of itself, command, machine, date. What is studied is added by
+/// the study.
+pub fn of_program(build: &[(&str, &str)], now: jiff::Timestamp) -> Value {
+    let mut said = json!({
         "argv": std::env::args().collect::<Vec<_>>(),
         "cpu": cpu_model(),
         "date": now.to_string(),
-    })
+    });
+    for (what, version) in build {
+        said[what] = json!(version);
+    }
+    said
 }
 
 fn cpu_model() -> String {

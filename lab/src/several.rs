@@ -8,17 +8,16 @@
 use crate::Load;
 use crate::limits::CONNECTIONS_MAX;
 use crate::network::Network;
-use crate::stack::{PATIENCE, SERVER, StackError};
+use crate::stack::{SERVER, StackError, patient, server_world};
 use client::playback::Playback;
-use connection::{ClientConfig, MemoryLog, Verify};
+use connection::{ClientConfig, MemoryLog};
 use corpus::Page;
 use http3::{Event, Settings, StreamId};
 use page_site::PageSite;
 use qlog_tools::reader::read;
 use qlog_tools::timeline::{StreamFrame, Timeline, Transfer};
-
 use server::{Identity, Options, Server};
-use simulator::{BareClient, Links, World};
+use simulator::{BareClient, World};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -77,22 +76,14 @@ struct Requests {
 
 impl Several {
     fn new(page: &Arc<Page>, setup: Setup<'_>) -> Result<Self, StackError> {
-        let Setup { mut options, network, seed, identity, connections, split, grouped } = setup;
+        let Setup { options, network, seed, identity, connections, split, grouped } = setup;
         let mut playback = Playback::new(Arc::clone(page));
         playback.start(0);
-        options.limits.idle = PATIENCE;
         let site = Arc::new(PageSite::new(Page::clone(page)));
-        let server = Server::new(SERVER.into(), identity, site, options)?;
-        let (down, up) = network.profiles();
-        let world = World::new(server, Links::new(&down, &up, seed));
+        let world = server_world(site, options, identity, network, seed)?;
         let connection_group = grouped.then_some(GROUP);
-        let config = ClientConfig {
-            verify: Verify::Nobody,
-            connect_within: PATIENCE,
-            idle: PATIENCE,
-            settings: Settings { connection_group, ..Settings::default() },
-            ..ClientConfig::default()
-        };
+        let settings = Settings { connection_group, ..Settings::default() };
+        let config = patient(ClientConfig { settings, ..ClientConfig::default() });
         let (mut clients, mut logs) = (Vec::new(), Vec::new());
         for number in 0..connections.clamp(1, CONNECTIONS_MAX) {
             let local = SocketAddr::from(([127, 0, 0, 1], 5000 + number));

@@ -153,10 +153,29 @@ pub fn load_between(
 }
 
 /// How long a handshake may take and a connection may be silent: networks here are slow and lose packets.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) const CLIENT: ([u8; 4], u16) = ([127, 0, 0, 1], 5000);
 pub(crate) const SERVER: ([u8; 4], u16) = ([127, 0, 0, 1], 4433);
+
+/// A client's transport, with patience, and with trust in anybody.
+pub(crate) fn patient(transport: ClientConfig) -> ClientConfig {
+    ClientConfig { verify: Verify::Nobody, connect_within: PATIENCE, idle: PATIENCE, ..transport }
+}
+
+/// A server behind the links of `network`.
+pub(crate) fn server_world(
+    site: impl Into<RuledSite>,
+    mut options: Options,
+    identity: &Identity,
+    network: &Network,
+    seed: u64,
+) -> Result<World<Server>, StackError> {
+    options.limits.idle = PATIENCE;
+    let server = Server::new(SERVER.into(), identity, site, options)?;
+    let (down, up) = network.profiles();
+    Ok(World::new(server, Links::new(&down, &up, seed)))
+}
 
 /// A server and a client that has not sent anything.
 fn world(
@@ -166,22 +185,16 @@ fn world(
     log: &MemoryLog,
 ) -> Result<(World<Server>, Client), StackError> {
     let Setup { mut options, network, seed, identity, log_dir, .. } = setup;
-    options.limits.idle = PATIENCE;
     options.qlog_dir = log_dir.map(Path::to_owned);
     let client_options = client::Options {
         delivery_order: options.experiments.send_order.clone(),
-        transport: ClientConfig {
-            verify: Verify::Nobody,
-            connect_within: PATIENCE,
-            idle: PATIENCE,
-            ..ends.client.transport.clone()
-        },
+        transport: patient(ends.client.transport.clone()),
         ..ends.client.clone()
     };
-    let server = Server::new(SERVER.into(), identity, ends.site.clone(), options)?;
-    let (down, up) = network.profiles();
-    let links = Links::new(&down, &up, seed);
-    let world = World::new(server, if log_dir.is_some() { links.logged() } else { links });
+    let mut world = server_world(ends.site.clone(), options, identity, network, seed)?;
+    if log_dir.is_some() {
+        world.links = world.links.logged();
+    }
     let (local, remote) = (CLIENT.into(), SERVER.into());
     let mut client =
         Client::connect(Arc::clone(page), local, remote, &client_options, world.now())?;

@@ -21,8 +21,8 @@ mod summary;
 
 pub use page_summary::{PageRow, summarise_pages};
 pub use plan::{Engine, Plan, Shard};
-pub use run::{LowerBound, ResourceTimes, RunRecord, Unfinished};
-pub use summary::{Regret, SummaryRow, summarise};
+pub use run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
+pub use summary::{SummaryRow, summarise};
 
 use crate::network::NetworkError;
 use crate::stack::StackError;

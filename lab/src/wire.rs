@@ -4,9 +4,9 @@
 use crate::metadata::LimitedSite;
 use crate::network::Network;
 use crate::relay::Relay;
+use crate::stack::patient;
 use crate::{DeliveryOrder, Load, Metadata};
 use client::event_loop::PlayError;
-use client::{ClientConfig, Verify};
 use connection::experiments::SendOrder;
 use corpus::Page;
 use page_site::PageSite;
@@ -89,12 +89,7 @@ pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
     let scheme = options.scheme.name.clone();
     let log = log_dir.join("client.sqlog");
     let client_options = client::Options {
-        transport: ClientConfig {
-            verify: Verify::Nobody,
-            connect_within: PATIENCE,
-            idle: PATIENCE,
-            ..client.transport
-        },
+        transport: patient(client.transport),
         qlog_file: Some(log.clone()),
         delivery_order: send_order.clone(),
         ..client
@@ -150,6 +145,3 @@ fn relay(mut relay: Relay) -> io::Result<Relaying> {
     let thread = std::thread::spawn(move || relay.run(&mut |_| ()));
     Ok(Relaying { address, stop, thread })
 }
-
-/// How long a handshake may take and a connection may be silent: networks are slow and lose packets.
-const PATIENCE: Duration = Duration::from_secs(120);

@@ -174,7 +174,7 @@ impl Times {
         let timeline = &load.load.timeline;
         let deliveries = timeline.deliveries();
         let complete_ms = |id: usize| {
-            let url = lab::resource_url(page, id);
+            let url = page.url(id);
             let place = timeline.transfers.iter().position(|it| it.url == url)?;
             Some(deliveries[place].complete_us? as f64 / 1000.0)
         };

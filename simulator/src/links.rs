@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 /// Two links.
 #[derive(Debug)]
 pub struct Links {
-    down: Link<Datagram>,
-    up: Link<Datagram>,
+    pub(crate) down: Link<Datagram>,
+    pub(crate) up: Link<Datagram>,
     delivered: u64,
 }
 
@@ -59,22 +59,10 @@ impl Links {
         self.delivered
     }
 
-    pub(crate) fn offer_down(&mut self, now_ns: u64, datagram: Datagram) {
-        self.down.offer(now_ns, datagram);
-    }
-
-    pub(crate) fn offer_up(&mut self, now_ns: u64, datagram: Datagram) {
-        self.up.offer(now_ns, datagram);
-    }
-
-    pub(crate) fn arrival_down(&mut self, now_ns: u64) -> Option<Datagram> {
-        let datagram = self.down.arrival(now_ns)?;
-        self.delivered += 1;
-        Some(datagram)
-    }
-
-    pub(crate) fn arrival_up(&mut self, now_ns: u64) -> Option<Datagram> {
-        let datagram = self.up.arrival(now_ns)?;
+    /// The next datagram that has arrived by `now_ns`, to a client first.
+    pub(crate) fn arrival(&mut self, way: Way, now_ns: u64) -> Option<Datagram> {
+        let link = if way == Way::Down { &mut self.down } else { &mut self.up };
+        let datagram = link.arrival(now_ns)?;
         self.delivered += 1;
         Some(datagram)
     }

@@ -1,6 +1,7 @@
 //! A server, its clients, the links between them, and the time.
 
 use crate::limits::TIME_MAX;
+use crate::link::Way;
 use crate::links::{Datagram, Links};
 use connection::Endpoint;
 use std::collections::BTreeMap;
@@ -94,14 +95,14 @@ impl<S: Endpoint> World<S> {
             let client = endpoint.local_addr();
             while let Some(transmit) = endpoint.transmit(now, &mut self.buffer) {
                 for datagram in transmit.datagrams(&self.buffer) {
-                    self.links.offer_up(now_ns, Datagram { client, bytes: datagram.to_vec() });
+                    self.links.up.offer(now_ns, Datagram { client, bytes: datagram.to_vec() });
                 }
             }
         }
         while let Some(transmit) = self.server.transmit(now, &mut self.buffer) {
             for datagram in transmit.datagrams(&self.buffer) {
                 let datagram = Datagram { client: transmit.to, bytes: datagram.to_vec() };
-                self.links.offer_down(now_ns, datagram);
+                self.links.down.offer(now_ns, datagram);
             }
         }
     }
@@ -118,13 +119,13 @@ impl<S: Endpoint> World<S> {
         let now_ns = nanoseconds(elapsed);
         virtual_clock::set_ns(START_NS + now_ns);
         let now = self.now();
-        while let Some(Datagram { client, mut bytes }) = self.links.arrival_down(now_ns) {
+        while let Some(Datagram { client, mut bytes }) = self.links.arrival(Way::Down, now_ns) {
             match clients.iter_mut().find(|it| it.local_addr() == client) {
                 Some(endpoint) => endpoint.receive(&mut bytes, self.server.local_addr(), now),
                 None => *self.undelivered.entry(client).or_default() += 1,
             }
         }
-        while let Some(Datagram { client, mut bytes }) = self.links.arrival_up(now_ns) {
+        while let Some(Datagram { client, mut bytes }) = self.links.arrival(Way::Up, now_ns) {
             self.server.receive(&mut bytes, client, now);
         }
         for endpoint in clients {

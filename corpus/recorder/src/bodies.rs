@@ -31,20 +31,17 @@ pub fn copy(page: &Page, fetched: &Fetched, to: &Path) -> Result<usize, RecordEr
     for resource in page.resources.iter().filter(|it| it.status == 200) {
         let Some(relative) = file_of(&resource.url) else { continue };
         let (source, target) = (fetched.root.join(&relative), to.join(&relative));
-        let fail = |path: &Path, error: std::io::Error| {
-            RecordError::Source(format!("{}: {error}", path.display()))
-        };
         if let Some(folder) = target.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| fail(folder, error))?;
+            std::fs::create_dir_all(folder).map_err(|error| RecordError::at(folder, error))?;
         }
-        let bytes = std::fs::read(&source).map_err(|error| fail(&source, error))?;
+        let bytes = std::fs::read(&source).map_err(|error| RecordError::at(&source, error))?;
         if target.exists() && std::fs::read(&target).ok().as_ref() != Some(&bytes) {
-            return Err(RecordError::Source(format!(
-                "{}: is there already and differs from the package's; name an empty folder",
-                target.display()
-            )));
+            return Err(RecordError::at(
+                &target,
+                "is there already and differs from the package's; name an empty folder",
+            ));
         }
-        std::fs::write(&target, bytes).map_err(|error| fail(&target, error))?;
+        std::fs::write(&target, bytes).map_err(|error| RecordError::at(&target, error))?;
         copied += 1;
     }
     Ok(copied)

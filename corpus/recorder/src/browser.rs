@@ -6,12 +6,16 @@ pub use mirroring::Trust;
 
 use crate::error::RecordError;
 use crate::limits::{LOAD_MAX, TRACE_BYTES_MAX, TRACE_MAX};
+use crate::session::LocalServer;
 use headless_chrome::browser::tab::Tab;
-use headless_chrome::protocol::cdp::types::Event;
+use headless_chrome::protocol::cdp::types::{Event, Method};
 use headless_chrome::protocol::cdp::{Emulation, IO, Page, Tracing};
 use headless_chrome::{Browser, LaunchOptions};
-use serde_json::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use std::ffi::OsStr;
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -97,26 +101,15 @@ fn check_program(path: &Path) -> Result<(), RecordError> {
     Err(wrong("is not Chromium, according to its answer to --version".to_owned()))
 }
 
-/// The server that a browser loads pages from, and the host under which it knows it.
-#[derive(Debug, Clone, Copy)]
-pub struct Reach<'a> {
-    /// The host that leads to the server.
-    pub host: &'a str,
-    /// The server's port on this machine.
-    pub port: u16,
-    /// The pin of its certificate's public key (base64 of SHA-256).
-    pub pin: &'a str,
-}
-
 impl Chromium {
-    /// Starts the browser. It accepts the server's certificate, speaks only HTTP/3, and reaches only the server's
-    /// host.
-    pub fn start(reach: &Reach) -> Result<Self, RecordError> {
-        let pin = format!("--ignore-certificate-errors-spki-list={}", reach.pin);
+    /// Starts the browser. It accepts the server's certificate, speaks only HTTP/3, and reaches only `host`, which leads
+    /// to the server.
+    pub fn start(host: &str, server: &LocalServer) -> Result<Self, RecordError> {
+        let pin = format!("--ignore-certificate-errors-spki-list={}", server.pin);
         let rules = format!(
-            "--host-resolver-rules=MAP {} 127.0.0.1:{}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, \
+            "--host-resolver-rules=MAP {host} 127.0.0.1:{}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, \
              EXCLUDE localhost",
-            reach.host, reach.port
+            server.port
         );
         // It reaches this machine only, and runs in containers and for root.
         Self::with(false, &["--enable-quic", "--origin-to-force-quic-on=*", &pin, &rules])
@@ -174,8 +167,10 @@ fn failed(error: impl std::fmt::Display) -> RecordError {
 fn load(tab: &Tab, url: &str, quiet: &Quiet, screenshot: bool) -> Result<Load, Trouble> {
     set_viewport(tab)?;
     let (loaded, trace_streams) = listen(tab)?;
-    tab.call_method(start_tracing())?;
-    tab.call_method(navigate(url))?;
+    let categories = json!({"includedCategories": CATEGORIES, "excludedCategories": ["*"]});
+    let trace = json!({"transferMode": "ReturnAsStream", "streamFormat": "json", "traceConfig": categories});
+    call::<Tracing::Start>(tab, trace)?;
+    call::<Page::Navigate>(tab, json!({"url": url}))?;
     let finished = wait(quiet, &loaded);
     let report = tab.evaluate(REPORT, true)?.value;
     let report = report.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default();
@@ -188,23 +183,19 @@ fn load(tab: &Tab, url: &str, quiet: &Quiet, screenshot: bool) -> Result<Load, T
     Ok(Load { trace, report, screenshot: picture.transpose()?, finished })
 }
 
+/// Calls a method of the browser's protocol with these parameters, named as its documentation names them.
+fn call<M>(tab: &Tab, parameters: Value) -> Result<M::ReturnObject, Trouble>
+where
+    M: Method + Debug + Serialize + DeserializeOwned,
+{
+    Ok(tab.call_method(serde_json::from_value::<M>(parameters)?)?)
+}
+
 fn set_viewport(tab: &Tab) -> Result<(), Trouble> {
-    tab.call_method(Emulation::SetDeviceMetricsOverride {
-        width: VIEWPORT[0],
-        height: VIEWPORT[1],
-        device_scale_factor: 1.0,
-        mobile: false,
-        scale: None,
-        screen_width: None,
-        screen_height: None,
-        position_x: None,
-        position_y: None,
-        dont_set_visible_size: None,
-        screen_orientation: None,
-        viewport: None,
-        display_feature: None,
-        device_posture: None,
-    })?;
+    let [width, height] = VIEWPORT;
+    let screen =
+        json!({"width": width, "height": height, "deviceScaleFactor": 1.0, "mobile": false});
+    call::<Emulation::SetDeviceMetricsOverride>(tab, screen)?;
     Ok(())
 }
 
@@ -223,40 +214,6 @@ fn listen(tab: &Tab) -> Result<(Arc<AtomicBool>, Streams), Trouble> {
         _ => {}
     }))?;
     Ok((loaded, streams))
-}
-
-fn start_tracing() -> Tracing::Start {
-    Tracing::Start {
-        categories: None,
-        options: None,
-        buffer_usage_reporting_interval: None,
-        transfer_mode: Some(Tracing::StartTransfer_modeOption::ReturnAsStream),
-        stream_format: Some(Tracing::StreamFormat::Json),
-        stream_compression: None,
-        trace_config: Some(Tracing::TraceConfig {
-            record_mode: None,
-            trace_buffer_size_in_kb: None,
-            enable_sampling: None,
-            enable_systrace: None,
-            enable_argument_filter: None,
-            included_categories: Some(CATEGORIES.map(str::to_owned).to_vec()),
-            excluded_categories: Some(vec!["*".to_owned()]),
-            synthetic_delays: None,
-            memory_dump_config: None,
-        }),
-        perfetto_config: None,
-        tracing_backend: None,
-    }
-}
-
-fn navigate(url: &str) -> Page::Navigate {
-    Page::Navigate {
-        url: url.to_owned(),
-        referrer: None,
-        transition_Type: None,
-        frame_id: None,
-        referrer_policy: None,
-    }
 }
 
 /// Waits until the load event has fired and no request came for a while. Returns whether it was in time.

@@ -106,7 +106,8 @@ pub struct Work {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImageBox {
-    /// Path with query.
+    /// Path with query; in the browser's own report the URL.
+    #[serde(alias = "url")]
     pub path: String,
     /// Visible area as a fraction of the viewport.
     pub share: f64,
@@ -119,7 +120,8 @@ pub struct ImageBox {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Element {
-    /// Path with query.
+    /// Path with query; in the browser's own report the URL.
+    #[serde(alias = "url")]
     pub path: String,
     /// `script`, `link` or `img`.
     pub tag: String,
@@ -127,7 +129,7 @@ pub struct Element {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mode: String,
     /// In the head.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, alias = "inHead", skip_serializing_if = "std::ops::Not::not")]
     pub in_head: bool,
     /// The `fetchpriority` attribute.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -1,5 +1,9 @@
 //! Why there is no recording.
 
+use crate::recording::ERROR_MAX;
+use corpus::page::Spread;
+use std::fmt::Display;
+use std::path::Path;
 use thiserror::Error;
 
 /// Why there is no recording. One line each: what, why, remedy.
@@ -19,23 +23,20 @@ pub enum RecordError {
     Server(String),
     /// The trace does not predict its own recordings well enough.
     #[error(
-        "discovery times are off by {p50_ms:.0} ms (median) and {p90_ms:.0} ms (90th percentile) when one \
-         recording is played back from the others; at most {p50_max_ms:.0} and {p90_max_ms:.0} are allowed: \
-         record again on a quieter machine, or keep it all the same with --force"
+        "discovery times are off by {:.0} ms (median) and {:.0} ms (90th percentile) when one \
+         recording is played back from the others; at most {:.0} and {:.0} are allowed: \
+         record again on a quieter machine, or keep it all the same with --force",
+        .0.p50, .0.p90, ERROR_MAX.p50, ERROR_MAX.p90
     )]
-    Unpredictable {
-        /// Median error.
-        p50_ms: f64,
-        /// 90th percentile.
-        p90_ms: f64,
-        /// Largest median that is allowed.
-        p50_max_ms: f64,
-        /// Largest 90th percentile that is allowed.
-        p90_max_ms: f64,
-    },
+    Unpredictable(Spread),
 }
 
 impl RecordError {
+    /// A file or folder that cannot be read or written.
+    pub(crate) fn at(path: &Path, error: impl Display) -> Self {
+        Self::Source(format!("{}: {error}", path.display()))
+    }
+
     /// Whether another input would help; otherwise the environment failed.
     pub fn is_bad_input(&self) -> bool {
         matches!(self, Self::Source(_) | Self::Page(_))

@@ -34,30 +34,13 @@ pub struct Observations<'a> {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Report {
-    boxes: Vec<ReportedBox>,
-    elements: Vec<ReportedElement>,
+    boxes: Vec<ImageBox>,
+    elements: Vec<Element>,
     largest: Option<String>,
     request_start: f64,
     bodies: Vec<Body>,
     service_worker: bool,
     url: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct ReportedBox {
-    url: String,
-    share: f64,
-    background: bool,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ReportedElement {
-    url: String,
-    tag: String,
-    mode: String,
-    in_head: bool,
-    fetchpriority: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -205,7 +188,7 @@ impl<'a> Reader<'a> {
     fn icons(&self, report: &Report) -> Vec<String> {
         let icons =
             report.elements.iter().filter(|it| it.tag == "link" && it.mode.contains("icon"));
-        let mut paths: Vec<String> = icons.filter_map(|it| self.own_path(&it.url)).collect();
+        let mut paths: Vec<String> = icons.filter_map(|it| self.own_path(&it.path)).collect();
         paths.push("/favicon.ico".to_owned());
         paths
     }
@@ -316,8 +299,8 @@ impl<'a> Reader<'a> {
     fn boxes(&self, report: &Report) -> Vec<ImageBox> {
         let mut boxes: BTreeMap<String, ImageBox> = BTreeMap::new();
         for it in &report.boxes {
-            let Some(path) = self.own_path(&it.url) else { continue };
-            let seen = ImageBox { path: path.clone(), share: it.share, background: it.background };
+            let Some(path) = self.own_path(&it.path) else { continue };
+            let seen = ImageBox { path: path.clone(), ..it.clone() };
             let kept = boxes.entry(path).or_insert_with(|| seen.clone());
             if (!seen.background, seen.share) > (!kept.background, kept.share) {
                 *kept = seen;
@@ -328,15 +311,7 @@ impl<'a> Reader<'a> {
     }
 
     fn elements(&self, report: &Report) -> Vec<Element> {
-        let own = |it: &ReportedElement| {
-            Some(Element {
-                path: self.own_path(&it.url)?,
-                tag: it.tag.clone(),
-                mode: it.mode.clone(),
-                in_head: it.in_head,
-                fetchpriority: it.fetchpriority.clone(),
-            })
-        };
+        let own = |it: &Element| Some(Element { path: self.own_path(&it.path)?, ..it.clone() });
         report.elements.iter().filter_map(own).collect()
     }
 

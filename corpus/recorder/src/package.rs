@@ -99,8 +99,7 @@ impl Package {
         let archive = match archive_in(&folder) {
             Some(archive) if root.is_dir() => archive,
             _ => {
-                std::fs::create_dir_all(&root)
-                    .map_err(|error| RecordError::Source(format!("{}: {error}", root.display())))?;
+                std::fs::create_dir_all(&root).map_err(|error| RecordError::at(&root, error))?;
                 self.download(&folder)?;
                 let archive = archive_in(&folder).ok_or_else(|| {
                     RecordError::Source(format!("{}: its client fetched no archive", self.name))
@@ -109,8 +108,7 @@ impl Package {
                 archive
             }
         };
-        let bytes = std::fs::read(&archive)
-            .map_err(|error| RecordError::Source(format!("{}: {error}", archive.display())))?;
+        let bytes = std::fs::read(&archive).map_err(|error| RecordError::at(&archive, error))?;
         let name = archive.file_stem().map(|it| it.to_string_lossy().into_owned());
         let inner = root.join("package");
         Ok(Fetched {

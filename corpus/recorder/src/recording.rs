@@ -197,14 +197,9 @@ pub fn page(captures: &Captures, name: &str, licence: &str) -> Result<Judged, Re
 /// Rejects a page that does not predict its own recordings.
 pub fn good_enough(page: &Page) -> Result<(), RecordError> {
     let Some(recording) = &page.source.recording else { return Ok(()) };
-    let Spread { p50, p90, .. } = recording.left_out_ms;
-    if p50 <= ERROR_MAX.p50 && p90 <= ERROR_MAX.p90 {
+    let left_out = recording.left_out_ms;
+    if left_out.p50 <= ERROR_MAX.p50 && left_out.p90 <= ERROR_MAX.p90 {
         return Ok(());
     }
-    Err(RecordError::Unpredictable {
-        p50_ms: p50,
-        p90_ms: p90,
-        p50_max_ms: ERROR_MAX.p50,
-        p90_max_ms: ERROR_MAX.p90,
-    })
+    Err(RecordError::Unpredictable(left_out))
 }

@@ -1,6 +1,6 @@
 //! Recording: our server, a browser, one load after another.
 
-use crate::browser::{Chromium, Load, Quiet, Reach, VIEWPORT};
+use crate::browser::{Chromium, Load, Quiet, VIEWPORT};
 use crate::capture::Capture;
 use crate::error::RecordError;
 use crate::limits::DOCUMENT_BYTES_MAX;
@@ -104,17 +104,16 @@ pub fn record(
     let first = first.ok_or_else(|| RecordError::Source("no setting to record under".into()))?;
     let site = Arc::new(RecordedSite::new(files, first));
     let server = LocalServer::start(Arc::clone(&site) as Arc<dyn Site>)?;
-    let reach = Reach { host: &plan.host, port: server.port, pin: &server.pin };
-    let chromium = Chromium::start(&reach)?;
+    let chromium = Chromium::start(&plan.host, &server)?;
     let origin = format!("https://{}", plan.host);
+    let url = format!("{origin}{}", plan.entry);
     let mut recording = Recording { captures: Vec::new(), screenshot: None };
     // The first load warms up: the browser compiles its own parts, the site its compressed bodies.
-    load(&chromium, &site, &format!("{origin}{}", plan.entry), &plan.settings[0], false)?;
+    load(&chromium, &site, &url, &plan.settings[0], false)?;
     for number in 0..plan.loads {
         for setting in &plan.settings {
             progress(&format!("load {} of {}: {}", number + 1, plan.loads, setting.name));
             let picture = plan.screenshot && recording.screenshot.is_none();
-            let url = format!("{origin}{}", plan.entry);
             let load = load(&chromium, &site, &url, setting, picture)?;
             recording.screenshot = recording.screenshot.or(load.screenshot);
             recording.captures.push(observe(&Observations {

@@ -2,11 +2,9 @@
 
 use crate::limits::SETTINGS_MAX;
 use schedulers::Kind;
-use serde::{Deserialize, Serialize};
 
 /// The delays of one load, by kind of resource and by path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Setting {
     /// Its name in page files: `css+600 js+100 img+50`.
     pub name: String,
@@ -21,29 +19,25 @@ pub struct Setting {
     seed: u64,
 }
 
-const NONE: Setting = Setting {
-    name: String::new(),
-    css_ms: 0,
-    js_ms: 0,
-    image_ms: 0,
-    font_ms: 0,
-    document_ms: 0,
-    up_to_ms: 0,
-    seed: 0,
-};
-
 impl Setting {
     /// The first `count` of the settings that a page's trace is derived from.
     pub fn fitted(count: usize) -> Vec<Self> {
         let mut settings = vec![
-            Self { css_ms: 600, js_ms: 100, image_ms: 50, ..NONE },
-            Self { css_ms: 50, js_ms: 500, document_ms: 200, ..NONE },
-            Self { up_to_ms: 700, seed: 1, ..NONE },
-            Self { up_to_ms: 700, seed: 2, ..NONE },
-            Self { css_ms: 250, js_ms: 50, image_ms: 150, font_ms: 400, document_ms: 100, ..NONE },
+            Self { css_ms: 600, js_ms: 100, image_ms: 50, ..Self::default() },
+            Self { css_ms: 50, js_ms: 500, document_ms: 200, ..Self::default() },
+            Self { up_to_ms: 700, seed: 1, ..Self::default() },
+            Self { up_to_ms: 700, seed: 2, ..Self::default() },
+            Self {
+                css_ms: 250,
+                js_ms: 50,
+                image_ms: 150,
+                font_ms: 400,
+                document_ms: 100,
+                ..Self::default()
+            },
         ];
         let rest = settings.len() as u64..SETTINGS_MAX as u64;
-        settings.extend(rest.map(|seed| Self { up_to_ms: 500, seed, ..NONE }));
+        settings.extend(rest.map(|seed| Self { up_to_ms: 500, seed, ..Self::default() }));
         settings.truncate(count.min(SETTINGS_MAX));
         settings.into_iter().map(Self::named).collect()
     }
@@ -51,8 +45,15 @@ impl Setting {
     /// The settings that a trace is judged by: none of them takes part in its derivation.
     pub fn unseen() -> Vec<Self> {
         let settings = [
-            Self { css_ms: 350, js_ms: 250, image_ms: 100, font_ms: 200, document_ms: 50, ..NONE },
-            Self { up_to_ms: 600, seed: 100, ..NONE },
+            Self {
+                css_ms: 350,
+                js_ms: 250,
+                image_ms: 100,
+                font_ms: 200,
+                document_ms: 50,
+                ..Self::default()
+            },
+            Self { up_to_ms: 600, seed: 100, ..Self::default() },
         ];
         settings.into_iter().map(Self::named).collect()
     }

@@ -1,6 +1,6 @@
 //! A browser visits a page on a server of ours, to test whether it requests what the page says.
 
-use crate::browser::{Chromium, HOST, Quiet, Reach, VIEWPORT};
+use crate::browser::{Chromium, HOST, Quiet, VIEWPORT};
 use crate::error::RecordError;
 use crate::observe::{Observations, observe};
 use crate::session::LocalServer;
@@ -15,7 +15,7 @@ use std::time::Duration;
 const SILENCE: Duration = Duration::from_millis(1500);
 
 /// The result of a visit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Visit {
     /// Requests for the page's own resources.
     pub asked: usize,
@@ -53,8 +53,7 @@ impl Site for Counted {
 pub fn visit(page: &Page, site: Arc<dyn Site>) -> Result<Visit, RecordError> {
     let site = Arc::new(Counted { site, requests: AtomicUsize::new(0) });
     let server = LocalServer::start(Arc::clone(&site) as Arc<dyn Site>)?;
-    let reach = Reach { host: HOST, port: server.port, pin: &server.pin };
-    let chromium = Chromium::start(&reach)?;
+    let chromium = Chromium::start(HOST, &server)?;
     let origin = format!("https://{HOST}");
     let path = plain(&page.resources[0].url);
     let requests = || site.requests.load(Ordering::SeqCst);
@@ -79,13 +78,7 @@ pub fn visit(page: &Page, site: Arc<dyn Site>) -> Result<Visit, RecordError> {
 fn compare<'a>(page: &Page, seen: impl Iterator<Item = (&'a str, Option<u16>, &'a str)>) -> Visit {
     let mut expected: BTreeMap<String, (u16, bool)> =
         page.resources.iter().map(|it| (plain(&it.url), (it.status, false))).collect();
-    let mut visit = Visit {
-        asked: 0,
-        over_http3: 0,
-        expected_errors: 0,
-        missing: Vec::new(),
-        wrong: Vec::new(),
-    };
+    let mut visit = Visit::default();
     for (path, status, protocol) in seen {
         let Some((expected_status, asked)) = expected.get_mut(&plain(path)) else {
             visit.wrong.push(format!("{path} is not of the page"));

@@ -16,7 +16,7 @@ mod task;
 
 use crate::ideal::{Conditions, Simulation};
 use crate::network::Network;
-use crate::{Load, ideal, resource_url};
+use crate::{Load, ideal};
 use corpus::Page;
 use schedulers::SCHEMES;
 use simulator::link::Rate;
@@ -185,7 +185,7 @@ fn start(task: &Task, network: &Network, side: Side) -> Option<(u128, Vec<usize>
 /// The resource of each packet of a load.
 pub fn packets_of(page: &Page, load: &Load) -> Vec<usize> {
     let ids: BTreeMap<String, usize> =
-        page.resources.iter().map(|it| (resource_url(page, it.id), it.id)).collect();
+        page.resources.iter().map(|it| (page.url(it.id), it.id)).collect();
     let transfers = &load.timeline.transfers;
     let streams: BTreeMap<u64, usize> =
         transfers.iter().filter_map(|it| Some((it.stream, *ids.get(&it.url)?))).collect();

@@ -24,13 +24,8 @@ impl Clock {
     }
 
     /// When a slot begins.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "slots are positive and bounded"
-    )]
     pub(crate) fn time_us(self, slot: u64) -> u64 {
-        (slot as f64 * self.tick_us).round() as u64
+        rounded(slot as f64 * self.tick_us)
     }
 
     /// When the packet of a slot arrives.
@@ -39,13 +34,8 @@ impl Clock {
     }
 
     /// The first slot that begins at `time_us` or later.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "times are positive and bounded"
-    )]
     pub(crate) fn first_slot(self, time_us: u64) -> u64 {
-        let mut slot = (time_us as f64 / self.tick_us) as u64;
+        let mut slot = rounded(time_us as f64 / self.tick_us);
         while slot > 0 && self.time_us(slot - 1) >= time_us {
             slot -= 1;
         }
@@ -56,11 +46,15 @@ impl Clock {
     }
 }
 
+pub(crate) fn micros(ms: f64) -> u64 {
+    rounded(ms * 1000.0)
+}
+
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "checked to be positive and finite"
+    reason = "times and slots are positive; beyond u64 it saturates"
 )]
-pub(crate) fn micros(ms: f64) -> u64 {
-    (ms * 1000.0).round() as u64
+pub(super) fn rounded(value: f64) -> u64 {
+    value.round() as u64
 }

@@ -3,8 +3,8 @@
 use super::clock::{Clock, micros};
 use super::ordered::Ordered;
 use super::way_down::WayDown;
+use crate::Load;
 use crate::limits::SLOTS_MAX;
-use crate::{Load, resource_url};
 use client::playback::Playback;
 use corpus::Page;
 use qlog_tools::timeline::{StreamFrame, Timeline, Transfer};
@@ -152,7 +152,7 @@ impl Simulation {
             let bytes = Some(self.page.resources[*id].bytes);
             Transfer {
                 stream: self.streams[*id],
-                url: resource_url(&self.page, *id),
+                url: self.page.url(*id),
                 requested_us: self.requested_us[*id].unwrap_or_default(),
                 body_offset: 0,
                 body_bytes: bytes,

@@ -1,6 +1,6 @@
 //! Which resource to test with, when the user names none.
 
-use super::{ProbeError, Target, fetch, fetch_one};
+use super::{ProbeError, Target, fetch};
 use crate::limits::PROBE_LINKS_MAX;
 use client::probe::Answer;
 use std::time::Duration;
@@ -23,7 +23,10 @@ pub struct Choice {
 
 /// Fetches `path`, and, if it is a page and `may_follow`, what it links to on the same server; takes the largest.
 pub fn choose(target: &Target, path: &str, may_follow: bool) -> Result<Choice, ProbeError> {
-    let (answer, rtt) = fetch_one(target, path)?;
+    let (mut answers, rtt) = fetch(target, &[path.to_owned()])?;
+    let answer = answers.pop();
+    let answer =
+        answer.ok_or_else(|| ProbeError::Answer(format!("{}: no answer", target.address)))?;
     expect_success(target, path, &answer)?;
     let links =
         if may_follow { links(&String::from_utf8_lossy(&answer.body), path) } else { Vec::new() };
@@ -33,7 +36,7 @@ pub fn choose(target: &Target, path: &str, may_follow: bool) -> Result<Choice, P
     if links.is_empty() {
         return Ok(best);
     }
-    let answers = fetch(target, &links)?;
+    let (answers, _) = fetch(target, &links)?;
     for (path, answer) in links.into_iter().zip(answers) {
         let is_liked = answer.body_bytes <= BODY_BYTES_LIKED;
         if answer.status == 200 && is_liked && answer.body_bytes > best.body_bytes {

@@ -207,8 +207,8 @@ fn measure(kind: Kind, timeline: &Timeline, late: u64, body_bytes: u64) -> Optio
     })
 }
 
-/// Fetches `paths` at once, for their sizes, and for the links of pages among them.
-pub fn fetch(target: &Target, paths: &[String]) -> Result<Vec<Answer>, ProbeError> {
+/// Fetches `paths` at once, for their sizes, and for the links of pages among them. Returns the round-trip time, too.
+pub fn fetch(target: &Target, paths: &[String]) -> Result<(Vec<Answer>, Duration), ProbeError> {
     let request = |path: &String| Request { path: path.clone(), urgency: None };
     let plan = Plan {
         host: target.host.clone(),
@@ -218,30 +218,10 @@ pub fn fetch(target: &Target, paths: &[String]) -> Result<Vec<Answer>, ProbeErro
         reading: Reading::FREE,
         keep_bodies: true,
     };
-    let Fetched { answers, problem, .. } = probe(plan, target.address, &target.patience)?;
+    let Fetched { answers, problem, rtt, .. } = probe(plan, target.address, &target.patience)?;
     match problem {
         Some(problem) => Err(ProbeError::Answer(format!("{}: {problem}", target.address))),
-        None => Ok(answers),
-    }
-}
-
-/// Fetches one path: its answer and the round-trip time.
-pub fn fetch_one(target: &Target, path: &str) -> Result<(Answer, Duration), ProbeError> {
-    let plan = Plan {
-        host: target.host.clone(),
-        port: target.port,
-        first: vec![Request { path: path.to_owned(), urgency: None }],
-        late: None,
-        reading: Reading::FREE,
-        keep_bodies: true,
-    };
-    let mut fetched = probe(plan, target.address, &target.patience)?;
-    match (fetched.answers.pop(), fetched.problem) {
-        (Some(answer), None) => Ok((answer, fetched.rtt)),
-        (_, problem) => {
-            let problem = problem.unwrap_or_else(|| "no answer".to_owned());
-            Err(ProbeError::Answer(format!("{}: {problem}", target.address)))
-        }
+        None => Ok((answers, rtt)),
     }
 }
 

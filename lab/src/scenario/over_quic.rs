@@ -9,14 +9,14 @@
 use super::{Request, Scenario, TreeSignal};
 use crate::limits::{QUIC_PACKET_BYTES_MAX, QUIC_REQUESTS_MAX, QUIC_SLOTS_MAX};
 use crate::network::{Network, NetworkError};
-use crate::stack::{CLIENT, PATIENCE, SERVER, StackError};
+use crate::stack::{CLIENT, SERVER, StackError, patient, server_world};
 use crate::{FileError, file_name};
-use connection::{ClientConfig, Verify};
+use connection::ClientConfig;
 use http3::{Event, Extension, Settings};
 use schedulers::{ClientHalf, Scheme, Signal, StreamId};
 use server::site::{Body, Response, Site};
 use server::{Identity, Options, Pace, Server, SignalUse};
-use simulator::{BareClient, Links, World};
+use simulator::{BareClient, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -154,27 +154,18 @@ impl<'a> Sending<'a> {
             packet_bytes: usize::try_from(scenario.packet_bytes).unwrap_or(usize::MAX),
             ..Pace::PAPER
         };
-        let mut options = Options {
+        let options = Options {
             signals: SignalUse::Obey,
             qlog_dir: Some(logs.to_owned()),
             ..Options::new(scheme.clone()).paced(pace)
         };
-        options.limits.idle = PATIENCE;
         let requests = scenario.requests.iter().map(|it| (path(it), it.clone())).collect();
         let network = Network::find("paper")?;
         let identity = Identity::self_signed().map_err(StackError::from)?;
         let site = Arc::new(ScenarioSite { requests });
-        let server =
-            Server::new(SERVER.into(), &identity, site, options).map_err(StackError::from)?;
-        let (down, up) = network.profiles();
-        let world = World::new(server, Links::new(&down, &up, 0));
-        let config = ClientConfig {
-            verify: Verify::Nobody,
-            connect_within: PATIENCE,
-            idle: PATIENCE,
-            settings: Settings { extensions: offered(scenario, scheme), ..Settings::default() },
-            ..ClientConfig::default()
-        };
+        let world = server_world(site, options, &identity, &network, 0)?;
+        let settings = Settings { extensions: offered(scenario, scheme), ..Settings::default() };
+        let config = patient(ClientConfig { settings, ..ClientConfig::default() });
         let client = BareClient::connect(CLIENT.into(), SERVER.into(), &config, world.now())
             .map_err(StackError::from)?;
         let mut to_send: BTreeMap<u64, Vec<Message<'a>>> = BTreeMap::new();

@@ -21,19 +21,8 @@ pub struct Moment {
 
 /// Why a scenario is not traced: it is too large to be looked at.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error(
-    "scenario `{scenario}` under {scheme}: at slot {slot} its trace has more than {limit}: trace a scenario with fewer requests or bytes"
-)]
-pub struct TraceError {
-    /// The scenario's name.
-    pub scenario: String,
-    /// The scheme's name.
-    pub scheme: String,
-    /// The slot at which it is too much.
-    pub slot: u64,
-    /// The amount that is allowed, with its unit.
-    pub limit: String,
-}
+#[error("{0}: trace a scenario with fewer requests or bytes")]
+pub struct TraceError(String);
 
 /// The tree of `scheme` after each arrival, each response that becomes ready, each that is sent whole, and each
 /// packet that changed the order or the shares.
@@ -55,12 +44,10 @@ pub fn trace(scenario: &Scenario, scheme: &Scheme) -> Result<Vec<Moment>, TraceE
         ];
         match limits.into_iter().find(|(count, most, _)| count > most) {
             None => Ok(()),
-            Some((_, most, of_what)) => Err(TraceError {
-                scenario: scenario.name.clone(),
-                scheme: scheme.name.clone(),
-                slot,
-                limit: format!("{most} {of_what}"),
-            }),
+            Some((_, most, of_what)) => Err(TraceError(format!(
+                "scenario `{}` under {}: at slot {slot} its trace has more than {most} {of_what}",
+                scenario.name, scheme.name
+            ))),
         }
     })?;
     Ok(moments)

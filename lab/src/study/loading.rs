@@ -2,7 +2,7 @@
 
 use super::journal::Entry;
 use super::plan::{Cell, Engine, Plan};
-use super::run::{LowerBound, RunRecord, Unfinished};
+use super::run::{OnlyAtf, RunRecord, Unfinished};
 use super::{Study, StudyError};
 use crate::network::Network;
 use crate::{Contender, FileError, Load, bounds, file_name, ideal, stack, wire};
@@ -21,18 +21,6 @@ pub(super) struct Loader<'a> {
     /// Lower bounds by page and network.
     bounds: BTreeMap<(&'a str, &'a str), f64>,
     pool: rayon::ThreadPool,
-}
-
-/// A load, and the first thing that went wrong.
-struct Loaded {
-    load: Load,
-    problem: Option<String>,
-}
-
-impl From<Load> for Loaded {
-    fn from(load: Load) -> Self {
-        Self { load, problem: None }
-    }
 }
 
 impl<'a> Loader<'a> {
@@ -80,7 +68,7 @@ impl<'a> Loader<'a> {
             self.plan.cells().into_iter().map(|it| (it.place, it)).collect();
         let load = |entry: &mut Entry| match (entry.load.take(), cells.get(&entry.place)) {
             (None, Some(cell)) if self.plan.engine == Engine::Ideal && self.draws(cell) => {
-                Ok(Some(self.load(cell, None)?.load))
+                Ok(Some(self.load(cell, None)?.0))
             }
             (kept, _) => Ok(kept),
         };
@@ -98,9 +86,10 @@ impl<'a> Loader<'a> {
 
     fn run(&self, cell: &Cell<'_>) -> Result<Entry, StudyError> {
         let logs = LogFolder::new(self.plan, cell)?;
-        let Loaded { load, problem } = self.load(cell, logs.as_ref().map(LogFolder::path))?;
+        let (load, problems) = self.load(cell, logs.as_ref().map(LogFolder::path))?;
         let mut run = self.record(cell, &load);
         if !load.completed {
+            let problem = problems.into_iter().next();
             let problem = problem.unwrap_or_else(|| "nothing more came".to_owned());
             let qlog = logs.map(|it| it.keep(self.plan, cell)).transpose()?.flatten();
             run.unfinished = Some(Unfinished { problem, qlog });
@@ -108,11 +97,18 @@ impl<'a> Loader<'a> {
         Ok(Entry { place: cell.place, run, load: Some(load).filter(|_| self.draws(cell)) })
     }
 
-    fn load(&self, cell: &Cell<'_>, logs: Option<&Path>) -> Result<Loaded, StudyError> {
-        let Some(scheme) = cell.scheme.scheme() else { return load_bracket(cell) };
+    /// A load, and what went otherwise than the page says.
+    fn load(
+        &self,
+        cell: &Cell<'_>,
+        logs: Option<&Path>,
+    ) -> Result<(Load, Vec<String>), StudyError> {
+        let Some(scheme) = cell.scheme.scheme() else {
+            return Ok((load_bracket(cell)?, Vec::new()));
+        };
         let scheme = &scheme.clone().for_page(&cell.page.graph());
         match self.plan.engine {
-            Engine::Ideal => Ok(self.load_on_ideal(cell, scheme).into()),
+            Engine::Ideal => Ok((self.load_on_ideal(cell, scheme), Vec::new())),
             Engine::Stack => self.load_on_stack(cell, scheme, logs),
             Engine::Wire => self.load_on_wire(cell, scheme, logs),
         }
@@ -134,7 +130,7 @@ impl<'a> Loader<'a> {
         cell: &Cell<'_>,
         scheme: &Scheme,
         logs: Option<&Path>,
-    ) -> Result<Loaded, StudyError> {
+    ) -> Result<(Load, Vec<String>), StudyError> {
         let Some(identity) = &self.identity else {
             return Err(StudyError::Impossible("a study on stack has a certificate".to_owned()));
         };
@@ -149,7 +145,7 @@ impl<'a> Loader<'a> {
             unfinished_log_dir: logs,
         };
         let loaded = stack::load(cell.page, setup)?;
-        Ok(Loaded { load: loaded.load, problem: loaded.problems.into_iter().next() })
+        Ok((loaded.load, loaded.problems))
     }
 
     fn load_on_wire(
@@ -157,7 +153,7 @@ impl<'a> Loader<'a> {
         cell: &Cell<'_>,
         scheme: &Scheme,
         logs: Option<&Path>,
-    ) -> Result<Loaded, StudyError> {
+    ) -> Result<(Load, Vec<String>), StudyError> {
         let plan = self.plan;
         let log_dir = logs.unwrap_or_else(|| Path::new("."));
         let qlog_dir = plan.qlog_dir.as_ref().map(|_| log_dir.to_owned());
@@ -172,7 +168,7 @@ impl<'a> Loader<'a> {
             log_dir,
         };
         let loaded = wire::load(cell.page, setup)?;
-        Ok(Loaded { load: loaded.load, problem: loaded.problems.into_iter().next() })
+        Ok((loaded.load, loaded.problems))
     }
 
     fn record(&self, cell: &Cell<'_>, load: &Load) -> RunRecord {
@@ -186,13 +182,13 @@ impl<'a> Loader<'a> {
             send_buffer_bytes: cell.send_buffer_bytes,
             cc: with_transport.then(|| self.plan.congestion_control.name().to_owned()),
             seed: cell.seed,
-            lower_bound: LowerBound { atf: bound.copied() },
+            lower_bound: OnlyAtf { atf: bound.copied() },
             ..RunRecord::of_load(cell.page, load)
         }
     }
 }
 
-fn load_bracket(cell: &Cell<'_>) -> Result<Loaded, StudyError> {
+fn load_bracket(cell: &Cell<'_>) -> Result<Load, StudyError> {
     let search = match cell.scheme {
         Contender::AntiOracle => bounds::anti_oracle,
         _ => bounds::oracle,
@@ -205,7 +201,7 @@ fn load_bracket(cell: &Cell<'_>) -> Result<Loaded, StudyError> {
             "`{name}` has nothing above the fold to order on page {page}"
         ))
     })?;
-    Ok(bounds::replay(cell.page, cell.network, &bracket.schedule, name).into())
+    Ok(bounds::replay(cell.page, cell.network, &bracket.schedule, name))
 }
 
 impl Plan {

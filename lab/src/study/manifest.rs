@@ -7,7 +7,6 @@ use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
 use corpus::Page;
-use schedulers::find_page_scheme;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use server::CongestionControl;
@@ -33,7 +32,7 @@ struct Recorded {
     metadata: Metadata,
     delivery_order: DeliveryOrder,
     seeds: Vec<u64>,
-    shard: Option<Shard>,
+    shard: Option<String>,
     /// `None` without a transport.
     congestion_control: Option<String>,
     /// By network, in order; empty without a transport.
@@ -88,7 +87,7 @@ fn recorded(plan: &Plan) -> Recorded {
         metadata: plan.metadata,
         delivery_order: plan.delivery_order,
         seeds: plan.seeds.clone(),
-        shard: plan.shard,
+        shard: plan.shard.map(|it| it.to_string()),
         congestion_control: transport.then(|| plan.congestion_control.name().to_owned()),
         initial_window_packets: plan.networks.iter().filter_map(windows).collect(),
         client_receive_bytes: transport.then_some(receive),
@@ -137,6 +136,8 @@ pub fn plan(path: &Path) -> Result<Plan, StudyError> {
     let first = networks.first().cloned().filter(|_| !recorded.seeds.is_empty());
     let first = first.ok_or_else(|| unusable(path, "no network or no seed"))?;
     let named = |it: &CongestionControl| Some(it.name()) == recorded.congestion_control.as_deref();
+    let shard = recorded.shard.as_deref().map(Shard::parse).transpose();
+    let shard = shard.map_err(|cause| unusable(path, cause))?;
     let controls = [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
     let mut plan = Plan {
         networks,
@@ -146,7 +147,7 @@ pub fn plan(path: &Path) -> Result<Plan, StudyError> {
         delivery_order: recorded.delivery_order,
         seeds: recorded.seeds.clone(),
         congestion_control: controls.into_iter().find(named).unwrap_or(CongestionControl::Bbr2),
-        shard: recorded.shard,
+        shard,
         ..Plan::new(pages, schemes, recorded.engine, first)
     };
     // The window was a choice where it is not what it would have been.
@@ -181,11 +182,7 @@ fn page(recorded: &RecordedPage, folder: &Path) -> Result<Arc<Page>, String> {
 }
 
 fn contender(recorded: &RecordedScheme) -> Result<Contender, String> {
-    let found = match recorded.name.as_str() {
-        "oracle" | "anti-oracle" => Contender::find(&recorded.name),
-        name => find_page_scheme(name).map(Contender::from),
-    };
-    let found = found.map_err(|error| error.to_string())?;
+    let found = Contender::find(&recorded.name).map_err(|error| error.to_string())?;
     if found.revision() == recorded.revision {
         return Ok(found);
     }

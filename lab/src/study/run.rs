@@ -1,12 +1,12 @@
 //! One load's row of results, every number of it computed from the load's timeline.
 
 use super::plan::Engine;
-use crate::{Load, resource_url};
+use crate::{Load, above_fold};
 use corpus::Page;
 use qlog_tools::metrics::{BySet, Completions, Measured};
 use qlog_tools::timeline::{Delivery, Transfer};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// One load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -34,9 +34,9 @@ pub struct RunRecord {
     /// All metrics, each by its name.
     #[serde(flatten)]
     pub metrics: Measured,
-    /// Null where nothing is above the fold, and with a transport where the bound is not proven: see
+    /// The least index that any order could have. Null where nothing is above the fold, and with a transport where the bound is not proven: see
     /// [`crate::bounds`].
-    pub lower_bound: LowerBound,
+    pub lower_bound: OnlyAtf,
     /// The resources, in the order of their requests.
     pub resources: Vec<ResourceTimes>,
 }
@@ -50,9 +50,9 @@ pub struct Unfinished {
     pub qlog: Option<String>,
 }
 
-/// The least index that any order could have.
+/// A number that only the resources above the fold have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct LowerBound {
+pub struct OnlyAtf {
     /// Above the fold.
     pub atf: Option<f64>,
 }
@@ -80,12 +80,7 @@ impl RunRecord {
     /// The results of a load's timeline. The columns that say how it was loaded stay empty.
     pub fn of_load(page: &Page, load: &Load) -> Self {
         let timeline = &load.timeline;
-        let above_fold: BTreeSet<String> = page
-            .resources
-            .iter()
-            .filter(|it| it.above_fold)
-            .map(|it| resource_url(page, it.id))
-            .collect();
+        let above_fold = above_fold(page);
         let all = Completions::new(timeline, |_| true).ok();
         let atf = Completions::new(timeline, |it| above_fold.contains(&it.url)).ok();
         let resources = resource_times(page, load);
@@ -112,7 +107,7 @@ impl RunRecord {
 
 fn resource_times(page: &Page, load: &Load) -> Vec<ResourceTimes> {
     let ids: BTreeMap<String, usize> =
-        page.resources.iter().map(|it| (resource_url(page, it.id), it.id)).collect();
+        page.resources.iter().map(|it| (page.url(it.id), it.id)).collect();
     let start_us = load.timeline.start_us().unwrap_or(0);
     let deliveries = load.timeline.deliveries();
     let mut rows: Vec<ResourceTimes> = load

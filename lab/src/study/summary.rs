@@ -2,7 +2,7 @@
 //! are.
 
 use super::BASELINE;
-use super::run::RunRecord;
+use super::run::{OnlyAtf, RunRecord};
 use super::statistics::{Interval, bootstrap_mean, mean, median};
 use qlog_tools::metrics::{BySet, Measured, Metric};
 use serde::{Serialize, Serializer};
@@ -35,15 +35,8 @@ pub struct SummaryRow {
     pub best_page_speedup: BySet,
     /// The page that gains least.
     pub worst_page_speedup: BySet,
-    /// Mean over completed loads; null where there is no lower bound.
-    pub mean_regret: Regret,
-}
-
-/// Index divided by its lower bound.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Regret {
-    /// Above the fold.
-    pub atf: Option<f64>,
+    /// Index divided by its lower bound: the mean over completed loads; null where there is no lower bound.
+    pub mean_regret: OnlyAtf,
 }
 
 /// The loads that are compared with one another: page, network, send buffer and seed.
@@ -136,7 +129,7 @@ fn row(runs: &[&RunRecord], baselines: &Paired<'_>) -> SummaryRow {
         median_speedup: of_pages(median),
         best_page_speedup: of_pages(|it| it.iter().copied().max_by(f64::total_cmp)),
         worst_page_speedup: of_pages(|it| it.iter().copied().min_by(f64::total_cmp)),
-        mean_regret: Regret { atf: mean_regret(runs) },
+        mean_regret: OnlyAtf { atf: mean_regret(runs) },
     }
 }
 
@@ -159,7 +152,7 @@ fn means<S: Serializer>(mean: &Measured, serializer: S) -> Result<S::Ok, S::Erro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::LowerBound;
+    use crate::study::OnlyAtf;
     use qlog_tools::metrics::byte_index;
 
     fn run(page: &str, scheme: &str, atf: f64) -> RunRecord {
@@ -192,7 +185,7 @@ mod tests {
 
     #[test]
     fn regret_is_the_mean_of_index_over_lower_bound_where_there_is_one() {
-        let bounded = |atf| LowerBound { atf: Some(atf) };
+        let bounded = |atf| OnlyAtf { atf: Some(atf) };
         let runs = [
             RunRecord { lower_bound: bounded(100.0), ..run("a", "rr", 150.0) },
             RunRecord { lower_bound: bounded(200.0), ..run("b", "rr", 500.0) },

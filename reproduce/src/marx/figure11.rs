@@ -4,12 +4,11 @@ use super::published::{DAVIES_SPEEDUP, FIGURE_11_AXIS_MS, FIGURE_11_BUCKET, FIGU
 use super::{DAVIES, load};
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
+use lab::above_fold;
 use lab::ideal::Conditions;
-use lab::resource_url;
 use qlog_tools::figures::{Curve, Curves};
 use qlog_tools::metrics::{self, Completions, CurvePoint, completed_share};
 use qlog_tools::timeline::{Timeline, Transfer};
-use std::collections::BTreeSet;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-figure11",
@@ -105,12 +104,7 @@ fn rows(bucket: &Progress, rr: &Progress) -> Vec<Row> {
 
 fn progress(page: &std::sync::Arc<Page>, scheme: &str) -> Result<Progress, ReproduceError> {
     let load = load(page, scheme, "paper", Conditions::default())?;
-    let above_fold: BTreeSet<String> = page
-        .resources
-        .iter()
-        .filter(|it| it.above_fold)
-        .map(|it| resource_url(page, it.id))
-        .collect();
+    let above_fold = above_fold(page);
     of_timeline(&load.timeline, |it| above_fold.contains(&it.url))
 }
 

@@ -5,9 +5,9 @@ use super::{DAVIES, load};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
+use lab::figure_resources;
 use lab::ideal::Conditions;
 use lab::study::statistics::mean;
-use lab::{figure_resources, resource_url};
 use qlog_tools::figures::axis::Axis;
 use qlog_tools::figures::{RibbonRow, Ribbons};
 use qlog_tools::timeline::Timeline;
@@ -175,7 +175,7 @@ fn switches(timeline: &Timeline) -> f64 {
 /// When the first resource of the kind was complete.
 fn completion_ms(page: &Page, timeline: &Timeline, kind: Kind) -> Option<f64> {
     let resource = page.resources.iter().find(|it| Kind::of_mime(&it.mime) == kind)?;
-    let url = resource_url(page, resource.id);
+    let url = page.url(resource.id);
     let deliveries = timeline.deliveries();
     let mut pairs = timeline.transfers.iter().zip(&deliveries);
     let complete_us = pairs.find(|(transfer, _)| transfer.url == url)?.1.complete_us?;

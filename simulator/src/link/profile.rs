@@ -2,6 +2,7 @@
 
 use super::trace::Trace;
 use serde::{Deserialize, Serialize};
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// One direction of a network. Rates and queues count UDP payload bytes.
@@ -209,18 +210,14 @@ impl Profile {
         within("delay_ms", self.delay_ms, 0.0..=60_000.0, "from 0 to 60000")?;
         match self.queue {
             Queue::Bytes(bytes) if bytes < DATAGRAM_BYTES => {
-                return Err(Impossible {
-                    key: "queue.bytes",
-                    value: bytes.to_string(),
-                    remedy: "room for one datagram at least, 2000 bytes",
-                });
+                return impossible(
+                    "queue.bytes",
+                    bytes,
+                    "room for one datagram at least, 2000 bytes",
+                );
             }
             Queue::Packets(0) => {
-                return Err(Impossible {
-                    key: "queue.packets",
-                    value: "0".into(),
-                    remedy: "1 or more",
-                });
+                return impossible("queue.packets", 0, "1 or more");
             }
             _ => {}
         }
@@ -232,11 +229,11 @@ impl Profile {
             within("jitter.at_most_ms", it.at_most_ms, 0.0..=60_000.0, "from 0 to 60000")?;
             let [least, most] = it.later;
             if least == 0 || least > most || most > 1000 {
-                return Err(Impossible {
-                    key: "jitter.later",
-                    value: format!("[{least}, {most}]"),
-                    remedy: "the least and the most, from 1 to 1000",
-                });
+                return impossible(
+                    "jitter.later",
+                    format_args!("[{least}, {most}]"),
+                    "the least and the most, from 1 to 1000",
+                );
             }
         }
         if let Some(it) = self.reorder {
@@ -250,11 +247,9 @@ impl Profile {
         match self.loss {
             None => Ok(()),
             Some(Loss::Independent(it)) => share("loss", it),
-            Some(Loss::Capped(it)) if it.burst_max == 0 => Err(Impossible {
-                key: "loss.burst_max",
-                value: "0".into(),
-                remedy: "1 or more; for no loss leave `loss` out",
-            }),
+            Some(Loss::Capped(it)) if it.burst_max == 0 => {
+                impossible("loss.burst_max", 0, "1 or more; for no loss leave `loss` out")
+            }
             Some(Loss::Capped(it)) => share("loss.share", it.share),
             Some(Loss::GilbertElliott(it)) => {
                 share("loss.good", it.good)?;
@@ -270,11 +265,7 @@ impl Blackhole {
     fn check(&self) -> Result<(), Impossible> {
         let end_ms = self.every_ms.unwrap_or(f64::MAX);
         if end_ms.is_nan() || end_ms <= 0.0 {
-            return Err(Impossible {
-                key: "blackhole.every_ms",
-                value: end_ms.to_string(),
-                remedy: "more than 0",
-            });
+            return impossible("blackhole.every_ms", end_ms, "more than 0");
         }
         match self
             .windows_ms
@@ -282,11 +273,11 @@ impl Blackhole {
             .find(|[from, to]| !(0.0 <= *from && from < to && *to <= end_ms))
         {
             None => Ok(()),
-            Some([from, to]) => Err(Impossible {
-                key: "blackhole.windows_ms",
-                value: format!("[{from}, {to}]"),
-                remedy: "[from, to] with 0 <= from < to, and to not beyond every_ms",
-            }),
+            Some([from, to]) => impossible(
+                "blackhole.windows_ms",
+                format_args!("[{from}, {to}]"),
+                "[from, to] with 0 <= from < to, and to not beyond every_ms",
+            ),
         }
     }
 }
@@ -307,5 +298,13 @@ fn within(
     if allowed.contains(&value) {
         return Ok(());
     }
+    impossible(key, value, remedy)
+}
+
+fn impossible(
+    key: &'static str,
+    value: impl Display,
+    remedy: &'static str,
+) -> Result<(), Impossible> {
     Err(Impossible { key, value: value.to_string(), remedy })
 }

@@ -60,6 +60,10 @@ impl Trace {
             }
             opportunities_ms.push(time_ms);
         }
+        Self::of(opportunities_ms)
+    }
+
+    fn of(opportunities_ms: Vec<u64>) -> Result<Self, TraceError> {
         match opportunities_ms.last() {
             None | Some(0) => Err(TraceError::Empty),
             Some(_) => Ok(Self { opportunities_ms }),
@@ -77,10 +81,7 @@ impl Trace {
             }
             opportunities_ms.push(time_ms);
         }
-        match opportunities_ms.last() {
-            None | Some(0) => Err(TraceError::Empty),
-            Some(_) => Ok(Self { opportunities_ms }),
-        }
+        Self::of(opportunities_ms)
     }
 
     /// The trace as text, which [`Trace::parse`] reads.

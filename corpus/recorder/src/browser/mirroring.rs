@@ -1,14 +1,15 @@
 //! Loads a page of the web once and hands back every response, for a [`crate::mirror::Mirror`].
 
-use super::{Chromium, Quiet, Trouble, navigate, set_viewport, wait};
+use super::{Chromium, Quiet, Trouble, call, set_viewport, wait};
 use crate::error::RecordError;
 use crate::limits::MIRROR_BYTES_MAX;
 use crate::mirror::{Answer, same_host};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use headless_chrome::browser::tab::Tab;
-use headless_chrome::protocol::cdp::Network;
 use headless_chrome::protocol::cdp::types::Event;
+use headless_chrome::protocol::cdp::{Network, Page};
+use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -70,14 +71,10 @@ fn answers(tab: &Tab, url: &str) -> Result<Option<Vec<Answer>>, Trouble> {
     set_viewport(tab)?;
     let log = Arc::new(Mutex::new(Log::default()));
     let loaded = listen(tab, &log)?;
-    tab.call_method(Network::Enable {
-        max_total_buffer_size: u32::try_from(MIRROR_BYTES_MAX).ok(),
-        max_resource_buffer_size: u32::try_from(MIRROR_BYTES_MAX).ok(),
-        max_post_data_size: None,
-        report_direct_socket_traffic: None,
-        enable_durable_messages: None,
-    })?;
-    let error = tab.call_method(navigate(url))?.error_text;
+    let most = MIRROR_BYTES_MAX;
+    let buffers = json!({"maxTotalBufferSize": most, "maxResourceBufferSize": most});
+    call::<Network::Enable>(tab, buffers)?;
+    let error = call::<Page::Navigate>(tab, json!({"url": url}))?.error_text;
     if let Some(error) = error {
         let log = locked(&log);
         let answers: Vec<Answer> = log.asked.iter().map(|it| it.answer.clone()).collect();

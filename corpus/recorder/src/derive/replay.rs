@@ -71,10 +71,9 @@ pub(crate) struct Moments {
     /// By resource: complete and executed.
     pub(crate) applied_ms: Vec<Option<f64>>,
     /// By resource: complete.
-    pub(crate) complete_ms: Vec<Option<f64>>,
-    begun_ms: Vec<Option<f64>>,
-    css_applied_ms: Vec<Option<f64>>,
-    style_applied_ms: Option<f64>,
+    complete_ms: Vec<Option<f64>>,
+    /// What playback says of the events that it has a probe for.
+    probed_ms: Vec<(Event, usize, Option<f64>)>,
     dom_ready_ms: Option<f64>,
     load_ms: Option<f64>,
     /// (when, decoded bytes of the document).
@@ -84,25 +83,25 @@ pub(crate) struct Moments {
 impl Moments {
     /// Replays `page`, whose triggers are not known yet. Everything else decides when a resource is applied.
     pub(crate) fn new(page: &Page, column: &Column) -> Self {
-        let (probed, probes) = with_probes(page);
-        let found = replay(&Arc::new(probed), column);
-        let of = |probe: Option<usize>| probe.and_then(|it| found[it]);
-        let all =
-            |of_one: fn(&Probes) -> Option<usize>| probes.iter().map(move |it| of(of_one(it)));
-        let complete_ms: Vec<Option<f64>> =
-            column.times.iter().map(|it| it.map(|it| it.finished_ms)).collect();
-        let executed: Vec<Option<f64>> = all(|it| it.applied).collect();
-        let applied_ms = executed.iter().zip(&complete_ms).map(|(it, complete)| it.or(*complete));
-        Self {
-            applied_ms: applied_ms.collect(),
-            begun_ms: all(|it| it.begun).collect(),
-            css_applied_ms: all(|it| it.css_applied).collect(),
-            style_applied_ms: found[found.len() - 2],
-            dom_ready_ms: found[found.len() - 1].or(column.dom_ready_ms),
+        let count = page.resources.len();
+        let (page, probes) = with_probes(page);
+        let found = replay(&Arc::new(page), column);
+        let probed = probes.into_iter().zip(&found[count..]);
+        let mut moments = Self {
+            applied_ms: Vec::new(),
+            complete_ms: column.times.iter().map(|it| it.map(|it| it.finished_ms)).collect(),
+            probed_ms: probed.map(|((on, of), found)| (on, of, *found)).collect(),
+            dom_ready_ms: column.dom_ready_ms,
             load_ms: column.load_ms,
             document: column.document.clone(),
-            complete_ms,
-        }
+        };
+        let applied = |id| moments.probed_ms(Event::Timer, id).or(moments.complete_ms[id]);
+        moments.applied_ms = (0..column.times.len()).map(applied).collect();
+        moments
+    }
+
+    fn probed_ms(&self, on: Event, of: usize) -> Option<f64> {
+        self.probed_ms.iter().find(|it| (it.0, it.1) == (on, of))?.2
     }
 
     /// When the event of a trigger happens, without its needs and its delay.
@@ -115,54 +114,37 @@ impl Moments {
                 part.or(self.document.last()).map(|&(at_ms, _)| at_ms)
             }
             Event::Complete | Event::CssImport => self.complete_ms[of],
-            Event::CssApplied => self.css_applied_ms[of],
-            Event::StyleApplied => self.style_applied_ms,
-            Event::Exec => self.begun_ms[of],
+            Event::Exec | Event::CssApplied => self.probed_ms(on, of),
+            Event::StyleApplied => self.probed_ms(on, 0),
             Event::Timer => self.applied_ms[of],
-            Event::Dcl => self.dom_ready_ms,
+            Event::Dcl => self.probed_ms(on, 0).or(self.dom_ready_ms),
             Event::Load => self.load_ms,
         }
     }
 }
 
-/// The IDs of the probes of one resource.
-#[derive(Default)]
-struct Probes {
-    applied: Option<usize>,
-    begun: Option<usize>,
-    css_applied: Option<usize>,
-}
-
-/// The page with a probe for each event: a resource that is discovered when the event happens. The
-/// last two are for the whole page. What the page asks for is known from the first byte on.
-fn with_probes(page: &Page) -> (Page, Vec<Probes>) {
+/// The page with a probe for each event: a resource that is discovered when the event happens. What the page asks for is
+/// known from the first byte on.
+fn with_probes(page: &Page) -> (Page, Vec<(Event, usize)>) {
+    let mut probes = vec![(Event::StyleApplied, 0), (Event::Dcl, 0)];
+    for (id, it) in page.resources.iter().enumerate() {
+        if matches!(it.kind, Kind::Css | Kind::Js) {
+            probes.extend([(Event::Timer, id), (Event::Exec, id)]);
+        }
+        if it.kind == Kind::Css {
+            probes.push((Event::CssApplied, id));
+        }
+    }
     let mut page = page.clone();
-    let count = page.resources.len();
     for it in page.resources.iter_mut().skip(1) {
         it.trigger = trigger(Event::Bytes, 0);
     }
-    let probe = |page: &mut Page, trigger: Trigger| {
+    for &(on, of) in &probes {
         let id = page.resources.len();
         let (url, mime) = (format!("/probe/{id}"), "application/octet-stream".to_owned());
         let plain = PageResource::plain(id, url, mime, 0);
-        page.resources.push(PageResource { lazy: true, trigger, ..plain });
-        id
-    };
-    let mut probes = Vec::new();
-    for id in 0..count {
-        let mut own = Probes::default();
-        let kind = page.resources[id].kind;
-        if matches!(kind, Kind::Css | Kind::Js) {
-            own.applied = Some(probe(&mut page, trigger(Event::Timer, id)));
-            own.begun = Some(probe(&mut page, trigger(Event::Exec, id)));
-        }
-        if kind == Kind::Css {
-            own.css_applied = Some(probe(&mut page, trigger(Event::CssApplied, id)));
-        }
-        probes.push(own);
+        page.resources.push(PageResource { lazy: true, trigger: trigger(on, of), ..plain });
     }
-    probe(&mut page, trigger(Event::StyleApplied, 0));
-    probe(&mut page, trigger(Event::Dcl, 0));
     (page, probes)
 }
 
