@@ -1,6 +1,6 @@
 //! A reproduction as files: `NAME.json`, `NAME.md`, `NAME.svg` and `NAME.manifest.json`.
 
-use super::{Reproduction, Row};
+use super::{Findings, Reproduction, Row};
 use lab::{FileError, write_file};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ pub fn write(reproduction: &Reproduction, folder: &Path) -> Result<(), FileError
     let files = [
         ("json", json(reproduction)),
         ("md", reproduction.markdown()),
-        ("svg", reproduction.svg.clone()),
+        ("svg", reproduction.found.svg.clone()),
         ("manifest.json", json(&reproduction.provenance)),
     ];
     for (extension, text) in files {
@@ -28,20 +28,21 @@ fn json(document: &impl Serialize) -> String {
 impl Reproduction {
     /// For readers: the table, then the figure.
     pub fn markdown(&self) -> String {
-        let judged = self.rows.iter().filter(|it| it.tolerance.is_some()).count();
-        let within = self.rows.iter().filter(|it| it.tolerance.is_some() && it.within).count();
+        let Findings { method, rows, caption, .. } = &self.found;
+        let judged = rows.iter().filter(|it| it.tolerance.is_some()).count();
+        let within = rows.iter().filter(|it| it.tolerance.is_some() && it.within).count();
         let mut text = format!(
             "# {}\n\n{}.\n\n{}\n\n{within} of {judged} within their tolerances; the other rows are shown for \
              comparison. Made by `utmost reproduce {}`.\n\n",
-            self.name, self.source, self.method, self.name
+            self.name, self.source, method, self.name
         );
-        let has_model = self.rows.iter().any(|it| it.model.is_some());
+        let has_model = rows.iter().any(|it| it.model.is_some());
         let (model, align) = if has_model { (" model |", "---:|") } else { ("", "") };
         let heading = format!(
             "| | what | ours | published |{model} tolerance | within | note |\n|---|---|---:|---:|{align}---|---|---|\n"
         );
         let mut table = None;
-        for (place, row) in self.rows.iter().enumerate() {
+        for (place, row) in rows.iter().enumerate() {
             if place == 0 || row.table != table {
                 table = row.table;
                 text += &table.map_or_else(String::new, |it| format!("\n## {it}\n\n"));
@@ -50,7 +51,7 @@ impl Reproduction {
             text += &row.markdown(has_model);
         }
         // Writing to a string cannot fail.
-        let _ = write!(text, "\n![{}]({}.svg)\n\n{}\n", self.name, self.name, self.caption);
+        let _ = write!(text, "\n![{}]({}.svg)\n\n{}\n", self.name, self.name, caption);
         text
     }
 }

@@ -15,7 +15,6 @@ pub use folder::write;
 pub use row::Row;
 
 use corpus::Page;
-use qlog_tools::figures::Table;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -60,21 +59,25 @@ pub struct Setting {
     pub runs: Option<usize>,
 }
 
-/// The results of an experiment.
-#[derive(Debug, Clone, Default)]
-struct Findings {
+/// What an experiment found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Findings {
     /// How it was made, in a sentence or two.
-    method: String,
-    rows: Vec<Row>,
+    pub method: String,
+    /// Ours beside theirs.
+    pub rows: Vec<Row>,
     /// Schemes and brackets that were run.
-    schemes: Vec<String>,
+    #[serde(skip)]
+    pub schemes: Vec<String>,
     /// Pages that were loaded.
-    pages: Vec<Arc<Page>>,
+    #[serde(skip)]
+    pub pages: Vec<Arc<Page>>,
     /// The figure that is published, ours.
-    svg: String,
-    caption: String,
-    /// The numbers behind the figure.
-    table: Table,
+    #[serde(skip)]
+    pub svg: String,
+    /// Below the figure.
+    #[serde(skip)]
+    pub caption: String,
 }
 
 /// A reproduction's results.
@@ -86,45 +89,19 @@ pub struct Reproduction {
     pub name: &'static str,
     /// The publication.
     pub source: &'static str,
-    /// How ours was made.
-    pub method: String,
-    /// Ours beside theirs.
-    pub rows: Vec<Row>,
+    /// What it found.
+    #[serde(flatten)]
+    pub found: Findings,
     /// Whether every row with a tolerance is within it.
     pub all_within: bool,
     /// Its provenance.
     pub provenance: Value,
-    /// The figure.
-    #[serde(skip)]
-    pub svg: String,
-    /// Below the figure.
-    #[serde(skip)]
-    pub caption: String,
-    /// The numbers of the figure.
-    #[serde(skip)]
-    pub table: Table,
 }
 
 /// Why an experiment cannot be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
-    /// There is no such experiment.
-    #[error("no experiment `{name}`: use one of {known}")]
-    Unknown {
-        /// The unknown name.
-        name: String,
-        /// The known names.
-        known: String,
-    },
-    /// One of its pages is missing.
-    #[error("{experiment}: page `{page}` is not among the pages")]
-    NoPage {
-        /// The experiment.
-        experiment: &'static str,
-        /// The page.
-        page: &'static str,
-    },
-    /// One of its schemes or networks is unknown, or a load failed.
+    /// There is no such experiment, one of its pages, schemes or networks is unknown, or a load failed.
     #[error("{0}")]
     Unusable(String),
     /// Threads cannot be started.
@@ -141,9 +118,10 @@ impl ReproduceError {
 impl Experiment {
     /// The experiment of this name.
     pub fn find(name: &str) -> Result<&'static Self, ReproduceError> {
-        EXPERIMENTS.iter().find(|it| it.name == name).ok_or_else(|| ReproduceError::Unknown {
-            name: name.to_owned(),
-            known: EXPERIMENTS.iter().map(|it| it.name).collect::<Vec<_>>().join(", "),
+        EXPERIMENTS.iter().find(|it| it.name == name).ok_or_else(|| {
+            let known: Vec<&str> = EXPERIMENTS.iter().map(|it| it.name).collect();
+            let known = known.join(", ");
+            ReproduceError::Unusable(format!("no experiment `{name}`: use one of {known}"))
         })
     }
 
@@ -156,11 +134,7 @@ impl Experiment {
             source: self.source,
             all_within: found.rows.iter().all(|it| it.within),
             provenance: provenance(program, self.engine, &found),
-            method: found.method,
-            rows: found.rows,
-            svg: found.svg,
-            caption: found.caption,
-            table: found.table,
+            found,
         })
     }
 }
@@ -172,13 +146,10 @@ impl Setting {
         Self { pages: pages.map(|it| Arc::new(it.clone())).collect(), jobs, runs: None }
     }
 
-    fn page(
-        &self,
-        experiment: &'static str,
-        page: &'static str,
-    ) -> Result<&Arc<Page>, ReproduceError> {
+    fn page(&self, page: &str) -> Result<&Arc<Page>, ReproduceError> {
         let found = self.pages.iter().find(|it| it.name == page);
-        found.ok_or(ReproduceError::NoPage { experiment, page })
+        let missing = || format!("page `{page}` is not among the pages");
+        found.ok_or_else(|| ReproduceError::Unusable(missing()))
     }
 }
 

@@ -102,6 +102,17 @@ impl Row {
         Self { tolerance: Some(tolerance), within, ..self }
     }
 
+    /// Must be within this distance of `value`, which is `whose`.
+    pub(super) fn within(self, distance: f64, whose: &str, value: f64) -> Self {
+        self.must(format!("within {distance} of {whose}"), |it| (it - value).abs() <= distance)
+    }
+
+    /// Must be within this share of `value`, which is `whose`.
+    pub(super) fn within_share(self, share: f64, whose: &str, value: f64) -> Self {
+        let what = format!("within {:.0} % of {whose}", share * 100.0);
+        self.must(what, |it| (it / value - 1.0).abs() <= share)
+    }
+
     /// With this note.
     pub(super) fn note(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }

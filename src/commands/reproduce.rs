@@ -76,8 +76,8 @@ fn show(reproductions: &[Reproduction], name: &str, json: bool) -> Result<(), Fa
         };
     }
     for made in reproductions {
-        output::line(&format!("{}: {}\n{}\n", made.name, made.source, made.method))?;
-        let rows = made.rows.iter().map(|row| {
+        output::line(&format!("{}: {}\n{}\n", made.name, made.source, made.found.method))?;
+        let rows = made.found.rows.iter().map(|row| {
             let judged = row.tolerance.as_ref().map(|_| if row.within { "yes" } else { "NO" });
             vec![
                 row.id.clone(),
@@ -90,7 +90,7 @@ fn show(reproductions: &[Reproduction], name: &str, json: bool) -> Result<(), Fa
         });
         let header = ["row", "ours", "published", "model", "tolerance", "within"];
         output::line(&output::table(&header, &[4, 5], rows).to_string())?;
-        for row in made.rows.iter().filter(|it| !it.within) {
+        for row in made.found.rows.iter().filter(|it| !it.within) {
             output::line(&format!("{}: {}", row.id, row.note))?;
         }
         output::line("")?;
@@ -99,8 +99,9 @@ fn show(reproductions: &[Reproduction], name: &str, json: bool) -> Result<(), Fa
 }
 
 fn outside(reproductions: &[Reproduction]) -> Result<(), Failure> {
-    let rows =
-        reproductions.iter().flat_map(|made| made.rows.iter().map(move |row| (made.name, row)));
+    let rows = reproductions
+        .iter()
+        .flat_map(|made| made.found.rows.iter().map(move |row| (made.name, row)));
     let outside: Vec<String> = rows
         .filter(|(_, row)| !row.within)
         .map(|(name, row)| format!("{name} {}", row.id))

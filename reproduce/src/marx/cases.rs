@@ -16,7 +16,6 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-const NAME: &str = "marx-cases";
 /// Our pages, made by hand from the paper's description.
 pub(super) const PAGES: [&str; 2] = ["case-study-1", "case-study-2"];
 /// Speedups with a large send buffer are over `rr` without one.
@@ -25,7 +24,7 @@ const BUFFERED: Measure = ATF_1000K.over_unbuffered_rr();
 const HELPED: [&str; 2] = ["bucket", "firefox"];
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
-    let pages = PAGES.map(|it| setting.page(NAME, it).cloned());
+    let pages = PAGES.map(|it| setting.page(it).cloned());
     let pages = pages.into_iter().collect::<Result<Vec<_>, _>>()?;
     let matrix = Matrix::load(&pages, &[Buffer::NONE, Buffer::K1000], setting.jobs)?;
     let mut rows: Vec<Row> = TABLE_2.iter().map(|it| case_1(&matrix, it.scheme)).collect();
@@ -57,7 +56,6 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         pages,
         svg: figure.svg(),
         caption: figure.caption(),
-        table: figure.table(),
     })
 }
 

@@ -29,7 +29,7 @@ struct Progress {
 }
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
-    let page = setting.page("marx-figure11", DAVIES)?;
+    let page = setting.page(DAVIES)?;
     let bucket = progress(page, SCHEMES[0])?;
     let rr = progress(page, SCHEMES[1])?;
     let curve = |label: &str, it: &Progress| Curve {
@@ -52,7 +52,6 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         pages: vec![page.clone()],
         svg: figure.svg(),
         caption: "The area above a curve is its ByteIndex. A step is the completion of a resource.".to_owned(),
-        table: figure.table(),
     })
 }
 

@@ -16,7 +16,6 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-const NAME: &str = "marx-figure12";
 const COLUMNS: [(&str, Measure); 3] = [("All", ALL), ("ATF", ATF), ("1000K", ATF_1000K)];
 
 /// The least share that counts as "almost all data points" (page 140).
@@ -29,7 +28,7 @@ const A_THIRD: [f64; 2] = [0.2, 0.5];
 const HALF: f64 = 0.5;
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
-    setting.page(NAME, DAVIES)?;
+    setting.page(DAVIES)?;
     let matrix = Matrix::load(&setting.pages, &[Buffer::NONE, Buffer::K1000], setting.jobs)?;
     let mut rows = vec![almost_all(&matrix)];
     rows.extend(medium_least(&matrix));
@@ -48,7 +47,6 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         pages: matrix.pages.clone(),
         svg: figure.svg(),
         caption: figure.caption(),
-        table: figure.table(),
     })
 }
 

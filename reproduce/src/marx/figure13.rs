@@ -47,7 +47,7 @@ struct Measured {
 }
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
-    let page = setting.page("marx-figure13", DAVIES)?;
+    let page = setting.page(DAVIES)?;
     let modes = [
         mode(page, "rr, jitter only", "rr", DeliveryOrder::Stream)?,
         mode(page, "rr, HOL-blocking", "rr", DeliveryOrder::Connection)?,
@@ -67,7 +67,6 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         pages: vec![Arc::clone(page)],
         svg: figure.svg(),
         caption: figure.caption(),
-        table: figure.table(),
     })
 }
 

@@ -35,7 +35,7 @@ struct Ribbon {
 }
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
-    let page = setting.page("marx-figure8", DAVIES)?;
+    let page = setting.page(DAVIES)?;
     let mut ribbons = Vec::new();
     for scheme in paper_names() {
         ribbons.push(ribbon(page, &scheme, 0, scheme.clone())?);
@@ -70,7 +70,6 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         pages: vec![Arc::clone(page)],
         svg: figure.svg(),
         caption: figure.caption(),
-        table: figure.table(),
     })
 }
 

@@ -84,7 +84,6 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         pages: matrix.pages.clone(),
         svg: figure.svg(),
         caption: figure.caption(),
-        table: figure.table(),
     })
 }
 

@@ -40,7 +40,6 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
                   push; with images that fit in a packet, and with the article's. Filled: ours. Hollow: the model, for the \
                   article's chart is a picture. The axis is logarithmic; higher is better."
             .to_owned(),
-        table: figure.table(),
     })
 }
 

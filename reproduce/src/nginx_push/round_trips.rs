@@ -134,7 +134,7 @@ fn row(id: String, what: &str, ours_ms: f64, model: f64) -> Row {
     Row::shown(id, format!("round trips until {what} is there"), Some(ours))
         .in_table(TABLE)
         .model(model)
-        .must(format!("within {TOLERANCE} of the model"), |it| (it - model).abs() <= TOLERANCE)
+        .within(TOLERANCE, "the model", model)
 }
 
 /// The article's claim in words: each way saves one more round trip.
@@ -145,7 +145,7 @@ fn savings(tiny: &[[Row; 3]]) -> Vec<Row> {
         Row::shown(id, "round trips that it saves on the images", ours)
             .in_table(TABLE)
             .published(1.0)
-            .must(format!("within {TOLERANCE} of 1"), |it| (it - 1.0).abs() <= TOLERANCE)
+            .within(TOLERANCE, "1", 1.0)
             .note(note)
     };
     vec![

@@ -113,7 +113,7 @@ fn row(think: f64, way: Way, times: &Times, model: f64) -> Row {
     Row::shown(format!("think {think} RTT, {}", way.name()), metric, ours)
         .in_table(TABLE)
         .model(model)
-        .must(format!("within {TOLERANCE} of the model"), |it| (it - model).abs() <= TOLERANCE)
+        .within(TOLERANCE, "the model", model)
 }
 
 fn equal(think: f64, difference: f64) -> Row {

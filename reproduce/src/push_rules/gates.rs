@@ -112,8 +112,7 @@ fn row_all(id: &str, what: &str, sample: &Sample) -> Row {
 }
 
 fn judged(row: Row, model_ms: f64) -> Row {
-    row.model(model_ms)
-        .must("within 15 % of the model".into(), |it| (it / model_ms - 1.0).abs() <= TOLERANCE)
+    row.model(model_ms).within_share(TOLERANCE, "the model", model_ms)
 }
 
 /// The same under the congestion control that our server has by default, which paces what it sends.

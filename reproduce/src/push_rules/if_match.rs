@@ -76,7 +76,7 @@ fn pair(push_kb: u64, wasted_bytes: f64) -> [Row; 2] {
             .in_table(TABLE)
             .model(kb(model_bytes))
             .must("no more than the window".into(), |it| it <= kb(WINDOW_BYTES))
-            .must("within 10 % of the model".into(), |it| (it / kb(model_bytes) - 1.0).abs() <= 0.1)
+            .within_share(0.1, "the model", kb(model_bytes))
             .note(NOTE),
         if push_bytes > WINDOW_BYTES { saved.above(0.0) } else { saved.at_most(0.0) },
     ]

@@ -65,7 +65,6 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         pages: pages(pairs.iter().chain(&order)),
         svg: figure.svg(),
         caption: figure.caption(),
-        table: figure.table(),
     })
 }
 

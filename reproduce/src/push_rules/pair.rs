@@ -175,16 +175,11 @@ impl Pair {
         if let Some(published) = self.published_ms.map(|it| it[which]) {
             row = row.published(published);
             if let Some(share) = self.judge.load {
-                row = row.must(format!("within {:.0} % of published", share * 100.0), |it| {
-                    (it / published - 1.0).abs() <= share
-                });
+                row = row.within_share(share, "published", published);
             }
         }
         if let Some(share) = self.judge.load_of_model {
-            let model_ms = self.model_ms[which];
-            row = row.must(format!("within {:.0} % of the model", share * 100.0), |it| {
-                (it / model_ms - 1.0).abs() <= share
-            });
+            row = row.within_share(share, "the model", self.model_ms[which]);
         }
         row.because(self.note)
     }

@@ -189,7 +189,7 @@ pub(super) fn connection_rows(rows: &[Row]) -> Vec<Row> {
         Row::shown(format!("connection-{id}-product"), metric, Some(product(path)))
             .in_table(KINDS)
             .published(published)
-            .must("within 5 % of published".into(), |it| (it / published - 1.0).abs() <= 0.05)
+            .within_share(0.05, "published", published)
     };
     let saved = |id: &str| {
         let id = format!("connection-{id}-40k-saved");
@@ -277,9 +277,7 @@ pub(super) fn first_flight_row(bench: &Bench) -> Result<Row, ReproduceError> {
     Ok(Row::shown("native-0rtt-first-flight", metric, Some(most))
         .in_table(NATIVE)
         .model(FIRST_FLIGHT_BYTES)
-        .must("within 10 % of what the model takes".into(), |it| {
-            (it / FIRST_FLIGHT_BYTES - 1.0).abs() <= 0.1
-        })
+        .within_share(0.1, "what the model takes", FIRST_FLIGHT_BYTES)
         .note("Three times what came, less the handshake (RFC 9000, 8.1)."))
 }
 
