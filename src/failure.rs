@@ -18,17 +18,14 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Bad input, from any error.
     pub(crate) fn bad_input(error: impl Display) -> Self {
         Self::BadInput(error.to_string())
     }
 
-    /// A failure elsewhere, from any error.
     pub(crate) fn elsewhere(error: impl Display) -> Self {
         Self::Elsewhere(error.to_string())
     }
 
-    /// The process's exit code.
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::No(_) => 1,

@@ -21,7 +21,6 @@ const BUILD: [(&str, &str); 5] = [
     ("boring", env!("UTMOST_BORING")),
 ];
 
-/// The provenance of what this command makes.
 pub(crate) fn provenance() -> Value {
     of_program(&BUILD, jiff::Timestamp::now())
 }

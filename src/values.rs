@@ -129,14 +129,12 @@ pub(crate) fn choice<T: Clone + Send + Sync>(
     })
 }
 
-/// `--signals`.
 pub(crate) const SIGNALS: Choices<SignalUse> = &[
     ("obey", "The client's signals place its streams", SignalUse::Obey),
     ("ignore", "The server places streams by what it knows of the page", SignalUse::Ignore),
     ("override", "The client's signals add to what the server knows", SignalUse::Override),
 ];
 
-/// `--delivery-order`.
 pub(crate) const DELIVERY_ORDERS: Choices<DeliveryOrder> = &[
     ("stream", "The bytes of each stream in their order, as in QUIC", DeliveryOrder::Stream),
     (
@@ -147,7 +145,6 @@ pub(crate) const DELIVERY_ORDERS: Choices<DeliveryOrder> = &[
     ),
 ];
 
-/// `--cc`.
 pub(crate) const CONGESTION_CONTROLS: Choices<CongestionControl> = &[
     ("bbr2", "BBR version 2", CongestionControl::Bbr2),
     ("cubic", "CUBIC, RFC 9438", CongestionControl::Cubic),

@@ -42,7 +42,6 @@ pub(crate) struct Case {
     pub(crate) runs: Option<usize>,
 }
 
-/// A header field's name and value.
 pub(crate) type Field = (&'static str, String);
 
 /// How many pushes the client and the route allow.
@@ -163,9 +162,7 @@ impl Site for WithFields {
 pub(crate) struct Times {
     /// When the document was requested.
     pub(crate) start_ms: f64,
-    /// When each resource was complete.
     pub(crate) complete_ms: Vec<f64>,
-    /// The client's account of the load.
     pub(crate) outcome: client::Outcome,
 }
 
@@ -208,7 +205,6 @@ impl Times {
 pub(crate) struct Sample(pub(crate) Vec<Times>);
 
 impl Sample {
-    /// The median of a time.
     pub(crate) fn median_ms(&self, time: impl Fn(&Times) -> f64) -> f64 {
         quantile(&self.sorted(time), 0.5)
     }

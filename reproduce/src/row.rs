@@ -53,41 +53,34 @@ impl Row {
         Self { tolerance: Some(format!("at least {limit}")), within, ..self }
     }
 
-    /// Must be `limit` or less.
     pub(super) fn at_most(self, limit: f64) -> Self {
         let within = self.ours.is_some_and(|it| it <= limit);
         Self { tolerance: Some(format!("at most {limit}")), within, ..self }
     }
 
-    /// Must be below `limit`.
     pub(super) fn below(self, limit: f64) -> Self {
         let within = self.ours.is_some_and(|it| it < limit);
         Self { tolerance: Some(format!("below {}", rounded(limit))), within, ..self }
     }
 
-    /// Must be above `limit`.
     pub(super) fn above(self, limit: f64) -> Self {
         let within = self.ours.is_some_and(|it| it > limit);
         Self { tolerance: Some(format!("above {}", rounded(limit))), within, ..self }
     }
 
-    /// Must lie between the two, ends included.
     pub(super) fn between(self, least: f64, most: f64) -> Self {
         let within = self.ours.is_some_and(|it| (least..=most).contains(&it));
         Self { tolerance: Some(format!("{least} to {most}")), within, ..self }
     }
 
-    /// Beside this published value.
     pub(super) fn published(self, value: f64) -> Self {
         Self { published: Some(value), ..self }
     }
 
-    /// Beside a model's value.
     pub(super) fn model(self, value: f64) -> Self {
         Self { model: Some(rounded(value)), ..self }
     }
 
-    /// In this table of the publication.
     pub(super) fn in_table(self, table: &'static str) -> Self {
         Self { table: Some(table), ..self }
     }
@@ -113,7 +106,6 @@ impl Row {
         self.must(what, |it| (it / value - 1.0).abs() <= share)
     }
 
-    /// With this note.
     pub(super) fn note(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
     }

@@ -15,7 +15,6 @@ pub(crate) struct Sketch {
     pub(crate) items: Vec<Item>,
 }
 
-/// A resource.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
     pub(crate) path: String,
@@ -52,12 +51,10 @@ impl Sketch {
         Self { name: name.into(), items: vec![html] }
     }
 
-    /// Adds a script.
     pub(crate) fn script(self, path: &str, bytes: u64, found: Found) -> Self {
         self.item(path, Kind::Js, bytes, found)
     }
 
-    /// Adds a resource.
     pub(crate) fn item(mut self, path: &str, kind: Kind, bytes: u64, found: Found) -> Self {
         self.items.push(Item { path: path.into(), kind, bytes, found, wait_ms: 0.0 });
         self
@@ -69,7 +66,6 @@ impl Sketch {
         self
     }
 
-    /// The resource of a path.
     pub(crate) fn find(&self, path: &str) -> Option<usize> {
         self.items.iter().position(|it| it.path == path)
     }

@@ -11,7 +11,6 @@ pub struct Links {
     delivered: u64,
 }
 
-/// A datagram on its way.
 #[derive(Debug, Clone)]
 pub(crate) struct Datagram {
     /// The client that it is from or for.
@@ -67,7 +66,6 @@ impl Links {
         Some(datagram)
     }
 
-    /// When the next datagram arrives.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         [self.down.next_ns(), self.up.next_ns()].into_iter().flatten().min()
     }

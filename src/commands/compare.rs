@@ -178,7 +178,6 @@ pub(crate) fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written
     Ok(written)
 }
 
-/// Prints a merged study.
 pub(crate) fn show(study: &Study, json: bool) -> Result<(), Failure> {
     if json { output::json(study) } else { show::show(study) }
 }

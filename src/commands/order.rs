@@ -43,7 +43,6 @@ pub(crate) struct Arguments {
     qlog: Option<PathBuf>,
 }
 
-/// The moments of a scheme.
 type Trace<'a> = (&'a Scheme, Vec<Moment>);
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -79,7 +78,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     logs.iter().try_for_each(|it| output::line(&format!("log: {}", it.display())))
 }
 
-/// The log of each scheme.
 fn send(scenario: &Scenario, schemes: &[Scheme], folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     values::directory(folder, "--qlog")?;
     let send = |scheme| over_quic(scenario, scheme, folder).map_err(Failure::bad_input);
@@ -105,7 +103,6 @@ fn print_trace((scheme, moments): &Trace<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One figure a scheme.
 fn draw(
     scenario: &Scenario,
     traces: &[Trace<'_>],

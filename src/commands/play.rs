@@ -213,7 +213,6 @@ fn from_own_server(
     Ok(Played { load: loaded.load, problems: loaded.problems, outcome: Outcome::default() })
 }
 
-/// All visits, one after the other.
 fn from_server(
     arguments: &Arguments,
     page: &Arc<Page>,

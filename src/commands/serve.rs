@@ -177,7 +177,6 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     Ok(Served { site, scheme, negotiated, signals: config.signals.unwrap_or(default_signals) })
 }
 
-/// What a backend serves.
 fn upstream(address: &Address) -> Result<Arc<dyn Site>, Failure> {
     let report = Arc::new(|line: &str| eprintln!("{line}"));
     let site = UpstreamSite::start(address, UpstreamLimits::default(), report);

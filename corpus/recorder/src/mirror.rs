@@ -245,7 +245,6 @@ fn plain(text: &str) -> Option<Url> {
     Some(url)
 }
 
-/// Path and query.
 fn path_of(url: &Url) -> String {
     url[Position::BeforePath..].to_owned()
 }

@@ -157,7 +157,6 @@ fn load(
     }
 }
 
-/// The document's text.
 fn document(files: &dyn Site, plan: &Plan) -> Result<String, RecordError> {
     let wrong = |cause: String| RecordError::Source(format!("{}: {cause}", plan.entry));
     let response = files.respond(&Request::get(&plan.host, &plan.entry));

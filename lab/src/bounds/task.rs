@@ -72,12 +72,10 @@ impl Task {
         task
     }
 
-    /// Resources.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Microseconds of main-thread time.
     pub(super) fn execution_us(&self, id: usize) -> u64 {
         let resource = &self.page.resources[id];
         if resource.is_executed() { micros(resource.exec_ms) } else { 0 }

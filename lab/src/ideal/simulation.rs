@@ -20,7 +20,6 @@ pub(crate) struct Simulation {
     page: Arc<Page>,
     clock: Clock,
     playback: Playback,
-    /// The next slot.
     pub(crate) slot: u64,
     /// How much later every request but the document's reaches the server.
     pub(super) hold_us: u64,
@@ -164,12 +163,10 @@ impl Simulation {
         Load { completed: self.playback.is_done(), timeline }
     }
 
-    /// The stream of a resource that was requested.
     pub(super) fn stream(&self, resource: usize) -> u64 {
         self.streams[resource]
     }
 
-    /// The resource of a stream.
     pub(super) fn resource(&self, stream: u64) -> usize {
         self.requests[usize::try_from(stream / 4).unwrap_or(usize::MAX)]
     }

@@ -102,7 +102,6 @@ fn check(scenario: &Scenario) -> Result<(), String> {
     Ok(())
 }
 
-/// Serves a scenario's responses.
 struct ScenarioSite {
     /// By path.
     requests: BTreeMap<String, Request>,
@@ -131,7 +130,6 @@ fn path(request: &Request) -> String {
     }
 }
 
-/// A scenario under way.
 struct Sending<'a> {
     world: World<Server>,
     client: BareClient,

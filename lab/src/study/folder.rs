@@ -83,7 +83,6 @@ fn remove_old_figures(figures: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Writes a JSON document.
 pub(super) fn write_json(path: &Path, document: &impl Serialize) -> Result<(), FileError> {
     let text = serde_json::to_vec_pretty(document).map_err(io::Error::from);
     write_file(path, text.map_err(FileError::at(path))?)

@@ -63,7 +63,6 @@ impl Journal {
         Ok((Self { file, engine, lines_a_sync, unsynced: 0 }, entries))
     }
 
-    /// Adds a load.
     pub(super) fn add(&mut self, entry: &Entry) -> io::Result<()> {
         let load = entry.load.as_ref().filter(|_| self.engine != Engine::Ideal);
         let mut line = serde_json::to_vec(&Line { place: entry.place, run: &entry.run, load })?;
@@ -85,7 +84,6 @@ impl Journal {
     }
 }
 
-/// Reads the journal of `folder`.
 pub(super) fn read(folder: &Path) -> io::Result<Vec<Entry>> {
     Ok(entries(&std::fs::read(folder.join(FILE))?)?.0)
 }

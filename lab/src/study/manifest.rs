@@ -101,7 +101,6 @@ pub(super) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str
     all.find(|key| one.get(key) != other.get(key))
 }
 
-/// Reads the manifest in `path`.
 pub(super) fn read(path: &Path) -> Result<Value, StudyError> {
     let text = std::fs::read_to_string(path).map_err(|error| unusable(path, error))?;
     serde_json::from_str(&text).map_err(|error| unusable(path, error))

@@ -34,7 +34,6 @@ pub struct PageRow {
 /// A paired ratio and its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Ratio {
-    /// The middle.
     pub(super) middle: f64,
     /// `None` with too few loads.
     pub(super) interval: Option<Interval>,

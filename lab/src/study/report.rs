@@ -19,7 +19,6 @@ use std::sync::Arc;
 /// Pages (on each network, with each buffer) that are drawn; of more, those that gain most from a scheme.
 const DRAWN_MAX: usize = 24;
 
-/// Everything that the report shows.
 pub(super) fn comparison(plan: &Plan, study: &Study) -> Comparison {
     let view = View::new(plan, study);
     let mut pages: Vec<(&Page, &Setting<'_>, PageComparison)> = Vec::new();

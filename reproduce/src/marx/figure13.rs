@@ -104,7 +104,6 @@ fn measured(page: &Page, load: &Load) -> Measured {
 }
 
 impl Mode {
-    /// The median over its loads.
     fn median(&self, value: fn(&Measured) -> f64) -> Option<f64> {
         median(&self.loads.iter().map(value).collect::<Vec<_>>())
     }
@@ -172,7 +171,6 @@ fn rows(modes: &[Mode; 4]) -> Vec<Row> {
     rows
 }
 
-/// The published stacks.
 fn stack_rows(rr: &Mode, rr_blocked: &Mode) -> [Row; 3] {
     [
         Row::shown(

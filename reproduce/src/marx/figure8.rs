@@ -28,7 +28,6 @@ const SIMILAR: [&str; 4] = ["firefox", "p+", "s+", "spdyrr"];
 /// "Dramatically shortens" (page 137).
 const DRAMATIC: f64 = 1.5;
 
-/// A ribbon: its label and its load.
 struct Ribbon {
     label: String,
     timeline: Timeline,

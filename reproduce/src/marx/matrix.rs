@@ -82,7 +82,6 @@ pub(super) struct Matrix {
     indices: BTreeMap<(String, String, Buffer), BySet>,
 }
 
-/// A page's speedup.
 pub(super) type PageSpeedup<'a> = (&'a Arc<Page>, f64);
 
 /// The names of the paper's eleven schemes, `rr` first.
@@ -141,7 +140,6 @@ impl Matrix {
     }
 }
 
-/// The mean of speedups.
 pub(super) fn mean(speedups: &[PageSpeedup<'_>]) -> Option<f64> {
     statistics::mean(&speedups.iter().map(|it| it.1).collect::<Vec<_>>())
 }
@@ -153,7 +151,6 @@ pub(super) fn late_script_share(page: &Page) -> f64 {
     late.map(|it| it.bytes).sum::<u64>() as f64 / page_bytes(page).max(1) as f64
 }
 
-/// The bytes of a page's bodies.
 pub(super) fn page_bytes(page: &Page) -> u64 {
     page.resources.iter().map(|it| it.bytes).sum()
 }

@@ -36,7 +36,6 @@ const RR_MARGIN: f64 = 0.97;
 /// The largest change of a mean speedup that counts as "relatively small effects" (page 140).
 const SMALL_EFFECT: f64 = 0.1;
 
-/// A column of the table.
 #[derive(Clone, Copy)]
 struct Column {
     id: &'static str,

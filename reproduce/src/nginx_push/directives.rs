@@ -11,7 +11,6 @@ const TABLE: &str = "Directives";
 /// The article's example of two links in one field.
 const TWO_LINKS: &str = "</style.css>; as=style; rel=preload, </image1.jpg>; as=image; rel=preload";
 
-/// All rows.
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let cases = [
         demo_case(),

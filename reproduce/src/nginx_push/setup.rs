@@ -92,12 +92,10 @@ pub(super) fn linked(mut case: Case) -> Case {
     case
 }
 
-/// A time in round trips.
 pub(super) fn round_trips(ms: f64) -> f64 {
     ms / RTT_MS
 }
 
-/// The resources that were pushed and used.
 pub(super) fn used(times: &Times) -> Vec<usize> {
     times.outcome.pushed.iter().filter(|(_, used)| *used).map(|(id, _)| *id).collect()
 }

@@ -87,7 +87,6 @@ fn one_after_the_other(mut jobs: [(f64, f64); 2]) -> f64 {
     jobs.iter().fold(0.0, |free: f64, (begins, takes)| free.max(*begins) + takes)
 }
 
-/// All rows.
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let conditions: Vec<(f64, Way)> =
         THINK.into_iter().flat_map(|think| Way::ALL.map(|way| (think, way))).collect();

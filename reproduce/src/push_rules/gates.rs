@@ -27,7 +27,6 @@ const QUEUE: Queue = Queue::Bytes(36_000);
 /// Ours beside the model's.
 const TOLERANCE: f64 = 0.15;
 
-/// A way to send pushes.
 #[derive(Clone, Copy)]
 struct Way {
     id: &'static str,

@@ -5,7 +5,6 @@ use crate::sketch::{Found, Sketch};
 use push::Gate;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The path between server and client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Path {
     pub(super) bits_per_s: f64,
@@ -23,7 +22,6 @@ pub(super) enum Window {
     Fixed(f64),
 }
 
-/// How a page is loaded.
 #[derive(Debug, Clone)]
 pub(super) struct Load<'a> {
     pub(super) sketch: &'a Sketch,

@@ -151,7 +151,6 @@ impl Pair {
         Self { note, ..self }
     }
 
-    /// A load's time.
     pub(super) fn time_ms(&self, times: &Times) -> f64 {
         match self.clock {
             Clock::Request => times.warm_ms(),
@@ -159,7 +158,6 @@ impl Pair {
         }
     }
 
-    /// Its loads and their difference.
     pub(super) fn rows(&self, ours_ms: [f64; 2]) -> Vec<Row> {
         let loads = if self.shows_loads { 0..2 } else { 0..0 };
         let mut rows: Vec<Row> = loads.map(|it| self.load_row(it, ours_ms[it])).collect();

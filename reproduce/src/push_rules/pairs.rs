@@ -30,7 +30,6 @@ const AS_PUBLISHED: Judge = Judge {
     difference_of_model: None,
 };
 
-/// All pairs.
 pub(super) fn all() -> Vec<Pair> {
     [cold_simulation(), cold(), cold_fitted(), warm(), tail(), chain(), connections(), native()]
         .concat()

@@ -55,7 +55,6 @@ impl Chance {
         }
     }
 
-    /// The fate of the next datagram.
     pub(super) fn fate(&mut self, profile: &Profile) -> Fate {
         self.number += 1;
         let by_chance = profile.loss.is_some_and(|it| self.loses(it));

@@ -15,7 +15,6 @@ use std::sync::Arc;
 /// Loads at a time if the server paces: such loads mostly wait.
 const WIRE_JOBS: usize = 16;
 
-/// The checked plan.
 pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     let plan = match &arguments.from {
         Some(file) => manifest::plan(file).map_err(Failure::bad_input)?,

@@ -57,7 +57,6 @@ fn conclusion(rows: &[SummaryRow], metric: &Metric) -> Option<String> {
     ))
 }
 
-/// A column of the table.
 struct Column {
     heading: &'static str,
     /// Whether it says something only of several pages.

@@ -6,7 +6,6 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Page,
@@ -29,7 +28,6 @@ impl Kind {
         }
     }
 
-    /// Whether a file's beginning is that of this kind.
     fn is_of(self, begin: &[u8]) -> bool {
         let text = String::from_utf8_lossy(begin);
         let text = text.trim_start();

@@ -40,7 +40,6 @@ impl Candidate {
     }
 }
 
-/// The search for causes.
 pub(crate) struct Search<'a> {
     /// The resources, their triggers not known.
     pub(crate) resources: &'a [PageResource],

@@ -18,7 +18,6 @@ pub(crate) struct Times {
     pub(crate) finished_ms: f64,
 }
 
-/// One setting.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
     pub(crate) setting: String,
@@ -30,7 +29,6 @@ pub(crate) struct Column {
     pub(crate) load_ms: Option<f64>,
 }
 
-/// All of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     pub(crate) keys: Vec<Key>,
@@ -39,7 +37,6 @@ pub(crate) struct Table {
     pub(crate) rare: Vec<String>,
 }
 
-/// The key of each fetch of a load.
 pub(crate) fn keys(capture: &Capture) -> Vec<Key> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let key = |fetch: &Fetch| {
