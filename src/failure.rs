@@ -1,5 +1,7 @@
 //! Why the program fails, and its exit code.
 
+use ::client::ConnectError;
+use ::client::event_loop::PlayError;
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -15,6 +17,15 @@ pub(crate) enum Failure {
     /// The other side or the environment failed: exit code 3.
     #[error("{0}")]
     Elsewhere(String),
+}
+
+impl From<PlayError> for Failure {
+    fn from(error: PlayError) -> Self {
+        match error {
+            PlayError::Connect(ConnectError::Authorities(_)) => Self::bad_input(error),
+            _ => Self::elsewhere(error),
+        }
+    }
 }
 
 impl Failure {

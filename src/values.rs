@@ -8,6 +8,7 @@ use lab::{Contender, DeliveryOrder};
 use schedulers::{SCHEMES, Scheme, SchemeError, find_scheme, paper_schemes};
 use server::{CongestionControl, Pace, SignalUse};
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use url::Url;
@@ -106,6 +107,11 @@ pub(crate) fn server_url(text: &str) -> Result<Url, String> {
 /// A page by its bundled name or its file.
 pub(crate) fn page(argument: &str) -> Result<Page, Failure> {
     ::corpus::page(argument).map_err(Failure::bad_input)
+}
+
+/// How many loads can be under way without waiting for each other.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 /// Makes a directory to write into, so that an error comes before any work. Errors name `flag`.

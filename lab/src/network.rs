@@ -90,6 +90,11 @@ impl Network {
         BUILT_IN.map(|(name, _)| name)
     }
 
+    /// Whether chance decides when a datagram arrives.
+    pub(crate) fn is_jittered(&self) -> bool {
+        self.down.jitter.is_some() || self.up.jitter.is_some()
+    }
+
     /// Microseconds that one packet of [`PACKET_BYTES`] stream bytes takes on the way down.
     pub fn tick_us(&self) -> f64 {
         PACKET_BYTES as f64 * 8.0 * 1e6 / self.down.rate.mean()

@@ -247,7 +247,10 @@ fn resource<'de, D: serde::Deserializer<'de>>(json: D) -> Result<Resource, D::Er
     let mut resource = Resource { kind: Kind::of_mime(&mime), ..Resource::default() };
     for (name, holds) in facts {
         let fact = FACTS.iter().find(|it| it.name == name);
-        let fact = fact.ok_or_else(|| D::Error::custom(format!("unknown field `{name}`")))?;
+        let fact = fact.ok_or_else(|| {
+            let known: String = FACTS.iter().map(|it| format!(", `{}`", it.name)).collect();
+            D::Error::custom(format!("unknown field `{name}`, expected one of `mime`{known}"))
+        })?;
         let wrong = || D::Error::custom(format!("`{name}` is true or false"));
         fact.set(&mut resource, holds.as_bool().ok_or_else(wrong)?);
     }

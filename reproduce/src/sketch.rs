@@ -55,6 +55,11 @@ impl Sketch {
         self.item(path, Kind::Js, bytes, found)
     }
 
+    /// Adds scripts in the head, `/1.js` first.
+    pub(crate) fn scripts(self, count: usize, bytes: u64) -> Self {
+        (1..=count).fold(self, |it, n| it.script(&format!("/{n}.js"), bytes, Found::Head))
+    }
+
     pub(crate) fn item(mut self, path: &str, kind: Kind, bytes: u64, found: Found) -> Self {
         self.items.push(Item { path: path.into(), kind, bytes, found, wait_ms: 0.0 });
         self

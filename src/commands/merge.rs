@@ -4,7 +4,6 @@ use super::compare;
 use crate::failure::Failure;
 use crate::{output, values};
 use lab::study::merge::merge;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Join the shards of a study
@@ -27,8 +26,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     values::directory(&arguments.out, "--out")?;
-    let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let merged = merge(&arguments.folders, &arguments.out, &output::provenance(), jobs);
+    let merged = merge(&arguments.folders, &arguments.out, &output::provenance(), values::cores());
     let (plan, study) = merged.map_err(compare::failure)?;
     let written = compare::write(&plan, &study, &arguments.out)?;
     compare::show(&study, arguments.json)?;

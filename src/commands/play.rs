@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::limits::{PROBLEMS_MAX, VISITS_MAX};
 use crate::output::number;
 use crate::{output, values};
-use ::client::event_loop::{PlayError, play};
+use ::client::event_loop::play;
 use ::client::profile::Profile;
 use ::client::{ClientConfig, Options, Outcome, Verify};
 use ::corpus::Page;
@@ -247,10 +247,7 @@ fn visit(
     server: SocketAddr,
     options: &Options,
 ) -> Result<Outcome, Failure> {
-    let outcome = play(Arc::clone(page), server, options).map_err(|error| match error {
-        PlayError::Connect(::client::ConnectError::Authorities(_)) => Failure::bad_input(error),
-        _ => Failure::elsewhere(error),
-    })?;
+    let outcome = play(Arc::clone(page), server, options)?;
     if let Some(file) = &arguments.session {
         session::store(file, outcome.session.as_ref())?;
     }

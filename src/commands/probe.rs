@@ -3,9 +3,8 @@
 use crate::failure::Failure;
 use crate::output;
 use crate::values;
-use ::client::event_loop::PlayError;
+use ::client::Verify;
 use ::client::probe::Patience;
-use ::client::{ConnectError, Verify};
 use lab::probe::{
     BODY_BYTES_MIN, Choice, Effort, Finding, Interval, ProbeError, Run, Target, Verdict, choose,
     judge, reading, run_all,
@@ -77,13 +76,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     bar.finish_and_clear();
     let finding = judge(&runs);
     show(arguments, &target, effort, &choice, &runs, &finding)?;
+    let said = format!("{}: {}", arguments.url, in_words(finding.verdict));
     match finding.verdict {
         Verdict::Prioritizes => Ok(()),
-        Verdict::Weakly => Err(Failure::No(format!("{}: prioritizes weakly", arguments.url))),
-        Verdict::DoesNot => Err(Failure::No(format!("{}: does not prioritize", arguments.url))),
-        Verdict::Inconclusive => {
-            Err(Failure::Elsewhere(format!("{}: inconclusive: {}", arguments.url, finding.why)))
-        }
+        Verdict::Weakly | Verdict::DoesNot => Err(Failure::No(said)),
+        Verdict::Inconclusive => Err(Failure::Elsewhere(format!("{said}: {}", finding.why))),
+    }
+}
+
+fn in_words(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Prioritizes => "prioritizes",
+        Verdict::Weakly => "prioritizes weakly",
+        Verdict::DoesNot => "does not prioritize",
+        Verdict::Inconclusive => "inconclusive",
     }
 }
 
@@ -107,9 +113,7 @@ fn too_small(arguments: &Arguments, choice: &Choice) -> String {
 
 fn failure(error: ProbeError) -> Failure {
     match error {
-        ProbeError::Connection(PlayError::Connect(ConnectError::Authorities(_))) => {
-            Failure::bad_input(error)
-        }
+        ProbeError::Connection(error) => error.into(),
         _ => Failure::elsewhere(error),
     }
 }
@@ -187,13 +191,7 @@ fn show(
     ];
     let header = ["run", "urgencies", "others first (x its size)", "95 %"];
     output::line(&output::table(&header, &[1], rows).to_string())?;
-    let verdict = match finding.verdict {
-        Verdict::Prioritizes => "prioritizes",
-        Verdict::Weakly => "prioritizes weakly",
-        Verdict::DoesNot => "does not prioritize",
-        Verdict::Inconclusive => "inconclusive",
-    };
-    output::line(&format!("{verdict}: {}", finding.why))
+    output::line(&format!("{}: {}", in_words(finding.verdict), finding.why))
 }
 
 fn is_path(path: &str) -> bool {

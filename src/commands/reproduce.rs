@@ -1,7 +1,7 @@
 //! `utmost reproduce`: a published table or figure, ours beside theirs.
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, values};
 use ::reproduce::{EXPERIMENTS, Experiment, Reproduction, Setting, write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -37,10 +37,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         vec![Experiment::find(name).map_err(Failure::bad_input)?]
     };
-    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let setting = Setting {
         runs: arguments.runs.map(NonZeroUsize::get),
-        ..Setting::bundled(arguments.jobs.map_or(cores, NonZeroUsize::get))
+        ..Setting::bundled(arguments.jobs.map_or_else(values::cores, NonZeroUsize::get))
     };
     let bar = output::progress(experiments.len(), "experiments");
     let mut reproductions = Vec::new();

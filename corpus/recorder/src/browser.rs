@@ -39,7 +39,7 @@ const CATEGORIES: [&str; 5] = [
     "blink.user_timing",
     "v8",
 ];
-type Trouble = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Trouble = Box<dyn std::error::Error + Send + Sync>;
 
 const REPORT: &str = include_str!("report.js");
 

@@ -1,6 +1,6 @@
 //! Recording: our server, a browser, one load after another.
 
-use crate::browser::{Chromium, Load, Quiet, VIEWPORT};
+use crate::browser::{Chromium, Load, Quiet, Trouble, VIEWPORT};
 use crate::capture::Capture;
 use crate::error::RecordError;
 use crate::limits::DOCUMENT_BYTES_MAX;
@@ -35,22 +35,22 @@ pub struct LocalServer {
 impl LocalServer {
     /// Serves `site` on a free port, with clients' RFC 9218 signals obeyed.
     pub fn start(site: Arc<dyn Site>) -> Result<Self, RecordError> {
-        let failed = |error: &dyn std::fmt::Display| RecordError::Server(error.to_string());
-        let identity = Identity::self_signed().map_err(|it| failed(&it))?;
-        let pin = identity.public_key_pin().map_err(|it| failed(&it))?;
-        let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut event_loop = EventLoop::bind(any).map_err(|it| failed(&it))?;
-        let address = event_loop.local_addr().map_err(|it| failed(&it))?;
-        let scheme = find_scheme("rfc9218").map_err(|it| failed(&it))?;
+        Self::serve(site).map_err(|error| RecordError::Server(error.to_string()))
+    }
+
+    fn serve(site: Arc<dyn Site>) -> Result<Self, Trouble> {
+        let identity = Identity::self_signed()?;
+        let pin = identity.public_key_pin()?;
+        let mut event_loop = EventLoop::bind(([127, 0, 0, 1], 0).into())?;
+        let address = event_loop.local_addr()?;
         let mut options = Options {
             alt_svc_port: Some(HTTPS_PORT),
             signals: SignalUse::Obey,
             initial_window_packets: INITIAL_WINDOW_PACKETS,
-            ..Options::new(scheme)
+            ..Options::new(find_scheme("rfc9218")?)
         };
         options.limits.drain = Duration::ZERO;
-        let mut server =
-            Server::new(address, &identity, site, options).map_err(|it| failed(&it))?;
+        let mut server = Server::new(address, &identity, site, options)?;
         let stop = event_loop.stopper();
         let thread = std::thread::spawn(move || {
             // Unfinished loads report its errors.

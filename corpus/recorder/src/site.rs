@@ -28,8 +28,6 @@ pub struct Requested {
     pub path: String,
     /// The `priority` field.
     pub priority: Option<String>,
-    /// Milliseconds that the response is held back.
-    pub delay_ms: u64,
 }
 
 impl RecordedSite {
@@ -70,7 +68,6 @@ impl Site for RecordedSite {
         state.requests.push(Requested {
             path: request.path.clone(),
             priority: request.priority.as_deref().map(|it| String::from_utf8_lossy(it).into()),
-            delay_ms,
         });
         if is_text(&response) {
             let compressed = state.compressed.entry(request.path.clone());

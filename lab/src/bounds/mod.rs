@@ -27,15 +27,11 @@ use task::Task;
 /// Bumped when the searches find other orders.
 pub const REVISION: u32 = 1;
 
-/// The resource of each packet: runs of (resource, packets).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Schedule(Vec<(usize, u64)>);
-
 /// The best or the worst order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bracket {
-    /// The order.
-    pub schedule: Schedule,
+    /// The order: the resource of each packet.
+    pub schedule: Vec<usize>,
     /// Its ATF `ByteIndex` in milliseconds.
     pub index_ms: f64,
     /// No work-conserving order is better (worse); `docs/bounds.md` says when idling cannot help
@@ -72,25 +68,6 @@ impl Side {
             Self::Best => cost < to,
             Self::Worst => cost > to,
         }
-    }
-}
-
-impl Schedule {
-    /// One resource a packet.
-    pub fn of_packets(packets: impl IntoIterator<Item = usize>) -> Self {
-        let mut runs: Vec<(usize, u64)> = Vec::new();
-        for id in packets {
-            match runs.last_mut() {
-                Some((last, count)) if *last == id => *count += 1,
-                _ => runs.push((id, 1)),
-            }
-        }
-        Self(runs)
-    }
-
-    /// One resource a packet.
-    pub fn packets(&self) -> impl Iterator<Item = usize> {
-        self.0.iter().flat_map(|(id, count)| (0..*count).map(move |_| *id))
     }
 }
 
@@ -136,10 +113,8 @@ pub fn is_monotone(page: &Arc<Page>, network: &Network) -> bool {
 
 /// Loads `page` in the order of `schedule`, as the engine `ideal` without a send buffer does. Where the
 /// schedule names no ready resource, the one that was requested first is sent.
-pub fn replay(page: &Arc<Page>, network: &Network, schedule: &Schedule, name: &str) -> Load {
-    let task = Task::new(page, network);
-    let order: Vec<usize> = schedule.packets().collect();
-    follow(&task, &order).into_load(name)
+pub fn replay(page: &Arc<Page>, network: &Network, schedule: &[usize], name: &str) -> Load {
+    follow(&Task::new(page, network), schedule).into_load(name)
 }
 
 fn follow(task: &Task, order: &[usize]) -> Simulation {
@@ -165,7 +140,7 @@ fn bracket(page: &Arc<Page>, network: &Network, side: Side, effort: Effort) -> O
         proven = is_all;
     }
     let index_ms = task.index_ms(cost as f64)?;
-    Some(Bracket { schedule: Schedule::of_packets(order), index_ms, proven })
+    Some(Bracket { schedule: order, index_ms, proven })
 }
 
 /// The scheme that is best for `side`, as an order.

@@ -53,7 +53,7 @@ struct RecordedScheme {
 }
 
 /// Keys in which two manifests of one study may differ: they say where and when it ran.
-const FREE: [&str; 5] = ["argv", "cpu", "date", "rustc", "shard"];
+pub(super) const FREE: [&str; 5] = ["argv", "cpu", "date", "rustc", "shard"];
 
 /// The manifest: the plan, and `program`, which says what ran.
 pub fn provenance(plan: &Plan, mut program: Value) -> Value {

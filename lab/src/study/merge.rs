@@ -48,10 +48,9 @@ pub fn merge(
 /// The shards say what ran; `program` says what merged them, when and where.
 fn merged_provenance(first: &Value, program: &Value) -> Value {
     let mut merged = first.clone();
-    for key in ["argv", "cpu", "date", "rustc"] {
+    for key in manifest::FREE {
         merged[key] = program[key].clone();
     }
-    merged["shard"] = Value::Null;
     merged
 }
 

@@ -3,7 +3,7 @@
 use super::BASELINE;
 use super::run::RunRecord;
 use super::statistics::{Interval, hodges_lehmann, median};
-use super::summary::{Paired, group, grouped};
+use super::summary::{Paired, group, grouped, measured};
 use qlog_tools::metrics::{BySet, Measured, Metric};
 use serde::{Serialize, Serializer};
 
@@ -60,16 +60,9 @@ pub fn summarise_pages(runs: &[RunRecord], metric: &'static Metric, chance: bool
 
 fn row(runs: &[&RunRecord], baselines: &Paired<'_>, chance: bool) -> PageRow {
     let completed: Vec<&RunRecord> = runs.iter().filter(|it| it.completed).copied().collect();
-    let middle_of = |metric: &'static Metric| {
-        let values: Vec<BySet> = completed.iter().map(|it| it.metrics.get(metric)).collect();
-        BySet::each(|set| median(&values.iter().filter_map(|it| it.get(set)).collect::<Vec<_>>()))
-    };
     let speedups: Vec<BySet> = completed.iter().filter_map(|it| baselines.speedup(it)).collect();
-    let ratio = |of: fn(&BySet) -> Option<f64>| {
-        Ratio::of(&speedups.iter().filter_map(of).collect::<Vec<_>>(), chance)
-    };
-    let (all, atf) = (ratio(|it| it.all), ratio(|it| it.atf));
-    let (middle, interval) = (|it: Ratio| it.middle, |it: Ratio| it.interval);
+    let ratio =
+        |set| Ratio::of(&speedups.iter().filter_map(|it| it.get(set)).collect::<Vec<_>>(), chance);
     PageRow {
         page: runs[0].page.clone(),
         scheme: runs[0].scheme.clone(),
@@ -77,9 +70,9 @@ fn row(runs: &[&RunRecord], baselines: &Paired<'_>, chance: bool) -> PageRow {
         send_buffer_bytes: runs[0].send_buffer_bytes,
         loads: completed.len(),
         unfinished: runs.len() - completed.len(),
-        median: Measured::each(middle_of),
-        speedup: BySet { all: all.map(middle), atf: atf.map(middle) },
-        speedup_interval: BySet { all: all.and_then(interval), atf: atf.and_then(interval) },
+        median: measured(&completed, median),
+        speedup: BySet::each(|set| Some(ratio(set)?.middle)),
+        speedup_interval: BySet::each(|set| ratio(set)?.interval),
     }
 }
 

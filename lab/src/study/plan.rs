@@ -152,8 +152,7 @@ impl Plan {
 
     /// Whether two loads with different seeds can differ.
     pub fn has_chance(&self) -> bool {
-        let jittered = |it: &Network| it.down.jitter.is_some() || it.up.jitter.is_some();
-        self.engine != Engine::Ideal || self.networks.iter().any(jittered)
+        self.engine != Engine::Ideal || self.networks.iter().any(Network::is_jittered)
     }
 
     /// The loads of its shard: by page, network, send buffer, seed and scheme.
@@ -223,7 +222,6 @@ impl Plan {
             return Ok(());
         };
         let buffered = self.send_buffers_bytes.iter().any(|it| *it > 0);
-        let jittered = |it: &&Network| it.down.jitter.is_some() || it.up.jitter.is_some();
         let problem = if self.engine != Engine::Ideal {
             let engine = self.engine.name();
             format!(
@@ -231,7 +229,7 @@ impl Plan {
             )
         } else if buffered {
             "is searched for without a send buffer: use --send-buffer 0".to_owned()
-        } else if let Some(network) = self.networks.iter().find(jittered) {
+        } else if let Some(network) = self.networks.iter().find(|it| it.is_jittered()) {
             let network = &network.name;
             format!("is searched for without jitter, which network `{network}` has: use another")
         } else {

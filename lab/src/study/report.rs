@@ -1,7 +1,7 @@
 //! A study as its report shows it: figures over all pages, and for each page its numbers and figures.
 
 use super::statistics::{mean, median};
-use super::summary::{Group, Paired, group};
+use super::summary::{Group, Paired, group, measured};
 use super::{BASELINE, Plan, RunRecord, Study, SummaryRow};
 use crate::network::queue_text;
 use crate::{Contender, figure_resources};
@@ -9,7 +9,7 @@ use corpus::Page;
 use qlog_tools::figures::{
     Dot, DotGroup, HeatMap, HeatRow, Interleaving, InterleavingLine, SpeedupDots, Table,
 };
-use qlog_tools::metrics::{self, BySet, Measured, Set};
+use qlog_tools::metrics::{self, BySet, Set};
 use qlog_tools::report::{
     self, Comparison, Figure, NamedFigure, PageComparison, Row, Run, Speedups,
 };
@@ -289,11 +289,10 @@ impl<'a> View<'a> {
         let middle = |of: &dyn Fn(&RunRecord) -> Option<f64>| {
             median(&runs.iter().filter_map(|it| of(it)).collect::<Vec<_>>())
         };
-        let metric = |metric| BySet::each(|set| middle(&|it| it.metrics.get(metric).get(set)));
         let atf = runs.iter().filter_map(|it| it.metrics.get(self.plan.metric).atf);
         Row {
             scheme: scheme.to_owned(),
-            metrics: Measured::each(metric),
+            metrics: measured(runs, median),
             duration_ms: middle(&|it| Some(it.duration_ms)),
             atf_spread: quartiles(atf.collect()),
             regret: middle(&RunRecord::regret),

@@ -107,41 +107,36 @@ fn row(runs: &[&RunRecord], baselines: &Paired<'_>) -> SummaryRow {
             pages.entry(&run.page).or_default().push(speedup);
         }
     }
-    let ratios = |of: fn(&BySet) -> Option<f64>| -> Vec<Vec<f64>> {
-        let loads = pages.values().map(|it| it.iter().filter_map(of).collect::<Vec<f64>>());
-        loads.filter(|it| !it.is_empty()).collect()
+    let ratios = |set| -> Vec<Vec<f64>> {
+        let loads = pages.values().map(|it| it.iter().filter_map(|it| it.get(set)).collect());
+        loads.filter(|it: &Vec<f64>| !it.is_empty()).collect()
     };
-    let (all, atf) = (ratios(|it| it.all), ratios(|it| it.atf));
     let of_pages = |of: fn(&[f64]) -> Option<f64>| {
-        let means =
-            |pages: &[Vec<f64>]| -> Vec<f64> { pages.iter().filter_map(|it| mean(it)).collect() };
-        BySet { all: of(&means(&all)), atf: of(&means(&atf)) }
+        let means = |set| ratios(set).iter().filter_map(|it| mean(it)).collect::<Vec<f64>>();
+        BySet::each(|set| of(&means(set)))
     };
+    let completed: Vec<&RunRecord> = runs.iter().filter(|it| it.completed).copied().collect();
+    let regrets: Vec<f64> = completed.iter().filter_map(|it| it.regret()).collect();
     SummaryRow {
         scheme: runs[0].scheme.clone(),
         network: runs[0].network.clone(),
         send_buffer_bytes: runs[0].send_buffer_bytes,
         pages: pages.len(),
-        unfinished: runs.iter().filter(|it| !it.completed).count(),
-        mean: Measured::each(|metric| mean_of(runs, metric)),
+        unfinished: runs.len() - completed.len(),
+        mean: measured(&completed, mean),
         mean_speedup: of_pages(mean),
-        mean_speedup_interval: BySet { all: bootstrap_mean(&all), atf: bootstrap_mean(&atf) },
+        mean_speedup_interval: BySet::each(|set| bootstrap_mean(&ratios(set))),
         median_speedup: of_pages(median),
         best_page_speedup: of_pages(|it| it.iter().copied().max_by(f64::total_cmp)),
         worst_page_speedup: of_pages(|it| it.iter().copied().min_by(f64::total_cmp)),
-        mean_regret: OnlyAtf { atf: mean_regret(runs) },
+        mean_regret: OnlyAtf { atf: mean(&regrets) },
     }
 }
 
-fn mean_of(runs: &[&RunRecord], metric: &Metric) -> BySet {
-    let completed: Vec<BySet> =
-        runs.iter().filter(|it| it.completed).map(|it| it.metrics.get(metric)).collect();
-    BySet::each(|set| mean(&completed.iter().filter_map(|it| it.get(set)).collect::<Vec<_>>()))
-}
-
-fn mean_regret(runs: &[&RunRecord]) -> Option<f64> {
-    let completed = runs.iter().filter(|it| it.completed);
-    mean(&completed.filter_map(|it| it.regret()).collect::<Vec<_>>())
+/// Each metric of these loads, brought to one number by `of`.
+pub(super) fn measured(runs: &[&RunRecord], of: fn(&[f64]) -> Option<f64>) -> Measured {
+    let values = |metric, set| runs.iter().filter_map(move |it| it.metrics.get(metric).get(set));
+    Measured::each(|metric| BySet::each(|set| of(&values(metric, set).collect::<Vec<_>>())))
 }
 
 /// `mean_byte_index` and so on.

@@ -6,7 +6,7 @@ mod random_page;
 use brute_force::{Range, brute_force};
 use corpus::Page;
 use lab::bounds::{
-    Bracket, Effort, Schedule, anti_oracle, is_monotone, lower_bound_ms, oracle, packets_of, replay,
+    Bracket, Effort, anti_oracle, is_monotone, lower_bound_ms, oracle, packets_of, replay,
 };
 use lab::ideal::Conditions;
 use lab::network::Network;
@@ -142,7 +142,7 @@ fn a_replayed_order_is_the_load_of_the_engine_packet_by_packet() {
     for (page, network) in random.chain(pages) {
         for scheme in SCHEMES.iter() {
             let load = ideal::load(&page, scheme, &network, Conditions::default());
-            let order = Schedule::of_packets(packets_of(&page, &load));
+            let order = packets_of(&page, &load);
             let replayed = replay(&page, &network, &order, &scheme.name);
             assert_eq!(replayed.timeline, load.timeline, "{} under {}", page.name, scheme.name);
             assert_eq!(replayed.completed, load.completed);
@@ -181,7 +181,7 @@ fn no_random_order_of_a_bundled_page_is_below_its_lower_bound() {
         let packets = page.resources.iter().map(|it| it.bytes / 1400 + 1).sum::<u64>();
         let order: Vec<usize> =
             (0..packets).map(|_| random.random_range(0..page.resources.len())).collect();
-        let load = replay(page, &network, &Schedule::of_packets(order), "random");
+        let load = replay(page, &network, &order, "random");
         assert!(load.completed);
         let bound_ms = lower_bound_ms(page, &network).expect("a bound");
         assert!(bound_ms <= atf_ms(page, &load) + TOLERANCE_MS, "{} {seed}", page.name);

@@ -6,7 +6,7 @@ use super::model::{Load, Window};
 use super::published::G3;
 use super::setup::{self, queued_case};
 use crate::bench::{Bench, Case, Sample, Times};
-use crate::sketch::{Found, KB, Sketch};
+use crate::sketch::{KB, Sketch};
 use crate::{ReproduceError, Row};
 use push::Gate;
 use server::CongestionControl;
@@ -46,8 +46,7 @@ const WAYS: [Way; 6] = [
 ];
 
 fn late(wait_ms: f64, pushes: usize) -> Sketch {
-    let sketch = Sketch::new("late", 20 * KB).thinking(wait_ms);
-    (1..=pushes).fold(sketch, |it, n| it.script(&format!("/{n}.js"), 10 * KB, Found::Head))
+    Sketch::new("late", 20 * KB).thinking(wait_ms).scripts(pushes, 10 * KB)
 }
 
 fn case(sketch: &Sketch, way: Way) -> Case {
@@ -147,9 +146,7 @@ const SHUFFLES: usize = 400;
 
 /// The delay of the document by handlers in random order, in round trips.
 pub(super) fn shuffle_row(bench: &Bench) -> Result<Row, ReproduceError> {
-    let sketch = (1..=SHUFFLED).fold(Sketch::new("shuffle", 20 * KB), |it, n| {
-        it.script(&format!("/{n}.js"), SHUFFLED_BYTES, Found::Head)
-    });
+    let sketch = Sketch::new("shuffle", 20 * KB).scripts(SHUFFLED, SHUFFLED_BYTES);
     let case = |gate| {
         let case = setup::case(&sketch, G3);
         let mut case = case.pushing(sketch.items[1..].iter().map(|it| it.path.as_str()));

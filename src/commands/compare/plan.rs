@@ -42,12 +42,11 @@ fn unfinished_dir(arguments: &Arguments) -> PathBuf {
 }
 
 fn default_jobs(plan: &Plan) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     match plan.engine {
-        Engine::Ideal | Engine::Stack => cores,
+        Engine::Ideal | Engine::Stack => values::cores(),
         Engine::Wire if plan.networks.iter().all(|it| it.server_pace) => WIRE_JOBS,
         // A link in real time must not be late: it has a core to itself.
-        Engine::Wire => (cores / 2).max(1),
+        Engine::Wire => (values::cores() / 2).max(1),
     }
 }
 

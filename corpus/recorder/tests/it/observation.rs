@@ -53,7 +53,7 @@ fn report() -> Value {
 }
 
 fn seen(trace: &[Value], report: &Value) -> Result<recorder::Capture, String> {
-    let requests = [Requested { path: "/a.css".into(), priority: Some("u=0".into()), delay_ms: 0 }];
+    let requests = [Requested { path: "/a.css".into(), priority: Some("u=0".into()) }];
     observe(&Observations {
         setting: "none",
         browser: "a browser",
