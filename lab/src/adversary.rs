@@ -147,14 +147,11 @@ fn move_bytes(page: &mut Page, from: usize, to: usize) {
 
 /// Two references of the document change places.
 fn swap_places(page: &mut Page, one: usize, other: usize) {
-    let of_text = |id: usize| page.resources[id].trigger.on == Event::Bytes;
-    if of_text(one) && of_text(other) {
-        let byte = page.resources[one].trigger.byte;
-        let in_head = page.resources[one].in_head;
-        page.resources[one].trigger.byte = page.resources[other].trigger.byte;
-        page.resources[one].in_head = page.resources[other].in_head;
-        page.resources[other].trigger.byte = byte;
-        page.resources[other].in_head = in_head;
+    // Nothing changes places with itself.
+    let Ok([one, other]) = page.resources.get_disjoint_mut([one, other]) else { return };
+    if one.trigger.on == Event::Bytes && other.trigger.on == Event::Bytes {
+        std::mem::swap(&mut one.trigger.byte, &mut other.trigger.byte);
+        std::mem::swap(&mut one.in_head, &mut other.in_head);
     }
 }
 

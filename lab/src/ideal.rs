@@ -37,7 +37,7 @@ pub struct Conditions {
 }
 
 /// What a send buffer is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SendBufferModel {
     /// Bytes between scheduler and transport, first in, first out.

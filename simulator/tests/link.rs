@@ -150,17 +150,17 @@ fn losses(loss: Loss, seed: u64, count: u64) -> String {
 fn loss_lies_within_its_binomial_interval() {
     let count = 20_000;
     let bursty = GilbertElliott { good: 0.0, bad: 1.0, to_bad: 0.01, to_good: 0.25 };
-    for (loss, widening) in [
-        (Loss::Independent(0.01), 1.0),
-        (Loss::Independent(0.3), 1.0),
-        // Runs of 4 on average: so many times fewer independent draws.
-        (Loss::GilbertElliott(bursty), 8.0),
+    for (loss, share, widening) in [
+        (Loss::Independent(0.01), 0.01, 1.0),
+        (Loss::Independent(0.3), 0.3, 1.0),
+        // In the bad state 1 time in 26. Runs of 4 on average: so many times fewer independent draws.
+        (Loss::GilbertElliott(bursty), 1.0 / 26.0, 8.0),
     ] {
         for seed in 0..5 {
             let lost = losses(loss, seed, count).matches('x').count() as f64;
-            let mean = loss.mean() * count as f64;
+            let mean = share * count as f64;
             // 4 standard deviations: one seed in 16,000 lies beyond.
-            let allowed = 4.0 * (mean * (1.0 - loss.mean()) * widening).sqrt();
+            let allowed = 4.0 * (mean * (1.0 - share) * widening).sqrt();
             assert!(
                 (lost - mean).abs() < allowed,
                 "{loss:?} seed {seed}: {lost}, {mean} +- {allowed}"
@@ -203,7 +203,8 @@ fn one_thing_that_chance_does_leaves_the_others_as_they_were() {
 
 #[test]
 fn a_busy_link_carries_its_rate_and_a_trace_carries_its_mean() {
-    let trace = Trace::steady(12e6, 500).expect("a trace");
+    let each_ms: String = (1..=500).map(|ms| format!("{ms}\n")).collect();
+    let trace = Trace::parse(&each_ms).expect("a trace");
     for rate in [Rate::Constant(113e3), Rate::Constant(25e6), Rate::Trace(Arc::new(trace))] {
         let mean = rate.mean();
         let mut link = Link::new(&Profile { rate, ..Profile::plain(1e6, 0.0) }, Way::Down, 0);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// One load. Times are milliseconds since the request for the document went out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capture {
     /// The setting's name.

@@ -10,18 +10,10 @@ use std::collections::BTreeMap;
 /// The traces of a load.
 #[derive(Debug, Clone)]
 pub struct Observations<'a> {
-    /// The setting's name.
-    pub setting: &'a str,
-    /// The browser, with its version.
-    pub browser: &'a str,
-    /// Width and height in CSS pixels.
-    pub viewport: [u32; 2],
     /// `https://host:port`, without a slash.
     pub origin: &'a str,
     /// Path of the document.
     pub path: &'a str,
-    /// The document's text.
-    pub document: &'a str,
     /// The trace, as DevTools writes it.
     pub trace: &'a [Value],
     /// The report of `report.js`.
@@ -51,7 +43,7 @@ struct Body {
     decoded: u64,
 }
 
-/// Reads the traces of a load. Errors name what cannot be recorded: redirects of the document, service workers, a load
+/// Reads the traces of a load; how it was made, and of which document, stays empty. Errors name what cannot be recorded: redirects of the document, service workers, a load
 /// that never began.
 pub fn observe(seen: &Observations) -> Result<Capture, RecordError> {
     let report: Report = serde_json::from_str(seen.report)
@@ -76,10 +68,6 @@ pub fn observe(seen: &Observations) -> Result<Capture, RecordError> {
         )));
     }
     Ok(Capture {
-        setting: seen.setting.to_owned(),
-        browser: seen.browser.to_owned(),
-        viewport: seen.viewport,
-        document: seen.document.to_owned(),
         document_arrivals: reader.document_arrivals(),
         work: reader.work(),
         dom_ready_ms: reader.mark("MarkDOMContent"),
@@ -89,6 +77,7 @@ pub fn observe(seen: &Observations) -> Result<Capture, RecordError> {
         elements: reader.elements(&report),
         other_hosts: reader.other_hosts(),
         fetches,
+        ..Capture::default()
     })
 }
 

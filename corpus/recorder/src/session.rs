@@ -116,17 +116,20 @@ pub fn record(
             let picture = plan.screenshot && recording.screenshot.is_none();
             let load = load(&chromium, &site, &url, setting, picture)?;
             recording.screenshot = recording.screenshot.or(load.screenshot);
-            recording.captures.push(observe(&Observations {
-                setting: &setting.name,
-                browser: chromium.version(),
-                viewport: VIEWPORT,
+            let observed = observe(&Observations {
                 origin: &origin,
                 path: &plan.entry,
-                document: &document,
                 trace: &load.trace,
                 report: &load.report,
                 requests: &site.requests(),
-            })?);
+            });
+            recording.captures.push(Capture {
+                setting: setting.name.clone(),
+                browser: chromium.version().to_owned(),
+                viewport: VIEWPORT,
+                document: document.clone(),
+                ..observed?
+            });
         }
     }
     Ok(recording)

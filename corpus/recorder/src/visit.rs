@@ -1,6 +1,6 @@
 //! A browser visits a page on a server of ours, to test whether it requests what the page says.
 
-use crate::browser::{Chromium, HOST, Quiet, VIEWPORT};
+use crate::browser::{Chromium, HOST, Quiet};
 use crate::error::RecordError;
 use crate::observe::{Observations, observe};
 use crate::session::LocalServer;
@@ -60,12 +60,8 @@ pub fn visit(page: &Page, site: Arc<dyn Site>) -> Result<Visit, RecordError> {
     let quiet = Quiet { requests: &requests, waiting: &|| false, after: SILENCE };
     let load = chromium.load(&format!("{origin}{path}"), &quiet, false)?;
     let capture = observe(&Observations {
-        setting: "",
-        browser: chromium.version(),
-        viewport: VIEWPORT,
         origin: &origin,
         path: &path,
-        document: "",
         trace: &load.trace,
         report: &load.report,
         requests: &[],

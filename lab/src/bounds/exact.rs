@@ -53,11 +53,7 @@ impl Search<'_> {
         let Node { mut load, last } = node;
         let ready = load.advance();
         if let Some(cost) = load.cost(self.task) {
-            let better = match self.side {
-                Side::Best => cost < self.cost,
-                Side::Worst => cost > self.cost,
-            };
-            if better {
+            if self.side.prefers(cost, self.cost) {
                 self.cost = cost;
                 let end = load.finish(|_, ready| ready[0]);
                 self.found = Some((cost, end.order().collect()));

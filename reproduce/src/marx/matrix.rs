@@ -16,8 +16,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Buffer {
     pub(super) bytes: u64,
-    /// Whether the model is [`SendBufferModel::Delay`].
-    pub(super) is_delay: bool,
+    model: SendBufferModel,
 }
 
 impl Buffer {
@@ -26,19 +25,18 @@ impl Buffer {
 
     /// Bytes between scheduler and transport.
     pub(super) const fn fifo(bytes: u64) -> Self {
-        Self { bytes, is_delay: false }
+        Self { bytes, model: SendBufferModel::Fifo }
     }
 
     /// Requests come late by the time that a full buffer takes to drain.
     pub(super) const fn delay(bytes: u64) -> Self {
-        Self { bytes, is_delay: true }
+        Self { bytes, model: SendBufferModel::Delay }
     }
 
     fn conditions(self) -> Conditions {
-        let model = if self.is_delay { SendBufferModel::Delay } else { SendBufferModel::Fifo };
         Conditions {
             send_buffer_bytes: self.bytes,
-            send_buffer_model: model,
+            send_buffer_model: self.model,
             ..Conditions::default()
         }
     }

@@ -122,20 +122,6 @@ pub struct GilbertElliott {
     pub to_good: f64,
 }
 
-impl Loss {
-    /// The share that is lost in the long run, without the limit on bursts.
-    pub fn mean(&self) -> f64 {
-        match self {
-            Self::Independent(share) => *share,
-            Self::Capped(it) => it.share,
-            Self::GilbertElliott(it) if it.to_bad + it.to_good > 0.0 => {
-                (it.good * it.to_good + it.bad * it.to_bad) / (it.to_bad + it.to_good)
-            }
-            Self::GilbertElliott(it) => it.good,
-        }
-    }
-}
-
 /// The paper's jitter (section 5.2): some datagrams are held until a few later ones have left.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -60,28 +60,10 @@ impl Trace {
             }
             opportunities_ms.push(time_ms);
         }
-        Self::of(opportunities_ms)
-    }
-
-    fn of(opportunities_ms: Vec<u64>) -> Result<Self, TraceError> {
         match opportunities_ms.last() {
             None | Some(0) => Err(TraceError::Empty),
             Some(_) => Ok(Self { opportunities_ms }),
         }
-    }
-
-    /// A trace of a steady rate (bits a second), as long as it takes for whole milliseconds: at most `length_ms`.
-    pub fn steady(rate: f64, length_ms: u64) -> Result<Self, TraceError> {
-        let each_ms = OPPORTUNITY_BYTES as f64 * 8000.0 / rate;
-        let mut opportunities_ms = Vec::new();
-        for count in 1..=TRACE_LINES_MAX {
-            let time_ms = rounded(count as f64 * each_ms);
-            if time_ms > length_ms {
-                break;
-            }
-            opportunities_ms.push(time_ms);
-        }
-        Self::of(opportunities_ms)
     }
 
     /// The trace as text, which [`Trace::parse`] reads.
@@ -119,15 +101,6 @@ impl Trace {
         let place = self.opportunities_ms.partition_point(|it| *it < rest_ms);
         rounds * self.opportunities_ms.len() as u64 + place as u64
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "clamped to be positive"
-)]
-fn rounded(ms: f64) -> u64 {
-    ms.round().clamp(0.0, 1e15) as u64
 }
 
 /// Provenance holds what a trace is like, not each of its lines.
@@ -207,10 +180,15 @@ mod tests {
 
     #[test]
     fn a_written_trace_is_read_again_and_has_its_rate() {
-        let trace = Trace::steady(12e6, 1000).expect("a trace");
+        // One opportunity after each of these times, in milliseconds.
+        let steady = |each_ms: f64, count: u32| {
+            let lines = (1..=count).map(|it| format!("{:.0}\n", f64::from(it) * each_ms));
+            Trace::parse(&lines.collect::<String>()).expect("a trace")
+        };
+        let trace = steady(1.0, 1000);
         assert_eq!(Trace::parse(&trace.to_text()), Ok(trace.clone()));
         assert!((trace.mean_rate() - 12e6).abs() < 1.0);
-        let odd = Trace::steady(1.12e6, 60_000).expect("a trace");
+        let odd = steady(12.0 / 1.12, 5600);
         assert!((odd.mean_rate() / 1.12e6 - 1.0).abs() < 0.001, "{}", odd.mean_rate());
     }
 

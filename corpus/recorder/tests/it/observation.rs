@@ -55,12 +55,8 @@ fn report() -> Value {
 fn seen(trace: &[Value], report: &Value) -> Result<recorder::Capture, String> {
     let requests = [Requested { path: "/a.css".into(), priority: Some("u=0".into()) }];
     observe(&Observations {
-        setting: "none",
-        browser: "a browser",
-        viewport: [1366, 768],
         origin: ORIGIN,
         path: "/",
-        document: "<html>",
         trace,
         report: &report.to_string(),
         requests: &requests,
