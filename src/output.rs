@@ -6,7 +6,8 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::provenance::of_program;
-use qlog_tools::figures::png::Rasterizer;
+use lab::study::folder::write_figures;
+use qlog_tools::figures::png::PngError;
 use serde::Serialize;
 use serde_json::Value;
 use std::io::{BufWriter, Write};
@@ -84,25 +85,17 @@ pub(crate) fn progress(length: usize, what: &'static str) -> ProgressBar {
     bar
 }
 
-/// Pixels for each unit of a figure.
-const PNG_SCALE: f32 = 2.0;
-
 /// Writes a figure as `NAME.svg` and `NAME.png`. Without a font on the machine there is no PNG file, and a line says so.
 pub(crate) fn figure(folder: &Path, name: &str, svg: &str) -> Result<(), Failure> {
-    let write = |extension: &str, bytes: &[u8]| {
-        let path = folder.join(format!("{name}.{extension}"));
-        std::fs::write(&path, bytes)
-            .map_err(|error| Failure::elsewhere(format!("{}: {error}", path.display())))
-    };
-    write("svg", svg.as_bytes())?;
-    match Rasterizer::new() {
-        Ok(rasterizer) => {
-            write("png", &rasterizer.png(svg, PNG_SCALE).map_err(Failure::elsewhere)?)
-        }
-        Err(error) => {
-            eprintln!("utmost: no PNG files: {error}");
-            Ok(())
-        }
+    let missing = write_figures(folder, [(name.to_owned(), svg)]).map_err(Failure::elsewhere)?;
+    without_png(missing.as_ref());
+    Ok(())
+}
+
+/// Says why there are no PNG files, if there are none.
+pub(crate) fn without_png(missing: Option<&PngError>) {
+    if let Some(error) = missing {
+        eprintln!("utmost: no PNG files: {error}");
     }
 }
 

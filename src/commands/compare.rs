@@ -8,9 +8,8 @@ use crate::failure::Failure;
 use crate::values::Choices;
 use crate::{output, values};
 use lab::ideal::SendBufferModel;
-use lab::study::folder::Written;
 use lab::study::record::run_into;
-use lab::study::{Engine, Plan, Shard, Study, StudyError};
+use lab::study::{Engine, Plan, Shard, Study, StudyError, folder};
 use lab::{DeliveryOrder, Metadata};
 use qlog_tools::metrics::{self, METRICS, Metric, byte_index};
 use server::CongestionControl;
@@ -140,15 +139,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         values::directory(folder, "--out")?;
     }
     let study = carry_out(arguments, &plan)?;
-    let written = arguments.out.as_deref().map(|it| write(&plan, &study, it)).transpose()?;
-    if arguments.json {
-        output::json(&study)?;
-    } else {
-        show::show(&study)?;
-    }
-    if let Some(written) = written.filter(|_| !arguments.json) {
-        output::line(&format!("report: {}", written.report.display()))?;
-    }
+    present(&plan, &study, arguments.out.as_deref(), arguments.json)?;
     policy::write(arguments, &plan, &study)?;
     finished(&plan, &study)
 }
@@ -169,17 +160,25 @@ pub(crate) fn failure(error: StudyError) -> Failure {
     if error.is_bad_input() { Failure::bad_input(error) } else { Failure::elsewhere(error) }
 }
 
-/// Writes tables, figures and the report into `folder`.
-pub(crate) fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, Failure> {
-    let written = lab::study::folder::write(plan, study, folder).map_err(Failure::elsewhere)?;
-    if let Some(reason) = &written.without_png {
-        eprintln!("no PNG files: {reason}");
+/// Writes tables, figures and the report into `out`, and prints the study.
+pub(crate) fn present(
+    plan: &Plan,
+    study: &Study,
+    out: Option<&Path>,
+    json: bool,
+) -> Result<(), Failure> {
+    if let Some(folder) = out {
+        let missing = folder::write(plan, study, folder).map_err(Failure::elsewhere)?;
+        output::without_png(missing.as_ref());
     }
-    Ok(written)
-}
-
-pub(crate) fn show(study: &Study, json: bool) -> Result<(), Failure> {
-    if json { output::json(study) } else { show::show(study) }
+    if json {
+        return output::json(study);
+    }
+    show::show(study)?;
+    match out {
+        Some(it) => output::line(&format!("report: {}", it.join(folder::REPORT).display())),
+        None => Ok(()),
+    }
 }
 
 /// Fails if a load did not finish.

@@ -28,10 +28,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     values::directory(&arguments.out, "--out")?;
     let merged = merge(&arguments.folders, &arguments.out, &output::provenance(), values::cores());
     let (plan, study) = merged.map_err(compare::failure)?;
-    let written = compare::write(&plan, &study, &arguments.out)?;
-    compare::show(&study, arguments.json)?;
-    if !arguments.json {
-        output::line(&format!("report: {}", written.report.display()))?;
-    }
+    compare::present(&plan, &study, Some(&arguments.out), arguments.json)?;
     compare::finished(&plan, &study)
 }

@@ -4,25 +4,19 @@
 use super::statistics::Interval;
 use super::{PageRow, Plan, RunRecord, Study, StudyError, SummaryRow};
 use crate::{FileError, file_name, write_file};
-use qlog_tools::figures::png::Rasterizer;
+use qlog_tools::figures::png::{PngError, Rasterizer};
 use qlog_tools::metrics::{BySet, METRICS, Measured, Set};
 use qlog_tools::report::{Comparison, comparison_report};
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// The written files.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
-    /// The report.
-    pub report: PathBuf,
-    /// Why PNG files are missing, if they are.
-    pub without_png: Option<String>,
-}
+/// The report's file.
+pub const REPORT: &str = "report.html";
 
-/// Writes the study into `folder`, which is made where it is missing.
-pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, StudyError> {
+/// Writes the study into `folder`, which is made where it is missing. Returns why PNG files are missing, if they are.
+pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Option<PngError>, StudyError> {
     let figures = folder.join("figures");
     std::fs::create_dir_all(&figures)
         .and_then(|()| remove_old_figures(&figures))
@@ -33,24 +27,27 @@ pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Written, Study
     write_table(study, &folder.join("summary.csv"), study.summary.iter().map(summary_cells))?;
     write_table(study, &folder.join("pages.csv"), study.page_summary.iter().map(page_cells))?;
     let comparison = super::report::comparison(plan, study);
-    // Without a font on the machine there are no PNG files; the SVG files are there all the same.
-    let (rasterizer, without_png) = match Rasterizer::new() {
-        Ok(it) => (Some(it), None),
-        Err(error) => (None, Some(error.to_string())),
-    };
-    for (name, svg) in drawings(&comparison) {
-        write_file(&figures.join(format!("{name}.svg")), svg)?;
-        if let Some(rasterizer) = &rasterizer {
-            write_file(&figures.join(format!("{name}.png")), rasterizer.png(svg, PNG_SCALE)?)?;
-        }
-    }
-    let report = folder.join("report.html");
-    write_file(&report, comparison_report(&comparison))?;
-    Ok(Written { report, without_png })
+    write_file(&folder.join(REPORT), comparison_report(&comparison))?;
+    write_figures(&figures, drawings(&comparison))
 }
 
 /// Pixels for each unit of a figure.
 const PNG_SCALE: f32 = 2.0;
+
+/// Writes figures as `NAME.svg` and `NAME.png`. Without a font on the machine there are no PNG files; it returns why.
+pub fn write_figures<'a>(
+    folder: &Path,
+    figures: impl IntoIterator<Item = (String, &'a str)>,
+) -> Result<Option<PngError>, StudyError> {
+    let rasterizer = Rasterizer::new();
+    for (name, svg) in figures {
+        write_file(&folder.join(format!("{name}.svg")), svg)?;
+        if let Ok(rasterizer) = &rasterizer {
+            write_file(&folder.join(format!("{name}.png")), rasterizer.png(svg, PNG_SCALE)?)?;
+        }
+    }
+    Ok(rasterizer.err())
+}
 
 /// The figures' file names and drawings.
 fn drawings(comparison: &Comparison) -> Vec<(String, &str)> {
