@@ -5,15 +5,10 @@ use serde_json::{Value, json};
 /// Provenance of a run of the program: what `build` says of itself, command, machine, date. What is studied is added by
 /// the study.
 pub fn of_program(build: &[(&str, &str)], now: jiff::Timestamp) -> Value {
-    let mut said = json!({
-        "argv": std::env::args().collect::<Vec<_>>(),
-        "cpu": cpu_model(),
-        "date": now.to_string(),
-    });
-    for (what, version) in build {
-        said[what] = json!(version);
-    }
-    said
+    let argv = json!(std::env::args().collect::<Vec<_>>());
+    let build = build.iter().map(|(what, version)| ((*what).to_owned(), json!(version)));
+    let run = [("argv", argv), ("cpu", json!(cpu_model())), ("date", json!(now.to_string()))];
+    build.chain(run.map(|(what, value)| (what.to_owned(), value))).collect()
 }
 
 fn cpu_model() -> String {

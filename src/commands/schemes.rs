@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output;
 use lab::Contender;
-use schedulers::{Needs, REGISTRY, Scheme};
+use schedulers::{Needs, REGISTRY};
 use serde_json::{Value, json};
 
 /// List all schemes: name, what it does, source, parameters, placeholders
@@ -16,25 +16,25 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let all = REGISTRY.iter().cloned().map(Contender::from).chain(Contender::BRACKETS);
     if arguments.json {
-        let rows: Vec<Value> = REGISTRY.iter().map(scheme_json).chain(brackets_json()).collect();
+        let rows: Vec<Value> = all.map(|it| contender_json(&it)).collect();
         return output::json(&json!({"schemes": rows, "guard": GUARD}));
     }
-    let schemes = REGISTRY.iter().map(|it| {
-        vec![
-            it.name.clone(),
-            it.placeholders.to_string(),
-            if it.needs == Needs::Nothing { "yes" } else { "-" }.to_owned(),
-            short(it.parameters),
-            it.about.to_owned(),
-        ]
-    });
-    let brackets = Contender::BRACKETS.iter().map(|it| {
-        let cells = [it.name(), "-", "-", "(bracket)", it.about()];
-        cells.map(str::to_owned).into()
+    let rows = all.map(|it| {
+        let cells = match it.scheme() {
+            None => ["-".to_owned(), "-".to_owned(), "(bracket)".to_owned()],
+            Some(scheme) => [
+                scheme.placeholders.to_string(),
+                if scheme.needs == Needs::Nothing { "yes" } else { "-" }.to_owned(),
+                short(scheme.parameters),
+            ],
+        };
+        let name = [it.name().to_owned()].into_iter();
+        name.chain(cells).chain([it.about().to_owned()]).collect()
     });
     let headings = ["scheme", "placeholders", "in all", "parameters", "what it does"];
-    output::line(&output::table(&headings, &[2, 3, 4], schemes.chain(brackets)).to_string())?;
+    output::line(&output::table(&headings, &[2, 3, 4], rows).to_string())?;
     output::line(
         "Sources: --json. Any scheme may be followed by @guard:PACKETS, against starvation. Brackets are not schemes: they are \
          the best or the worst order that a page allows, for `compare` only.",
@@ -44,31 +44,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// The suffix that any scheme can have.
 const GUARD: &str = "@guard:PACKETS (20): one in PACKETS packets goes to the ready response that has waited longest";
 
-fn scheme_json(scheme: &Scheme) -> Value {
+fn contender_json(contender: &Contender) -> Value {
+    let scheme = contender.scheme();
     json!({
-        "name": scheme.name,
-        "about": scheme.about,
-        "source": scheme.source,
-        "parameters": scheme.parameters,
-        "placeholders": scheme.placeholders,
-        "revision": scheme.revision,
-        "in_all": scheme.needs == Needs::Nothing,
-        "bracket": false,
-    })
-}
-
-fn brackets_json() -> impl Iterator<Item = Value> {
-    Contender::BRACKETS.iter().map(|it| {
-        json!({
-            "name": it.name(),
-            "about": it.about(),
-            "source": "docs/bounds.md",
-            "parameters": "",
-            "placeholders": 0,
-            "revision": it.revision(),
-            "in_all": false,
-            "bracket": true,
-        })
+        "name": contender.name(),
+        "about": contender.about(),
+        "source": scheme.map_or("docs/bounds.md", |it| it.source),
+        "parameters": scheme.map_or("", |it| it.parameters),
+        "placeholders": scheme.map_or(0, |it| it.placeholders),
+        "revision": contender.revision(),
+        "in_all": scheme.is_some_and(|it| it.needs == Needs::Nothing),
+        "bracket": scheme.is_none(),
     })
 }
 

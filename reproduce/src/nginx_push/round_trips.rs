@@ -22,12 +22,8 @@ enum Way {
 impl Way {
     const ALL: [Self; 3] = [Self::Sequential, Self::Preload, Self::Push];
 
-    fn name(self) -> &'static str {
-        match self {
-            Self::Sequential => "sequential",
-            Self::Preload => "preload",
-            Self::Push => "push",
-        }
+    fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 
     fn apply(self, case: Case) -> Case {

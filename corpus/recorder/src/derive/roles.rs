@@ -3,8 +3,9 @@
 use super::table::{Key, Table, keys, median};
 use crate::capture::{Capture, Element, Fetch, ImageBox};
 use corpus::PageResource;
-use corpus::page::{FetchPriority, Script};
+use corpus::page::Script;
 use schedulers::{Kind, Priority};
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// Least share of the viewport that makes an image a hero.
@@ -59,7 +60,8 @@ impl Reader<'_> {
             in_head: element.is_some_and(|it| it.in_head) && by_parser,
             preload: fetch.preload,
             lazy: of("img").is_some_and(|it| it.mode == "lazy"),
-            fetchpriority: element.and_then(|it| fetch_priority(&it.fetchpriority)),
+            fetchpriority: element
+                .and_then(|it| serde_json::from_value(json!(it.fetchpriority)).ok()),
             after_first_image: self.is_after_first_image(fetch),
             critical,
             above_fold: id == 0 || critical || kind == Kind::Font || hero,
@@ -139,15 +141,6 @@ fn script(element: Option<&Element>, by_parser: bool, blocking: bool) -> Script 
         Some("") if by_parser => Script::Sync,
         None if by_parser && blocking => Script::Sync,
         _ => Script::Async,
-    }
-}
-
-fn fetch_priority(text: &str) -> Option<FetchPriority> {
-    match text {
-        "high" => Some(FetchPriority::High),
-        "low" => Some(FetchPriority::Low),
-        "auto" => Some(FetchPriority::Auto),
-        _ => None,
     }
 }
 
