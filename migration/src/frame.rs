@@ -43,7 +43,7 @@ pub enum Destination {
     Named(Name),
 }
 
-/// Who speaks first.
+/// Proposal or answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A proposal.

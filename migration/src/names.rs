@@ -33,7 +33,7 @@ impl<K> Default for Names<K> {
 }
 
 impl<K> Names<K> {
-    /// Adds a connection, if its name follows from its own `secret` and that of the first one of its application. After
+    /// Adds a connection, if its name follows from its `secret` and the secret of the first one of its application. After
     /// an error it is used without the extension: perhaps the others of its application are over.
     pub fn join(&mut self, name: Name, secret: &Secret, connection: K) -> Result<(), Error> {
         let first = self.applications.get(&name.application).map_or(secret, |it| &it.first);

@@ -21,7 +21,7 @@ pub struct Policy {
     pub size: Option<SizeRule>,
     /// Responses that others would wait for too long.
     pub blocking: Option<BlockingRule>,
-    /// Of a response of unknown size, everything after this many bytes; 102400 in the paper.
+    /// Responses of unknown size, after this many bytes; 102400 in the paper.
     pub unknown_after_bytes: Option<u64>,
 }
 

@@ -167,7 +167,7 @@ impl Sending {
         Ok(actions)
     }
 
-    /// Of two proposals that crossed, the smaller name counts (SMig, section 4.3), if it can be used.
+    /// The smaller name of two proposals that crossed (SMig, section 4.3), if it can be used.
     fn agree(
         &self,
         ours: Option<Name>,
