@@ -248,8 +248,9 @@ fn resource<'de, D: serde::Deserializer<'de>>(json: D) -> Result<Resource, D::Er
     for (name, holds) in facts {
         let fact = FACTS.iter().find(|it| it.name == name);
         let fact = fact.ok_or_else(|| {
-            let known: String = FACTS.iter().map(|it| format!(", `{}`", it.name)).collect();
-            D::Error::custom(format!("unknown field `{name}`, expected one of `mime`{known}"))
+            let known: Vec<&str> = FACTS.iter().map(|it| it.name).collect();
+            let known = known.join("`, `");
+            D::Error::custom(format!("unknown field `{name}`, expected one of `mime`, `{known}`"))
         })?;
         let wrong = || D::Error::custom(format!("`{name}` is true or false"));
         fact.set(&mut resource, holds.as_bool().ok_or_else(wrong)?);

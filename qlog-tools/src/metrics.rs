@@ -82,8 +82,8 @@ pub static METRICS: [Metric; 5] = [
     },
     Metric {
         name: "critical_ms",
-        heading: "critical",
-        short: "critical",
+        heading: "completion",
+        short: "completion",
         unit: "ms",
         better: Better::Lower,
         meaning: "When the last resource of the set was complete: over the ATF set, which holds what rendering waits for, when the page can be shown in full",

@@ -203,7 +203,7 @@ fn one_thing_that_chance_does_leaves_the_others_as_they_were() {
 
 #[test]
 fn a_busy_link_carries_its_rate_and_a_trace_carries_its_mean() {
-    let each_ms: String = (1..=500).map(|ms| format!("{ms}\n")).collect();
+    let each_ms = (1..=500).map(|ms| ms.to_string()).collect::<Vec<_>>().join("\n");
     let trace = Trace::parse(&each_ms).expect("a trace");
     for rate in [Rate::Constant(113e3), Rate::Constant(25e6), Rate::Trace(Arc::new(trace))] {
         let mean = rate.mean();

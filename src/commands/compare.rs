@@ -7,11 +7,12 @@ mod show;
 use crate::failure::Failure;
 use crate::values::Choices;
 use crate::{output, values};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use lab::ideal::SendBufferModel;
 use lab::study::record::run_into;
 use lab::study::{Engine, Plan, Shard, Study, StudyError, folder};
 use lab::{DeliveryOrder, Metadata};
-use qlog_tools::metrics::{self, METRICS, Metric, byte_index};
+use qlog_tools::metrics::{self, METRICS, Metric};
 use server::CongestionControl;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -72,8 +73,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "out")]
     shard: Option<Shard>,
     /// The metric that speedups, intervals and figures compare; all metrics are in the tables
-    #[arg(long, value_name = "NAME", default_value = byte_index().name, value_parser = metric)]
-    metric: &'static Metric,
+    /// [default: `byte_index`, or that of --from]
+    #[arg(long, value_name = "NAME", value_parser = metric())]
+    metric: Option<&'static Metric>,
     /// Write a configuration for `utmost serve --config` with the best scheme for each page. A page keeps the default
     /// unless the 95 % interval of the gain lies above 1
     #[arg(long, value_name = "FILE")]
@@ -96,9 +98,9 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-fn metric(name: &str) -> Result<&'static Metric, String> {
-    let names = METRICS.iter().map(|it| it.name).collect::<Vec<_>>().join(", ");
-    metrics::find(name).ok_or_else(|| format!("`{name}` is not a metric; use one of {names}"))
+fn metric() -> impl TypedValueParser<Value = &'static Metric> {
+    let names = METRICS.iter().map(|it| PossibleValue::new(it.name).help(it.meaning));
+    PossibleValuesParser::new(names).try_map(|it| metrics::find(&it).ok_or("not a metric"))
 }
 
 const ENGINES: Choices<Engine> = &[

@@ -150,6 +150,37 @@ fn a_study_of_one_page_says_what_the_order_changes_and_compares_no_pages() {
     assert!(two.contains("best ATF") && two.contains("worst ATF"), "{two}");
 }
 
+#[test]
+fn a_study_names_its_metric_and_is_repeated_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (first, again) = (folder.path().join("first"), folder.path().join("again"));
+    let out = |path: &Path| path.to_str().expect("UTF-8").to_owned();
+    let shown = stdout_of(&[
+        "compare",
+        "case-study-1",
+        "--schemes",
+        "rr,fifo",
+        "--metric",
+        "critical_ms",
+        "--out",
+        &out(&first),
+    ]);
+    assert!(shown.contains(" completion all ms  completion ATF ms "), "{shown}");
+    assert!(
+        shown.contains("the send order alone changes the completion above the fold"),
+        "{shown}"
+    );
+    let manifest = out(&first.join("manifest.json"));
+    let repeated = stdout_of(&["compare", "--from", &manifest, "--out", &out(&again), "--json"]);
+    let document: Value = serde_json::from_str(&repeated).expect("JSON");
+    assert_eq!(document["metric"], "critical_ms");
+    assert_eq!(document["provenance"]["metric"], "critical_ms");
+    assert_eq!(results(&again), results(&first));
+    // Another metric of the same loads.
+    let other = ["compare", "--from", &manifest, "--out", &out(&again), "--metric", "object_index"];
+    assert!(stdout_of(&other).contains(" ObjectIndex all ms "));
+}
+
 /// A recording of a document whose script is needed at once and whose images are not.
 fn har() -> Value {
     let entry = |ms: u32, path: &str, mime: &str, size: u32| {
@@ -226,7 +257,10 @@ fn a_page_without_a_better_scheme_keeps_the_default() {
         stdout_of(&["compare", "davies-meenan", "--schemes", "rr,fifo", "--policy", policy]);
     assert!(shown.contains("no difference"), "{shown}");
     let text = fs::read_to_string(policy).expect("a policy");
-    assert!(text.contains("# page davies-meenan: no difference; bucket-html has 1.000"), "{text}");
+    assert!(
+        text.contains("# page davies-meenan: no difference; bucket-html has 1.000 (n = 1)\n"),
+        "{text}"
+    );
     assert!(!text.contains("[[route]]"), "{text}");
     let server = Serving::start(&["--config", policy]);
     let played = stdout_of(&["play", "davies-meenan", "--server", &server.address, "--insecure"]);

@@ -7,6 +7,7 @@ use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
 use corpus::Page;
+use qlog_tools::metrics;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use server::CongestionControl;
@@ -38,6 +39,9 @@ struct Recorded {
     /// By network, in order; empty without a transport.
     initial_window_packets: Vec<usize>,
     client_receive_bytes: Option<Value>,
+    /// What speedups compare. Manifests of old do not name it.
+    #[serde(default)]
+    metric: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -91,13 +95,15 @@ fn recorded(plan: &Plan) -> Recorded {
         congestion_control: transport.then(|| plan.congestion_control.name().to_owned()),
         initial_window_packets: plan.networks.iter().filter_map(windows).collect(),
         client_receive_bytes: transport.then_some(receive),
+        metric: Some(plan.metric.name.to_owned()),
     }
 }
 
-/// The first key that shows that two manifests are of different studies or programs.
+/// The first key that shows that two manifests are of different studies or programs. A metric changes no load.
 pub(super) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str> {
     let keys = |it: &'a Value| it.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
-    let mut all = keys(one).chain(keys(other)).filter(|it| !FREE.contains(it));
+    let free = |it: &str| it == "metric" || FREE.contains(&it);
+    let mut all = keys(one).chain(keys(other)).filter(|it| !free(it));
     all.find(|key| one.get(key) != other.get(key))
 }
 
@@ -137,6 +143,8 @@ pub fn plan(path: &Path) -> Result<Plan, StudyError> {
     let named = |it: &CongestionControl| Some(it.name()) == recorded.congestion_control.as_deref();
     let shard = recorded.shard.as_deref().map(Shard::parse).transpose();
     let shard = shard.map_err(|cause| unusable(path, cause))?;
+    let metric = recorded.metric.as_deref().map_or(Some(metrics::byte_index()), metrics::find);
+    let metric = metric.ok_or_else(|| unusable(path, "its metric is unknown"))?;
     let controls = [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
     let mut plan = Plan {
         networks,
@@ -147,6 +155,7 @@ pub fn plan(path: &Path) -> Result<Plan, StudyError> {
         seeds: recorded.seeds.clone(),
         congestion_control: controls.into_iter().find(named).unwrap_or(CongestionControl::Bbr2),
         shard,
+        metric,
         ..Plan::new(pages, schemes, recorded.engine, first)
     };
     // The window was a choice where it is not what it would have been.

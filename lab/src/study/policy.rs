@@ -6,6 +6,7 @@ use super::run::RunRecord;
 use super::statistics::{Interval, median};
 use super::{Study, StudyError};
 use corpus::Page;
+use qlog_tools::metrics::Metric;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -14,9 +15,9 @@ use std::path::Path;
 pub struct Choice {
     /// The page.
     pub page: String,
-    /// The scheme with the lowest median index, above the fold where the page has such resources.
+    /// The scheme with the best median of the plan's metric, above the fold where the page has such resources.
     pub best: String,
-    /// The default's index divided by the best scheme's, load by load.
+    /// How many times better than the default it is, load by load.
     pub ratio: f64,
     /// Its 95 % interval.
     pub interval: Interval,
@@ -25,6 +26,12 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// `0.995 to 1.012`. One load has no interval.
+    pub fn interval_text(&self) -> String {
+        let [low, high] = self.interval;
+        if self.loads == 1 { "n = 1".to_owned() } else { format!("{low:.3} to {high:.3}") }
+    }
+
     /// Whether the best scheme is better than the default: its interval lies above 1, and it gains enough to be worth
     /// a line in a configuration.
     pub fn differs(&self) -> bool {
@@ -69,20 +76,25 @@ fn choice(page: &Page, plan: &Plan, study: &Study, default: &str) -> Result<Choi
     };
     let loads = |scheme: &str| -> Option<Vec<(u64, f64)>> {
         let runs = study.runs.iter().filter(|it| it.page == page.name && it.scheme == scheme);
-        runs.map(|it| Some((it.seed, index(it)?))).collect()
+        runs.map(|it| Some((it.seed, value(it, plan.metric)?))).collect()
     };
     let of_default = loads(default).ok_or_else(|| unfinished(default))?;
     let middle = |loads: &[(u64, f64)]| median(&loads.iter().map(|it| it.1).collect::<Vec<_>>());
     let mut best = (default, of_default.clone());
-    let mut least = middle(&of_default).ok_or_else(|| unfinished(default))?;
+    let mut most = middle(&of_default).ok_or_else(|| unfinished(default))?;
     for contender in plan.schemes.iter().filter(|it| it.scheme().is_some()) {
         let Some(loads) = loads(contender.name()) else { continue };
-        let Some(index) = middle(&loads).filter(|it| *it < least) else { continue };
-        (best, least) = ((contender.name(), loads), index);
+        let gain = |it: &f64| plan.metric.speedup(Some(most), Some(*it));
+        let better = |it: &f64| gain(it).is_some_and(|it| it > 1.0);
+        let Some(value) = middle(&loads).filter(better) else { continue };
+        (best, most) = ((contender.name(), loads), value);
     }
     let ratios: Vec<f64> = of_default
         .iter()
-        .filter_map(|(seed, index)| Some(index / best.1.iter().find(|it| it.0 == *seed)?.1))
+        .filter_map(|(seed, value)| {
+            let same_link = best.1.iter().find(|it| it.0 == *seed)?;
+            plan.metric.speedup(Some(*value), Some(same_link.1))
+        })
         .collect();
     let ratio = Ratio::of(&ratios, plan.has_chance()).ok_or_else(|| unfinished(best.0))?;
     Ok(Choice {
@@ -94,8 +106,9 @@ fn choice(page: &Page, plan: &Plan, study: &Study, default: &str) -> Result<Choi
     })
 }
 
-fn index(run: &RunRecord) -> Option<f64> {
-    run.byte_index().atf.or(run.byte_index().all).filter(|it| run.completed && *it > 0.0)
+fn value(run: &RunRecord, metric: &Metric) -> Option<f64> {
+    let values = run.metrics.get(metric);
+    values.atf.or(values.all).filter(|it| run.completed && *it > 0.0)
 }
 
 /// The choices as a configuration that `utmost serve --config` takes. `pages` is how each page is named there:
@@ -111,9 +124,10 @@ pub fn to_toml(
     let listed: Vec<String> = pages.iter().map(|it| quoted(it)).collect();
     let mut text = format!(
         "# The order in which each page is sent, as a study found it. Serve it, and announce it to clients, with\n\
-         # utmost serve --config FILE. Ratios are the ATF ByteIndex under the default, {default}, divided by that\n\
+         # utmost serve --config FILE. Ratios are the ATF {} under the default, {default}, divided by that\n\
          # under the scheme, with their 95 % interval, on engine {}, network {}, send buffer {} bytes.\n\
          # {}\n\n[site]\n{} = {}\nscheme = {}\nsignals = \"ignore\"\n",
+        plan.metric.heading,
         plan.engine.name(),
         plan.networks[0].name,
         plan.send_buffers_bytes[0],
@@ -124,13 +138,10 @@ pub fn to_toml(
     );
     for choice in choices {
         let Some(page) = plan.pages.iter().find(|it| it.name == choice.page) else { continue };
-        let [low, high] = choice.interval;
-        let found = format!(
-            "{:.3} ({low:.3} to {high:.3}), {} load{}",
-            choice.ratio,
-            choice.loads,
-            if choice.loads == 1 { "" } else { "s" }
-        );
+        let found = match choice.loads {
+            1 => format!("{:.3} ({})", choice.ratio, choice.interval_text()),
+            loads => format!("{:.3} ({}), {loads} loads", choice.ratio, choice.interval_text()),
+        };
         let written = if choice.differs() {
             // A configuration names hosts without a port.
             let host = page.origins.first().map_or("", |it| http3::host(&it.host));
@@ -158,4 +169,46 @@ pub fn page_argument(argument: &str) -> String {
         argument.contains('/') || Path::new(argument).extension().is_some_and(|it| it == "json");
     let resolved = Path::new(argument).canonicalize().ok().filter(|_| is_file);
     resolved.map_or_else(|| argument.to_owned(), |it| it.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Contender;
+    use crate::network::Network;
+    use crate::study::Engine;
+    use qlog_tools::metrics::{BySet, find};
+    use serde_json::Value;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_best_scheme_is_that_of_the_metric_and_one_load_has_no_interval() {
+        let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
+        let run = |scheme: &str, index, completion| RunRecord {
+            page: page.name.clone(),
+            scheme: scheme.to_owned(),
+            completed: true,
+            metrics: [("byte_index", index), ("critical_ms", completion)]
+                .map(|(name, atf)| (name, BySet { all: None, atf: Some(atf) }))
+                .into_iter()
+                .collect(),
+            ..RunRecord::default()
+        };
+        let schemes =
+            ["rr", "fifo", "dfifo"].map(|it| Contender::find(it).expect("known")).to_vec();
+        let network = Network::find("paper").expect("built in");
+        let whole = Plan::new(vec![Arc::clone(&page)], schemes, Engine::Ideal, network);
+        let runs = [("rr", 300.0, 400.0), ("fifo", 100.0, 500.0), ("dfifo", 200.0, 320.0)];
+        for (metric, best, found) in
+            [("byte_index", "fifo", "3.000 (n = 1)"), ("critical_ms", "dfifo", "1.250 (n = 1)")]
+        {
+            let plan = Plan { metric: find(metric).expect("known"), ..whole.clone() };
+            let runs = runs.map(|(scheme, index, completion)| run(scheme, index, completion));
+            let study = Study::new(&plan, Value::Null, runs.to_vec(), Vec::new());
+            let choices = choose(&plan, &study, "rr").expect("choices");
+            assert_eq!(choices[0].best, best);
+            let text = to_toml(&plan, &study, "rr", &choices, std::slice::from_ref(&page.name));
+            assert!(text.contains(&format!("# page davies-meenan: {found}\n")), "{text}");
+        }
+    }
 }

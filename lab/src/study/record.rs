@@ -51,11 +51,14 @@ fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, StudyError
     let path = folder.join(manifest::FILE);
     let fresh = manifest::provenance(plan, program);
     if path.exists() {
-        let there = manifest::read(&path)?;
+        let mut there = manifest::read(&path)?;
         let differing = manifest::difference(&there, &fresh);
         let differing = differing.or((there["shard"] != fresh["shard"]).then_some("shard"));
         return match differing {
-            None => Ok(there),
+            None => {
+                there["metric"] = fresh["metric"].clone();
+                Ok(there)
+            }
             Some(key) => Err(manifest::unusable(
                 folder,
                 format!(

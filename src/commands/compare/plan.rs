@@ -28,7 +28,7 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
             .filter(|_| arguments.keep_qlogs)
             .map(|it| it.join("qlogs")),
         unfinished_dir: Some(unfinished_dir(arguments)),
-        metric: arguments.metric,
+        metric: arguments.metric.unwrap_or(plan.metric),
         ..plan
     };
     plan.check().map_err(Failure::bad_input)?;

@@ -30,8 +30,7 @@ pub(super) fn write(arguments: &Arguments, plan: &Plan, study: &Study) -> Result
     }
     let rows = choices.iter().map(|it| {
         let chosen = if it.differs() { it.best.clone() } else { "no difference".to_owned() };
-        let [low, high] = it.interval;
-        vec![it.page.clone(), chosen, format!("{:.3}", it.ratio), format!("{low:.3} to {high:.3}")]
+        vec![it.page.clone(), chosen, format!("{:.3}", it.ratio), it.interval_text()]
     });
     let ratio = format!("{default} / it");
     let header = ["page", "scheme", ratio.as_str(), "95 % interval"];

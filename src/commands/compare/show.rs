@@ -19,7 +19,10 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
     };
     let several_pages = rows.iter().any(|it| it.pages > 1);
     let columns = || COLUMNS.iter().filter(|it| several_pages || !it.compares_pages);
-    let header: Vec<&str> = ["scheme"].into_iter().chain(columns().map(|it| it.heading)).collect();
+    let heading =
+        |it: &Column| it.heading.replace("METRIC", metric.heading).replace("UNIT", metric.unit);
+    let headings: Vec<String> = columns().map(heading).collect();
+    let header: Vec<&str> = ["scheme"].into_iter().chain(headings.iter().map(|it| &**it)).collect();
     let cells = rows.iter().map(|row| {
         [name(row)].into_iter().chain(columns().map(|it| (it.cell)(row, metric))).collect()
     });
@@ -58,6 +61,7 @@ fn conclusion(rows: &[SummaryRow], metric: &Metric) -> Option<String> {
 }
 
 struct Column {
+    /// METRIC and UNIT stand for those of the study.
     heading: &'static str,
     /// Whether it says something only of several pages.
     compares_pages: bool,
@@ -66,8 +70,8 @@ struct Column {
 
 const COLUMNS: [Column; 9] = [
     column("pages", |row, _| row.pages.to_string()),
-    column("index all ms", |row, metric| number(row.mean.get(metric).all, 0)),
-    column("index ATF ms", |row, metric| number(row.mean.get(metric).atf, 0)),
+    column("METRIC all UNIT", |row, metric| number(row.mean.get(metric).all, 0)),
+    column("METRIC ATF UNIT", |row, metric| number(row.mean.get(metric).atf, 0)),
     column("speedup all", |row, _| number(row.mean_speedup.all, 2)),
     column("speedup ATF", |row, _| number(row.mean_speedup.atf, 2)),
     column("95 % interval", |row, _| {
