@@ -99,6 +99,15 @@ pub(crate) fn without_png(missing: Option<&PngError>) {
     }
 }
 
+/// At most 60 characters of a text.
+pub(crate) fn short(text: &str) -> String {
+    const CHARACTERS: usize = 60;
+    if text.chars().count() <= CHARACTERS {
+        return text.to_owned();
+    }
+    text.chars().take(CHARACTERS - 3).chain("...".chars()).collect()
+}
+
 /// A rounded number, or a dash.
 pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |it| format!("{it:.decimals$}"))

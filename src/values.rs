@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use ::client::Verify;
 use ::corpus::Page;
+use ::corpus::import::{ImportError, import};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use lab::{Contender, DeliveryOrder};
 use schedulers::{SCHEMES, Scheme, SchemeError, find_scheme, paper_schemes};
@@ -106,7 +107,19 @@ pub(crate) fn server_url(text: &str) -> Result<Url, String> {
 
 /// A page by its bundled name or its file.
 pub(crate) fn page(argument: &str) -> Result<Page, Failure> {
-    ::corpus::page(argument).map_err(Failure::bad_input)
+    ::corpus::page(argument).map_err(|error| {
+        let file = Path::new(argument);
+        let is_recording = || matches!(import(file, None), Ok(_) | Err(ImportError::Wrong(_)));
+        let hint = if file.is_dir() {
+            "; a folder is not a page: record its site with `utmost corpus record`, or make a page of a recording with \
+             `utmost corpus import`"
+        } else if file.is_file() && is_recording() {
+            "; it is a recording: make a page of it with `utmost corpus import`"
+        } else {
+            ""
+        };
+        Failure::BadInput(format!("{error}{hint}"))
+    })
 }
 
 /// How many loads can be under way without waiting for each other.

@@ -289,7 +289,7 @@ fn show(run: &RunRecord, resources: usize) -> Result<(), Failure> {
         let ms = |value| number(value, 1);
         vec![
             it.id.to_string(),
-            it.url.clone(),
+            output::short(&it.url),
             ms(Some(it.requested_ms)),
             ms(it.first_byte_ms),
             ms(it.complete_ms),

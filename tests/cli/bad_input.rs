@@ -256,3 +256,35 @@ fn a_page_that_is_not_valid_fails_its_check() {
     );
     assert!(stderr.ends_with("utmost: 1 of 2 pages not valid\n"), "{stderr}");
 }
+
+#[test]
+fn what_could_become_a_page_is_named_with_the_command_that_makes_it_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let har = folder.path().join("shop.json");
+    let request = r#"{"method": "GET", "url": "https://shop.example/"}"#;
+    let response = r#"{"status": 200, "content": {"size": 9, "mimeType": "text/html"}}"#;
+    let entry = format!(
+        r#"{{"startedDateTime": "2016-07-08T09:10:11.100Z", "time": 50, "request": {request}, "response": {response}}}"#
+    );
+    std::fs::write(&har, format!(r#"{{"log": {{"entries": [{entry}]}}}}"#)).expect("written");
+    for (path, hint) in [
+        (har.as_path(), "it is a recording: make a page of it with `utmost corpus import`"),
+        (folder.path(), "a folder is not a page: record its site with `utmost corpus record`"),
+    ] {
+        let path = path.to_str().expect("UTF-8");
+        let line = only_line(&utmost(&["play", path]).output().expect("runs"), 2);
+        assert!(line.starts_with(&format!("utmost: {path}:")) && line.contains(hint), "{line}");
+    }
+}
+
+#[test]
+fn a_long_url_does_not_widen_the_table_of_a_load() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("long.json");
+    let minimal = std::fs::read_to_string("examples/page-minimal.json").expect("a page");
+    let long = format!("/{}.css", "x".repeat(500));
+    std::fs::write(&page, minimal.replace("/style.css", &long)).expect("written");
+    let shown = crate::stdout_of(&["play", page.to_str().expect("UTF-8")]);
+    assert!(shown.contains(&format!(" https://minimal.test/{}... ", "x".repeat(36))), "{shown}");
+    assert!(shown.lines().all(|it| it.len() < 160), "{shown}");
+}

@@ -156,7 +156,7 @@ fn show(judged: &Judged, all: bool) -> Result<(), Failure> {
         let resource = &judged.page.resources[it.resource];
         vec![
             it.resource.to_string(),
-            resource.url.clone(),
+            output::short(&resource.url),
             format!("{:?}", resource.trigger.on),
             it.setting.clone(),
             ms(it.seen_ms),

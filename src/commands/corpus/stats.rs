@@ -13,7 +13,8 @@ pub(super) fn list() -> Result<(), Failure> {
     let rows = stats.rows.iter().zip(&pages).map(|(row, page)| {
         let source = format!("{:?}", row.source).to_lowercase();
         let counts = [row.resources.to_string(), kilobytes(row.bytes)];
-        let texts = [page.source.licence.clone(), page.source.from.clone()].map(|it| short(&it));
+        let texts =
+            [page.source.licence.clone(), page.source.from.clone()].map(|it| output::short(&it));
         [row.name.clone(), source].into_iter().chain(counts).chain(texts).collect()
     });
     let header = ["page", "source", "resources", "KB", "licence", "from"];
@@ -72,13 +73,4 @@ fn count(value: u64) -> String {
 
 fn kilobytes(bytes: u64) -> String {
     format!("{:.0}", bytes as f64 / 1000.0)
-}
-
-/// At most 60 characters of a text.
-fn short(text: &str) -> String {
-    const CHARACTERS: usize = 60;
-    if text.chars().count() <= CHARACTERS {
-        return text.to_owned();
-    }
-    text.chars().take(CHARACTERS - 3).chain("...".chars()).collect()
 }

@@ -24,7 +24,7 @@ pub(super) fn show(run: &RunRecord, timeline: &Timeline, outcome: &Outcome) -> R
             number(process, 1),
             outcome.statuses.get(&it.id).map_or_else(String::new, u16::to_string),
             body_bytes(outcome.statuses.get(&it.id), it.bytes).to_string(),
-            it.url.clone(),
+            output::short(&it.url),
         ]
     });
     let header =
