@@ -148,6 +148,18 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// Its requests and signals by the slot in which they arrive.
+    fn arrivals(&self) -> BTreeMap<u64, (Vec<&Request>, Vec<&TreeSignal>)> {
+        let mut arrivals: BTreeMap<u64, (Vec<&Request>, Vec<&TreeSignal>)> = BTreeMap::new();
+        for request in &self.requests {
+            arrivals.entry(request.arrival_slot).or_default().0.push(request);
+        }
+        for signal in &self.signals {
+            arrivals.entry(signal.slot).or_default().1.push(signal);
+        }
+        arrivals
+    }
+
     /// Place and cause of what makes no sense.
     fn check(&self) -> Result<(), String> {
         if let Some(other) = self.format.as_deref().filter(|it| *it != FORMAT) {

@@ -136,14 +136,8 @@ struct Sending<'a> {
     /// Signals if the scenario has no signals.
     half: Option<Box<dyn ClientHalf>>,
     /// By slot: its requests, then its signals.
-    to_send: BTreeMap<u64, Vec<Message<'a>>>,
+    to_send: BTreeMap<u64, (Vec<&'a Request>, Vec<&'a TreeSignal>)>,
     responses: BTreeSet<StreamId>,
-}
-
-#[derive(Clone, Copy)]
-enum Message<'a> {
-    Request(&'a Request),
-    Signal(&'a TreeSignal),
 }
 
 impl<'a> Sending<'a> {
@@ -166,14 +160,8 @@ impl<'a> Sending<'a> {
         let config = patient(ClientConfig { settings, ..ClientConfig::default() });
         let client = BareClient::connect(CLIENT.into(), SERVER.into(), &config, world.now())
             .map_err(StackError::from)?;
-        let mut to_send: BTreeMap<u64, Vec<Message<'a>>> = BTreeMap::new();
-        for request in &scenario.requests {
-            to_send.entry(request.arrival_slot).or_default().push(Message::Request(request));
-        }
-        for signal in &scenario.signals {
-            to_send.entry(signal.slot).or_default().push(Message::Signal(signal));
-        }
         let half = scenario.signals.is_empty().then(|| scheme.client_half());
+        let to_send = scenario.arrivals();
         Ok(Self { world, client, half, to_send, responses: BTreeSet::new() })
     }
 
@@ -190,9 +178,9 @@ impl<'a> Sending<'a> {
                 self.step(Some(time))?;
                 continue;
             }
-            for message in self.to_send.remove(&slot).unwrap_or_default() {
-                self.send(message)?;
-            }
+            let (requests, signals) = self.to_send.remove(&slot).unwrap_or_default();
+            requests.into_iter().try_for_each(|it| self.send(it))?;
+            signals.into_iter().try_for_each(|it| say(&mut self.client, &it.in_tree()))?;
         }
         while !self.responses.is_empty() {
             self.step(None)?;
@@ -200,12 +188,8 @@ impl<'a> Sending<'a> {
         Ok(())
     }
 
-    fn send(&mut self, message: Message<'_>) -> Result<(), String> {
+    fn send(&mut self, request: &Request) -> Result<(), String> {
         let client = &mut self.client;
-        let request = match message {
-            Message::Signal(signal) => return say(client, &signal.in_tree()),
-            Message::Request(request) => request,
-        };
         let (stream, resource) = (StreamId(request.stream), request.resource);
         let signals = self.half.as_mut().map(|it| it.request(stream, &resource));
         signals.iter().flatten().try_for_each(|signal| say(client, signal))?;

@@ -69,10 +69,8 @@ pub(super) fn play<E>(
 struct Playing<'a> {
     scheduler: Scheduler,
     packet_bytes: u64,
-    /// Requests by slot of arrival, then by their place in the file; the next is the last.
-    to_arrive: Vec<&'a Request>,
-    /// Signals by slot; the next is the last.
-    signals: Vec<&'a TreeSignal>,
+    /// By slot: its requests, then its signals.
+    to_arrive: BTreeMap<u64, (Vec<&'a Request>, Vec<&'a TreeSignal>)>,
     /// Streams by the slot at which their responses are available.
     to_be_ready: BTreeMap<u64, Vec<u64>>,
     /// Bytes left of each open stream.
@@ -81,17 +79,10 @@ struct Playing<'a> {
 
 impl<'a> Playing<'a> {
     fn new(scenario: &'a Scenario, scheme: &Scheme) -> Self {
-        let mut to_arrive: Vec<&Request> = scenario.requests.iter().collect();
-        to_arrive.sort_by_key(|request| request.arrival_slot);
-        to_arrive.reverse();
-        let mut signals: Vec<&TreeSignal> = scenario.signals.iter().collect();
-        signals.sort_by_key(|signal| signal.slot);
-        signals.reverse();
         Self {
             scheduler: Scheduler::new(scheme),
             packet_bytes: scenario.packet_bytes,
-            to_arrive,
-            signals,
+            to_arrive: scenario.arrivals(),
             to_be_ready: BTreeMap::new(),
             left: BTreeMap::new(),
         }
@@ -103,7 +94,8 @@ impl<'a> Playing<'a> {
         slot: u64,
         watch: &mut impl FnMut(What, &Scheduler) -> Result<(), E>,
     ) -> Result<(), E> {
-        while let Some(request) = self.to_arrive.pop_if(|request| request.arrival_slot <= slot) {
+        let (requests, signals) = self.to_arrive.remove(&slot).unwrap_or_default();
+        for request in requests {
             let stream = StreamId(request.stream);
             self.scheduler.open(stream, &request.resource);
             if request.bytes == 0 {
@@ -116,7 +108,7 @@ impl<'a> Playing<'a> {
             let available = request.arrival_slot + request.wait_slots;
             self.to_be_ready.entry(available).or_default().push(request.stream);
         }
-        while let Some(signal) = self.signals.pop_if(|signal| signal.slot <= slot) {
+        for signal in signals {
             self.scheduler.signal(signal.in_tree());
             watch(What::Signalled(signal.element), &self.scheduler)?;
         }
@@ -153,9 +145,8 @@ impl<'a> Playing<'a> {
 
     /// The next slot in which something arrives or becomes available.
     fn next_event(&self) -> Option<u64> {
-        let arrival = self.to_arrive.last().map(|request| request.arrival_slot);
+        let arrival = self.to_arrive.first_key_value().map(|(slot, _)| *slot);
         let ready = self.to_be_ready.first_key_value().map(|(slot, _)| *slot);
-        let signal = self.signals.last().map(|signal| signal.slot);
-        arrival.into_iter().chain(ready).chain(signal).min()
+        arrival.into_iter().chain(ready).min()
     }
 }
