@@ -6,18 +6,16 @@
 //! after another means in order of request. `bucket-html` puts HTML into bucket 63. Orders: `ccfIfIIhihihiss` and
 //! `cchIhIhIffsisii`.
 
-use super::bucket_byte::{ByByte, ByteScheme};
-use super::{Arrivals, PAPER};
-use crate::{
-    ClientHalf, Element, Halves, Kind, Place, Rank, Resource, Scheme, Signal, StreamId, Tree,
-};
+use super::PAPER;
+use super::halves::{Arrivals, ByWord, Says};
+use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme::new(
         "bucket",
         "Strict priority buckets with three kinds of concurrency (Meenan)",
         PAPER,
-        |_, _| Ok(Halves::new(BucketByte { html: NORMAL }, ByByte(Buckets::new(NORMAL)))),
+        |_, _| Ok(halves(normal_byte)),
     )
 }
 
@@ -25,9 +23,7 @@ pub(super) fn html_scheme() -> Scheme {
     Scheme {
         name: "bucket-html".to_owned(),
         about: "As bucket, with HTML in the critical bucket",
-        build: |_, _| {
-            Ok(Halves::new(BucketByte { html: CRITICAL }, ByByte(Buckets::new(CRITICAL))))
-        },
+        build: |_, _| Ok(halves(byte_with_critical_html)),
         ..scheme()
     }
 }
@@ -61,35 +57,25 @@ pub(super) fn normal_byte(resource: &Resource) -> u8 {
     byte(resource, NORMAL)
 }
 
-/// The client half of `bucket`.
-pub(super) fn client() -> impl ClientHalf {
-    BucketByte { html: NORMAL }
-}
-
-struct BucketByte {
-    html: u8,
-}
-
-impl ClientHalf for BucketByte {
-    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
-        vec![Signal::Bucket { stream, byte: byte(resource, self.html) }]
-    }
+fn byte_with_critical_html(resource: &Resource) -> u8 {
+    byte(resource, CRITICAL)
 }
 
 struct Buckets {
-    html: u8,
+    byte: fn(&Resource) -> u8,
     arrivals: Arrivals,
 }
 
-impl Buckets {
-    fn new(html: u8) -> Self {
-        Self { html, arrivals: Arrivals::default() }
-    }
+/// Both halves, for the bytes that `byte` gives.
+fn halves(byte: fn(&Resource) -> u8) -> Halves {
+    Halves::new(Says(byte), Buckets { byte, arrivals: Arrivals::default() })
 }
 
-impl ByteScheme for Buckets {
-    fn byte(&self, resource: &Resource) -> u8 {
-        byte(resource, self.html)
+impl ByWord for Buckets {
+    type Word = u8;
+
+    fn word(&self, resource: &Resource) -> u8 {
+        (self.byte)(resource)
     }
 
     fn put(&mut self, tree: &mut Tree, stream: StreamId, byte: u8) {

@@ -5,16 +5,16 @@
 //! The classes are those of `bucket`, whose exclusive responses are sequential here, and its three
 //! levels spread over 0 to 127. Order: `cIcIfIfhihihiss`.
 
-use super::bucket_byte::{ByByte, ByteScheme};
-use super::{Arrivals, bucket};
-use crate::{ClientHalf, Element, Halves, Place, Rank, Resource, Scheme, Signal, StreamId, Tree};
+use super::bucket;
+use super::halves::{Arrivals, ByWord, Says};
+use crate::{Element, Halves, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme::new(
         "bucket7",
         "Strict priorities of 7 bits, sequential and concurrent responses alternate (Meenan)",
         "Meenan, HTTP/3 Prioritization Proposal, June 2019 (github.com/pmeenan/http3-prioritization-proposal)",
-        |_, _| Ok(Halves::new(SevenBits, ByByte(SevenBitGroups::default()))),
+        |_, _| Ok(Halves::new(Says(byte), SevenBitGroups::default())),
     )
 }
 
@@ -26,21 +26,15 @@ fn byte(resource: &Resource) -> u8 {
     (priority << 1 | 1) << 1 | u8::from(concurrency == 1)
 }
 
-struct SevenBits;
-
-impl ClientHalf for SevenBits {
-    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
-        vec![Signal::Bucket { stream, byte: byte(resource) }]
-    }
-}
-
 #[derive(Default)]
 struct SevenBitGroups {
     arrivals: Arrivals,
 }
 
-impl ByteScheme for SevenBitGroups {
-    fn byte(&self, resource: &Resource) -> u8 {
+impl ByWord for SevenBitGroups {
+    type Word = u8;
+
+    fn word(&self, resource: &Resource) -> u8 {
         byte(resource)
     }
 

@@ -5,10 +5,8 @@
 //! Ties and what the page does not know go in order of request, the latter last. Order, where the stylesheet
 //! leads to the font and the document to all: `hhhcciiiIIIssff`.
 
-use super::{Arrivals, Silent};
-use crate::{
-    Element, Halves, Needs, Place, Rank, Resource, Scheme, SchemeError, ServerHalf, StreamId, Tree,
-};
+use super::halves::{Silent, Stays};
+use crate::{Halves, Needs, Place, Rank, Resource, Scheme, SchemeError};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
@@ -22,24 +20,14 @@ pub(super) fn scheme() -> Scheme {
                     return Err(SchemeError::NeedsPage { name: "cpl".to_owned() });
                 };
                 let paths_us = page.critical_paths_us();
-                Ok(Halves::new(Silent, CriticalPath { paths_us, arrivals: Arrivals::default() }))
+                let place = move |arrival, _, resource: &Resource| {
+                    let path_us = resource.id.and_then(|id| paths_us.get(id)).copied();
+                    let longest_first = u64::MAX - path_us.unwrap_or(0);
+                    Place::DEFAULT.rank(Rank::sequence(longest_first).then(arrival))
+                };
+                Ok(Halves::new(Silent, Stays::at(place)))
             },
         )
-    }
-}
-
-struct CriticalPath {
-    /// By resource.
-    paths_us: Vec<u64>,
-    arrivals: Arrivals,
-}
-
-impl ServerHalf for CriticalPath {
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        let path = resource.id.and_then(|id| self.paths_us.get(id));
-        let longest_first = u64::MAX - path.copied().unwrap_or(0);
-        let rank = Rank::sequence(longest_first).then(self.arrivals.next());
-        tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank));
     }
 }
 

@@ -3,8 +3,9 @@
 //! Source: the paper, Table 1; the classes are those of its implementation. There a finished response could
 //! pull later ones of its class up into a higher class; here the class always decides. Order: `hhhccffiiiIIIss`.
 
-use super::{Arrivals, PAPER, Silent};
-use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
+use super::PAPER;
+use super::halves::{Silent, Stays};
+use crate::{Halves, Kind, Place, Rank, Resource, Scheme};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
@@ -13,7 +14,12 @@ pub(super) fn scheme() -> Scheme {
             "dfifo",
             "Dynamic first in, first out: whole responses, a higher class interrupts (Chrome)",
             PAPER,
-            |_, _| Ok(Halves::new(Silent, DynamicFifo::default())),
+            |_, _| {
+                let place = |arrival, _, resource: &Resource| {
+                    Place::DEFAULT.rank(Rank::sequence_in(class(resource), arrival))
+                };
+                Ok(Halves::new(Silent, Stays::at(place)))
+            },
         )
     }
 }
@@ -27,18 +33,6 @@ pub(super) fn class(resource: &Resource) -> u16 {
         Kind::Js | Kind::Xhr => 1,
         Kind::Image => 3,
         Kind::Media | Kind::Other => 4,
-    }
-}
-
-#[derive(Default)]
-struct DynamicFifo {
-    arrivals: Arrivals,
-}
-
-impl ServerHalf for DynamicFifo {
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        let rank = Rank::sequence_in(class(resource), self.arrivals.next());
-        tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank));
     }
 }
 

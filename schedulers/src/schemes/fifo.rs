@@ -3,7 +3,8 @@
 //! Source: the paper, Table 1. In order of request (the paper's "lower stream IDs first" when requests
 //! arrive in order). Order: `hhhiiiccIIIssff`.
 
-use super::{Arrivals, PAPER};
+use super::PAPER;
+use super::halves::{Arrivals, depend};
 use crate::scheme::obey;
 use crate::{
     ClientHalf, Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
@@ -27,12 +28,7 @@ struct Chain {
 impl ClientHalf for Chain {
     fn request(&mut self, stream: StreamId, _resource: &Resource) -> Vec<Signal> {
         let parent = self.last.replace(stream).map_or(Element::Root, Element::Stream);
-        vec![Signal::Depend {
-            element: Element::Stream(stream),
-            parent,
-            weight: 16,
-            exclusive: false,
-        }]
+        vec![depend(Element::Stream(stream), parent, 16)]
     }
     fn closed(&mut self, stream: StreamId) {
         if self.last == Some(stream) {

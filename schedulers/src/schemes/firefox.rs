@@ -14,6 +14,7 @@
 //! ```
 //! Order: `hchschfsiIfiIiI`.
 
+use super::halves::depend;
 use super::{PAPER, nth_name};
 use crate::scheme::obey;
 use crate::{
@@ -61,12 +62,7 @@ pub(super) fn group_name(id: u64) -> Option<String> {
     nth_name(&NAMES, id)
 }
 
-struct Firefox;
-
-/// The client half.
-pub(super) fn client() -> impl ClientHalf {
-    Firefox
-}
+pub(super) struct Firefox;
 
 /// The group of a resource, and its weight there.
 fn placement(resource: &Resource) -> (Element, u16) {
@@ -95,17 +91,11 @@ pub(super) fn weight(kind: Kind) -> u16 {
 
 impl ClientHalf for Firefox {
     fn setup(&mut self) -> Vec<Signal> {
-        let depend = |(element, weight, parent)| Signal::Depend {
-            element,
-            parent,
-            weight,
-            exclusive: false,
-        };
-        GROUPS.map(depend).to_vec()
+        GROUPS.map(|(group, weight, parent)| depend(group, parent, weight)).to_vec()
     }
     fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
         let (parent, weight) = placement(resource);
-        vec![Signal::Depend { element: Element::Stream(stream), parent, weight, exclusive: false }]
+        vec![depend(Element::Stream(stream), parent, weight)]
     }
 }
 

@@ -4,7 +4,7 @@
 //! against loss. If none of the N can send, the waiting streams do, one after another. Order with N = 2:
 //! `hihihicIcIIssff`.
 
-use super::{Arrivals, Silent};
+use super::halves::{Arrivals, Silent};
 use crate::{Element, Halves, Needs, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,8 +4,9 @@
 //! another by stream ID, incremental ones share in queue I, and both queues get bandwidth. PERCENT is what N gets
 //! of an urgency while I has something to send, 50 if absent. Order: `chchfhfsisIiIiI`.
 
+use super::halves::{ByWord, Says};
 use super::{rfc9218, weighted_incremental::GUPTA_BARTOS};
-use crate::{Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
+use crate::{Element, Halves, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
@@ -19,7 +20,9 @@ pub(super) fn scheme() -> Scheme {
                 let takes = "takes the percentage of the whole responses, from 1 to 99";
                 args.at_most(1, "mixed", takes)?;
                 match args.parameters.first().map_or(Ok(50), |it| it.parse()) {
-                    Ok(percent @ 1..=99) => Ok(Halves::new(rfc9218::client(), Mixed { percent })),
+                    Ok(percent @ 1..=99) => {
+                        Ok(Halves::new(Says(rfc9218::priority), Mixed { percent }))
+                    }
                     _ => args.refuse("mixed", takes),
                 }
             },
@@ -31,8 +34,14 @@ struct Mixed {
     percent: u16,
 }
 
-impl Mixed {
-    fn put(&self, tree: &mut Tree, stream: StreamId, (urgency, incremental): (u8, bool)) {
+impl ByWord for Mixed {
+    type Word = (u8, bool);
+
+    fn word(&self, resource: &Resource) -> (u8, bool) {
+        rfc9218::priority(resource)
+    }
+
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, (urgency, incremental): (u8, bool)) {
         let urgency = urgency.min(7);
         let queue = Element::Placeholder(2 * u64::from(urgency) + u64::from(incremental));
         if !tree.contains(queue) {
@@ -42,17 +51,6 @@ impl Mixed {
         }
         let rank = if incremental { Rank::EQUAL } else { Rank::sequence(stream.0) };
         tree.put(Element::Stream(stream), Place::below(queue).rank(rank));
-    }
-}
-
-impl ServerHalf for Mixed {
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        self.put(tree, stream, rfc9218::priority(resource));
-    }
-    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
-        if let Signal::Extensible { stream, urgency, incremental } = signal {
-            self.put(tree, stream, (urgency, incremental));
-        }
     }
 }
 

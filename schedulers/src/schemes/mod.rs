@@ -7,11 +7,11 @@
 
 mod bucket;
 mod bucket7;
-mod bucket_byte;
 mod cpl;
 mod dfifo;
 mod fifo;
 mod firefox;
+mod halves;
 mod kway;
 mod lifo;
 mod mixed;
@@ -31,7 +31,7 @@ mod zeroweight;
 
 pub use rfc9218::usual_urgency;
 
-use crate::{ClientHalf, Resource, Scheme, Signal, StreamId};
+use crate::Scheme;
 
 /// How many of [`all`] are the paper's; they come first.
 pub(crate) const PAPER_SCHEMES: usize = 11;
@@ -75,26 +75,6 @@ pub(crate) fn all() -> Vec<Scheme> {
 /// The name at the place of a placeholder's ID.
 fn nth_name(names: &[&str], id: u64) -> Option<String> {
     names.get(usize::try_from(id).ok()?).map(ToString::to_string)
-}
-
-/// A client that says nothing about order.
-struct Silent;
-
-impl ClientHalf for Silent {
-    fn request(&mut self, _stream: StreamId, _resource: &Resource) -> Vec<Signal> {
-        Vec::new()
-    }
-}
-
-/// Counts requests in the order of their arrival.
-#[derive(Default)]
-struct Arrivals(u64);
-
-impl Arrivals {
-    fn next(&mut self) -> u64 {
-        self.0 += 1;
-        self.0
-    }
 }
 
 #[cfg(test)]

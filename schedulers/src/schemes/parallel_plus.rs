@@ -5,7 +5,8 @@
 //! in which the paper's "dfifo" is a fifo. The paper's implementation gave NORMAL its weight back
 //! half a second late; here it has it at once. Order: `hhhccffiIsiIsiI`.
 
-use super::{Arrivals, Silent, WIJNANTS, nth_name};
+use super::halves::{Arrivals, Silent};
+use super::{WIJNANTS, nth_name};
 use crate::{
     Args, Element, Halves, Kind, Place, Rank, Resource, Scheme, SchemeError, ServerHalf, StreamId,
     Tree,

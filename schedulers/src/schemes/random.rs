@@ -3,9 +3,9 @@
 //! Source: none; each request draws a number from `SplitMix64` (Steele et al., OOPSLA 2014), the lowest goes
 //! first, and of equal ones the lower stream ID. Order with seed 1: `ssIIIhhhiiiffcc`.
 
-use super::Silent;
+use super::halves::{Silent, Stays};
 use crate::random::SplitMix64;
-use crate::{Element, Halves, Needs, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
+use crate::{Halves, Needs, Place, Rank, Scheme, StreamId};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
@@ -18,21 +18,16 @@ pub(super) fn scheme() -> Scheme {
             |args, _| {
                 let takes = "takes a seed, a whole number, as in random:1";
                 args.at_most(1, "random", takes)?;
-                match args.parameters.first().map(|seed| seed.parse()) {
-                    Some(Ok(seed)) => Ok(Halves::new(Silent, Random(SplitMix64::new(seed)))),
-                    _ => args.refuse("random", takes),
-                }
+                let Some(Ok(seed)) = args.parameters.first().map(|seed| seed.parse()) else {
+                    return args.refuse("random", takes);
+                };
+                let mut numbers = SplitMix64::new(seed);
+                let place = move |_, stream: StreamId, _: &_| {
+                    Place::DEFAULT.rank(Rank::sequence(numbers.draw()).then(stream.0))
+                };
+                Ok(Halves::new(Silent, Stays::at(place)))
             },
         )
-    }
-}
-
-struct Random(SplitMix64);
-
-impl ServerHalf for Random {
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, _resource: &Resource) {
-        let rank = Rank::sequence(self.0.draw()).then(stream.0);
-        tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank));
     }
 }
 

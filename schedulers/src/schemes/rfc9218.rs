@@ -6,10 +6,8 @@
 //! the recorded browser said of the resource, or else as Chrome signals its kind (of 2023, from public
 //! captures); without knowledge by the RFC's default, urgency 3, not incremental. Order: `ccffhhhssiIiIiI`.
 
-use crate::{
-    ClientHalf, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId,
-    Tree,
-};
+use super::halves::{ByWord, Says};
+use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme, StreamId, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Two groups an urgency, as a `priority` field writes them: `u=2`, `u=2, i`.
@@ -36,10 +34,8 @@ pub(super) fn scheme() -> Scheme {
                     Some("quicgo") => Rule::Alternate,
                     Some(_) => return args.refuse("rfc9218", takes),
                 };
-                Ok(Halves::new(
-                    Client,
-                    Extensible { rule, responses: BTreeMap::new(), queues: BTreeSet::new() },
-                ))
+                let (responses, queues) = (BTreeMap::new(), BTreeSet::new());
+                Ok(Halves::new(Says(priority), Extensible { rule, responses, queues }))
             },
         )
     }
@@ -81,14 +77,6 @@ struct Response {
     has_sent: bool,
 }
 
-/// Client half.
-struct Client;
-
-/// The client half.
-pub(super) fn client() -> impl ClientHalf {
-    Client
-}
-
 /// Urgency, and whether it is incremental.
 pub(super) fn priority(resource: &Resource) -> (u8, bool) {
     resource.browser.unwrap_or(match resource.kind {
@@ -112,30 +100,7 @@ pub fn usual_urgency(resource: &Resource) -> u8 {
     priority(resource).0
 }
 
-impl ClientHalf for Client {
-    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
-        let (urgency, incremental) = priority(resource);
-        vec![Signal::Extensible { stream, urgency, incremental }]
-    }
-}
-
 impl Extensible {
-    fn put(&mut self, tree: &mut Tree, stream: StreamId, (urgency, incremental): (u8, bool)) {
-        let urgency = urgency.min(BACKGROUND);
-        let has_sent = self.responses.get(&stream).is_some_and(|it| it.has_sent);
-        self.forget(stream);
-        let cycle = match self.queues.range((urgency, 0, StreamId(0))..).next() {
-            Some((of, cycle, _)) if *of == urgency => *cycle,
-            _ => 0,
-        };
-        let response = Response { urgency, incremental, cycle, has_sent };
-        self.responses.insert(stream, response);
-        if matches!(self.rule, Rule::Cycles) {
-            self.queues.insert((urgency, cycle, stream));
-        }
-        self.place(tree, stream, response);
-    }
-
     fn forget(&mut self, stream: StreamId) {
         if let Some(response) = self.responses.remove(&stream) {
             self.queues.remove(&(response.urgency, response.cycle, stream));
@@ -169,15 +134,29 @@ impl Extensible {
     }
 }
 
-impl ServerHalf for Extensible {
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        self.put(tree, stream, priority(resource));
+impl ByWord for Extensible {
+    type Word = (u8, bool);
+
+    fn word(&self, resource: &Resource) -> (u8, bool) {
+        priority(resource)
     }
-    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
-        if let Signal::Extensible { stream, urgency, incremental } = signal {
-            self.put(tree, stream, (urgency, incremental));
+
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, (urgency, incremental): (u8, bool)) {
+        let urgency = urgency.min(BACKGROUND);
+        let has_sent = self.responses.get(&stream).is_some_and(|it| it.has_sent);
+        self.forget(stream);
+        let cycle = match self.queues.range((urgency, 0, StreamId(0))..).next() {
+            Some((of, cycle, _)) if *of == urgency => *cycle,
+            _ => 0,
+        };
+        let response = Response { urgency, incremental, cycle, has_sent };
+        self.responses.insert(stream, response);
+        if matches!(self.rule, Rule::Cycles) {
+            self.queues.insert((urgency, cycle, stream));
         }
+        self.place(tree, stream, response);
     }
+
     fn sent(&mut self, tree: &mut Tree, stream: StreamId, bytes: u64) {
         let Some(&response) = self.responses.get(&stream) else { return };
         let is_first = !response.has_sent;
@@ -199,6 +178,7 @@ impl ServerHalf for Extensible {
         }
         self.place(tree, stream, moved);
     }
+
     fn closed(&mut self, _tree: &mut Tree, stream: StreamId) {
         self.forget(stream);
     }

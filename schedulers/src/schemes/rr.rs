@@ -2,24 +2,17 @@
 //!
 //! Source: the paper, Table 1. Order: `hicIsfhicIsfhiI`.
 
-use super::{PAPER, Silent};
-use crate::{Element, Halves, Place, Resource, Scheme, ServerHalf, StreamId, Tree};
+use super::PAPER;
+use super::halves::{Silent, Stays};
+use crate::{Halves, Place, Scheme};
 
 pub(super) fn scheme() -> Scheme {
     Scheme::new(
         "rr",
         "Fair round robin: every response gets an equal share (Edge)",
         PAPER,
-        |_, _| Ok(Halves::new(Silent, RoundRobin)),
+        |_, _| Ok(Halves::new(Silent, Stays::at(|_, _, _| Place::DEFAULT))),
     )
-}
-
-struct RoundRobin;
-
-impl ServerHalf for RoundRobin {
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, _resource: &Resource) {
-        tree.put(Element::Stream(stream), Place::DEFAULT);
-    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@
 //! within LOW at 16 and gave MEDIUM its weight back half a second late; here both are as described.
 //! Order: `ccssfhiIfhiIhiI`.
 
+use super::halves::{Arrivals, Silent};
 use super::parallel_plus::{Foreground, QUICKER, Restore};
-use super::{Arrivals, Silent, WIJNANTS, firefox, nth_name};
+use super::{WIJNANTS, firefox, nth_name};
 use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {

@@ -5,34 +5,26 @@
 //! urgency when it is known (RFC 9218 took SPDY's eight levels over), or else the class of `dfifo`, which
 //! uses the first five. Order: `hhhccffiiiIIIss`.
 
-use super::{Arrivals, PAPER, dfifo};
-use crate::{
-    ClientHalf, Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
-};
+use super::halves::{Arrivals, ByWord, Says};
+use super::{PAPER, dfifo};
+use crate::{Element, Halves, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme::new(
         "spdy",
         "Eight strict levels, in order of request within each (SPDY)",
         PAPER,
-        |_, _| Ok(Halves::new(Levels, Spdy::default())),
+        |_, _| Ok(Halves::new(Says(level), Spdy::default())),
     )
 }
 
 /// The lowest of the eight levels.
 const LAST_LEVEL: u8 = 7;
 
-fn level(resource: &Resource) -> u8 {
+/// The level as an urgency; nothing is incremental.
+fn level(resource: &Resource) -> (u8, bool) {
     let class = u8::try_from(dfifo::class(resource)).unwrap_or(LAST_LEVEL);
-    resource.browser.map_or(class, |(urgency, _)| urgency.min(LAST_LEVEL))
-}
-
-struct Levels;
-
-impl ClientHalf for Levels {
-    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
-        vec![Signal::Extensible { stream, urgency: level(resource), incremental: false }]
-    }
+    (resource.browser.map_or(class, |(urgency, _)| urgency.min(LAST_LEVEL)), false)
 }
 
 #[derive(Default)]
@@ -40,21 +32,16 @@ struct Spdy {
     arrivals: Arrivals,
 }
 
-impl Spdy {
-    fn put(&mut self, tree: &mut Tree, stream: StreamId, level: u8) {
+impl ByWord for Spdy {
+    type Word = (u8, bool);
+
+    fn word(&self, resource: &Resource) -> (u8, bool) {
+        level(resource)
+    }
+
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, (level, _): (u8, bool)) {
         let rank = Rank::sequence_in(u16::from(level.min(LAST_LEVEL)), self.arrivals.next());
         tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank));
-    }
-}
-
-impl ServerHalf for Spdy {
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        self.put(tree, stream, level(resource));
-    }
-    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
-        if let Signal::Extensible { stream, urgency, .. } = signal {
-            self.put(tree, stream, urgency);
-        }
     }
 }
 

@@ -3,10 +3,9 @@
 //! Source: the paper, Table 1 and section 3.3. The paper says "wrr" within a level and its implementation
 //! weighs all alike; so does this one. Order: `hcfhcfhiIsiIsiI`.
 
+use super::halves::{ByWord, Says};
 use super::{PAPER, dfifo};
-use crate::{
-    ClientHalf, Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
-};
+use crate::{Element, Halves, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
@@ -15,7 +14,7 @@ pub(super) fn scheme() -> Scheme {
             "spdyrr",
             "Five strict levels, round robin within each (SPDY)",
             PAPER,
-            |_, _| Ok(Halves::new(Levels, Levels)),
+            |_, _| Ok(Halves::new(Says(byte), Levels)),
         )
     }
 }
@@ -23,28 +22,24 @@ pub(super) fn scheme() -> Scheme {
 /// The lowest of the five levels.
 const LAST_LEVEL: u16 = 4;
 
+/// The level in the bucket byte's priority, 4 the highest; concurrency 1: shared.
+fn byte(resource: &Resource) -> u8 {
+    let priority = u8::try_from(LAST_LEVEL - dfifo::class(resource)).unwrap_or(0);
+    priority << 2 | 1
+}
+
 struct Levels;
 
-fn put(tree: &mut Tree, stream: StreamId, level: u16) {
-    tree.put(Element::Stream(stream), Place::DEFAULT.rank(Rank::level(level)));
-}
+impl ByWord for Levels {
+    type Word = u8;
 
-impl ClientHalf for Levels {
-    /// The level in the bucket byte's priority, 4 the highest; concurrency 1: shared.
-    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
-        let priority = u8::try_from(LAST_LEVEL - dfifo::class(resource)).unwrap_or(0);
-        vec![Signal::Bucket { stream, byte: priority << 2 | 1 }]
+    fn word(&self, resource: &Resource) -> u8 {
+        byte(resource)
     }
-}
 
-impl ServerHalf for Levels {
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        put(tree, stream, dfifo::class(resource));
-    }
-    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
-        if let Signal::Bucket { stream, byte } = signal {
-            put(tree, stream, LAST_LEVEL.saturating_sub(u16::from(byte >> 2)));
-        }
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, byte: u8) {
+        let level = LAST_LEVEL.saturating_sub(u16::from(byte >> 2));
+        tree.put(Element::Stream(stream), Place::DEFAULT.rank(Rank::level(level)));
     }
 }
 

@@ -3,7 +3,7 @@
 //! Source: Schrage, Operations Research 16 (1968): it minimizes the mean completion time. Responses of
 //! unknown length go last, in order of request; so do those that sent more than was announced. Order: `ccssffhhhiiiIII`.
 
-use super::{Arrivals, Silent};
+use super::halves::{Arrivals, Silent};
 use crate::{Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@
 //! for each priority; in it streams of their own in sequence, before one placeholder for those that share in
 //! sequence and one for those that share. Order: `ccfIfIIhihihiss`.
 
-use super::bucket_byte::{ByByte, ByteScheme};
-use super::{Arrivals, PAPER, bucket};
+use super::halves::{Arrivals, ByWord, Says};
+use super::{PAPER, bucket};
 use crate::{Element, Halves, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
@@ -14,7 +14,7 @@ pub(super) fn scheme() -> Scheme {
         "strict",
         "Strict priorities in a tree of placeholders, the classes of bucket (Swett)",
         PAPER,
-        |_, _| Ok(Halves::new(bucket::client(), ByByte(Strict::default()))),
+        |_, _| Ok(Halves::new(Says(bucket::normal_byte), Strict::default())),
     )
 }
 
@@ -23,8 +23,10 @@ struct Strict {
     arrivals: Arrivals,
 }
 
-impl ByteScheme for Strict {
-    fn byte(&self, resource: &Resource) -> u8 {
+impl ByWord for Strict {
+    type Word = u8;
+
+    fn word(&self, resource: &Resource) -> u8 {
         bucket::normal_byte(resource)
     }
 

@@ -6,9 +6,8 @@
 //! stands for the orphan placeholder. The rest is RFC 7540, section 5.3: exclusive insertion, moves below a
 //! descendant, weights that the children of a closed stream inherit. Order (nobody signals): `hicIsfhicIsfhiI`.
 
-use super::firefox;
-use crate::limits::PLACEHOLDERS_MAX;
-use crate::limits::{CLOSED_NODES_MAX, IDLE_NODES_MAX};
+use super::firefox::{self, Firefox};
+use crate::limits::{CLOSED_NODES_MAX, IDLE_NODES_MAX, PLACEHOLDERS_MAX};
 use crate::scheme::obey;
 use crate::{Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
 use std::collections::{BTreeSet, VecDeque};
@@ -26,8 +25,8 @@ pub(super) fn scheme() -> Scheme {
                 let takes = "takes no parameters; its variant is `draft20`";
                 match args.variant.as_deref() {
                     _ if !args.parameters.is_empty() => args.refuse("tree", takes),
-                    None => Ok(Halves::new(firefox::client(), ObeyTree::default())),
-                    Some("draft20") => Ok(Halves::new(firefox::client(), Draft20)),
+                    None => Ok(Halves::new(Firefox, ObeyTree::default())),
+                    Some("draft20") => Ok(Halves::new(Firefox, Draft20)),
                     Some(_) => args.refuse("tree", takes),
                 }
             },

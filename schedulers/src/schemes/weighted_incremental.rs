@@ -6,8 +6,9 @@
 //! 0.8 and 1. Responses of one urgency share a group, so that a change of n weighs eight groups anew.
 //! Order: `hcifhcIfshiIsiI`.
 
+use super::halves::{ByWord, Says};
 use super::rfc9218;
-use crate::{Element, Halves, Place, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
+use crate::{Element, Halves, Place, Resource, Scheme, StreamId, Tree};
 use std::collections::BTreeMap;
 
 pub(super) fn scheme() -> Scheme {
@@ -25,7 +26,7 @@ pub(super) fn scheme() -> Scheme {
                 let rho = args.number(1, Some(1.0), 0.01..=1000.0);
                 match (alpha, rho) {
                     (Some(alpha), Some(rho)) => {
-                        Ok(Halves::new(rfc9218::client(), Weighted::new(alpha, rho)))
+                        Ok(Halves::new(Says(rfc9218::priority), Weighted::new(alpha, rho)))
                     }
                     _ => args.refuse("weighted-incremental", takes),
                 }
@@ -51,15 +52,6 @@ struct Weighted {
 impl Weighted {
     fn new(alpha: f64, rho: f64) -> Self {
         Self { alpha, rho, urgencies: BTreeMap::new(), counts: [0; URGENCIES] }
-    }
-
-    fn put(&mut self, tree: &mut Tree, stream: StreamId, urgency: u8) {
-        let urgency = urgency.min(7);
-        self.forget(stream);
-        self.urgencies.insert(stream, urgency);
-        self.counts[usize::from(urgency)] += 1;
-        self.weigh(tree);
-        tree.put(Element::Stream(stream), Place::below(group(usize::from(urgency))));
     }
 
     fn forget(&mut self, stream: StreamId) {
@@ -94,15 +86,22 @@ fn group(urgency: usize) -> Element {
     Element::Placeholder(urgency as u64)
 }
 
-impl ServerHalf for Weighted {
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        self.put(tree, stream, rfc9218::priority(resource).0);
+impl ByWord for Weighted {
+    type Word = (u8, bool);
+
+    fn word(&self, resource: &Resource) -> (u8, bool) {
+        rfc9218::priority(resource)
     }
-    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
-        if let Signal::Extensible { stream, urgency, .. } = signal {
-            self.put(tree, stream, urgency);
-        }
+
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, (urgency, _): (u8, bool)) {
+        let urgency = urgency.min(7);
+        self.forget(stream);
+        self.urgencies.insert(stream, urgency);
+        self.counts[usize::from(urgency)] += 1;
+        self.weigh(tree);
+        tree.put(Element::Stream(stream), Place::below(group(usize::from(urgency))));
     }
+
     fn closed(&mut self, tree: &mut Tree, stream: StreamId) {
         self.forget(stream);
         self.weigh(tree);

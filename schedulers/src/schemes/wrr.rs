@@ -3,24 +3,23 @@
 //! Source: the paper, Table 1; weights of its implementation. Order: `hchchsfsiIfiIiI`.
 
 use super::PAPER;
+use super::halves::Says;
 use crate::scheme::obey;
-use crate::{
-    ClientHalf, Element, Halves, Kind, Place, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
-};
+use crate::{Element, Halves, Kind, Place, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme::new(
         "wrr",
         "Weighted round robin: shares by kind, HTML and CSS the largest (Safari)",
         PAPER,
-        |_, _| Ok(Halves::new(Weighted, Weighted)),
+        |_, _| Ok(Halves::new(Says(weight), Weighted)),
     )
 }
 
 struct Weighted;
 
-fn weight(kind: Kind) -> u16 {
-    match kind {
+fn weight(resource: &Resource) -> u16 {
+    match resource.kind {
         Kind::Html | Kind::Css => 256,
         Kind::Js => 24,
         Kind::Font => 16,
@@ -28,20 +27,9 @@ fn weight(kind: Kind) -> u16 {
     }
 }
 
-impl ClientHalf for Weighted {
-    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
-        vec![Signal::Depend {
-            element: Element::Stream(stream),
-            parent: Element::Root,
-            weight: weight(resource.kind),
-            exclusive: false,
-        }]
-    }
-}
-
 impl ServerHalf for Weighted {
     fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        tree.put(Element::Stream(stream), Place::DEFAULT.weight(weight(resource.kind)));
+        tree.put(Element::Stream(stream), Place::DEFAULT.weight(weight(resource)));
     }
     fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
         obey(tree, signal);

@@ -6,17 +6,15 @@
 //! clock: of two who wait while the document is sent the one who came first is ahead. Order: `hhhccsfsIfIIiii`.
 
 use super::PAPER;
-use crate::{
-    ClientHalf, Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId,
-    Tree,
-};
+use super::halves::{ByWord, Says};
+use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme::new(
         "zeroweight",
         "Weights 0 to 255: 255 first in sequence, 254 to 1 share, 0 last in sequence",
         PAPER,
-        |_, _| Ok(Halves::new(ZeroWeight, ZeroWeight)),
+        |_, _| Ok(Halves::new(Says(weight), ZeroWeight)),
     )
 }
 
@@ -36,39 +34,24 @@ fn weight(resource: &Resource) -> u16 {
     }
 }
 
-fn put(tree: &mut Tree, stream: StreamId, weight: u16) {
-    let rank = match weight {
-        FIRST.. => Rank::sequence_in(0, stream.0),
-        0 => Rank::sequence_in(2, stream.0),
-        _ => Rank::level(1),
-    };
-    tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank).weight(weight));
-}
+impl ByWord for ZeroWeight {
+    type Word = u16;
 
-impl ClientHalf for ZeroWeight {
-    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
-        let element = Element::Stream(stream);
-        vec![Signal::Depend {
-            element,
-            parent: Element::Root,
-            weight: weight(resource),
-            exclusive: false,
-        }]
-    }
-}
-
-impl ServerHalf for ZeroWeight {
     fn setup(&mut self, tree: &mut Tree) {
         tree.keep_common_time(Element::Root);
     }
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        put(tree, stream, weight(resource));
+
+    fn word(&self, resource: &Resource) -> u16 {
+        weight(resource)
     }
-    /// The scheme has no groups, so that of a dependency only the weight counts.
-    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
-        if let Signal::Depend { element: Element::Stream(stream), weight, .. } = signal {
-            put(tree, stream, weight);
-        }
+
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, weight: u16) {
+        let rank = match weight {
+            FIRST.. => Rank::sequence_in(0, stream.0),
+            0 => Rank::sequence_in(2, stream.0),
+            _ => Rank::level(1),
+        };
+        tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank).weight(weight));
     }
 }
 

@@ -1,0 +1,131 @@
+//! Halves that several schemes share.
+
+use crate::{ClientHalf, Element, Place, Resource, ServerHalf, Signal, StreamId, Tree};
+
+/// A client that says nothing about order.
+pub(super) struct Silent;
+
+impl ClientHalf for Silent {
+    fn request(&mut self, _stream: StreamId, _resource: &Resource) -> Vec<Signal> {
+        Vec::new()
+    }
+}
+
+/// What one signal says about one response.
+pub(super) trait Word: Copy {
+    /// The signal that says it about `stream`.
+    fn signal(self, stream: StreamId) -> Signal;
+    /// The word of a signal, unless the signal belongs to another language.
+    fn of(signal: Signal) -> Option<(StreamId, Self)>;
+}
+
+/// Meenan's byte.
+impl Word for u8 {
+    fn signal(self, stream: StreamId) -> Signal {
+        Signal::Bucket { stream, byte: self }
+    }
+    fn of(signal: Signal) -> Option<(StreamId, Self)> {
+        let Signal::Bucket { stream, byte } = signal else { return None };
+        Some((stream, byte))
+    }
+}
+
+/// Urgency, and whether it is incremental (RFC 9218).
+impl Word for (u8, bool) {
+    fn signal(self, stream: StreamId) -> Signal {
+        Signal::Extensible { stream, urgency: self.0, incremental: self.1 }
+    }
+    fn of(signal: Signal) -> Option<(StreamId, Self)> {
+        let Signal::Extensible { stream, urgency, incremental } = signal else { return None };
+        Some((stream, (urgency, incremental)))
+    }
+}
+
+/// The weight of a stream. In a scheme without groups nothing else counts of a dependency.
+impl Word for u16 {
+    fn signal(self, stream: StreamId) -> Signal {
+        depend(Element::Stream(stream), Element::Root, self)
+    }
+    fn of(signal: Signal) -> Option<(StreamId, Self)> {
+        match signal {
+            Signal::Depend { element: Element::Stream(stream), weight, .. } => {
+                Some((stream, weight))
+            }
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn depend(element: Element, parent: Element, weight: u16) -> Signal {
+    Signal::Depend { element, parent, weight, exclusive: false }
+}
+
+/// A client that says one word about each response.
+pub(super) struct Says<W>(pub(super) fn(&Resource) -> W);
+
+impl<W: Word> ClientHalf for Says<W> {
+    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
+        vec![(self.0)(resource).signal(stream)]
+    }
+}
+
+/// A server that places streams by words: the client's, or else the one that the resource suggests.
+pub(super) trait ByWord: Send {
+    type Word: Word;
+    fn word(&self, resource: &Resource) -> Self::Word;
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, word: Self::Word);
+    fn setup(&mut self, _tree: &mut Tree) {}
+    fn sent(&mut self, _tree: &mut Tree, _stream: StreamId, _bytes: u64) {}
+    fn closed(&mut self, _tree: &mut Tree, _stream: StreamId) {}
+}
+
+impl<S: ByWord> ServerHalf for S {
+    fn setup(&mut self, tree: &mut Tree) {
+        ByWord::setup(self, tree);
+    }
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
+        let word = self.word(resource);
+        self.put(tree, stream, word);
+    }
+    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
+        if let Some((stream, word)) = S::Word::of(signal) {
+            self.put(tree, stream, word);
+        }
+    }
+    fn sent(&mut self, tree: &mut Tree, stream: StreamId, bytes: u64) {
+        ByWord::sent(self, tree, stream, bytes);
+    }
+    fn closed(&mut self, tree: &mut Tree, stream: StreamId) {
+        ByWord::closed(self, tree, stream);
+    }
+}
+
+/// A server that puts each stream in one place, by the number of its request and its resource.
+pub(super) struct Stays<P> {
+    arrivals: Arrivals,
+    place: P,
+}
+
+impl<P: FnMut(u64, StreamId, &Resource) -> Place + Send> Stays<P> {
+    pub(super) fn at(place: P) -> Self {
+        Self { arrivals: Arrivals::default(), place }
+    }
+}
+
+impl<P: FnMut(u64, StreamId, &Resource) -> Place + Send> ServerHalf for Stays<P> {
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
+        let place = (self.place)(self.arrivals.next(), stream, resource);
+        tree.put(Element::Stream(stream), place);
+    }
+}
+
+/// Counts requests in the order of their arrival.
+#[derive(Default)]
+pub(super) struct Arrivals(u64);
+
+impl Arrivals {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 += 1;
+        self.0
+    }
+}
