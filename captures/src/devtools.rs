@@ -7,28 +7,22 @@ use crate::{Capture, Fetch, Initiator, Load, Priority};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A log, taken in event by event.
 #[derive(Debug, Default)]
 struct Log {
     events: usize,
-    /// By request ID.
     requests: BTreeMap<String, Logged>,
     redirects: BTreeMap<String, String>,
     /// The URL and the frame of the first document.
     document: Option<(String, Option<String>)>,
-    /// The number of the load that is under way.
     load: usize,
     /// When each load after the first began.
     begun_ms: Vec<f64>,
-    /// Load events.
     loads_ms: Vec<f64>,
     from_service_worker: usize,
 }
 
-/// What is known of a request so far.
 #[derive(Debug)]
 struct Logged {
-    /// The place of its first event.
     place: usize,
     load: usize,
     fetch: Fetch,

@@ -3,10 +3,9 @@
 use crate::devtools::initiator_urls;
 use crate::json::{each_element, text, whole, within_limit};
 use crate::{Capture, Fetch, Initiator, Load, Priority};
+use jiff::civil::{DateTime, datetime};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-
-const DAY_MS: f64 = 86_400_000.0;
 
 #[derive(Deserialize)]
 struct File {
@@ -57,7 +56,6 @@ pub fn read_har(json: &[u8]) -> Result<Capture, String> {
     Ok(capture)
 }
 
-/// The load event of a page.
 fn load_ms(pages: &[Value], id: &str) -> Option<f64> {
     let page = pages.iter().find(|it| it["id"] == *id)?;
     let start_ms = milliseconds(page["startedDateTime"].as_str()?)?;
@@ -145,7 +143,6 @@ fn place(entry: &Value) -> Option<(u64, u64)> {
     Some((line, number("_initiator_column").unwrap_or(0)))
 }
 
-/// The value of a request field.
 fn field(request: &Value, name: &str) -> String {
     let fields = request["headers"].as_array().into_iter().flatten();
     let named = |it: &&Value| it["name"].as_str().is_some_and(|it| it.eq_ignore_ascii_case(name));
@@ -154,26 +151,12 @@ fn field(request: &Value, name: &str) -> String {
 
 /// `2016-07-08T09:10:11.123Z` as milliseconds since the last day of 1999. All dates of a file are taken to be in one zone.
 fn milliseconds(date: &str) -> Option<f64> {
-    let (day, time) = date.split_once('T')?;
-    let mut parts = day.splitn(3, '-').map(str::parse::<u16>);
-    let (year, month, day) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
-    let end = time.find(|it: char| !it.is_ascii_digit() && !matches!(it, ':' | '.'));
-    let mut parts = time[..end.unwrap_or(time.len())].split(':').map(str::parse::<f64>);
-    let (hours, minutes, seconds) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
-    let of_day_ms = ((hours * 60.0 + minutes) * 60.0 + seconds) * 1000.0;
-    Some(days_since_1999(year, month, day)? * DAY_MS + of_day_ms)
-}
-
-fn days_since_1999(year: u16, month: u16, day: u16) -> Option<f64> {
-    const BEFORE_MONTH: [u16; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
-    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let before_month = BEFORE_MONTH.get(usize::from(month.checked_sub(1)?))?;
-    let leap_day = u16::from(is_leap && month > 2);
-    // Leap days from 2000 up to the year before.
-    let leap_days = |of: f64| (of / 4.0).floor() - (of / 100.0).floor() + (of / 400.0).floor();
-    let year = f64::from(year);
-    let years_days = (year - 2000.0) * 365.0 + leap_days(year - 1.0) - leap_days(1999.0);
-    Some(years_days + f64::from(before_month + leap_day + day))
+    let time = date.find('T')? + 1;
+    let is_clock = |it: char| it.is_ascii_digit() || matches!(it, ':' | '.');
+    let end = date[time..].find(|it| !is_clock(it)).map_or(date.len(), |end| time + end);
+    let at: DateTime = date[..end].parse().ok()?;
+    let since = at.duration_since(datetime(1999, 12, 31, 0, 0, 0, 0));
+    Some(since.as_secs_f64() * 1000.0)
 }
 
 #[cfg(test)]
@@ -198,7 +181,8 @@ mod tests {
             let times = har(&[before, after]);
             assert!((times[1] - times[0] - 200.0).abs() < 0.5, "{before}");
         }
-        assert_eq!(har(&["2000-01-02T00:00:01Z"]), [2.0 * DAY_MS + 1000.0]);
+        let day_ms = 86_400_000.0;
+        assert_eq!(har(&["2000-01-02T00:00:01Z"]), [2.0 * day_ms + 1000.0]);
     }
 
     #[test]

@@ -18,7 +18,6 @@ pub(crate) fn circle(page: &Page) -> Option<Vec<usize>> {
     graph.walk_circle(&settled, page.resources.len())
 }
 
-/// `3 for 5 for 3`, shortened in the middle.
 pub(crate) fn describe(circle: &[usize]) -> String {
     let mut names: Vec<String> = circle.iter().map(ToString::to_string).collect();
     names.push(circle[0].to_string());

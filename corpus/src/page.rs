@@ -111,7 +111,7 @@ pub enum Party {
 }
 
 /// One resource of a page.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of the page format")]
 pub struct PageResource {
@@ -241,7 +241,7 @@ impl From<Priority> for BrowserPriority {
 }
 
 /// How a resource is discovered: `delay_ms` after its event and after all `needs` are applied.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trigger {
     /// The event.
@@ -262,7 +262,7 @@ pub struct Trigger {
 }
 
 /// The event that a discovery waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// t0, for the document only.
@@ -270,6 +270,7 @@ pub enum Event {
     /// A decoded byte of `of` has arrived in order.
     Bytes,
     /// `of` has fully arrived.
+    #[default]
     Complete,
     /// `of`, a stylesheet, has fully arrived; it is then parsed (the delay).
     CssImport,
@@ -321,33 +322,19 @@ impl PageResource {
     /// A resource with only the properties that every resource has. Number 0 is the document.
     pub fn plain(id: usize, url: String, mime: String, bytes: u64) -> Self {
         let on = if id == 0 { Event::Nav } else { Event::Complete };
+        let is_document = id == 0;
         Self {
             id,
             url,
-            origin: 0,
             kind: Kind::of_mime(&mime),
             mime,
             status: ok(),
             bytes,
-            decoded_bytes: None,
-            wait_ms: 0.0,
-            chunks: Vec::new(),
-            script: None,
-            in_head: false,
-            preload: false,
-            lazy: false,
-            fetchpriority: None,
-            after_first_image: false,
-            main: id == 0,
-            critical: id == 0,
-            above_fold: id == 0,
-            hero: false,
-            eval_order: None,
-            exec_ms: 0.0,
-            vary: None,
-            etag: None,
-            browser: None,
-            trigger: Trigger { on, of: 0, byte: None, needs: Vec::new(), delay_ms: 0.0 },
+            main: is_document,
+            critical: is_document,
+            above_fold: is_document,
+            trigger: Trigger { on, ..Trigger::default() },
+            ..Self::default()
         }
     }
 

@@ -11,49 +11,18 @@ use thiserror::Error;
 
 /// Why there is no page. One line each: file, place, cause, remedy.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum PageError {
-    /// The file cannot be read.
-    #[error("{file}: {cause}")]
-    Read {
-        /// The file.
-        file: String,
-        /// The system's error.
-        cause: std::io::Error,
-    },
-    /// The file is too large.
-    #[error("{file}: is larger than {FILE_BYTES_MAX} bytes, the most that a page may take")]
-    TooLarge {
-        /// The file.
-        file: String,
-    },
-    /// The text is not a page in JSON.
+    #[error("{0}: {1}")]
+    Read(String, std::io::Error),
+    #[error("{0}: is larger than {FILE_BYTES_MAX} bytes, the most that a page may take")]
+    TooLarge(String),
     #[error("{file}:{line}:{column}: {cause}")]
-    Json {
-        /// The file.
-        file: String,
-        /// Line, from 1.
-        line: usize,
-        /// Column, from 1.
-        column: usize,
-        /// The mistake.
-        cause: String,
-    },
-    /// It is a page, and it is wrong.
+    Json { file: String, line: usize, column: usize, cause: String },
     #[error("{file}: {}{}", .problems[0], more(.problems))]
-    Wrong {
-        /// The file.
-        file: String,
-        /// All problems, at least one.
-        problems: Vec<Problem>,
-    },
-    /// No bundled page has this name.
+    Wrong { file: String, problems: Vec<Problem> },
     #[error("no bundled page is named {name:?}{}; {}", near(.name, .names), remedy(.name))]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The names that there are.
-        names: Vec<&'static str>,
-    },
+    Unknown { name: String, names: Vec<&'static str> },
 }
 
 fn more(problems: &[Problem]) -> String {
@@ -91,18 +60,7 @@ fn in_one_line(cause: &str) -> String {
 impl Page {
     /// Reads a page and checks it. `file` is its name in errors.
     pub fn parse(text: &str, file: &str) -> Result<Self, PageError> {
-        let page = Self::parse_unchecked(text, file)?;
-        let problems = check(&page);
-        if problems.is_empty() {
-            Ok(page)
-        } else {
-            Err(PageError::Wrong { file: file.to_owned(), problems })
-        }
-    }
-
-    /// Reads a page without checking more than its form, for tools that list all that is wrong.
-    pub fn parse_unchecked(text: &str, file: &str) -> Result<Self, PageError> {
-        serde_json::from_str(text).map_err(|error| {
+        let page: Self = serde_json::from_str(text).map_err(|error| {
             let cause = error.to_string();
             let place = format!(" at line {} column {}", error.line(), error.column());
             PageError::Json {
@@ -111,7 +69,13 @@ impl Page {
                 column: error.column(),
                 cause: in_one_line(cause.strip_suffix(&place).unwrap_or(&cause)),
             }
-        })
+        })?;
+        let problems = check(&page);
+        if problems.is_empty() {
+            Ok(page)
+        } else {
+            Err(PageError::Wrong { file: file.to_owned(), problems })
+        }
     }
 
     /// Reads the page of a file and checks it.
@@ -151,12 +115,12 @@ pub fn page(argument: &str) -> Result<Page, PageError> {
 /// The text of a file of at most [`FILE_BYTES_MAX`] bytes.
 pub fn text_of(path: &Path) -> Result<String, PageError> {
     let file = path.display().to_string();
-    let fail = |cause| PageError::Read { file: file.clone(), cause };
+    let fail = |cause| PageError::Read(file.clone(), cause);
     let mut text = String::new();
     let mut reader = File::open(path).map_err(fail)?.take(FILE_BYTES_MAX + 1);
     reader.read_to_string(&mut text).map_err(fail)?;
     if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(PageError::TooLarge { file });
+        return Err(PageError::TooLarge(file));
     }
     Ok(text)
 }

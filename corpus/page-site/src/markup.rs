@@ -28,11 +28,9 @@ const PIXEL: &[u8] =
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
 \0\0\0\rIDATx\x9cc\xf8\xff\xff\xff\x7f\0\x09\xfb\x03\xfd\x05\x43\x45\xca\0\0\0\0IEND\xaeB`\x82";
 
-/// A body as it goes on the wire.
 #[derive(Debug, Clone)]
 pub(crate) struct Made {
     pub(crate) body: Body,
-    /// The body is compressed.
     pub(crate) gzip: bool,
 }
 
@@ -44,7 +42,6 @@ impl Made {
     }
 }
 
-/// The body of resource `id` of a page.
 pub(crate) fn body(page: &Page, id: usize) -> Made {
     let resource = &page.resources[id];
     let fine = (200..300).contains(&resource.status) && resource.bytes > 0;

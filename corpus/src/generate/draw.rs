@@ -21,7 +21,6 @@ impl Draw {
         usize::try_from(self.0.draw() % bound.max(1) as u64).unwrap_or(0)
     }
 
-    /// True in this share of the cases.
     pub(super) fn happens(&mut self, share: f64) -> bool {
         self.share() < share
     }

@@ -75,17 +75,14 @@ impl Shape {
 
 /// Why there is no such page.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ShapeError {
-    /// Too few or too many.
     #[error("{0} resources: use {min} to {max}", min = RESOURCES.start(), max = RESOURCES.end())]
     Resources(usize),
-    /// Too few or too many.
     #[error("{0} bytes: use 1000 to 1000000000")]
     Bytes(u64),
-    /// Not a depth.
     #[error("depth {0}: use 1 to {DEPTH_MAX}")]
     Depth(usize),
-    /// Not a share.
     #[error("late share {0}: use 0 to 1, and 0 at depth 1")]
     LateShare(f64),
 }
@@ -142,7 +139,6 @@ pub fn set_order(resources: &mut [PageResource]) {
     set_after_first_image(resources);
 }
 
-/// The command line that makes the page again.
 fn command(shape: &Shape) -> String {
     let option = |name: &str, value: Option<String>| {
         value.map(|it| format!(" --{name} {it}")).unwrap_or_default()

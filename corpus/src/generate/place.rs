@@ -101,13 +101,8 @@ fn place_in_text(placed: &mut [(usize, PageResource)], draw: &mut Draw) {
         };
         let it = &mut placed[id].1;
         it.in_head = place < body;
-        it.trigger = Trigger {
-            on: Event::Bytes,
-            of: 0,
-            byte: Some((whole(byte) as u64).clamp(1, decoded)),
-            needs: Vec::new(),
-            delay_ms: 0.0,
-        };
+        let byte = Some((whole(byte) as u64).clamp(1, decoded));
+        it.trigger = Trigger { on: Event::Bytes, byte, ..Trigger::default() };
     }
 }
 
@@ -138,7 +133,7 @@ fn late(id: usize, placed: &[(usize, PageResource)], draw: &mut Draw) -> Trigger
         _ if by_style => Event::CssApplied,
         _ => Event::Exec,
     };
-    Trigger { on, of, byte: None, needs: Vec::new(), delay_ms: 0.0 }
+    Trigger { on, of, ..Trigger::default() }
 }
 
 fn set_roles(resources: &mut [PageResource], draw: &mut Draw) {
@@ -166,7 +161,6 @@ fn set_roles(resources: &mut [PageResource], draw: &mut Draw) {
     super::set_order(resources);
 }
 
-/// The largest of the first three images in the text.
 fn set_hero(resources: &mut [PageResource]) {
     let images =
         resources.iter_mut().filter(|it| it.kind == Kind::Image && it.trigger.on == Event::Bytes);

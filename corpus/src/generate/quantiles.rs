@@ -23,7 +23,6 @@ pub(super) const ASSUMPTIONS: &[&str] = &[
 type Quantiles = [f64; 7];
 const SHARES: Quantiles = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0];
 
-/// Requests of a page.
 const WEB_REQUESTS: Quantiles = [10.0, 24.0, 42.0, 71.0, 115.0, 176.0, 300.0];
 /// The paper's range, with equal shares below and above its middle as the pages are "a good mix".
 const PAPER_REQUESTS: Quantiles = [10.0, 16.0, 28.0, 56.0, 100.0, 150.0, 214.0];
@@ -145,7 +144,6 @@ fn scale(budget: &mut [(Kind, u64)], total: f64) {
     }
 }
 
-/// Linear between the percentiles.
 fn value_at(quantiles: &Quantiles, share: f64) -> f64 {
     interpolate(&SHARES, quantiles, share)
 }

@@ -4,7 +4,6 @@ use super::network_log::{PageLoad, page_of};
 use super::{ImportError, Imported, Recording};
 use captures::{Load, read_devtools, read_har};
 
-/// Imports one page load of a HAR file.
 pub(super) fn har(Recording { text, label, .. }: Recording<'_>) -> Result<Imported, ImportError> {
     let capture = read_har(text.as_bytes())
         .map_err(|error| ImportError::Format(format!("is not a HAR file: {error}")))?;
@@ -29,7 +28,6 @@ pub(super) fn har(Recording { text, label, .. }: Recording<'_>) -> Result<Import
     page_of(PageLoad { fetches, redirects: capture.redirects, load_ms, notes }, label)
 }
 
-/// Imports one page load of a `DevTools` log.
 pub(super) fn devtools(recording: Recording<'_>) -> Result<Imported, ImportError> {
     let Recording { text, label, .. } = recording;
     let capture = read_devtools(text.as_bytes())

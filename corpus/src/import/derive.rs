@@ -45,9 +45,7 @@ pub(super) fn mime_for(mime: &str, used_as: &str, url: &str) -> String {
     if !generic && printable {
         return essence;
     }
-    let path = url.split(['?', '#']).next().unwrap_or_default();
-    let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
-    match (used_as, extension) {
+    match (used_as, extension(url)) {
         ("Document", _) => "text/html",
         ("Stylesheet", _) | (_, "css") => "text/css",
         ("Script", _) | (_, "js") => "text/javascript",
@@ -62,12 +60,16 @@ pub(super) fn mime_for(mime: &str, used_as: &str, url: &str) -> String {
     .to_owned()
 }
 
+pub(super) fn extension(url: &str) -> &str {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    path.rsplit_once('.').map_or("", |(_, it)| it)
+}
+
 /// Derives the order of evaluation and what lies behind the first image, and checks the page.
 /// `notes`, what was assumed, are kept in the page's source.
 pub(super) fn finish(mut page: Page, notes: Vec<String>) -> Result<Imported, ImportError> {
-    set_eval_order(&mut page.resources);
     set_after_first_image(&mut page.resources);
-    checked(page, notes)
+    finish_as_stated(page, notes)
 }
 
 /// The same for a page that already states which resources lie behind its first image.
@@ -76,10 +78,6 @@ pub(super) fn finish_as_stated(
     notes: Vec<String>,
 ) -> Result<Imported, ImportError> {
     set_eval_order(&mut page.resources);
-    checked(page, notes)
-}
-
-fn checked(mut page: Page, notes: Vec<String>) -> Result<Imported, ImportError> {
     page.source.assumptions.clone_from(&notes);
     match check(&page).into_iter().next() {
         Some(problem) => Err(ImportError::Wrong(problem)),

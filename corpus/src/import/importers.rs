@@ -58,7 +58,6 @@ pub static IMPORTERS: [Importer; 6] = [
     },
 ];
 
-/// Imports a recording in any of the formats.
 pub(super) fn import_any(recording: Recording<'_>) -> Result<Imported, ImportError> {
     let refuse = |cause: String| Err(ImportError::Format(cause));
     if recording.text.trim_ascii_start().is_empty() {

@@ -62,25 +62,14 @@ pub enum Addresses {
 
 /// Why a recording is not a page. One line each.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ImportError {
-    /// The file cannot be read.
-    #[error("{file}: {cause}")]
-    Read {
-        /// The file.
-        file: String,
-        /// The system's error.
-        cause: std::io::Error,
-    },
-    /// The file is too large.
-    #[error("{file}: holds more than {FILE_BYTES_MAX} bytes; cut the recording")]
-    TooLarge {
-        /// The file.
-        file: String,
-    },
-    /// It is not a recording.
+    #[error("{0}: {1}")]
+    Read(String, std::io::Error),
+    #[error("{0}: holds more than {FILE_BYTES_MAX} bytes; cut the recording")]
+    TooLarge(String),
     #[error("{0}")]
     Format(String),
-    /// The recording made a page that is wrong.
     #[error("the recording does not make a page: {0}")]
     Wrong(Problem),
 }
@@ -137,29 +126,24 @@ fn size_below(folder: &Path, path: &str) -> Option<u64> {
 }
 
 fn bytes_of(path: &Path, file: &str) -> Result<Vec<u8>, ImportError> {
-    let fail = |cause| ImportError::Read { file: file.to_owned(), cause };
-    let mut bytes = Vec::new();
-    let reader = File::open(path).map_err(fail)?;
-    reader.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(fail)?;
-    within_limit(bytes, file)
+    let opened = File::open(path).map_err(|cause| ImportError::Read(file.to_owned(), cause))?;
+    within_limit(opened, file)
 }
 
 fn text_of(bytes: Vec<u8>, file: &str) -> Result<String, ImportError> {
-    let fail = |cause| ImportError::Read { file: file.to_owned(), cause };
-    let plain = if bytes.starts_with(&[0x1f, 0x8b]) {
-        let mut plain = Vec::new();
-        let reader = GzDecoder::new(bytes.as_slice()).take(FILE_BYTES_MAX + 1);
-        { reader }.read_to_end(&mut plain).map_err(fail)?;
-        within_limit(plain, file)?
-    } else {
-        bytes
+    let plain = match bytes.as_slice() {
+        packed @ [0x1f, 0x8b, ..] => within_limit(GzDecoder::new(packed), file)?,
+        _ => bytes,
     };
     String::from_utf8(plain).map_err(|_| ImportError::Format(format!("{file}: is not UTF-8")))
 }
 
-fn within_limit(bytes: Vec<u8>, file: &str) -> Result<Vec<u8>, ImportError> {
+fn within_limit(reader: impl Read, file: &str) -> Result<Vec<u8>, ImportError> {
+    let mut bytes = Vec::new();
+    let read = reader.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|cause| ImportError::Read(file.to_owned(), cause))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(ImportError::TooLarge { file: file.to_owned() });
+        return Err(ImportError::TooLarge(file.to_owned()));
     }
     Ok(bytes)
 }

@@ -66,7 +66,6 @@ struct Cause {
     delay: f64,
 }
 
-/// Imports such a recording.
 pub(super) fn package_page(
     Recording { text, label, .. }: Recording<'_>,
 ) -> Result<Imported, ImportError> {

@@ -154,7 +154,7 @@ fn triggers(
             }
             let delay_ms = list[id].1.delta_start_time.unwrap_or(0.0).max(0.0);
             let byte = (on == Event::Bytes).then_some(0);
-            triggers[id] = Some(Trigger { on, of, byte, needs: Vec::new(), delay_ms });
+            triggers[id] = Some(Trigger { on, of, byte, delay_ms, ..Trigger::default() });
         }
     }
     let orphans = triggers.iter().skip(1).filter(|it| it.is_none()).count();
@@ -164,9 +164,8 @@ fn triggers(
     if again > 0 {
         notes.push(format!("{again} children have a parent already: the first one counts"));
     }
-    let after_document =
-        Trigger { on: Event::Complete, of: 0, byte: None, needs: Vec::new(), delay_ms: 0.0 };
-    Ok(triggers.into_iter().map(|it| it.unwrap_or_else(|| after_document.clone())).collect())
+    // By default they wait for the end of the document.
+    Ok(triggers.into_iter().map(Option::unwrap_or_default).collect())
 }
 
 fn set_sizes(

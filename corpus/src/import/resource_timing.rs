@@ -1,14 +1,12 @@
 //! W3C Resource Timing: the JSON of `performance.getEntries()`, which any page's console can print.
 
-use super::derive::{mime_for, typical_bytes};
+use super::derive::{extension, mime_for, typical_bytes};
 use super::network_log::{PageLoad, page_of};
 use super::{ImportError, Imported, Recording};
 use captures::{Fetch, each_entry, text, whole, within_limit};
 use schedulers::Kind;
 use serde_json::Value;
-use std::collections::BTreeMap;
 
-/// Imports the entries of one page.
 pub(super) fn resource_timing(recording: Recording<'_>) -> Result<Imported, ImportError> {
     let mut entries = Entries::default();
     each_entry(recording.text.as_bytes(), |entry| entries.take(entry))
@@ -29,7 +27,7 @@ pub(super) fn resource_timing(recording: Recording<'_>) -> Result<Imported, Impo
              get the typical size of their kind"
         ));
     }
-    page_of(PageLoad { fetches, redirects: BTreeMap::new(), load_ms, notes }, recording.label)
+    page_of(PageLoad { fetches, load_ms, notes, ..PageLoad::default() }, recording.label)
 }
 
 #[derive(Default)]
@@ -95,9 +93,7 @@ fn mime(entry: &Value, by: &str) -> String {
 
 /// `DevTools`' word for the use of a resource. A `link` and a `url()` do not state it, but the name may.
 fn used_as(by: &str, url: &str) -> &'static str {
-    let path = url.split(['?', '#']).next().unwrap_or_default();
-    let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
-    match (by, extension) {
+    match (by, extension(url)) {
         ("navigation" | "iframe" | "frame", _) => "Document",
         ("script", _) | ("link", "js" | "mjs") => "Script",
         ("link" | "css", "woff" | "woff2" | "ttf" | "otf") => "Font",

@@ -12,7 +12,6 @@ use captures::{Fetch, Initiator, each_entry, text, whole, within_limit};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Imports a `WProfX` file.
 pub(super) fn wprofx(recording: Recording<'_>) -> Result<Imported, ImportError> {
     let mut log = WprofxLog::default();
     each_entry(recording.text.as_bytes(), |entry| log.take(entry))
@@ -20,7 +19,6 @@ pub(super) fn wprofx(recording: Recording<'_>) -> Result<Imported, ImportError> 
     log.finish(recording.label)
 }
 
-/// Such a file, taken in entry by entry.
 #[derive(Debug, Default)]
 struct WprofxLog {
     fetches: Vec<Download>,
@@ -36,9 +34,7 @@ struct WprofxLog {
 #[derive(Debug)]
 struct Download {
     activity: String,
-    /// How long its body took.
     body_ms: f64,
-    /// The script that asked for it.
     script: Option<String>,
     request: Fetch,
 }
@@ -122,7 +118,7 @@ impl WprofxLog {
             request
         });
         let fetches = requests.collect();
-        page_of(PageLoad { fetches, redirects: BTreeMap::new(), load_ms: None, notes }, label)
+        page_of(PageLoad { fetches, notes, ..PageLoad::default() }, label)
     }
 
     /// Shares the bytes that the sockets received beyond all stated sizes. Returns a note about it.

@@ -70,20 +70,15 @@ impl Causes<'_> {
     fn of_scripts(&self, named: &[usize], id: usize) -> Option<Trigger> {
         let scripts: BTreeSet<usize> =
             named.iter().copied().filter(|&it| self.kinds[it] == Kind::Js).collect();
-        let Some(of) = scripts
-            .iter()
-            .copied()
-            .max_by(|&a, &b| self.arrived_ms(a).total_cmp(&self.arrived_ms(b)))
-        else {
+        let Some(of) = self.latest(scripts.iter().copied()) else {
             return self.of_inline_script(*named.first()?, id);
         };
         if let Some(after_load_ms) = self.after_load_ms(id) {
             let needs = scripts.into_iter().collect();
-            let delay_ms = after_load_ms;
-            return Some(Trigger { on: Event::Load, of: 0, byte: None, needs, delay_ms });
+            return Some(Trigger { needs, delay_ms: after_load_ms, ..plain(Event::Load, 0) });
         }
         let needs = scripts.into_iter().filter(|&it| it != of).collect();
-        Some(Trigger { on: Event::Exec, of, byte: None, needs, delay_ms: 0.0 })
+        Some(Trigger { needs, ..plain(Event::Exec, of) })
     }
 
     /// A script in a document's text runs when the parser is there, or later.
@@ -93,8 +88,7 @@ impl Causes<'_> {
         }
         match self.kinds[of] {
             Kind::Html => {
-                let delay_ms = delay_ms(self.arrived_ms(of), self.requests[id].requested_ms);
-                Some(Trigger { delay_ms, ..in_document(of) })
+                Some(Trigger { delay_ms: self.since_arrival_ms(of, id), ..in_document(of) })
             }
             _ => self.of_parser(of, id),
         }
@@ -117,7 +111,7 @@ impl Causes<'_> {
 
     fn of_stylesheet(&self, of: usize, id: usize) -> Trigger {
         if self.kinds[id] == Kind::Css {
-            let delay_ms = delay_ms(self.arrived_ms(of), self.requests[id].requested_ms);
+            let delay_ms = self.since_arrival_ms(of, id);
             return Trigger { delay_ms, ..plain(Event::CssImport, of) };
         }
         plain(Event::CssApplied, of)
@@ -129,10 +123,8 @@ impl Causes<'_> {
         let of = named.filter(|&it| it != 0).or(frame).unwrap_or(0);
         let latest = |kind| {
             let asked_ms = self.requests[id].requested_ms;
-            let there = (0..id).filter(|&it| self.kinds[it] == kind);
-            there
-                .filter(|&it| self.arrived_ms(it) <= asked_ms)
-                .max_by(|&a, &b| self.arrived_ms(a).total_cmp(&self.arrived_ms(b)))
+            let of_kind = (0..id).filter(|&it| self.kinds[it] == kind);
+            self.latest(of_kind.filter(|&it| self.arrived_ms(it) <= asked_ms))
         };
         let guessed = match self.kinds[id] {
             Kind::Font if self.kinds[of] == Kind::Html => {
@@ -151,8 +143,7 @@ impl Causes<'_> {
         if let Some(delay_ms) = self.after_load_ms(id) {
             return Trigger { delay_ms, ..plain(Event::Load, 0) };
         }
-        let delay_ms = delay_ms(self.arrived_ms(0), self.requests[id].requested_ms);
-        Trigger { delay_ms, ..plain(Event::Complete, 0) }
+        Trigger { delay_ms: self.since_arrival_ms(0, id), ..plain(Event::Complete, 0) }
     }
 
     /// Milliseconds since the load event, for a request after it.
@@ -163,6 +154,15 @@ impl Causes<'_> {
 
     fn arrived_ms(&self, id: usize) -> f64 {
         self.requests[id].finished_ms.unwrap_or(self.requests[id].requested_ms)
+    }
+
+    fn since_arrival_ms(&self, of: usize, id: usize) -> f64 {
+        delay_ms(self.arrived_ms(of), self.requests[id].requested_ms)
+    }
+
+    /// Of several, the one that arrived last.
+    fn latest(&self, ids: impl Iterator<Item = usize>) -> Option<usize> {
+        ids.max_by(|&a, &b| self.arrived_ms(a).total_cmp(&self.arrived_ms(b)))
     }
 
     fn places_are_recorded(&self) -> bool {
@@ -192,7 +192,7 @@ fn in_document(of: usize) -> Trigger {
 }
 
 fn plain(on: Event, of: usize) -> Trigger {
-    Trigger { on, of, byte: None, needs: Vec::new(), delay_ms: 0.0 }
+    Trigger { on, of, ..Trigger::default() }
 }
 
 /// Requests of the parser for which the log names the place of an earlier one with a known column.

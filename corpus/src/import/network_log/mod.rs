@@ -20,20 +20,16 @@ const VIEWPORT: [u32; 2] = [1366, 768];
 /// Bytes on the wire of a decoded byte of text, where a page has no texts of known size: 4 to 1.
 const TEXT_RATIO: f64 = 0.25;
 
-/// A page load as recorded.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PageLoad {
     /// In any order.
     pub(super) fetches: Vec<Fetch>,
-    /// Where redirected URLs led.
     pub(super) redirects: BTreeMap<String, String>,
     /// The load event, on the recording's clock.
     pub(super) load_ms: Option<f64>,
-    /// The assumptions of the format's importer.
     pub(super) notes: Vec<String>,
 }
 
-/// Makes a page of one page load.
 pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportError> {
     let mut notes = Vec::new();
     let PageLoad { fetches, redirects, load_ms, notes: of_format } = load;

@@ -13,7 +13,6 @@ pub(super) const NOTE: &str = "byte offsets: from the recorded line and column w
 /// lie behind the last reference.
 const LINE_BYTES_MAX: f64 = 200.0;
 
-/// Sets `byte` of all triggers `bytes`.
 pub(super) fn set_places(resources: &mut [PageResource], requests: &[Fetch]) {
     for document in 0..resources.len() {
         if resources[document].kind != Kind::Html {
