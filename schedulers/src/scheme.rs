@@ -56,6 +56,8 @@ impl Halves {
 /// The part of a scheme that follows its name: `NAME:PARAMETER:PARAMETER@VARIANT`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Args {
+    /// The name with what followed it.
+    pub name: String,
     /// The texts after the colons, in order.
     pub parameters: Vec<String>,
     /// The text after the at sign.
@@ -105,7 +107,8 @@ pub struct Scheme {
     pub args: Args,
     /// The page that it is for, if it was bound to one.
     pub page: Option<Arc<PageGraph>>,
-    /// Every this many packets, one goes to the stream that has waited longest; see [`Scheme::guarded`].
+    /// A guard against starvation (RFC 9218, section 10): every this many packets, one goes to the ready stream that has
+    /// sent nothing for longest, whatever the order says.
     pub guard: Option<NonZeroU32>,
 }
 
@@ -122,7 +125,7 @@ impl Scheme {
             revision: 1,
             needs: Needs::Nothing,
             build,
-            args: Args::default(),
+            args: Args { name: name.to_owned(), ..Args::default() },
             page: None,
             guard: None,
         }
@@ -151,37 +154,21 @@ impl Scheme {
     pub fn for_page(self, graph: &PageGraph) -> Self {
         Self { page: Some(Arc::new(graph.clone())), ..self }
     }
-
-    /// The same scheme with a guard against starvation (RFC 9218, section 10): every `packets`-th packet goes
-    /// to the ready stream that has sent nothing for longest, whatever the order says.
-    #[must_use]
-    pub fn guarded(self, packets: NonZeroU32) -> Self {
-        Self { guard: Some(packets), ..self }
-    }
 }
 
 /// No scheme of that name, or not with what followed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum SchemeError {
-    /// No such name.
     Unknown {
-        /// The name that was asked for.
         name: String,
         /// Names that look like it.
         near: Vec<String>,
     },
     /// The scheme exists, but not with this parameter or variant.
-    Arguments {
-        /// The name that was asked for, with what followed it.
-        name: String,
-        /// What it takes.
-        takes: String,
-    },
+    Arguments { name: String, takes: String },
     /// The scheme looks ahead in the page, and has none.
-    NeedsPage {
-        /// The name that was asked for.
-        name: String,
-    },
+    NeedsPage { name: String },
 }
 
 impl fmt::Display for SchemeError {
@@ -223,7 +210,7 @@ pub fn paper_schemes() -> &'static [Scheme] {
 }
 
 /// Finds a scheme by its name, which parameters (`:`), a variant (`@`), and `@guard` or `@guard:PACKETS`
-/// ([`Scheme::guarded`]) may follow. What it gives can be built; a scheme that needs a page is
+/// ([`Scheme::guard`]) may follow. What it gives can be built; a scheme that needs a page is
 /// [`SchemeError::NeedsPage`].
 pub fn find_scheme(name: &str) -> Result<Scheme, SchemeError> {
     let scheme = parse(name)?;
@@ -258,13 +245,14 @@ fn parse(name: &str) -> Result<Scheme, SchemeError> {
     };
     let mut parts = head.split(':');
     let base = parts.next().unwrap_or_default();
-    let args = Args { parameters: parts.map(str::to_owned).collect(), variant };
+    let parameters: Vec<String> = parts.map(str::to_owned).collect();
     let Some(scheme) = REGISTRY.iter().find(|scheme| scheme.name == base) else {
         return Err(SchemeError::Unknown { name: name.to_owned(), near: near_names(base) });
     };
-    if scheme.parameters.is_empty() && args != Args::default() {
+    if scheme.parameters.is_empty() && (variant.is_some() || !parameters.is_empty()) {
         return refuse(format!("`{base}` takes no parameters and has no variants"));
     }
+    let args = Args { name: plain.to_owned(), parameters, variant };
     Ok(Scheme { name: name.to_owned(), args, guard, ..scheme.clone() })
 }
 
@@ -284,21 +272,14 @@ impl Args {
     }
 
     /// The error of a scheme that takes something else.
-    pub fn refuse<T>(&self, base: &str, takes: &str) -> Result<T, SchemeError> {
-        let mut name = base.to_owned();
-        for parameter in &self.parameters {
-            name.extend([":", parameter]);
-        }
-        if let Some(variant) = &self.variant {
-            name.extend(["@", variant]);
-        }
-        Err(SchemeError::Arguments { name, takes: takes.to_owned() })
+    pub fn refuse<T>(&self, takes: &str) -> Result<T, SchemeError> {
+        Err(SchemeError::Arguments { name: self.name.clone(), takes: takes.to_owned() })
     }
 
     /// An error if there is a variant, or more than `parameters` parameters.
-    pub fn at_most(&self, parameters: usize, base: &str, takes: &str) -> Result<(), SchemeError> {
+    pub fn at_most(&self, parameters: usize, takes: &str) -> Result<(), SchemeError> {
         if self.variant.is_some() || self.parameters.len() > parameters {
-            return self.refuse(base, takes);
+            return self.refuse(takes);
         }
         Ok(())
     }

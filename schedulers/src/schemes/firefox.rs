@@ -29,10 +29,10 @@ pub(super) fn scheme() -> Scheme {
         ..Scheme::new("firefox", "A tree of six weighted groups (Firefox)", PAPER, |args, _| {
             let takes = "takes no parameters; its variant is `quicker`";
             match args.variant.as_deref() {
-                _ if !args.parameters.is_empty() => args.refuse("firefox", takes),
+                _ if !args.parameters.is_empty() => args.refuse(takes),
                 None => Ok(Halves::new(Firefox, Firefox)),
                 Some("quicker") => Ok(Halves::new(Firefox, Quicker)),
-                Some(_) => args.refuse("firefox", takes),
+                Some(_) => args.refuse(takes),
             }
         })
     }
@@ -55,7 +55,6 @@ const GROUPS: [(Element, u16, Element); 6] = [
     (URGENT, 240, Element::Root),
 ];
 
-/// The names of Figure 9.
 pub(super) fn group_name(id: u64) -> Option<String> {
     const NAMES: [&str; 6] =
         ["LEADERS", "FOLLOWERS", "UNBLOCKED", "BACKGROUND", "SPECULATIVE", "URGENT"];

@@ -18,12 +18,12 @@ pub(super) fn scheme() -> Scheme {
             "The family from fifo (N = 1) to rr (N without end)",
             |args, _| {
                 let takes = "takes the responses that share, from 1 on, as in kway:4";
-                args.at_most(1, "kway", takes)?;
+                args.at_most(1, takes)?;
                 match args.parameters.first().map(|ways| ways.parse()) {
                     Some(Ok(ways @ 1..)) => {
                         Ok(Halves::new(Silent, KWay { ways, ..KWay::default() }))
                     }
-                    _ => args.refuse("kway", takes),
+                    _ => args.refuse(takes),
                 }
             },
         )
@@ -35,9 +35,8 @@ struct KWay {
     ways: usize,
     arrivals: Arrivals,
     sharing: BTreeSet<StreamId>,
-    /// The waiting streams in order of request, and the same by stream.
+    /// The waiting streams in order of request.
     waiting: BTreeMap<u64, StreamId>,
-    arrived: BTreeMap<StreamId, u64>,
 }
 
 impl KWay {
@@ -55,17 +54,13 @@ impl ServerHalf for KWay {
         }
         let arrival = self.arrivals.next();
         self.waiting.insert(arrival, stream);
-        self.arrived.insert(stream, arrival);
         tree.put(Element::Stream(stream), Place::DEFAULT.rank(Rank::sequence_in(1, arrival)));
     }
     fn closed(&mut self, tree: &mut Tree, stream: StreamId) {
-        if let Some(arrival) = self.arrived.remove(&stream) {
-            self.waiting.remove(&arrival);
-        }
+        self.waiting.retain(|_, it| *it != stream);
         if self.sharing.remove(&stream)
             && let Some((_, next)) = self.waiting.pop_first()
         {
-            self.arrived.remove(&next);
             self.share(tree, next);
         }
     }

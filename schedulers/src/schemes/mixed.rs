@@ -18,12 +18,12 @@ pub(super) fn scheme() -> Scheme {
             GUPTA_BARTOS,
             |args, _| {
                 let takes = "takes the percentage of the whole responses, from 1 to 99";
-                args.at_most(1, "mixed", takes)?;
+                args.at_most(1, takes)?;
                 match args.parameters.first().map_or(Ok(50), |it| it.parse()) {
                     Ok(percent @ 1..=99) => {
                         Ok(Halves::new(Says(rfc9218::priority), Mixed { percent }))
                     }
-                    _ => args.refuse("mixed", takes),
+                    _ => args.refuse(takes),
                 }
             },
         )

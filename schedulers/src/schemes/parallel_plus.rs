@@ -23,7 +23,7 @@ pub(super) fn scheme() -> Scheme {
             "Parallel+: high priority in sequence, medium and low share",
             WIJNANTS,
             |args, _| {
-                let restore = Restore::of("p+", args)?;
+                let restore = Restore::of(args)?;
                 Ok(Halves::new(
                     Silent,
                     ParallelPlus { high: Foreground::new(restore), ..ParallelPlus::default() },
@@ -37,7 +37,6 @@ const HIGH: Element = Element::Placeholder(0);
 const NORMAL: Element = Element::Placeholder(1);
 const LOW: Element = Element::Placeholder(2);
 
-/// The group of a resource.
 fn group(resource: &Resource) -> Element {
     match resource.kind {
         Kind::Js if resource.is_late_script() => LOW,
@@ -95,13 +94,13 @@ pub(super) enum Restore {
 }
 
 impl Restore {
-    pub(super) fn of(base: &str, args: &Args) -> Result<Self, SchemeError> {
+    pub(super) fn of(args: &Args) -> Result<Self, SchemeError> {
         let takes = "takes no parameters; its variant is `quicker`";
         match args.variant.as_deref() {
-            _ if !args.parameters.is_empty() => args.refuse(base, takes),
+            _ if !args.parameters.is_empty() => args.refuse(takes),
             None => Ok(Self::AtOnce),
             Some("quicker") => Ok(Self::Late),
-            Some(_) => args.refuse(base, takes),
+            Some(_) => args.refuse(takes),
         }
     }
 }
@@ -114,9 +113,7 @@ const LATE_PACKETS: u32 = 50;
 pub(super) struct Foreground {
     restore: Restore,
     open: BTreeSet<StreamId>,
-    /// Responses of the second group.
     second: BTreeSet<StreamId>,
-    /// Packets until the second group gets its weight back.
     countdown: Option<u32>,
     /// A weight that waits for the second group's next turn.
     pending: Option<u16>,

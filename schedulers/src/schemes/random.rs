@@ -17,9 +17,9 @@ pub(super) fn scheme() -> Scheme {
             "A yardstick; numbers from SplitMix64 (Steele et al., OOPSLA 2014)",
             |args, _| {
                 let takes = "takes a seed, a whole number, as in random:1";
-                args.at_most(1, "random", takes)?;
+                args.at_most(1, takes)?;
                 let Some(Ok(seed)) = args.parameters.first().map(|seed| seed.parse()) else {
-                    return args.refuse("random", takes);
+                    return args.refuse(takes);
                 };
                 let mut numbers = SplitMix64::new(seed);
                 let place = move |_, stream: StreamId, _: &_| {

@@ -27,12 +27,12 @@ pub(super) fn scheme() -> Scheme {
             |args, _| {
                 let takes = "takes no parameters; its variants are quiche, h2o, nghttp3 and quicgo";
                 let rule = match args.variant.as_deref() {
-                    _ if !args.parameters.is_empty() => return args.refuse("rfc9218", takes),
+                    _ if !args.parameters.is_empty() => return args.refuse(takes),
                     None | Some("quiche") => Rule::WholeFirst,
                     Some("h2o") => Rule::FirstPacketInTurn,
                     Some("nghttp3") => Rule::Cycles,
                     Some("quicgo") => Rule::Alternate,
-                    Some(_) => return args.refuse("rfc9218", takes),
+                    Some(_) => return args.refuse(takes),
                 };
                 let (responses, queues) = (BTreeMap::new(), BTreeSet::new());
                 Ok(Halves::new(Says(priority), Extensible { rule, responses, queues }))
@@ -41,7 +41,6 @@ pub(super) fn scheme() -> Scheme {
     }
 }
 
-/// The lowest urgency.
 const BACKGROUND: u8 = 7;
 
 /// How responses of one urgency that are incremental and that are not go together: the RFC leaves it open.
@@ -61,7 +60,6 @@ enum Rule {
 /// Bytes that move an incremental response of nghttp3 on by a cycle.
 const CYCLE_BYTES: u64 = 800;
 
-/// Server half.
 struct Extensible {
     rule: Rule,
     responses: BTreeMap<StreamId, Response>,

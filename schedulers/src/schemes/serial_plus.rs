@@ -21,7 +21,7 @@ pub(super) fn scheme() -> Scheme {
             "Serial+: high and medium priority in sequence, low as in firefox",
             WIJNANTS,
             |args, _| {
-                let restore = Restore::of("s+", args)?;
+                let restore = Restore::of(args)?;
                 let high = Foreground::new(restore);
                 Ok(Halves::new(Silent, SerialPlus { restore, high, arrivals: Arrivals::default() }))
             },
@@ -56,7 +56,6 @@ const GROUPS: [(Element, u16, Element); 8] = [
     (SPECULATIVE, 1, BACKGROUND),
 ];
 
-/// The group of a resource.
 fn group(resource: &Resource) -> Element {
     match resource.kind {
         Kind::Js if resource.is_late_script() || !resource.in_head => MEDIUM,

@@ -24,10 +24,10 @@ pub(super) fn scheme() -> Scheme {
             |args, _| {
                 let takes = "takes no parameters; its variant is `draft20`";
                 match args.variant.as_deref() {
-                    _ if !args.parameters.is_empty() => args.refuse("tree", takes),
+                    _ if !args.parameters.is_empty() => args.refuse(takes),
                     None => Ok(Halves::new(Firefox, ObeyTree::default())),
                     Some("draft20") => Ok(Halves::new(Firefox, Draft20)),
-                    Some(_) => args.refuse("tree", takes),
+                    Some(_) => args.refuse(takes),
                 }
             },
         )
@@ -46,7 +46,6 @@ const ORPHANS: Element = Element::Placeholder(u64::MAX);
 
 #[derive(Default)]
 struct ObeyTree {
-    open: BTreeSet<StreamId>,
     /// In the tree, but not open.
     idle: BTreeSet<StreamId>,
     closed: BTreeSet<StreamId>,
@@ -85,7 +84,6 @@ impl ServerHalf for ObeyTree {
         true
     }
     fn opened(&mut self, tree: &mut Tree, stream: StreamId, _resource: &Resource) {
-        self.open.insert(stream);
         self.closed.remove(&stream);
         if !self.idle.remove(&stream) {
             tree.put(Element::Stream(stream), Place::below(ORPHANS));
@@ -105,7 +103,6 @@ impl ServerHalf for ObeyTree {
         }
     }
     fn closed(&mut self, _tree: &mut Tree, stream: StreamId) {
-        self.open.remove(&stream);
         if self.closed.insert(stream) {
             self.closed_in_order.push_back(stream);
         }

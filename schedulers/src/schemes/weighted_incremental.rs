@@ -21,14 +21,14 @@ pub(super) fn scheme() -> Scheme {
             GUPTA_BARTOS,
             |args, _| {
                 let takes = "takes ALPHA from 0 to 1 and RHO from 0.01 to 1000";
-                args.at_most(2, "weighted-incremental", takes)?;
+                args.at_most(2, takes)?;
                 let alpha = args.number(0, Some(0.8), 0.0..=1.0);
                 let rho = args.number(1, Some(1.0), 0.01..=1000.0);
                 match (alpha, rho) {
                     (Some(alpha), Some(rho)) => {
                         Ok(Halves::new(Says(rfc9218::priority), Weighted::new(alpha, rho)))
                     }
-                    _ => args.refuse("weighted-incremental", takes),
+                    _ => args.refuse(takes),
                 }
             },
         )

@@ -27,7 +27,6 @@ impl Chain {
 }
 
 impl Tree {
-    /// The chain of a node.
     pub(super) fn chain_of(&self, key: Key) -> &Chain {
         &self.chains[self.nodes[key].chain]
     }
@@ -45,7 +44,6 @@ impl Tree {
         self.first_ready(chain).is_some() || !self.nodes[chain.bottom].busy.is_empty()
     }
 
-    /// Makes a chain of one; gives its index.
     pub(super) fn make_chain(&mut self, key: Key) -> usize {
         if let Some(index) = self.free_chains.pop() {
             self.chains[index] = Chain::of_one(key);
@@ -55,14 +53,12 @@ impl Tree {
         self.chains.len() - 1
     }
 
-    /// Drops a chain that has no links any more.
     pub(super) fn free_chain(&mut self, index: usize) {
         self.chains[index].ready.clear();
         self.chains[index].unsettled.clear();
         self.free_chains.push(index);
     }
 
-    /// Notes whether a link is ready.
     pub(super) fn mark(&mut self, key: Key, ready: bool) {
         let node = &mut self.nodes[key];
         node.ready = ready;
@@ -111,7 +107,6 @@ impl Tree {
         self.nodes[bottom].position - self.nodes[top].position + 1
     }
 
-    /// Moves all links of `from` below the bottom of `to`.
     fn append_below(&mut self, to: usize, from: usize) {
         let Chain { top, bottom, .. } = self.chains[from];
         let next = self.nodes[self.chains[to].bottom].position + 1;
@@ -121,7 +116,6 @@ impl Tree {
         self.free_chain(from);
     }
 
-    /// Moves all links of `from` above the top of `to`.
     fn append_above(&mut self, to: usize, from: usize) {
         let Chain { top, bottom, .. } = self.chains[from];
         let next = self.nodes[self.chains[to].top].position - 1;

@@ -34,7 +34,6 @@ impl Tree {
         self.attach(key, parent, place.rank, place.weight);
     }
 
-    /// The group that a node belongs to.
     fn group(&mut self, key: Key) -> &mut Group {
         let Node { parent, rank, .. } = self.nodes[key];
         self.nodes[parent].groups.entry(rank).or_default()
@@ -46,7 +45,6 @@ impl Tree {
         common.unwrap_or_else(|| self.group(key).now)
     }
 
-    /// Sets it.
     pub(super) fn set_now(&mut self, key: Key, now: u128) {
         self.group(key).now = now;
         let parent = self.nodes[key].parent;
@@ -96,7 +94,6 @@ impl Tree {
         }
     }
 
-    /// Puts a node among those that wait at its parent.
     fn enqueue(&mut self, key: Key) {
         let node = &mut self.nodes[key];
         node.waiting = true;
@@ -105,7 +102,6 @@ impl Tree {
         self.nodes[parent].busy.insert(rank);
     }
 
-    /// Takes a node from those that wait at its parent.
     pub(super) fn dequeue(&mut self, key: Key) {
         let node = &mut self.nodes[key];
         node.waiting = false;
@@ -166,7 +162,6 @@ impl Tree {
         self.refresh(self.nodes[parent].chain);
     }
 
-    /// Moves a node below `parent` with its own rank and weight.
     fn relink(&mut self, key: Key, parent: Key) {
         let Node { rank, weight, .. } = self.nodes[key];
         self.detach(key);
@@ -193,7 +188,6 @@ impl Tree {
         }
     }
 
-    /// Moves all other children of `parent` below a node.
     pub(super) fn adopt_siblings(&mut self, key: Key, parent: Key) {
         let siblings: Vec<Key> =
             self.nodes[parent].children.iter().copied().filter(|sibling| *sibling != key).collect();

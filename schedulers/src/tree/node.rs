@@ -15,7 +15,6 @@ pub(super) type Key = usize;
 
 pub(super) const ROOT: Key = 0;
 
-/// A node and its children.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) element: Element,
@@ -29,9 +28,7 @@ pub(super) struct Node {
     /// Virtual time at which its next packet starts.
     pub(super) start: u128,
     pub(super) children: BTreeSet<Key>,
-    /// The children by rank.
     pub(super) groups: BTreeMap<Rank, Group>,
-    /// The ranks at which a child waits.
     pub(super) busy: BTreeSet<Rank>,
     /// The present of all its children, where each starts at that of whoever sent last.
     pub(super) common_now: Option<u128>,
@@ -41,7 +38,6 @@ pub(super) struct Node {
     pub(super) position: i64,
 }
 
-/// Siblings of one rank.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Group {
     /// Children that wait, by the virtual time at which their next packet would finish.

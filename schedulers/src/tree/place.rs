@@ -2,7 +2,6 @@
 
 use crate::Element;
 
-/// The largest weight.
 pub(super) const MAX_WEIGHT: u16 = 256;
 
 /// The place of a node among its siblings when they do not share: the lowest goes first, strictly.

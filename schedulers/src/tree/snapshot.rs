@@ -74,7 +74,6 @@ impl Tree {
         Snapshot { nodes }
     }
 
-    /// The children of a node by rank, then by name.
     fn ordered_children(&self, key: Key) -> Vec<Key> {
         let mut children: Vec<Key> = self.nodes[key].children.iter().copied().collect();
         children.sort_by_key(|child| (self.nodes[*child].rank, self.nodes[*child].element));
