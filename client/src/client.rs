@@ -31,13 +31,8 @@ pub struct Client {
     pushed: PushCache,
     /// The copies that earlier visits left, some of them validated since.
     cache: HttpCache,
-    /// Whether the request for the document describes the cache.
-    cache_digest: bool,
-    /// How many promises may be open; 0: none are accepted.
-    pushes: u64,
-    keep_bodies: bool,
+    options: Options,
     server_name: String,
-    verify: Verify,
     /// Holds data back that must not be handed up as it arrives.
     ordered: Option<OrderedDelivery>,
     /// When the client was made; the playback counts from here.
@@ -60,8 +55,8 @@ impl Client {
         let config = options.client_config();
         let mut connection = Connection::connect(Some(name), local, server, &config, now)?;
         if let Some(path) = &options.qlog_file {
-            let file = File::create(path)
-                .map_err(|source| ConnectError::Log { path: path.clone(), source })?;
+            let file =
+                File::create(path).map_err(|source| ConnectError::Log(path.clone(), source))?;
             log_to(&mut connection, &page, Box::new(BufWriter::new(file)));
         }
         if let Some(saved) = options.session.as_ref().filter(|it| it.suits(name, &config.verify)) {
@@ -70,18 +65,14 @@ impl Client {
         Ok(Self {
             connection,
             server_name: name.to_owned(),
-            verify: config.verify,
             playback: Playback::new(Arc::clone(&page)),
             signalling: Signalling::new(options.scheme.as_ref(), options.metadata),
-            keep_bodies: options.keep_bodies,
             page,
             epoch: now,
             requests: Requests::new(options.hold_back),
             responses: BTreeMap::new(),
-            pushes: options.pushes,
             pushed: PushCache::default(),
             cache: options.cache.clone(),
-            cache_digest: options.cache_digest,
             ordered: options.delivery_order.clone().map(OrderedDelivery::new),
             outcome: Outcome {
                 cookies: options.cookies.clone(),
@@ -89,6 +80,7 @@ impl Client {
                 ..Outcome::default()
             },
             buffer: vec![0; 65_536],
+            options: options.clone(),
         })
     }
 
@@ -108,7 +100,12 @@ impl Client {
         if let (Some(transport), Some(settings)) =
             (self.connection.quic.session(), self.connection.session.peer_settings())
         {
-            let saved = SavedSession::new(&self.server_name, &self.verify, transport, settings);
+            let saved = SavedSession::new(
+                &self.server_name,
+                &self.options.transport.verify,
+                transport,
+                settings,
+            );
             self.outcome.session = Some(saved);
         }
         Some(&self.outcome)
@@ -131,8 +128,8 @@ impl Client {
 
     /// Lets the server promise as many more pushes as it may have open.
     fn allow_pushes(&mut self) {
-        if self.pushes > 0 {
-            let end = self.pushed.end() + self.pushes;
+        if self.options.pushes > 0 {
+            let end = self.pushed.end() + self.options.pushes;
             let (stream, bytes) = self.connection.session.allow_pushes(end);
             self.connection.send(stream, bytes, false);
         }
@@ -216,7 +213,7 @@ impl Client {
         if let Some(tag) = self.cache.to_validate(resource) {
             add("if-none-match", tag);
         }
-        if self.cache_digest && known.main {
+        if self.options.cache_digest && known.main {
             add("cache-digest", &self.cache.digest(|it| page.url(it)));
         }
         self.say(said.signals);
@@ -330,7 +327,7 @@ impl Client {
         if let Some(resource) = receiving.resource {
             self.playback.arrived(resource, receiving.body_bytes, now_us);
         }
-        if self.keep_bodies {
+        if self.options.keep_bodies {
             match receiving.resource {
                 Some(resource) => self.outcome.bodies.entry(resource).or_default().extend(bytes),
                 None => receiving.body.extend(bytes),
@@ -384,7 +381,7 @@ impl Client {
             return;
         };
         receiving.resource = Some(resource);
-        if self.keep_bodies {
+        if self.options.keep_bodies {
             self.outcome.bodies.insert(resource, std::mem::take(&mut receiving.body));
         }
         self.playback.arrived(resource, receiving.body_bytes, now_us);
@@ -428,7 +425,7 @@ impl Client {
             return self.end_if_loaded();
         }
         self.outcome.problems.extend(receiving.problem(&self.page.resources[resource], reset));
-        if self.keep_bodies {
+        if self.options.keep_bodies {
             self.outcome.bodies.entry(resource).or_default();
         }
         self.requests.came(resource);

@@ -13,14 +13,12 @@ use std::time::Instant;
 
 /// A page load that failed before it began.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum PlayError {
-    /// The connection cannot be tried.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// There is no server at this address.
     #[error("{0}: connection refused; is a server listening there?")]
     Refused(SocketAddr),
-    /// The socket fails.
     #[error("socket: {0}")]
     Socket(#[from] io::Error),
 }
@@ -41,7 +39,6 @@ pub fn probe(plan: Plan, server: SocketAddr, patience: &Patience) -> Result<Fetc
     Ok(fetch.fetched())
 }
 
-/// The socket to one server.
 struct Line {
     socket: UdpSocket,
     poll: Poll,

@@ -55,12 +55,10 @@ impl HttpCache {
         self.fresh.contains_key(&resource)
     }
 
-    /// The entity tag of a copy that must be validated.
     pub(crate) fn to_validate(&self, resource: usize) -> Option<&str> {
         self.stale.get(&resource).map(String::as_str)
     }
 
-    /// Whether there is a copy with this entity tag.
     pub(crate) fn holds(&self, resource: usize, etag: &str) -> bool {
         let fresh = self.fresh.get(&resource).and_then(Option::as_deref);
         fresh == Some(etag) || self.to_validate(resource) == Some(etag)
@@ -90,7 +88,6 @@ impl HttpCache {
     }
 }
 
-/// How a response may be stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Stored {
     is_fresh: bool,

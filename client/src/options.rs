@@ -1,10 +1,8 @@
 //! A client's options.
 
-use crate::CookieJar;
-use crate::HttpCache;
-use crate::SavedSession;
 use crate::profile::HoldBack;
 use crate::signalling::Signalling;
+use crate::{CookieJar, HttpCache, SavedSession};
 use connection::ClientConfig;
 use connection::experiments::SendOrder;
 use schedulers::Scheme;

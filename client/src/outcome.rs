@@ -43,35 +43,14 @@ pub struct Outcome {
 
 /// A difference between a load and its page.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum Problem {
-    /// The status is not the page's.
     #[error("{url}: status {status}, the page says {expected}")]
-    Status {
-        /// The resource.
-        url: String,
-        /// The server's status.
-        status: u16,
-        /// The page's status.
-        expected: u16,
-    },
-    /// The body's size is not the page's.
+    Status { url: String, status: u16, expected: u16 },
     #[error("{url}: {bytes} bytes, the page says {expected}")]
-    Size {
-        /// The resource.
-        url: String,
-        /// The body bytes that came.
-        bytes: u64,
-        /// The page's size.
-        expected: u64,
-    },
-    /// The server reset the response.
+    Size { url: String, bytes: u64, expected: u64 },
     #[error("{url}: reset by the server with code {code:#x}")]
-    Reset {
-        /// The resource.
-        url: String,
-        /// The HTTP/3 error code.
-        code: u64,
-    },
+    Reset { url: String, code: u64 },
     /// The connection ended before the page was loaded.
     #[error("connection lost: {0}")]
     Connection(String),

@@ -6,7 +6,7 @@
 use corpus::Page;
 use http3::Header;
 use push::link::{self, Link};
-use url::Url;
+use url::{Position, Url};
 
 /// RFC 8297.
 pub(crate) const EARLY_HINTS: u16 = 103;
@@ -38,9 +38,9 @@ fn is_fetched(link: &Link) -> bool {
 /// Host, without port, and path of a reference in a response from `base`.
 fn resolve(target: &str, base: &str) -> Option<(String, String)> {
     let url = Url::parse(base).ok()?.join(target).ok()?;
-    let query = url.query().map(|it| format!("?{it}")).unwrap_or_default();
     let is_https = url.scheme() == "https";
-    is_https.then_some((url.host_str()?.to_owned(), format!("{}{query}", url.path())))
+    let path = &url[Position::BeforePath..Position::AfterQuery];
+    is_https.then_some((url.host_str()?.to_owned(), path.to_owned()))
 }
 
 #[cfg(test)]

@@ -92,23 +92,12 @@ impl<'de> Deserialize<'de> for Conditions {
 
 /// A profile that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ProfileError {
-    /// No such name.
     #[error("no profile named `{name}`; there are {known}")]
-    Unknown {
-        /// The name that was given.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
-    /// The text is not a profile.
+    Unknown { name: String, known: String },
     #[error("profile {name}: {cause}")]
-    Malformed {
-        /// The profile.
-        name: String,
-        /// The cause.
-        cause: String,
-    },
+    Malformed { name: String, cause: String },
 }
 
 const BUNDLED: [(&str, &str); 4] = [

@@ -4,10 +4,9 @@
 //! once, and it ends with its connection. A useless promise is refused: for a resource that the page does not need,
 //! that was requested already, or that is cached.
 
-use http3::{Header, NameValue, PushId, StreamId};
+use http3::{Header, PushId, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Push {
     resource: Option<usize>,
@@ -15,7 +14,6 @@ struct Push {
     refused: bool,
 }
 
-/// The pushes of one page load.
 #[derive(Debug, Default)]
 pub(crate) struct PushCache {
     pushes: BTreeMap<PushId, Push>,
@@ -28,13 +26,11 @@ pub(crate) struct PushCache {
 pub(crate) enum Verdict {
     /// Its response will be the resource's. The stream, if it came before the promise.
     Keep(Option<StreamId>),
-    /// It was promised before.
     Known,
     /// The push is cancelled, and its stream, if it has begun, must be stopped.
     Refuse(Option<StreamId>),
 }
 
-/// The relevant fields of a promised request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Promised {
     /// The method is safe and has no body (RFC 9114, 4.6).
@@ -49,18 +45,18 @@ pub(crate) struct Promised {
 
 impl Promised {
     pub(crate) fn of(headers: &[Header]) -> Self {
-        let field = |name: &[u8]| {
-            let found = headers.iter().find(|it| it.name() == name);
-            String::from_utf8_lossy(found.map(NameValue::value).unwrap_or_default()).into_owned()
+        let tag = |name| {
+            let value = http3::values(headers, name).next()?;
+            Some(String::from_utf8_lossy(value).into_owned()).filter(|it| !it.is_empty())
         };
-        let has_body =
-            headers.iter().any(|it| it.name() == b"content-length" && it.value() != b"0");
+        let field = |name| tag(name).unwrap_or_default();
+        let has_body = http3::values(headers, "content-length").any(|it| it != b"0");
         Self {
-            is_safe: matches!(field(b":method").as_str(), "GET" | "HEAD") && !has_body,
-            authority: field(b":authority"),
-            path: field(b":path"),
-            if_match: Some(field(b"if-match")).filter(|it| !it.is_empty()),
-            if_none_match: Some(field(b"if-none-match")).filter(|it| !it.is_empty()),
+            is_safe: matches!(field(":method").as_str(), "GET" | "HEAD") && !has_body,
+            authority: field(":authority"),
+            path: field(":path"),
+            if_match: tag("if-match"),
+            if_none_match: tag("if-none-match"),
         }
     }
 }
@@ -104,7 +100,6 @@ impl PushCache {
         self.used.remove(&resource).then_some(resource)
     }
 
-    /// The push on a stream.
     pub(crate) fn on_stream(&self, stream: StreamId) -> Option<PushId> {
         self.pushes.iter().find(|(_, it)| it.stream == Some(stream)).map(|(push, _)| *push)
     }
@@ -119,7 +114,6 @@ impl PushCache {
         self.by_resource.keys().map(|it| (*it, self.used.contains(it)))
     }
 
-    /// How many promises were refused.
     pub(crate) fn refused(&self) -> usize {
         self.pushes.values().filter(|it| it.refused).count()
     }

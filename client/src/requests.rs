@@ -6,7 +6,6 @@ use corpus::page::{PageResource, Script};
 use schedulers::Kind;
 use std::collections::{BTreeSet, VecDeque};
 
-/// The queue of one page load.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     hold_back: Option<HoldBack>,
@@ -22,7 +21,6 @@ impl Requests {
         Self { hold_back, ..Self::default() }
     }
 
-    /// A resource is discovered.
     pub(crate) fn discovered(&mut self, resource: &PageResource) {
         let sync = matches!(resource.script, None | Some(Script::Sync));
         if resource.kind == Kind::Js && resource.in_head && sync {
@@ -45,13 +43,11 @@ impl Requests {
         self.waiting.iter().copied().find(|id| !self.is_held(&resources[*id]))
     }
 
-    /// A resource was requested.
     pub(crate) fn asked(&mut self, resource: usize) {
         self.waiting.retain(|it| *it != resource);
         self.asked.insert(resource);
     }
 
-    /// Whether a resource was requested.
     pub(crate) fn has_asked(&self, resource: usize) -> bool {
         self.asked.contains(&resource)
     }
@@ -62,12 +58,10 @@ impl Requests {
         self.waiting.push_back(resource);
     }
 
-    /// A resource has come.
     pub(crate) fn came(&mut self, resource: usize) {
         self.head_scripts.remove(&resource);
     }
 
-    /// Whether everything discovered has been requested.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

@@ -5,7 +5,6 @@ use crate::outcome::Problem;
 use corpus::PageResource;
 use http3::Header;
 
-/// A response under way.
 #[derive(Debug, Default)]
 pub(crate) struct Receiving {
     /// `None`: a push whose promise is still to come.

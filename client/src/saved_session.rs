@@ -34,14 +34,12 @@ struct File {
 
 /// The text is not a saved session.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum SessionError {
-    /// It is not JSON of the right form.
     #[error("{0}; delete it to begin a new session")]
     Json(#[from] serde_json::Error),
-    /// Another format.
     #[error("format `{0}`, not {FORMAT}; delete it to begin a new session")]
     Format(String),
-    /// A field that cannot be decoded.
     #[error("`{0}` cannot be read; delete the file to begin a new session")]
     Bytes(&'static str),
 }

@@ -7,7 +7,7 @@ use http3::{Extension, Settings, Signal, StreamId};
 use schedulers::{ClientHalf, Priority, Resource, Scheme, find_scheme};
 use std::collections::BTreeMap;
 
-/// The signalling of one connection.
+#[derive(Default)]
 pub(crate) struct Signalling {
     half: Option<Box<dyn ClientHalf>>,
     /// No scheme was chosen: the server's announcement is adopted.
@@ -22,10 +22,8 @@ pub(crate) struct Signalling {
     under_way: BTreeMap<StreamId, Resource>,
 }
 
-/// What goes with a request.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
-    /// Header fields of the request.
     pub(crate) fields: Vec<(&'static str, String)>,
     /// Frames for the control stream. Some of them a connection may have no form for.
     pub(crate) signals: Vec<Signal>,
@@ -33,18 +31,8 @@ pub(crate) struct Said {
 
 impl Signalling {
     pub(crate) fn new(scheme: Option<&Scheme>, with_metadata: bool) -> Self {
-        let mut signalling = Self {
-            half: None,
-            adopts: scheme.is_none(),
-            with_metadata,
-            server_spoke: false,
-            early: Vec::new(),
-            scheme: None,
-            under_way: BTreeMap::new(),
-        };
-        if let Some(scheme) = scheme {
-            signalling.half = Some(signalling.take(scheme));
-        }
+        let mut signalling = Self { adopts: scheme.is_none(), with_metadata, ..Self::default() };
+        signalling.half = scheme.map(|it| signalling.take(it));
         signalling
     }
 
@@ -81,7 +69,6 @@ impl Signalling {
         if self.server_spoke { self.settings_came() } else { Vec::new() }
     }
 
-    /// What to send with a request.
     pub(crate) fn request(&mut self, stream: StreamId, resource: &PageResource) -> Said {
         let known = resource.for_scheduler();
         if self.adopts {
@@ -107,7 +94,6 @@ impl Signalling {
         said
     }
 
-    /// A response is over.
     pub(crate) fn closed(&mut self, stream: StreamId) {
         self.under_way.remove(&stream);
         if let Some(half) = &mut self.half {

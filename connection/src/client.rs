@@ -66,25 +66,16 @@ impl Default for ClientConfig {
 
 /// A connection that cannot even be tried.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ConnectError {
-    /// The file of certificate authorities is unusable.
     #[error("{0}: holds no certificates in PEM form")]
     Authorities(PathBuf),
-    /// The log cannot be written.
-    #[error("{path}: {source}")]
-    Log {
-        /// The log.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// quiche refused.
+    #[error("{0}: {1}")]
+    Log(PathBuf, #[source] std::io::Error),
     #[error("transport: {0}")]
     Transport(#[from] quiche::Error),
-    /// The saved session is unusable.
     #[error("the saved session cannot be used ({0}); delete it to begin a new one")]
     Session(quiche::Error),
-    /// The system gave no randomness.
     #[error("no randomness from the system")]
     Random,
 }

@@ -14,6 +14,8 @@ pub struct Connection {
     pub session: Session,
     local: SocketAddr,
     state: ConnectionState,
+    /// When to give up the handshake.
+    until: Option<Instant>,
     early_data: EarlyData,
     /// Bytes for our own streams that the transport had no room for.
     unsent: VecDeque<Unsent>,
@@ -27,15 +29,9 @@ pub struct Connection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionState {
     /// Nothing of HTTP/3 can be sent yet.
-    Handshake {
-        /// When to give up.
-        until: Option<Instant>,
-    },
+    Handshake,
     /// Early data (0-RTT): requests may be sent, which the server may reject. To the server they may be replays.
-    EarlyData {
-        /// When to give up the handshake.
-        until: Option<Instant>,
-    },
+    EarlyData,
     /// The handshake is complete.
     Connected,
 }
@@ -52,21 +48,6 @@ pub enum EarlyData {
     Accepted,
     /// The server rejected them: they were sent again after the handshake.
     Rejected,
-}
-
-impl ConnectionState {
-    /// Whether messages can be sent.
-    fn is_open(self) -> bool {
-        !matches!(self, Self::Handshake { .. })
-    }
-
-    /// When to give up the handshake.
-    fn until(self) -> Option<Instant> {
-        match self {
-            Self::Handshake { until } | Self::EarlyData { until } => until,
-            Self::Connected => None,
-        }
-    }
 }
 
 struct Unsent {
@@ -119,7 +100,8 @@ impl Connection {
             quic,
             session,
             local,
-            state: ConnectionState::Handshake { until },
+            state: ConnectionState::Handshake,
+            until,
             early_data: EarlyData::Unsent,
             unsent: VecDeque::new(),
             next_request: StreamId(0),
@@ -147,7 +129,7 @@ impl Connection {
 
     /// Whether messages can be sent: from the handshake's end on, or earlier as early data.
     pub fn is_open(&self) -> bool {
-        self.state.is_open()
+        self.state != ConnectionState::Handshake
     }
 
     /// Whether either end has closed it.
@@ -188,22 +170,23 @@ impl Connection {
     /// Follows the handshake, and opens our control and QPACK streams as soon as it allows that. True: it just
     /// did.
     pub fn open(&mut self) -> bool {
-        let before = self.state;
-        match before {
+        let was_open = self.is_open();
+        match self.state {
             ConnectionState::Connected => {}
             _ if self.quic.is_established() => {
                 self.state = ConnectionState::Connected;
+                self.until = None;
                 if !self.quic.is_server() {
                     self.settle_early_data();
                 }
             }
-            ConnectionState::Handshake { until } if self.quic.is_in_early_data() => {
-                self.state = ConnectionState::EarlyData { until };
+            ConnectionState::Handshake if self.quic.is_in_early_data() => {
+                self.state = ConnectionState::EarlyData;
                 self.early_data = EarlyData::Sent;
             }
             _ => {}
         }
-        if before.is_open() || !self.is_open() {
+        if was_open || !self.is_open() {
             return false;
         }
         for (stream, bytes) in self.session.opening().into_iter().rev() {
@@ -240,8 +223,8 @@ impl Connection {
     /// Gives the transport as many queued bytes as it has room for. True: it took some.
     pub fn flush(&mut self) -> bool {
         let mut wrote = false;
-        while let Some(Unsent { stream, bytes, fin }) =
-            self.unsent.front_mut().filter(|_| self.state.is_open())
+        let is_open = self.is_open();
+        while let Some(Unsent { stream, bytes, fin }) = self.unsent.front_mut().filter(|_| is_open)
         {
             match self.quic.stream_send(stream.0, bytes, *fin) {
                 Ok(taken) => {
@@ -270,7 +253,7 @@ impl Connection {
         fields: &[Header],
     ) -> Result<Vec<u8>, http3::Error> {
         let frame = self.session.encode_headers(fields)?;
-        http3::log::headers_created(self.quic.qlog_streamer(), stream, fields, frame.len());
+        http3::log::headers_created(self.quic.qlog_streamer(), (stream, None), fields, frame.len());
         Ok(frame)
     }
 
@@ -290,7 +273,7 @@ impl Connection {
     ) -> Result<bool, http3::Error> {
         let mut frame = self.session.encode_headers(fields)?;
         let Ok(taken) = self.quic.stream_send(stream.0, &frame, fin) else { return Ok(false) };
-        http3::log::headers_created(self.quic.qlog_streamer(), stream, fields, frame.len());
+        http3::log::headers_created(self.quic.qlog_streamer(), (stream, None), fields, frame.len());
         if taken < frame.len() {
             // A request that was sent in part cannot be taken back.
             self.send(stream, frame.split_off(taken), fin);
@@ -403,7 +386,7 @@ impl Connection {
         if self.quic.timeout_instant().is_some_and(|it| it <= now) {
             self.quic.on_timeout();
         }
-        if self.state.until().is_some_and(|it| it <= now) && self.cause.is_none() {
+        if self.until.is_some_and(|it| it <= now) && self.cause.is_none() {
             self.cause = Some(End::NoAnswer);
             self.quic.close(false, 0, b"").ok();
         }
@@ -411,7 +394,7 @@ impl Connection {
 
     /// When to call [`Self::on_timeout`].
     pub fn next_timeout(&self) -> Option<Instant> {
-        let handshake = self.state.until().filter(|_| self.cause.is_none());
+        let handshake = self.until.filter(|_| self.cause.is_none());
         [self.quic.timeout_instant(), handshake].into_iter().flatten().min()
     }
 }

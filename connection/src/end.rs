@@ -2,38 +2,25 @@
 
 /// The cause of a connection's end, in words for its user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum End {
-    /// The handshake took too long.
     #[error("no answer to the handshake in time; is an HTTP/3 server there?")]
     NoAnswer,
-    /// The server's certificate was rejected.
     #[error(
         "the server's certificate is not trusted; name its authority with --ca, or use --insecure"
     )]
     Untrusted,
-    /// The peer closed the connection.
     #[error("closed by the server, code {code:#x} {reason}")]
-    ByPeer {
-        /// The error code.
-        code: u64,
-        /// The peer's reason.
-        reason: String,
-    },
+    ByPeer { code: u64, reason: String },
     /// We closed the connection, or quiche did.
     #[error("closed, code {code:#x} {reason}")]
-    ByUs {
-        /// The error code.
-        code: u64,
-        /// The reason that was given.
-        reason: String,
-    },
+    ByUs { code: u64, reason: String },
     /// The peer broke the rules of HTTP/3: the error and the stream.
     #[error("{0}")]
     Broken(String),
     /// The transport cannot go on.
     #[error("{0}")]
     Transport(quiche::Error),
-    /// The idle timeout expired.
     #[error("nothing came for too long")]
     Silence,
     /// quiche does not say.

@@ -5,26 +5,18 @@
 
 use crate::StreamId;
 use crate::error::{Code, Error};
-use crate::frame::put_varint;
+use crate::frame::varints;
 use octets::Octets;
 
-/// The payload.
 pub(crate) fn payload(stream: StreamId, byte: u8) -> Vec<u8> {
-    let mut payload = Vec::with_capacity(9);
-    put_varint(&mut payload, stream.0);
-    payload.push(byte);
-    payload
+    [varints([stream.0]), vec![byte]].concat()
 }
 
-/// Reads a payload: the ID, which need not be one of a request, and the byte.
 pub(crate) fn parse(payload: &[u8]) -> Result<(u64, u8), Error> {
     let mut octets = Octets::with_slice(payload);
     match (octets.get_varint(), octets.get_u8()) {
         (Ok(id), Ok(byte)) if octets.cap() == 0 => Ok((id, byte)),
-        _ => Err(Error::connection(
-            Code::Frame,
-            "a bucket frame is not one ID and one byte (RFC 9114, 7.1)",
-        )),
+        _ => Code::Frame.fail("a bucket frame is not one ID and one byte (RFC 9114, 7.1)"),
     }
 }
 

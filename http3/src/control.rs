@@ -1,6 +1,6 @@
 //! The peer's control stream (RFC 9114, 6.2.1 and 7.2; RFC 9218, 7.2).
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, unexpected};
 use crate::extensions::agreed;
 use crate::frame::{FrameKind, FrameReader, Piece, Treatment, only_varint};
 use crate::priority::parse_update;
@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 /// Bytes of the longest varint: no frame of one ID is longer.
 const ID_BYTES_MAX: u64 = 8;
 
-/// The peer's control stream, and what it has said so far.
 #[derive(Debug)]
 pub(crate) struct Control {
     reader: FrameReader,
@@ -23,7 +22,6 @@ pub(crate) struct Control {
     max_push_id: Option<u64>,
 }
 
-/// The rules of what may come.
 #[derive(Debug)]
 struct Rules {
     role: Role,
@@ -73,12 +71,10 @@ impl Control {
         }
     }
 
-    /// The peer's settings, once they came.
     pub(crate) fn settings(&self) -> Option<&Settings> {
         self.settings.as_ref()
     }
 
-    /// The extensions that both sides offered.
     pub(crate) fn in_use(&self) -> &BTreeSet<Extension> {
         &self.rules.in_use
     }
@@ -114,7 +110,7 @@ impl Control {
     fn take(&mut self, kind: FrameKind, payload: &[u8]) -> Result<Option<Message>, Error> {
         match kind {
             FrameKind::Settings => {
-                let settings = Settings::parse(payload)?;
+                let settings = Settings::from_bytes(payload)?;
                 self.rules.in_use = agreed(&self.rules.offered, &settings.extensions);
                 self.settings = Some(settings.clone());
                 Ok(Some(Message::Settings(settings)))
@@ -138,16 +134,10 @@ impl Control {
     /// GOAWAY names a request to a client and a push to a server. The ID may only go down (RFC 9114, 5.2 and 7.2.6).
     fn take_goaway(&mut self, id: u64) -> Result<Message, Error> {
         if self.rules.role == Role::Client && !id.is_multiple_of(4) {
-            return Err(Error::connection(
-                Code::Id,
-                "GOAWAY does not name a request stream (RFC 9114, 7.2.6)",
-            ));
+            return Code::Id.fail("GOAWAY does not name a request stream (RFC 9114, 7.2.6)");
         }
         if self.goaway_id.is_some_and(|before| id > before) {
-            return Err(Error::connection(
-                Code::Id,
-                "GOAWAY with a larger ID than before (RFC 9114, 5.2)",
-            ));
+            return Code::Id.fail("GOAWAY with a larger ID than before (RFC 9114, 5.2)");
         }
         self.goaway_id = Some(id);
         Ok(Message::GoAway(id))
@@ -155,7 +145,7 @@ impl Control {
 
     fn take_max_push_id(&mut self, id: u64) -> Result<(), Error> {
         if self.max_push_id.is_some_and(|before| id < before) {
-            return Err(Error::connection(Code::Id, "MAX_PUSH_ID goes down (RFC 9114, 7.2.7)"));
+            return Code::Id.fail("MAX_PUSH_ID goes down (RFC 9114, 7.2.7)");
         }
         self.max_push_id = Some(id);
         Ok(())
@@ -163,15 +153,12 @@ impl Control {
 }
 
 impl Rules {
-    /// What may come now on a control stream.
     fn admit(&mut self, kind: FrameKind, length: u64, limits: &Limits) -> Result<Treatment, Error> {
         let is_first = !std::mem::replace(&mut self.settings_begun, true);
         match kind {
             FrameKind::Settings if is_first => keep_at_most(limits.settings_payload_bytes, length),
-            _ if is_first => Err(Error::connection(
-                Code::MissingSettings,
-                "the control stream does not begin with SETTINGS (RFC 9114, 6.2.1)",
-            )),
+            _ if is_first => Code::MissingSettings
+                .fail("the control stream does not begin with SETTINGS (RFC 9114, 6.2.1)"),
             FrameKind::Settings => unexpected("SETTINGS twice (RFC 9114, 7.2.4)"),
             FrameKind::Unknown => Ok(Treatment::Skip),
             FrameKind::Extension(extension) => self.admit_extension(extension, length),
@@ -193,10 +180,7 @@ impl Rules {
             FrameKind::CancelPush | FrameKind::GoAway | FrameKind::MaxPushId
                 if length > ID_BYTES_MAX =>
             {
-                Err(Error::connection(
-                    Code::Frame,
-                    "a frame of one ID is longer than an ID (RFC 9114, 7.1)",
-                ))
+                Code::Frame.fail("a frame of one ID is longer than an ID (RFC 9114, 7.1)")
             }
             FrameKind::CancelPush | FrameKind::GoAway | FrameKind::MaxPushId => Ok(Treatment::Keep),
         }
@@ -226,10 +210,7 @@ impl Extension {
         if length <= self.payload_bytes_max() {
             return Ok(Treatment::Keep);
         }
-        Err(Error::connection(
-            Code::Frame,
-            "a frame of an extension is longer than its fields (RFC 9114, 7.1)",
-        ))
+        Code::Frame.fail("a frame of an extension is longer than its fields (RFC 9114, 7.1)")
     }
 }
 
@@ -244,18 +225,11 @@ fn take_extension(extension: Extension, payload: &[u8]) -> Result<Message, Error
     Ok(Message::Said(Said::Bucket(request(id)?, byte)))
 }
 
-fn unexpected<T>(reason: &'static str) -> Result<T, Error> {
-    Err(Error::connection(Code::FrameUnexpected, reason))
-}
-
 fn keep_at_most(limit_bytes: u64, length: u64) -> Result<Treatment, Error> {
     if length <= limit_bytes {
         return Ok(Treatment::Keep);
     }
-    Err(Error::connection(
-        Code::ExcessiveLoad,
-        "a frame of the control stream is larger than our limit",
-    ))
+    Code::ExcessiveLoad.fail("a frame of the control stream is larger than our limit")
 }
 
 /// A client-initiated bidirectional stream (RFC 9000, 2.1).
@@ -263,8 +237,5 @@ fn request(id: u64) -> Result<StreamId, Error> {
     if id.is_multiple_of(4) {
         return Ok(StreamId(id));
     }
-    Err(Error::connection(
-        Code::Id,
-        "a priority signal for a stream that is not a request (RFC 9218, 7.2)",
-    ))
+    Code::Id.fail("a priority signal for a stream that is not a request (RFC 9218, 7.2)")
 }

@@ -58,6 +58,20 @@ impl Code {
     pub fn value(self) -> u64 {
         self as u64
     }
+
+    /// Fails with an error that ends the connection.
+    pub(crate) fn fail<T>(self, reason: &'static str) -> Result<T, Error> {
+        Err(Error::connection(self, reason))
+    }
+
+    /// Fails with an error that ends only `stream`.
+    pub(crate) fn fail_stream<T>(self, stream: StreamId, reason: &'static str) -> Result<T, Error> {
+        Err(Error { code: self, stream: Some(stream), reason })
+    }
+}
+
+pub(crate) fn unexpected<T>(reason: &'static str) -> Result<T, Error> {
+    Code::FrameUnexpected.fail(reason)
 }
 
 /// A breach of the protocol, of one stream or of the whole connection.
@@ -70,14 +84,8 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error that ends the connection.
     pub(crate) fn connection(code: Code, reason: &'static str) -> Self {
         Self { code, stream: None, reason }
-    }
-
-    /// An error that ends only `stream`.
-    pub(crate) fn stream_only(stream: StreamId, code: Code, reason: &'static str) -> Self {
-        Self { code, stream: Some(stream), reason }
     }
 
     /// The value for `CONNECTION_CLOSE`, or for `RESET_STREAM` and `STOP_SENDING`.
@@ -114,8 +122,11 @@ mod tests {
 
     #[test]
     fn an_error_is_one_line_with_its_name_place_and_cause() {
-        let of_a_stream =
-            Error::stream_only(StreamId(4), Code::Message, ":path is missing (RFC 9114, 4.3.1)");
+        let of_a_stream = Error {
+            code: Code::Message,
+            stream: Some(StreamId(4)),
+            reason: ":path is missing (RFC 9114, 4.3.1)",
+        };
         assert_eq!(
             of_a_stream.to_string(),
             "H3_MESSAGE_ERROR on stream 4: :path is missing (RFC 9114, 4.3.1)"

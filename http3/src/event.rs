@@ -17,56 +17,46 @@ pub enum Prioritized {
 
 /// Something the peer did, in the order in which its bytes came.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    missing_docs,
+    reason = "the other fields: `stream` is the request's, `push` the push's own"
+)]
 pub enum Event {
     /// The peer's SETTINGS: once, and before anything else of its control stream.
     Settings(Settings),
     /// A request (to a server), or a response (to a client): an interim (1xx) response comes as its own
     /// event before the final one.
     Headers {
-        /// The request stream.
         stream: StreamId,
         /// Checked against RFC 9114, 4.2 and 4.3.
         headers: Vec<Header>,
     },
     /// The trailer section.
     Trailers {
-        /// The request stream.
         stream: StreamId,
         /// Checked: no pseudo-header among them.
         headers: Vec<Header>,
     },
     /// A DATA frame begins (client only), for logs: its content follows as [`Event::Data`].
     DataFrame {
-        /// The request stream.
         stream: StreamId,
         /// Bytes of its payload; it may be empty.
         payload_bytes: u64,
     },
     /// A part of the content as it came. It need not be a whole frame, and is never empty.
     Data {
-        /// The request stream.
         stream: StreamId,
         /// At most as long as the bytes given to one `receive`.
         bytes: Vec<u8>,
     },
     /// The message is complete and well-formed; nothing more comes on this stream.
-    Finished {
-        /// The request stream.
-        stream: StreamId,
-    },
+    Finished { stream: StreamId },
     /// The peer reset this stream.
-    Reset {
-        /// The request stream.
-        stream: StreamId,
-        /// The peer's error code.
-        code: u64,
-    },
+    Reset { stream: StreamId, code: u64 },
     /// A `PRIORITY_UPDATE` frame came (server only), for logs. Its effect, if it has one, follows as [`Event::Priority`]
     /// or [`Event::PushPriority`]: at once, or once its request has come.
     PriorityUpdate {
-        /// The client's control stream.
         control: StreamId,
-        /// The subject of the frame.
         prioritized: Prioritized,
         /// The `Priority` field value, as it came.
         field: String,
@@ -81,7 +71,6 @@ pub enum Event {
     Priority(Signal),
     /// A `PRIORITY_UPDATE` frame about a push that was promised (server only): a complete set.
     PushPriority {
-        /// The push.
         push: PushId,
         /// 0 (first) to 7 (last).
         urgency: u8,
@@ -94,29 +83,16 @@ pub enum Event {
     PushPromise {
         /// The request stream on which it was promised; a push may be promised on several.
         stream: StreamId,
-        /// The push.
         push: PushId,
-        /// The request.
         headers: Vec<Header>,
     },
     /// The stream of a push opens (client only): its `Headers`, `Data` and so on follow under this stream's ID.
-    PushStream {
-        /// The stream.
-        stream: StreamId,
-        /// The push.
-        push: PushId,
-    },
+    PushStream { stream: StreamId, push: PushId },
     /// A client cancels a push, or a server will not send it.
-    PushCancelled {
-        /// The push.
-        push: PushId,
-    },
+    PushCancelled { push: PushId },
     /// The scheme that the server prefers for this connection (client only, at most once). We need not know it. For a
     /// page the server uses the field [`crate::SCHEME_FIELD`].
     PreferredScheme(String),
     /// The peer rejects requests from this stream ID on (at a client), or pushes from this push ID on (at a server).
-    GoAway {
-        /// A stream ID or a push ID.
-        id: u64,
-    },
+    GoAway { id: u64 },
 }

@@ -24,7 +24,6 @@ pub(crate) const VARINT_MAX: u64 = (1 << 62) - 1;
 /// A type and a length of eight bytes each.
 const HEADER_BYTES_MAX: usize = 16;
 
-/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrameKind {
     Data,
@@ -62,7 +61,6 @@ impl FrameKind {
     }
 }
 
-/// What to do with the payload of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Treatment {
     /// Keep it and give it whole.
@@ -73,16 +71,13 @@ pub(crate) enum Treatment {
     Skip,
 }
 
-/// A find of a [`FrameReader`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// A frame that was to be kept.
     Whole(FrameKind, Vec<u8>),
     /// Bytes of a frame that was to be passed; never empty.
     Part(Vec<u8>),
 }
 
-/// Cuts the bytes of one stream into frames.
 #[derive(Debug, Default)]
 pub(crate) struct FrameReader {
     header: Vec<u8>,
@@ -115,16 +110,13 @@ impl FrameReader {
             let Some(payload) = &mut self.payload else { return Ok(None) };
             let part = payload.take(bytes);
             let done = payload.remaining_bytes == 0;
-            match payload.treatment {
-                Treatment::Keep => payload.kept.extend_from_slice(part),
-                Treatment::Pass | Treatment::Skip => {}
-            }
             let piece = match payload.treatment {
-                Treatment::Keep if done => {
-                    Some(Piece::Whole(payload.kind, std::mem::take(&mut payload.kept)))
+                Treatment::Keep => {
+                    payload.kept.extend_from_slice(part);
+                    done.then(|| Piece::Whole(payload.kind, std::mem::take(&mut payload.kept)))
                 }
-                Treatment::Pass if !part.is_empty() => Some(Piece::Part(part.to_vec())),
-                _ => None,
+                Treatment::Pass => (!part.is_empty()).then(|| Piece::Part(part.to_vec())),
+                Treatment::Skip => None,
             };
             if done {
                 self.payload = None;
@@ -174,33 +166,31 @@ pub(crate) fn only_varint(payload: &[u8]) -> Result<u64, Error> {
     let mut octets = Octets::with_slice(payload);
     match octets.get_varint() {
         Ok(value) if octets.cap() == 0 => Ok(value),
-        _ => Err(Error::connection(
-            Code::Frame,
-            "a frame of one ID has another length (RFC 9114, 7.1)",
-        )),
+        _ => Code::Frame.fail("a frame of one ID has another length (RFC 9114, 7.1)"),
     }
 }
 
 /// The type and length of a DATA frame of `body_bytes` (below 2^62); the body follows.
 pub fn data_frame_header(body_bytes: u64) -> Vec<u8> {
-    let mut header = Vec::with_capacity(9);
-    put_varint(&mut header, DATA);
-    put_varint(&mut header, body_bytes);
-    header
+    varints([DATA, body_bytes])
 }
 
 /// A frame with its payload.
 pub fn whole(frame_type: u64, payload: &[u8]) -> Vec<u8> {
-    let mut frame = Vec::with_capacity(HEADER_BYTES_MAX + payload.len());
-    put_varint(&mut frame, frame_type);
-    put_varint(&mut frame, payload.len() as u64);
-    frame.extend_from_slice(payload);
-    frame
+    [&varints([frame_type, payload.len() as u64]), payload].concat()
 }
 
 /// Stream bytes of a HEADERS or DATA frame with this payload.
 pub(crate) fn frame_bytes(payload_bytes: u64) -> u64 {
     1 + octets::varint_len(payload_bytes) as u64 + payload_bytes
+}
+
+pub(crate) fn varints(values: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for value in values {
+        put_varint(&mut bytes, value);
+    }
+    bytes
 }
 
 /// Appends a varint; values above 2^62 - 1, which no varint can hold, become it.

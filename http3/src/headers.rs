@@ -31,7 +31,6 @@ pub fn status(headers: &[Header]) -> Option<u16> {
 pub(crate) struct Message {
     /// The status of a response; 0 in a request.
     pub(crate) status: u16,
-    /// The value of `content-length`.
     pub(crate) content_length: Option<u64>,
 }
 
@@ -42,32 +41,30 @@ impl Message {
     }
 }
 
-/// Checks the header section of a request.
 pub(crate) fn check_request(stream: StreamId, headers: &[Header]) -> Result<Message, Error> {
-    let fields = Fields::read(headers).map_err(|reason| malformed(stream, reason))?;
-    fields.check_request().map_err(|reason| malformed(stream, reason))?;
+    let checked = Fields::read(headers).and_then(|it| it.check_request().map(|()| it));
+    let fields = checked.or_else(|reason| malformed(stream, reason))?;
     Ok(Message { status: 0, content_length: fields.content_length })
 }
 
-/// Checks the header section of a response.
 pub(crate) fn check_response(stream: StreamId, headers: &[Header]) -> Result<Message, Error> {
-    let fields = Fields::read(headers).map_err(|reason| malformed(stream, reason))?;
-    let status = fields.check_response().map_err(|reason| malformed(stream, reason))?;
+    let checked = Fields::read(headers).and_then(|it| Ok((it.check_response()?, it)));
+    let (status, fields) = checked.or_else(|reason| malformed(stream, reason))?;
     Ok(Message { status, content_length: fields.content_length })
 }
 
-/// Checks a trailer section.
 pub(crate) fn check_trailers(stream: StreamId, headers: &[Header]) -> Result<(), Error> {
-    let fields = Fields::read(headers).map_err(|reason| malformed(stream, reason))?;
-    if fields.pseudo.is_empty() {
-        return Ok(());
+    let in_trailers = "a pseudo-header field in the trailers (RFC 9114, 4.3)";
+    match Fields::read(headers) {
+        Ok(fields) if fields.pseudo.is_empty() => Ok(()),
+        Ok(_) => malformed(stream, in_trailers),
+        Err(reason) => malformed(stream, reason),
     }
-    Err(malformed(stream, "a pseudo-header field in the trailers (RFC 9114, 4.3)"))
 }
 
 /// A malformed message is an error of its stream (RFC 9114, 4.1.2).
-pub(crate) fn malformed(stream: StreamId, reason: &'static str) -> Error {
-    Error::stream_only(stream, Code::Message, reason)
+pub(crate) fn malformed<T>(stream: StreamId, reason: Malformed) -> Result<T, Error> {
+    Code::Message.fail_stream(stream, reason)
 }
 
 type Malformed = &'static str;

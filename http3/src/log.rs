@@ -45,27 +45,17 @@ pub fn signal_created(
     }
 }
 
-/// Logs a HEADERS frame of ours of `frame_bytes`, its own header included.
+/// Logs a HEADERS frame of ours of `frame_bytes`, its own header included; of a promised request, its `PUSH_PROMISE`.
 pub fn headers_created(
     streamer: Option<&mut QlogStreamer>,
-    stream: StreamId,
+    (stream, push): (StreamId, Option<PushId>),
     headers: &[Header],
     frame_bytes: usize,
 ) {
-    created(streamer, stream, frame_bytes as u64, || Http3Frame::Headers {
-        headers: logged(headers),
-        raw: None,
+    created(streamer, stream, frame_bytes as u64, || match push {
+        Some(push) => promise(push, headers),
+        None => Http3Frame::Headers { headers: logged(headers), raw: None },
     });
-}
-
-/// Logs a `PUSH_PROMISE` frame of ours of `frame_bytes`, on the stream of its request.
-pub fn promise_created(
-    streamer: Option<&mut QlogStreamer>,
-    (stream, push): (StreamId, PushId),
-    headers: &[Header],
-    frame_bytes: usize,
-) {
-    created(streamer, stream, frame_bytes as u64, || promise(push, headers));
 }
 
 /// Logs a body of `body_bytes` that we announced in one DATA frame.

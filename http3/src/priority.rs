@@ -1,17 +1,14 @@
 //! The `PRIORITY_UPDATE` frame (RFC 9218, section 7).
 
 use crate::error::{Code, Error};
-use crate::frame::{self, put_varint};
+use crate::frame::{self, varints};
 use octets::Octets;
 use schedulers::{Priority, StreamId};
 
 /// A whole `PRIORITY_UPDATE` frame about a request, for the client's control stream (RFC 9218, 7.2).
 pub fn priority_update(stream: StreamId, urgency: u8, incremental: bool) -> Vec<u8> {
-    let mut payload = Vec::new();
-    put_varint(&mut payload, stream.0);
     let field = Priority::new(urgency, incremental).request_field();
-    payload.extend_from_slice(field.as_bytes());
-    frame::whole(frame::PRIORITY_UPDATE_REQUEST, &payload)
+    frame::whole(frame::PRIORITY_UPDATE_REQUEST, &[&varints([stream.0]), field.as_bytes()].concat())
 }
 
 /// Reads the payload of a `PRIORITY_UPDATE` frame: the prioritized element's ID, its priority, and the field
@@ -19,17 +16,12 @@ pub fn priority_update(stream: StreamId, urgency: u8, incremental: bool) -> Vec<
 pub(crate) fn parse_update(payload: &[u8]) -> Result<(u64, Priority, String), Error> {
     let mut octets = Octets::with_slice(payload);
     let Ok(id) = octets.get_varint() else {
-        return Err(Error::connection(
-            Code::Frame,
-            "PRIORITY_UPDATE has no element ID (RFC 9114, 7.1)",
-        ));
+        return Code::Frame.fail("PRIORITY_UPDATE has no element ID (RFC 9114, 7.1)");
     };
     let field = &payload[octets.off()..];
     let Ok(priority) = Priority::parse(field) else {
-        return Err(Error::connection(
-            Code::GeneralProtocol,
-            "PRIORITY_UPDATE holds no structured field (RFC 9218, 7)",
-        ));
+        return Code::GeneralProtocol
+            .fail("PRIORITY_UPDATE holds no structured field (RFC 9218, 7)");
     };
     Ok((id, priority, String::from_utf8_lossy(field).into_owned()))
 }

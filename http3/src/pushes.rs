@@ -1,7 +1,7 @@
 //! The pushes of a connection, at either end (RFC 9114, 4.6).
 
 use crate::error::{Code, Error};
-use crate::frame::{self, put_varint};
+use crate::frame::{self, varints};
 use crate::{Header, NameValue, PushId, StreamId};
 use octets::Octets;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,12 +28,11 @@ impl Pushes {
         id_frame(frame::MAX_PUSH_ID, self.allowed_end.saturating_sub(1))
     }
 
-    /// The ID and the field section of a `PUSH_PROMISE` frame.
     pub(crate) fn read_promise<'a>(&self, payload: &'a [u8]) -> Result<(PushId, &'a [u8]), Error> {
         let mut octets = Octets::with_slice(payload);
-        let id = octets.get_varint().map_err(|_| {
-            Error::connection(Code::Frame, "PUSH_PROMISE is too short (RFC 9114, 7.1)")
-        })?;
+        let id = octets
+            .get_varint()
+            .or_else(|_| Code::Frame.fail("PUSH_PROMISE is too short (RFC 9114, 7.1)"))?;
         self.check(id, "PUSH_PROMISE of a push that we did not allow (RFC 9114, 7.2.5)")?;
         Ok((PushId(id), &payload[octets.off()..]))
     }
@@ -44,53 +43,29 @@ impl Pushes {
         if *self.promised.entry(id).or_insert(hash) == hash {
             return Ok(());
         }
-        Err(Error::connection(
-            Code::GeneralProtocol,
-            "a push is promised again with other fields (RFC 9114, 7.2.5)",
-        ))
+        Code::GeneralProtocol.fail("a push is promised again with other fields (RFC 9114, 7.2.5)")
     }
 
-    /// The stream of a push came.
     pub(crate) fn open(&mut self, id: u64) -> Result<PushId, Error> {
         self.check(id, "a stream of a push that we did not allow (RFC 9114, 4.6)")?;
         if self.streams.insert(id) {
             return Ok(PushId(id));
         }
-        Err(Error::connection(Code::Id, "a second stream of one push (RFC 9114, 4.6)"))
+        Code::Id.fail("a second stream of one push (RFC 9114, 4.6)")
     }
 
-    /// The server gives a push up.
     pub(crate) fn check_cancelled(&self, id: u64) -> Result<PushId, Error> {
         self.check(id, "CANCEL_PUSH of a push that we did not allow (RFC 9114, 7.2.3)")?;
         Ok(PushId(id))
     }
 
     fn check(&self, id: u64, reason: &'static str) -> Result<(), Error> {
-        if id < self.allowed_end { Ok(()) } else { Err(Error::connection(Code::Id, reason)) }
+        if id < self.allowed_end { Ok(()) } else { Code::Id.fail(reason) }
     }
 }
 
-/// A `PUSH_PROMISE` frame, for a request stream.
-pub(crate) fn promise_frame(PushId(id): PushId, section: &[u8]) -> Vec<u8> {
-    let mut payload = Vec::new();
-    put_varint(&mut payload, id);
-    payload.extend_from_slice(section);
-    frame::whole(frame::PUSH_PROMISE, &payload)
-}
-
-/// The first bytes of the stream of a push.
-pub(crate) fn stream_header(PushId(id): PushId) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    put_varint(&mut bytes, PUSH_STREAM);
-    put_varint(&mut bytes, id);
-    bytes
-}
-
-/// A frame of one ID.
 pub(crate) fn id_frame(frame_type: u64, id: u64) -> Vec<u8> {
-    let mut payload = Vec::new();
-    put_varint(&mut payload, id);
-    frame::whole(frame_type, &payload)
+    frame::whole(frame_type, &varints([id]))
 }
 
 /// Server-initiated and unidirectional (RFC 9000, 2.1): at a client, it can only be a push.

@@ -25,7 +25,7 @@ pub(crate) fn encode_section(headers: &[Header]) -> Result<Vec<u8>, Error> {
     let mut section = vec![0; PREFIX_BYTES + headers.iter().map(bound).sum::<usize>()];
     let length = qpack::Encoder::new()
         .encode(headers, &mut section)
-        .map_err(|_| Error::connection(Code::Internal, "the field section cannot be encoded"))?;
+        .or_else(|_| Code::Internal.fail("the field section cannot be encoded"))?;
     section.truncate(length);
     Ok(section)
 }
@@ -36,7 +36,7 @@ pub(crate) fn decode_section(
     section: &[u8],
     limit_bytes: u64,
 ) -> Result<Vec<Header>, Error> {
-    let failed = |reason| Err(Error::connection(Code::QpackDecompressionFailed, reason));
+    let failed = |reason| Code::QpackDecompressionFailed.fail(reason);
     match section {
         [0, base, ..] if base & 0x80 == 0 => {}
         [0, _, ..] => return failed("the base of a field section is negative (RFC 9204, 4.5.1.2)"),
@@ -50,11 +50,8 @@ pub(crate) fn decode_section(
     match qpack::Decoder::new().decode(section, limit_bytes) {
         Ok(headers) => Ok(headers),
         Err(qpack::Error::HeaderListTooLarge) if is_too_large(section, limit_bytes) => {
-            Err(Error::stream_only(
-                stream,
-                Code::ExcessiveLoad,
-                "the field section is larger than our limit (RFC 9114, 4.2.2)",
-            ))
+            Code::ExcessiveLoad
+                .fail_stream(stream, "the field section is larger than our limit (RFC 9114, 4.2.2)")
         }
         Err(_) => failed("a field line cannot be decoded (RFC 9204, 2.2)"),
     }
@@ -120,14 +117,10 @@ fn integer(bytes: &[u8], prefix_bits: u32) -> Option<(u64, usize)> {
 pub(crate) fn check_encoder_stream(bytes: &[u8]) -> Result<(), Error> {
     match bytes.iter().find(|byte| **byte != 0x20) {
         None => Ok(()),
-        Some(byte) if byte & 0xe0 == 0x20 => Err(Error::connection(
-            Code::QpackEncoderStream,
-            "a dynamic table larger than we allow, which is 0 (RFC 9204, 4.3.1)",
-        )),
-        Some(_) => Err(Error::connection(
-            Code::QpackEncoderStream,
-            "an insertion into the dynamic table, which has no room (RFC 9204, 3.2.2)",
-        )),
+        Some(byte) if byte & 0xe0 == 0x20 => Code::QpackEncoderStream
+            .fail("a dynamic table larger than we allow, which is 0 (RFC 9204, 4.3.1)"),
+        Some(_) => Code::QpackEncoderStream
+            .fail("an insertion into the dynamic table, which has no room (RFC 9204, 3.2.2)"),
     }
 }
 
@@ -140,9 +133,8 @@ pub(crate) struct DecoderStream {
 }
 
 impl DecoderStream {
-    /// Checks the bytes that come next.
     pub(crate) fn receive(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let refused = |reason| Err(Error::connection(Code::QpackDecoderStream, reason));
+        let refused = |reason| Code::QpackDecoderStream.fail(reason);
         for byte in bytes {
             self.integer_bytes = match (self.integer_bytes, byte) {
                 (0, byte) if byte & 0x80 != 0 => {

@@ -1,25 +1,9 @@
 //! A server's settings of an earlier connection, which bind a client in early data (RFC 9114, 7.2.4.2).
 
 use crate::error::{Code, Error};
-use crate::frame::put_varint;
 use crate::{Extension, Settings};
 
 impl Settings {
-    /// The payload of a SETTINGS frame with all known settings, to be kept for a later connection.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut payload = Vec::new();
-        for (identifier, value) in self.known() {
-            put_varint(&mut payload, identifier);
-            put_varint(&mut payload, value);
-        }
-        payload
-    }
-
-    /// Reads the bytes that [`Self::to_bytes`] wrote.
-    pub fn from_bytes(payload: &[u8]) -> Result<Self, Error> {
-        Self::parse(payload)
-    }
-
     /// Checks the settings of a connection that accepted early data: they must allow everything that `self` allows.
     pub(crate) fn check_kept(&self, now: &Self) -> Result<(), Error> {
         let unlimited = |it: &Self| it.max_field_section_size.unwrap_or(u64::MAX);
@@ -35,10 +19,9 @@ impl Settings {
         if !is_less && !other_table {
             return Ok(());
         }
-        Err(Error::connection(
-            Code::Settings,
+        Code::Settings.fail(
             "settings allow less than those that early data was sent under (RFC 9114, 7.2.4.2)",
-        ))
+        )
     }
 }
 

@@ -15,11 +15,9 @@ pub fn parse_scheme_field(value: &[u8]) -> Option<String> {
     name_of(value.trim_ascii())
 }
 
-/// Reads the payload of the announcement.
 pub(crate) fn parse_announcement(payload: &[u8]) -> Result<String, Error> {
-    name_of(payload).ok_or_else(|| {
-        Error::connection(Code::Frame, "an announcement without a valid scheme name (utmost)")
-    })
+    let reason = "an announcement without a valid scheme name (utmost)";
+    name_of(payload).map_or_else(|| Code::Frame.fail(reason), Ok)
 }
 
 /// Letters, digits and the marks that names have: `p+`, `kway:4`, `firefox@quicker`.

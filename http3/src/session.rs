@@ -2,8 +2,8 @@
 
 use crate::control::{Control, Message};
 use crate::error::{Code, Error};
-use crate::frame::{self, put_varint};
-use crate::pushes::{Pushes, id_frame, promise_frame, stream_header};
+use crate::frame::{self, varints};
+use crate::pushes::{PUSH_STREAM, Pushes, id_frame};
 use crate::qpack::{check_encoder_stream, encode_section, section_bytes};
 use crate::stream::{Context, RequestStream};
 use crate::unidirectional::{Purpose, UnidirectionalStreams, control_stream, opening, take_varint};
@@ -84,30 +84,21 @@ impl Session {
     ///
     /// After an error of the stream, further bytes are ignored. After [`Self::forget`], a stream must not get bytes.
     pub fn receive(&mut self, stream: StreamId, bytes: &[u8], fin: bool) -> Result<(), Error> {
-        if let Some(failure) = self.failure {
-            return Err(failure);
-        }
-        let outcome = match self.direction(stream) {
-            Ok(Direction::Request) => self.receive_request(stream, bytes, fin),
-            Ok(Direction::Unidirectional) => self.receive_unidirectional(stream, bytes, fin),
-            Err(error) => Err(error),
-        };
-        self.remember_failure(outcome)
+        self.unless_failed(|it| match it.direction(stream)? {
+            Direction::Request => it.receive_request(stream, bytes, fin),
+            Direction::Unidirectional => it.receive_unidirectional(stream, bytes, fin),
+        })
     }
 
     /// The peer reset a stream.
     pub fn stream_reset(&mut self, stream: StreamId, code: u64) -> Result<(), Error> {
-        if let Some(failure) = self.failure {
-            return Err(failure);
-        }
-        let outcome = self.direction(stream).and_then(|direction| match direction {
+        self.unless_failed(|it| match it.direction(stream)? {
             Direction::Request => {
-                self.reset_request(stream, code);
+                it.reset_request(stream, code);
                 Ok(())
             }
-            Direction::Unidirectional => self.reset_unidirectional(stream, code),
-        });
-        self.remember_failure(outcome)
+            Direction::Unidirectional => it.reset_unidirectional(stream, code),
+        })
     }
 
     /// The next event, in the order of the bytes.
@@ -139,9 +130,7 @@ impl Session {
     pub fn goaway(&mut self, id: u64) -> Vec<u8> {
         let id = self.goaway_sent.map_or(id, |before| before.min(id));
         self.goaway_sent = Some(id);
-        let mut payload = Vec::new();
-        put_varint(&mut payload, id);
-        frame::whole(frame::GOAWAY, &payload)
+        id_frame(frame::GOAWAY, id)
     }
 
     /// A `PUSH_PROMISE` frame of a request (as a server), for the request stream whose response refers to it, before the
@@ -153,9 +142,9 @@ impl Session {
         }
         self.check_section(headers)?;
         let push = PushId(self.pushes_end);
-        let promise = promise_frame(push, &encode_section(headers)?);
+        let payload = [varints([push.0]), encode_section(headers)?].concat();
         self.pushes_end += 1;
-        Ok(Some((push, promise)))
+        Ok(Some((push, frame::whole(frame::PUSH_PROMISE, &payload))))
     }
 
     /// How many pushes the client still allows (at a server): its `MAX_PUSH_ID` less those promised, and none from its
@@ -168,7 +157,7 @@ impl Session {
 
     /// The first bytes of the stream of a push.
     pub fn push_stream_header(push: PushId) -> Vec<u8> {
-        stream_header(push)
+        varints([PUSH_STREAM, push.0])
     }
 
     /// A `MAX_PUSH_ID` frame for our control stream (as a client), which allows pushes with IDs below `end`, at least 1.
@@ -194,31 +183,30 @@ impl Session {
         if limit.is_none_or(|limit_bytes| section_bytes(headers) <= limit_bytes) {
             return Ok(());
         }
-        Err(Error::connection(
-            Code::Internal,
-            "the field section is larger than the peer's limit (RFC 9114, 4.2.2)",
-        ))
+        Code::Internal.fail("the field section is larger than the peer's limit (RFC 9114, 4.2.2)")
     }
 
     /// The direction of a stream, from its ID (RFC 9000, 2.1).
     fn direction(&self, stream: StreamId) -> Result<Direction, Error> {
         match (stream.0 % 4, self.role) {
             (0, _) => Ok(Direction::Request),
-            (1, Role::Client) => Err(Error::connection(
-                Code::StreamCreation,
-                "a bidirectional stream that the server opened (RFC 9114, 6.1)",
-            )),
+            (1, Role::Client) => Code::StreamCreation
+                .fail("a bidirectional stream that the server opened (RFC 9114, 6.1)"),
             (2, Role::Server) | (3, Role::Client) => Ok(Direction::Unidirectional),
-            _ => Err(Error::connection(Code::Internal, "a stream on which only we could send")),
+            _ => Code::Internal.fail("a stream on which only we could send"),
         }
     }
 
-    fn remember_failure(&mut self, outcome: Result<(), Error>) -> Result<(), Error> {
-        if let Err(error) = outcome
-            && error.stream().is_none()
-        {
-            self.failure = Some(error);
+    /// After an error of the connection, nothing is taken any more.
+    fn unless_failed(
+        &mut self,
+        take: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
         }
+        let outcome = take(self);
+        self.failure = outcome.err().filter(|it| it.stream().is_none());
         outcome
     }
 
@@ -319,10 +307,8 @@ impl Session {
             Role::Client => self.pushes.check_cancelled(id)?,
             Role::Server if id < self.pushes_end => PushId(id),
             Role::Server => {
-                return Err(Error::connection(
-                    Code::Id,
-                    "CANCEL_PUSH of a push that was never promised (RFC 9114, 7.2.3)",
-                ));
+                return Code::Id
+                    .fail("CANCEL_PUSH of a push that was never promised (RFC 9114, 7.2.3)");
             }
         };
         self.events.push_back(Event::PushCancelled { push });

@@ -3,7 +3,7 @@
 use crate::Extension;
 use crate::error::{Code, Error};
 use crate::extensions::{CONNECTION_GROUP, NUM_PLACEHOLDERS};
-use crate::frame::{self, put_varint};
+use crate::frame::{self, varints};
 use octets::Octets;
 use std::collections::BTreeSet;
 
@@ -16,7 +16,6 @@ const RESERVED: [u64; 5] = [0x00, 0x02, 0x03, 0x04, 0x05];
 /// (RFC 9114, 7.2.4.1).
 const GREASE: u64 = 0x1f * 1000 + 0x21;
 
-/// The smallest name of a group of connections.
 const GROUP_MIN: u64 = 1 << 30;
 
 /// The settings of one side.
@@ -58,17 +57,11 @@ impl Settings {
     /// A whole SETTINGS frame. The QPACK settings are left out, which means 0: [`crate::Session`] has no
     /// dynamic table to offer.
     pub(crate) fn to_frame(&self) -> Vec<u8> {
-        let mut payload = Vec::new();
         let offered =
             Self { qpack_max_table_capacity: 0, qpack_blocked_streams: 0, ..self.clone() };
-        let known = offered.known();
-        for (identifier, value) in
-            known.into_iter().chain(self.unknown.iter().copied()).chain([(GREASE, 0)])
-        {
-            put_varint(&mut payload, identifier);
-            put_varint(&mut payload, value);
-        }
-        frame::whole(frame::SETTINGS, &payload)
+        let unknown = self.unknown.iter().copied();
+        let all = offered.known().into_iter().chain(unknown).chain([(GREASE, 0)]);
+        frame::whole(frame::SETTINGS, &pairs(all))
     }
 
     /// Identifier and value of each known setting that is not at its default.
@@ -85,23 +78,22 @@ impl Settings {
         size.into_iter().chain(extensions).chain(above_0).chain(group).collect()
     }
 
-    /// Reads the payload of a SETTINGS frame.
-    pub(crate) fn parse(payload: &[u8]) -> Result<Self, Error> {
+    /// The payload of a SETTINGS frame with all known settings, to be kept for a later connection.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        pairs(self.known())
+    }
+
+    /// Reads the payload of a SETTINGS frame, or the bytes that [`Self::to_bytes`] wrote.
+    pub fn from_bytes(payload: &[u8]) -> Result<Self, Error> {
         let mut settings = Self { max_field_section_size: None, ..Self::default() };
         let mut seen = Vec::new();
         let mut rest = Octets::with_slice(payload);
         while rest.cap() > 0 {
             let (Ok(identifier), Ok(value)) = (rest.get_varint(), rest.get_varint()) else {
-                return Err(Error::connection(
-                    Code::Frame,
-                    "SETTINGS ends inside a setting (RFC 9114, 7.1)",
-                ));
+                return Code::Frame.fail("SETTINGS ends inside a setting (RFC 9114, 7.1)");
             };
             if seen.contains(&identifier) {
-                return Err(Error::connection(
-                    Code::Settings,
-                    "a setting occurs twice (RFC 9114, 7.2.4)",
-                ));
+                return Code::Settings.fail("a setting occurs twice (RFC 9114, 7.2.4)");
             }
             seen.push(identifier);
             settings.set(identifier, value)?;
@@ -119,10 +111,7 @@ impl Settings {
                 self.connection_group = Some(value).filter(|it| *it >= GROUP_MIN);
             }
             _ if RESERVED.contains(&identifier) => {
-                return Err(Error::connection(
-                    Code::Settings,
-                    "a setting of HTTP/2 (RFC 9114, 7.2.4.1)",
-                ));
+                return Code::Settings.fail("a setting of HTTP/2 (RFC 9114, 7.2.4.1)");
             }
             _ => return self.set_unknown_or_extension(identifier, value),
         }
@@ -138,28 +127,31 @@ impl Settings {
                 self.extensions.insert(extension);
             }
             (Some(_), _) => {
-                return Err(Error::connection(
-                    Code::Settings,
-                    "a setting of an extension is neither 0 nor 1 (utmost)",
-                ));
+                return Code::Settings
+                    .fail("a setting of an extension is neither 0 nor 1 (utmost)");
             }
         }
         Ok(())
     }
 }
 
+fn pairs(settings: impl IntoIterator<Item = (u64, u64)>) -> Vec<u8> {
+    varints(settings.into_iter().flat_map(|(identifier, value)| [identifier, value]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::put_varint;
     use proptest::prelude::*;
 
     fn code(payload: &[u8]) -> Code {
-        Settings::parse(payload).unwrap_err().kind()
+        Settings::from_bytes(payload).unwrap_err().kind()
     }
 
     #[test]
     fn what_is_absent_has_the_default_of_the_rfc_9114_7_2_4_1() {
-        let settings = Settings::parse(&[]).unwrap();
+        let settings = Settings::from_bytes(&[]).unwrap();
         assert_eq!(settings.max_field_section_size, None);
         assert_eq!((settings.qpack_max_table_capacity, settings.qpack_blocked_streams), (0, 0));
     }
@@ -196,7 +188,7 @@ mod tests {
             ..Settings::default()
         };
         let frame = wish.to_frame();
-        assert_eq!(Settings::parse(&frame[2..]).unwrap().qpack_max_table_capacity, 0);
+        assert_eq!(Settings::from_bytes(&frame[2..]).unwrap().qpack_max_table_capacity, 0);
     }
 
     #[test]
@@ -204,7 +196,7 @@ mod tests {
         let read = |group| {
             let sent = Settings { connection_group: Some(group), ..Settings::default() };
             let frame = sent.to_frame();
-            Settings::parse(&frame[payload_start(&frame)..]).unwrap().connection_group
+            Settings::from_bytes(&frame[payload_start(&frame)..]).unwrap().connection_group
         };
         assert_eq!(read(GROUP_MIN - 1), None);
         assert_eq!(read(GROUP_MIN), Some(GROUP_MIN));
@@ -216,7 +208,7 @@ mod tests {
             let mut payload = Vec::new();
             put_varint(&mut payload, Extension::TreeDraft22.codepoint());
             payload.push(value);
-            Settings::parse(&payload)
+            Settings::from_bytes(&payload)
         };
         assert_eq!(setting(1).unwrap().extensions, [Extension::TreeDraft22].into());
         assert_eq!(setting(0).unwrap().extensions, [].into());
@@ -235,14 +227,14 @@ mod tests {
         ) {
             let unknown: Vec<_> = unknown.into_iter().filter(|(identifier, _)| *identifier != GREASE).collect();
             let sent = Settings { max_field_section_size: size, extensions: extensions.into_iter().collect(), placeholders, connection_group, unknown, ..Settings::default() };
-            let mut read = Settings::parse(&sent.to_frame()[payload_start(&sent.to_frame())..]).unwrap();
+            let mut read = Settings::from_bytes(&sent.to_frame()[payload_start(&sent.to_frame())..]).unwrap();
             prop_assert_eq!(read.unknown.pop(), Some((GREASE, 0)));
             prop_assert_eq!(read, sent);
         }
 
         #[test]
         fn any_payload_is_read_or_refused(payload in proptest::collection::vec(any::<u8>(), 0..256)) {
-            let _ = Settings::parse(&payload);
+            let _ = Settings::from_bytes(&payload);
         }
     }
 

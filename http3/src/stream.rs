@@ -1,7 +1,7 @@
 //! A request stream: one request (at a server) or one response (at a client), in frames
 //! (RFC 9114, 4.1).
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, unexpected};
 use crate::frame::{FrameKind, FrameReader, Piece, Treatment, frame_bytes};
 use crate::headers::{check_request, check_response, check_trailers, malformed};
 use crate::pushes::{Pushes, is_push_stream};
@@ -26,14 +26,12 @@ pub(crate) struct Context<'a> {
     pub(crate) node_named: bool,
 }
 
-/// The receiving half of a request stream.
 #[derive(Debug)]
 pub(crate) struct RequestStream {
     reader: FrameReader,
     message: Incoming,
 }
 
-/// How much of a message has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// The header section is expected (after interim responses, the final one).
@@ -83,7 +81,6 @@ impl RequestStream {
         Self { reader: FrameReader::default(), message }
     }
 
-    /// Bytes that came in order.
     pub(crate) fn receive(
         &mut self,
         bytes: &[u8],
@@ -107,12 +104,10 @@ impl RequestStream {
         true
     }
 
-    /// The (final) header section was reported.
     pub(crate) fn header_seen(&self) -> bool {
         self.message.header_seen
     }
 
-    /// Stream bytes of the HEADERS frames so far.
     pub(crate) fn headers_frame_bytes(&self) -> u64 {
         self.message.headers_frame_bytes
     }
@@ -156,7 +151,7 @@ impl RequestStream {
         }
         match fin {
             true if !reader.at_boundary() => {
-                Err(Error::connection(Code::Frame, "a stream ends inside a frame (RFC 9114, 7.1)"))
+                Code::Frame.fail("a stream ends inside a frame (RFC 9114, 7.1)")
             }
             true => message.finish(context.events),
             false => Ok(()),
@@ -189,11 +184,9 @@ impl Incoming {
             {
                 Ok(Treatment::Keep)
             }
-            (FrameKind::Headers, Phase::Header | Phase::Content) => Err(Error::stream_only(
-                self.stream,
-                Code::ExcessiveLoad,
-                "HEADERS is larger than our limit",
-            )),
+            (FrameKind::Headers, Phase::Header | Phase::Content) => {
+                Code::ExcessiveLoad.fail_stream(self.stream, "HEADERS is larger than our limit")
+            }
             (FrameKind::Headers, _) => unexpected("HEADERS after the trailers (RFC 9114, 4.1)"),
             (FrameKind::Data, Phase::Content) => self.admit_data(length),
             (FrameKind::Data, Phase::Header) => unexpected("DATA before HEADERS (RFC 9114, 4.1)"),
@@ -214,7 +207,7 @@ impl Incoming {
         if length <= limits.headers_payload_bytes {
             return Ok(Treatment::Keep);
         }
-        Err(Error::connection(Code::ExcessiveLoad, "PUSH_PROMISE is larger than our limit"))
+        Code::ExcessiveLoad.fail("PUSH_PROMISE is larger than our limit")
     }
 
     fn take_promise(&mut self, payload: &[u8], context: &mut Context<'_>) -> Result<(), Error> {
@@ -270,10 +263,9 @@ impl Incoming {
             self.data_frames.push(length);
         }
         match self.content_length {
-            Some(announced) if self.content_bytes > announced => Err(malformed(
-                self.stream,
-                "more content than content-length says (RFC 9114, 4.1.2)",
-            )),
+            Some(announced) if self.content_bytes > announced => {
+                malformed(self.stream, "more content than content-length says (RFC 9114, 4.1.2)")
+            }
             _ => Ok(Treatment::Pass),
         }
     }
@@ -309,49 +301,31 @@ impl Incoming {
         if self.interim_responses <= limits.interim_responses {
             return Ok(());
         }
-        Err(Error::stream_only(
-            self.stream,
-            Code::ExcessiveLoad,
-            "more interim responses than our limit",
-        ))
+        Code::ExcessiveLoad.fail_stream(self.stream, "more interim responses than our limit")
     }
 
     /// The stream ended at the end of a frame.
     fn finish(&mut self, events: &mut VecDeque<Event>) -> Result<(), Error> {
         let stream = self.stream;
         if self.phase == Phase::Header {
-            return Err(match self.role {
-                Role::Server => Error::stream_only(
+            return match self.role {
+                Role::Server => Code::RequestIncomplete.fail_stream(
                     stream,
-                    Code::RequestIncomplete,
                     "the request ends before its header section (RFC 9114, 4.1)",
                 ),
                 Role::Client => {
                     malformed(stream, "the response ends before its header section (RFC 9114, 4.1)")
                 }
-            });
+            };
         }
-        if self
-            .content_length
-            .is_some_and(|announced| announced != self.content_bytes && !self.may_be_bodiless())
-        {
-            return Err(malformed(
-                stream,
-                "less content than content-length says (RFC 9114, 4.1.2)",
-            ));
+        // A response to HEAD, or a 304, has a `content-length` and no content (RFC 9114, 4.1.2). The method of the
+        // request is not known here.
+        let may_be_bodiless = self.role == Role::Client && self.content_bytes == 0;
+        if self.content_length.is_some_and(|it| it != self.content_bytes) && !may_be_bodiless {
+            return malformed(stream, "less content than content-length says (RFC 9114, 4.1.2)");
         }
         self.phase = Phase::Finished;
         events.push_back(Event::Finished { stream });
         Ok(())
     }
-
-    /// A response to HEAD, or a 304, has a `content-length` and no content (RFC 9114, 4.1.2). The method of the request is
-    /// not known here.
-    fn may_be_bodiless(&self) -> bool {
-        self.role == Role::Client && self.content_bytes == 0
-    }
-}
-
-fn unexpected(reason: &'static str) -> Result<Treatment, Error> {
-    Err(Error::connection(Code::FrameUnexpected, reason))
 }

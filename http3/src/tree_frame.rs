@@ -19,7 +19,6 @@ use schedulers::Element;
 /// The exclusive bit of draft 22.
 const EXCLUSIVE: u8 = 0x08;
 
-/// The layouts of the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Draft20,
@@ -57,7 +56,6 @@ enum Named {
     Absent,
 }
 
-/// The payload of the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TreeFrame {
     element: Named,
@@ -104,10 +102,10 @@ impl TreeFrame {
     pub(crate) fn parse(form: Form, payload: &[u8]) -> Result<Self, Error> {
         let mut octets = Octets::with_slice(payload);
         let Some(frame) = Self::read(form, &mut octets).filter(|_| octets.cap() == 0) else {
-            return Err(malformed("PRIORITY has another length than its types say"));
+            return Code::Frame.fail("PRIORITY has another length than its types say");
         };
         if frame.element == frame.parent && frame.element != Named::Absent {
-            return Err(malformed("PRIORITY puts an element below itself (RFC 7540, 5.3.1)"));
+            return Code::Frame.fail("PRIORITY puts an element below itself (RFC 7540, 5.3.1)");
         }
         Ok(frame)
     }
@@ -125,9 +123,8 @@ impl TreeFrame {
     /// The signal that it is on the control stream. `None`: it is about a push.
     pub(crate) fn on_control(&self, reach: Reach) -> Result<Option<Signal>, Error> {
         if self.element == Named::Absent {
-            return Err(malformed(
-                "PRIORITY of the current stream, or of the root, on the control stream",
-            ));
+            return Code::Frame
+                .fail("PRIORITY of the current stream, or of the root, on the control stream");
         }
         self.signal(self.element.locate(reach)?, reach)
     }
@@ -140,10 +137,10 @@ impl TreeFrame {
     ) -> Result<Option<Signal>, Error> {
         match (self.element, self.parent) {
             (Named::Absent, Named::Request(parent)) if parent >= stream.0 => {
-                Err(malformed("PRIORITY puts a request below a later one or itself"))
+                Code::Frame.fail("PRIORITY puts a request below a later one or itself")
             }
             (Named::Absent, _) => self.signal(Some(Element::Stream(stream)), reach),
-            _ => Err(malformed("PRIORITY of something else than the stream it is on")),
+            _ => Code::Frame.fail("PRIORITY of something else than the stream it is on"),
         }
     }
 
@@ -203,18 +200,15 @@ impl Named {
 
     /// The element of the tree. A push is not in it: the server orders pushes.
     fn locate(self, reach: Reach) -> Result<Option<Element>, Error> {
-        let beyond = |reason| Err(Error::connection(Code::Id, reason));
         match self {
             Self::Request(_) if !self.is_element() => {
-                Err(malformed("PRIORITY names a stream that does not carry a request"))
+                Code::Frame.fail("PRIORITY names a stream that does not carry a request")
             }
-            Self::Request(id) if id >= reach.streams => {
-                beyond("PRIORITY names a request beyond the stream limit (draft-ietf-quic-http-22)")
-            }
-            Self::Push(id) if id >= reach.pushes => {
-                beyond("PRIORITY names a push that was never promised (draft-ietf-quic-http-22)")
-            }
-            Self::Placeholder(id) if id >= reach.placeholders => beyond(
+            Self::Request(id) if id >= reach.streams => Code::Id
+                .fail("PRIORITY names a request beyond the stream limit (draft-ietf-quic-http-22)"),
+            Self::Push(id) if id >= reach.pushes => Code::Id
+                .fail("PRIORITY names a push that was never promised (draft-ietf-quic-http-22)"),
+            Self::Placeholder(id) if id >= reach.placeholders => Code::Id.fail(
                 "PRIORITY names a placeholder beyond those announced (draft-ietf-quic-http-22)",
             ),
             Self::Request(id) => Ok(Some(Element::Stream(StreamId(id)))),
@@ -223,10 +217,6 @@ impl Named {
             Self::Push(_) => Ok(None),
         }
     }
-}
-
-fn malformed(reason: &'static str) -> Error {
-    Error::connection(Code::Frame, reason)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The peer's unidirectional streams. Their first bytes say what they are for (RFC 9114, 6.2).
 
 use crate::error::{Code, Error};
-use crate::frame::put_varint;
+use crate::frame::varints;
 use crate::pushes::PUSH_STREAM;
 use crate::qpack::DecoderStream;
 use crate::{PushId, Role, Settings, StreamId};
@@ -12,7 +12,6 @@ const CONTROL: u64 = 0x00;
 const QPACK_ENCODER: u64 = 0x02;
 const QPACK_DECODER: u64 = 0x03;
 
-/// The purpose of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Its type is not complete: the bytes so far.
@@ -34,7 +33,6 @@ impl Purpose {
     }
 }
 
-/// The streams that are open.
 #[derive(Debug, Default)]
 pub(crate) struct UnidirectionalStreams {
     open: BTreeMap<StreamId, Purpose>,
@@ -51,43 +49,33 @@ impl UnidirectionalStreams {
         limit: usize,
     ) -> Result<&mut Purpose, Error> {
         if !self.open.contains_key(&stream) && self.open.len() >= limit {
-            return Err(Error::connection(
-                Code::ExcessiveLoad,
-                "more unidirectional streams than our limit",
-            ));
+            return Code::ExcessiveLoad.fail("more unidirectional streams than our limit");
         }
         let purpose = self.open.entry(stream).or_insert_with(|| Purpose::Unsaid(Vec::new()));
         let Purpose::Unsaid(start) = purpose else { return self.known(stream) };
         let Some(stream_type) = take_varint(start, bytes) else { return self.known(stream) };
         let said = purpose_of(role, stream_type)?;
         if said.is_critical() && self.open.values().any(|it| same_type(it, &said)) {
-            return Err(Error::connection(
-                Code::StreamCreation,
-                "a second control or QPACK stream (RFC 9114, 6.2.1; RFC 9204, 4.2)",
-            ));
+            return Code::StreamCreation
+                .fail("a second control or QPACK stream (RFC 9114, 6.2.1; RFC 9204, 4.2)");
         }
         self.open.insert(stream, said);
         self.known(stream)
     }
 
-    /// The stream ended or was reset.
     pub(crate) fn close(&mut self, stream: StreamId) -> Result<(), Error> {
         match self.open.remove(&stream) {
-            Some(purpose) if purpose.is_critical() => Err(Error::connection(
-                Code::ClosedCriticalStream,
-                "a control or QPACK stream ends before the connection (RFC 9114, 6.2.1; RFC 9204, 4.2)",
-            )),
+            Some(purpose) if purpose.is_critical() => Code::ClosedCriticalStream.fail("a control or QPACK stream ends before the connection (RFC 9114, 6.2.1; RFC 9204, 4.2)"),
             _ => Ok(()),
         }
     }
 
-    /// The stream carries a push.
     pub(crate) fn is_push(&mut self, stream: StreamId, push: PushId) {
         self.open.insert(stream, Purpose::Push(push));
     }
 
     fn known(&mut self, stream: StreamId) -> Result<&mut Purpose, Error> {
-        self.open.get_mut(&stream).ok_or(Error::connection(Code::Internal, "a stream is not known"))
+        self.open.get_mut(&stream).map_or_else(|| Code::Internal.fail("a stream is not known"), Ok)
     }
 }
 
@@ -108,10 +96,9 @@ fn purpose_of(role: Role, stream_type: u64) -> Result<Purpose, Error> {
         (CONTROL, _) => Ok(Purpose::Control),
         (QPACK_ENCODER, _) => Ok(Purpose::QpackEncoder),
         (QPACK_DECODER, _) => Ok(Purpose::QpackDecoder(DecoderStream::default())),
-        (PUSH_STREAM, Role::Server) => Err(Error::connection(
-            Code::StreamCreation,
-            "a push stream from a client (RFC 9114, 6.2.2)",
-        )),
+        (PUSH_STREAM, Role::Server) => {
+            Code::StreamCreation.fail("a push stream from a client (RFC 9114, 6.2.2)")
+        }
         (PUSH_STREAM, Role::Client) => Ok(Purpose::PushUnsaid(Vec::new())),
         _ => Ok(Purpose::Ignored),
     }
@@ -135,11 +122,7 @@ pub(crate) fn opening(role: Role, settings: &Settings) -> Vec<(StreamId, Vec<u8>
     let types = [CONTROL, QPACK_ENCODER, QPACK_DECODER];
     let mut streams: Vec<(StreamId, Vec<u8>)> = (0u64..)
         .zip(types)
-        .map(|(index, stream_type)| {
-            let mut bytes = Vec::new();
-            put_varint(&mut bytes, stream_type);
-            (StreamId(first + 4 * index), bytes)
-        })
+        .map(|(index, stream_type)| (StreamId(first + 4 * index), varints([stream_type])))
         .collect();
     if let Some((_, control)) = streams.first_mut() {
         control.extend(settings.to_frame());

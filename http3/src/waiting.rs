@@ -87,7 +87,6 @@ impl WaitingSignals {
         self.nodes.contains(&stream)
     }
 
-    /// The stream has come.
     pub(crate) fn forget_node(&mut self, stream: StreamId) {
         self.nodes.remove(&stream);
     }
@@ -97,7 +96,6 @@ impl WaitingSignals {
         self.waiting.insert(stream, event);
     }
 
-    /// Removes the signal that waits for a stream.
     pub(crate) fn take(&mut self, stream: StreamId) -> Option<Event> {
         self.waiting.remove(&stream)
     }
@@ -109,10 +107,7 @@ impl WaitingSignals {
         if self.signals_seen <= limits.signals.saturating_add(earned) {
             return Ok(());
         }
-        Err(Error::connection(
-            Code::ExcessiveLoad,
-            "more priority signals than the requests explain (utmost)",
-        ))
+        Code::ExcessiveLoad.fail("more priority signals than the requests explain (utmost)")
     }
 }
 

@@ -13,6 +13,7 @@ use crate::limits::{
     ADDRESS_BYTES_MAX, HOSTS_MAX, LEARNED_RESOURCES_MAX, LOG_TEXT_BYTES_MAX, LOGGED_BODY_BYTES_MAX,
     OPEN_LOADS_MAX,
 };
+use crate::link::without_query;
 use schedulers::Kind;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,7 +23,7 @@ const MAX_LOAD_S: u32 = 10;
 const DAY_S: u32 = 24 * 60 * 60;
 
 /// Reads a log line by line, in bounded memory, and learns one page.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct AccessLog {
     document: String,
     host: Option<String>,
@@ -72,18 +73,8 @@ struct Load {
 impl AccessLog {
     /// Learns the page at `document`. With a host, a referrer of another one is another page's.
     pub fn new(document: &str, host: Option<&str>) -> Self {
-        Self {
-            document: document.to_owned(),
-            host: host.map(str::to_owned),
-            open: VecDeque::new(),
-            completed: 0,
-            last: BTreeMap::new(),
-            text_bytes: 0,
-            document_bytes: 0,
-            learner: Learner::default(),
-            other_hosts: BTreeMap::new(),
-            counts: Counts::default(),
-        }
+        let (document, host) = (document.to_owned(), host.map(str::to_owned));
+        Self { document, host, ..Self::default() }
     }
 
     /// The next line.
@@ -298,10 +289,6 @@ fn host_and_path(url: &str) -> Option<(&str, &str)> {
     let port = authority.rsplit_once(':').filter(|(_, port)| !port.ends_with(']'));
     let host = port.map_or(authority, |it| it.0);
     Some((host, if path.is_empty() { "/" } else { path }))
-}
-
-fn without_query(path: &str) -> &str {
-    path.split('?').next().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -59,6 +59,22 @@ pub struct Node {
 }
 
 impl Node {
+    /// A resource of the site, of which nothing more is known.
+    pub(crate) fn plain(host: &str, path: &str, kind: Kind, bytes: u64) -> Self {
+        Self {
+            host: host.to_owned(),
+            path: path.to_owned(),
+            kind,
+            bytes,
+            etag: None,
+            vary: None,
+            critical: false,
+            hidden: false,
+            first_party: true,
+            evaluation: Duration::ZERO,
+        }
+    }
+
     /// The `Link` value by which a document of `host` preloads it.
     pub fn preload(&self, host: &str) -> String {
         let Self { path, kind, .. } = self;
@@ -103,19 +119,12 @@ pub enum Place {
 
 /// A graph that cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum GraphError {
-    /// It is not JSON of this format.
     #[error("{0}; a graph is written by `utmost corpus graph`")]
     Malformed(#[from] serde_json::Error),
-    /// An edge from or to nowhere.
     #[error("edge {edge}: there are {nodes} nodes, from 0")]
-    Nowhere {
-        /// The edge, from 0.
-        edge: usize,
-        /// How many nodes there are.
-        nodes: usize,
-    },
-    /// There is no document.
+    Nowhere { edge: usize, nodes: usize },
     #[error("no nodes: the first one is the document")]
     Empty,
     /// A path that would name another host, or nothing that can be asked for.
@@ -123,20 +132,9 @@ pub enum GraphError {
         "node {node}: path {path:?}: no plain path; it begins with one `/` and has no dot segments, spaces, control \
          characters and `#`, and at most {PATH_BYTES_MAX} bytes"
     )]
-    Path {
-        /// The node, from 0.
-        node: usize,
-        /// Its path.
-        path: String,
-    },
-    /// The host is not a name.
+    Path { node: usize, path: String },
     #[error("node {node}: host {host:?}: not a name without scheme and path")]
-    Host {
-        /// The node, from 0.
-        node: usize,
-        /// Its host.
-        host: String,
-    },
+    Host { node: usize, host: String },
 }
 
 /// Whether a node may have this path.

@@ -6,6 +6,7 @@
 //! session begun by a push would take the place of the client's own.
 
 use crate::digest::is_own_cookie;
+use crate::link::without_query;
 use cookie::Cookie;
 use std::time::Duration;
 
@@ -119,6 +120,28 @@ impl Said<'_> {
         names.into_iter().any(|it| it.trim().eq_ignore_ascii_case(directive))
     }
 
+    /// Whether it varies on cookies; an error if it may not be pushed whatever these are: it must not be stored, sets
+    /// a cookie, or varies on a field that a promise does not repeat from `fields`.
+    fn varies_on_cookies(&self, fields: &[&str]) -> Result<bool, Forbidden> {
+        if self.sets_cookie {
+            return Err(Forbidden::SetsCookie);
+        }
+        if self.has("no-store") {
+            return Err(Forbidden::NotStored);
+        }
+        let mut varies_on_cookies = false;
+        for name in self.vary.split(',').map(|it| it.trim().to_ascii_lowercase()) {
+            match name.as_str() {
+                "" => {}
+                "*" => return Err(Forbidden::VariesOnEverything),
+                "cookie" => varies_on_cookies = true,
+                known if REPEATED.contains(&known) && fields.contains(&known) => {}
+                _ => return Err(Forbidden::VariesOn(name)),
+            }
+        }
+        Ok(varies_on_cookies)
+    }
+
     /// Whether everyone gets the same, in one coding or another: what it names may be told to others who ask for it.
     pub fn is_for_everyone(&self) -> bool {
         let mut vary = self.vary.split(',').map(str::trim);
@@ -142,22 +165,7 @@ pub fn check(
         return Err(Forbidden::OtherHost);
     }
     let said = candidate.said;
-    if said.sets_cookie {
-        return Err(Forbidden::SetsCookie);
-    }
-    if said.has("no-store") {
-        return Err(Forbidden::NotStored);
-    }
-    let mut varies_on_cookies = false;
-    for name in said.vary.split(',').map(|it| it.trim().to_ascii_lowercase()) {
-        match name.as_str() {
-            "" => {}
-            "*" => return Err(Forbidden::VariesOnEverything),
-            "cookie" => varies_on_cookies = true,
-            known if REPEATED.contains(&known) && parent.fields.contains(&known) => {}
-            _ => return Err(Forbidden::VariesOn(name)),
-        }
-    }
+    let varies_on_cookies = said.varies_on_cookies(parent.fields)?;
     match cookies(parent, candidate.path, policy) {
         Ok(cookies) => Ok(cookies),
         Err(unknown) if varies_on_cookies => Err(Forbidden::UnknownCookies(unknown)),
@@ -167,18 +175,11 @@ pub fn check(
     }
 }
 
-/// Whether a response that came may answer a promised request: it varies on nothing but fields that the request has
-/// as the client would send them, `fields` being the names of those that it has, in lower case; it may be stored, sets no
-/// cookie, and is private only where the request has the client's cookies.
+/// Whether a response that came may answer a promised request, whose fields have these names in lower case. If it
+/// varies on cookies or is private, the request must have the client's.
 pub fn allows(said: &Said<'_>, fields: &[&str], cookies_known: bool) -> bool {
-    let is_for_whom_it_goes_to = cookies_known || !said.has("private");
-    let mut vary = said.vary.split(',').map(|it| it.trim().to_ascii_lowercase());
-    let varies_as_promised = vary.all(|name| match name.as_str() {
-        "" => true,
-        "cookie" => cookies_known,
-        name => REPEATED.contains(&name) && fields.contains(&name),
-    });
-    !said.sets_cookie && !said.has("no-store") && is_for_whom_it_goes_to && varies_as_promised
+    said.varies_on_cookies(fields)
+        .is_ok_and(|varies| cookies_known || !(varies || said.has("private")))
 }
 
 /// The cookies that a request for `path` would have after the parent's response.
@@ -266,10 +267,6 @@ fn default_path(path: &str) -> String {
 fn folder(path: &str) -> &str {
     let path = without_query(path);
     &path[..path.rfind('/').map_or(0, |slash| slash + 1)]
-}
-
-fn without_query(path: &str) -> &str {
-    path.split('?').next().unwrap_or_default()
 }
 
 #[cfg(test)]

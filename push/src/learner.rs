@@ -2,9 +2,9 @@
 
 use crate::graph::{Edge, FORMAT, Graph, Node, Place};
 use crate::limits::LEARNED_RESOURCES_MAX;
+use crate::link::without_query;
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::time::Duration;
 
 /// Loads that are remembered: the last ones.
 const LOADS: usize = 20;
@@ -32,17 +32,6 @@ pub struct Asked {
     pub referrer: Option<String>,
 }
 
-/// A resource that belongs to a page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Learned {
-    /// Path and query.
-    pub path: String,
-    /// Its last size; 0 if none was told.
-    pub bytes: u64,
-    /// The path of the stylesheet that refers to it; none: the document does.
-    pub referrer: Option<String>,
-}
-
 impl Learner {
     /// One load of the page: what was asked for, in order.
     pub fn load(&mut self, mut resources: Vec<Asked>) {
@@ -61,23 +50,20 @@ impl Learner {
         }
     }
 
-    /// What belongs to the page, in the median order of requests; nothing before its second load.
-    pub fn learned(&self) -> Vec<Learned> {
+    /// What belongs to the page with its last size, in the median order of requests; nothing before its second load.
+    pub fn learned(&self) -> Vec<Asked> {
         let loads = self.whole_loads();
         let [.., before, last] = loads[..] else { return Vec::new() };
         let belongs = |path: &str| {
             let seen = loads.iter().filter(|load| position(load, path).is_some()).count();
             seen * 100 >= loads.len() * SHARE_PERCENT && position(before, path).is_some()
         };
-        let mut found: Vec<(usize, Learned)> = Vec::new();
+        let mut found: Vec<(usize, Asked)> = Vec::new();
         for (place, asked) in last.iter().enumerate() {
             let is_first = position(last, &asked.path) == Some(place);
             if is_first && belongs(&asked.path) {
-                let learned = Learned {
-                    path: asked.path.clone(),
-                    bytes: self.bytes.get(&asked.path).copied().unwrap_or(0),
-                    referrer: asked.referrer.clone(),
-                };
+                let bytes = self.bytes.get(&asked.path).copied();
+                let learned = Asked { bytes, ..asked.clone() };
                 found.push((median_position(&loads, &asked.path), learned));
             }
         }
@@ -113,7 +99,12 @@ impl Learner {
             Graph { format: FORMAT.to_owned(), nodes: vec![document], edges: Vec::new() };
         for it in &learned {
             let kind = kind_of(&it.path);
-            graph.nodes.push(node(host, &it.path, (it.bytes, kind), it.referrer.is_some()));
+            graph.nodes.push(node(
+                host,
+                &it.path,
+                (it.bytes.unwrap_or(0), kind),
+                it.referrer.is_some(),
+            ));
         }
         for (index, it) in learned.iter().enumerate() {
             let sheet = |path: &String| learned.iter().position(|it| it.path == *path);
@@ -126,24 +117,12 @@ impl Learner {
 }
 
 fn node(host: &str, path: &str, (bytes, kind): (u64, Kind), hidden: bool) -> Node {
-    Node {
-        host: host.to_owned(),
-        path: path.to_owned(),
-        kind,
-        bytes,
-        etag: None,
-        vary: None,
-        critical: matches!(kind, Kind::Html | Kind::Css),
-        hidden,
-        first_party: true,
-        evaluation: Duration::ZERO,
-    }
+    let critical = matches!(kind, Kind::Html | Kind::Css);
+    Node { critical, hidden, ..Node::plain(host, path, kind, bytes) }
 }
 
-/// By its name's ending.
 pub(crate) fn kind_of(path: &str) -> Kind {
-    let plain = path.split('?').next().unwrap_or_default();
-    let mime = mime_guess::from_path(plain).first_or_octet_stream();
+    let mime = mime_guess::from_path(without_query(path)).first_or_octet_stream();
     Kind::of_mime(mime.essence_str())
 }
 
@@ -206,7 +185,7 @@ mod tests {
         for bytes in [Some(10), Some(20), None] {
             learner.load(vec![Asked { bytes, ..asked("/a") }]);
         }
-        assert_eq!(learner.learned()[0].bytes, 20);
+        assert_eq!(learner.learned()[0].bytes, Some(20));
     }
 
     #[test]

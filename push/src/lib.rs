@@ -25,5 +25,5 @@ pub mod visits;
 pub use access_log::{AccessLog, Counts};
 pub use gate::{Gate, GateError, Pending};
 pub use graph::{Edge, FORMAT as GRAPH_FORMAT, Graph, GraphError, Node, Place, is_host};
-pub use learner::{Asked, Learned, Learner};
+pub use learner::{Asked, Learner};
 pub use policy::{Budget, Choice, PathState, Plan, Policy, UnknownPolicy};

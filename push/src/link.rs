@@ -8,7 +8,7 @@ use crate::limits::{LINK_FIELD_BYTES_MAX, LINKS_MAX};
 use percent_encoding::percent_decode_str;
 
 /// One link.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Link {
     /// What stands between the angle brackets, white space around it taken away.
     pub target: String,
@@ -56,13 +56,17 @@ pub fn is_path(target: &str) -> bool {
 /// A path ([`is_path`]) that leads nowhere else: without `.` and `..` segments and without control characters, encoded or
 /// not.
 pub fn is_plain_path(target: &str) -> bool {
-    let path = target.split('?').next().unwrap_or_default();
-    let decoded: Vec<u8> = percent_decode_str(path).collect();
+    let decoded: Vec<u8> = percent_decode_str(without_query(target)).collect();
     let mut segments = decoded.split(|it| matches!(it, b'/' | b'\\'));
     is_path(target)
         && !target.contains('\\')
         && !decoded.iter().any(u8::is_ascii_control)
         && segments.all(|it| it != b"." && it != b"..")
+}
+
+/// The path of a target, without its query.
+pub fn without_query(target: &str) -> &str {
+    target.split('?').next().unwrap_or_default()
 }
 
 /// The links of a response's `Link` field; several fields of a response are given one after the other.
@@ -80,14 +84,7 @@ pub fn is_hint(field: &str) -> bool {
 
 fn parse_one(text: &str) -> Option<Link> {
     let (target, parameters) = text.trim().strip_prefix('<')?.split_once('>')?;
-    let mut link = Link {
-        target: target.trim().to_owned(),
-        relations: Vec::new(),
-        destination: None,
-        nopush: false,
-        crossorigin: false,
-        anchored: false,
-    };
+    let mut link = Link { target: target.trim().to_owned(), ..Link::default() };
     let parameters = parameters.trim_start();
     if !parameters.is_empty() && !parameters.starts_with(';') {
         return None;

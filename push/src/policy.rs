@@ -72,8 +72,6 @@ pub struct PathState {
     pub delivery_bytes_per_s: Option<u64>,
     /// The least round-trip time seen.
     pub min_rtt: Duration,
-    /// What the client's flow control of the connection still allows.
-    pub connection_credit_bytes: u64,
     /// What it allows on a new push stream.
     pub stream_credit_bytes: u64,
     /// Unidirectional streams that may still be opened.
@@ -109,7 +107,7 @@ impl Budget {
             .saturating_sub(path.in_flight_bytes)
             .saturating_add(path_bytes(evaluation).unwrap_or(0));
         Self {
-            bytes: idle.min(path.connection_credit_bytes),
+            bytes: idle,
             stream_bytes: path.stream_credit_bytes,
             pushes: max_pushes.min(path.streams).min(path.push_ids),
         }
@@ -145,26 +143,21 @@ pub struct Plan {
 impl Policy {
     /// The plan for a request.
     pub fn plan(self, choice: &Choice<'_>) -> Plan {
-        let navigation = choice.navigation;
-        match self {
-            Self::Push => Plan { push: children_that_fill(choice), hint: Vec::new() },
-            Self::Preload if navigation => {
-                Plan { push: Vec::new(), hint: choice.graph.hidden_and_critical(choice.node) }
-            }
-            Self::PushAndPreload if navigation => {
+        let hidden = || choice.graph.hidden_and_critical(choice.node);
+        let (push, hint) = match self {
+            Self::Push => (children_that_fill(choice), Vec::new()),
+            _ if !choice.navigation => return Plan::default(),
+            Self::NoOpt => return Plan::default(),
+            Self::Preload => (Vec::new(), hidden()),
+            Self::PushAndPreload => {
                 let push = children_that_fill(choice);
-                let mut hint = choice.graph.hidden_and_critical(choice.node);
-                hint.retain(|it| !push.contains(it));
-                Plan { push, hint }
+                let hint = hidden().into_iter().filter(|it| !push.contains(it)).collect();
+                (push, hint)
             }
-            Self::PushStaticWithHtml if navigation => {
-                Plan { push: statics(choice), hint: Vec::new() }
-            }
-            Self::PushStaticWithHtmlOneBdp if navigation => {
-                Plan { push: statics_within(choice), hint: Vec::new() }
-            }
-            _ => Plan::default(),
-        }
+            Self::PushStaticWithHtml => (statics(choice), Vec::new()),
+            Self::PushStaticWithHtmlOneBdp => (statics_within(choice), Vec::new()),
+        };
+        Plan { push, hint }
     }
 }
 
@@ -278,7 +271,6 @@ mod tests {
             in_flight_bytes: 0,
             delivery_bytes_per_s,
             min_rtt: Duration::from_millis(200),
-            connection_credit_bytes: UNLIMITED,
             stream_credit_bytes: UNLIMITED,
             streams: 100,
             push_ids: 100,
@@ -300,9 +292,8 @@ mod tests {
 
     #[test]
     fn credit_and_ids_bound_a_budget() {
-        let path =
-            PathState { connection_credit_bytes: 5000, push_ids: 2, ..path_of(20_000, None) };
-        let expected = Budget { bytes: 5000, stream_bytes: UNLIMITED, pushes: 2 };
+        let path = PathState { stream_credit_bytes: 5000, push_ids: 2, ..path_of(20_000, None) };
+        let expected = Budget { bytes: 20_000, stream_bytes: 5000, pushes: 2 };
         assert_eq!(Budget::of(&path, Duration::ZERO, 10), expected);
     }
 

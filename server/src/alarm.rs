@@ -34,7 +34,6 @@ impl Alarm {
         })
     }
 
-    /// The connections for which it rang since this was last asked.
     pub(crate) fn take(&self) -> BTreeSet<u64> {
         std::mem::take(&mut *self.rung())
     }

@@ -76,32 +76,19 @@ pub enum ConfigSite {
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ConfigError {
-    /// The file cannot be read.
-    #[error("{file}: {source}")]
-    Unreadable {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file is not as it should be.
+    #[error("{0}: {1}")]
+    Unreadable(PathBuf, #[source] std::io::Error),
     #[error("{file}: line {line}: {cause}")]
-    Malformed {
-        /// The file.
-        file: PathBuf,
-        /// Where, from 1.
-        line: usize,
-        /// What is wrong.
-        cause: String,
-    },
+    Malformed { file: PathBuf, line: usize, cause: String },
 }
 
 impl Config {
     /// Reads a file; a relative `root` counts from the file's own directory.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigError::Unreadable { file: path.to_owned(), source })?;
+            .map_err(|source| ConfigError::Unreadable(path.to_owned(), source))?;
         let mut config = Self::parse(&text, path)?;
         if let (ConfigSite::Root(root), Some(folder)) = (&mut config.site, path.parent()) {
             *root = folder.join(&root);
@@ -151,7 +138,6 @@ impl Config {
         Ok(config)
     }
 
-    /// Takes a directive for one resource.
     fn direct(&mut self, resource: &str, directive: FileDirective) -> Result<(), &'static str> {
         if resource.contains('*') || paths::malformed(resource).is_some() {
             return Err("must be a whole path that begins with / and has no *");
@@ -165,7 +151,6 @@ impl Config {
         }
     }
 
-    /// Checks a route of the configuration file `file`.
     fn route(&self, route: FileRoute, pushes: bool, file: &Path) -> Result<ConfigRoute, Wrong> {
         if route.scheme.is_some() && route.path.ends_with('*') {
             let cause =

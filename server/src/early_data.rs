@@ -19,27 +19,15 @@ pub struct TicketKey([u8; TicketKey::BYTES]);
 
 /// A ticket key that cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum TicketKeyError {
-    /// The file cannot be read.
-    #[error("{path}: {source}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file has another size.
+    #[error("{0}: {1}")]
+    Unreadable(PathBuf, #[source] std::io::Error),
     #[error(
-        "{path}: {bytes} bytes, a ticket key has {}; make one with `head -c {} /dev/urandom`",
-        TicketKey::BYTES,
-        TicketKey::BYTES
+        "{0}: {1} bytes, a ticket key has {key}; make one with `head -c {key} /dev/urandom`",
+        key = TicketKey::BYTES
     )]
-    Size {
-        /// The file.
-        path: PathBuf,
-        /// What it has.
-        bytes: usize,
-    },
+    Size(PathBuf, usize),
 }
 
 impl TicketKey {
@@ -53,10 +41,10 @@ impl TicketKey {
 
     /// Reads a file of exactly [`Self::BYTES`] bytes.
     pub fn load(path: &Path) -> Result<Self, TicketKeyError> {
-        let unreadable = |source| TicketKeyError::Unreadable { path: path.to_owned(), source };
+        let unreadable = |source| TicketKeyError::Unreadable(path.to_owned(), source);
         let bytes = std::fs::read(path).map_err(unreadable)?;
         let size = bytes.len();
-        let wrong = |_| TicketKeyError::Size { path: path.to_owned(), bytes: size };
+        let wrong = |_| TicketKeyError::Size(path.to_owned(), size);
         bytes.try_into().map(Self).map_err(wrong)
     }
 

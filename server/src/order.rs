@@ -8,7 +8,6 @@ use schedulers::{Call, Scheduler, Scheme, Standing, StreamId, Value};
 
 /// What chooses the stream that sends next: the connection's own scheduler, or that of an experiment.
 pub(crate) trait Picker: Send {
-    /// Tells it what happened.
     fn call(&mut self, call: &Call);
 
     /// The stream that sends the next packet; `None`: none can, or another connection goes first.
@@ -51,7 +50,6 @@ impl Picker for Scheduler {
     }
 }
 
-/// The scheduler of one connection, and the calls that a successor must repeat.
 pub(crate) struct Order {
     picker: Box<dyn Picker>,
     scheme: String,
@@ -59,7 +57,6 @@ pub(crate) struct Order {
     history: Option<Vec<Call>>,
 }
 
-/// Where to log.
 pub(crate) type Log<'a> = Option<&'a mut QlogStreamer>;
 
 impl Order {
@@ -74,12 +71,10 @@ impl Order {
         order
     }
 
-    /// The name of the scheme.
     pub(crate) fn scheme(&self) -> &str {
         &self.scheme
     }
 
-    /// What chooses the next stream.
     pub(crate) fn picker(&self) -> &dyn Picker {
         self.picker.as_ref()
     }
@@ -89,7 +84,6 @@ impl Order {
         self.picker.as_mut()
     }
 
-    /// Makes a call.
     pub(crate) fn call(&mut self, call: Call, log: Log<'_>) {
         self.picker.call(&call);
         log_call(&call, log);

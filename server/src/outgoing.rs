@@ -11,9 +11,9 @@ use std::time::Instant;
 const EMPTY_DATA: [u8; 2] = [0, 0];
 
 /// A response that the transport has not wholly taken.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Outgoing {
-    stage: Stage,
+    pub(crate) stage: Stage,
     /// Frames that were not offered yet; of a response from elsewhere these are all its bytes.
     frames: VecDeque<u8>,
     /// The stream offset at which the frames end, and the body begins.
@@ -21,16 +21,16 @@ pub(crate) struct Outgoing {
     body: Body,
     availability: Availability,
     /// What brings the rest of a response from elsewhere.
-    arriving: Option<Arriving>,
+    pub(crate) arriving: Option<Arriving>,
     available: u64,
     committed: u64,
     offered: u64,
 }
 
-/// How far a response is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Its head is awaited; interim responses and promises may go.
+    #[default]
     AwaitsHead,
     /// The backend wants to be asked again after the handshake (RFC 8470, 5.2).
     TooEarly,
@@ -40,10 +40,8 @@ pub(crate) enum Stage {
     Whole,
 }
 
-/// A response that a backend brings.
 #[derive(Debug)]
 pub(crate) struct Arriving {
-    /// The request it answers.
     pub(crate) request: Request,
     /// The backend's side of it.
     pub(crate) later: Arc<Later>,
@@ -66,33 +64,14 @@ pub(crate) enum Left {
     Ready,
     /// More will come later.
     Waiting,
-    /// Nothing.
     Nothing,
 }
 
 impl Outgoing {
-    /// A response that begins with `frames`, which may be empty.
     pub(crate) fn new(frames: Vec<u8>) -> Self {
         let frames_end = frames.len() as u64;
-        Self {
-            stage: Stage::AwaitsHead,
-            frames: frames.into(),
-            frames_end,
-            body: Body::Empty,
-            availability: Availability::default(),
-            arriving: None,
-            available: frames_end,
-            committed: 0,
-            offered: 0,
-        }
-    }
-
-    pub(crate) fn stage(&self) -> Stage {
-        self.stage
-    }
-
-    pub(crate) fn arriving(&self) -> Option<&Arriving> {
-        self.arriving.as_ref()
+        let frames = frames.into();
+        Self { frames, frames_end, available: frames_end, ..Self::default() }
     }
 
     /// The times at which more of it is here.
@@ -109,33 +88,11 @@ impl Outgoing {
         self.finish();
     }
 
-    /// A backend brings the rest.
-    pub(super) fn arrives_by(&mut self, arriving: Arriving) {
-        self.stage = Stage::AwaitsHead;
-        self.arriving = Some(arriving);
-    }
-
-    /// The rest is here after all.
-    pub(super) fn arrives_no_more(&mut self) {
-        self.arriving = None;
-    }
-
-    /// Adds frames that can go at once.
-    pub(super) fn extend(&mut self, frames: &[u8]) {
+    pub(crate) fn extend(&mut self, frames: &[u8]) {
         debug_assert!(self.stage != Stage::Whole, "nothing follows an end");
         self.frames.extend(frames);
         self.frames_end += frames.len() as u64;
         self.available += frames.len() as u64;
-    }
-
-    /// The backend must be asked again after the handshake.
-    pub(crate) fn came_too_early(&mut self) {
-        self.stage = Stage::TooEarly;
-    }
-
-    /// The head has been added; the backend brings the body.
-    pub(crate) fn body_follows(&mut self) {
-        self.stage = Stage::BodyComes;
     }
 
     /// Nothing is added any more. The end of a stream travels with a byte, so there must be one to commit.
@@ -152,7 +109,7 @@ impl Outgoing {
     }
 
     /// What the backend has brought next, if there is room for it.
-    pub(super) fn next_piece(&mut self) -> Option<Piece> {
+    pub(crate) fn next_piece(&mut self) -> Option<Piece> {
         let room = AHEAD_BYTES.saturating_sub(self.frames.len());
         let arriving = self.arriving.as_mut().filter(|_| self.stage != Stage::TooEarly)?;
         arriving.full = room == 0;
@@ -192,7 +149,6 @@ impl Outgoing {
         (self.stage == Stage::Whole).then(|| self.frames_end + self.body.bytes())
     }
 
-    /// Commits `bytes` to the order of sending.
     pub(crate) fn commit(&mut self, bytes: u64) -> Left {
         debug_assert!(bytes <= self.pending(), "only what is here can be committed");
         self.committed += bytes;

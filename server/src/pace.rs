@@ -37,7 +37,6 @@ impl Ticks {
         Self { pace, next: None, idle: false }
     }
 
-    /// Stream bytes of one packet.
     pub(crate) fn packet_bytes(&self) -> usize {
         self.pace.packet_bytes
     }
@@ -53,7 +52,6 @@ impl Ticks {
         next <= now
     }
 
-    /// A tick's packet has gone.
     pub(crate) fn used(&mut self) {
         if let Some(next) = &mut self.next {
             *next += self.pace.interval;
@@ -66,7 +64,6 @@ impl Ticks {
         self.idle = true;
     }
 
-    /// When the next packet may go.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.next
     }

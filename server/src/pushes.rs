@@ -3,6 +3,7 @@
 use crate::limits::{DIARY_PATHS, MAX_CONCURRENT};
 use crate::send_loop::SendLoop;
 use crate::site::{Ahead, Foreseen, Promise, Request, Response, RuledSite};
+use crate::streams::CONTROL_STREAM;
 use connection::Connection;
 use http3::{PushId, StreamId};
 use push::guard;
@@ -21,7 +22,6 @@ pub(crate) struct Pushes {
     diary: Diary,
 }
 
-/// A response that was promised.
 #[derive(Debug)]
 pub(crate) struct Pushed {
     pub(crate) push: PushId,
@@ -49,15 +49,13 @@ impl Pushes {
         let peer = quic.peer_transport_params();
         let stream_credit_bytes = peer.map_or(u64::MAX, |it| it.initial_max_stream_data_uni);
         let window_bytes = path.cwnd as u64;
-        let free = quic.stream_capacity(3).unwrap_or(0) as u64;
+        let free = quic.stream_capacity(CONTROL_STREAM.0).unwrap_or(0) as u64;
         Some(PathState {
             window_bytes,
             in_flight_bytes: window_bytes.saturating_sub(free),
             // Until more was sent than fits, the delivery rate only reflects the requests, not the path.
             delivery_bytes_per_s: (path.sent_bytes > window_bytes).then_some(path.delivery_rate),
             min_rtt: path.min_rtt.unwrap_or(Duration::ZERO),
-            // The transport counts it into what is free.
-            connection_credit_bytes: u64::MAX,
             stream_credit_bytes,
             streams: quic.peer_streams_left_uni(),
             push_ids,
@@ -134,6 +132,6 @@ fn promised(
     let headers = promise.headers();
     let (push, frame) = connection.session.promise(&headers).ok().flatten()?;
     let log = connection.quic.qlog_streamer();
-    http3::log::promise_created(log, (main, push), &headers, frame.len());
+    http3::log::headers_created(log, (main, Some(push)), &headers, frame.len());
     Some((push, frame))
 }

@@ -12,6 +12,7 @@ use crate::order::Picker;
 use crate::pushes::Pushes;
 use crate::send_loop::{Datagram, SendLoop};
 use crate::site::RuledSite;
+use crate::streams::CONTROL_STREAM;
 use crate::{Options, SignalUse};
 use connection::Connection;
 use http3::{Code, Event, Extension, Role, Session, Settings, Signal, StreamId};
@@ -28,12 +29,11 @@ pub(crate) struct Shared {
     pub(crate) groups: Groups,
 }
 
-/// The server's side of one connection.
 pub(crate) struct Responder {
     shared: Arc<Shared>,
     /// The connection, as the router numbers it.
     serial: u64,
-    sender: SendLoop,
+    pub(crate) sender: SendLoop,
     /// The scheme of pages that have none of their own; its name is announced to clients that take it.
     scheme: Scheme,
     pushes: Pushes,
@@ -71,11 +71,6 @@ impl Responder {
             control_bytes: 0,
             shared,
         }
-    }
-
-    /// The connection, for the router: connection IDs, timers, the end.
-    pub(crate) fn connection(&mut self) -> &mut Connection {
-        &mut self.sender.connection
     }
 
     fn signals(&self) -> SignalUse {
@@ -163,19 +158,8 @@ impl Responder {
         }
     }
 
-    /// What chooses the next stream, to be told about the path.
     pub(crate) fn picker(&mut self) -> &mut dyn Picker {
-        self.sender.picker()
-    }
-
-    /// A timer of the transport has fired.
-    pub(crate) fn timer_fired(&mut self) {
-        self.sender.timer_fired();
-    }
-
-    /// Whether nothing can be sent or received any more.
-    pub(crate) fn is_over(&self) -> bool {
-        self.sender.connection.is_over()
+        self.sender.order.picker_mut()
     }
 
     /// The next datagram, if one may go now.
@@ -198,13 +182,11 @@ impl Responder {
         })
     }
 
-    /// When the connection wants to be called again.
     pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
         let timeout = self.sender.connection.quic.timeout_instant();
         [timeout, self.sender.next_wakeup(now)].into_iter().flatten().min()
     }
 
-    /// Ends the connection with responses under way.
     pub(crate) fn cut(&mut self) {
         self.sender.connection.close(Code::NoError, "server is going away");
     }
@@ -255,7 +237,8 @@ impl Responder {
             Event::PushCancelled { push } => {
                 self.nuisances += 1;
                 if let Some(stream) = self.sender.streams.push_stream(push) {
-                    self.abort(stream, Code::RequestCancelled);
+                    self.sender.connection.shut(stream, Code::RequestCancelled);
+                    self.sender.drop_response(stream);
                 }
             }
             Event::Data { stream, ref bytes } => self.on_upload(stream, bytes),
@@ -277,7 +260,7 @@ impl Responder {
         if let Some(number) = settings.connection_group {
             self.join_group(number);
         }
-        self.sender.settle_order();
+        self.sender.order.settle();
         let connection = &mut self.sender.connection;
         if let Some((stream, frame)) = connection.session.announce_scheme(&self.scheme.name) {
             connection.send(stream, frame, false);
@@ -299,10 +282,17 @@ impl Responder {
         paths.find(|it| it.active).map(|it| it.peer_addr.ip())
     }
 
-    /// Ends both directions of a stream, and drops its response.
+    /// Ends both directions of a stream, and drops its response. A promised one is cancelled, too: a reset that overtakes
+    /// the header of its stream would leave the promise open (RFC 9114, 7.2.3).
     fn abort(&mut self, stream: StreamId, code: Code) {
-        self.sender.connection.shut(stream, code);
+        let connection = &mut self.sender.connection;
+        if let Some(push) = self.sender.streams.get(stream).and_then(|it| it.push) {
+            let (control, frame) = connection.session.cancel_push(push);
+            connection.send(control, frame, false);
+        }
+        connection.shut(stream, code);
         self.sender.drop_response(stream);
+        self.sender.flush();
     }
 
     /// Forgets streams that are over. As often as the search through all of them costs little for each datagram.
@@ -321,9 +311,6 @@ impl Responder {
         }
     }
 }
-
-/// The server's control stream.
-const CONTROL_STREAM: StreamId = StreamId(3);
 
 /// A server that uses signals takes them in every form; of the two revisions of the bucket byte, in the one
 /// that its scheme speaks. The announcement of its scheme needs no signals.

@@ -10,7 +10,6 @@ use ring::rand::SecureRandom;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
-/// Seals and opens the tokens of one server.
 pub(crate) struct Retry {
     key: LessSafeKey,
     /// When the key was drawn; tokens count from here.

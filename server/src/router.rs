@@ -48,7 +48,6 @@ struct Entry {
     queued: bool,
 }
 
-/// Our connection IDs have this many bytes.
 const ID_BYTES: usize = 16;
 
 /// The ID that a client makes up for the server has at least this many bytes.
@@ -108,11 +107,9 @@ impl Server {
     pub fn drain(&mut self, now: Instant) {
         if self.draining.is_none() {
             self.draining = Some(now + self.shared.options.limits.drain);
+            self.connections.values_mut().for_each(|it| it.responder.go_away());
             let serials: Vec<u64> = self.connections.keys().copied().collect();
             for serial in serials {
-                if let Some(entry) = self.connections.get_mut(&serial) {
-                    entry.responder.go_away();
-                }
                 self.enqueue(serial);
             }
         }
@@ -121,25 +118,24 @@ impl Server {
     /// Whether a draining server has nothing left to do.
     pub fn is_drained(&self, now: Instant) -> bool {
         let ended = || {
-            self.sendable.is_empty() && self.connections.values().all(|it| it.responder.is_over())
+            self.sendable.is_empty()
+                && self.connections.values().all(|it| it.responder.sender.connection.is_over())
         };
         self.draining.is_some_and(|deadline| now >= deadline || ended())
     }
 
     /// Closes the connections that are left, tells the clients, and returns how many there were.
     pub fn cut(&mut self) -> usize {
-        let left: Vec<u64> = self.connections.keys().copied().collect();
-        let mut cut = 0;
-        for serial in left {
-            if let Some(entry) = self.connections.get_mut(&serial)
-                && !entry.responder.is_over()
-            {
-                entry.responder.cut();
-                cut += 1;
-                self.enqueue(serial);
-            }
+        let is_left = |it: &&mut Entry| !it.responder.sender.connection.is_over();
+        let mut left = Vec::new();
+        for (serial, entry) in self.connections.iter_mut().filter(|(_, it)| is_left(it)) {
+            entry.responder.cut();
+            left.push(*serial);
         }
-        cut
+        for serial in &left {
+            self.enqueue(*serial);
+        }
+        left.len()
     }
 
     /// Connections that are open.
@@ -252,7 +248,6 @@ impl Server {
         self.retry.as_ref()?.open(header.token.as_ref()?, from, &header.dcid, now)
     }
 
-    /// Counts a handshake that is complete, or whose connection is gone.
     fn handshake_over(&mut self, serial: u64) {
         if let Some(entry) = self.connections.get_mut(&serial)
             && std::mem::take(&mut entry.is_handshaking)
@@ -284,7 +279,7 @@ impl Server {
     /// Gives the client as many IDs as it takes, and forgets those that it retired.
     fn update_routes(&mut self, serial: u64) {
         let Some(entry) = self.connections.get_mut(&serial) else { return };
-        let quic = &mut entry.responder.connection().quic;
+        let quic = &mut entry.responder.sender.connection.quic;
         while let Some(retired) = quic.retired_scid_next() {
             self.routes.remove(retired.as_ref());
             entry.ids.retain(|it| it != retired.as_ref());
@@ -357,7 +352,7 @@ impl Server {
         if let Some(old) = entry.wakeup.take() {
             self.wakeups.remove(&(old, serial));
         }
-        if entry.responder.connection().quic.is_closed() {
+        if entry.responder.sender.connection.quic.is_closed() {
             self.remove(serial);
             return;
         }
@@ -397,8 +392,8 @@ impl Endpoint for Server {
         let is_new = known.is_none();
         let Some(entry) = self.connections.get_mut(&serial) else { return };
         entry.responder.receive(datagram, from, now, &mut self.scratch);
-        let is_connected = entry.responder.connection().is_connected();
-        if is_new && entry.responder.connection().quic.path_stats().all(|it| it.recv == 0) {
+        let is_connected = entry.responder.sender.connection.is_connected();
+        if is_new && entry.responder.sender.connection.quic.path_stats().all(|it| it.recv == 0) {
             // It only looked like a first datagram. No timer runs for it, so it would stay.
             self.remove(serial);
             return;
@@ -416,8 +411,9 @@ impl Endpoint for Server {
             self.wakeups.remove(&(at, serial));
             let Some(entry) = self.connections.get_mut(&serial) else { continue };
             entry.wakeup = None;
-            if entry.responder.connection().quic.timeout_instant().is_some_and(|it| it <= now) {
-                entry.responder.timer_fired();
+            if entry.responder.sender.connection.quic.timeout_instant().is_some_and(|it| it <= now)
+            {
+                entry.responder.sender.timer_fired();
             }
             self.enqueue(serial);
             self.pass_turn(serial);

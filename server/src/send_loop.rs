@@ -21,11 +21,11 @@ use crate::experiments::repairs::Repairs;
 use crate::order::{Order, Picker};
 use crate::pace::Ticks;
 use crate::send_buffer::SendBuffer;
-use crate::streams::Streams;
+use crate::streams::{OWN_STREAMS, Streams};
 use connection::Connection;
 use connection::experiments::SendOrder;
 use push::Gate;
-use schedulers::{Call, Resource, Scheduler, Scheme, Signal, StreamId};
+use schedulers::{Call, Resource, Scheduler, Scheme, StreamId};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use token_bucket::TokenBucket;
@@ -35,20 +35,16 @@ use window::Window;
 /// as much before it, or a fast link would stand idle between two packets.
 const TIMER_STEP: Duration = Duration::from_millis(1);
 
-/// A server's control stream and its two QPACK streams.
-const OWN_STREAMS: usize = 3;
-
 /// How long a client may wait before it acknowledges (RFC 9000, 18.2).
 const ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// A datagram that was made: its size and where it goes.
 pub(crate) type Datagram = (usize, SocketAddr);
 
-/// The sending half of a connection.
 pub(crate) struct SendLoop {
     pub(crate) connection: Connection,
     pub(crate) streams: Streams,
-    order: Order,
+    pub(crate) order: Order,
     repairs: Option<Repairs>,
     buffer: SendBuffer,
     buffer_limit_bytes: u64,
@@ -89,7 +85,7 @@ impl SendLoop {
         }
     }
 
-    fn call(&mut self, call: Call) {
+    pub(crate) fn call(&mut self, call: Call) {
         self.order.call(call, self.connection.quic.qlog_streamer());
     }
 
@@ -109,15 +105,13 @@ impl SendLoop {
         }
     }
 
-    /// More frames of a response.
     pub(crate) fn extend(&mut self, stream: StreamId, frames: &[u8]) {
-        if !frames.is_empty() {
-            self.streams.extend(stream, frames);
+        if let Some(outgoing) = self.streams.outgoing_mut(stream).filter(|_| !frames.is_empty()) {
+            outgoing.extend(frames);
             self.update_ready(stream);
         }
     }
 
-    /// The response on `stream` is whole.
     pub(crate) fn end(&mut self, stream: StreamId) {
         self.streams.end(stream);
         self.update_ready(stream);
@@ -132,17 +126,6 @@ impl SendLoop {
         self.update_ready(main);
     }
 
-    /// What chooses the next stream, to be told about the path.
-    pub(crate) fn picker(&mut self) -> &mut dyn Picker {
-        self.order.picker_mut()
-    }
-
-    /// The name of the scheme in whose order it sends.
-    pub(crate) fn scheme(&self) -> &str {
-        self.order.scheme()
-    }
-
-    /// Another scheduler orders what is under way and what comes.
     pub(crate) fn reorder(&mut self, scheme: &str, picker: Box<dyn Picker>) {
         self.order.pass_to(picker, scheme, self.connection.quic.qlog_streamer());
         let has_bytes = |it: &StreamId| self.streams.pending(*it) > 0;
@@ -158,16 +141,6 @@ impl SendLoop {
         }
     }
 
-    /// From now on the scheduler changes only between pages.
-    pub(crate) fn settle_order(&mut self) {
-        self.order.settle();
-    }
-
-    /// The client said something about order.
-    pub(crate) fn signal(&mut self, signal: Signal) {
-        self.call(Call::Signal(signal));
-    }
-
     /// Drops a response that the client does not want, or that cannot be sent whole.
     pub(crate) fn drop_response(&mut self, stream: StreamId) {
         if self.streams.is_sending(stream) {
@@ -178,7 +151,6 @@ impl SendLoop {
         }
     }
 
-    /// How many responses have been dropped since this was last asked.
     pub(crate) fn take_unwanted(&mut self) -> u64 {
         std::mem::take(&mut self.unwanted)
     }
@@ -209,7 +181,6 @@ impl SendLoop {
         }
     }
 
-    /// A timer of the transport has fired.
     pub(crate) fn timer_fired(&mut self) {
         self.connection.quic.on_timeout();
         self.timer_fired = true;
@@ -376,7 +347,7 @@ impl SendLoop {
     fn send(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
         let quic = &mut self.connection.quic;
         let lossy = quic.path_stats().any(|it| it.lost > 0 || it.total_pto_count > 0);
-        let others = if lossy { OWN_STREAMS + self.streams.responses() } else { 0 };
+        let others = if lossy { OWN_STREAMS.len() + self.streams.responses() } else { 0 };
         for _ in 0..others {
             if let Some(datagram) = send_once(quic, out)? {
                 return Ok(Some(datagram));
@@ -388,14 +359,12 @@ impl SendLoop {
         send_once(quic, out)
     }
 
-    /// Asks for a packet in a buffer that holds its header but nothing more.
     fn poke(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
         let quic = &mut self.connection.quic;
         let size = (1 + quic.destination_id().len() + 8).min(out.len());
         send_once(quic, &mut out[..size])
     }
 
-    /// Opens and closes the gates of pushes.
     fn update_gates(&mut self) {
         if self.streams.has_gates() {
             let in_flight_bytes = window::in_flight_bytes(&mut self.connection.quic);

@@ -4,9 +4,8 @@ mod gates;
 #[cfg(test)]
 mod tests;
 
-use crate::outgoing::{Arriving, Outgoing};
+use crate::outgoing::{Arriving, Outgoing, Stage};
 use crate::site::{Availability, Body};
-use crate::upstream::Piece;
 use gates::Gated;
 use http3::PushId;
 use schedulers::{Priority, Standing, StreamId, URGENCY_MAX};
@@ -40,7 +39,6 @@ pub(crate) struct Streams {
     by_urgency: [usize; URGENCIES],
     /// When more of a response is here.
     releases: BTreeSet<(Instant, StreamId)>,
-    /// Responses that flow control holds back.
     held: BTreeSet<StreamId>,
     /// Responses that a backend has not brought to their end.
     arriving: BTreeSet<StreamId>,
@@ -54,6 +52,12 @@ pub(crate) struct Streams {
 
 const URGENCIES: usize = URGENCY_MAX as usize + 1;
 
+/// A server's control stream, on which the transport reports the congestion window, too.
+pub(crate) const CONTROL_STREAM: StreamId = StreamId(3);
+
+/// The control stream and the two QPACK streams.
+pub(crate) const OWN_STREAMS: [StreamId; 3] = [CONTROL_STREAM, StreamId(7), StreamId(11)];
+
 impl Streams {
     /// Keeps a record of `stream` from now on; true: it is new.
     pub(crate) fn note(&mut self, stream: StreamId) -> bool {
@@ -62,7 +66,6 @@ impl Streams {
         self.all.len() > before
     }
 
-    /// Keeps a record of the stream of a push.
     pub(crate) fn note_push(&mut self, stream: StreamId, push: PushId) {
         self.all.entry(stream).or_default().push = Some(push);
         self.pushes.insert(push, stream);
@@ -80,32 +83,26 @@ impl Streams {
         self.all.iter().map(|(stream, record)| (*stream, record))
     }
 
-    /// The streams of the responses under way.
     pub(crate) fn under_way(&self) -> impl Iterator<Item = StreamId> + '_ {
         self.iter().filter(|(_, record)| record.outgoing.is_some()).map(|(stream, _)| stream)
     }
 
-    /// How many records there are.
     pub(crate) fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// How many responses are under way.
     pub(crate) fn responses(&self) -> usize {
         self.by_urgency.iter().sum()
     }
 
-    /// The urgency of the most urgent response under way.
     pub(crate) fn most_urgent(&self) -> Option<u8> {
         self.by_urgency.iter().zip(0..).find(|(count, _)| **count > 0).map(|(_, urgency)| urgency)
     }
 
-    /// The stream of a push that is open.
     pub(crate) fn push_stream(&self, push: PushId) -> Option<StreamId> {
         self.pushes.get(&push).copied()
     }
 
-    /// How many pushes are open.
     pub(crate) fn open_pushes(&self) -> usize {
         self.pushes.len()
     }
@@ -119,7 +116,6 @@ impl Streams {
         self.all.get_mut(&stream)?.outgoing.as_mut()
     }
 
-    /// Whether a response is under way on `stream`.
     pub(crate) fn is_sending(&self, stream: StreamId) -> bool {
         self.outgoing(stream).is_some()
     }
@@ -134,7 +130,6 @@ impl Streams {
         self.pending(stream) > 0 && !self.held.contains(&stream) && !self.is_gated(stream)
     }
 
-    /// A response of this urgency begins on `stream` with `frames`.
     pub(crate) fn begin(&mut self, stream: StreamId, urgency: u8, frames: Vec<u8>) {
         let record = self.all.entry(stream).or_default();
         debug_assert!(record.outgoing.is_none(), "a stream carries one response");
@@ -162,18 +157,17 @@ impl Streams {
         body: Body,
         availability: Availability,
     ) {
-        let Some(outgoing) = self.all.get_mut(&stream).and_then(|it| it.outgoing.as_mut()) else {
-            return;
-        };
+        let Some(record) = self.all.get_mut(&stream) else { return };
+        let Some(outgoing) = &mut record.outgoing else { return };
         outgoing.respond(head, body, availability);
         self.releases.extend(outgoing.times().map(|at| (at, stream)));
         self.arriving.remove(&stream);
     }
 
-    /// A backend brings the response, or what is left of it.
     pub(crate) fn arrives_by(&mut self, stream: StreamId, arriving: Arriving) {
         if let Some(outgoing) = self.outgoing_mut(stream) {
-            outgoing.arrives_by(arriving);
+            outgoing.stage = Stage::AwaitsHead;
+            outgoing.arriving = Some(arriving);
             self.arriving.insert(stream);
         }
     }
@@ -181,19 +175,11 @@ impl Streams {
     /// The rest of a response is here after all.
     pub(crate) fn arrives_no_more(&mut self, stream: StreamId) {
         if let Some(outgoing) = self.outgoing_mut(stream) {
-            outgoing.arrives_no_more();
+            outgoing.arriving = None;
             self.arriving.remove(&stream);
         }
     }
 
-    /// Adds frames to a response.
-    pub(crate) fn extend(&mut self, stream: StreamId, frames: &[u8]) {
-        if let Some(outgoing) = self.outgoing_mut(stream) {
-            outgoing.extend(frames);
-        }
-    }
-
-    /// Nothing is added to a response any more.
     pub(crate) fn end(&mut self, stream: StreamId) {
         if let Some(outgoing) = self.outgoing_mut(stream) {
             outgoing.end();
@@ -201,17 +187,10 @@ impl Streams {
         }
     }
 
-    /// What a backend has brought next for a response, if there is room for it.
-    pub(crate) fn next_piece(&mut self, stream: StreamId) -> Option<Piece> {
-        self.outgoing_mut(stream)?.next_piece()
-    }
-
-    /// The responses that a backend has not brought to their end.
     pub(crate) fn arriving(&self) -> Vec<StreamId> {
         self.arriving.iter().copied().collect()
     }
 
-    /// The responses that have room again for what a backend may have.
     pub(crate) fn take_hungry(&mut self) -> BTreeSet<StreamId> {
         std::mem::take(&mut self.hungry)
     }
@@ -233,7 +212,6 @@ impl Streams {
         self.releases.first().map(|(at, _)| *at)
     }
 
-    /// Flow control holds the response back.
     pub(crate) fn hold(&mut self, stream: StreamId) {
         self.held.insert(stream);
     }

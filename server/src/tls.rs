@@ -23,35 +23,16 @@ pub struct Identity {
 
 /// A certificate, key or transport setting that cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum TlsError {
-    /// A file that cannot be read.
-    #[error("{path}: {source}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A file that does not hold what it should.
-    #[error("{path}: holds no {expected} in PEM form")]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// What was looked for.
-        expected: &'static str,
-    },
-    /// The key is not the certificate's.
+    #[error("{0}: {1}")]
+    Unreadable(PathBuf, #[source] std::io::Error),
+    #[error("{0}: holds no {1} in PEM form")]
+    Malformed(PathBuf, &'static str),
     #[error("{key}: not the key of the certificate in {certificate}")]
-    Mismatch {
-        /// The certificate's file.
-        certificate: PathBuf,
-        /// The key's file.
-        key: PathBuf,
-    },
-    /// The TLS library refused.
+    Mismatch { certificate: PathBuf, key: PathBuf },
     #[error("TLS: {0}")]
     Library(#[from] ErrorStack),
-    /// The transport refused.
     #[error("transport: {0}")]
     Transport(#[from] quiche::Error),
 }
@@ -59,8 +40,7 @@ pub enum TlsError {
 impl Identity {
     /// Reads a certificate chain and its key, both PEM.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
-        let malformed =
-            |path: &Path, expected| TlsError::Malformed { path: path.to_owned(), expected };
+        let malformed = |path: &Path, expected| TlsError::Malformed(path.to_owned(), expected);
         let chain = X509::stack_from_pem(&read(certificate)?)
             .map_err(|_| malformed(certificate, "certificate"))?;
         let private =
@@ -113,8 +93,7 @@ impl Identity {
 
 /// As [`Identity::public_key_pin`], of the first certificate in a PEM file.
 pub fn certificate_pin(certificate: &Path) -> Result<String, TlsError> {
-    let malformed =
-        || TlsError::Malformed { path: certificate.to_owned(), expected: "certificate" };
+    let malformed = || TlsError::Malformed(certificate.to_owned(), "certificate");
     let first = X509::from_pem(&read(certificate)?).map_err(|_| malformed())?;
     pin(&first.public_key()?.public_key_to_der()?)
 }
@@ -124,7 +103,7 @@ fn pin(public_key: &[u8]) -> Result<String, TlsError> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    std::fs::read(path).map_err(|source| TlsError::Unreadable { path: path.to_owned(), source })
+    std::fs::read(path).map_err(|source| TlsError::Unreadable(path.to_owned(), source))
 }
 
 /// The transport's configuration for all connections of a server.

@@ -3,25 +3,21 @@
 use corpus::Page;
 use corpus::page::{Event, PageResource};
 
-/// Something that discoveries wait for.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Happening {
     /// t0.
     Navigation,
     /// This many bytes of a resource's body have arrived, as transmitted.
     Bytes(usize, u64),
-    /// A resource has fully arrived.
     Complete(usize),
-    /// A script begins to execute.
     ExecutionBegun(usize),
     /// A resource is complete and executed.
     Applied(usize),
-    /// The load event.
     Load,
 }
 
 /// Counts down, for each resource, the conditions of its discovery.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Conditions {
     unmet: Vec<usize>,
     by_resource: Vec<Waiters>,
@@ -65,16 +61,12 @@ impl Conditions {
         let mut conditions = Self {
             unmet: vec![0; count],
             by_resource: vec![Waiters::default(); count],
-            on_navigation: Vec::new(),
-            on_dom_ready: Vec::new(),
-            on_load: Vec::new(),
             sheets: blocking
                 .map(|it| Sheet { id: it.id, applied: false, waiters: Vec::new() })
                 .collect(),
-            sheets_applied: 0,
             before_dom_ready: holds_dom_ready.iter().filter(|&&it| it).count(),
             holds_dom_ready,
-            load_fired: false,
+            ..Self::default()
         };
         for (id, resource) in page.resources.iter().enumerate() {
             conditions.add(id, resource, page);

@@ -4,7 +4,6 @@ use super::micros;
 use corpus::Page;
 use std::collections::BTreeSet;
 
-/// What runs, and what waits to run.
 #[derive(Debug, Clone)]
 pub(super) struct MainThread {
     duration_us: Vec<u64>,

@@ -22,7 +22,6 @@ pub struct Fetch {
     asked: usize,
     late_asked: bool,
     pace: Pace,
-    /// When the handshake was complete.
     epoch: Instant,
     /// When to give up, after the handshake.
     until: Option<Instant>,
@@ -63,7 +62,6 @@ impl Fetch {
         })
     }
 
-    /// Whether the connection has ended.
     pub(crate) fn is_over(&mut self) -> bool {
         self.connection.is_over()
     }

@@ -3,8 +3,7 @@
 use super::Reading;
 use std::time::Duration;
 
-/// How many bytes may be read by now.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Pace {
     bytes_per_ms: Option<f64>,
     /// The most that can be saved up.
@@ -18,13 +17,8 @@ impl Pace {
     const STEP: Duration = Duration::from_millis(1);
 
     pub(super) fn new(reading: Reading) -> Self {
-        let most_bytes = reading.window_bytes as f64;
-        Self {
-            bytes_per_ms: reading.bytes_per_ms,
-            most_bytes,
-            room_bytes: 0.0,
-            refilled: Duration::ZERO,
-        }
+        let Reading { window_bytes, bytes_per_ms } = reading;
+        Self { bytes_per_ms, most_bytes: window_bytes as f64, ..Self::default() }
     }
 
     pub(super) fn refill(&mut self, since_start: Duration) {

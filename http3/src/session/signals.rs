@@ -95,10 +95,8 @@ impl Session {
 
     fn place_push(&mut self, push: PushId, priority: Priority) -> Result<(), Error> {
         if push.0 >= self.reach().pushes {
-            return Err(Error::connection(
-                Code::Id,
-                "PRIORITY_UPDATE of a push that was never promised (RFC 9218, 7.2)",
-            ));
+            return Code::Id
+                .fail("PRIORITY_UPDATE of a push that was never promised (RFC 9218, 7.2)");
         }
         self.events.push_back(Event::PushPriority {
             push,
@@ -122,16 +120,15 @@ impl Session {
             Some(request) if request.header_seen() => self.events.push_back(event),
             Some(request) if request.awaits_header() => self.place_early(stream, signal),
             Some(_) => {}
-            None => match may_be_opened {
-                MayBeOpened::Yes => self.place_early(stream, signal),
-                MayBeOpened::NoMore => {}
-                MayBeOpened::Never => {
-                    return Err(Error::connection(
-                        Code::Id,
-                        "a priority signal of a request beyond the stream limit (RFC 9218, 7.2)",
-                    ));
+            None => {
+                match may_be_opened {
+                    MayBeOpened::Yes => self.place_early(stream, signal),
+                    MayBeOpened::NoMore => {}
+                    MayBeOpened::Never => {
+                        return Code::Id.fail("a priority signal of a request beyond the stream limit (RFC 9218, 7.2)");
+                    }
                 }
-            },
+            }
         }
         Ok(())
     }

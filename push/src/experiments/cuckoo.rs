@@ -158,7 +158,6 @@ impl CuckooDigest {
     }
 }
 
-/// Buckets for N.
 fn allocated(modulus: u32) -> usize {
     (modulus as usize + 1).next_power_of_two()
 }

@@ -7,9 +7,9 @@ mod url;
 
 use crate::graph::{Edge, FORMAT, Graph, Node, Place, is_node_path};
 use crate::limits::{REFERENCES_MAX, SCANNED_FILES_MAX, SCANNED_TEXT_BYTES_MAX};
+use crate::link::without_query;
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::time::Duration;
 
 /// Where the files of a site are.
 pub trait Files {
@@ -112,7 +112,7 @@ impl Scanner<'_> {
             node.hidden &= hidden;
             return Some(*known);
         }
-        let bytes = self.files.bytes(url::without_query(path)).filter(|_| is_node_path(path));
+        let bytes = self.files.bytes(without_query(path)).filter(|_| is_node_path(path));
         let Some(bytes) = bytes else {
             if self.absent.len() < SCANNED_FILES_MAX && self.absent.insert(path.to_owned()) {
                 self.scan.missing.push(path.to_owned());
@@ -123,18 +123,8 @@ impl Scanner<'_> {
         if node == SCANNED_FILES_MAX {
             return None;
         }
-        self.scan.graph.nodes.push(Node {
-            host: self.host.to_owned(),
-            path: path.to_owned(),
-            kind,
-            bytes,
-            etag: None,
-            vary: None,
-            critical,
-            hidden,
-            first_party: true,
-            evaluation: Duration::ZERO,
-        });
+        let plain = Node::plain(self.host, path, kind, bytes);
+        self.scan.graph.nodes.push(Node { critical, hidden, ..plain });
         self.index.insert(path.to_owned(), node);
         self.unread.push_back(node);
         Some(node)
@@ -144,7 +134,7 @@ impl Scanner<'_> {
     fn read(&mut self, from: usize) {
         let Node { path, kind, critical, .. } = self.scan.graph.nodes[from].clone();
         let read = |it: &mut Self| {
-            let bytes = it.files.read(url::without_query(&path), SCANNED_TEXT_BYTES_MAX)?;
+            let bytes = it.files.read(without_query(&path), SCANNED_TEXT_BYTES_MAX)?;
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
         let references = match kind {

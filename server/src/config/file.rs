@@ -19,7 +19,6 @@ use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The whole file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
@@ -28,7 +27,6 @@ pub(super) struct File {
     pub(super) route: Vec<FileRoute>,
 }
 
-/// The keys of `[site]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileSite {
@@ -111,7 +109,6 @@ impl FileRoute {
     }
 }
 
-/// A directive for one resource.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileDirective {

@@ -106,7 +106,6 @@ fn idle(route: &Pushing, by: Answering) -> Vec<(&'static str, String)> {
 }
 
 impl ConfigRoute {
-    /// Whether it decides anything.
     pub(super) fn says_something(&self) -> bool {
         !self.decides().is_empty()
     }

@@ -4,7 +4,6 @@ use percent_encoding::percent_decode_str;
 use push::Graph;
 use std::sync::Arc;
 
-/// What is wrong with a route's path, if anything.
 pub(super) fn malformed(path: &str) -> Option<&'static str> {
     let never = |it: char| it.is_whitespace() || it.is_control() || it == '#';
     if !path.starts_with('/') {

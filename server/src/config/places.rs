@@ -13,7 +13,6 @@ fn line(text: &str, span: Range<usize>) -> usize {
     1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
 }
 
-/// The tables of a file and their places in it.
 pub(super) struct Places<'a> {
     text: &'a str,
     root: Spanned<DeTable<'a>>,

@@ -48,7 +48,6 @@ impl FileRoute {
 }
 
 impl Document<'_> {
-    /// Checks paths that are pushed with the document.
     fn check_pushes(&self, pushes: &[String]) -> Result<(), Wrong> {
         let own = [Some(self.path), self.twin.as_deref()].map(|it| it.map(decoded));
         for (place, pushed) in pushes.iter().enumerate() {

@@ -23,7 +23,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The groups of a server.
 pub(crate) struct Groups {
     /// Connections that may be in one group.
     limit: usize,
@@ -69,7 +68,7 @@ struct Group {
     next_slot: u64,
 }
 
-/// What a group knows about one of its members.
+#[derive(Default)]
 struct Inside {
     /// The connection, as the router numbers it.
     serial: u64,
@@ -82,10 +81,6 @@ struct Inside {
 }
 
 impl Inside {
-    fn new(serial: u64) -> Self {
-        Self { serial, streams: BTreeMap::new(), rests: false, full: false }
-    }
-
     fn takes_part(&self) -> bool {
         !self.rests && !self.full
     }
@@ -111,11 +106,10 @@ impl Group {
             return None;
         }
         inside.next_slot += 1;
-        inside.members.insert(slot, Inside::new(serial));
+        inside.members.insert(slot, Inside { serial, ..Inside::default() });
         Some(Member { group: Arc::clone(group), slot })
     }
 
-    /// Whether all members have left.
     fn is_empty(group: &Arc<Mutex<Self>>) -> bool {
         lock(group).members.is_empty()
     }

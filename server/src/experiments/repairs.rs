@@ -6,10 +6,9 @@
 //! all are alike again: it comes to a stream whose lost bytes were acknowledged meanwhile only by turns.
 
 use crate::order::Picker;
-use crate::streams::{Stream, Streams};
+use crate::streams::{OWN_STREAMS, Stream, Streams};
 use schedulers::{Standing, StreamId};
 
-/// Which streams are ranked before the transport.
 #[derive(Debug, Default)]
 pub(crate) struct Repairs {
     /// Those that the transport was told about, its own included.
@@ -17,9 +16,6 @@ pub(crate) struct Repairs {
     /// Losses that were seen.
     losses: usize,
 }
-
-/// A server's control stream and its QPACK streams.
-const OWN: [StreamId; 3] = [StreamId(3), StreamId(7), StreamId(11)];
 
 /// What quiche gives every stream.
 const DEFAULT_URGENCY: u8 = 127;
@@ -42,7 +38,7 @@ impl Repairs {
         let mut ranks: Vec<(Standing, StreamId)> = streams.iter().filter_map(standing).collect();
         ranks.sort();
         self.ranked.clear();
-        for stream in OWN {
+        for stream in OWN_STREAMS {
             self.tell(quic, stream, 0);
         }
         let (mut urgency, mut before): (u8, Option<Standing>) = (0, None);

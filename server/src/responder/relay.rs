@@ -1,7 +1,7 @@
 //! Responses that a backend brings while they are being sent.
 
 use super::Responder;
-use crate::outgoing::{Arriving, Outgoing, Stage};
+use crate::outgoing::{Arriving, Stage};
 use crate::pushes::may_be_sent;
 use crate::site::{Body, Request, Response};
 use crate::upstream::Piece;
@@ -19,11 +19,8 @@ impl Responder {
     pub(super) fn ask_again(&mut self, now: Instant) {
         for stream in self.sender.streams.arriving() {
             let Some(outgoing) = self.sender.streams.outgoing(stream) else { continue };
-            let Some(arriving) =
-                outgoing.arriving().filter(|_| outgoing.stage() == Stage::TooEarly)
-            else {
-                continue;
-            };
+            let is_due = outgoing.stage == Stage::TooEarly;
+            let Some(arriving) = outgoing.arriving.as_ref().filter(|_| is_due) else { continue };
             let request = Request { early: false, ..arriving.request.clone() };
             let hinted = arriving.hinted;
             let response = self.shared.site.respond(&request);
@@ -49,7 +46,7 @@ impl Responder {
 
     /// Takes what a backend has brought for the response on `stream`, as far as there is room.
     pub(super) fn relay_one(&mut self, stream: StreamId, now: Instant) {
-        while let Some(piece) = self.sender.streams.next_piece(stream) {
+        while let Some(piece) = self.next_piece(stream) {
             match piece {
                 Piece::Hints(links) => self.hints_came(stream, &links, now),
                 Piece::Head(response) => self.head_came(stream, *response, now),
@@ -70,13 +67,17 @@ impl Responder {
         }
     }
 
+    fn next_piece(&mut self, stream: StreamId) -> Option<Piece> {
+        self.sender.streams.outgoing_mut(stream)?.next_piece()
+    }
+
     fn awaits_head(&self, stream: StreamId) -> bool {
-        let stage = self.sender.streams.outgoing(stream).map(Outgoing::stage);
-        stage == Some(Stage::AwaitsHead)
+        let outgoing = self.sender.streams.outgoing(stream);
+        outgoing.is_some_and(|it| it.stage == Stage::AwaitsHead)
     }
 
     pub(super) fn arriving(&self, stream: StreamId) -> Option<&Arriving> {
-        self.sender.streams.outgoing(stream)?.arriving()
+        self.sender.streams.outgoing(stream)?.arriving.as_ref()
     }
 
     /// The backend sent early hints: they go to the client unless it has got some, and name pushes.
@@ -94,7 +95,7 @@ impl Responder {
         let Some(request) = self.arriving(stream).map(|it| it.request.clone()) else { return };
         if is_too_early(&request, &response) {
             if let Some(outgoing) = self.sender.streams.outgoing_mut(stream) {
-                outgoing.came_too_early();
+                outgoing.stage = Stage::TooEarly;
             }
             if self.sender.connection.is_connected() {
                 self.ask_again(now);
@@ -103,24 +104,12 @@ impl Responder {
         }
         let response = self.shared.site.head_came(&request, response);
         if request.pushed && !may_be_sent(&request, &response) {
-            self.take_promise_back(stream);
+            self.abort(stream, Code::RequestCancelled);
         } else {
             self.respond(stream, &request, response, now);
         }
     }
 
-    /// The push on `stream` must not be sent after all (RFC 9114, 7.2.3).
-    fn take_promise_back(&mut self, stream: StreamId) {
-        let connection = &mut self.sender.connection;
-        if let Some(push) = self.sender.streams.get(stream).and_then(|it| it.push) {
-            let (control, frame) = connection.session.cancel_push(push);
-            connection.send(control, frame, false);
-        }
-        self.abort(stream, Code::RequestCancelled);
-        self.sender.flush();
-    }
-
-    /// More of the body of a request.
     pub(super) fn on_upload(&mut self, stream: StreamId, bytes: &[u8]) {
         if let Some(arriving) = self.arriving(stream) {
             arriving.later.give(bytes);
@@ -131,7 +120,6 @@ impl Responder {
         }
     }
 
-    /// The request is whole.
     pub(super) fn upload_ended(&mut self, stream: StreamId) {
         if let Some(arriving) = self.arriving(stream) {
             arriving.later.end_upload();

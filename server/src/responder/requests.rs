@@ -3,7 +3,7 @@
 use super::Responder;
 use crate::SignalUse;
 use crate::early_data::is_safe;
-use crate::outgoing::Arriving;
+use crate::outgoing::{Arriving, Stage};
 use crate::pushes::Pushes;
 use crate::site::{Availability, Body, Request, Response};
 use http3::{Code, Extension, Header, StreamId};
@@ -87,7 +87,7 @@ impl Responder {
             if request.method == "HEAD" || matches!(response.status, 204 | 304) {
                 self.sender.end(stream);
             } else if let Some(outgoing) = self.sender.streams.outgoing_mut(stream) {
-                outgoing.body_follows();
+                outgoing.stage = Stage::BodyComes;
             }
             return;
         }
@@ -114,7 +114,7 @@ impl Responder {
         }
         let announces = self.sender.connection.session.in_use(Extension::SchemeAnnouncement);
         if response.resource.main && announces {
-            let name = self.sender.scheme().as_bytes();
+            let name = self.sender.order.scheme().as_bytes();
             fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
         }
         fields

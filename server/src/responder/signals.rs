@@ -3,7 +3,7 @@
 use super::Responder;
 use crate::site::{Request, Response};
 use http3::{Extension, Signal, StreamId};
-use schedulers::{Metadata, Priority, Resource, Scheduler, Scheme};
+use schedulers::{Call, Metadata, Priority, Resource, Scheduler, Scheme};
 
 /// The signal that a client must know to negotiate, where the server uses signals.
 const BUCKET: Extension = Extension::BucketJanuary2019;
@@ -27,7 +27,7 @@ impl Responder {
     /// order, and the new page joins it.
     pub(super) fn begin_page(&mut self, scheme: Option<&Scheme>) {
         let scheme = scheme.unwrap_or(&self.scheme);
-        if self.sender.scheme() != scheme.name {
+        if self.sender.order.scheme() != scheme.name {
             self.sender.adopt(scheme);
         }
     }
@@ -73,7 +73,7 @@ impl Responder {
             }
             other => other,
         };
-        self.sender.signal(signal);
+        self.sender.call(Call::Signal(signal));
     }
 
     /// What the operator says about the response on `stream`.

@@ -1,5 +1,6 @@
 //! What the congestion window leaves, and whether what was offered to the transport has gone.
 
+use crate::streams::CONTROL_STREAM;
 use schedulers::StreamId;
 
 /// The bookkeeping of hold and poke.
@@ -73,7 +74,6 @@ impl Window {
         self.doubtful = true;
     }
 
-    /// Bytes were offered.
     pub(crate) fn stage(&mut self, staged: Staged) {
         self.offered_bytes += staged.bytes;
         self.staged = Some(staged);
@@ -98,7 +98,7 @@ impl Window {
     /// stream's. It measures when a datagram comes, and takes off what is offered, but not what headers use.
     pub(crate) fn measure(&mut self, quic: &mut quiche::Connection) {
         if self.opening_bytes.is_none() {
-            let control = quic.stream_capacity(CONTROL_STREAM).unwrap_or(0);
+            let control = quic.stream_capacity(CONTROL_STREAM.0).unwrap_or(0);
             let staged =
                 self.staged.and_then(|it| quic.stream_capacity(it.stream.0).ok()).unwrap_or(0);
             self.opening_bytes = Some(control.max(staged) as u64 + self.offered_bytes);
@@ -107,7 +107,7 @@ impl Window {
 
     /// Whether the congestion window has no room for a byte.
     pub(crate) fn is_full(quic: &mut quiche::Connection) -> bool {
-        quic.stream_capacity(CONTROL_STREAM) == Ok(0)
+        quic.stream_capacity(CONTROL_STREAM.0) == Ok(0)
     }
 
     /// Whether the staged bytes fit in the window as one packet of at most `datagram_bytes`. Where it is
@@ -126,7 +126,6 @@ impl Window {
         self.opening_bytes.unwrap_or(0) >= self.sent_bytes + need
     }
 
-    /// A datagram of `sent` bytes went.
     pub(crate) fn sent(&mut self, sent: usize, quic: &quiche::Connection) {
         let sent = sent as u64;
         self.sent_bytes += sent;
@@ -175,9 +174,6 @@ const PACKET_NUMBER_ROOM: usize = 3;
 /// An ACK frame with one range: type, largest, delay, count, first range.
 const ACK_FRAME_ROOM: usize = 14;
 
-/// A server's control stream.
-const CONTROL_STREAM: u64 = 3;
-
 /// Packet bytes beside the stream bytes, at most: first byte, connection ID, packet number of 4 bytes,
 /// AEAD tag, and the STREAM frame's type, stream ID, offset and length (quiche writes it in 2 bytes).
 pub(crate) fn overhead_max(quic: &quiche::Connection, stream: StreamId, offset: u64) -> usize {
@@ -188,7 +184,7 @@ pub(crate) fn overhead_max(quic: &quiche::Connection, stream: StreamId, offset: 
 /// tell it apart.
 pub(crate) fn in_flight_bytes(quic: &mut quiche::Connection) -> u64 {
     let window = quic.path_stats().find(|it| it.active).map_or(0, |it| it.cwnd);
-    let free = quic.stream_capacity(CONTROL_STREAM).unwrap_or(0);
+    let free = quic.stream_capacity(CONTROL_STREAM.0).unwrap_or(0);
     window.saturating_sub(free) as u64
 }
 

@@ -6,9 +6,10 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Where the bytes of a body come from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub enum Body {
     /// No body.
+    #[default]
     Empty,
     /// Bytes in memory.
     Bytes(Arc<[u8]>),

@@ -26,7 +26,6 @@ fn is_same(one: &str, other: &str) -> bool {
     one == other && !one.starts_with("W/")
 }
 
-/// The weak comparison.
 fn is_alike(one: &str, other: &str) -> bool {
     one.trim_start_matches("W/") == other.trim_start_matches("W/")
 }

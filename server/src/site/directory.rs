@@ -15,16 +15,10 @@ pub struct DirectorySite {
 
 /// A directory that cannot be served.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum OpenError {
-    /// It is not there, or not readable.
-    #[error("{path}: {source}; --root takes a readable directory")]
-    Unreadable {
-        /// The directory.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// It is a file.
+    #[error("{0}: {1}; --root takes a readable directory")]
+    Unreadable(PathBuf, #[source] std::io::Error),
     #[error("{0}: not a directory; --root takes a directory")]
     NotADirectory(PathBuf),
 }
@@ -32,9 +26,8 @@ pub enum OpenError {
 impl DirectorySite {
     /// A site of the files below `root`.
     pub fn open(root: &Path) -> Result<Self, OpenError> {
-        let resolved = root
-            .canonicalize()
-            .map_err(|source| OpenError::Unreadable { path: root.to_owned(), source })?;
+        let resolved =
+            root.canonicalize().map_err(|source| OpenError::Unreadable(root.to_owned(), source))?;
         if !resolved.is_dir() {
             return Err(OpenError::NotADirectory(root.to_owned()));
         }

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, VecDeque};
 /// The last answers, by host and path.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// Answers to clients' requests.
     known: Answers,
     /// Answers to promised requests that must not be pushed, whatever clients' own requests get.
     refused: Answers,
@@ -22,7 +21,6 @@ struct Answers {
 }
 
 impl Memory {
-    /// The response to a request has come.
     pub(super) fn note(&mut self, request: &Request, response: &Response) {
         if request.method != "GET" {
             return;

@@ -280,7 +280,6 @@ impl Occasion<'_> {
     }
 }
 
-/// What a rule asks for.
 #[derive(Debug, Default)]
 struct Wishes {
     /// Paths to push, on the response's own host.

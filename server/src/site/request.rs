@@ -5,7 +5,7 @@ use schedulers::Kind;
 use std::net::IpAddr;
 
 /// A request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
     /// The method, upper case.
     pub method: String,
@@ -37,29 +37,21 @@ pub struct Request {
 impl Request {
     /// A plain GET.
     pub fn get(authority: &str, path: &str) -> Self {
-        let fields = [(":method", "GET"), (":authority", authority), (":path", path)];
-        let headers = fields.map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()));
-        Self::from_headers(&headers)
+        Self::from_headers(&http3::get_request(authority, path))
     }
 
     /// The request of a field section that `http3` has checked.
     pub fn from_headers(headers: &[Header]) -> Self {
-        let field =
-            |name: &[u8]| headers.iter().find(|it| it.name() == name).map(|it| it.value().to_vec());
-        let text = |name| String::from_utf8_lossy(&field(name).unwrap_or_default()).into_owned();
+        let field = |name| http3::values(headers, name).next();
+        let text = |name| text(field(name).unwrap_or_default());
         Self {
-            method: text(b":method"),
-            authority: text(b":authority"),
-            path: text(b":path"),
-            priority: joined(headers, b"priority"),
-            metadata: field(schedulers::METADATA_FIELD.as_bytes()),
+            method: text(":method"),
+            authority: text(":authority"),
+            path: text(":path"),
+            priority: joined(headers, "priority"),
+            metadata: field(schedulers::METADATA_FIELD).map(<[u8]>::to_vec),
             fields: regular(headers),
-            early: false,
-            pushed: false,
-            cookies_known: false,
-            client: None,
-            path_state: None,
-            waiting_urgency: None,
+            ..Self::default()
         }
     }
 
@@ -116,16 +108,18 @@ impl Request {
     }
 }
 
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 fn regular(headers: &[Header]) -> Vec<(String, String)> {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let regular = headers.iter().filter(|it| !it.name().starts_with(b":"));
     regular.map(|it| (text(it.name()), text(it.value()))).collect()
 }
 
 /// The lines of a list field, joined (RFC 9110, 5.3).
-fn joined(headers: &[Header], name: &[u8]) -> Option<Vec<u8>> {
-    let lines: Vec<&[u8]> =
-        headers.iter().filter(|it| it.name() == name).map(NameValue::value).collect();
+fn joined(headers: &[Header], name: &str) -> Option<Vec<u8>> {
+    let lines: Vec<&[u8]> = http3::values(headers, name).collect();
     (!lines.is_empty()).then(|| lines.join(&b", "[..]))
 }
 

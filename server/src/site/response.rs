@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 pub type Field = (Cow<'static, str>, String);
 
 /// A response.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Response {
     /// HTTP status.
     pub status: u16,
@@ -34,16 +34,7 @@ pub struct Response {
 impl Response {
     /// A response without a body.
     pub fn empty(status: u16) -> Self {
-        Self {
-            status,
-            headers: Vec::new(),
-            body: Body::Empty,
-            resource: schedulers::Resource::default(),
-            ready: Vec::new(),
-            directive: None,
-            ahead: Ahead::default(),
-            scheme: None,
-        }
+        Self { status, ..Self::default() }
     }
 
     /// The answer to a method that a site of files does not have.
@@ -106,7 +97,6 @@ pub(crate) struct Foreseen {
     /// The `Vary` field, its lines joined; empty if there is none.
     pub(crate) vary: String,
     pub(crate) etag: Option<String>,
-    /// The `Link` fields.
     pub(crate) links: Vec<String>,
     /// The `Cache-Control` field, its lines joined.
     pub(crate) cache_control: Option<String>,

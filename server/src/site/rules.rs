@@ -4,8 +4,7 @@ use super::conditions::conditional;
 use super::memory::Memory;
 use super::pushing::{Pushing, tracked};
 use super::{Ahead, Foreseen, Promise, Request, Response, Site};
-use schedulers::Priority;
-use schedulers::{Kind, Scheme};
+use schedulers::{Kind, Priority, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -134,12 +133,10 @@ impl RuledSite {
         Some(known)
     }
 
-    /// What a remote source answered last.
     pub(super) fn recall(&self, request: &Request) -> Option<Foreseen> {
         self.memory().recall(request)
     }
 
-    /// What is pushed and hinted with the responses to a request.
     pub(super) fn pushing(&self, request: &Request) -> Option<&Pushing> {
         self.decided(request, |it| it.pushing.as_ref())
     }

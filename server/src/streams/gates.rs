@@ -51,12 +51,10 @@ impl Streams {
         gated.is_some_and(|it| !it.open && !it.before.contains(&stream))
     }
 
-    /// Whether any response has a gate for its pushes.
     pub(crate) fn has_gates(&self) -> bool {
         !self.mains.is_empty()
     }
 
-    /// Whether `stream` has a gate for its pushes.
     pub(crate) fn has_gate(&self, stream: StreamId) -> bool {
         self.mains.contains(&stream)
     }

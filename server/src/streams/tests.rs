@@ -138,7 +138,9 @@ impl Model {
         let Some(plain) = self.plain.get_mut(&stream) else { return };
         if plain.growing == Some(false) {
             let more: Vec<u8> = (0..bytes).map(|it| (it * 3).to_le_bytes()[0]).collect();
-            streams.extend(StreamId(stream), &more);
+            if let Some(outgoing) = streams.outgoing_mut(StreamId(stream)) {
+                outgoing.extend(&more);
+            }
             if ended {
                 streams.end(StreamId(stream));
             }

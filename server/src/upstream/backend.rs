@@ -19,18 +19,15 @@ use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{Connector, TcpConnector};
 use ureq::{Agent, Body, SendBody, http};
 
-/// Bytes read from the backend at a time.
 const PIECE_BYTES: usize = 16 << 10;
 const STACK_BYTES: usize = 256 << 10;
 /// Idle connections are not reused after this time: the backend may just be closing them.
 const KEPT_FOR: Duration = Duration::from_secs(3);
 
-/// The threads that wait for a backend.
 pub(super) struct Backend {
     queue: SyncSender<Arc<Exchange>>,
 }
 
-/// What all workers share.
 struct Shared {
     address: Address,
     agent: Agent,

@@ -75,7 +75,6 @@ struct State {
     /// Bytes of the body so far.
     body_bytes: u64,
     end: Option<Result<(), Trouble>>,
-    /// The connection has given the response up.
     abandoned: bool,
     /// Called when there is news for the connection.
     ring: Option<Arc<dyn Fn() + Send + Sync>>,
@@ -90,7 +89,6 @@ impl Exchange {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes the worker and the connection.
     fn tell(&self, state: MutexGuard<'_, State>) {
         let ring = state.ring.clone();
         drop(state);
@@ -111,7 +109,6 @@ impl Exchange {
 
 /// The worker's side.
 impl Exchange {
-    /// Whether the connection has given the response up.
     pub(super) fn is_abandoned(&self) -> bool {
         self.state().abandoned
     }
@@ -125,14 +122,12 @@ impl Exchange {
         self.tell(state);
     }
 
-    /// The response's head came.
     pub(super) fn answer(&self, head: Response) {
         let mut state = self.state();
         state.head = Some(head);
         self.tell(state);
     }
 
-    /// Bytes of the response's body that came so far.
     pub(super) fn body_bytes(&self) -> u64 {
         self.state().body_bytes
     }
@@ -146,7 +141,6 @@ impl Exchange {
         Ok(())
     }
 
-    /// The response ended.
     pub(super) fn finish(&self, end: Result<(), Trouble>) {
         let mut state = self.state();
         state.end.get_or_insert(end);
@@ -177,9 +171,7 @@ impl fmt::Debug for Exchange {
 pub(crate) enum Piece {
     /// The `Link` fields of the first early hints.
     Hints(Vec<String>),
-    /// The head.
     Head(Box<Response>),
-    /// More of the body.
     Body(Vec<u8>),
     /// The end, and whether the whole body came.
     End(Result<(), Trouble>),
@@ -228,12 +220,10 @@ impl Later {
         self.0.changed.notify_all();
     }
 
-    /// Whether the buffer takes more of the request's body.
     pub(crate) fn has_room(&self) -> bool {
         self.0.state().upload.len() < BUFFER_BYTES
     }
 
-    /// The request is whole.
     pub(crate) fn end_upload(&self) {
         self.0.state().upload_ended = true;
         self.0.changed.notify_all();

@@ -68,7 +68,6 @@ pub(super) fn inbound(fields: &[(&str, &[u8])], length: Option<u64>) -> Vec<Fiel
     passed
 }
 
-/// The `Via` field with this server added (RFC 9110, 7.6.3).
 fn via(version: &str, before: Option<&str>) -> String {
     let own = format!("{version} utmost");
     before.map_or_else(|| own.clone(), |it| format!("{it}, {own}"))

@@ -53,7 +53,6 @@ pub(super) struct Watched<T> {
     inner: T,
     /// A request was sent, and the head of its final response has not come.
     in_head: bool,
-    /// Interim responses to that request.
     interim: usize,
     /// Bytes of the body when it last grew, and bytes that came since.
     bodiless: (u64, usize),

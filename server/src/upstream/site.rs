@@ -14,7 +14,6 @@ use std::str::FromStr;
 /// Where a backend is: `http://HOST[:PORT]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// `HOST[:PORT]`.
     authority: String,
 }
 

@@ -8,7 +8,6 @@ pub type Report = std::sync::Arc<dyn Fn(&str) + Send + Sync>;
 /// The least time between two reports.
 const REPORT_EACH: Duration = Duration::from_secs(1);
 
-/// The troubles of one backend.
 pub(super) struct Troubles {
     report: Report,
     /// When the last one was reported.

@@ -101,10 +101,10 @@ fn a_pushed_response_that_the_guard_forbids_is_taken_back_and_then_not_promised(
     ];
     let pushing = Pushing { push: paths.map(str::to_owned).into(), ..Pushing::default() };
     let visits = visits("/", &pushing, &[Ask::get("/"), Ask::get("/")]);
-    let first = "/all.js: cancelled\n/broken.js: reset 0x102\n/cookie.js: cancelled\n/gone.js: cancelled\n\
+    let first = "/all.js: cancelled\n/broken.js: cancelled\n/cookie.js: cancelled\n/gone.js: cancelled\n\
                  /language.js: cancelled\n/origin.js: cancelled\n/plain.js: 200 /plain.js";
     assert_eq!(promises(&visits[0]), first);
-    assert_eq!(promises(&visits[1]), "/broken.js: reset 0x102\n/plain.js: 200 /plain.js");
+    assert_eq!(promises(&visits[1]), "/broken.js: cancelled\n/plain.js: 200 /plain.js");
     assert!(visits.iter().all(|it| it.status == 200 && it.finished));
 }
 

@@ -17,7 +17,6 @@ pub(super) enum Held {
     Stale,
 }
 
-/// What the client is known to have.
 #[derive(Debug, Default)]
 pub(super) struct Has {
     casper: Option<Casper>,
