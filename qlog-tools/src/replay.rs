@@ -27,25 +27,12 @@ pub struct Replay<'a> {
 
 /// Why a log's scheduler cannot be made again.
 #[derive(Debug, thiserror::Error)]
-pub enum ReplayError {
-    /// The log has none.
-    #[error(
-        "{file}: no calls of a scheduler (utmost:scheduler): it needs the log of `utmost serve --qlog`"
-    )]
-    NoCalls {
-        /// The log.
-        file: String,
-    },
-    /// A call that says something impossible.
-    #[error("{file}: at {time_ms} ms: {cause}")]
-    Call {
-        /// The log.
-        file: String,
-        /// The time of the call.
-        time_ms: f64,
-        /// What is wrong with it.
-        cause: String,
-    },
+#[error("{file}: {cause}")]
+pub struct ReplayError {
+    /// The log.
+    pub file: String,
+    /// That it has no calls, or what is wrong with one.
+    pub cause: String,
 }
 
 /// The kind of each stream's resource, according to the log.
@@ -112,11 +99,12 @@ impl<'a> Replay<'a> {
         page: Option<&'a PageGraph>,
     ) -> Result<Self, ReplayError> {
         if trace.scheduler_calls.is_empty() {
-            return Err(ReplayError::NoCalls { file: trace.file.clone() });
+            let cause = "no calls of a scheduler (utmost:scheduler): it needs the log of `utmost serve --qlog`";
+            return Err(ReplayError { file: trace.file.clone(), cause: cause.to_owned() });
         }
         let mut replay = Self { trace, page, ordering: None, next: 0 };
         if let Some(scheme) = scheme {
-            replay.start(scheme).map_err(|cause| replay.error(0, cause))?;
+            replay.start(scheme).map_err(|cause| replay.error(0, &cause))?;
         }
         Ok(replay)
     }
@@ -128,15 +116,15 @@ impl<'a> Replay<'a> {
         while let Some(call) = trace.scheduler_calls.get(self.next)
             && call.time_us <= time_us
         {
-            self.make(call).map_err(|cause| self.error(call.time_us, cause))?;
+            self.make(call).map_err(|cause| self.error(call.time_us, &cause))?;
             self.next += 1;
         }
         Ok(self.ordering.as_ref().map(|(scheme, scheduler)| (scheme, scheduler.tree())))
     }
 
-    fn error(&self, time_us: u64, cause: String) -> ReplayError {
-        let time_ms = time_us as f64 / 1000.0;
-        ReplayError::Call { file: self.trace.file.clone(), time_ms, cause }
+    fn error(&self, time_us: u64, cause: &str) -> ReplayError {
+        let cause = format!("at {} ms: {cause}", time_us as f64 / 1000.0);
+        ReplayError { file: self.trace.file.clone(), cause }
     }
 
     fn start(&mut self, scheme: Scheme) -> Result<(), String> {

@@ -12,6 +12,7 @@ use crate::timeline::{StreamFrame, Timeline, Transfer};
 use crate::trace::{
     Packet, PacketEvent, PrioritySignal, RecoverySample, SignalKind, Space, Trace, Vantage,
 };
+use crate::whole::whole;
 
 /// [`Trace::format`] of such traces.
 pub(super) const FORMATS: [&str; 2] = ["HAR", "DevTools"];
@@ -147,9 +148,7 @@ fn is_multiplexed(protocol: &str) -> bool {
 
 /// Milliseconds as whole microseconds; 0 for anything that is not a time.
 fn us(ms: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
-    let us = (ms * 1000.0).clamp(0.0, 9e15) as u64;
-    us
+    whole((ms * 1000.0).clamp(0.0, 9e15))
 }
 
 #[cfg(test)]

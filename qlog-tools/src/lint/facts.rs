@@ -3,7 +3,7 @@
 //! Schemes may place a response by facts of its page: whether it is above the fold, in the head. Only our server's log
 //! has them. Whether a scheme cares is tried out: two responses that differ in one fact alone.
 
-use schedulers::{FACTS, Fact, Kind, Resource, Scheduler, Scheme, Signal, StreamId};
+use schedulers::{Call, FACTS, Fact, Kind, Resource, Scheduler, Scheme, Signal, StreamId};
 
 use super::story::{Story, What};
 
@@ -88,8 +88,8 @@ pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
 /// The kinds of the responses; where they are not known, all.
 fn kinds(story: &Story) -> Vec<Kind> {
     let opened = |kind: Kind| {
-        let is = |what| matches!(what, What::Opened(_, resource) if resource.kind == kind);
-        story.events.iter().any(|event| is(event.what))
+        let is = |what: &What| matches!(what, What::Call(Call::Open(_, it)) if it.kind == kind);
+        story.events.iter().any(|event| is(&event.what))
     };
     Kind::ALL.into_iter().filter(|kind| !story.has_kinds || opened(*kind)).collect()
 }

@@ -16,7 +16,7 @@ mod story;
 use schedulers::Scheme;
 
 use crate::trace::Trace;
-use story::{OrderingScheme, Story};
+use story::Story;
 
 /// What to hold a log against.
 #[derive(Debug, Clone)]
@@ -86,7 +86,7 @@ pub fn lint(
     let named = matches!(rules, Rules::Named).then(|| exact::named(trace)).unwrap_or_default();
     let (rules, own) = match (rules, named.last()) {
         (Rules::Named, None) => (&Rules::Rfc9218, None),
-        (Rules::Named, Some(last)) => (rules, Some(&*last.name)),
+        (Rules::Named, Some(last)) => (rules, Some(*last)),
         (Rules::Scheme(scheme), _) => (rules, Some(&*scheme.name)),
         (Rules::Rfc9218, _) => (rules, None),
     };
@@ -95,12 +95,12 @@ pub fn lint(
         None => observed::story(trace, client, allowance),
     };
     match story {
-        Ok(story) => judge(&story, rules, allowance),
+        Ok(story) => judge(&story, rules, &named, allowance),
         Err(lacks) => Lint { cannot_judge: Some(lacks), ..Lint::default() },
     }
 }
 
-fn judge(story: &Story, rules: &Rules<'_>, allowance: Allowance) -> Lint {
+fn judge(story: &Story, rules: &Rules<'_>, named: &[&str], allowance: Allowance) -> Lint {
     let lint = match rules {
         Rules::Rfc9218 if !story.has_signals() => Err(
             "no priorities: neither this log nor a client's has a `priority` header or a PRIORITY_UPDATE; \
@@ -117,7 +117,7 @@ fn judge(story: &Story, rules: &Rules<'_>, allowance: Allowance) -> Lint {
     };
     let basis = match rules {
         Rules::Named => {
-            format!("{}, which the log names, and {}", names(&story.schemes), story.basis)
+            format!("{}, which the log names, and {}", names(named), story.basis)
         }
         _ => story.basis.clone(),
     };
@@ -128,8 +128,8 @@ fn judge(story: &Story, rules: &Rules<'_>, allowance: Allowance) -> Lint {
 }
 
 /// The schemes that order, one after another, each once in a row.
-fn names(schemes: &[OrderingScheme]) -> String {
-    let mut names: Vec<&str> = schemes.iter().map(|it| &*it.name).collect();
+fn names(schemes: &[&str]) -> String {
+    let mut names = schemes.to_vec();
     names.dedup();
     names.join(", then ")
 }

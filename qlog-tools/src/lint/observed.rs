@@ -9,13 +9,14 @@
 
 use std::collections::BTreeMap;
 
-use schedulers::{Kind, Priority, Resource, Signal, StreamId};
+use schedulers::{Call, Kind, Priority, Resource, Signal, StreamId};
 
 use super::Allowance;
 use super::browser::FORMATS;
 use super::lost::{Loss, account, gaps};
 use super::story::{Event, Story, What};
 use crate::trace::{PrioritySignal, RecoverySample, SignalKind, Trace, Vantage};
+use crate::whole::whole;
 
 /// A response has begun when this many bytes went: its header alone does not show that its body was ready.
 const BEGUN_BYTES: u64 = 2000;
@@ -56,7 +57,8 @@ pub(super) fn story(
             ..Resource::default()
         };
         let asked_us = transfer.requested_us.min(sent.first_us());
-        events.push((0, Event { time_us: asked_us, what: What::Opened(stream, resource) }));
+        events
+            .push((0, Event { time_us: asked_us, what: What::Call(Call::Open(stream, resource)) }));
         let idle_us = last_idle_us(&idle, asked_us, sent.first_us(), gap_us).unwrap_or_default();
         let ready_us = asked_us.saturating_add(grace_us).max(idle_us).min(sent.first_us());
         events.extend(sent.events(stream, ready_us, rtt_us.max(grace_us)));
@@ -80,7 +82,6 @@ pub(super) fn story(
         is_exact: false,
         has_urgencies_only: trace.format.as_deref().is_some_and(|it| FORMATS.contains(&it)),
         has_kinds: has_kinds(trace, &sendings),
-        schemes: Vec::new(),
     })
 }
 
@@ -119,7 +120,8 @@ impl Sending {
     /// The stream's packets, and its ready times from `ready_us` on: until it pauses for longer than `lapse_us`. Each has a
     /// place among events of the same time: twice the packet's place, plus one for an event after the packet.
     fn events(&self, stream: StreamId, ready_us: u64, lapse_us: u64) -> Vec<(u64, Event)> {
-        let ready = |time_us, ready| Event { time_us, what: What::Ready(stream, ready) };
+        let ready =
+            |time_us, ready| Event { time_us, what: What::Call(Call::SetReady(stream, ready)) };
         let mut events = vec![(0, ready(ready_us, true))];
         let (mut sum, mut before_us, mut before) = (0_u64, ready_us, 0);
         for sent in &self.packets {
@@ -130,7 +132,7 @@ impl Sending {
             let what = if sent.fills_up {
                 What::ToppedUp(stream, sent.bytes)
             } else {
-                What::Sent(stream, sent.bytes)
+                What::Call(Call::Sent(stream, sent.bytes))
             };
             events.push((2 * sent.place, Event { time_us: sent.time_us, what }));
             sum = sum.saturating_add(sent.bytes);
@@ -140,7 +142,10 @@ impl Sending {
             }
             (before_us, before) = (sent.time_us, 2 * sent.place);
         }
-        events.push((before + 1, Event { time_us: before_us, what: What::Closed(stream) }));
+        events.push((
+            before + 1,
+            Event { time_us: before_us, what: What::Call(Call::Close(stream)) },
+        ));
         events
     }
 
@@ -265,12 +270,7 @@ fn rtt_us(trace: &Trace) -> u64 {
     };
     // Before the first measurement stacks log a guess as their smoothed value.
     let milliseconds = longest(|it| it.latest_rtt_ms).or_else(|| longest(|it| it.smoothed_rtt_ms));
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "clamped to a minute"
-    )]
-    milliseconds.map_or(RTT_US, |it| (it.clamp(0.0, 60_000.0) * 1000.0) as u64)
+    milliseconds.map_or(RTT_US, |it| whole(it.clamp(0.0, 60_000.0) * 1000.0))
 }
 
 /// What was said of priorities, at the time when the server could know it: from its own log, or else from its
@@ -310,7 +310,7 @@ pub(super) fn header_signals(trace: &Trace, client: Option<&Trace>) -> Vec<Event
         let stream = StreamId(signal.element);
         let urgency = placed.urgency_or_default();
         let incremental = placed.incremental_or_default();
-        let what = What::Signalled(Signal::Extensible { stream, urgency, incremental });
+        let what = What::Call(Call::Signal(Signal::Extensible { stream, urgency, incremental }));
         events.push(Event { time_us, what });
     }
     events

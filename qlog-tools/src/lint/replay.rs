@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use schedulers::{Scheduler, Scheme, StreamId, find_page_scheme};
+use schedulers::{Call, Scheduler, Scheme, StreamId, find_page_scheme};
 
-use super::story::{OrderingScheme, Story, What};
+use super::story::{Story, What};
 use super::{Allowance, Lint, Violation};
 
 /// Holds the story against `scheme`, or else against the schemes that the log names.
@@ -19,18 +19,15 @@ pub(super) fn judge(
         ordering: scheme.map(built).transpose()?,
         ..Judge::default()
     };
-    let mut named = story.schemes.iter();
     for event in &story.events {
-        if event.what == What::TakenOver {
+        match &event.what {
             // Another scheduler orders from now on; what is under way is told to it by the calls that follow.
-            judge.ordering = match (scheme, named.next()) {
-                (Some(scheme), _) => Some(built(scheme)?),
-                (None, Some(own)) => Some(own_scheduler(own)?),
-                (None, None) => None,
-            };
-            continue;
+            What::Call(Call::Start { scheme: own, in_group }) => {
+                let own = || own_scheduler(own, *in_group);
+                judge.ordering = Some(scheme.map_or_else(own, built)?);
+            }
+            what => judge.event(event.time_us, what)?,
         }
-        judge.event(event.time_us, event.what)?;
     }
     Ok(judge.lint)
 }
@@ -41,17 +38,16 @@ fn built(scheme: &Scheme) -> Result<(String, Scheduler), String> {
 }
 
 /// The scheduler of a scheme that a log names.
-fn own_scheduler(own: &OrderingScheme) -> Result<(String, Scheduler), String> {
+fn own_scheduler(name: &str, in_group: bool) -> Result<(String, Scheduler), String> {
     let remedy = "name the rules (--scheme)";
-    if own.in_group {
+    if in_group {
         let cause = "several connections are ordered as one, and their calls are in several logs";
-        return Err(format!("{}, which the log names: {cause}; {remedy}", own.name));
+        return Err(format!("{name}, which the log names: {cause}; {remedy}"));
     }
-    let scheme = find_page_scheme(&own.name).map_err(|error| error.to_string())?;
+    let scheme = find_page_scheme(name).map_err(|error| error.to_string())?;
     built(&scheme).map_err(|error| {
         format!(
-            "{}, which the log names: {error}; {remedy}, and the page if it needs one (--page)",
-            own.name
+            "{name}, which the log names: {error}; {remedy}, and the page if it needs one (--page)"
         )
     })
 }
@@ -67,30 +63,26 @@ struct Judge {
 }
 
 impl Judge {
-    fn event(&mut self, time_us: u64, what: What) -> Result<(), String> {
+    fn event(&mut self, time_us: u64, what: &What) -> Result<(), String> {
         let Some((_, scheduler)) = &mut self.ordering else {
             return Err(
                 "the log does not say from its start which scheme orders: name it (--scheme)"
                     .to_owned(),
             );
         };
-        match what {
-            What::Opened(stream, resource) => scheduler.open(stream, &resource),
-            What::Signalled(signal) => scheduler.signal(signal),
-            What::Ready(stream, ready) => scheduler.set_ready(stream, ready),
-            What::Closed(stream) => scheduler.close(stream),
+        match *what {
+            What::Call(Call::Sent(stream, bytes)) => {
+                self.doubtful.remove(&stream);
+                self.sent(time_us, stream, bytes);
+            }
+            What::Call(ref call) => call.make(scheduler),
             What::ToppedUp(stream, bytes) => {
                 self.doubtful.remove(&stream);
                 scheduler.sent(stream, bytes);
             }
-            What::Sent(stream, bytes) => {
-                self.doubtful.remove(&stream);
-                self.sent(time_us, stream, bytes);
-            }
             What::Doubtful(stream) => {
                 self.doubtful.insert(stream);
             }
-            What::TakenOver => {}
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use schedulers::{Signal, StreamId};
+use schedulers::{Call, Signal, StreamId};
 
 use super::story::{Event, Story, What};
 use super::{Allowance, Lint, Violation};
@@ -51,16 +51,16 @@ impl State {
 impl Judge {
     fn event(&mut self, event: &Event) {
         match event.what {
-            What::Opened(stream, _) => {
+            What::Call(Call::Open(stream, _)) => {
                 self.state(stream);
             }
-            What::Signalled(Signal::Extensible { stream, urgency, incremental }) => {
+            What::Call(Call::Signal(Signal::Extensible { stream, urgency, incremental })) => {
                 let state = self.state(stream);
                 if (state.urgency, state.incremental) != (urgency, incremental) {
                     *state = State { urgency, incremental, packets_since: 0, ..*state };
                 }
             }
-            What::Signalled(_) | What::TakenOver => {}
+            What::Call(Call::Signal(_) | Call::Start { .. } | Call::Pick(_)) => {}
             What::Doubtful(stream) => self.state(stream).is_doubtful = true,
             // Whose bytes fill up a packet gets some.
             What::ToppedUp(stream, bytes) => {
@@ -69,15 +69,15 @@ impl Judge {
                     self.row = Some((stream, bytes));
                 }
             }
-            What::Ready(stream, is_ready) => {
+            What::Call(Call::SetReady(stream, is_ready)) => {
                 let state = self.state(stream);
                 if is_ready && !state.is_ready {
                     state.packets_since = 0;
                 }
                 state.is_ready = is_ready;
             }
-            What::Sent(stream, bytes) => self.sent(event.time_us, stream, bytes),
-            What::Closed(stream) => {
+            What::Call(Call::Sent(stream, bytes)) => self.sent(event.time_us, stream, bytes),
+            What::Call(Call::Close(stream)) => {
                 self.streams.remove(&stream);
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use schedulers::{Resource, Signal, StreamId};
+use schedulers::{Call, Signal, StreamId};
 
 /// One connection's sending.
 #[derive(Debug, Clone, Default)]
@@ -17,21 +17,10 @@ pub(super) struct Story {
     pub(super) has_urgencies_only: bool,
     /// Whether the kind of each response is known.
     pub(super) has_kinds: bool,
-    /// The schemes that took over, in order: one for each [`What::TakenOver`].
-    pub(super) schemes: Vec<OrderingScheme>,
-}
-
-/// A scheme that orders, as a log names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct OrderingScheme {
-    /// With what followed its name.
-    pub(super) name: String,
-    /// Whether its scheduler also orders other connections of the client.
-    pub(super) in_group: bool,
 }
 
 /// Something that matters for the order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Event {
     /// On the log's clock.
     pub(super) time_us: u64,
@@ -42,41 +31,31 @@ impl Event {
     /// The stream whose priority it signals.
     fn signalled(&self) -> Option<u64> {
         match self.what {
-            What::Signalled(Signal::Extensible { stream, .. }) => Some(stream.0),
+            What::Call(Call::Signal(Signal::Extensible { stream, .. })) => Some(stream.0),
             _ => None,
         }
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
-    /// A response came to be.
-    Opened(StreamId, Resource),
-    /// The client, or the origin, said something about order.
-    Signalled(Signal),
-    /// It could send, or could not.
-    Ready(StreamId, bool),
-    /// A packet was decided on: it took bytes that had not been sent before.
-    Sent(StreamId, u64),
+    /// What a scheduler is told. `Sent` is a packet that was decided on: it took bytes that had not been sent before.
+    Call(Call),
     /// A packet that had been decided on was filled up, with more of the same stream or with another's: not a decision.
     ToppedUp(StreamId, u64),
-    /// It was sent whole.
-    Closed(StreamId),
     /// It may have had nothing to send from now on, until it sends again: nobody is blamed for not sending it.
     Doubtful(StreamId),
-    /// A scheduler was made, and orders from now on.
-    TakenOver,
 }
 
 impl What {
     /// The order of what happens at one instant.
     pub(super) fn rank(&self) -> u8 {
         match self {
-            Self::Opened(..) | Self::TakenOver => 0,
-            Self::Signalled(_) => 1,
-            Self::Ready(..) => 2,
-            Self::Sent(..) | Self::ToppedUp(..) => 3,
-            Self::Closed(_) | Self::Doubtful(_) => 4,
+            Self::Call(Call::Open(..) | Call::Start { .. }) => 0,
+            Self::Call(Call::Signal(_)) => 1,
+            Self::Call(Call::SetReady(..)) => 2,
+            Self::Call(Call::Pick(_) | Call::Sent(..)) | Self::ToppedUp(..) => 3,
+            Self::Call(Call::Close(_)) | Self::Doubtful(_) => 4,
         }
     }
 }
@@ -87,7 +66,7 @@ impl Story {
         let signalled: BTreeSet<u64> = self.events.iter().filter_map(Event::signalled).collect();
         self.events
             .iter()
-            .all(|event| !matches!(event.what, What::Opened(it, _) if !signalled.contains(&it.0)))
+            .all(|event| !matches!(event.what, What::Call(Call::Open(it, _)) if !signalled.contains(&it.0)))
     }
 
     /// Whether anything was said about order in RFC 9218's terms.
