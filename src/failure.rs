@@ -3,6 +3,7 @@
 use ::client::ConnectError;
 use ::client::event_loop::PlayError;
 use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// A failure. Its message is one line that names file, place and cause.
@@ -31,6 +32,11 @@ impl From<PlayError> for Failure {
 impl Failure {
     pub(crate) fn bad_input(error: impl Display) -> Self {
         Self::BadInput(error.to_string())
+    }
+
+    /// Bad input in a file, or a file that cannot be used.
+    pub(crate) fn of_file(path: &Path, cause: impl Display) -> Self {
+        Self::BadInput(format!("{}: {cause}", path.display()))
     }
 
     pub(crate) fn elsewhere(error: impl Display) -> Self {

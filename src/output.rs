@@ -6,8 +6,8 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::provenance::of_program;
-use lab::study::folder::write_figures;
-use qlog_tools::figures::png::PngError;
+use lab::study::folder::{PNG_SCALE, write_figures};
+use qlog_tools::figures::png::{PngError, Rasterizer};
 use serde::Serialize;
 use serde_json::Value;
 use std::io::{BufWriter, Write};
@@ -85,10 +85,27 @@ pub(crate) fn progress(length: usize, what: &'static str) -> ProgressBar {
     bar
 }
 
-/// Writes a figure as `NAME.svg` and `NAME.png`. Without a font on the machine there is no PNG file, and a line says so.
-pub(crate) fn figure(folder: &Path, name: &str, svg: &str) -> Result<(), Failure> {
-    let missing = write_figures(folder, [(name.to_owned(), svg)]).map_err(Failure::elsewhere)?;
-    without_png(missing.as_ref());
+/// Writes a figure as SVG or as PNG, as the file's ending says.
+pub(crate) fn figure_file(file: &Path, svg: &str) -> Result<(), Failure> {
+    let ending = file.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let bytes = match &*ending {
+        "svg" => svg.as_bytes().to_vec(),
+        "png" => {
+            let rasterizer = Rasterizer::new().map_err(Failure::elsewhere)?;
+            rasterizer.png(svg, PNG_SCALE).map_err(Failure::elsewhere)?
+        }
+        _ => return Err(Failure::of_file(file, "--out takes a file that ends with .svg or .png")),
+    };
+    std::fs::write(file, bytes).map_err(|error| Failure::of_file(file, error))
+}
+
+/// Writes figures into a folder, each as `NAME.svg` and `NAME.png`. Without a font on the machine there are no PNG files,
+/// and a line says so.
+pub(crate) fn figures(
+    folder: &Path,
+    named: impl IntoIterator<Item = (String, String)>,
+) -> Result<(), Failure> {
+    without_png(write_figures(folder, named).map_err(Failure::elsewhere)?.as_ref());
     Ok(())
 }
 

@@ -24,7 +24,7 @@ pub struct AlignedResource {
 }
 
 /// A resource in one run. Times count from the run's first request.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct ResourceRun {
     /// The stream that carried it.
     pub stream: u64,

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use crate::packed_frames::PackedFrames;
 use order::Atoms;
+use serde::Serialize;
 
 /// What to compute from.
 #[derive(Debug, Clone, Copy)]
@@ -26,9 +27,10 @@ pub struct Arrivals<'a> {
 }
 
 /// The blocking of one connection.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct HeadOfLine {
     /// Whether the order of sending was known rather than estimated.
+    #[serde(rename = "exact")]
     pub is_exact: bool,
     /// Distinct bytes that arrived.
     pub bytes: u64,
@@ -42,11 +44,12 @@ pub struct HeadOfLine {
     pub largest_stack_in_one_order: Stack,
     /// By stream.
     pub streams: Vec<StreamBlocking>,
+    #[serde(skip)]
     deliveries: Deliveries,
 }
 
 /// A distribution of delays over bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Blocking {
     /// The sum over bytes of their delay, in byte milliseconds.
     pub bytes_ms: f64,
@@ -59,7 +62,7 @@ pub struct Blocking {
 }
 
 /// What one arrival let go at once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Stack {
     /// Frames, or parts of them.
     pub frames: u64,
@@ -68,9 +71,10 @@ pub struct Stack {
 }
 
 /// The blocking of one stream's bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct StreamBlocking {
     /// The stream.
+    #[serde(rename = "id")]
     pub stream: u64,
     /// Its bytes.
     pub bytes: u64,

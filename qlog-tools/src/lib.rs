@@ -26,3 +26,4 @@ pub mod trace;
 mod varint;
 pub mod viewer;
 pub mod views;
+mod whole;

@@ -6,6 +6,7 @@ use crate::packed_frames::PackedFrames;
 use crate::progress::Progress;
 use crate::timeline::Timeline;
 use schedulers::Call;
+use serde::Serialize;
 
 /// What one log says of one connection.
 ///
@@ -44,14 +45,14 @@ pub struct Trace {
     /// ([`Detail::Arrivals`] and above).
     pub arrivals: PackedFrames,
     /// For each of `timeline.frames` the place of its packet in `packets` ([`Detail::Full`]).
-    pub frame_packets: Vec<u32>,
+    pub(crate) frame_packets: Vec<u32>,
     /// Packets in the order of the log ([`Detail::Full`]).
-    pub packets: Vec<Packet>,
+    pub(crate) packets: Vec<Packet>,
     /// Congestion window, RTT and bytes in flight over time ([`Detail::Full`]).
     pub recovery: Vec<RecoverySample>,
     /// When the other events happened, by name ([`Detail::Full`]): all but packets, frames, samples and calls of the
     /// scheduler; names of more than 10,000 events are left out.
-    pub moments: BTreeMap<String, Vec<u64>>,
+    pub(crate) moments: BTreeMap<String, Vec<u64>>,
     /// What was said about priorities, in order.
     pub signals: Vec<PrioritySignal>,
     /// The scheduler's calls in order, when the log has them ([`Detail::Frames`] and above).
@@ -137,7 +138,8 @@ pub struct TransferDetails {
 }
 
 /// What a stream is for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum StreamRole {
     /// A request and its response.
     Request,
@@ -182,25 +184,20 @@ pub struct StreamSummary {
 
 /// One packet event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Packet {
-    /// When.
-    pub time_us: u64,
-    /// What happened.
-    pub event: PacketEvent,
-    /// Its number space.
-    pub space: Space,
-    /// Its number, when logged.
-    pub number: Option<u64>,
-    /// Its bytes, when logged; 0 otherwise.
-    pub bytes: u32,
+pub(crate) struct Packet {
+    pub(crate) time_us: u64,
+    pub(crate) event: PacketEvent,
+    pub(crate) space: Space,
+    /// When logged.
+    pub(crate) number: Option<u64>,
+    /// 0 when they are not logged.
+    pub(crate) bytes: u32,
 }
 
 /// What happened to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PacketEvent {
-    /// It went out.
+pub(crate) enum PacketEvent {
     Sent,
-    /// It came in.
     Received,
     /// One of ours was declared lost.
     Lost,
@@ -210,10 +207,8 @@ pub enum PacketEvent {
 
 /// Packet number spaces (RFC 9000, section 12.3).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Space {
-    /// Initial packets.
+pub(crate) enum Space {
     Initial,
-    /// Handshake packets.
     Handshake,
     /// 0-RTT and 1-RTT packets.
     #[default]
@@ -301,7 +296,7 @@ pub struct Counts {
 }
 
 /// One kind of thing that was wrong, and how often.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Repair {
     /// What was wrong and what was done.
     pub what: &'static str,

@@ -112,7 +112,7 @@ fn draw(
     values::directory(folder, "--figures")?;
     traces.iter().try_for_each(|(scheme, moments)| {
         let svg = figure(scenario, scheme, moments, panels).svg();
-        output::figure(folder, &format!("{}-tree", file_name(&scheme.name)), &svg)
+        output::figures(folder, [(format!("{}-tree", file_name(&scheme.name)), svg)])
     })
 }
 

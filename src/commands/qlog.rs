@@ -3,7 +3,6 @@
 mod check;
 mod compare;
 mod convert;
-mod figure;
 mod hol;
 mod index;
 mod input;

@@ -32,15 +32,16 @@ pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Option<PngErro
 }
 
 /// Pixels for each unit of a figure.
-const PNG_SCALE: f32 = 2.0;
+pub const PNG_SCALE: f32 = 2.0;
 
 /// Writes figures as `NAME.svg` and `NAME.png`. Without a font on the machine there are no PNG files; it returns why.
-pub fn write_figures<'a>(
+pub fn write_figures(
     folder: &Path,
-    figures: impl IntoIterator<Item = (String, &'a str)>,
+    figures: impl IntoIterator<Item = (String, impl AsRef<str>)>,
 ) -> Result<Option<PngError>, StudyError> {
     let rasterizer = Rasterizer::new();
     for (name, svg) in figures {
+        let svg = svg.as_ref();
         write_file(&folder.join(format!("{name}.svg")), svg)?;
         if let Ok(rasterizer) = &rasterizer {
             write_file(&folder.join(format!("{name}.png")), rasterizer.png(svg, PNG_SCALE)?)?;

@@ -67,34 +67,18 @@ impl SizeClass {
         }
     }
 
-    /// As in legends and tables.
-    pub fn name(self) -> &'static str {
+    /// Its name, its limits in the legend, and its colour.
+    fn look(self) -> [&'static str; 3] {
         match self {
-            Self::Small => "small",
-            Self::Medium => "medium",
-            Self::Large => "large",
-        }
-    }
-
-    fn limits(self) -> &'static str {
-        match self {
-            Self::Small => "small page, below 500 kB",
-            Self::Medium => "medium page, 500 to 1000 kB",
-            Self::Large => "large page, above 1000 kB",
-        }
-    }
-
-    fn colour(self) -> &'static str {
-        match self {
-            Self::Small => "#0072B2",
-            Self::Medium => "#D55E00",
-            Self::Large => "#009E73",
+            Self::Small => ["small", "small page, below 500 kB", "#0072B2"],
+            Self::Medium => ["medium", "medium page, 500 to 1000 kB", "#D55E00"],
+            Self::Large => ["large", "large page, above 1000 kB", "#009E73"],
         }
     }
 
     /// The report's style sheet makes the darkest of them lighter on a dark page.
     fn paint(self, opacity: &str) -> String {
-        let (name, colour) = (self.name(), self.colour());
+        let [name, _, colour] = self.look();
         format!(r#"class="{name}-page" fill="{colour}" fill-opacity="{opacity}""#)
     }
 
@@ -268,7 +252,7 @@ impl SpeedupDots {
             let mut path = String::new();
             class.add_mark(&mut path, x + 4.0, top + 8.0);
             svg.path(&path, &class.paint("1"), "");
-            svg.text(x + 13.0, top + 12.0, Style::PLAIN.size(11.0), class.limits());
+            svg.text(x + 13.0, top + 12.0, Style::PLAIN.size(11.0), class.look()[1]);
             x += 205.0;
         }
         let d = format!("M{} {}h16", number(x), number(top + 8.0));

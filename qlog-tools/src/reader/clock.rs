@@ -1,5 +1,7 @@
 //! Event times of all generations become whole microseconds on one clock that begins near 0.
 
+use crate::whole::whole;
+
 /// How to read the log's times.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
@@ -70,12 +72,7 @@ impl Clock {
         if self.counts_from_previous {
             time_us += self.now_us as f64;
         }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "the range was checked above"
-        )]
-        let time_us = time_us.min(LATEST_US) as u64;
+        let time_us = whole(time_us.min(LATEST_US));
         let is_backward = time_us < self.now_us;
         self.now_us = time_us;
         let repair = match self.origin {

@@ -15,28 +15,9 @@ pub(super) struct Header {
 }
 
 /// Programs that write qlogs, by what their logs call them. The first match counts.
-const STACKS: [&str; 20] = [
-    "utmost",
-    "quic-go",
-    "tquic",
-    "quiche",
-    "aioquic",
-    "ngtcp2",
-    "mvfst",
-    "neqo",
-    "quinn",
-    "noq",
-    "picoquic",
-    "quicly",
-    "h2o",
-    "xquic",
-    "lsquic",
-    "haproxy",
-    "s2n-quic",
-    "msquic",
-    "golang.org/x/net/quic",
-    "pcap2qlog",
-];
+const STACKS: &str = "\
+    utmost quic-go tquic quiche aioquic ngtcp2 mvfst neqo quinn noq picoquic quicly h2o xquic lsquic \
+    haproxy s2n-quic msquic golang.org/x/net/quic pcap2qlog";
 
 impl Header {
     /// Reads a record or a file's outer object; `None` if it is not a header.
@@ -165,9 +146,9 @@ impl Header {
         ];
         let known = hints.iter().flatten().find_map(|hint| {
             let hint = hint.to_ascii_lowercase();
-            STACKS.iter().find(|stack| hint.contains(**stack))
+            STACKS.split(' ').find(|stack| hint.contains(stack))
         });
-        let known = known.copied().or_else(|| self.is_nameless_tquic().then_some("tquic"));
+        let known = known.or_else(|| self.is_nameless_tquic().then_some("tquic"));
         let name = known.map(str::to_owned).or_else(|| {
             named.filter(|name| !matches!(&**name, "" | "TODO" | "client" | "server" | "pcap"))
         });

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::tolerant::{Number, Whole};
 use crate::limits::STREAM_OFFSET;
 use crate::trace::{RecoverySample, Space};
+use crate::whole::whole;
 
 /// Which way something went, seen from whoever wrote the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,12 +207,7 @@ impl Metrics {
 
 /// `None` for what stacks write for "unlimited".
 fn whole_bytes(number: Number) -> Option<u64> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the range is checked before"
-    )]
-    (0.0..=1e15).contains(&number.0).then_some(number.0 as u64)
+    (0.0..=1e15).contains(&number.0).then(|| whole(number.0))
 }
 
 /// `parameters_set`.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
+use crate::whole::whole;
+
 /// A whole number, written `4`, `4.0` or `"4"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Whole(pub(super) u64);
@@ -31,12 +33,7 @@ impl Visitor<'_> for WholeVisitor {
         if !(0.0..=9e15).contains(&number) || number.fract() != 0.0 {
             return Err(E::custom("not a whole number"));
         }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "the range was checked above"
-        )]
-        Ok(Whole(number as u64))
+        Ok(Whole(whole(number)))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Whole, E> {

@@ -15,6 +15,7 @@ use crate::pairing::{Ends, pairs};
 use crate::timeline::{StreamFrame, Transfer};
 use crate::trace::{Repair, SignalKind, StreamRole, StreamSummary, Trace, Vantage};
 use crate::views;
+use crate::whole::whole;
 
 const NOT_ARRIVED: &str =
     "a server's log does not say when data arrived; open the client's log, or both";
@@ -327,11 +328,8 @@ fn measured(trace: &Trace) -> Result<Measured, String> {
 /// The completions on the recording's clock, and the share of body bytes that was complete after each.
 fn completed(trace: &Trace, start_us: u64) -> Vec<(u64, f64)> {
     let shift_us = trace.timeline.start_us().unwrap_or_default().saturating_sub(start_us);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a log")]
-    completed_share(&trace.timeline, |_| true)
-        .into_iter()
-        .map(|point| {
-            (shift_us.saturating_add((point.time_ms * 1000.0).max(0.0) as u64), point.share)
-        })
+    let completed = completed_share(&trace.timeline, |_| true).into_iter();
+    completed
+        .map(|point| (shift_us.saturating_add(whole(point.time_ms * 1000.0)), point.share))
         .collect()
 }

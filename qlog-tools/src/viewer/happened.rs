@@ -7,6 +7,7 @@ use super::recording::{Events, Series, Unit};
 use crate::figures::shorten;
 use crate::limits::{SHOWN_EVENT_CHARACTERS, SHOWN_EVENT_NAMES};
 use crate::trace::{PacketEvent, RecoverySample, SignalKind, Trace, Vantage};
+use crate::whole::whole;
 
 /// The events that are ticks above the congestion window: the scripts know them by these names.
 pub(crate) const LOST: &str = "packet lost";
@@ -31,12 +32,7 @@ impl<'a> End<'a> {
 
 /// Windows and round-trip times of one end.
 pub(super) fn series(end: &End<'_>) -> Vec<Series> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "clamped to an hour"
-    )]
-    let us = |ms: f64| (ms.clamp(0.0, 3.6e6) * 1000.0) as u64;
+    let us = |ms: f64| whole(ms.clamp(0.0, 3.6e6) * 1000.0);
     let of = |name, unit, value: &dyn Fn(&RecoverySample) -> Option<u64>| Series {
         name,
         unit,

@@ -71,16 +71,10 @@ fn run_documents(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -
 fn document(resource: &AlignedResource) -> Value {
     let runs = resource.runs.iter().enumerate().map(|(place, run)| {
         run.map(|run| {
+            let mut written = json!(run);
             let [later, index_later] = moved(resource, place);
-            json!({
-                "stream": run.stream,
-                "requested_ms": run.requested_ms,
-                "first_ms": run.first_ms,
-                "complete_ms": run.complete_ms,
-                "index_ms": run.index_ms,
-                "later_ms": later,
-                "index_later_ms": index_later,
-            })
+            (written["later_ms"], written["index_later_ms"]) = (later.into(), index_later.into());
+            written
         })
     });
     json!({"url": resource.url, "bytes": resource.bytes, "runs": runs.collect::<Vec<_>>()})

@@ -3,7 +3,7 @@
 use super::input::{logs_of, no_such_file, refusal};
 use super::refused::Refused;
 use crate::failure::Failure;
-use clap::ValueEnum;
+use crate::values::{Choices, choice};
 use qlog_tools::convert::{Conversion, ConvertError, Converted, Cut, Part, Target, convert};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -25,8 +25,8 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// The schema: `current` as the Rust crate qlog reads it, `0.3` as qvis does
-    #[arg(long, default_value = "current")]
-    to: To,
+    #[arg(long, default_value = "current", value_parser = choice(TARGETS))]
+    to: Target,
     /// Only events of this time on the log's clock: `100ms..2s`, either end may be missing
     #[arg(long, value_name = "FROM..TO", value_parser = time_range)]
     time: Option<std::ops::Range<u64>>,
@@ -42,14 +42,10 @@ pub(crate) struct Arguments {
 }
 
 /// `--to`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum To {
-    /// JSON-SEQ, quic-events-12 and h3-events-12
-    Current,
-    /// JSON-SEQ, qlog 0.3 and draft-02's events
-    #[value(name = "0.3")]
-    V03,
-}
+const TARGETS: Choices<Target> = &[
+    ("current", "JSON-SEQ, quic-events-12 and h3-events-12", Target::Current),
+    ("0.3", "JSON-SEQ, qlog 0.3 and draft-02's events", Target::V03),
+];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.file.is_dir() {
@@ -67,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// All logs of a directory, into another.
 fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
     let from = &arguments.file;
-    let refuse = |reason: &str| Err(Failure::BadInput(format!("{}: {reason}", from.display())));
+    let refuse = |reason: &str| Err(Failure::of_file(from, reason));
     let Some(out) = &arguments.out else {
         return refuse("a directory: name another one for the converted logs with -o DIR");
     };
@@ -138,10 +134,7 @@ fn convert_file(
     let file = log.display().to_string();
     let (input, part) = open(arguments, log)?;
     let conversion = Conversion {
-        target: match arguments.to {
-            To::Current => Target::Current,
-            To::V03 => Target::V03,
-        },
+        target: arguments.to,
         part,
         anonymise: arguments.anonymise,
         trace: usize::from(arguments.trace) - 1,
@@ -167,22 +160,20 @@ fn open(arguments: &Arguments, log: &Path) -> Result<(Box<dyn Read>, Option<Part
         return Ok((Box::new(std::io::stdin().lock()), None));
     }
     let file = log.display().to_string();
-    let unreadable = |error| Failure::BadInput(format!("{file}: {error}"));
     let mut input = if is_stdin { spooled()? } else { opened(log)? };
     if is_whole {
         return Ok((Box::new(input), None));
     }
     let trace = usize::from(arguments.trace) - 1;
     let part = Part::survey(&file, &input, trace, cut).map_err(refusal)?;
-    input.rewind().map_err(unreadable)?;
+    input.rewind().map_err(|error| Failure::of_file(log, error))?;
     Ok((Box::new(input), Some(part)))
 }
 
 fn opened(log: &Path) -> Result<File, Failure> {
-    let file = log.display().to_string();
     File::open(log).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => no_such_file(&file),
-        _ => Failure::BadInput(format!("{file}: {error}")),
+        ErrorKind::NotFound => no_such_file(&log.display().to_string()),
+        _ => Failure::of_file(log, error),
     })
 }
 
@@ -200,18 +191,16 @@ fn to_file(
     out: &Path,
     conversion: &Conversion,
 ) -> Result<Converted, Failure> {
-    let unwritable = |error| Failure::BadInput(format!("{}: {error}", out.display()));
     let is_same =
         out.canonicalize().ok().is_some_and(|it| Path::new(file).canonicalize().ok() == Some(it));
     if is_same {
-        return Err(Failure::BadInput(format!(
-            "{file}: -o names the log itself; name another file"
-        )));
+        let reason = "-o names the log itself; name another file";
+        return Err(Failure::of_file(Path::new(file), reason));
     }
     let mut output = OnceNeeded { path: out, file: None };
     let converted = convert(file, input, &mut output, conversion);
     match converted {
-        Err(ConvertError::Write(error)) => Err(unwritable(error)),
+        Err(ConvertError::Write(error)) => Err(Failure::of_file(out, error)),
         other => other.map_err(failure),
     }
 }

@@ -1,6 +1,5 @@
 //! `utmost qlog hol`: head-of-line blocking, within streams and between them.
 
-use super::figure;
 use super::input::{Files, Logs};
 use crate::failure::Failure;
 use crate::output;
@@ -107,56 +106,25 @@ fn blocking(Ends { log: client, server }: &Ends<'_>) -> HeadOfLine {
 fn draw(out: &Path, connections: &[Ends<'_>]) -> Result<(), Failure> {
     let [connection @ Ends { log: client, .. }] = connections else {
         let count = connections.len();
-        return Err(Failure::BadInput(format!(
-            "{}: --out draws one connection, and there are {count}: name the logs of one",
-            out.display()
-        )));
+        let reason =
+            format!("--out draws one connection, and there are {count}: name the logs of one");
+        return Err(Failure::of_file(out, reason));
     };
     let name = format!("What was delivered together: {}", shown(&short_name(&client.label()), 60));
     let resources = PageResource::of_logs([*client], |_| false);
     let hol = blocking(connection);
     let drawing = Stacks { title: name, resources, timeline: &client.timeline, hol: &hol };
-    figure::write(out, &drawing.svg())
+    output::figure_file(out, &drawing.svg())
 }
 
 fn named_document(connection: &Ends<'_>) -> Value {
     let Ends { log: client, server } = connection;
-    let mut named = document(&blocking(connection));
+    let mut named = json!(blocking(connection));
     named["file"] = client.file.clone().into();
     named["trace"] = client.number.unwrap_or(1).into();
     named["connection"] = client.connection.clone().into();
     named["server_file"] = server.map(|it| it.file.clone()).into();
     named
-}
-
-fn document(hol: &HeadOfLine) -> Value {
-    let blocking = |it: &Blocking| {
-        json!({
-            "bytes_ms": it.bytes_ms,
-            "mean_ms": it.mean_ms,
-            "p95_ms": it.p95_ms,
-            "delayed_share": it.delayed_share,
-        })
-    };
-    let streams = hol.streams.iter().map(|it| {
-        json!({
-            "id": it.stream,
-            "bytes": it.bytes,
-            "intra_ms": it.intra_ms,
-            "inter_ms": it.inter_ms,
-            "completion_gain_ms": it.completion_gain_ms,
-        })
-    });
-    let (stack, in_one_order) = (hol.largest_stack, hol.largest_stack_in_one_order);
-    json!({
-        "exact": hol.is_exact,
-        "bytes": hol.bytes,
-        "intra": blocking(&hol.intra),
-        "inter": blocking(&hol.inter),
-        "largest_stack": {"frames": stack.frames, "bytes": stack.bytes},
-        "largest_stack_in_one_order": {"frames": in_one_order.frames, "bytes": in_one_order.bytes},
-        "streams": streams.collect::<Vec<_>>(),
-    })
 }
 
 fn print(client: &Trace, has_server: bool, hol: &HeadOfLine) -> Result<(), Failure> {

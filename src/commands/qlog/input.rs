@@ -2,7 +2,7 @@
 
 use super::refused::Refused;
 use crate::failure::Failure;
-use clap::ValueEnum;
+use crate::values::{Choices, choice};
 use qlog_tools::naming::{self, short_name};
 use qlog_tools::reader::{ReadError, ReadOptions, Unread, read_file_traces};
 use qlog_tools::trace::{Detail, Trace, Vantage};
@@ -18,27 +18,15 @@ pub(crate) struct Files {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Treat the logs as written by this side, whatever they say
-    #[arg(long)]
-    vantage: Option<Side>,
+    #[arg(long, value_parser = choice(SIDES))]
+    vantage: Option<Vantage>,
 }
 
 /// `--vantage`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Side {
-    /// The side that asks
-    Client,
-    /// The side that answers
-    Server,
-}
-
-impl From<Side> for Vantage {
-    fn from(side: Side) -> Self {
-        match side {
-            Side::Client => Self::Client,
-            Side::Server => Self::Server,
-        }
-    }
-}
+const SIDES: Choices<Vantage> = &[
+    ("client", "The side that asks", Vantage::Client),
+    ("server", "The side that answers", Vantage::Server),
+];
 
 /// The logs that were read.
 #[derive(Debug)]
@@ -67,7 +55,7 @@ impl Files {
     }
 
     /// The side that --vantage names.
-    pub(crate) fn vantage(&self) -> Option<Side> {
+    pub(crate) fn vantage(&self) -> Option<Vantage> {
         self.vantage
     }
 
@@ -148,10 +136,9 @@ fn named(argument: &Path) -> (Option<String>, PathBuf) {
 pub(crate) fn read(
     path: &Path,
     detail: Detail,
-    vantage: Option<Side>,
+    vantage: Option<Vantage>,
 ) -> Result<Vec<Trace>, Failure> {
-    let options = ReadOptions { detail, vantage: vantage.map(Vantage::from) };
-    read_file_traces(path, options).map_err(refusal)
+    read_file_traces(path, ReadOptions { detail, vantage }).map_err(refusal)
 }
 
 /// Why a log cannot be read, with what to do about it.
@@ -175,7 +162,7 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let unreadable = |error| Failure::BadInput(format!("{}: {error}", path.display()));
+    let unreadable = |error| Failure::of_file(path, error);
     let mut logs = Vec::new();
     let mut others = 0_usize;
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
@@ -189,10 +176,10 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     if logs.is_empty() {
         let endings = LOG_ENDINGS[..4].join(", ");
-        return Err(Failure::BadInput(format!(
-            "{}: no logs ({endings}, also .gz or .zst) in it; name the files themselves if they are called otherwise",
-            path.display()
-        )));
+        let reason = format!(
+            "no logs ({endings}, also .gz or .zst) in it; name the files themselves if they are called otherwise"
+        );
+        return Err(Failure::of_file(path, reason));
     }
     if others > 0 {
         let files = if others == 1 { "file" } else { "files" };
@@ -204,10 +191,6 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 /// The facts of a trace that `check` and `streams` both print.
 pub(crate) fn described(trace: &Trace) -> Value {
-    let repairs = trace
-        .repairs
-        .iter()
-        .map(|it| json!({"what": it.what, "count": it.count, "first_record": it.first_record}));
     let counts = &trace.counts;
     json!({
         "file": trace.file,
@@ -224,7 +207,7 @@ pub(crate) fn described(trace: &Trace) -> Value {
         "events": counts.events,
         "unknown_events": counts.unknown_events,
         "bad_records": counts.bad_records,
-        "repairs": repairs.collect::<Vec<_>>(),
+        "repairs": trace.repairs,
         "packets_sent": counts.packets_sent,
         "packets_received": counts.packets_received,
         "packets_lost": counts.packets_lost,

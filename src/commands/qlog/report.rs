@@ -1,17 +1,15 @@
 //! `utmost qlog report`: logs as a page that works without a network.
 
-use super::figure::PNG_SCALE;
 use super::input::{Files, Logs};
 use crate::failure::Failure;
 use crate::output;
-use qlog_tools::figures::png::Rasterizer;
 use qlog_tools::figures::still::stills;
 use qlog_tools::naming::set_headings;
 use qlog_tools::pairing::pairs;
 use qlog_tools::trace::{Detail, Trace};
 use qlog_tools::viewer::{Recording, Report, recordings, report};
 use qlog_tools::views::unusable;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Streams of a connection that a page shows; a longer waterfall cannot be read.
 const STREAMS_MAX: usize = 10_000;
@@ -56,7 +54,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let recordings = recordings(&traces);
     if let Some(folder) = &arguments.figures {
-        draw(&recordings, folder)?;
+        crate::values::directory(folder, "--figures")?;
+        let named = |(place, it): (usize, &Recording)| {
+            stills(it).into_iter().map(move |(name, svg)| (format!("{}-{name}", place + 1), svg))
+        };
+        output::figures(folder, recordings.iter().enumerate().flat_map(named))?;
     }
     let title = arguments.title.clone().unwrap_or_else(|| title(&recordings));
     let page = report(&Report {
@@ -65,7 +67,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         side_by_side: arguments.side_by_side,
         provenance: output::provenance(),
     });
-    write(&arguments.out, page.as_bytes())?;
+    std::fs::write(&arguments.out, page)
+        .map_err(|error| Failure::of_file(&arguments.out, error))?;
     output::line(&format!("wrote {}", arguments.out.display()))?;
     refused.end()
 }
@@ -98,30 +101,4 @@ fn title(recordings: &[Recording]) -> String {
         },
         many => format!("{} connections", many.len()),
     }
-}
-
-/// One SVG and one PNG a figure. Without a font on the machine there are no PNG files; the SVG files are there all
-/// the same.
-fn draw(recordings: &[Recording], folder: &Path) -> Result<(), Failure> {
-    crate::values::directory(folder, "--figures")?;
-    let rasterizer = Rasterizer::new();
-    if let Err(error) = &rasterizer {
-        eprintln!("utmost: no PNG files: {error}");
-    }
-    for (place, recording) in recordings.iter().enumerate() {
-        for (name, svg) in stills(recording) {
-            let path = folder.join(format!("{}-{name}.svg", place + 1));
-            write(&path, svg.as_bytes())?;
-            if let Ok(rasterizer) = &rasterizer {
-                let png = rasterizer.png(&svg, PNG_SCALE).map_err(Failure::elsewhere)?;
-                write(&path.with_extension("png"), &png)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    std::fs::write(path, bytes)
-        .map_err(|error| Failure::BadInput(format!("{}: {error}", path.display())))
 }

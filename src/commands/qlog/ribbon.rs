@@ -1,11 +1,10 @@
 //! `utmost qlog ribbon`: who got each packet (the paper's Figure 8).
 
-use super::figure;
 use super::input::{Files, Logs};
 use super::set::SetArguments;
 use crate::failure::Failure;
 use crate::output;
-use clap::ValueEnum;
+use crate::values::{Choices, choice};
 use qlog_tools::figures::axis::Axis;
 use qlog_tools::figures::{PageResource, RibbonRow, Ribbons};
 use qlog_tools::naming::{name_requests_apart, shown};
@@ -30,8 +29,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     set: SetArguments,
     /// What the width means
-    #[arg(long, default_value = "time")]
-    by: By,
+    #[arg(long, default_value = "time", value_parser = choice(AXES))]
+    by: Axis,
     /// Draw into FILE.svg or FILE.png
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -41,25 +40,11 @@ pub(crate) struct Arguments {
 }
 
 /// `--by`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum By {
-    /// Milliseconds since the first request
-    Time,
-    /// STREAM frames, whatever their size
-    Count,
-    /// Stream bytes
-    Bytes,
-}
-
-impl From<By> for Axis {
-    fn from(by: By) -> Self {
-        match by {
-            By::Time => Self::Time,
-            By::Count => Self::Frames,
-            By::Bytes => Self::Bytes,
-        }
-    }
-}
+const AXES: Choices<Axis> = &[
+    ("time", "Milliseconds since the first request", Axis::Time),
+    ("count", "STREAM frames, whatever their size", Axis::Frames),
+    ("bytes", "Stream bytes", Axis::Bytes),
+];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let set = arguments.set.atf_set()?;
@@ -79,14 +64,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let ribbons = Ribbons {
             id: "qlog".to_owned(),
             title: "Who got each STREAM frame".to_owned(),
-            axis: arguments.by.into(),
+            axis: arguments.by,
             resources: PageResource::of_logs(&traces, |url| {
                 set.as_ref().is_some_and(|it| it.contains(url))
             }),
             note_titles: Vec::new(),
             rows: rows.collect(),
         };
-        figure::write(out, &ribbons.svg())?;
+        output::figure_file(out, &ribbons.svg())?;
         if !arguments.json {
             output::line(&ribbons.caption())?;
         }
@@ -94,28 +79,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         let documents: Vec<Value> = traces.iter().map(document).collect();
         output::json_of_program(refused.note_in(json!({"traces": documents})))?;
-        return refused.end();
-    }
-    if arguments.out.is_none() {
+    } else if arguments.out.is_none() {
         for trace in &traces {
-            let unit = |run: &Burst| match arguments.by {
-                By::Time => {
-                    let ms = (run.last_us - run.first_us) as f64 / 1000.0;
-                    format!("{}:{ms:.1}", run.stream)
-                }
-                By::Count => format!("{}x{}", run.stream, run.frames),
-                By::Bytes => format!("{}:{}", run.stream, run.bytes),
-            };
-            let runs: Vec<String> = trace.timeline.bursts().iter().map(unit).collect();
-            let what = match arguments.by {
-                By::Time => "stream:ms",
-                By::Count => "stream x frames",
-                By::Bytes => "stream:bytes",
-            };
-            output::line(&format!("{} ({what}): {}", trace.timeline.name, runs.join(" ")))?;
+            output::line(&in_words(trace, arguments.by))?;
         }
     }
     refused.end()
+}
+
+/// A word for the frames of a stream in a row.
+fn in_words(trace: &Trace, by: Axis) -> String {
+    let word = |run: &Burst| match by {
+        Axis::Time => format!("{}:{:.1}", run.stream, (run.last_us - run.first_us) as f64 / 1000.0),
+        Axis::Frames => format!("{}x{}", run.stream, run.frames),
+        Axis::Bytes => format!("{}:{}", run.stream, run.bytes),
+    };
+    let what = match by {
+        Axis::Time => "stream:ms",
+        Axis::Frames => "stream x frames",
+        Axis::Bytes => "stream:bytes",
+    };
+    let words: Vec<String> = trace.timeline.bursts().iter().map(word).collect();
+    format!("{} ({what}): {}", trace.timeline.name, words.join(" "))
 }
 
 fn document(trace: &Trace) -> Value {

@@ -6,7 +6,7 @@ use crate::output;
 use qlog_tools::naming::shown;
 use qlog_tools::trace::{Detail, StreamRole, Trace};
 use qlog_tools::views::unusable;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -25,11 +25,10 @@ pub(crate) struct Arguments {
 }
 
 /// One stream's row.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Row {
     #[serde(rename = "id")]
     stream: u64,
-    #[serde(serialize_with = "role_name")]
     role: StreamRole,
     url: Option<String>,
     priority: Option<String>,
@@ -84,11 +83,6 @@ fn document(trace: &Trace) -> Document {
 /// Whether it carries a response, rather than HTTP/3's own needs.
 fn is_of_page(row: &Row) -> bool {
     matches!(row.role, StreamRole::Request | StreamRole::Push)
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn role_name<S: Serializer>(role: &StreamRole, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(role.name())
 }
 
 fn print(trace: &Trace) -> Result<(), Failure> {
@@ -146,12 +140,17 @@ fn rows(trace: &Trace) -> Vec<Row> {
             frames: stream.frames,
             retransmitted_bytes: stream.retransmitted_bytes,
             reordered_bytes: stream.reordered_bytes,
-            ..Row::empty(stream.stream)
+            stream: stream.stream,
+            ..Row::default()
         };
         rows.insert(stream.stream, row);
     }
     for (transfer, details) in trace.timeline.transfers.iter().zip(&trace.details) {
-        let row = rows.entry(transfer.stream).or_insert_with(|| Row::empty(transfer.stream));
+        let row = rows.entry(transfer.stream).or_insert_with(|| Row {
+            stream: transfer.stream,
+            role: StreamRole::Request,
+            ..Row::default()
+        });
         row.requested_ms = Some(milliseconds(transfer.requested_us));
         row.body_bytes = transfer.body_bytes;
         row.status = details.status;
@@ -165,25 +164,4 @@ fn rows(trace: &Trace) -> Vec<Row> {
         }
     }
     rows.into_values().collect()
-}
-
-impl Row {
-    fn empty(stream: u64) -> Self {
-        Self {
-            stream,
-            role: StreamRole::Request,
-            url: None,
-            priority: None,
-            status: None,
-            requested_ms: None,
-            first_ms: None,
-            last_ms: None,
-            complete_ms: None,
-            bytes: 0,
-            body_bytes: None,
-            frames: 0,
-            retransmitted_bytes: 0,
-            reordered_bytes: 0,
-        }
-    }
 }

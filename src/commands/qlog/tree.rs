@@ -63,18 +63,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if arguments.log.is_dir() {
         let remedy = "a directory; name the log of one server's connection in it";
-        return Err(Failure::BadInput(format!("{}: {remedy}", arguments.log.display())));
+        return Err(Failure::of_file(&arguments.log, remedy));
     }
     let trace = read_file(&arguments.log).map_err(refusal)?;
     let trees = trees(arguments, &trace)?;
     let names = names(&trace, &trees);
     if let Some(out) = &arguments.out {
-        super::figure::write(out, &figure(&trace, &trees, names.clone()).svg())?;
+        output::figure_file(out, &figure(&trace, &trees, names.clone()).svg())?;
     }
     if let Some(folder) = &arguments.figures {
         values::directory(folder, "--figures")?;
         let figure = figure(&trace, &trees, names.clone());
-        output::figure(folder, &format!("{}-tree", stem(&arguments.log)), &figure.svg())?;
+        output::figures(folder, [(format!("{}-tree", stem(&arguments.log)), figure.svg())])?;
     }
     if arguments.json {
         return print_json(&trace, &trees, &names);

@@ -25,9 +25,7 @@ pub(super) struct Library {
 
 impl Library {
     pub(super) fn open(directory: &Path) -> Result<Self, Failure> {
-        let unusable = |error| {
-            Failure::BadInput(format!("{}: {error}; name a directory", directory.display()))
-        };
+        let unusable = |error| Failure::of_file(directory, format!("{error}; name a directory"));
         let directory = directory.canonicalize().map_err(unusable)?;
         std::fs::read_dir(&directory).map_err(unusable)?;
         Ok(Self { directory, dropped: BTreeMap::new() })

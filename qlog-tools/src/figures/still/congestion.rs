@@ -5,6 +5,7 @@ use crate::figures::axis::round_step;
 use crate::figures::svg::{Area, INK, Style, number};
 use crate::figures::{bytes_text, milliseconds_text, rate_text};
 use crate::viewer::{LOST, Recording, SENT_AGAIN, Unit};
+use crate::whole::whole;
 
 const PANEL: f64 = 110.0;
 const GAP: f64 = 34.0;
@@ -50,9 +51,8 @@ fn panels(recording: &Recording) -> Vec<Panel> {
     panels
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "of an axis")]
 fn bytes(value: f64) -> String {
-    bytes_text(value as u64)
+    bytes_text(whole(value))
 }
 
 fn milliseconds(value_us: f64) -> String {
