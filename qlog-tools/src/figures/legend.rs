@@ -3,7 +3,7 @@
 use schedulers::Kind;
 
 use super::palette::{LOOKS, are_by_kind, kind_colour, shade};
-use super::svg::{Area, INK, Style, Svg, number, whole};
+use super::svg::{Area, INK, SMALL, Style, Svg, number, whole};
 use super::{PageResource, bytes_text};
 
 const LINE: f64 = 18.0;
@@ -40,17 +40,17 @@ fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) {
         format!("Streams in request order: ID and path; looks repeat after {LOOKS}")
     };
     let baseline = area.top + 10.0;
-    svg.text(area.left, baseline, Style::PLAIN.size(11.0).muted(), &order);
+    svg.text(area.left, baseline, SMALL.muted(), &order);
     if !resources.iter().any(|it| it.above_fold) {
         return;
     }
     let atf = area.left + 330.0;
     svg.rect(Area { left: atf, top: area.top + 4.0, width: 22.0, height: 3.0 }, INK);
-    svg.text(atf + 28.0, baseline, Style::PLAIN.size(11.0), "above the fold (ATF): bold, outlined");
+    svg.text(atf + 28.0, baseline, SMALL, "above the fold (ATF): bold, outlined");
     let done = atf + 260.0;
     let triangle = format!("M{} {}l-4 -6h8z", number(done), number(area.top + 9.0));
     svg.path(&triangle, INK, "");
-    svg.text(done + 9.0, baseline, Style::PLAIN.size(11.0), "all ATF resources complete");
+    svg.text(done + 9.0, baseline, SMALL, "all ATF resources complete");
 }
 
 fn draw_in_request_order(
@@ -76,7 +76,7 @@ fn draw_in_request_order(
     if resources.len() > STREAMS_MAX {
         let text = format!("and {} more", resources.len() - STREAMS_MAX);
         let baseline = area.top + f64::from(rows) * LINE + 10.5;
-        svg.text(area.left + SWATCH + 7.0, baseline, Style::PLAIN.size(11.0).muted(), &text);
+        svg.text(area.left + SWATCH + 7.0, baseline, SMALL.muted(), &text);
         rows += 1;
     }
     f64::from(rows) * LINE
@@ -92,13 +92,14 @@ fn draw_resource(svg: &mut Svg, area: Area, resource: &PageResource, paint: &str
     svg.rect(swatch, &format!(r#"fill="{paint}"{outline}"#));
     let style =
         if resource.above_fold { Style::PLAIN.size(11.5).bold() } else { Style::PLAIN.size(11.5) };
-    let name = resource.label(characters(area.width - SWATCH - 12.0));
+    let name = resource.label(characters(area.width - SWATCH - 12.0, resource.above_fold));
     svg.text(area.left + SWATCH + 7.0, area.top + 10.5, style, &name);
 }
 
-/// How many characters of legend text fit; bold ones of common fonts are up to 6.9 wide.
-fn characters(width: f64) -> usize {
-    whole((width / 6.9).max(4.0))
+/// How many characters of legend text fit: in the widest of the fonts that figures name, bold ones are wider.
+fn characters(width: f64, are_bold: bool) -> usize {
+    let each = if are_bold { 7.9 } else { 6.9 };
+    whole((width / each).max(4.0))
 }
 
 /// One line of the legend by kind.
@@ -128,12 +129,7 @@ fn draw_kinds(svg: &mut Svg, area: Area, resources: &[PageResource], fills: &[St
             }
             Entry::More(count) => {
                 let text = format!("and {count} more");
-                svg.text(
-                    left + 8.0 + SWATCH + 7.0,
-                    line.top + 10.5,
-                    Style::PLAIN.size(11.0).muted(),
-                    &text,
-                );
+                svg.text(left + 8.0 + SWATCH + 7.0, line.top + 10.5, SMALL.muted(), &text);
             }
         }
     }
@@ -187,4 +183,29 @@ fn draw_kind(svg: &mut Svg, area: Area, kind: Kind, text: &str) {
         svg.rect(swatch, &format!(r#"fill="{colour}""#));
     }
     svg.text(area.left + 34.0, area.top + 10.5, Style::PLAIN.size(11.5).muted(), text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_bold_has_fewer_characters_in_the_same_room() {
+        let shown = |above_fold| {
+            let resource = PageResource {
+                url: "https://a.test/photographs-of-the-harbour-at-dawn.jpg".to_owned(),
+                kind: Kind::Image,
+                above_fold,
+                body_bytes: None,
+                streams: Vec::new(),
+            };
+            let mut svg = Svg::new();
+            let area = Area { left: 0.0, top: 0.0, width: 192.0, height: 0.0 };
+            draw_resource(&mut svg, area, &resource, "#000000");
+            let svg = svg.finish(192.0, 20.0, "");
+            let name = svg.split_once("text-anchor").and_then(|it| it.1.split_once('>'));
+            name.and_then(|it| it.1.split_once('<')).map(|it| it.0.chars().count())
+        };
+        assert_eq!((shown(false), shown(true)), (Some(24), Some(21)));
+    }
 }
