@@ -44,8 +44,13 @@ pub struct HeadOfLine {
     pub largest_stack_in_one_order: Stack,
     /// By stream.
     pub streams: Vec<StreamBlocking>,
+    /// What arrived: some 32 bytes a part of a frame, with `delivered`.
     #[serde(skip)]
-    deliveries: Deliveries,
+    atoms: Atoms,
+    /// For each atom the arrival after which QUIC could deliver it. Arrivals are compared by their
+    /// place, so that equal timestamps keep their order.
+    #[serde(skip)]
+    delivered: Vec<u32>,
 }
 
 /// A distribution of delays over bytes.
@@ -101,24 +106,17 @@ pub struct Piece {
     pub delivered_in_one_order: usize,
 }
 
-/// What was delivered by which arrival: some 32 bytes a part of a frame.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Deliveries {
-    atoms: Atoms,
-    /// For each atom the arrival after which QUIC could deliver it. Arrivals are compared by their
-    /// place, so that equal timestamps keep their order.
-    delivered: Vec<u32>,
-}
-
 impl HeadOfLine {
     /// From what arrived. O(n log n) in the frames.
     pub fn new(arrivals: Arrivals<'_>) -> Self {
-        let deliveries = Deliveries::of(Atoms::new(arrivals));
+        let atoms = Atoms::new(arrivals);
+        let delivered = delivered(&atoms);
+        let hol = Self { is_exact: atoms.is_exact, atoms, delivered, ..Self::default() };
         let times_us: Vec<u64> = arrivals.frames.iter().map(|(frame, _)| frame.time_us).collect();
         let mut sums: BTreeMap<u64, Sums> = BTreeMap::new();
         let (mut intra, mut inter) = (Delays::default(), Delays::default());
         let mut largest_in_one_order = Largest::default();
-        for piece in deliveries.pieces() {
+        for piece in hol.pieces() {
             let [arrived_us, delivered_us, in_one_order_us] =
                 [piece.arrived, piece.delivered, piece.delivered_in_one_order]
                     .map(|place| times_us[place]);
@@ -136,38 +134,18 @@ impl HeadOfLine {
             largest_in_one_order.add(piece.delivered_in_one_order, piece.arrived, piece.bytes);
         }
         Self {
-            is_exact: deliveries.atoms.is_exact,
             bytes: intra.bytes,
             intra: intra.blocking(),
             inter: inter.blocking(),
-            largest_stack: deliveries.largest_stack(),
+            largest_stack: hol.largest_stack_of_streams(),
             largest_stack_in_one_order: largest_in_one_order.finish(),
             streams: sums.iter().map(|(&stream, sum)| sum.blocking(stream)).collect(),
-            deliveries,
+            ..hol
         }
     }
 
-    /// What was delivered when and by which arrival, in order of sending: for figures.
+    /// What was delivered when and by which arrival, in order of sending.
     pub fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
-        self.deliveries.pieces()
-    }
-}
-
-impl Deliveries {
-    fn of(atoms: Atoms) -> Self {
-        let mut delivered = Vec::with_capacity(atoms.by_offset.len());
-        for of_stream in atoms.by_offset.chunk_by(|one, other| one.stream == other.stream) {
-            let mut latest = 0;
-            delivered.extend(of_stream.iter().map(|atom| {
-                latest = atom.frame.max(latest);
-                latest
-            }));
-        }
-        Self { atoms, delivered }
-    }
-
-    /// In order of sending.
-    fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
         let mut latest = 0;
         self.atoms.order.iter().map(move |&place| {
             latest = self.atoms.by_offset[place as usize].frame.max(latest);
@@ -187,13 +165,26 @@ impl Deliveries {
     }
 
     /// An arrival releases bytes of its own stream only, and in their order.
-    fn largest_stack(&self) -> Stack {
+    fn largest_stack_of_streams(&self) -> Stack {
         let mut largest = Largest::default();
         for (atom, &delivered) in self.atoms.by_offset.iter().zip(&self.delivered) {
             largest.add(delivered as usize, atom.frame as usize, atom.end - atom.start);
         }
         largest.finish()
     }
+}
+
+/// For each part the arrival after which QUIC could deliver it.
+fn delivered(atoms: &Atoms) -> Vec<u32> {
+    let mut delivered = Vec::with_capacity(atoms.by_offset.len());
+    for of_stream in atoms.by_offset.chunk_by(|one, other| one.stream == other.stream) {
+        let mut latest = 0;
+        delivered.extend(of_stream.iter().map(|atom| {
+            latest = atom.frame.max(latest);
+            latest
+        }));
+    }
+    delivered
 }
 
 /// The largest stack of pieces that come stack by stack.

@@ -16,7 +16,7 @@ mod contained;
 mod event;
 mod flow;
 mod header;
-mod http3;
+pub(crate) mod http3;
 mod names;
 mod quic;
 pub(crate) mod raw;
@@ -24,7 +24,7 @@ mod reading;
 mod records;
 mod scheduler;
 mod sniff;
-mod tolerant;
+pub(crate) mod tolerant;
 mod unpack;
 
 use std::fs::File;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::packed_frames::PackedFrames;
 use crate::progress::Progress;
-use crate::timeline::Timeline;
+use crate::timeline::{Timeline, Transfer};
 use schedulers::Call;
 use serde::Serialize;
 
@@ -125,8 +125,6 @@ pub enum Vantage {
 /// What HTTP/3 events said of a transfer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TransferDetails {
-    /// Its stream.
-    pub stream: u64,
     /// The response's final status.
     pub status: Option<u16>,
     /// The response's `content-type`.
@@ -319,6 +317,14 @@ impl Trace {
     pub fn stream(&self, id: u64) -> Option<&StreamSummary> {
         let place = self.streams.binary_search_by_key(&id, |it| it.stream).ok()?;
         self.streams.get(place)
+    }
+
+    /// Pushed responses that were not complete: refused, cancelled, reset, or not at their end when the log was.
+    pub fn unfinished_pushes(&self) -> impl Iterator<Item = &Transfer> {
+        let pushes = self.timeline.transfers.iter().zip(&self.details).filter(|it| it.1.pushed);
+        pushes
+            .map(|it| it.0)
+            .filter(|it| self.stream(it.stream).is_none_or(|it| it.complete_us.is_none()))
     }
 
     /// Distinct stream bytes in the direction of the responses, control streams included.

@@ -9,7 +9,7 @@ use crate::output;
 use host::is_own_host;
 use library::Library;
 use qlog_tools::naming::set_headings;
-use qlog_tools::viewer::{Listing, Report, listing, recordings, report};
+use qlog_tools::viewer::{Report, listing, recordings, report};
 use std::io::Cursor;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ fn answer(request: &mut Request, library: &mut Library, port: u16) -> Answer {
 
 fn list(library: &mut Library) -> Answer {
     let directory = library.directory().display().to_string();
-    html(listing(&Listing { directory, files: library.files() }))
+    html(listing(&directory, &library.files()))
 }
 
 fn open(library: &mut Library, query: &str) -> Answer {

@@ -55,7 +55,8 @@ fn cut(data: &[u8]) {
 
 fn measure(trace: &Trace, other: &Trace) {
     let all = Completions::new(&trace.timeline, |_| true);
-    assert_eq!(all.is_ok(), Completions::of_trace(trace, |_| true).is_ok());
+    // The log leaves out pushes that did not finish.
+    assert!(all.is_err() || Completions::of_trace(trace, |_| true).is_ok());
     for sent in [None, Some(&other.arrivals)] {
         let hol = HeadOfLine::new(Arrivals { frames: &trace.arrivals, sent });
         assert!(hol.intra.bytes_ms >= 0.0 && hol.inter.bytes_ms >= 0.0);

@@ -5,12 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::ops::Range;
 
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::schema::whole;
 use crate::limits::STREAMS;
 use crate::reader::ReadError;
+use crate::reader::http3::Frame;
 use crate::reader::raw::{EventKind, Raw, RawEvent, pieces};
+use crate::trace::SignalKind;
 
 /// Which events to keep.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -142,25 +145,19 @@ impl About {
     }
 
     fn of_frame(stream: Option<u64>, data: &Value) -> Self {
-        let frame = data.get("frame").unwrap_or(&Value::Null);
-        let push_id = number(frame, &["push_id"]);
-        let stream = stream.map_or(Self::Nothing, Self::Stream);
-        match (frame.get("frame_type").and_then(Value::as_str), stream) {
-            (Some("headers"), Self::Stream(stream)) => Self::Identity(stream),
-            (Some("push_promise"), stream) => push_id.map_or(stream, Self::Push),
-            (Some("priority_update"), stream) => {
-                let keys = ["stream_id", "prioritized_element_id", "request_stream_id"];
-                let element = number(frame, &keys);
-                let is_push =
-                    frame.get("target_stream_type").and_then(Value::as_str) == Some("push");
-                match (push_id, element) {
-                    (Some(push_id), _) => Self::Push(push_id),
-                    (None, Some(push_id)) if is_push => Self::Push(push_id),
-                    (None, Some(element)) => Self::Identity(element),
-                    (None, None) => stream,
-                }
-            }
-            (_, stream) => stream,
+        let of_stream = stream.map_or(Self::Nothing, Self::Stream);
+        let Some(frame) = data.get("frame").and_then(|it| Frame::deserialize(it).ok()) else {
+            return of_stream;
+        };
+        match (&*frame.kind, stream) {
+            ("headers", Some(stream)) => Self::Identity(stream),
+            ("push_promise", _) => frame.push_id.map_or(of_stream, |it| Self::Push(it.0)),
+            ("priority_update", _) => match frame.prioritized() {
+                Some((element, SignalKind::PushUpdate)) => Self::Push(element),
+                Some((element, _)) => Self::Identity(element),
+                None => of_stream,
+            },
+            _ => of_stream,
         }
     }
 }

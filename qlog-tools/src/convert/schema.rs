@@ -133,17 +133,15 @@ fn normalise(data: &mut Value, event: &str) {
             .remove("packet_type")
             .or_else(|| if event == "packet_lost" { body.remove("type") } else { None })
         {
-            let header = body.entry("header").or_insert_with(|| json!({}));
-            header["packet_type"] = kind;
+            put(body, "header", "packet_type", kind);
         }
         if let Some(number) = body.remove("packet_number") {
-            let header = body.entry("header").or_insert_with(|| json!({}));
-            header["packet_number"] = whole(&number).map_or(number, Value::from);
+            let number = whole(&number).map_or(number, Value::from);
+            put(body, "header", "packet_number", number);
         }
         let size = body.get_mut("header").and_then(Value::as_object_mut);
         if let Some(size) = size.and_then(|header| header.remove("packet_size")) {
-            let raw = body.entry("raw").or_insert_with(|| json!({}));
-            raw["length"] = size;
+            put(body, "raw", "length", size);
         }
         numbers(body, &["stream_id", "offset", "length"]);
         for frame in body.get_mut("frames").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -261,6 +259,13 @@ fn legacy_stream(target: Target, trigger: Option<&str>, data: &Value) -> (String
         }],
     });
     (named(target, "transport", event), fields(target, event, body))
+}
+
+/// Sets a member of an object in an object.
+fn put(body: &mut Map<String, Value>, object: &str, key: &str, value: Value) {
+    if let Value::Object(object) = body.entry(object).or_insert_with(|| json!({})) {
+        object.insert(key.to_owned(), value);
+    }
 }
 
 fn rename(object: &mut Map<String, Value>, from: &str, to: &str) {

@@ -1,5 +1,7 @@
 //! The horizontal axis: what it counts, and where its ticks are.
 
+use super::svg::{GRID, SMALL, Svg, number};
+
 /// What a ribbon's width means.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Axis {
@@ -39,6 +41,50 @@ impl Axis {
             .map(|value| Tick { value: value * unit, label: format!("{value:.decimals$}") })
             .collect();
         (ticks, title.to_owned())
+    }
+}
+
+/// A plot's horizontal axis.
+pub(super) struct Across {
+    pub(super) axis: Axis,
+    pub(super) left: f64,
+    pub(super) right: f64,
+    /// Its last value.
+    pub(super) end: f64,
+    /// Its title, from the one that its axis has.
+    pub(super) words: fn(String) -> String,
+}
+
+impl Across {
+    /// Where a value is.
+    pub(super) fn x(&self, value: f64) -> f64 {
+        if self.end <= 0.0 {
+            return self.left;
+        }
+        self.left + value / self.end * (self.right - self.left)
+    }
+
+    /// Writes the ticks' labels on one line and the title on another; `line` is the path of a tick at an x.
+    pub(super) fn draw(
+        &self,
+        svg: &mut Svg,
+        [labels, title]: [f64; 2],
+        line: impl Fn(&str) -> Option<String>,
+    ) {
+        let (ticks, words) = self.axis.ticks(self.end);
+        for tick in ticks {
+            let x = self.x(tick.value);
+            if let Some(line) = line(&number(x)) {
+                svg.path(&line, GRID, "");
+            }
+            svg.text(x, labels, SMALL.middle(), &tick.label);
+        }
+        svg.text(
+            f64::midpoint(self.left, self.right),
+            title,
+            SMALL.middle().muted(),
+            &(self.words)(words),
+        );
     }
 }
 

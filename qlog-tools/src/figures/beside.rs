@@ -1,7 +1,7 @@
 //! Ours beside others' values, published ones or a model's: a filled mark for ours, a hollow one for theirs, on one axis of ratios.
 
 use super::ratio_axis::RatioAxis;
-use super::svg::{Area, Style, Svg, circle, number, shorten};
+use super::svg::{Area, BAND, SMALL, Style, Svg, circle, number, shorten};
 use super::{Table, ratio_text};
 
 /// The figure.
@@ -56,7 +56,7 @@ impl Beside {
             let left = LEFT + place as f64 * width;
             if place % 2 == 1 {
                 let band = Area { left, top: TOP, width, height: PLOT_HEIGHT + 44.0 };
-                svg.rect(band, r##"class="track" fill="#f3f3f3" fill-opacity="0.6""##);
+                svg.rect(band, BAND);
             }
             self.draw_group(&mut svg, &axis, group, (left, width));
         }
@@ -116,21 +116,29 @@ impl Beside {
                 let title = format!("{what}: {whose} {}", ratio_text(Some(value)));
                 svg.path(&circle(x, axis.y(value), RADIUS), &attributes, &title);
             }
-            let style = Style::PLAIN.size(9.5).middle().muted();
-            svg.text(x, axis.bottom() + 18.0, style, &self.columns[column]);
+            svg.text(
+                x,
+                axis.bottom() + 18.0,
+                Style::PLAIN.size(9.5).middle().muted(),
+                &self.columns[column],
+            );
         }
-        let style = Style::PLAIN.size(12.0).middle().bold();
-        svg.text(left + width / 2.0, axis.bottom() + 36.0, style, &shorten(&group.label, 14));
+        svg.text(
+            left + width / 2.0,
+            axis.bottom() + 36.0,
+            Style::PLAIN.size(12.0).middle().bold(),
+            &shorten(&group.label, 14),
+        );
     }
 }
 
 fn draw_legend(svg: &mut Svg, top: f64, theirs: &str) {
     let colour = COLOURS[1];
     svg.path(&circle(LEFT + 6.0, top + 8.0, RADIUS), &format!(r#"fill="{colour}""#), "");
-    svg.text(LEFT + 18.0, top + 12.0, Style::PLAIN.size(11.0), "ours");
+    svg.text(LEFT + 18.0, top + 12.0, SMALL, "ours");
     let hollow = format!(r##"class="hollow" fill="#ffffff" stroke="{colour}" stroke-width="2""##);
     svg.path(&circle(LEFT + 76.0, top + 8.0, RADIUS), &hollow, "");
-    svg.text(LEFT + 88.0, top + 12.0, Style::PLAIN.size(11.0), theirs);
+    svg.text(LEFT + 88.0, top + 12.0, SMALL, theirs);
 }
 
 #[cfg(test)]

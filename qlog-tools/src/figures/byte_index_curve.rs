@@ -1,11 +1,12 @@
 //! Progress over time: the share of bytes in fully downloaded resources (the paper's Figure 11).
 //! The area above a curve is its `ByteIndex`.
 
+use std::convert::identity;
 use std::fmt::Write as _;
 
-use super::axis::Axis;
+use super::axis::{Across, Axis};
 use super::palette::line_stroke;
-use super::svg::{GRID, Style, Svg, number, shorten};
+use super::svg::{GRID, SMALL, Style, Svg, number, shorten};
 use super::{Table, milliseconds_text};
 use crate::metrics::CurvePoint;
 
@@ -95,39 +96,28 @@ impl Curves {
 
     fn draw_axes(&self, svg: &mut Svg, end_ms: f64) {
         let bottom = TOP + PLOT_HEIGHT;
-        let grid = GRID;
         for quarter in 0..=4 {
             let y = bottom - PLOT_HEIGHT * f64::from(quarter) / 4.0;
-            svg.path(&format!("M{LEFT} {}H{RIGHT}", number(y)), grid, "");
+            svg.path(&format!("M{LEFT} {}H{RIGHT}", number(y)), GRID, "");
             let label = format!("{}\u{202f}%", quarter * 25);
-            svg.text(LEFT - 8.0, y + 4.0, Style::PLAIN.size(11.0).end(), &label);
+            svg.text(LEFT - 8.0, y + 4.0, SMALL.end(), &label);
         }
-        let (ticks, title) = Axis::Time.ticks(end_ms);
-        for tick in ticks {
-            let x = x(tick.value, end_ms);
-            svg.path(&format!("M{} {bottom}v5", number(x)), grid, "");
-            svg.text(x, bottom + 18.0, Style::PLAIN.size(11.0).middle(), &tick.label);
-        }
-        let middle = f64::midpoint(LEFT, RIGHT);
-        svg.text(middle, bottom + 36.0, Style::PLAIN.size(11.0).middle().muted(), &title);
+        let tick = |x: &str| Some(format!("M{x} {bottom}v5"));
+        across(end_ms).draw(svg, [bottom + 18.0, bottom + 36.0], tick);
         let middle = TOP + PLOT_HEIGHT / 2.0;
         svg.raw(&format!(r#"<g transform="rotate(-90 22 {middle})">"#));
-        svg.text(
-            22.0,
-            middle,
-            Style::PLAIN.size(11.0).middle().muted(),
-            &format!("share of {}", self.what),
-        );
+        svg.text(22.0, middle, SMALL.middle().muted(), &format!("share of {}", self.what));
         svg.raw("</g>");
     }
 
     fn draw_curve(&self, svg: &mut Svg, place: usize, end_ms: f64) {
         let curve = &self.curves[place];
         let Some(first) = curve.points.first() else { return };
+        let across = across(end_ms);
         let y = |share: f64| number(TOP + PLOT_HEIGHT * (1.0 - share));
-        let mut d = format!("M{} {}", number(x(first.time_ms, end_ms)), y(first.share));
+        let mut d = format!("M{} {}", number(across.x(first.time_ms)), y(first.share));
         for point in &curve.points[1..] {
-            let _ = write!(d, "H{}V{}", number(x(point.time_ms, end_ms)), y(point.share));
+            let _ = write!(d, "H{}V{}", number(across.x(point.time_ms)), y(point.share));
         }
         let _ = write!(d, "H{RIGHT}");
         let title = format!("{}: ByteIndex {} ms", curve.label, text(curve.index_ms));
@@ -147,8 +137,8 @@ impl Curves {
     }
 }
 
-fn x(time_ms: f64, end_ms: f64) -> f64 {
-    if end_ms <= 0.0 { LEFT } else { LEFT + time_ms / end_ms * (RIGHT - LEFT) }
+fn across(end_ms: f64) -> Across {
+    Across { axis: Axis::Time, left: LEFT, right: RIGHT, end: end_ms, words: identity }
 }
 
 fn text(value: Option<f64>) -> String {

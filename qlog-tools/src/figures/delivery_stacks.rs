@@ -1,9 +1,10 @@
 //! Packets by the moment at which they were handed to HTTP/3: those handed up together stand on one another (the
 //! paper's Figure 13). An empty place is a moment at which nothing could be used.
 
+use std::convert::identity;
 use std::fmt::Write as _;
 
-use super::axis::Axis;
+use super::axis::{Across, Axis};
 use super::paint::Paints;
 use super::palette::looks;
 use super::svg::{Area, GRID, Style, Svg, number, shorten};
@@ -54,7 +55,7 @@ impl DeliveryStacks {
             self.draw_row(&mut svg, row, top + height, &paints);
             top += height + 18.0;
         }
-        self.draw_axis(&mut svg, top);
+        self.across().draw(&mut svg, [top + 10.0, top + 28.0], |_| None);
         let area = Area { left: MARGIN, top: top + 44.0, width: WIDTH - 2.0 * MARGIN, height: 0.0 };
         let height = legend::draw(&mut svg, area, &self.resources, &paints.fills);
         svg.finish(WIDTH, top + 44.0 + height + MARGIN, &self.title)
@@ -92,23 +93,29 @@ impl DeliveryStacks {
         shown.map(|(_, packets)| packets.len()).max().unwrap_or(0).max(2)
     }
 
-    fn x(&self, time_ms: f64) -> f64 {
-        LEFT + time_ms / self.end_ms.max(1.0) * (WIDTH - MARGIN - LEFT)
+    fn across(&self) -> Across {
+        Across {
+            axis: Axis::Time,
+            left: LEFT,
+            right: WIDTH - MARGIN,
+            end: self.end_ms.max(1.0),
+            words: identity,
+        }
     }
 
     fn draw_row(&self, svg: &mut Svg, row: &StackRow, bottom: f64, paints: &Paints) {
-        let style = Style::PLAIN.size(12.0).bold();
-        svg.text(MARGIN, bottom - 4.0, style, &shorten(&row.label, 20));
+        svg.text(MARGIN, bottom - 4.0, Style::PLAIN.size(12.0).bold(), &shorten(&row.label, 20));
         let line = format!("M{LEFT} {}H{}", number(bottom + 0.5), WIDTH - MARGIN);
         svg.path(&line, GRID, "");
-        let width = (self.x(self.slot_ms) - LEFT).max(0.6);
+        let across = self.across();
+        let width = (across.x(self.slot_ms) - LEFT).max(0.6);
         // One path a resource: a load has thousands of packets.
         let mut paths = vec![String::new(); paints.fills.len() + 1];
         for (time_ms, packets) in row.stacks.iter().filter(|it| it.0 <= self.end_ms) {
             for (height, packet) in packets.iter().enumerate() {
                 let path = &mut paths
                     [packet.filter(|it| *it < paints.fills.len()).unwrap_or(paints.fills.len())];
-                let (x, y) = (self.x(*time_ms) - width, bottom - (height + 1) as f64 * BLOCK);
+                let (x, y) = (across.x(*time_ms) - width, bottom - (height + 1) as f64 * BLOCK);
                 let (drawn, tall) = (number((width - 0.4).max(0.5)), number(BLOCK - 0.6));
                 // Writing to a string cannot fail.
                 let _ = write!(path, "M{} {}h{drawn}v{tall}h-{drawn}z", number(x), number(y));
@@ -119,16 +126,6 @@ impl DeliveryStacks {
             let name = self.resources.get(place).map_or("not listed", |it| short_name(&it.url));
             svg.path(path, &format!(r#"fill="{fill}""#), &format!("{}: {name}", row.label));
         }
-    }
-
-    fn draw_axis(&self, svg: &mut Svg, top: f64) {
-        let (ticks, title) = Axis::Time.ticks(self.end_ms);
-        for tick in ticks {
-            let style = Style::PLAIN.size(11.0).middle();
-            svg.text(self.x(tick.value), top + 10.0, style, &tick.label);
-        }
-        let middle = f64::midpoint(LEFT, WIDTH - MARGIN);
-        svg.text(middle, top + 28.0, Style::PLAIN.size(11.0).middle().muted(), &title);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::svg::{Area, Style, Svg, number, shorten};
+use super::svg::{Area, SMALL, Style, Svg, number, shorten};
 use super::{Table, ratio_text};
 
 /// The figure.
@@ -42,10 +42,10 @@ impl HeatMap {
         let cell = self.cell_width();
         let width = (LABEL + cell * self.columns.len() as f64 + 2.0 * MARGIN).max(LABEL + 540.0);
         let mut svg = Svg::titled(MARGIN, &self.title);
-        svg.text(MARGIN, 40.0, Style::PLAIN.size(11.0).muted(), &self.what);
+        svg.text(MARGIN, 40.0, SMALL.muted(), &self.what);
         for (column, name) in self.columns.iter().enumerate() {
             let x = LABEL + (column as f64 + 0.5) * cell;
-            svg.text(x, TOP - 6.0, Style::PLAIN.size(11.0).middle().bold(), &shorten(name, 14));
+            svg.text(x, TOP - 6.0, SMALL.middle().bold(), &shorten(name, 14));
         }
         let best: Vec<Option<f64>> = (0..self.columns.len()).map(|it| self.best(it)).collect();
         for (place, row) in self.rows.iter().enumerate() {
@@ -133,13 +133,8 @@ fn draw_legend(svg: &mut Svg, top: f64) {
         let area = Area { left: LABEL + place as f64 * 52.0, top, width: 52.0, height: 20.0 };
         draw_cell(svg, area, Some(ratio), false, false);
     }
-    svg.text(LABEL - 10.0, top + 14.0, Style::PLAIN.size(11.0).end().muted(), "slower");
-    svg.text(
-        LABEL + 374.0,
-        top + 14.0,
-        Style::PLAIN.size(11.0).muted(),
-        "faster than the baseline",
-    );
+    svg.text(LABEL - 10.0, top + 14.0, SMALL.end().muted(), "slower");
+    svg.text(LABEL + 374.0, top + 14.0, SMALL.muted(), "faster than the baseline");
 }
 
 /// From vermilion over white to blue, which colour-blind readers tell apart.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::palette::line_stroke;
 use super::ratio_axis::RatioAxis;
-use super::svg::{Style, Svg, circle, number, shorten};
+use super::svg::{SMALL, Style, Svg, circle, number, shorten};
 use super::{Table, ratio_text};
 
 /// The figure.
@@ -54,12 +54,15 @@ impl Interleaving {
         let mut svg = Svg::titled(MARGIN, &self.title);
         axis.draw(&mut svg, LEFT, RIGHT, "speedup over one at a time");
         for (place, width) in self.widths.iter().enumerate() {
-            let style = Style::PLAIN.size(11.0).middle();
-            svg.text(self.x(place), axis.bottom() + 18.0, style, width);
+            svg.text(self.x(place), axis.bottom() + 18.0, SMALL.middle(), width);
         }
         let middle = f64::midpoint(LEFT, RIGHT);
-        let style = Style::PLAIN.size(11.0).middle().muted();
-        svg.text(middle, axis.bottom() + 38.0, style, "resources that share the link");
+        svg.text(
+            middle,
+            axis.bottom() + 38.0,
+            SMALL.middle().muted(),
+            "resources that share the link",
+        );
         for (place, line) in self.lines.iter().enumerate() {
             self.draw_line(&mut svg, &axis, place, line);
             self.draw_legend_line(&mut svg, place, line);
@@ -122,7 +125,7 @@ impl Interleaving {
         svg.path(&format!("M{} {}h30", RIGHT + 24.0, number(top + 4.0)), &line_stroke(place), "");
         svg.text(RIGHT + 62.0, top + 8.0, Style::PLAIN.bold(), &shorten(&line.label, 20));
         let best = format!("best: {}", self.best_text(line));
-        svg.text(WIDTH - MARGIN, top + 8.0, Style::PLAIN.size(11.0).end(), &best);
+        svg.text(WIDTH - MARGIN, top + 8.0, SMALL.end(), &best);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A logarithmic vertical axis of ratios: ×2 lies as far above ×1 as /2 below.
 
-use super::svg::{Style, Svg, number};
+use super::svg::{SMALL, Svg, number};
 
 /// Where ratios stand.
 #[derive(Debug, Clone, Copy)]
@@ -45,8 +45,7 @@ impl RatioAxis {
     pub(super) fn draw(&self, svg: &mut Svg, left: f64, right: f64, title: &str) {
         let middle = number(self.top + self.height / 2.0);
         svg.raw(&format!(r#"<g transform="rotate(-90 14 {middle})">"#));
-        let style = Style::PLAIN.size(11.0).middle().muted();
-        svg.text(14.0, self.top + self.height / 2.0, style, title);
+        svg.text(14.0, self.top + self.height / 2.0, SMALL.middle().muted(), title);
         svg.raw("</g>");
         for (ratio, label) in self.ticks() {
             let y = self.y(ratio);
@@ -54,7 +53,7 @@ impl RatioAxis {
             let grid =
                 format!(r##"class="grid" stroke="#d9d9d9" stroke-width="{width}" fill="none""##);
             svg.path(&format!("M{} {}H{}", number(left), number(y), number(right)), &grid, "");
-            svg.text(left - 8.0, y + 4.0, Style::PLAIN.size(11.0).end(), &label);
+            svg.text(left - 8.0, y + 4.0, SMALL.end(), &label);
         }
     }
 

@@ -1,12 +1,13 @@
 //! Ribbons: who got each packet, run under run (the paper's Figure 8).
 
+use std::convert::identity;
 use std::fmt::Write as _;
 
-use super::axis::Axis;
+use super::axis::{Across, Axis};
 use super::blocks::{Block, Blocks};
 use super::paint::Paints;
 use super::palette::looks;
-use super::svg::{Area, GRID, INK, Style, Svg, number, shorten};
+use super::svg::{Area, INK, Style, Svg, number, shorten};
 use super::{PageResource, Table, bytes_text, legend, milliseconds_text};
 use crate::limits::NAME_CHARACTERS;
 use crate::timeline::Timeline;
@@ -134,20 +135,10 @@ impl Ribbons<'_> {
     }
 
     fn draw_axis(&self, svg: &mut Svg, layout: &Layout) {
-        let (ticks, title) = self.axis.ticks(layout.end);
-        for tick in ticks {
-            let x = layout.x(tick.value);
-            let line = format!(
-                "M{} {}V{}",
-                number(x),
-                number(TITLE_HEIGHT - 2.0),
-                number(layout.axis_top)
-            );
-            svg.path(&line, GRID, "");
-            svg.text(x, layout.axis_top + 15.0, Style::PLAIN.size(11.0).middle(), &tick.label);
-        }
-        let middle = f64::midpoint(layout.left, layout.right);
-        svg.text(middle, layout.axis_top + 32.0, Style::PLAIN.size(11.0).middle().muted(), &title);
+        let line = |x: &str| {
+            Some(format!("M{x} {}V{}", number(TITLE_HEIGHT - 2.0), number(layout.axis_top)))
+        };
+        layout.across.draw(svg, [layout.axis_top + 15.0, layout.axis_top + 32.0], line);
         for (place, title) in self.note_titles.iter().enumerate() {
             svg.text(
                 layout.note_x(place),
@@ -162,14 +153,14 @@ impl Ribbons<'_> {
         let top = row_top(place);
         let baseline = top + 15.5;
         let track = Area {
-            left: layout.left,
+            left: layout.across.left,
             top,
-            width: layout.right - layout.left,
+            width: layout.across.right - layout.across.left,
             height: BLOCK_HEIGHT,
         };
         svg.rect(track, r##"class="track" fill="#f3f3f3""##);
         let label = shorten(&row.label, LABEL_CHARACTERS);
-        svg.text(layout.left - 8.0, baseline, Style::PLAIN.size(12.5).bold().end(), &label);
+        svg.text(layout.across.left - 8.0, baseline, Style::PLAIN.size(12.5).bold().end(), &label);
         for (place, note) in row.notes.iter().enumerate() {
             svg.text(layout.note_x(place), baseline, Style::PLAIN.end(), note);
         }
@@ -187,7 +178,7 @@ impl Ribbons<'_> {
         let Some(last_ms) = times.and_then(|times| times.into_iter().reduce(f64::max)) else {
             return;
         };
-        let d = format!("M{} {}l-4 -6h8z", number(layout.x(last_ms)), number(top));
+        let d = format!("M{} {}l-4 -6h8z", number(layout.across.x(last_ms)), number(top));
         let title = format!(
             "{}: all ATF resources complete at {} ms",
             row.label,
@@ -205,7 +196,7 @@ impl Ribbons<'_> {
         paints: &Paints,
     ) {
         let top = row_top(place);
-        let pixels = layout.x(layout.end) - layout.left;
+        let pixels = layout.across.x(layout.across.end) - layout.across.left;
         let is_separate = blocks.len() as f64 * SEPARATE_FROM <= pixels;
         let mut paths = vec![String::new(); self.resources.len() + 1];
         let mut counts = vec![0_usize; self.resources.len() + 1];
@@ -214,7 +205,7 @@ impl Ribbons<'_> {
         }
         for block in if is_separate { blocks.to_vec() } else { joined(blocks) } {
             let path = &mut paths[block.resource.unwrap_or(self.resources.len())];
-            let (left, right) = (layout.x(block.start), layout.x(block.end));
+            let (left, right) = (layout.across.x(block.start), layout.across.x(block.end));
             let width = if is_separate { (right - left) * 0.94 } else { right - left };
             add_box(path, left, top, width.max(0.15), BLOCK_HEIGHT);
         }
@@ -233,7 +224,7 @@ impl Ribbons<'_> {
         let atf: Vec<Block> =
             blocks.iter().filter(is_atf).map(|block| Block { resource: None, ..*block }).collect();
         for block in joined(&atf) {
-            let (left, right) = (layout.x(block.start), layout.x(block.end));
+            let (left, right) = (layout.across.x(block.start), layout.across.x(block.end));
             add_box(
                 &mut bar,
                 left,
@@ -275,11 +266,8 @@ impl Ribbons<'_> {
 
 /// Where things stand.
 struct Layout {
-    left: f64,
-    right: f64,
+    across: Across,
     axis_top: f64,
-    /// The axis' last value.
-    end: f64,
 }
 
 impl Layout {
@@ -287,23 +275,16 @@ impl Layout {
         let longest =
             figure.rows.iter().map(|row| row.label.chars().count()).max().unwrap_or_default();
         let notes = figure.note_titles.len() as f64 * NOTE_WIDTH;
+        let left = MARGIN + 12.0 + longest.clamp(6, LABEL_CHARACTERS) as f64 * 7.2;
+        let right = WIDTH - MARGIN - notes - if notes > 0.0 { 0.0 } else { 6.0 };
         Self {
-            left: MARGIN + 12.0 + longest.clamp(6, LABEL_CHARACTERS) as f64 * 7.2,
-            right: WIDTH - MARGIN - notes - if notes > 0.0 { 0.0 } else { 6.0 },
+            across: Across { axis: figure.axis, left, right, end, words: identity },
             axis_top: TITLE_HEIGHT + 6.0 + figure.rows.len() as f64 * ROW_PITCH,
-            end,
         }
-    }
-
-    fn x(&self, value: f64) -> f64 {
-        if self.end <= 0.0 {
-            return self.left;
-        }
-        self.left + value / self.end * (self.right - self.left)
     }
 
     fn note_x(&self, place: usize) -> f64 {
-        self.right + (place + 1) as f64 * NOTE_WIDTH
+        self.across.right + (place + 1) as f64 * NOTE_WIDTH
     }
 }
 

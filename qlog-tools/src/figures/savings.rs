@@ -1,7 +1,7 @@
 //! What something saves, in percent: a filled mark for ours, a hollow one for what is published, a stroke for a model.
 
 use super::Table;
-use super::svg::{Area, Style, Svg, circle, number};
+use super::svg::{Area, BAND, SMALL, Style, Svg, circle, number};
 
 /// The figure: rows in groups, all on one axis.
 #[derive(Debug, Clone, Default)]
@@ -57,13 +57,12 @@ impl Savings {
         scale.draw(&mut svg, height);
         let mut top = TOP;
         for group in &self.groups {
-            let style = Style::PLAIN.size(12.0).bold();
-            svg.text(MARGIN, top + HEADING - 8.0, style, &group.title);
+            svg.text(MARGIN, top + HEADING - 8.0, Style::PLAIN.size(12.0).bold(), &group.title);
             top += HEADING;
             for (place, row) in group.rows.iter().enumerate() {
                 if place % 2 == 1 {
                     let band = Area { left: MARGIN, top, width: WIDTH - 2.0 * MARGIN, height: ROW };
-                    svg.rect(band, r##"class="track" fill="#f3f3f3" fill-opacity="0.6""##);
+                    svg.rect(band, BAND);
                 }
                 draw_row(&mut svg, &scale, row, top + ROW / 2.0);
                 top += ROW;
@@ -122,15 +121,14 @@ impl Scale {
             let grid =
                 format!(r##"class="grid" stroke="#d9d9d9" stroke-width="{width}" fill="none""##);
             svg.path(&format!("M{x} {}V{}", number(TOP), number(bottom)), &grid, "");
-            let style = Style::PLAIN.size(11.0).middle().muted();
-            svg.text(self.x(tick), bottom + 18.0, style, &format!("{tick:+.0} %"));
+            svg.text(self.x(tick), bottom + 18.0, SMALL.middle().muted(), &format!("{tick:+.0} %"));
             tick += step;
         }
     }
 }
 
 fn draw_row(svg: &mut Svg, scale: &Scale, row: &Saving, y: f64) {
-    svg.text(MARGIN + 12.0, y + 4.0, Style::PLAIN.size(11.0), &row.label);
+    svg.text(MARGIN + 12.0, y + 4.0, SMALL, &row.label);
     let title =
         |whose: &str, value: f64| format!("{}: {whose} {}", row.label, percent(Some(value)));
     if let (Some(ours), Some(published)) = (row.ours, row.published) {
@@ -146,18 +144,17 @@ fn draw_row(svg: &mut Svg, scale: &Scale, row: &Saving, y: f64) {
     if let Some(ours) = row.ours {
         let attributes = format!(r#"fill="{COLOUR}""#);
         svg.path(&circle(scale.x(ours), y, RADIUS), &attributes, &title("ours", ours));
-        let style = Style::PLAIN.size(11.0).end();
-        svg.text(WIDTH - MARGIN - 4.0, y + 4.0, style, &percent(Some(ours)));
+        svg.text(WIDTH - MARGIN - 4.0, y + 4.0, SMALL.end(), &percent(Some(ours)));
     }
 }
 
 fn draw_legend(svg: &mut Svg, y: f64) {
     svg.path(&circle(LEFT, y, RADIUS), &format!(r#"fill="{COLOUR}""#), "");
-    svg.text(LEFT + 10.0, y + 4.0, Style::PLAIN.size(11.0), "ours");
+    svg.text(LEFT + 10.0, y + 4.0, SMALL, "ours");
     svg.path(&circle(LEFT + 70.0, y, RADIUS), &hollow(), "");
-    svg.text(LEFT + 80.0, y + 4.0, Style::PLAIN.size(11.0), "published");
+    svg.text(LEFT + 80.0, y + 4.0, SMALL, "published");
     svg.path(&stroke(LEFT + 170.0, y), &model_style(), "");
-    svg.text(LEFT + 180.0, y + 4.0, Style::PLAIN.size(11.0), "model");
+    svg.text(LEFT + 180.0, y + 4.0, SMALL, "model");
 }
 
 fn hollow() -> String {

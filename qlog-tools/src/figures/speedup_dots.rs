@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::bytes_text;
 use super::ratio_axis::RatioAxis;
-use super::svg::{Area, Style, Svg, circle, number, shorten};
+use super::svg::{Area, BAND, SMALL, Style, Svg, circle, number, shorten};
 use super::{Table, ratio_text};
 use crate::report::Speedups;
 
@@ -190,7 +190,7 @@ impl SpeedupDots {
             let left = LEFT + place as f64 * width;
             if place % 2 == 1 {
                 let band = Area { left, top: axis.top, width, height: PLOT_HEIGHT + 44.0 };
-                svg.rect(band, r##"class="track" fill="#f3f3f3" fill-opacity="0.6""##);
+                svg.rect(band, BAND);
             }
             let column_width = width / self.columns.len().max(1) as f64;
             for (column, dots) in group.columns.iter().enumerate() {
@@ -213,8 +213,7 @@ impl SpeedupDots {
         dots: &[Dot],
     ) {
         let name = self.columns.get(column).map_or("", String::as_str);
-        let style = Style::PLAIN.size(9.5).middle().muted();
-        svg.text(middle, axis.bottom() + 18.0, style, name);
+        svg.text(middle, axis.bottom() + 18.0, Style::PLAIN.size(9.5).middle().muted(), name);
         let places = swarm(axis, dots, middle, width);
         if self.is_crowded() {
             draw_together(svg, dots, &places);
@@ -252,16 +251,16 @@ impl SpeedupDots {
             let mut path = String::new();
             class.add_mark(&mut path, x + 4.0, top + 8.0);
             svg.path(&path, &class.paint("1"), "");
-            svg.text(x + 13.0, top + 12.0, Style::PLAIN.size(11.0), class.look()[1]);
+            svg.text(x + 13.0, top + 12.0, SMALL, class.look()[1]);
             x += 205.0;
         }
         let d = format!("M{} {}h16", number(x), number(top + 8.0));
         svg.path(&d, r##"class="outline" stroke="#1a1a1a" stroke-width="2" fill="none""##, "");
-        svg.text(x + 22.0, top + 12.0, Style::PLAIN.size(11.0), "median page");
+        svg.text(x + 22.0, top + 12.0, SMALL, "median page");
         x += 120.0;
         for (place, (_, words)) in self.outlined.iter().enumerate() {
             svg.path(&circle(x + 4.0, top + 8.0, RING), &ring_stroke(place), "");
-            svg.text(x + 15.0, top + 12.0, Style::PLAIN.size(11.0), words);
+            svg.text(x + 15.0, top + 12.0, SMALL, words);
             x += 40.0 + words.chars().count() as f64 * 6.2;
         }
     }

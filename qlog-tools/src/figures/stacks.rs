@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::PageResource;
-use super::axis::Axis;
+use super::axis::{Across, Axis};
 use super::legend;
 use super::paint::Paints;
 use super::palette::looks;
@@ -57,18 +57,8 @@ impl Stacks<'_> {
             self.draw_row(&mut svg, bottom, highest, (label, columns), &paints);
         }
         let axis_top = TITLE_HEIGHT + 2.0 * ROW_HEIGHT;
-        let (ticks, _) = Axis::Frames.ticks(self.timeline.frames.len() as f64);
-        for tick in ticks {
-            svg.text(
-                self.x(tick.value),
-                axis_top + 15.0,
-                Style::PLAIN.size(11.0).middle(),
-                &tick.label,
-            );
-        }
-        let middle = MARGIN + LABEL_WIDTH + (WIDTH - 2.0 * MARGIN - LABEL_WIDTH) / 2.0;
-        let title = "STREAM frames in order of arrival; frames delivered together are stacked";
-        svg.text(middle, axis_top + 32.0, Style::PLAIN.size(11.0).middle().muted(), title);
+        let across = self.across();
+        across.draw(&mut svg, [axis_top + 15.0, axis_top + 32.0], |_| None);
         let area = Area {
             left: MARGIN,
             top: axis_top + AXIS_HEIGHT,
@@ -92,9 +82,10 @@ impl Stacks<'_> {
         )
     }
 
-    fn x(&self, arrival: f64) -> f64 {
-        let frames = self.timeline.frames.len().max(1) as f64;
-        MARGIN + LABEL_WIDTH + arrival / frames * (WIDTH - 2.0 * MARGIN - LABEL_WIDTH)
+    fn across(&self) -> Across {
+        let end = self.timeline.frames.len().max(1) as f64;
+        let words = |it| it + " in order of arrival; frames delivered together are stacked";
+        Across { axis: Axis::Frames, left: MARGIN + LABEL_WIDTH, right: WIDTH - MARGIN, end, words }
     }
 
     /// By column the highest of its stacks.
@@ -138,13 +129,14 @@ impl Stacks<'_> {
         let room = ROW_HEIGHT - 24.0;
         let height = (room / highest as f64).min(16.0);
         let columns_drawn = self.timeline.frames.len().clamp(1, COLUMNS) as f64;
-        let width = (self.x(self.timeline.frames.len() as f64) - self.x(0.0)) / columns_drawn;
+        let across = self.across();
+        let width = (across.right - across.left) / columns_drawn;
         let width = (width * 0.94).min(BLOCK_WIDTH);
         let baseline = Style::PLAIN.size(12.5).bold().end();
         svg.text(MARGIN + LABEL_WIDTH - 8.0, bottom - 8.0, baseline, label);
         let mut paths = vec![String::new(); self.resources.len() + 1];
         for (arrival, stack) in columns.values() {
-            let left = self.x(*arrival as f64);
+            let left = across.x(*arrival as f64);
             for (level, resource) in stack.iter().enumerate() {
                 let top = bottom - height * (level + 1) as f64;
                 let path = &mut paths[resource.unwrap_or(self.resources.len())];

@@ -10,10 +10,10 @@ use std::fmt::Write as _;
 
 use schedulers::Kind;
 
-use super::axis::Axis;
+use super::axis::{Across, Axis};
 use super::paint::Paints;
 use super::palette::{LOOKS, Look};
-use super::svg::{Area, Style, Svg, number, whole};
+use super::svg::{Area, SMALL, Style, Svg, number, whole};
 use super::{PageResource, legend};
 use crate::viewer::Recording;
 
@@ -51,6 +51,7 @@ struct Plot {
     title: String,
     height: f64,
     end_us: u64,
+    across: Across,
     paints: Paints,
     /// What the legend takes below the axis.
     legend: f64,
@@ -62,15 +63,24 @@ impl Plot {
         let end_us = recording.duration_us;
         let looks = recording.streams.iter().take(LOOKS).map(|it| it.look.clone());
         let paints = Paints::new(ID, &looks.collect::<Vec<Look>>());
-        let mut plot = Self { svg: Svg::new(), title, height, end_us, paints, legend: 0.0 };
-        plot.svg.raw(&plot.paints.definitions);
-        plot.svg.text(14.0, 22.0, Style::PLAIN.size(14.0).bold(), &plot.title.clone());
-        plot.draw_axis();
-        plot
+        let across = Across {
+            axis: Axis::Time,
+            left: LEFT,
+            right: RIGHT,
+            end: end_us as f64 / 1000.0,
+            words: |it| it.replace("the first request", "the log's start"),
+        };
+        let mut svg = Svg::new();
+        svg.raw(&paints.definitions);
+        svg.text(14.0, 22.0, Style::PLAIN.size(14.0).bold(), &title);
+        let bottom = TOP + height;
+        let line = |x: &str| Some(format!("M{x} {TOP}V{}", number(bottom)));
+        across.draw(&mut svg, [bottom + 16.0, bottom + 34.0], line);
+        Self { svg, title, height, end_us, across, paints, legend: 0.0 }
     }
 
     fn x(&self, time_us: u64) -> f64 {
-        LEFT + (RIGHT - LEFT) * (time_us as f64 / self.end_us as f64).min(1.0)
+        self.across.x(time_us.min(self.end_us) as f64 / 1000.0)
     }
 
     /// The pixel column of a time.
@@ -78,30 +88,31 @@ impl Plot {
         whole(self.x(time_us) - LEFT)
     }
 
-    fn draw_axis(&mut self) {
-        let bottom = TOP + self.height;
-        let (ticks, title) = Axis::Time.ticks(self.end_us as f64 / 1000.0);
-        for tick in ticks {
-            let x = self.x(whole(tick.value * 1000.0) as u64);
-            self.svg.raw(&format!(
-                r##"<path d="M{} {TOP}V{}" class="grid" stroke="#d9d9d9"/>"##,
-                number(x),
-                number(bottom)
-            ));
-            self.svg.text(x, bottom + 16.0, Style::PLAIN.size(11.0).middle().muted(), &tick.label);
+    /// A mark in each pixel column that has one of these times, from `left` of it on.
+    fn marks(
+        &mut self,
+        times_us: impl Iterator<Item = u64>,
+        left: f64,
+        top: f64,
+        attributes: &str,
+    ) {
+        let mut columns: Vec<usize> = times_us.map(|at_us| self.column(at_us)).collect();
+        columns.dedup();
+        for column in columns {
+            let area = Area { left: LEFT + column as f64 + left, top, width: 2.0, height: 10.0 };
+            self.svg.rect(area, attributes);
         }
-        let style = Style::PLAIN.size(11.0).middle().muted();
-        self.svg.text(
-            f64::midpoint(LEFT, RIGHT),
-            bottom + 34.0,
-            style,
-            &title.replace("the first request", "the log's start"),
-        );
+    }
+
+    /// A line of the plot as the legend explains it.
+    fn key(&mut self, left: f64, middle: f64, (colour, dash): (&str, &str), name: &str) {
+        self.line(&[(left, middle), (left + 24.0, middle)], colour, dash);
+        self.svg.text(left + 30.0, middle + 4.0, SMALL, name);
     }
 
     /// A label to the left of the plot.
     fn label(&mut self, baseline: f64, text: &str) {
-        self.svg.text(LEFT - 8.0, baseline, Style::PLAIN.size(11.0).end(), text);
+        self.svg.text(LEFT - 8.0, baseline, SMALL.end(), text);
     }
 
     /// Draws a block in the look of the stream at `place`; looks repeat after [`LOOKS`].

@@ -10,6 +10,11 @@ pub(super) const GRID: &str = r##"class="grid" stroke="#d9d9d9" stroke-width="1"
 /// How marks in the colour of text are drawn.
 pub(super) const INK: &str = r##"class="ink" fill="#1a1a1a""##;
 
+/// Most words of a figure.
+pub(super) const SMALL: Style = Style::PLAIN.size(11.0);
+/// What lies behind every other group or row.
+pub(super) const BAND: &str = r##"class="track" fill="#f3f3f3" fill-opacity="0.6""##;
+
 /// A drawing in the making.
 pub(super) struct Svg {
     body: String,

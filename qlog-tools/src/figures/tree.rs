@@ -12,7 +12,7 @@ pub use self::happened::{TreeChange, in_words};
 use self::layout::{BOX_HEIGHT, BOX_WIDTH, Band, Laid, Line, TRUNK, laid_out};
 use super::Table;
 use super::palette::kind_colour;
-use super::svg::{Area, Style, Svg, number, shorten, whole};
+use super::svg::{Area, SMALL, Style, Svg, number, shorten, whole};
 
 /// A strip of trees.
 #[derive(Debug, Clone, Default)]
@@ -205,7 +205,7 @@ impl Trees {
     fn draw_legend(&self, svg: &mut Svg, top: f64) {
         let sample = |left: f64| Area { left, top: top + 3.0, width: 24.0, height: 14.0 };
         let text = |svg: &mut Svg, left: f64, words: &str| {
-            svg.text(left, top + 14.0, Style::PLAIN.size(11.0), words);
+            svg.text(left, top + 14.0, SMALL, words);
         };
         let mut left = MARGIN;
         svg.rect(
@@ -233,8 +233,7 @@ impl Trees {
         draw_ordinal(svg, left + 8.0, top + 10.0, 1);
         draw_ordinal(svg, left + 26.0, top + 10.0, 2);
         text(svg, left + 40.0, "strictly in this order; others share by weight (w)");
-        let note = Style::PLAIN.size(11.0).muted();
-        svg.text(MARGIN, top + 36.0, note, &self.note);
+        svg.text(MARGIN, top + 36.0, SMALL.muted(), &self.note);
     }
 }
 
@@ -258,7 +257,7 @@ fn draw_panel_title(svg: &mut Svg, left: f64, top: f64, width: f64, panel: &Tree
     svg.text(left, top + 20.0, Style::PLAIN.size(12.5).bold(), &when);
     for (place, line) in what_lines(panel, width).iter().enumerate() {
         let baseline = top + 35.0 + WHAT_LINE * place as f64;
-        svg.text(left, baseline, Style::PLAIN.size(11.0).muted(), line);
+        svg.text(left, baseline, SMALL.muted(), line);
     }
 }
 
@@ -287,18 +286,18 @@ fn draw_texts(svg: &mut Svg, area: Area, node: &SnapshotNode, (name, what): (Str
     svg.text(text_left, first, Style::PLAIN.size(12.0).bold(), &name);
     if node.element != Element::Root {
         let weight = format!("w {}", node.weight);
-        svg.text(text_right, second, Style::PLAIN.size(11.0).end(), &weight);
+        svg.text(text_right, second, SMALL.end(), &weight);
     }
     // The name of a group leaves no room beside it.
     let share_at = if is_stream { (text_right, first) } else { (text_left, second) };
     if node.active {
-        let style = Style::PLAIN.size(11.0);
+        let style = SMALL;
         let style = if is_stream { style.end() } else { style };
         let style = if node.share > 0.0 { style.bold() } else { style.muted() };
         svg.text(share_at.0, share_at.1, style, &share_text(node.share));
     }
     if is_stream {
-        svg.text(text_left, second, Style::PLAIN.size(11.0).muted(), &what);
+        svg.text(text_left, second, SMALL.muted(), &what);
     }
 }
 

@@ -61,13 +61,16 @@ impl Completions {
             .and_then(Self::from_resources)
     }
 
-    /// The same from what was added up while a log was read, so that no frame need be kept.
+    /// The same from what was added up while a log was read, so that no frame need be kept. Pushes that did not finish are
+    /// left out: the client refused them, or the server gave them up.
     pub fn of_trace(
         trace: &Trace,
         belongs: impl Fn(&Transfer) -> bool,
     ) -> Result<Self, Unmeasured> {
         let start_us = trace.timeline.start_us().ok_or(Unmeasured::EmptySet)?;
-        let transfers = trace.timeline.transfers.iter().filter(|&transfer| belongs(transfer));
+        let unfinished: Vec<u64> = trace.unfinished_pushes().map(|it| it.stream).collect();
+        let is_left = |it: &&Transfer| belongs(it) && !unfinished.contains(&it.stream);
+        let transfers = trace.timeline.transfers.iter().filter(is_left);
         transfers
             .map(|it| Completion::streamed(it, trace.stream(it.stream), start_us))
             .collect::<Result<Vec<_>, _>>()
@@ -113,22 +116,19 @@ impl Completions {
 
 impl Completion {
     fn new(transfer: &Transfer, delivery: &Delivery, start_us: u64) -> Result<Self, Unmeasured> {
-        let complete = delivery.complete_us.zip(transfer.body_bytes_or_stream());
-        let Some((complete_us, bytes)) = complete else {
-            return Err(unfinished(transfer, delivery.readable_bytes()));
+        let progressive = |bytes: u64, complete_us: u64| {
+            let (mut counted, mut byte_us) = (0, 0);
+            for step in &delivery.steps {
+                let time_us = step.time_us.saturating_sub(start_us).min(complete_us);
+                let body = step.readable_bytes.saturating_sub(transfer.body_offset).min(bytes);
+                byte_us += u128::from(body - counted) * u128::from(time_us);
+                counted = body;
+            }
+            // A body that claims more bytes than its stream has is there when the stream is.
+            byte_us + u128::from(bytes - counted) * u128::from(complete_us)
         };
-        let complete_us = complete_us.saturating_sub(start_us);
-        let mut counted = 0;
-        let mut progressive_byte_us = 0;
-        for step in &delivery.steps {
-            let time_us = step.time_us.saturating_sub(start_us).min(complete_us);
-            let body = step.readable_bytes.saturating_sub(transfer.body_offset).min(bytes);
-            progressive_byte_us += u128::from(body - counted) * u128::from(time_us);
-            counted = body;
-        }
-        // A body that claims more bytes than its stream has is there when the stream is.
-        progressive_byte_us += u128::from(bytes - counted) * u128::from(complete_us);
-        Ok(Self { bytes, complete_us, progressive_byte_us })
+        let readable_bytes = delivery.readable_bytes();
+        Self::of(transfer, (delivery.complete_us, readable_bytes), start_us, progressive)
     }
 
     fn streamed(
@@ -141,24 +141,29 @@ impl Completion {
             (None, Some(0)) => Some(transfer.requested_us),
             (stream, _) => stream.and_then(|stream| stream.complete_us),
         };
+        let progressive = |bytes: u64, complete_us: u64| {
+            let body = transfer.body_offset..transfer.body_offset.saturating_add(bytes);
+            stream.map_or(0, |stream| stream.progress.byte_us(&body, start_us, complete_us))
+        };
+        let readable_bytes = stream.map_or(0, |stream| stream.progress.readable_bytes());
+        Self::of(transfer, (complete_us, readable_bytes), start_us, progressive)
+    }
+
+    /// `progressive` gives the sum over the body's bytes of the time at which each was readable, from their number and the
+    /// time of completion.
+    fn of(
+        transfer: &Transfer,
+        (complete_us, readable_bytes): (Option<u64>, u64),
+        start_us: u64,
+        progressive: impl FnOnce(u64, u64) -> u128,
+    ) -> Result<Self, Unmeasured> {
         let Some((complete_us, bytes)) = complete_us.zip(transfer.body_bytes_or_stream()) else {
-            let readable = stream.map_or(0, |stream| stream.progress.readable_bytes());
-            return Err(unfinished(transfer, readable));
+            let Transfer { stream, stream_bytes, ref url, .. } = *transfer;
+            let url = url.clone();
+            return Err(Unmeasured::Unfinished { stream, url, readable_bytes, stream_bytes });
         };
         let complete_us = complete_us.saturating_sub(start_us);
-        let body = transfer.body_offset..transfer.body_offset.saturating_add(bytes);
-        let progressive_byte_us =
-            stream.map_or(0, |stream| stream.progress.byte_us(&body, start_us, complete_us));
-        Ok(Self { bytes, complete_us, progressive_byte_us })
-    }
-}
-
-fn unfinished(transfer: &Transfer, readable_bytes: u64) -> Unmeasured {
-    Unmeasured::Unfinished {
-        stream: transfer.stream,
-        url: transfer.url.clone(),
-        readable_bytes,
-        stream_bytes: transfer.stream_bytes,
+        Ok(Self { bytes, complete_us, progressive_byte_us: progressive(bytes, complete_us) })
     }
 }
 

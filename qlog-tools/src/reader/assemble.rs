@@ -134,7 +134,6 @@ impl Collector {
             stream_bytes,
         };
         let details = TransferDetails {
-            stream,
             status: response.and_then(|response| response.status),
             content_type: response.and_then(|response| response.content_type.clone()),
             priority: request.and_then(|request| request.priority.clone()),

@@ -22,16 +22,16 @@ pub(super) struct FrameEvent<'a> {
 
 /// An HTTP/3 frame.
 #[derive(Deserialize)]
-pub(super) struct Frame<'a> {
+pub(crate) struct Frame<'a> {
     #[serde(rename = "frame_type", borrow)]
-    pub(super) kind: Cow<'a, str>,
+    pub(crate) kind: Cow<'a, str>,
     raw: Option<Raw>,
     #[serde(borrow, default)]
     pub(super) headers: Vec<Field<'a>>,
     /// Whom a `PRIORITY_UPDATE` is about; in some logs instead of `push_id`.
     #[serde(alias = "prioritized_element_id", alias = "request_stream_id")]
     stream_id: Option<Whole>,
-    pub(super) push_id: Option<Whole>,
+    pub(crate) push_id: Option<Whole>,
     #[serde(borrow)]
     target_stream_type: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -39,14 +39,19 @@ pub(super) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// What a `PRIORITY_UPDATE` says: of whom, how, and what.
-    pub(super) fn priority_update(&self) -> Option<(u64, SignalKind, &str)> {
-        let value = self.priority_field_value.as_deref()?;
+    /// Whom a `PRIORITY_UPDATE` is about, and how it says so.
+    pub(crate) fn prioritized(&self) -> Option<(u64, SignalKind)> {
         let is_push = self.target_stream_type.as_deref() == Some("push");
         match (self.stream_id, self.push_id) {
-            (Some(stream), None) if !is_push => Some((stream.0, SignalKind::Update, value)),
-            (stream, push) => Some((push.or(stream)?.0, SignalKind::PushUpdate, value)),
+            (Some(stream), None) if !is_push => Some((stream.0, SignalKind::Update)),
+            (stream, push) => Some((push.or(stream)?.0, SignalKind::PushUpdate)),
         }
+    }
+
+    /// Of whom, how, and what it says.
+    pub(super) fn priority_update(&self) -> Option<(u64, SignalKind, &str)> {
+        let (element, how) = self.prioritized()?;
+        Some((element, how, self.priority_field_value.as_deref()?))
     }
 }
 

@@ -3,10 +3,8 @@
 
 use std::io::{self, BufRead};
 
+use super::sniff::{BYTE_ORDER_MARK, RECORD_SEPARATOR};
 use crate::limits::RECORD_BYTES;
-
-const RECORD_SEPARATOR: u8 = 0x1e;
-const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// One record.
 #[derive(Debug, PartialEq, Eq)]
@@ -68,7 +66,7 @@ impl<R: BufRead> Records<R> {
                 return Ok(has_bytes.then_some(is_whole));
             }
             has_bytes = true;
-            let end = memchr(self.separator, buffer);
+            let end = buffer.iter().position(|&byte| byte == self.separator);
             let piece = &buffer[..end.unwrap_or(buffer.len())];
             is_whole &= self.record.len() + piece.len() <= self.limit;
             if is_whole {
@@ -81,10 +79,6 @@ impl<R: BufRead> Records<R> {
             }
         }
     }
-}
-
-fn memchr(byte: u8, bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|&other| other == byte)
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
-//! The calls that our server made to its scheduler, as it logs them ([`Call::EVENT`]).
+//! The calls that our server made to its scheduler, as it logs them ([`Call::EVENT`](schedulers::Call::EVENT)).
 
 use std::fmt;
 
 use schedulers::{CallReader, Value};
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde_json::value::RawValue;
 
-use super::tolerant::{Whole, WholeVisitor};
+use super::event::Text;
+use super::tolerant::Whole;
 use crate::trace::SchedulerCall;
 
 impl SchedulerCall {
@@ -28,67 +30,23 @@ impl<'de> Visitor<'de> for Fields<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
-        while let Some(name) = fields.next_key()? {
-            fields.next_value_seed(Field { name, reader: self.0 })?;
+        while let Some((name, value)) = fields.next_entry::<&str, &RawValue>()? {
+            field(name, value.get(), self.0).map_err(Error::custom)?;
         }
         Ok(())
     }
 }
 
-struct Field<'r, 'de> {
-    name: &'de str,
-    reader: &'r mut CallReader,
-}
-
-impl<'de> DeserializeSeed<'de> for Field<'_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
+/// Fields never have lists or negative numbers.
+fn field(name: &str, json: &str, reader: &mut CallReader) -> serde_json::Result<()> {
+    match json.as_bytes().first() {
+        Some(b'{') => serde_json::Deserializer::from_str(json).deserialize_map(Fields(reader))?,
+        Some(b'"') => reader.field(name, Value::Text(serde_json::from_str::<Text<'_>>(json)?.0)),
+        Some(b't' | b'f') => reader.field(name, Value::Flag(serde_json::from_str(json)?)),
+        Some(b'0'..=b'9') => {
+            reader.field(name, Value::Number(serde_json::from_str::<Whole>(json)?.0));
+        }
+        _ => {}
     }
-}
-
-impl<'de> Visitor<'de> for Field<'_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_bool<E: Error>(self, flag: bool) -> Result<(), E> {
-        self.reader.field(self.name, Value::Flag(flag));
-        Ok(())
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
-        self.reader.field(self.name, Value::Number(number));
-        Ok(())
-    }
-
-    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E: Error>(self, number: f64) -> Result<(), E> {
-        let Whole(number) = WholeVisitor.visit_f64(number)?;
-        self.visit_u64(number)
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        self.reader.field(self.name, Value::Text(text.into()));
-        Ok(())
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<(), A::Error> {
-        Fields(self.reader).visit_map(fields)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(())
-    }
+    Ok(())
 }

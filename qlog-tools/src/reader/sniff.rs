@@ -11,8 +11,8 @@ use crate::trace::Container;
 /// What is looked at first. Where it has no line end, the first line may still be a record: more is
 /// looked at, up to the longest record.
 const LOOK_BYTES: usize = 1 << 16;
-const RECORD_SEPARATOR: u8 = 0x1e;
-const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+pub(super) const RECORD_SEPARATOR: u8 = 0x1e;
+pub(super) const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// A log whose first bytes have been looked at.
 pub(super) struct Sniffed<'a> {

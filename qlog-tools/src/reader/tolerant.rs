@@ -8,7 +8,7 @@ use crate::whole::whole;
 
 /// A whole number, written `4`, `4.0` or `"4"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Whole(pub(super) u64);
+pub(crate) struct Whole(pub(crate) u64);
 
 impl<'de> Deserialize<'de> for Whole {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -239,7 +239,7 @@ fn facts(shown: &Trace, sender: Option<&Trace>) -> Vec<String> {
     facts.extend(packets(shown));
     facts.extend(sender.into_iter().flat_map(packets));
     facts.push(format!("{} distinct stream bytes", shown.unique_stream_bytes()));
-    if let Ok(all) = Completions::new(&shown.timeline, |_| true) {
+    if let Ok(all) = Completions::of_trace(shown, |_| true) {
         facts.push(format!("ByteIndex {:.1} ms", byte_index().of(&all)));
     }
     facts
@@ -294,21 +294,15 @@ fn remarks(shown: &Trace, sender: Option<&End<'_>>) -> Vec<String> {
 }
 
 fn causes(vantage: Vantage) -> BTreeMap<Mark, String> {
-    let retransmitted = match vantage {
-        Vantage::Server => {
-            "the earlier packet with these bytes was never acknowledged: lost, or sent again as a probe"
-        }
-        _ => {
-            "an earlier packet with these bytes was lost: this one has a higher number than what came after the hole"
-        }
-    };
-    let duplicate = match vantage {
-        Vantage::Server => {
-            "the earlier packet with these bytes was acknowledged: a spurious retransmission"
-        }
-        _ => {
-            "all these bytes were there already: a spurious retransmission, or what it replaced came after all"
-        }
+    let [retransmitted, duplicate] = match vantage {
+        Vantage::Server => [
+            "the earlier packet with these bytes was never acknowledged: lost, or sent again as a probe",
+            "the earlier packet with these bytes was acknowledged: a spurious retransmission",
+        ],
+        _ => [
+            "an earlier packet with these bytes was lost: this one has a higher number than what came after the hole",
+            "all these bytes were there already: a spurious retransmission, or what it replaced came after all",
+        ],
     };
     BTreeMap::from([
         (Mark::Retransmitted, retransmitted.to_owned()),
@@ -321,7 +315,7 @@ fn measured(trace: &Trace) -> Result<Measured, String> {
     if trace.timeline.transfers.is_empty() {
         return Err("the log has no request streams".to_owned());
     }
-    let all = Completions::new(&trace.timeline, |_| true).map_err(|reason| reason.to_string())?;
+    let all = Completions::of_trace(trace, |_| true).map_err(|reason| reason.to_string())?;
     Ok(Measured::of(Some(&all), None))
 }
 

@@ -12,15 +12,6 @@ const STYLE: &str = include_str!("../../templates/view/report.css");
 /// All but what RFC 3986, section 2.3, calls unreserved.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// What the page lists.
-#[derive(Debug, Clone, Default)]
-pub struct Listing {
-    /// The directory.
-    pub directory: String,
-    /// Its logs.
-    pub files: Vec<ListedFile>,
-}
-
 /// One log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListedFile {
@@ -31,14 +22,13 @@ pub struct ListedFile {
 }
 
 /// The page as HTML. It sends names to `report?file=NAME`, and dropped files to `upload?name=NAME`.
-pub fn listing(listing: &Listing) -> String {
-    let files: Vec<Value> = listing
-        .files
+pub fn listing(directory: &str, files: &[ListedFile]) -> String {
+    let files: Vec<Value> = files
         .iter()
         .map(|file| context! { name => &file.name, query => utf8_percent_encode(&file.name, RESERVED).to_string(), size => bytes_text(file.bytes) })
         .collect();
     let view = context! {
-        directory => &listing.directory,
+        directory => directory,
         files => files,
         style => Value::from_safe_string(STYLE.to_owned()),
         script => Value::from_safe_string(SCRIPT.to_owned()),
@@ -54,7 +44,7 @@ mod tests {
     fn names_of_files_become_no_markup() {
         let name = "\"><script>alert(1)</script>.qlog".to_owned();
         let files = vec![ListedFile { name, bytes: 1_500_000 }];
-        let html = listing(&Listing { directory: "/tmp/<b>".to_owned(), files });
+        let html = listing("/tmp/<b>", &files);
         assert!(!html.contains("<script>alert") && !html.contains("<b>"), "{html}");
         assert!(html.contains("1.50 MB"));
     }

@@ -15,7 +15,7 @@ mod recording;
 
 pub use from_trace::recordings;
 pub(crate) use happened::{LOST, SENT_AGAIN};
-pub use listing::{ListedFile, Listing, listing};
+pub use listing::{ListedFile, listing};
 pub use page::{Report, report};
 pub use recording::{Events, Frame, Mark, Recording, Role, Series, Stream, Unit};
 

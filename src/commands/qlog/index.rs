@@ -32,6 +32,8 @@ pub(crate) struct Arguments {
 pub(crate) struct Indices {
     all: Result<Completions, Unmeasured>,
     atf: Option<Result<Completions, Unmeasured>>,
+    /// Pushes that did not finish: URL and stream.
+    left_out: Vec<String>,
     /// The values over the sets that completed.
     pub(crate) measured: Measured,
 }
@@ -42,7 +44,9 @@ impl Indices {
         let atf = set.map(|set| Completions::of_trace(trace, |it| set.contains(&it.url)));
         let completed_atf = atf.as_ref().and_then(|it| it.as_ref().ok());
         let measured = Measured::of(all.as_ref().ok(), completed_atf);
-        Self { all, atf, measured }
+        let pushes = trace.unfinished_pushes();
+        let left_out = pushes.map(|it| format!("{} (stream {})", it.url, it.stream)).collect();
+        Self { all, atf, left_out, measured }
     }
 
     /// How many times better its `ByteIndex` is than that of `base`.
@@ -69,11 +73,13 @@ impl Indices {
         Some(format!("{}: {reason}", trace.label()))
     }
 
-    /// Why a number is missing.
+    /// Why a number is missing, or what it leaves out.
     pub(crate) fn note(&self) -> Option<String> {
         let of_atf = self.atf.as_ref().and_then(|it| it.as_ref().err());
         let all = self.all.as_ref().err().map(ToString::to_string);
+        let pushes = || format!("without pushes that did not finish: {}", self.left_out.join(", "));
         all.or_else(|| of_atf.map(|reason| format!("above the fold: {reason}")))
+            .or_else(|| (!self.left_out.is_empty()).then(pushes))
     }
 }
 

@@ -156,8 +156,10 @@ fn traces_of_input(options: ReadOptions) -> Result<Vec<Trace>, Failure> {
 
 /// The connections of a file that is not a qlog, if it is a browser's log.
 fn browser_log(path: &Path) -> Result<Option<Vec<Trace>>, Failure> {
-    let json = unpacked(path);
-    json.map_or(Ok(None), |json| browser_traces(&path.display().to_string(), &json))
+    let plain = File::open(path).and_then(qlog_tools::reader::plain);
+    let mut json = Vec::new();
+    let read = plain.and_then(|plain| plain.take(browser::BYTES_MAX + 1).read_to_end(&mut json));
+    read.map_or(Ok(None), |_| browser_traces(&path.display().to_string(), &json))
 }
 
 /// The connections in a browser's log; `None` if the JSON is something else.
@@ -174,13 +176,6 @@ fn browser_traces(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, Failure
         Some(_) => bad("the HAR's JSON ends early".to_owned()),
         None => browser::read(file, json).or_else(|error| bad(error.to_string())),
     }
-}
-
-fn unpacked(path: &Path) -> Option<Vec<u8>> {
-    let mut json = Vec::new();
-    let plain = qlog_tools::reader::plain(File::open(path).ok()?).ok()?;
-    plain.take(browser::BYTES_MAX + 1).read_to_end(&mut json).ok()?;
-    Some(json)
 }
 
 /// Whether JSON, also if it ends early, is an object whose first key is `log`.

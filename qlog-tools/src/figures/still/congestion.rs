@@ -2,7 +2,7 @@
 
 use super::{LEFT, Plot, RIGHT, TOP};
 use crate::figures::axis::round_step;
-use crate::figures::svg::{Area, INK, Style, number};
+use crate::figures::svg::{INK, number};
 use crate::figures::{bytes_text, milliseconds_text, rate_text};
 use crate::viewer::{LOST, Recording, SENT_AGAIN, Unit};
 use crate::whole::whole;
@@ -103,13 +103,8 @@ fn draw_losses(plot: &mut Plot, recording: &Recording) {
         None => "lost packets: none logged".to_owned(),
     };
     plot.label(TOP + 9.0, &words);
-    let mut columns: Vec<usize> =
-        losses.into_iter().flat_map(|it| &it.times_us).map(|&at_us| plot.column(at_us)).collect();
-    columns.dedup();
-    for column in columns {
-        let area = Area { left: LEFT + column as f64 - 1.0, top: TOP, width: 2.0, height: 10.0 };
-        plot.svg.rect(area, INK);
-    }
+    let times_us = losses.into_iter().flat_map(|it| &it.times_us).copied();
+    plot.marks(times_us, -1.0, TOP, INK);
 }
 
 fn draw_panel(plot: &mut Plot, panel: &Panel, top: f64) {
@@ -130,8 +125,7 @@ fn draw_panel(plot: &mut Plot, panel: &Panel, top: f64) {
     for ((name, points), (colour, dash)) in panel.lines.iter().zip(LINES.iter().cycle()) {
         let points = pixels(plot, points, most, top);
         plot.line(&points, colour, dash);
-        plot.line(&[(left, top - 9.0), (left + 24.0, top - 9.0)], colour, dash);
-        plot.svg.text(left + 30.0, top - 5.0, Style::PLAIN.size(11.0), name);
+        plot.key(left, top - 9.0, (colour, dash), name);
         left += 50.0 + 5.8 * name.chars().count() as f64;
     }
 }

@@ -1,7 +1,6 @@
 //! The share of body bytes in complete responses, and of all bytes that were there.
 
-use super::{Plot, RIGHT, TOP};
-use crate::figures::svg::Style;
+use super::{BOTTOM, LEFT, Plot, RIGHT, TOP};
 use crate::viewer::Recording;
 
 const HEIGHT: f64 = 220.0;
@@ -36,14 +35,28 @@ pub(super) fn draw(recording: &Recording) -> String {
     let there = if recording.is_server { "bytes sent" } else { "bytes that were there" };
     plot.line(&arrivals, "#b34a00", "5 3");
     plot.line(&steps, "#0072b2", "");
-    let mut left = super::LEFT + 330.0;
+    // Below the axis: a title may be long.
+    plot.legend = 20.0;
+    let mut left = LEFT;
     for (name, colour, dash) in [
         ("bytes of complete responses (above: the index)", "#0072b2", ""),
         (there, "#b34a00", "5 3"),
     ] {
-        plot.line(&[(left, 18.0), (left + 24.0, 18.0)], colour, dash);
-        plot.svg.text(left + 30.0, 22.0, Style::PLAIN.size(11.0), name);
+        plot.key(left, TOP + HEIGHT + BOTTOM + 4.0, (colour, dash), name);
         left += 50.0 + 6.0 * name.len() as f64;
     }
     plot.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_title_has_its_line_for_itself() {
+        let name = "a-log-with-a-name-of-some-sixty-characters-and-more.sqlog".to_owned();
+        let svg = draw(&Recording { name, duration_us: 5000, ..Recording::default() });
+        assert!(svg.contains("bytes that were there"), "{svg}");
+        assert_eq!(svg.matches(r#" y="22""#).count(), 1, "{svg}");
+    }
 }

@@ -34,17 +34,9 @@ pub(super) fn draw(recording: &Recording) -> String {
     for (row, (mark, name, colour)) in MARKS.into_iter().enumerate() {
         let top = TOP + HEIGHT + 6.0 + 12.0 * row as f64;
         plot.label(top + 9.0, name);
-        let mut columns: Vec<usize> = recording
-            .frames
-            .iter()
-            .filter(|frame| frame.mark == Some(mark))
-            .map(|frame| plot.column(frame.time_us))
-            .collect();
-        columns.dedup();
-        for column in columns {
-            let area = Area { left: LEFT + column as f64, top, width: 2.0, height: 10.0 };
-            plot.svg.rect(area, &format!(r#"fill="{colour}""#));
-        }
+        let marked = recording.frames.iter().filter(|frame| frame.mark == Some(mark));
+        let times_us = marked.map(|frame| frame.time_us);
+        plot.marks(times_us, 0.0, top, &format!(r#"fill="{colour}""#));
     }
     plot.draw_legend(recording);
     plot.finish()
