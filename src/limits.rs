@@ -1,4 +1,4 @@
-//! The limits of the command line. Those of `view` and `qlog` stand with their commands.
+//! The limits of the command line.
 
 /// Most rows of a printed table.
 pub(crate) const TABLE_ROWS_MAX: usize = 10_000;
@@ -8,3 +8,20 @@ pub(crate) const VISITS_MAX: i64 = 100;
 pub(crate) const PROBLEMS_MAX: usize = 10;
 /// Longest line of an access log.
 pub(crate) const LOG_LINE_BYTES_MAX: u64 = 64 * 1024;
+/// Logs side by side on a page of `view`.
+pub(crate) const VIEW_OPEN_MAX: usize = 8;
+/// Folders below the one that `view` shows, one in another.
+pub(crate) const VIEW_DEPTH_MAX: usize = 4;
+/// Files that `view` lists.
+pub(crate) const VIEW_FILES_MAX: usize = 5000;
+/// Files dropped on a page of `view`, and their bytes.
+pub(crate) const DROPPED_MAX: usize = 16;
+pub(crate) const DROPPED_BYTES_MAX: usize = 512 << 20;
+/// Bytes of a dropped file; a larger one must be opened from the directory.
+pub(crate) const UPLOAD_BYTES_MAX: u64 = 256 << 20;
+/// Characters of its name.
+pub(crate) const UPLOAD_NAME_CHARACTERS_MAX: usize = 120;
+/// Streams of a connection that a page shows; a longer waterfall cannot be read.
+pub(crate) const REPORT_STREAMS_MAX: usize = 10_000;
+/// The most trees of one figure: more cannot be read.
+pub(crate) const TREES_MAX: usize = 100;

@@ -39,6 +39,7 @@ use header::Header;
 use reading::Reading;
 use records::{Record, Records};
 use sniff::Sniffed;
+pub use sniff::is_har;
 
 const DAMAGED: &str = "the compressed data is damaged (its checksum or coding is wrong); what could be unpacked was read";
 const ENDS_EARLY: &str = "the file ends early; what came before was read";

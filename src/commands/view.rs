@@ -5,6 +5,7 @@ mod library;
 mod upload;
 
 use crate::failure::Failure;
+use crate::limits::VIEW_OPEN_MAX;
 use crate::output;
 use host::is_own_host;
 use library::Library;
@@ -77,7 +78,7 @@ fn list(library: &mut Library) -> Answer {
 
 fn open(library: &mut Library, query: &str) -> Answer {
     let names: Vec<String> = values(query, "file");
-    if names.is_empty() || names.len() > library::OPEN_MAX {
+    if names.is_empty() || names.len() > VIEW_OPEN_MAX {
         return refuse(400, "name from one to eight files");
     }
     match library.read(&names) {

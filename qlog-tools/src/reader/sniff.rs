@@ -46,8 +46,7 @@ fn begins(look: &[u8]) -> String {
     if look.starts_with(&[0xff, 0xfe]) || look.starts_with(&[0xfe, 0xff]) {
         return "a mark of UTF-16; a log is UTF-8".to_owned();
     }
-    let inside = text_of(look).strip_prefix(b"{").unwrap_or_default().trim_ascii_start();
-    if inside.starts_with(b"\"log\"") {
+    if is_har(look) {
         return "`{\"log\"`: this is a HAR, use `utmost qlog lint FILE`".to_owned();
     }
     let line = text_of(look).split(|&byte| byte == b'\n').next().unwrap_or_default();
@@ -61,6 +60,12 @@ fn begins(look: &[u8]) -> String {
         return format!("the bytes {}", bytes.join(" "));
     }
     format!("`{shown}`")
+}
+
+/// Whether JSON, also if it ends early, is an object whose first key is `log`, as a HAR is.
+pub fn is_har(json: &[u8]) -> bool {
+    let inside = text_of(json).strip_prefix(b"{").unwrap_or_default();
+    inside.trim_ascii_start().starts_with(b"\"log\"")
 }
 
 /// Reads until the container can be told.

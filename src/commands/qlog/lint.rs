@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::{output, values};
 use qlog_tools::lint::{Allowance, Lint, Rules, browser, lint};
 use qlog_tools::pairing::{client_of, senders};
-use qlog_tools::reader::{ReadError, ReadOptions, Unread, read_file_traces, read_traces};
+use qlog_tools::reader::{ReadError, ReadOptions, Unread, is_har, read_file_traces, read_traces};
 use qlog_tools::trace::{Detail, Trace};
 use schedulers::{Scheme, find_page_scheme, find_scheme};
 use serde::de::IgnoredAny;
@@ -176,12 +176,6 @@ fn browser_traces(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, Failure
         Some(_) => bad("the HAR's JSON ends early".to_owned()),
         None => browser::read(file, json).or_else(|error| bad(error.to_string())),
     }
-}
-
-/// Whether JSON, also if it ends early, is an object whose first key is `log`.
-fn is_har(json: &[u8]) -> bool {
-    let inside = json.trim_ascii_start().strip_prefix(b"{");
-    inside.is_some_and(|it| it.trim_ascii_start().starts_with(b"\"log\""))
 }
 
 fn scheme(arguments: &Arguments) -> Result<Option<Scheme>, Failure> {

@@ -2,6 +2,7 @@
 
 use super::input::{Files, Logs};
 use crate::failure::Failure;
+use crate::limits::REPORT_STREAMS_MAX;
 use crate::output;
 use qlog_tools::figures::still::stills;
 use qlog_tools::naming::set_headings;
@@ -10,9 +11,6 @@ use qlog_tools::trace::{Detail, Trace};
 use qlog_tools::viewer::{Recording, Report, recordings, report};
 use qlog_tools::views::unusable;
 use std::path::PathBuf;
-
-/// Streams of a connection that a page shows; a longer waterfall cannot be read.
-const STREAMS_MAX: usize = 10_000;
 
 /// Write one HTML file with all figures of one or more logs
 ///
@@ -78,16 +76,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn unfit(trace: &Trace, traces: &[Trace]) -> Option<String> {
     let is_beside =
         || pairs(traces).iter().any(|it| it.server.is_some_and(|it| std::ptr::eq(it, trace)));
-    let nothing = || unusable(trace).filter(|_| trace.recovery.is_empty() && !is_beside());
+    let nothing = || unusable(trace).filter(|_| trace.counts.recovery_events == 0 && !is_beside());
     too_large(trace).or_else(nothing)
 }
 
 /// Why a page cannot show it, in a line that names the log.
 pub(crate) fn too_large(trace: &Trace) -> Option<String> {
     let streams = trace.streams.len().max(trace.timeline.transfers.len());
-    (streams > STREAMS_MAX).then(|| {
+    (streams > REPORT_STREAMS_MAX).then(|| {
         format!(
-            "{}: {streams} streams, and a page shows at most {STREAMS_MAX}; cut out a part with `utmost qlog convert --time` or `--stream`",
+            "{}: {streams} streams, and a page shows at most {REPORT_STREAMS_MAX}; cut out a part with `utmost qlog convert --time` or `--stream`",
             trace.label()
         )
     })

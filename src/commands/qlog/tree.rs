@@ -2,6 +2,7 @@
 
 use super::input::refusal;
 use crate::failure::Failure;
+use crate::limits::TREES_MAX;
 use crate::{output, values};
 use lab::scenario::node_json;
 use qlog_tools::figures::tree::{group_names, in_words};
@@ -47,9 +48,6 @@ pub(crate) struct Arguments {
 /// The most characters of a stream's name.
 const NAME_CHARACTERS: usize = 60;
 
-/// The most trees of one figure: more cannot be read.
-const MAX_TIMES: usize = 100;
-
 /// A tree, its time and its scheme.
 struct Seen {
     at_ms: f64,
@@ -58,8 +56,8 @@ struct Seen {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.at.len() > MAX_TIMES {
-        return Err(Failure::BadInput(format!("--at takes at most {MAX_TIMES} times")));
+    if arguments.at.len() > TREES_MAX {
+        return Err(Failure::BadInput(format!("--at takes at most {TREES_MAX} times")));
     }
     if arguments.log.is_dir() {
         let remedy = "a directory; name the log of one server's connection in it";

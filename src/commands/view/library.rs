@@ -2,17 +2,12 @@
 
 use crate::commands::qlog::report::too_large;
 use crate::failure::Failure;
+use crate::limits::{DROPPED_BYTES_MAX, DROPPED_MAX, VIEW_DEPTH_MAX, VIEW_FILES_MAX};
 use qlog_tools::reader::{Detail, ReadOptions, Trace, read_file_traces, read_traces};
 use qlog_tools::viewer::ListedFile;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// Logs side by side, at most.
-pub(super) const OPEN_MAX: usize = 8;
-const DEPTH_MAX: usize = 4;
-const FILES_MAX: usize = 5000;
-const DROPPED_MAX: usize = 16;
-const DROPPED_BYTES_MAX: usize = 512 << 20;
 /// The endings that a log's name may have; its content decides what it is.
 const ENDINGS: [&str; 5] = ["qlog", "sqlog", "json", "gz", "zst"];
 const OPTIONS: ReadOptions = ReadOptions { detail: Detail::Full, vantage: None };
@@ -52,10 +47,10 @@ impl Library {
         let Ok(entries) = std::fs::read_dir(folder) else { return };
         for entry in entries.flatten() {
             let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
-            if files.len() >= FILES_MAX {
+            if files.len() >= VIEW_FILES_MAX {
                 return;
             }
-            if kind.is_dir() && depth < DEPTH_MAX {
+            if kind.is_dir() && depth < VIEW_DEPTH_MAX {
                 self.find(&path, depth + 1, files);
             }
             let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();

@@ -1,22 +1,20 @@
 //! Files dropped on the page.
 
 use crate::failure::Failure;
+use crate::limits::{UPLOAD_BYTES_MAX, UPLOAD_NAME_CHARACTERS_MAX};
 use std::io::Read;
 
 /// The type that the page's script sends.
 pub(super) const MIME: &str = "application/x-qlog";
-/// Larger files must be opened from the directory.
-const BYTES_MAX: u64 = 256 << 20;
-const NAME_CHARACTERS_MAX: usize = 120;
 
 /// Reads a dropped file: what to call it, and its bytes.
 pub(super) fn take(body: &mut dyn Read, name: &str) -> Result<(String, Vec<u8>), Failure> {
     let mut bytes = Vec::new();
-    body.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(Failure::elsewhere)?;
+    body.take(UPLOAD_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(Failure::elsewhere)?;
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let name: String = last.chars().take(NAME_CHARACTERS_MAX).collect();
-    if bytes.len() as u64 > BYTES_MAX {
-        let mebibytes = BYTES_MAX >> 20;
+    let name: String = last.chars().take(UPLOAD_NAME_CHARACTERS_MAX).collect();
+    if bytes.len() as u64 > UPLOAD_BYTES_MAX {
+        let mebibytes = UPLOAD_BYTES_MAX >> 20;
         return Err(Failure::BadInput(format!(
             "{name}: over {mebibytes} MiB; put it into the directory instead"
         )));
