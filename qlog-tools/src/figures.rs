@@ -68,6 +68,11 @@ pub fn ratio_text(ratio: Option<f64>) -> String {
     }
 }
 
+/// A text, or the dash that stands for what is missing.
+pub(crate) fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "\u{2013}".to_owned())
+}
+
 /// A number of bytes with a decimal unit: `940 B`, `29.4 kB`, `7.40 MB`.
 pub(crate) fn bytes_text(bytes: u64) -> String {
     let value = bytes as f64;

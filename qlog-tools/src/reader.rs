@@ -149,7 +149,7 @@ pub fn read_traces(
     })
 }
 
-/// Who is told the pieces of a log, one after another.
+/// Something that is told the pieces of a log, one after another.
 trait Sink {
     /// A record of a sequence: a header or an event.
     fn record(&mut self, bytes: &[u8]);

@@ -107,15 +107,6 @@ impl Timeline {
         }
         bursts
     }
-
-    /// Distinct stream bytes over all streams, control streams included.
-    pub fn unique_stream_bytes(&self) -> u64 {
-        let mut assemblies: BTreeMap<u64, Assembly> = BTreeMap::new();
-        for frame in &self.frames {
-            assemblies.entry(frame.stream).or_default().receive(frame);
-        }
-        assemblies.values().fold(0, |sum, assembly| sum.saturating_add(assembly.unique_bytes))
-    }
 }
 
 impl Transfer {
@@ -139,14 +130,10 @@ pub struct Delivery {
     pub stream: u64,
     /// How the readable prefix of the stream grew; both fields rise from step to step.
     pub steps: Vec<DeliveryStep>,
-    /// When the first body byte was readable; `None` if none was, or the body is empty.
-    pub first_body_us: Option<u64>,
     /// When all bytes `[0, stream_bytes)` were readable; `None` if they never were, or the end of
     /// the stream is unknown. An empty stream completes with its first frame, or, when there is
     /// none, with its request.
     pub complete_us: Option<u64>,
-    /// Bytes that had already arrived when they came again.
-    pub duplicate_bytes: u64,
 }
 
 /// From `time_us` on, the stream's bytes `[0, readable_bytes)` could be read.
@@ -205,15 +192,8 @@ impl Reassembly {
     }
 
     fn deliver(&self, transfer: &Transfer) -> Delivery {
-        let mut delivery = Delivery {
-            stream: transfer.stream,
-            steps: self.steps.clone(),
-            duplicate_bytes: self.assembly.duplicate_bytes,
-            ..Delivery::default()
-        };
-        if transfer.body_bytes_or_stream() != Some(0) {
-            delivery.first_body_us = delivery.readable_at_us(transfer.body_offset);
-        }
+        let mut delivery =
+            Delivery { stream: transfer.stream, steps: self.steps.clone(), ..Delivery::default() };
         delivery.complete_us = match transfer.stream_bytes {
             None => None,
             Some(0) => Some(self.assembly.first_frame_us.unwrap_or(transfer.requested_us)),
@@ -227,6 +207,25 @@ impl Reassembly {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    impl Timeline {
+        fn assemblies(&self) -> BTreeMap<u64, Assembly> {
+            let mut assemblies: BTreeMap<u64, Assembly> = BTreeMap::new();
+            for frame in &self.frames {
+                assemblies.entry(frame.stream).or_default().receive(frame);
+            }
+            assemblies
+        }
+
+        /// Distinct stream bytes over all streams, control streams included.
+        pub(crate) fn unique_stream_bytes(&self) -> u64 {
+            self.assemblies().values().map(|it| it.unique_bytes).sum()
+        }
+
+        fn duplicate_bytes(&self) -> u64 {
+            self.assemblies().values().map(|it| it.duplicate_bytes).sum()
+        }
+    }
 
     fn transfer(stream_bytes: u64) -> Transfer {
         Transfer {
@@ -264,30 +263,28 @@ mod tests {
         assert_eq!(delivery.readable_at_us(100), Some(3));
         assert_eq!(delivery.readable_at_us(250), Some(3));
         assert_eq!(delivery.readable_at_us(300), None);
-        assert_eq!((delivery.first_body_us, delivery.complete_us), (Some(1), Some(3)));
+        assert_eq!((delivery.readable_at_us(10), delivery.complete_us), (Some(1), Some(3)));
     }
 
     #[test]
     fn the_first_body_byte_comes_after_the_headers() {
-        assert_eq!(
-            only(&timeline(20, &[(1, 0, 10), (2, 10, 1), (3, 11, 9)])).first_body_us,
-            Some(2)
-        );
+        let timeline = timeline(20, &[(1, 0, 10), (2, 10, 1), (3, 11, 9)]);
+        let body_offset = timeline.transfers[0].body_offset;
+        assert_eq!(only(&timeline).readable_at_us(body_offset), Some(2));
     }
 
     #[test]
     fn retransmissions_count_as_duplicates_and_change_no_time() {
-        let delivery =
-            only(&timeline(200, &[(1, 0, 100), (2, 0, 100), (3, 50, 100), (4, 150, 50)]));
-        assert_eq!(steps(&delivery), [(1, 100), (3, 150), (4, 200)]);
-        assert_eq!(delivery.duplicate_bytes, 150);
+        let timeline = timeline(200, &[(1, 0, 100), (2, 0, 100), (3, 50, 100), (4, 150, 50)]);
+        assert_eq!(steps(&only(&timeline)), [(1, 100), (3, 150), (4, 200)]);
+        assert_eq!(timeline.duplicate_bytes(), 150);
     }
 
     #[test]
     fn a_frame_over_two_islands_joins_them() {
-        let delivery = only(&timeline(100, &[(1, 10, 10), (2, 30, 10), (3, 0, 100)]));
-        assert_eq!(steps(&delivery), [(3, 100)]);
-        assert_eq!(delivery.duplicate_bytes, 20);
+        let timeline = timeline(100, &[(1, 10, 10), (2, 30, 10), (3, 0, 100)]);
+        assert_eq!(steps(&only(&timeline)), [(3, 100)]);
+        assert_eq!(timeline.duplicate_bytes(), 20);
     }
 
     #[test]
@@ -334,7 +331,7 @@ mod tests {
             let unique = arrival.iter().flatten().count() as u64;
             prop_assert_eq!(timeline.unique_stream_bytes(), unique);
             let sent: u64 = frames.iter().map(|frame| frame.2).sum();
-            prop_assert_eq!(delivery.duplicate_bytes, sent - unique);
+            prop_assert_eq!(timeline.duplicate_bytes(), sent - unique);
         }
     }
 }

@@ -49,7 +49,7 @@ pub struct Trace {
     /// Packets in the order of the log ([`Detail::Full`]).
     pub(crate) packets: Vec<Packet>,
     /// Congestion window, RTT and bytes in flight over time ([`Detail::Full`]).
-    pub recovery: Vec<RecoverySample>,
+    pub(crate) recovery: Vec<RecoverySample>,
     /// When the other events happened, by name ([`Detail::Full`]): all but packets, frames, samples and calls of the
     /// scheduler; names of more than 10,000 events are left out.
     pub(crate) moments: BTreeMap<String, Vec<u64>>,
@@ -215,21 +215,15 @@ pub(crate) enum Space {
 
 /// What the sender's recovery knew at a time; `None` where the event did not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct RecoverySample {
-    /// When.
-    pub time_us: u64,
-    /// In bytes.
-    pub congestion_window_bytes: Option<u64>,
-    /// In bytes.
-    pub bytes_in_flight: Option<u64>,
-    /// In bytes; absent while it is unlimited.
-    pub slow_start_threshold_bytes: Option<u64>,
-    /// In milliseconds.
-    pub smoothed_rtt_ms: Option<f64>,
-    /// In milliseconds.
-    pub latest_rtt_ms: Option<f64>,
-    /// In milliseconds.
-    pub min_rtt_ms: Option<f64>,
+pub(crate) struct RecoverySample {
+    pub(crate) time_us: u64,
+    pub(crate) congestion_window_bytes: Option<u64>,
+    pub(crate) bytes_in_flight: Option<u64>,
+    /// Absent while it is unlimited.
+    pub(crate) slow_start_threshold_bytes: Option<u64>,
+    pub(crate) smoothed_rtt_ms: Option<f64>,
+    pub(crate) latest_rtt_ms: Option<f64>,
+    pub(crate) min_rtt_ms: Option<f64>,
 }
 
 /// Something said about a priority.

@@ -246,3 +246,17 @@ fn a_set_that_nothing_in_the_log_belongs_to_is_refused() {
         "{line}"
     );
 }
+
+#[test]
+fn the_index_names_the_pushes_that_it_leaves_out() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    let log = r#"{"file_schema":"x","trace":{"vantage_point":{"type":"client"}}}
+{"time":5,"name":"http3:frame_parsed","data":{"stream_id":0,"length":9,"frame":{"frame_type":"push_promise","push_id":0,"headers":[{"name":":method","value":"GET"},{"name":":path","value":"/p.css"}]}}}
+{"time":6,"name":"http3:stream_type_set","data":{"stream_id":15,"stream_type":"push","associated_push_id":0}}
+{"time":7,"name":"quic:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":15,"offset":0,"raw":{"length":20}}]}}
+{"time":8,"name":"quic:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"raw":{"length":40},"fin":true}]}}"#;
+    writeln!(file, "{log}").expect("written");
+    let trace = &json(&["index", file.path().to_str().expect("UTF-8")])["traces"][0];
+    assert_eq!(trace["byte_index"]["all"], 3.0);
+    assert_eq!(trace["note"], "without pushes that did not finish: /p.css (stream 15)");
+}

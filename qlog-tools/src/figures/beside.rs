@@ -1,7 +1,7 @@
 //! Ours beside others' values, published ones or a model's: a filled mark for ours, a hollow one for theirs, on one axis of ratios.
 
 use super::ratio_axis::RatioAxis;
-use super::svg::{Area, BAND, SMALL, Style, Svg, circle, number, shorten};
+use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, WIDTH, circle, number, shorten};
 use super::{Table, ratio_text};
 
 /// The figure.
@@ -35,8 +35,6 @@ pub struct Pair {
     pub theirs: Option<f64>,
 }
 
-const WIDTH: f64 = 1180.0;
-const MARGIN: f64 = 14.0;
 const LEFT: f64 = 66.0;
 const TOP: f64 = 42.0;
 const PLOT_HEIGHT: f64 = 280.0;
@@ -49,7 +47,7 @@ impl Beside {
         let pairs = self.groups.iter().flat_map(|it| &it.pairs);
         let values = pairs.flat_map(|it| [it.ours, it.theirs]).flatten();
         let axis = RatioAxis::over(values, TOP, PLOT_HEIGHT);
-        let mut svg = Svg::titled(MARGIN, &self.title);
+        let mut svg = Svg::titled(&self.title);
         axis.draw(&mut svg, LEFT, WIDTH - MARGIN, "speedup");
         let width = (WIDTH - MARGIN - LEFT) / self.groups.len().max(1) as f64;
         for (place, group) in self.groups.iter().enumerate() {

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use super::axis::{Across, Axis};
 use super::palette::line_stroke;
-use super::svg::{GRID, SMALL, Style, Svg, number, shorten};
-use super::{Table, milliseconds_text};
+use super::svg::{GRID, MARGIN, SMALL, Style, Svg, WIDTH, number, shorten};
+use super::{Table, milliseconds_text, or_dash};
 use crate::metrics::CurvePoint;
 
 /// A figure with one curve a run.
@@ -32,8 +32,6 @@ pub struct Curve {
     pub points: Vec<CurvePoint>,
 }
 
-const WIDTH: f64 = 1180.0;
-const MARGIN: f64 = 14.0;
 const LEFT: f64 = 74.0;
 const RIGHT: f64 = 840.0;
 const TOP: f64 = 42.0;
@@ -45,7 +43,7 @@ impl Curves {
     pub fn svg(&self) -> String {
         let times = self.curves.iter().flat_map(|curve| &curve.points).map(|point| point.time_ms);
         let end_ms = times.fold(0.0, f64::max);
-        let mut svg = Svg::titled(MARGIN, &self.title);
+        let mut svg = Svg::titled(&self.title);
         self.draw_axes(&mut svg, end_ms);
         let ranking = self.ranking();
         for &place in ranking.iter().rev() {
@@ -142,7 +140,7 @@ fn across(end_ms: f64) -> Across {
 }
 
 fn text(value: Option<f64>) -> String {
-    value.map_or_else(|| "\u{2013}".to_owned(), milliseconds_text)
+    or_dash(value.map(milliseconds_text))
 }
 
 #[cfg(test)]

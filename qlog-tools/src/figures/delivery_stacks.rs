@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::axis::{Across, Axis};
 use super::paint::Paints;
 use super::palette::looks;
-use super::svg::{Area, GRID, Style, Svg, number, shorten};
+use super::svg::{Area, GRID, MARGIN, Style, Svg, WIDTH, number, shorten};
 use super::{PageResource, Table, legend, short_name};
 
 /// The figure.
@@ -36,8 +36,6 @@ pub struct StackRow {
     pub stacks: Vec<(f64, Vec<Option<usize>>)>,
 }
 
-const WIDTH: f64 = 1180.0;
-const MARGIN: f64 = 14.0;
 const LEFT: f64 = 150.0;
 const TOP: f64 = 40.0;
 const BLOCK: f64 = 9.0;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::svg::{Area, SMALL, Style, Svg, number, shorten};
+use super::svg::{Area, MARGIN, SMALL, Style, Svg, number, shorten};
 use super::{Table, ratio_text};
 
 /// The figure.
@@ -29,7 +29,6 @@ pub struct HeatRow {
     pub is_bound: bool,
 }
 
-const MARGIN: f64 = 14.0;
 const ROW: f64 = 25.0;
 const LABEL: f64 = 150.0;
 const TOP: f64 = 70.0;
@@ -41,7 +40,7 @@ impl HeatMap {
     pub fn svg(&self) -> String {
         let cell = self.cell_width();
         let width = (LABEL + cell * self.columns.len() as f64 + 2.0 * MARGIN).max(LABEL + 540.0);
-        let mut svg = Svg::titled(MARGIN, &self.title);
+        let mut svg = Svg::titled(&self.title);
         svg.text(MARGIN, 40.0, SMALL.muted(), &self.what);
         for (column, name) in self.columns.iter().enumerate() {
             let x = LABEL + (column as f64 + 0.5) * cell;

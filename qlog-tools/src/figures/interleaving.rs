@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use super::palette::line_stroke;
 use super::ratio_axis::RatioAxis;
-use super::svg::{SMALL, Style, Svg, circle, number, shorten};
-use super::{Table, ratio_text};
+use super::svg::{MARGIN, SMALL, Style, Svg, circle, number, shorten};
+use super::{Table, or_dash, ratio_text};
 
 /// The figure.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +29,6 @@ pub struct InterleavingLine {
 }
 
 const WIDTH: f64 = 900.0;
-const MARGIN: f64 = 14.0;
 const LEFT: f64 = 76.0;
 const RIGHT: f64 = 600.0;
 const TOP: f64 = 44.0;
@@ -51,7 +50,7 @@ impl Interleaving {
     pub fn svg(&self) -> String {
         let ratios = self.lines.iter().flat_map(|line| line.ratios.iter().copied().flatten());
         let axis = RatioAxis::over(ratios, TOP, PLOT_HEIGHT);
-        let mut svg = Svg::titled(MARGIN, &self.title);
+        let mut svg = Svg::titled(&self.title);
         axis.draw(&mut svg, LEFT, RIGHT, "speedup over one at a time");
         for (place, width) in self.widths.iter().enumerate() {
             svg.text(self.x(place), axis.bottom() + 18.0, SMALL.middle(), width);
@@ -95,8 +94,7 @@ impl Interleaving {
     }
 
     fn best_text(&self, line: &InterleavingLine) -> String {
-        let best = line.best().and_then(|place| self.widths.get(place));
-        best.map_or_else(|| "\u{2013}".to_owned(), Clone::clone)
+        or_dash(line.best().and_then(|place| self.widths.get(place)).cloned())
     }
 
     fn x(&self, place: usize) -> f64 {

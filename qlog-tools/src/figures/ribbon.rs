@@ -7,8 +7,8 @@ use super::axis::{Across, Axis};
 use super::blocks::{Block, Blocks};
 use super::paint::Paints;
 use super::palette::looks;
-use super::svg::{Area, INK, Style, Svg, number, shorten};
-use super::{PageResource, Table, bytes_text, legend, milliseconds_text};
+use super::svg::{Area, INK, MARGIN, Style, Svg, WIDTH, number, shorten};
+use super::{PageResource, Table, bytes_text, legend, milliseconds_text, or_dash};
 use crate::limits::NAME_CHARACTERS;
 use crate::timeline::Timeline;
 
@@ -40,8 +40,6 @@ pub struct RibbonRow<'a> {
     pub timeline: &'a Timeline,
 }
 
-const WIDTH: f64 = 1180.0;
-const MARGIN: f64 = 14.0;
 const TITLE_HEIGHT: f64 = 40.0;
 const ROW_PITCH: f64 = 32.0;
 const BLOCK_HEIGHT: f64 = 21.0;
@@ -116,7 +114,7 @@ impl Ribbons<'_> {
             let mut cells = vec![
                 shorten(&resource.url, NAME_CHARACTERS),
                 resource.kind.name().to_owned(),
-                resource.body_bytes.map_or_else(|| "\u{2013}".to_owned(), bytes_text),
+                or_dash(resource.body_bytes.map(bytes_text)),
                 if resource.above_fold { "ATF" } else { "" }.to_owned(),
             ];
             cells.extend(completions.iter().map(|run| optional_ms(run[place])));
@@ -333,7 +331,7 @@ fn named(resource: &PageResource) -> String {
 }
 
 fn optional_ms(value: Option<f64>) -> String {
-    value.map_or_else(|| "\u{2013}".to_owned(), milliseconds_text)
+    or_dash(value.map(milliseconds_text))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What something saves, in percent: a filled mark for ours, a hollow one for what is published, a stroke for a model.
 
 use super::Table;
-use super::svg::{Area, BAND, SMALL, Style, Svg, circle, number};
+use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, circle, number};
 
 /// The figure: rows in groups, all on one axis.
 #[derive(Debug, Clone, Default)]
@@ -35,7 +35,6 @@ pub struct Saving {
 }
 
 const WIDTH: f64 = 900.0;
-const MARGIN: f64 = 14.0;
 const LEFT: f64 = 290.0;
 const RIGHT: f64 = 820.0;
 const TOP: f64 = 66.0;
@@ -52,7 +51,7 @@ impl Savings {
         let scale = Scale::over(self.groups.iter().flat_map(|it| &it.rows));
         let rows: usize = self.groups.iter().map(|it| it.rows.len()).sum();
         let height = TOP + self.groups.len() as f64 * HEADING + rows as f64 * ROW;
-        let mut svg = Svg::titled(MARGIN, &self.title);
+        let mut svg = Svg::titled(&self.title);
         draw_legend(&mut svg, 42.0);
         scale.draw(&mut svg, height);
         let mut top = TOP;

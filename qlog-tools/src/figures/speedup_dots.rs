@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::bytes_text;
 use super::ratio_axis::RatioAxis;
-use super::svg::{Area, BAND, SMALL, Style, Svg, circle, number, shorten};
+use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, WIDTH, circle, number, shorten};
 use super::{Table, ratio_text};
 use crate::report::Speedups;
 
@@ -93,8 +93,6 @@ impl SizeClass {
     }
 }
 
-const WIDTH: f64 = 1180.0;
-const MARGIN: f64 = 14.0;
 const LEFT: f64 = 66.0;
 const TOP: f64 = 42.0;
 const PLOT_HEIGHT: f64 = 330.0;
@@ -113,7 +111,7 @@ impl SpeedupDots {
     pub fn svg(&self) -> String {
         let speedups = self.dots().map(|dot| dot.speedup);
         let axis = RatioAxis::over(speedups, TOP, PLOT_HEIGHT);
-        let mut svg = Svg::titled(MARGIN, &self.title);
+        let mut svg = Svg::titled(&self.title);
         let panels = self.groups.len().div_ceil(GROUPS_MAX).max(1);
         for (panel, groups) in self.groups.chunks(GROUPS_MAX).enumerate() {
             let shift = panel as f64 * PANEL_PITCH;

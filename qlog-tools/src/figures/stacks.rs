@@ -7,7 +7,7 @@ use super::axis::{Across, Axis};
 use super::legend;
 use super::paint::Paints;
 use super::palette::looks;
-use super::svg::{Area, GRID, Style, Svg, number};
+use super::svg::{Area, GRID, MARGIN, Style, Svg, WIDTH, number};
 use crate::head_of_line::{HeadOfLine, Piece};
 use crate::timeline::Timeline;
 
@@ -24,8 +24,6 @@ pub struct Stacks<'a> {
     pub hol: &'a HeadOfLine,
 }
 
-const WIDTH: f64 = 1180.0;
-const MARGIN: f64 = 14.0;
 const TITLE_HEIGHT: f64 = 36.0;
 const ROW_HEIGHT: f64 = 170.0;
 const LABEL_WIDTH: f64 = 104.0;

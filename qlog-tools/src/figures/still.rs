@@ -13,11 +13,10 @@ use schedulers::Kind;
 use super::axis::{Across, Axis};
 use super::paint::Paints;
 use super::palette::{LOOKS, Look};
-use super::svg::{Area, SMALL, Style, Svg, number, whole};
+use super::svg::{Area, SMALL, Style, Svg, WIDTH, number, whole};
 use super::{PageResource, legend};
 use crate::viewer::Recording;
 
-const WIDTH: f64 = 1180.0;
 const LEFT: f64 = 240.0;
 const RIGHT: f64 = 1160.0;
 const TOP: f64 = 42.0;

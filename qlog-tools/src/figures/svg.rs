@@ -5,6 +5,10 @@ use std::fmt::Write as _;
 /// Fonts that most systems have one of.
 const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
 
+/// The width of most figures, and the room at their sides.
+pub(super) const WIDTH: f64 = 1180.0;
+pub(super) const MARGIN: f64 = 14.0;
+
 /// How the light lines behind a plot are drawn.
 pub(super) const GRID: &str = r##"class="grid" stroke="#d9d9d9" stroke-width="1" fill="none""##;
 /// How marks in the colour of text are drawn.
@@ -68,10 +72,10 @@ impl Svg {
         Self { body: String::new() }
     }
 
-    /// A drawing with its title at its top, `left` of its side.
-    pub(super) fn titled(left: f64, title: &str) -> Self {
+    /// A drawing with its title at its top.
+    pub(super) fn titled(title: &str) -> Self {
         let mut svg = Self::new();
-        svg.text(left, 22.0, Style::PLAIN.size(14.0).bold(), title);
+        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), title);
         svg
     }
 

@@ -54,9 +54,11 @@ const LEGEND_HEIGHT: f64 = 54.0;
 
 /// Okabe and Ito's blue: whoever gets a part of the connection.
 const SERVED: &str = "#0072B2";
-const READY_FILL: &str = "#DCEBF7";
-const GROUP_FILL: &str = "#EFEFEF";
-const QUIET: &str = "#8C8C8C";
+/// How streams that are ready, streams that wait, and groups are drawn.
+const READY: &str = r##"fill="#DCEBF7" stroke="#0072B2" stroke-width="1.8""##;
+const WAITING: &str =
+    r##"fill="#ffffff" stroke="#8C8C8C" stroke-width="1.2" stroke-dasharray="4 3""##;
+const GROUP: &str = r##"rx="6" fill="#EFEFEF" stroke="#5a5a5a" stroke-width="1""##;
 
 impl Trees {
     /// The figure.
@@ -168,15 +170,11 @@ impl Trees {
         };
         let is_stream = node.element.stream().is_some();
         let look = match (is_stream, node.ready) {
-            (true, true) => format!(r#"fill="{READY_FILL}" stroke="{SERVED}" stroke-width="1.8""#),
-            (true, false) => {
-                format!(
-                    r##"fill="#ffffff" stroke="{QUIET}" stroke-width="1.2" stroke-dasharray="4 3""##
-                )
-            }
-            _ => format!(r##"rx="6" fill="{GROUP_FILL}" stroke="#5a5a5a" stroke-width="1""##),
+            (true, true) => READY,
+            (true, false) => WAITING,
+            _ => GROUP,
         };
-        svg.rect(area, &look);
+        svg.rect(area, look);
         let kind = self.kinds.get(&node.element).copied();
         if let Some(kind) = kind {
             let stripe = Area { left, top, width: 5.0, height: BOX_HEIGHT };
@@ -208,21 +206,13 @@ impl Trees {
             svg.text(left, top + 14.0, SMALL, words);
         };
         let mut left = MARGIN;
-        svg.rect(
-            sample(left),
-            &format!(r#"fill="{READY_FILL}" stroke="{SERVED}" stroke-width="1.8""#),
-        );
+        svg.rect(sample(left), READY);
         text(svg, left + 30.0, "ready to send");
         left += 122.0;
-        svg.rect(
-            sample(left),
-            &format!(
-                r##"fill="#ffffff" stroke="{QUIET}" stroke-width="1.2" stroke-dasharray="4 3""##
-            ),
-        );
+        svg.rect(sample(left), WAITING);
         text(svg, left + 30.0, "has no bytes yet");
         left += 136.0;
-        svg.rect(sample(left), &format!(r##"rx="5" fill="{GROUP_FILL}" stroke="#5a5a5a""##));
+        svg.rect(sample(left), GROUP);
         text(svg, left + 30.0, "group");
         left += 82.0;
         let bar = Area { width: 30.0, ..sample(left - 6.0) };

@@ -48,7 +48,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Of whom, how, and what it says.
+    /// The same, and what it says.
     pub(super) fn priority_update(&self) -> Option<(u64, SignalKind, &str)> {
         let (element, how) = self.prioritized()?;
         Some((element, how, self.priority_field_value.as_deref()?))

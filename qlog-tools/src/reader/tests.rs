@@ -186,6 +186,24 @@ fn a_pushed_response_is_requested_when_it_is_promised() {
     assert!(!trace.details[0].pushed && trace.details[1].pushed);
 }
 
+#[test]
+fn a_push_that_did_not_finish_is_left_out_of_the_metrics() {
+    let log = r#"
+{"file_schema":"x","trace":{"vantage_point":{"type":"client"}}}
+{"time":5,"name":"http3:frame_parsed","data":{"stream_id":0,"length":9,"frame":{"frame_type":"push_promise","push_id":0,"headers":[{"name":":method","value":"GET"},{"name":":path","value":"/p.css"}]}}}
+{"time":6,"name":"http3:stream_type_set","data":{"stream_id":15,"stream_type":"push","associated_push_id":0}}
+{"time":7,"name":"quic:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":15,"offset":0,"raw":{"length":20}}]}}
+{"time":8,"name":"quic:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"raw":{"length":40},"fin":true}]}}
+"#;
+    let trace = read_ok(log.trim().as_bytes());
+    let left_out: Vec<&str> = trace.unfinished_pushes().map(|it| &*it.url).collect();
+    assert_eq!(left_out, ["/p.css"]);
+    let all = Completions::of_trace(&trace, |_| true).map(|it| byte_index().of(&it));
+    assert_eq!(all, Ok(3.0));
+    let of_push = Completions::of_trace(&trace, |it| it.stream == 15);
+    assert_eq!(of_push, Err(crate::metrics::Unmeasured::EmptySet));
+}
+
 proptest! {
     /// Any damage to a good log gives a trace or an error, never a panic.
     #[test]

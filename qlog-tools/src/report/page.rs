@@ -3,7 +3,8 @@
 use super::{Figure, PageComparison, Row};
 use crate::figures::axis::Axis;
 use crate::figures::{
-    Curve, Curves, PageResource, RibbonRow, Ribbons, bytes_text, milliseconds_text, ratio_text,
+    Curve, Curves, PageResource, RibbonRow, Ribbons, bytes_text, milliseconds_text, or_dash,
+    ratio_text,
 };
 use crate::metrics::{BySet, Metric, completed_share};
 use crate::timeline::{Timeline, Transfer};
@@ -87,7 +88,6 @@ fn ribbons(
     let has_regret = rows.iter().any(|row| row.regret.is_some());
     let notes = |row: &Row| {
         let of = |pair: BySet| if has_atf { pair.atf } else { pair.all };
-        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "\u{2013}".to_owned());
         let mut notes = vec![
             or_dash(of(row.metrics.get(metric)).map(milliseconds_text)),
             ratio_text(of(row.speedup)),

@@ -5,7 +5,7 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use super::{Comparison, PageComparison, Row, SummaryRow};
-use crate::figures::{milliseconds_text, ratio_text};
+use crate::figures::{milliseconds_text, or_dash, ratio_text};
 use crate::metrics::{Better, METRICS, Metric};
 
 /// A cell of a table of numbers.
@@ -32,11 +32,14 @@ struct Number {
     cost: Option<f64>,
 }
 
+/// What a row has in a column, if anything.
+type NumberOf<R> = dyn Fn(&R) -> Option<Number>;
+
 /// A column: the group that it stands in, its heading, and its numbers from a row.
 struct Column<R> {
     group: &'static str,
     heading: &'static str,
-    number: Box<dyn Fn(&R) -> Option<Number>>,
+    number: Box<NumberOf<R>>,
 }
 
 fn column<R>(
@@ -199,7 +202,7 @@ fn page_line(page: &PageComparison) -> Value {
     };
     let regret = best.and_then(|(row, _)| row.regret);
     let mut all = cells(best);
-    all.push(regret.map_or_else(|| "\u{2013}".to_owned(), |it| format!("{it:.2}")));
+    all.push(or_dash(regret.map(|it| format!("{it:.2}"))));
     all.extend(cells(worst));
     context! { name => &page.name, cells => all }
 }
@@ -238,7 +241,7 @@ fn lines(
     let cell = |(place, number): (usize, Option<Number>)| Cell {
         is_best: best[place].is_some() && cost(&number) == best[place],
         is_first: firsts[place],
-        text: number.map_or_else(|| "\u{2013}".to_owned(), |it| it.text),
+        text: or_dash(number.map(|it| it.text)),
     };
     let line = |((name, note), row): ((String, Option<String>), Vec<Option<Number>>)| Line {
         name,
