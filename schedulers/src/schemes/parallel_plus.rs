@@ -23,59 +23,73 @@ pub(super) fn scheme() -> Scheme {
             "Parallel+: high priority in sequence, medium and low share",
             WIJNANTS,
             |args, _| {
-                let restore = Restore::of(args)?;
-                Ok(Halves::new(
-                    Silent,
-                    ParallelPlus { high: Foreground::new(restore), ..ParallelPlus::default() },
-                ))
+                let high = Foreground::of(args)?;
+                let arrivals = Arrivals::default();
+                Ok(Halves::new(Silent, Plus { groups: &GROUPS, group, place, high, arrivals }))
             },
         )
     }
 }
 
-const HIGH: Element = Element::Placeholder(0);
-const NORMAL: Element = Element::Placeholder(1);
-const LOW: Element = Element::Placeholder(2);
+pub(super) const HIGH: Element = Element::Placeholder(0);
+/// NORMAL in `p+`, MEDIUM in `s+`.
+pub(super) const SECOND: Element = Element::Placeholder(1);
+pub(super) const LOW: Element = Element::Placeholder(2);
+
+const GROUPS: [(Element, u16, Element); 3] =
+    [(HIGH, 256, Element::Root), (SECOND, 256, Element::Root), (LOW, 1, Element::Root)];
 
 fn group(resource: &Resource) -> Element {
     match resource.kind {
         Kind::Js if resource.is_late_script() => LOW,
-        Kind::Js if resource.after_first_image => NORMAL,
+        Kind::Js if resource.after_first_image => SECOND,
         Kind::Html | Kind::Css | Kind::Font | Kind::Js | Kind::Xhr => HIGH,
         Kind::Image | Kind::Media | Kind::Other => LOW,
     }
 }
 
-#[derive(Default)]
-struct ParallelPlus {
-    high: Foreground,
-    arrivals: Arrivals,
+/// The place of a resource in its group.
+fn place(
+    group: Element,
+    _resource: &Resource,
+    _restore: Restore,
+    arrivals: &mut Arrivals,
+) -> Place {
+    let rank = if group == HIGH { Rank::sequence(arrivals.next()) } else { Rank::EQUAL };
+    Place::below(group).rank(rank)
 }
 
-impl ServerHalf for ParallelPlus {
+/// The server half of `p+` and `s+`: groups, of which the first takes the wire from the second.
+pub(super) struct Plus {
+    /// Placeholder, weight, parent.
+    pub(super) groups: &'static [(Element, u16, Element)],
+    pub(super) group: fn(&Resource) -> Element,
+    pub(super) place: fn(Element, &Resource, Restore, &mut Arrivals) -> Place,
+    pub(super) high: Foreground,
+    pub(super) arrivals: Arrivals,
+}
+
+impl ServerHalf for Plus {
     fn setup(&mut self, tree: &mut Tree) {
-        tree.put(HIGH, Place::DEFAULT.weight(256));
-        tree.put(NORMAL, Place::DEFAULT.weight(256));
-        tree.put(LOW, Place::DEFAULT.weight(1));
+        for (group, weight, parent) in self.groups {
+            tree.put(*group, Place::below(*parent).weight(*weight));
+        }
     }
     fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        let group = group(resource);
-        let mut place = Place::below(group);
+        let group = (self.group)(resource);
         match group {
-            HIGH => {
-                place = place.rank(Rank::sequence(self.arrivals.next()));
-                self.high.opened(tree, stream, NORMAL);
-            }
-            NORMAL => self.high.second_opened(tree, stream, NORMAL),
+            HIGH => self.high.opened(tree, stream),
+            SECOND => self.high.second_opened(tree, stream),
             _ => {}
         }
+        let place = (self.place)(group, resource, self.high.restore, &mut self.arrivals);
         tree.put(Element::Stream(stream), place);
     }
     fn sent(&mut self, tree: &mut Tree, stream: StreamId, _bytes: u64) {
-        self.high.sent(tree, stream, NORMAL);
+        self.high.sent(tree, stream);
     }
     fn closed(&mut self, tree: &mut Tree, stream: StreamId) {
-        self.high.closed(tree, stream, NORMAL);
+        self.high.closed(tree, stream);
     }
 }
 
@@ -93,18 +107,6 @@ pub(super) enum Restore {
     Late,
 }
 
-impl Restore {
-    pub(super) fn of(args: &Args) -> Result<Self, SchemeError> {
-        let takes = "takes no parameters; its variant is `quicker`";
-        match args.variant.as_deref() {
-            _ if !args.parameters.is_empty() => args.refuse(takes),
-            None => Ok(Self::AtOnce),
-            Some("quicker") => Ok(Self::Late),
-            Some(_) => args.refuse(takes),
-        }
-    }
-}
-
 /// Packets from the last of the highest group until the paper's implementation took it from its tree.
 const LATE_PACKETS: u32 = 50;
 
@@ -120,50 +122,57 @@ pub(super) struct Foreground {
 }
 
 impl Foreground {
-    pub(super) fn new(restore: Restore) -> Self {
-        Self { restore, ..Self::default() }
+    pub(super) fn of(args: &Args) -> Result<Self, SchemeError> {
+        let takes = "takes no parameters; its variant is `quicker`";
+        let restore = match args.variant.as_deref() {
+            _ if !args.parameters.is_empty() => return args.refuse(takes),
+            None => Restore::AtOnce,
+            Some("quicker") => Restore::Late,
+            Some(_) => return args.refuse(takes),
+        };
+        Ok(Self { restore, ..Self::default() })
     }
-    pub(super) fn opened(&mut self, tree: &mut Tree, stream: StreamId, second: Element) {
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId) {
         let was_empty = self.open.is_empty() && self.countdown.take().is_none();
         self.open.insert(stream);
         if was_empty {
-            self.weigh(tree, second, 1);
+            self.weigh(tree, 1);
         }
     }
-    pub(super) fn second_opened(&mut self, tree: &mut Tree, stream: StreamId, second: Element) {
+    fn second_opened(&mut self, tree: &mut Tree, stream: StreamId) {
         if self.second.is_empty() {
-            self.apply(tree, second);
+            self.apply(tree);
         }
         self.second.insert(stream);
     }
-    pub(super) fn sent(&mut self, tree: &mut Tree, stream: StreamId, second: Element) {
+    fn sent(&mut self, tree: &mut Tree, stream: StreamId) {
         if self.second.contains(&stream) {
-            self.apply(tree, second);
+            self.apply(tree);
         }
         self.countdown = self.countdown.map(|packets| packets - 1);
         if self.countdown == Some(0) {
             self.countdown = None;
-            self.weigh(tree, second, 256);
+            self.weigh(tree, 256);
         }
     }
-    pub(super) fn closed(&mut self, tree: &mut Tree, stream: StreamId, second: Element) {
+    fn closed(&mut self, tree: &mut Tree, stream: StreamId) {
         self.second.remove(&stream);
         if self.open.remove(&stream) && self.open.is_empty() {
             match self.restore {
-                Restore::AtOnce => self.weigh(tree, second, 256),
+                Restore::AtOnce => self.weigh(tree, 256),
                 Restore::Late => self.countdown = Some(LATE_PACKETS),
             }
         }
     }
-    fn weigh(&mut self, tree: &mut Tree, second: Element, weight: u16) {
+    fn weigh(&mut self, tree: &mut Tree, weight: u16) {
         self.pending = Some(weight);
         if self.restore == Restore::AtOnce || self.second.is_empty() {
-            self.apply(tree, second);
+            self.apply(tree);
         }
     }
-    fn apply(&mut self, tree: &mut Tree, second: Element) {
+    fn apply(&mut self, tree: &mut Tree) {
         if let Some(weight) = self.pending.take() {
-            tree.put(second, Place::DEFAULT.weight(weight));
+            tree.put(SECOND, Place::DEFAULT.weight(weight));
         }
     }
 }

@@ -7,9 +7,9 @@
 //! Order: `ccssfhiIfhiIhiI`.
 
 use super::halves::{Arrivals, Silent};
-use super::parallel_plus::{Foreground, QUICKER, Restore};
+use super::parallel_plus::{Foreground, HIGH, LOW, Plus, QUICKER, Restore, SECOND};
 use super::{WIJNANTS, firefox, nth_name};
-use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
+use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
@@ -21,17 +21,14 @@ pub(super) fn scheme() -> Scheme {
             "Serial+: high and medium priority in sequence, low as in firefox",
             WIJNANTS,
             |args, _| {
-                let restore = Restore::of(args)?;
-                let high = Foreground::new(restore);
-                Ok(Halves::new(Silent, SerialPlus { restore, high, arrivals: Arrivals::default() }))
+                let high = Foreground::of(args)?;
+                let arrivals = Arrivals::default();
+                Ok(Halves::new(Silent, Plus { groups: &GROUPS, group, place, high, arrivals }))
             },
         )
     }
 }
 
-const HIGH: Element = Element::Placeholder(0);
-const MEDIUM: Element = Element::Placeholder(1);
-const LOW: Element = Element::Placeholder(2);
 const LEADERS: Element = Element::Placeholder(3);
 const FOLLOWERS: Element = Element::Placeholder(4);
 const UNBLOCKED: Element = Element::Placeholder(5);
@@ -47,7 +44,7 @@ fn group_name(id: u64) -> Option<String> {
 /// Placeholder, weight, parent. LEADERS and UNBLOCKED have no streams of their own.
 const GROUPS: [(Element, u16, Element); 8] = [
     (HIGH, 256, Element::Root),
-    (MEDIUM, 256, Element::Root),
+    (SECOND, 256, Element::Root),
     (LOW, 1, Element::Root),
     (LEADERS, 201, LOW),
     (FOLLOWERS, 1, LEADERS),
@@ -58,49 +55,23 @@ const GROUPS: [(Element, u16, Element); 8] = [
 
 fn group(resource: &Resource) -> Element {
     match resource.kind {
-        Kind::Js if resource.is_late_script() || !resource.in_head => MEDIUM,
+        Kind::Js if resource.is_late_script() || !resource.in_head => SECOND,
         Kind::Js => HIGH,
         _ if resource.preload => SPECULATIVE,
         Kind::Css => HIGH,
-        Kind::Xhr => MEDIUM,
+        Kind::Xhr => SECOND,
         Kind::Html | Kind::Image | Kind::Font => FOLLOWERS,
         Kind::Media | Kind::Other => BACKGROUND,
     }
 }
 
-struct SerialPlus {
-    restore: Restore,
-    high: Foreground,
-    arrivals: Arrivals,
-}
-
-impl ServerHalf for SerialPlus {
-    fn setup(&mut self, tree: &mut Tree) {
-        for (group, weight, parent) in GROUPS {
-            tree.put(group, Place::below(parent).weight(weight));
-        }
-    }
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        let group = group(resource);
-        let place = Place::below(group);
-        let place = match group {
-            HIGH | MEDIUM => place.rank(Rank::sequence(self.arrivals.next())),
-            // The paper's implementation left all weights in LOW at 16.
-            _ if self.restore == Restore::Late => place,
-            _ => place.weight(firefox::weight(resource.kind)),
-        };
-        match group {
-            HIGH => self.high.opened(tree, stream, MEDIUM),
-            MEDIUM => self.high.second_opened(tree, stream, MEDIUM),
-            _ => {}
-        }
-        tree.put(Element::Stream(stream), place);
-    }
-    fn sent(&mut self, tree: &mut Tree, stream: StreamId, _bytes: u64) {
-        self.high.sent(tree, stream, MEDIUM);
-    }
-    fn closed(&mut self, tree: &mut Tree, stream: StreamId) {
-        self.high.closed(tree, stream, MEDIUM);
+fn place(group: Element, resource: &Resource, restore: Restore, arrivals: &mut Arrivals) -> Place {
+    let place = Place::below(group);
+    match group {
+        HIGH | SECOND => place.rank(Rank::sequence(arrivals.next())),
+        // The paper's implementation left all weights in LOW at 16.
+        _ if restore == Restore::Late => place,
+        _ => place.weight(firefox::weight(resource.kind)),
     }
 }
 
