@@ -270,10 +270,14 @@ impl SendLoop {
         out: &mut [u8],
     ) -> Result<Option<Datagram>, quiche::Error> {
         loop {
-            if self.window.is_clear() {
-                self.held_until = None;
+            if self.window.is_clear() || (self.pace.is_none() && self.window.has_likely_gone()) {
                 self.stage_at_tick(now, out.len());
-                if self.window.is_clear() {
+                let is_clear = self.window.is_clear();
+                if is_clear && self.waits_for_window() && !self.held_too_long(now) {
+                    return Ok(None);
+                }
+                self.held_until = None;
+                if is_clear {
                     return self.unasked(out);
                 }
             }
@@ -302,6 +306,13 @@ impl SendLoop {
                 }
             }
         }
+    }
+
+    /// Whether there is data that only the window holds back. An acknowledgement then goes with the next data: alone, it
+    /// would tell bbr2 that the application has no more to send, and bbr2 would never leave its startup.
+    fn waits_for_window(&mut self) -> bool {
+        let has_data = self.order.picker().pick().is_some() || self.buffer.bytes() > 0;
+        has_data && Window::is_full(&mut self.connection.quic)
     }
 
     /// Whether what is staged has been held back for as long as a probe timeout lasts (RFC 9002, 6.2.1).

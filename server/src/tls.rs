@@ -145,5 +145,13 @@ pub(crate) fn transport_config(
         CongestionControl::Cubic => quiche::CongestionControlAlgorithm::CUBIC,
         CongestionControl::Reno => quiche::CongestionControlAlgorithm::Reno,
     });
+    config.set_custom_bbr_params(bbr_parameters());
     Ok(config)
+}
+
+/// quiche leaves `PROBE_DOWN` after one round trip, which drains a tenth of a bandwidth-delay product of the quarter and
+/// more that probing for bandwidth has put into the queue. Then the queue grows until the window is full, at two
+/// products in flight. As the draft has it (draft-ietf-ccwg-bbr-03, 5.3.3.3), it stays until the queue is drained.
+fn bbr_parameters() -> quiche::BbrParams {
+    quiche::BbrParams { disable_probe_down_early_exit: Some(true), ..Default::default() }
 }

@@ -12,6 +12,8 @@ pub(crate) struct Window {
     doubtful: bool,
     /// A datagram has gone since the bytes were staged.
     sent_since_staged: bool,
+    /// That datagram had room for all of them.
+    likely_gone: bool,
     /// What the window left when the last datagram came; `None`: not measured yet.
     opening_bytes: Option<u64>,
     /// Stream bytes offered since then.
@@ -60,6 +62,13 @@ impl Window {
         self.staged.is_none()
     }
 
+    /// Whether the last datagram had room for all staged bytes, so that an acknowledgement can have pushed only a few of
+    /// them out. The next packet's bytes are then staged behind those. To ask the transport instead, with nothing else
+    /// staged, would tell bbr2 that the application has no more to send.
+    pub(crate) fn has_likely_gone(&self) -> bool {
+        self.staged.is_some() && self.likely_gone
+    }
+
     /// A datagram came: acknowledgements may have opened the window, and the transport may have control
     /// frames to send that take room in the next packet.
     pub(crate) fn received(&mut self) {
@@ -78,6 +87,7 @@ impl Window {
         self.offered_bytes += staged.bytes;
         self.staged = Some(staged);
         self.sent_since_staged = false;
+        self.likely_gone = false;
     }
 
     /// The staged bytes, if they were cut short and none has gone yet.
@@ -130,13 +140,14 @@ impl Window {
         let sent = sent as u64;
         self.sent_bytes += sent;
         let retransmitted: u64 = quic.path_stats().map(|it| it.stream_retrans_bytes).sum();
-        if retransmitted != self.retransmitted_bytes {
-            self.retransmitted_bytes = retransmitted;
-            self.doubtful = true;
-        }
+        let repairs = retransmitted != self.retransmitted_bytes;
+        self.retransmitted_bytes = retransmitted;
+        self.doubtful |= repairs;
         let Some(staged) = self.staged else { return };
         self.sent_since_staged = true;
-        if !self.doubtful && sent >= staged.bytes + staged.overhead_bytes {
+        let had_room = sent >= staged.bytes + staged.overhead_bytes;
+        self.likely_gone = had_room && !repairs && !staged.short;
+        if had_room && !self.doubtful {
             self.staged = None;
         }
     }

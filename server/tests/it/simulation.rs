@@ -6,7 +6,7 @@ use schedulers::{Kind, Resource, find_scheme};
 use server::site::{Ahead, Body, Request, Response, Site};
 use server::{Limits, Options};
 use simulator::Links;
-use simulator::link::{Profile, Queue, Way};
+use simulator::link::{LinkLogEntry, Profile, Queue, Verdict, Way};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -82,6 +82,24 @@ impl Link {
     }
 }
 
+/// The first seconds of a run, in which the window is still growing.
+const GROWTH: Duration = Duration::from_secs(3);
+
+/// How long the server's datagrams wait before the bottleneck, once the window is steady.
+fn mean_wait(log: &[LinkLogEntry], link: Link, start: Duration) -> Duration {
+    let steady_ns = (start + GROWTH).as_nanos();
+    let wait_s = |it: &LinkLogEntry| match it.verdict {
+        Verdict::Delivered { at_ns, .. } => {
+            let sending_s = it.bytes as f64 * 8.0 / link.bits_per_second;
+            Some((at_ns - it.offered_ns) as f64 / 1e9 - sending_s - link.one_way_ms / 1e3)
+        }
+        Verdict::Dropped { .. } => None,
+    };
+    let steady = |it: &&LinkLogEntry| it.way == Way::Down && u128::from(it.offered_ns) >= steady_ns;
+    let waits: Vec<f64> = log.iter().filter(steady).filter_map(wait_s).collect();
+    Duration::from_secs_f64((waits.iter().sum::<f64>() / waits.len().max(1) as f64).max(0.0))
+}
+
 /// Every `each`-th number, for more datagrams than a test sends.
 fn each(each: u64) -> Vec<u64> {
     if each == 0 {
@@ -102,6 +120,8 @@ pub(crate) struct Seen {
     pub(crate) runts: usize,
     /// The most of them that it sent at one moment.
     pub(crate) burst: usize,
+    /// How long they waited in the link's queue after the first three seconds, on average.
+    pub(crate) queued: Duration,
     /// The client, with all that it received.
     pub(crate) peer: Peer,
 }
@@ -192,7 +212,7 @@ pub(crate) fn run(
     let moments: Vec<u64> = sent.clone().map(|it| it.offered_ns).collect();
     let burst = moments.chunk_by(|one, next| one == next).map(<[u64]>::len).max().unwrap_or(0);
     let (datagrams, runts) = (sent.clone().count(), sent.filter(|it| it.bytes < 1000).count());
-    Seen { duration, datagrams, runts, burst, peer }
+    Seen { duration, datagrams, runts, burst, queued: mean_wait(&log, link, start), peer }
 }
 
 fn request(peer: &mut Peer, stream: u64, whole: &str) {

@@ -37,3 +37,20 @@ fn the_window_grows_and_packets_are_full_under_every_congestion_control_and_id_l
         }
     }
 }
+
+/// 20 MB over a link whose queue holds 1 MB. Under cubic the queue fills; bbr2 leaves it empty but for its probes.
+#[test]
+fn a_long_download_under_bbr2_leaves_the_queue_of_the_link_almost_empty() {
+    for (bits_per_second, one_way_ms) in [(5e6, 25.0), (10e6, 25.0), (10e6, 40.0), (40e6, 10.0)] {
+        let link = Link { bits_per_second, one_way_ms, queue_bytes: 1_000_000, ..Link::CABLE };
+        let client = Client::with_id(16);
+        let paths = [(0, "/20000000/png")];
+        let seen = run(options("rr"), link, client, &paths, Duration::from_secs(60));
+        let products = seen.queued.as_secs_f64() * 1e3 / (2.0 * one_way_ms);
+        println!("{bits_per_second} bit/s, {one_way_ms} ms: {products:.2}, {:?}", seen.duration);
+        assert!(
+            products < 0.5,
+            "{bits_per_second}, {one_way_ms}: {products} bandwidth-delay products"
+        );
+    }
+}
