@@ -299,6 +299,11 @@ pub struct Repair {
 }
 
 impl Trace {
+    /// The sender's congestion window in bytes, with the time in microseconds at which it changed ([`Detail::Full`]).
+    pub fn congestion_windows(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.recovery.iter().filter_map(|it| Some((it.time_us, it.congestion_window_bytes?)))
+    }
+
     /// Its file, and which of the file's traces it is if there are several: `both.qlog #2`.
     pub fn label(&self) -> String {
         match self.number {
