@@ -1,6 +1,7 @@
 //! Loads of small pages on the engine `stack`, each repeated, and the medians of their times.
 
 use crate::ReproduceError;
+use crate::downloads::{Downloaded, Downloads};
 use corpus::Page;
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
@@ -8,7 +9,7 @@ use page_site::PageSite;
 use push::Gate;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use schedulers::find_scheme;
 use server::site::{Pushing, Request, Response, Rule, RuledSite, Site};
 use server::{CongestionControl, Identity, Options, SignalUse, TicketKey};
@@ -46,6 +47,9 @@ pub(crate) type Field = (&'static str, String);
 
 /// How many pushes the client and the route allow.
 const PUSHES: u64 = 100;
+
+/// How long downloads are watched after their end: what is on its way arrives.
+const LINGER_MS: f64 = 10_000.0;
 
 /// Stream bytes of a full packet of 1350.
 pub(crate) const PACKET_BYTES: u64 = 1306;
@@ -261,6 +265,15 @@ impl Bench {
     pub(crate) fn once(&self, cases: &[Case]) -> Result<Vec<Times>, ReproduceError> {
         let samples = self.measure(cases)?;
         Ok(samples.into_iter().flat_map(|it| it.0.into_iter().take(1)).collect())
+    }
+
+    /// One run of each.
+    pub(crate) fn downloads(
+        &self,
+        downloads: &[Downloads],
+    ) -> Result<Vec<Downloaded>, ReproduceError> {
+        let run = |it: &Downloads| it.run(&self.identity, 0, LINGER_MS);
+        self.pool.install(|| downloads.par_iter().map(run).collect())
     }
 
     /// The results of `of` for the loads of each case.

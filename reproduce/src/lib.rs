@@ -4,12 +4,16 @@
 //! files `published.rs`; a tolerance is fixed before it is measured and never moved until it holds.
 
 mod bench;
+mod downloads;
 mod folder;
 mod marx;
+mod model;
 mod nginx_push;
+mod notsent_lowat;
 mod push_rules;
 mod row;
 mod sketch;
+mod smig;
 
 pub use folder::write;
 pub use row::Row;
@@ -46,6 +50,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     marx::cases::EXPERIMENT,
     nginx_push::EXPERIMENT,
     push_rules::EXPERIMENT,
+    notsent_lowat::EXPERIMENT,
+    smig::EXPERIMENT,
 ];
 
 /// The pages and loads of experiments.

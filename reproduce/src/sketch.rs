@@ -107,6 +107,7 @@ impl Sketch {
             Kind::Html => "text/html",
             Kind::Css => "text/css",
             Kind::Image => "image/jpeg",
+            Kind::Font => "font/woff2",
             _ => "text/javascript",
         };
         let needed_to_render = item.kind != Kind::Image;

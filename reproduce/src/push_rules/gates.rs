@@ -2,10 +2,10 @@
 //! pushes; and handlers that run in random order.
 
 use super::Stable;
-use super::model::{Load, Window};
 use super::published::G3;
 use super::setup::{self, queued_case};
 use crate::bench::{Bench, Case, Sample, Times};
+use crate::model::{Load, Window};
 use crate::sketch::{KB, Sketch};
 use crate::{ReproduceError, Row};
 use push::Gate;

@@ -1,12 +1,11 @@
 //! Every table of "Rules of Thumb for HTTP/2 Push", on engine `stack`: ours beside published beside a model.
 //!
-//! [`model`] computes the time that a load takes in principle. A [`pair`] is a page without and with a push; [`pairs`] lists them,
+//! [`crate::model`] computes the time that a load takes in principle. A [`pair`] is a page without and with a push; [`pairs`] lists them,
 //! table by table; the other files are the rules that are about something else.
 
 mod cases;
 mod gates;
 mod if_match;
-mod model;
 mod order;
 mod pair;
 mod pairs;

@@ -1,10 +1,10 @@
 //! A page with and without a push: two loads and their difference, ours beside published beside model.
 
-use super::model::{Load, Path, Window};
 use super::published::Cell;
 use super::setup::{self, FIRST_FLIGHT_BYTES, HANDSHAKE_BYTES};
 use crate::Row;
 use crate::bench::{Case, PACKET_BYTES, Times};
+use crate::model::{Load, Path, Window};
 use crate::sketch::Sketch;
 
 /// Two cases of one page, the second with more pushes.

@@ -1,6 +1,5 @@
 //! The tables that compare a load without a push with one with it.
 
-use super::model::Path;
 use super::pair::{AS_MODEL, Judge, Pair, saved_percent};
 use super::published::{
     CHAIN, COLD_2G, COLD_3G, COLD_SIMULATION, CONNECTIONS, Cell, FORMULA, G2, G3, HTML_KB, TAIL,
@@ -8,6 +7,7 @@ use super::published::{
 };
 use super::setup::{self, FIRST_FLIGHT_BYTES};
 use crate::bench::{Bench, Case};
+use crate::model::Path;
 use crate::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
 use corpus::Page;

@@ -1,7 +1,7 @@
 //! Values that Bergan, Pelchat and Buettner printed: "Rules of Thumb for HTTP/2 Push", version of 2016-08-03. Times are
 //! in milliseconds, differences in percent of the time without push; `None` stands for a printed dash.
 
-use super::model::Path;
+use crate::model::Path;
 
 /// "3G" and "2G" as measured, section "Experimental Methodology".
 pub(super) const G3: Path = Path { bits_per_s: 1_360_000.0, rtt_ms: 209.0 };

@@ -1,7 +1,7 @@
 //! A page on one of the source's networks, as loads of it begin.
 
-use super::model::Path;
 use crate::bench::Case;
+use crate::model::Path;
 use crate::sketch::Sketch;
 use lab::network::Network;
 use simulator::link::{Profile, Queue};

@@ -6,14 +6,14 @@ use push::Gate;
 use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Path {
-    pub(super) bits_per_s: f64,
-    pub(super) rtt_ms: f64,
+pub(crate) struct Path {
+    pub(crate) bits_per_s: f64,
+    pub(crate) rtt_ms: f64,
 }
 
 /// The sender's congestion window in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Window {
+pub(crate) enum Window {
     /// Never the limit: a warm connection.
     Open,
     /// Begins with this and grows by the acknowledged bytes.
@@ -23,19 +23,19 @@ pub(super) enum Window {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Load<'a> {
-    pub(super) sketch: &'a Sketch,
+pub(crate) struct Load<'a> {
+    pub(crate) sketch: &'a Sketch,
     /// Pushed with the document, in this order.
-    pub(super) pushed: &'a [usize],
-    pub(super) path: Path,
-    pub(super) window: Window,
-    pub(super) gate: Gate,
+    pub(crate) pushed: &'a [usize],
+    pub(crate) path: Path,
+    pub(crate) window: Window,
+    pub(crate) gate: Gate,
     /// Bytes that are committed to an order before they go.
-    pub(super) buffer_bytes: f64,
+    pub(crate) buffer_bytes: f64,
     /// Bytes that may leave before the client has answered, and so validated its address (RFC 9000, 8.1).
-    pub(super) first_flight_bytes: f64,
+    pub(crate) first_flight_bytes: f64,
     /// By resource: lower goes first; equal ones in the order of their requests and promises.
-    pub(super) ranks: Vec<u8>,
+    pub(crate) ranks: Vec<u8>,
 }
 
 /// A full packet's bytes: those of a TCP segment, as the source had them.
@@ -43,7 +43,7 @@ const PACKET_BYTES: f64 = 1460.0;
 
 impl<'a> Load<'a> {
     /// Everything first come, first served, in an open window.
-    pub(super) fn new(sketch: &'a Sketch, pushed: &'a [usize], path: Path) -> Self {
+    pub(crate) fn new(sketch: &'a Sketch, pushed: &'a [usize], path: Path) -> Self {
         Self {
             sketch,
             pushed,
@@ -57,7 +57,7 @@ impl<'a> Load<'a> {
     }
 
     /// When each resource is complete, in milliseconds from the request for the document.
-    pub(super) fn completions_ms(&self) -> Vec<f64> {
+    pub(crate) fn completions_ms(&self) -> Vec<f64> {
         let mut simulation = Simulation::new(self);
         simulation.request(0, 0.0);
         while let Some(((at_ns, _), event)) = simulation.events.pop_first() {
@@ -69,7 +69,7 @@ impl<'a> Load<'a> {
     }
 
     /// When the last resource is complete.
-    pub(super) fn done_ms(&self) -> f64 {
+    pub(crate) fn done_ms(&self) -> f64 {
         self.completions_ms().into_iter().fold(0.0, f64::max)
     }
 }

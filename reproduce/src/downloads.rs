@@ -1,0 +1,344 @@
+//! Downloads on one connection, at given times: the real server and a bare client over quiche, in virtual time.
+
+use crate::ReproduceError;
+use connection::{ClientConfig, Verify};
+use http3::{Event, StreamId};
+use lab::network::Network;
+use qlog_tools::reader::{Detail, ReadOptions, read_file_traces};
+use schedulers::{Kind, Resource};
+use server::site::{Body, Request, Response, Site};
+use server::{Identity, Limits, Options, Server};
+use simulator::link::{LinkLogEntry, Profile, Queue, Verdict, Way};
+use simulator::{BareClient, Links, World};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+/// What a client downloads, from which server, over which network.
+#[derive(Debug, Clone)]
+pub(crate) struct Downloads {
+    pub(crate) options: Options,
+    pub(crate) network: Network,
+    /// In the order of their times.
+    pub(crate) requests: Vec<Download>,
+    /// Whether the congestion window is wanted, which takes longer than the downloads.
+    pub(crate) logs_window: bool,
+}
+
+/// One request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Download {
+    /// When it is made, in milliseconds after the handshake.
+    pub(crate) at_ms: f64,
+    pub(crate) bytes: u64,
+    pub(crate) kind: Kind,
+    /// When the client cancels it.
+    pub(crate) cancel_ms: Option<f64>,
+}
+
+/// What came of it. All times are in milliseconds after the handshake.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Downloaded {
+    /// By request, when its response was complete.
+    pub(crate) complete_ms: Vec<Option<f64>>,
+    /// The server's datagrams.
+    pub(crate) sent: Vec<Sent>,
+    /// The server's congestion window in bytes, whenever it changed, if it was wanted.
+    pub(crate) window: Vec<(f64, f64)>,
+}
+
+/// A datagram of the server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    pub(crate) at_ms: f64,
+    pub(crate) bytes: u64,
+    /// When the client had it; `None`: it was lost.
+    pub(crate) arrived_ms: Option<f64>,
+}
+
+const SERVER: ([u8; 4], u16) = ([127, 0, 0, 1], 4433);
+const CLIENT: ([u8; 4], u16) = ([127, 0, 0, 1], 5000);
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Bytes that the client accepts before it has read them: more than any download here has, so that flow control is
+/// never the limit.
+const RECEIVE_BYTES: u64 = 100_000_000;
+
+/// A network with this rate and round trip, on which requests and acknowledgements never wait.
+pub(crate) fn network(name: &str, bits_per_s: f64, rtt_ms: f64, queue: Queue) -> Network {
+    let delay_ms = rtt_ms / 2.0;
+    Network {
+        name: name.to_owned(),
+        server_pace: false,
+        down: Profile { queue, ..Profile::plain(bits_per_s, delay_ms) },
+        up: Profile::plain(1e9, delay_ms),
+    }
+}
+
+impl Download {
+    /// A request that is not cancelled.
+    pub(crate) fn new(at_ms: f64, bytes: u64, kind: Kind) -> Self {
+        Self { at_ms, bytes, kind, cancel_ms: None }
+    }
+
+    fn path(&self) -> String {
+        let kind = Kind::ALL.iter().position(|it| *it == self.kind).unwrap_or(0);
+        format!("/{}/{kind}", self.bytes)
+    }
+}
+
+impl Downloads {
+    /// Carries them out, until every download is complete or cancelled, and for `linger_ms` longer.
+    pub(crate) fn run(
+        &self,
+        identity: &Identity,
+        seed: u64,
+        linger_ms: f64,
+    ) -> Result<Downloaded, ReproduceError> {
+        let folder = tempfile::tempdir().map_err(ReproduceError::unusable)?;
+        let mut running = Running::start(self, identity, seed, folder.path())?;
+        while !running.is_over() {
+            running.act();
+            let next = running.next_act();
+            if !running.world.step(&mut [&mut running.client], next) {
+                break;
+            }
+            running.take_events();
+        }
+        running.world.run_for(milliseconds(linger_ms), &mut [&mut running.client]);
+        // The server's log begins when the client's first datagram comes.
+        let log_begins_ms = self.network.up.delay_ms - running.start_ms();
+        let downloaded = running.finish();
+        Ok(Downloaded { window: window(folder.path(), log_begins_ms)?, ..downloaded })
+    }
+}
+
+/// Downloads under way.
+struct Running<'a> {
+    requests: &'a [Download],
+    world: World<Server>,
+    client: BareClient,
+    /// Virtual time at the end of the handshake.
+    start: Option<Duration>,
+    made: usize,
+    cancelled: Vec<bool>,
+    complete_ms: Vec<Option<f64>>,
+}
+
+impl<'a> Running<'a> {
+    fn start(
+        downloads: &'a Downloads,
+        identity: &Identity,
+        seed: u64,
+        qlog_dir: &Path,
+    ) -> Result<Self, ReproduceError> {
+        let options = Options {
+            qlog_dir: downloads.logs_window.then(|| qlog_dir.to_owned()),
+            limits: Limits { idle: PATIENCE, ..Limits::default() },
+            ..downloads.options.clone()
+        };
+        let server = Server::new(SERVER.into(), identity, Sizes, options);
+        let server = server.map_err(ReproduceError::unusable)?;
+        let (down, up) = downloads.network.profiles();
+        let world = World::new(server, Links::new(&down, &up, seed).logged());
+        let config = ClientConfig {
+            verify: Verify::Nobody,
+            connect_within: PATIENCE,
+            idle: PATIENCE,
+            receive_bytes: RECEIVE_BYTES,
+            stream_receive_bytes: RECEIVE_BYTES,
+            ..ClientConfig::default()
+        };
+        let local = SocketAddr::from(CLIENT);
+        let client = BareClient::connect(local, SERVER.into(), &config, world.now());
+        let count = downloads.requests.len();
+        Ok(Self {
+            requests: &downloads.requests,
+            world,
+            client: client.map_err(ReproduceError::unusable)?,
+            start: None,
+            made: 0,
+            cancelled: vec![false; count],
+            complete_ms: vec![None; count],
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        let is_open = |it: usize| self.complete_ms[it].is_none() && !self.cancelled[it];
+        !(0..self.requests.len()).any(is_open)
+    }
+
+    /// The virtual time of an instant of the downloads.
+    fn at(&self, ms: f64) -> Duration {
+        self.start.unwrap_or_default() + milliseconds(ms)
+    }
+
+    /// Makes and cancels the requests that are due.
+    fn act(&mut self) {
+        if self.start.is_none() && self.client.connection.is_connected() {
+            self.start = Some(self.world.elapsed());
+        }
+        let now = self.world.elapsed();
+        while self.start.is_some()
+            && let Some(request) = self.requests.get(self.made)
+            && self.at(request.at_ms) <= now
+        {
+            self.client.get(stream(self.made), "localhost", &request.path(), &[]);
+            self.made += 1;
+        }
+        for place in 0..self.made {
+            let due = self.requests[place].cancel_ms.is_some_and(|it| self.at(it) <= now);
+            if due && !self.cancelled[place] && self.complete_ms[place].is_none() {
+                self.cancelled[place] = true;
+                self.client.connection.shut(stream(place), http3::Code::RequestCancelled);
+            }
+        }
+    }
+
+    fn next_act(&self) -> Option<Duration> {
+        self.start?;
+        let made = self.requests.iter().map(|it| it.at_ms);
+        let cancelled = self.requests.iter().filter_map(|it| it.cancel_ms);
+        let now = self.world.elapsed();
+        made.chain(cancelled).map(|it| self.at(it)).filter(|it| *it > now).min()
+    }
+
+    fn take_events(&mut self) {
+        let now = self.world.elapsed().saturating_sub(self.start.unwrap_or_default());
+        for event in self.client.events() {
+            if let Event::Finished { stream } = event {
+                let place = usize::try_from(stream.0 / 4).unwrap_or(usize::MAX);
+                if let Some(complete_ms) = self.complete_ms.get_mut(place) {
+                    *complete_ms = Some(now.as_secs_f64() * 1e3);
+                }
+            }
+        }
+    }
+
+    fn start_ms(&self) -> f64 {
+        self.start.unwrap_or_default().as_secs_f64() * 1e3
+    }
+
+    /// The server finishes its log when it is dropped.
+    fn finish(mut self) -> Downloaded {
+        let start_ms = self.start_ms();
+        let log = self.world.links.take_log();
+        let down = log.iter().filter(|it| it.way == Way::Down);
+        Downloaded {
+            complete_ms: self.complete_ms,
+            sent: down.map(|it| sent(it, start_ms)).collect(),
+            window: Vec::new(),
+        }
+    }
+}
+
+fn sent(entry: &LinkLogEntry, start_ms: f64) -> Sent {
+    let after_start_ms = |ns: u64| ns as f64 / 1e6 - start_ms;
+    let arrived_ms = match entry.verdict {
+        Verdict::Delivered { at_ns, .. } => Some(after_start_ms(at_ns)),
+        Verdict::Dropped { .. } => None,
+    };
+    Sent { at_ms: after_start_ms(entry.offered_ns), bytes: entry.bytes, arrived_ms }
+}
+
+impl Downloaded {
+    /// Bytes that wait in the link's queue, as each datagram finds them from `from_ms` on: the time that it waited,
+    /// at the link's rate.
+    pub(crate) fn queue_bytes(&self, network: &Network, from_ms: f64) -> Vec<(f64, f64)> {
+        let bytes_per_ms = network.down.rate.mean() / 8000.0;
+        let sent = self.sent.iter().filter(|it| it.at_ms >= from_ms);
+        sent.filter_map(|it| {
+            let waited_ms = it.arrived_ms? - it.at_ms - network.down.delay_ms;
+            Some((it.at_ms, (waited_ms * bytes_per_ms - it.bytes as f64).max(0.0)))
+        })
+        .collect()
+    }
+
+    /// Bytes that come after `from_ms`.
+    pub(crate) fn bytes_after(&self, from_ms: f64) -> u64 {
+        let late = self.sent.iter().filter(|it| it.arrived_ms.is_some_and(|at| at > from_ms));
+        late.map(|it| it.bytes).sum()
+    }
+
+    /// The congestion window at `at_ms`, in bytes.
+    pub(crate) fn window_bytes(&self, at_ms: f64) -> Option<f64> {
+        self.window.iter().rev().find(|it| it.0 <= at_ms).map(|it| it.1)
+    }
+}
+
+fn milliseconds(ms: f64) -> Duration {
+    Duration::from_secs_f64(ms / 1e3)
+}
+
+fn stream(place: usize) -> StreamId {
+    StreamId(place as u64 * 4)
+}
+
+/// The window by the server's log, which is in `folder` and begins at `begins_ms`.
+fn window(folder: &Path, begins_ms: f64) -> Result<Vec<(f64, f64)>, ReproduceError> {
+    let mut window = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).map_err(ReproduceError::unusable)? {
+        let path = entry.map_err(ReproduceError::unusable)?.path();
+        let options = ReadOptions { detail: Detail::Full, ..ReadOptions::default() };
+        for trace in read_file_traces(&path, options).map_err(ReproduceError::unusable)? {
+            window.extend(trace.congestion_windows());
+        }
+    }
+    Ok(window
+        .into_iter()
+        .map(|(at_us, bytes)| (at_us as f64 / 1e3 + begins_ms, bytes as f64))
+        .collect())
+}
+
+/// A site that answers `/BYTES/KIND`, with a kind's place in [`Kind::ALL`].
+struct Sizes;
+
+impl Site for Sizes {
+    fn respond(&self, request: &Request) -> Response {
+        let mut parts = request.path.split('/').skip(1).map(|it| it.parse().unwrap_or(0));
+        let bytes = parts.next().unwrap_or(0);
+        let kind = parts.next().and_then(|it| Kind::ALL.get(usize::try_from(it).ok()?).copied());
+        let resource = Resource {
+            kind: kind.unwrap_or_default(),
+            body_bytes: Some(bytes),
+            ..Resource::default()
+        };
+        Response { body: Body::synthetic(bytes, 1), resource, ..Response::empty(200) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedulers::find_scheme;
+
+    fn run(requests: Vec<Download>, linger_ms: f64) -> Downloaded {
+        let options = Options::new(find_scheme("dfifo").expect("a scheme"));
+        let network = network("test", 8e6, 40.0, Queue::Bytes(40_000));
+        let identity = Identity::self_signed().expect("a certificate");
+        Downloads { options, network, requests, logs_window: true }
+            .run(&identity, 0, linger_ms)
+            .expect("runs")
+    }
+
+    #[test]
+    fn a_download_of_a_megabyte_takes_a_second_and_slow_start() {
+        let downloaded = run(vec![Download::new(10.0, 1_000_000, Kind::Other)], 0.0);
+        let complete_ms = downloaded.complete_ms[0].expect("complete");
+        assert!((1040.0..1200.0).contains(&complete_ms), "{complete_ms}");
+        let sent: u64 = downloaded.sent.iter().map(|it| it.bytes).sum();
+        assert!((1_020_000..1_100_000).contains(&sent), "{sent}");
+        assert!(downloaded.window_bytes(1000.0) > downloaded.window_bytes(5.0));
+    }
+
+    #[test]
+    fn after_a_cancel_only_what_is_on_its_way_comes() {
+        let download = Download::new(0.0, 5_000_000, Kind::Other);
+        let cancelled = Download { cancel_ms: Some(1000.0), ..download };
+        let downloaded = run(vec![cancelled], 1000.0);
+        assert_eq!(downloaded.complete_ms, [None]);
+        let tail_bytes = downloaded.bytes_after(1000.0);
+        assert!((20_000..120_000).contains(&tail_bytes), "{tail_bytes}");
+    }
+}

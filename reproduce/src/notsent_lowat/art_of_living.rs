@@ -1,0 +1,88 @@
+//! A style sheet of 1 KB behind 435 KB of images in a send buffer: how "Rules of Thumb for HTTP/2 Push" explains the
+//! page `artofliving` (its straw man, 3G).
+
+use super::CONTROLS;
+use crate::bench::{Bench, Case, Times};
+use crate::downloads::network;
+use crate::model::{Load, Path, Window};
+use crate::sketch::{Found, KB, Sketch};
+use crate::{ReproduceError, Row};
+use schedulers::Kind;
+use simulator::link::Queue;
+
+const TABLE: &str = "artofliving: 1 KB of CSS behind 435 KB";
+
+/// The source's 3G, as it measured it.
+const BITS_PER_S: f64 = 1.36e6;
+const RTT_MS: f64 = 209.0;
+/// "75KB cwnd".
+const WINDOW_BYTES: f64 = 75_000.0;
+/// What the window leaves of a bandwidth-delay product of 35.5 KB waits in the link's queue.
+const QUEUE: Queue = Queue::Bytes(40_000);
+const WINDOW_PACKETS: usize = 55;
+
+/// Names and bytes of send buffers; the source saw 435 KB.
+const BUFFERS: [(&str, u64); 3] = [("0", 0), ("16k", 16_384), ("435k", 435_000)];
+
+/// The source's times: with 435 KB committed, and where the style sheet was early.
+const LATE_MS: f64 = 3000.0;
+const EARLY_MS: f64 = 500.0;
+/// Ours beside the source's.
+const TOLERANCE: f64 = 0.15;
+
+const CSS: usize = 1;
+
+pub(super) fn sketch() -> Sketch {
+    let sketch =
+        Sketch::new("artofliving", 20 * KB).item("/late.css", Kind::Css, KB, Found::End(0));
+    (1..=25).fold(sketch, |it, n| it.item(&format!("/{n}.jpg"), Kind::Image, 30 * KB, Found::Head))
+}
+
+/// From its request, which the document's last byte makes, until the style sheet is there.
+fn css_ms(complete_ms: &[f64]) -> f64 {
+    complete_ms[CSS] - complete_ms[0]
+}
+
+pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
+    let page = sketch().page();
+    let cells: Vec<_> = CONTROLS.into_iter().flat_map(|it| BUFFERS.map(|of| (it, of))).collect();
+    let case = |&(congestion_control, (_, send_buffer_bytes)): &(_, (&str, u64))| Case {
+        scheme: super::blog::SCHEME,
+        congestion_control,
+        pacing: true,
+        send_buffer_bytes,
+        ..Case::new(page.clone(), network("3g", BITS_PER_S, RTT_MS, QUEUE), WINDOW_PACKETS)
+    };
+    let samples = bench.measure(&cells.iter().map(case).collect::<Vec<_>>())?;
+    let rows = cells.iter().zip(&samples).map(|((control, (buffer, bytes)), sample)| {
+        let ours = sample.median_ms(|it: &Times| css_ms(&it.complete_ms));
+        let control = control.name();
+        let row = Row::shown(
+            format!("artofliving-{control}-{buffer}"),
+            format!(
+                "1 KB of CSS from its request until it is there, {control}, buffer {buffer}, in ms"
+            ),
+            Some(ours),
+        );
+        let row = row.in_table(TABLE).model(model_ms(*bytes));
+        match *buffer {
+            "0" => row.published(EARLY_MS).at_most(EARLY_MS),
+            "435k" => {
+                row.published(LATE_MS).within_share(TOLERANCE, "the published value", LATE_MS)
+            }
+            _ => row,
+        }
+    });
+    Ok(rows.collect())
+}
+
+fn model_ms(buffer_bytes: u64) -> f64 {
+    let sketch = sketch();
+    let load = Load {
+        ranks: sketch.items.iter().map(|it| u8::from(it.kind == Kind::Image)).collect(),
+        buffer_bytes: buffer_bytes as f64,
+        window: Window::Fixed(WINDOW_BYTES),
+        ..Load::new(&sketch, &[], Path { bits_per_s: BITS_PER_S, rtt_ms: RTT_MS })
+    };
+    css_ms(&load.completions_ms())
+}

@@ -1,0 +1,55 @@
+//! The article on BBR and `tcp_notsent_lowat`, on HTTP/3 and engine `stack`: what bytes that are committed too early cost,
+//! in the server's send buffer and in the network's queue.
+
+mod art_of_living;
+mod blog;
+mod queue;
+
+use crate::bench::Bench;
+use crate::{Experiment, Findings, ReproduceError, Setting};
+use server::CongestionControl;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "notsent-lowat",
+    about: "What send buffers and bloated queues cost, under cubic and bbr2",
+    source: "Meenan, Optimizing HTTP/2 prioritization with BBR and tcp_notsent_lowat, 2018: before and after, congestion windows",
+    engine: "stack",
+    run,
+};
+
+/// Loads of each case. Times differ by some milliseconds.
+const RUNS: usize = 9;
+
+/// "A 5Mbps cable connection"; the article does not give the round trip.
+const BITS_PER_S: f64 = 5e6;
+const RTT_MS: f64 = 50.0;
+/// The bandwidth-delay product in bytes.
+const BDP_BYTES: f64 = BITS_PER_S / 8000.0 * RTT_MS;
+
+const CONTROLS: [CongestionControl; 2] = [CongestionControl::Cubic, CongestionControl::Bbr2];
+
+const METHOD: &str = "A page as the article describes it (a blog: document, style sheets, a script, 6 MB of images, and fonts that \
+    only the style sheets name) over quiche in virtual time: 5 Mbit/s, 50 ms, an initial window of 10 packets, packets paced. The \
+    scheme is dfifo, which always knows what is most urgent; what differs is how many bytes are committed below it. The buffer \
+    holds bytes that the scheduler has given away: 0 (late binding), 16 KiB (the article's tcp_notsent_lowat), 1 and 5 MB (a TCP \
+    send buffer that grew). The queue is the link's: one bandwidth-delay product, or 1 MB. The article used BBR before and after. \
+    The model is whole packets on such a link with a window of one bandwidth-delay product.";
+
+fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
+    let bench = Bench::new(setting.jobs, setting.runs.unwrap_or(RUNS), 0.0)?;
+    let mut rows = blog::rows(&bench)?;
+    rows.extend(art_of_living::rows(&bench)?);
+    let (queue_rows, figure) = queue::measure(&bench)?;
+    rows.extend(queue_rows);
+    Ok(Findings {
+        method: METHOD.to_owned(),
+        rows,
+        schemes: vec![blog::SCHEME.to_owned()],
+        pages: vec![blog::sketch().page(), art_of_living::sketch().page()],
+        svg: figure.svg(),
+        caption: "The server's congestion window during a download of 40 MB over 5 Mbit/s and 50 ms with a queue of 1 MB: a \
+                  saw-tooth under cubic, which fills the queue and loses packets; close to the bandwidth-delay product under \
+                  bbr2."
+            .to_owned(),
+    })
+}

@@ -1,0 +1,103 @@
+//! The paper on stream migration (`SMig`), on HTTP/3 and engine `stack`: small objects beside a large download, and what
+//! still comes after a cancel.
+//!
+//! The paper moves the large download to another connection, because it cannot reorder what TCP's send buffer holds. Here
+//! is the comparison that it could not make: a scheduler that commits nothing early, on one QUIC connection.
+
+mod small_objects;
+mod tail;
+
+use crate::bench::Bench;
+use crate::downloads::{Download, Downloads, network};
+use crate::{Experiment, Findings, ReproduceError, Setting};
+use lab::network::Network;
+use schedulers::{Kind, find_scheme};
+use server::{CongestionControl, Options};
+use simulator::link::Queue;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "smig",
+    about: "Small objects beside a large download, and bytes after a cancel, without migration",
+    source: "Mi, Qian, Wang, SMig: Stream Migration Extension for HTTP/2, CoNEXT 2016, Figures 4, 5, 8, 9 and Table 2",
+    engine: "stack",
+    run,
+};
+
+/// "Emulated 10Mbps link".
+const BITS_PER_S: f64 = 10e6;
+/// The paper's wired server is some 50 ms away.
+const RTT_MS: f64 = 50.0;
+const BDP_BYTES: f64 = BITS_PER_S / 8000.0 * RTT_MS;
+
+/// 1 and 4 MiB: the paper's default and large send buffers, as they are when they are full.
+const DEFAULT_BUFFER_BYTES: u64 = 1 << 20;
+const LARGE_BUFFER_BYTES: u64 = 4 << 20;
+
+const KB: u64 = 1000;
+const MB: u64 = 1000 * KB;
+
+const METHOD: &str = "One client on one connection, over quiche in virtual time: 10 Mbit/s, 50 ms, packets paced; objects of 10 KB, \
+    one each second, 25 in all, beside a download of 50 MB, unless a row says otherwise. Every object is a script and the \
+    download is of no known kind, so that a scheme that looks at kinds puts objects first. `FIFO` is the paper's server: fair \
+    shares (rr) above a send buffer of 1 MiB (its default) or 4 MiB (its large one). The queue of the link holds 1 MB under bbr2 \
+    and two bandwidth-delay products under cubic. The model adds a round trip, the object, and the buffer at the link's rate. The \
+    schemes stand where the paper has migrations: no row here migrates.";
+
+fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
+    let bench = Bench::new(setting.jobs, 1, 0.0)?;
+    let (mut rows, figure) = small_objects::measure(&bench)?;
+    rows.extend(tail::rows(&bench)?);
+    Ok(Findings {
+        method: METHOD.to_owned(),
+        rows,
+        schemes: small_objects::SCHEMES.map(str::to_owned).to_vec(),
+        pages: Vec::new(),
+        svg: figure.svg(),
+        caption: "How long objects of 10 KB take beside a download of 50 MB, by the bytes that are committed below the scheduler: \
+                  10 Mbit/s, 50 ms, bbr2. Under fifo, which is not drawn, they wait until the download is over."
+            .to_owned(),
+    })
+}
+
+/// What decides how long an object takes.
+#[derive(Debug, Clone)]
+struct Server {
+    scheme: String,
+    control: CongestionControl,
+    buffer_bytes: u64,
+}
+
+impl Server {
+    fn new(scheme: &str, control: CongestionControl, buffer_bytes: u64) -> Self {
+        Self { scheme: scheme.to_owned(), control, buffer_bytes }
+    }
+
+    fn downloads(
+        &self,
+        network: Network,
+        requests: Vec<Download>,
+    ) -> Result<Downloads, ReproduceError> {
+        let scheme = find_scheme(&self.scheme).map_err(ReproduceError::unusable)?;
+        let options = Options {
+            congestion_control: self.control,
+            send_buffer_bytes: self.buffer_bytes,
+            ..Options::new(scheme)
+        };
+        let logs_window = requests.iter().any(|it| it.cancel_ms.is_some());
+        Ok(Downloads { options, network, requests, logs_window })
+    }
+}
+
+/// The paper's link, with the queue that belongs to a congestion control.
+fn link(control: CongestionControl, rtt_ms: f64) -> Network {
+    let queue = match control {
+        CongestionControl::Bbr2 => Queue::Bytes(MB),
+        CongestionControl::Cubic | CongestionControl::Reno => Queue::Bytes(125 * KB),
+    };
+    network(control.name(), BITS_PER_S, rtt_ms, queue)
+}
+
+/// A download that the server knows nothing of.
+fn large(bytes: u64) -> Download {
+    Download::new(0.0, bytes, Kind::Other)
+}

@@ -1,0 +1,208 @@
+//! How long small objects take beside a large download: Figures 4, 5, 8 and 9.
+
+use super::{
+    BDP_BYTES, BITS_PER_S, DEFAULT_BUFFER_BYTES, KB, LARGE_BUFFER_BYTES, MB, RTT_MS, Server, large,
+    link,
+};
+use crate::bench::Bench;
+use crate::downloads::{Download, Downloaded};
+use crate::row::ratio;
+use crate::{ReproduceError, Row};
+use qlog_tools::figures::{Line, Lines};
+use schedulers::Kind;
+use server::CongestionControl::{self, Bbr2, Cubic};
+
+const CUTS: &str = "The cut against a FIFO";
+const EVERY: &str = "Every scheme on one connection";
+const SIZES: &str = "Sizes of objects and of the download";
+
+/// "Each downloading 25 small objects", one a second.
+const OBJECTS: u32 = 25;
+const OBJECT_BYTES: u64 = 10 * KB;
+const DOWNLOAD_BYTES: u64 = 50 * MB;
+
+/// The scheme that stands where the paper migrates: it knows what is most urgent, and nothing else.
+const SCHEME: &str = "dfifo";
+/// The paper's server shares fairly.
+const FAIR: &str = "rr";
+
+const BUFFERS: [(&str, u64); 3] =
+    [("0", 0), ("1m", DEFAULT_BUFFER_BYTES), ("4m", LARGE_BUFFER_BYTES)];
+
+/// Objects beside a download, under a server.
+#[derive(Clone)]
+struct Cell {
+    server: Server,
+    object_bytes: u64,
+    download_bytes: u64,
+}
+
+impl Cell {
+    fn new(scheme: &str, control: CongestionControl, buffer_bytes: u64) -> Self {
+        let server = Server::new(scheme, control, buffer_bytes);
+        Self { server, object_bytes: OBJECT_BYTES, download_bytes: DOWNLOAD_BYTES }
+    }
+
+    /// The objects come while the download lasts: one a second, or closer beside a small download.
+    fn requests(&self) -> Vec<Download> {
+        let lasts_ms = self.download_bytes as f64 * 8000.0 / BITS_PER_S;
+        let every_ms = (lasts_ms / f64::from(OBJECTS + 5)).min(1000.0);
+        let object = |n| Download::new(f64::from(n) * every_ms, self.object_bytes, Kind::Js);
+        std::iter::once(large(self.download_bytes)).chain((1..=OBJECTS).map(object)).collect()
+    }
+
+    /// The mean time from an object's request until it is there.
+    fn mean_ms(&self, downloaded: &Downloaded) -> Option<f64> {
+        let objects = self.requests().into_iter().zip(&downloaded.complete_ms).skip(1);
+        let times = objects.map(|(object, complete)| Some((*complete)? - object.at_ms));
+        let times = times.collect::<Option<Vec<f64>>>()?;
+        Some(times.iter().sum::<f64>() / times.len() as f64)
+    }
+
+    /// The queue is empty and the buffer full.
+    fn model_ms(&self) -> f64 {
+        let bytes = (self.object_bytes + self.server.buffer_bytes) as f64;
+        RTT_MS + bytes * 8000.0 / BITS_PER_S
+    }
+}
+
+fn measured(bench: &Bench, cells: &[Cell]) -> Result<Vec<Option<f64>>, ReproduceError> {
+    let downloads =
+        cells.iter().map(|it| it.server.downloads(link(it.server.control, RTT_MS), it.requests()));
+    let loads = bench.downloads(&downloads.collect::<Result<Vec<_>, _>>()?)?;
+    Ok(cells.iter().zip(&loads).map(|(cell, load)| cell.mean_ms(load)).collect())
+}
+
+/// The eleven schemes of Marx et al. 2019, and RFC 9218.
+pub(super) const SCHEMES: [&str; 12] = [
+    "rr",
+    "wrr",
+    "fifo",
+    "dfifo",
+    "firefox",
+    "p+",
+    "s+",
+    "spdyrr",
+    "bucket",
+    "bucket-html",
+    "zeroweight",
+    "rfc9218",
+];
+
+pub(super) fn measure(bench: &Bench) -> Result<(Vec<Row>, Lines), ReproduceError> {
+    let mut rows = cut_rows(bench)?;
+    let (every, figure) = every_scheme(bench)?;
+    rows.extend(every);
+    rows.extend(size_rows(bench)?);
+    Ok((rows, figure))
+}
+
+/// A row of the cuts: its name, its congestion control, the FIFO's buffer, the published cut, and ours, at least.
+const REQUIRED: [(&str, CongestionControl, (&str, u64), f64, f64); 4] = [
+    ("bbr2-1m", Bbr2, BUFFERS[1], 90.0, 90.0),
+    ("bbr2-4m", Bbr2, BUFFERS[2], 93.0, 95.0),
+    ("cubic-1m", Cubic, BUFFERS[1], 90.0, 80.0),
+    ("cubic-4m", Cubic, BUFFERS[2], 93.0, 95.0),
+];
+
+fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
+    let mut rows = Vec::new();
+    for (id, control, (buffer, buffer_bytes), published, least) in REQUIRED {
+        let cells = [Cell::new(FAIR, control, buffer_bytes), Cell::new(SCHEME, control, 0)];
+        let times = measured(bench, &cells)?;
+        for (cell, time_ms, what) in [
+            (&cells[0], times[0], format!("FIFO of {buffer}")),
+            (&cells[1], times[1], SCHEME.to_owned()),
+        ] {
+            let metric =
+                format!("an object of 10 KB beside 50 MB, {what}, {}, mean in ms", control.name());
+            rows.push(
+                Row::shown(format!("objects-{id}-{}", cell.server.scheme), metric, time_ms)
+                    .in_table(CUTS)
+                    .model(cell.model_ms()),
+            );
+        }
+        let cut = ratio(times[1], times[0]).map(|it| (1.0 - it) * 100.0);
+        let metric = format!(
+            "cut by {SCHEME} on one connection against a FIFO of {buffer}, {}, in percent",
+            control.name()
+        );
+        rows.push(
+            Row::shown(format!("cut-{id}"), metric, cut)
+                .in_table(CUTS)
+                .published(published)
+                .model((1.0 - cells[1].model_ms() / cells[0].model_ms()) * 100.0)
+                .at_least(least)
+                .note("Published: the best migration."),
+        );
+    }
+    Ok(rows)
+}
+
+/// Every scheme with every buffer under bbr2, and the schemes that stay apart as lines.
+fn every_scheme(bench: &Bench) -> Result<(Vec<Row>, Lines), ReproduceError> {
+    let cells: Vec<Cell> = SCHEMES
+        .iter()
+        .flat_map(|scheme| BUFFERS.map(|(_, bytes)| Cell::new(scheme, Bbr2, bytes)))
+        .collect();
+    let times = measured(bench, &cells)?;
+    let names = BUFFERS.iter().map(|it| it.0).cycle();
+    let rows = cells.iter().zip(&times).zip(names).map(|((cell, time_ms), buffer)| {
+        let scheme = &cell.server.scheme;
+        let id = format!("every-{}-{buffer}", scheme.replace('+', "-plus"));
+        let metric =
+            format!("an object of 10 KB beside 50 MB, {scheme}, buffer {buffer}, bbr2, mean in ms");
+        Row::shown(id, metric, *time_ms).in_table(EVERY)
+    });
+    let line = |(cells, times): (&[Cell], &[Option<f64>])| Line {
+        label: cells[0].server.scheme.clone(),
+        points: cells
+            .iter()
+            .zip(times)
+            .filter_map(|(cell, time)| {
+                Some((cell.server.buffer_bytes as f64 / 1e6, (*time)? / 1e3))
+            })
+            .collect(),
+    };
+    let groups = cells.chunks(BUFFERS.len()).zip(times.chunks(BUFFERS.len()));
+    let drawn = groups
+        .filter(|(cells, _)| ["rr", SCHEME, "rfc9218"].contains(&cells[0].server.scheme.as_str()));
+    let figure = Lines {
+        title: "Objects of 10 KB beside a download of 50 MB".to_owned(),
+        across: "bytes committed below the scheduler (MB)".to_owned(),
+        up: "time of an object (s)".to_owned(),
+        lines: drawn.map(line).collect(),
+        levels: vec![("alone".to_owned(), Cell::new(SCHEME, Bbr2, 0).model_ms() / 1e3)],
+    };
+    Ok((rows.collect(), figure))
+}
+
+/// Figures 8 and 9: with a FIFO of 4 MiB; sizes in KB and MB.
+fn size_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
+    let sizes = [(1, 50), (10, 50), (50, 50), (100, 50), (10, 10), (10, 5), (10, 1)];
+    let cell = |scheme, buffer_bytes, (object_kb, download_mb): (u64, u64)| Cell {
+        object_bytes: object_kb * KB,
+        download_bytes: download_mb * MB,
+        ..Cell::new(scheme, Bbr2, buffer_bytes)
+    };
+    let mut rows = Vec::new();
+    for size in sizes {
+        let times =
+            measured(bench, &[cell(FAIR, LARGE_BUFFER_BYTES, size), cell(SCHEME, 0, size)])?;
+        let cut = ratio(times[1], times[0]).map(|it| (1.0 - it) * 100.0);
+        let (object_kb, download_mb) = size;
+        let metric = format!(
+            "cut by {SCHEME} against a FIFO of 4m, objects of {object_kb} KB beside {download_mb} MB, bbr2, in percent"
+        );
+        let row =
+            Row::shown(format!("size-{object_kb}k-{download_mb}m"), metric, cut).in_table(SIZES);
+        rows.push(match size {
+            (1, 50) => row.published(95.0),
+            (10, 1) => row.published(88.0).note(format!(
+                "The buffer of 4 MiB holds the whole download; the bandwidth-delay product is {BDP_BYTES:.0} bytes."
+            )),
+            _ => row,
+        });
+    }
+    Ok(rows)
+}

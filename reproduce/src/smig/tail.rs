@@ -1,0 +1,99 @@
+//! What still comes after the client cancels a download: Table 2.
+
+use super::{DEFAULT_BUFFER_BYTES, KB, MB, Server, large, link};
+use crate::bench::{Bench, PACKET_BYTES};
+use crate::downloads::{Download, Downloaded, Downloads};
+use crate::{ReproduceError, Row};
+use server::CongestionControl::{Bbr2, Cubic};
+
+const TABLE: &str = "Bytes after a cancel";
+
+/// "~80ms RTT".
+const TAIL_RTT_MS: f64 = 80.0;
+/// The client cancels after 10 s, 11 s, and so on: a download each.
+const CANCELS: u32 = 10;
+const FIRST_CANCEL_MS: f64 = 10_000.0;
+const NEXT_CANCEL_MS: f64 = 1000.0;
+
+/// After a cancel over HTTP/2, and after the browser was closed, in the paper's Table 2.
+const HTTP2_BYTES: f64 = 2.5e6;
+
+pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
+    let mut servers = Vec::new();
+    for control in [Bbr2, Cubic] {
+        for (buffer, bytes) in [("0", 0), ("1m", DEFAULT_BUFFER_BYTES)] {
+            servers.push((buffer, Server::new("rr", control, bytes)));
+        }
+    }
+    let downloads = servers
+        .iter()
+        .flat_map(|(_, server)| cancels_ms().map(move |it| cancelled(server, it)))
+        .collect::<Result<Vec<_>, _>>()?;
+    let loads = bench.downloads(&downloads)?;
+    let loads = loads.chunks(CANCELS as usize);
+    Ok(servers
+        .iter()
+        .zip(loads)
+        .flat_map(|((buffer, server), it)| tail_rows(buffer, server, it))
+        .collect())
+}
+
+fn cancels_ms() -> impl Iterator<Item = f64> {
+    (0..CANCELS).map(|it| FIRST_CANCEL_MS + f64::from(it) * NEXT_CANCEL_MS)
+}
+
+fn cancelled(server: &Server, cancel_ms: f64) -> Result<Downloads, ReproduceError> {
+    let download = Download { cancel_ms: Some(cancel_ms), ..large(50 * MB) };
+    server.downloads(link(server.control, TAIL_RTT_MS), vec![download])
+}
+
+/// The tail; how often it is at most the window and two packets; and how much less it is than a FIFO's, which would send
+/// its buffer, too.
+fn tail_rows(buffer: &str, server: &Server, loads: &[Downloaded]) -> Vec<Row> {
+    let control = server.control.name();
+    let tails = loads.iter().zip(cancels_ms());
+    let tails: Vec<(f64, f64)> = tails
+        .map(|(load, at_ms)| {
+            (load.bytes_after(at_ms) as f64, load.window_bytes(at_ms).unwrap_or(f64::NAN))
+        })
+        .collect();
+    let mean = |of: fn(&(f64, f64)) -> f64| tails.iter().map(of).sum::<f64>() / tails.len() as f64;
+    let (tail_bytes, window_bytes) = (mean(|it| it.0), mean(|it| it.1));
+    let held =
+        tails.iter().filter(|(tail, window)| *tail <= window + 2.0 * PACKET_BYTES as f64).count();
+    let tail = Row::shown(
+        format!("tail-{control}-{buffer}"),
+        format!(
+            "bytes after the cancel of a download at 10 Mbit/s and 80 ms, {control}, buffer {buffer}, mean in KB"
+        ),
+        Some(tail_bytes / KB as f64),
+    );
+    let tail = tail.in_table(TABLE).published(HTTP2_BYTES / KB as f64).note(format!(
+        "The window at that moment is {:.0} KB on average.",
+        window_bytes / KB as f64
+    ));
+    let metric = format!(
+        "cancels of {CANCELS} after which at most the window at that moment and two packets come, {control}, buffer {buffer}"
+    );
+    let held = Row::shown(format!("tail-held-{control}-{buffer}"), metric, Some(held as f64))
+        .in_table(TABLE)
+        .at_least(f64::from(CANCELS))
+        .because("What was in flight when cubic reduced the window still comes.");
+    if server.buffer_bytes == 0 {
+        return vec![tail, held];
+    }
+    let fifo_bytes = server.buffer_bytes as f64 + window_bytes;
+    let metric = format!(
+        "bytes that a FIFO of {buffer} would send after the cancel and ours does not, {control}, in percent"
+    );
+    let cut = (1.0 - tail_bytes / fifo_bytes) * 100.0;
+    let cut = Row::shown(format!("tail-cut-{control}-{buffer}"), metric, Some(cut))
+        .in_table(TABLE)
+        .note(RESET)
+        .at_least(90.0)
+        .because("The tail is what was in flight. Of 1 MiB and a window, a tenth is little more than the bandwidth-delay product of 100 KB, and what waits in the queue comes, too.");
+    vec![tail, held, cut]
+}
+
+const RESET: &str = "A reset stream's bytes leave our buffer at once. TCP's send buffer cannot take bytes back, so the FIFO's \
+     tail is computed: its buffer and the window.";
