@@ -97,35 +97,45 @@ pub(super) fn measure(bench: &Bench) -> Result<(Vec<Row>, Lines), ReproduceError
     Ok((rows, figure))
 }
 
-/// A row of the cuts: its name, its congestion control, the FIFO's buffer, the published cut, and ours, at least.
-const REQUIRED: [(&str, CongestionControl, (&str, u64), f64, f64); 4] = [
-    ("bbr2-1m", Bbr2, BUFFERS[1], 90.0, 90.0),
-    ("bbr2-4m", Bbr2, BUFFERS[2], 93.0, 95.0),
-    ("cubic-1m", Cubic, BUFFERS[1], 90.0, 80.0),
-    ("cubic-4m", Cubic, BUFFERS[2], 93.0, 95.0),
+/// A cut: its FIFO, the published one, and what ours must reach, in percent.
+struct Cut {
+    control: CongestionControl,
+    buffer: &'static str,
+    buffer_bytes: u64,
+    published: f64,
+    least: f64,
+}
+
+impl Cut {
+    const fn new(control: CongestionControl, place: usize, published: f64, least: f64) -> Self {
+        let (buffer, buffer_bytes) = BUFFERS[place];
+        Self { control, buffer, buffer_bytes, published, least }
+    }
+}
+
+const REQUIRED: [Cut; 4] = [
+    Cut::new(Bbr2, 1, 90.0, 90.0),
+    Cut::new(Bbr2, 2, 93.0, 95.0),
+    Cut::new(Cubic, 1, 90.0, 80.0),
+    Cut::new(Cubic, 2, 93.0, 95.0),
 ];
 
 fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let mut rows = Vec::new();
-    for (id, control, (buffer, buffer_bytes), published, least) in REQUIRED {
+    for Cut { control, buffer, buffer_bytes, published, least } in REQUIRED {
         let cells = [Cell::new(FAIR, control, buffer_bytes), Cell::new(SCHEME, control, 0)];
         let times = measured(bench, &cells)?;
-        for (cell, time_ms, what) in [
-            (&cells[0], times[0], format!("FIFO of {buffer}")),
-            (&cells[1], times[1], SCHEME.to_owned()),
-        ] {
-            let metric =
-                format!("an object of 10 KB beside 50 MB, {what}, {}, mean in ms", control.name());
-            rows.push(
-                Row::shown(format!("objects-{id}-{}", cell.server.scheme), metric, time_ms)
-                    .in_table(CUTS)
-                    .model(cell.model_ms()),
-            );
+        let name = control.name();
+        let id = format!("{name}-{buffer}");
+        let whats = [format!("FIFO of {buffer}"), SCHEME.to_owned()];
+        for ((cell, time_ms), what) in cells.iter().zip(&times).zip(whats) {
+            let id = format!("objects-{id}-{}", cell.server.scheme);
+            let metric = format!("an object of 10 KB beside 50 MB, {what}, {name}, mean in ms");
+            rows.push(Row::shown(id, metric, *time_ms).in_table(CUTS).model(cell.model_ms()));
         }
         let cut = ratio(times[1], times[0]).map(|it| (1.0 - it) * 100.0);
         let metric = format!(
-            "cut by {SCHEME} on one connection against a FIFO of {buffer}, {}, in percent",
-            control.name()
+            "cut by {SCHEME} on one connection against a FIFO of {buffer}, {name}, in percent"
         );
         rows.push(
             Row::shown(format!("cut-{id}"), metric, cut)
