@@ -16,12 +16,12 @@ mod staging;
 mod token_bucket;
 mod window;
 
-use crate::Options;
 use crate::experiments::repairs::Repairs;
 use crate::order::{Order, Picker};
 use crate::pace::Ticks;
 use crate::send_buffer::SendBuffer;
 use crate::streams::{OWN_STREAMS, Streams};
+use crate::{CongestionControl, Options};
 use connection::Connection;
 use connection::experiments::SendOrder;
 use push::Gate;
@@ -51,6 +51,8 @@ pub(crate) struct SendLoop {
     send_order: Option<SendOrder>,
     window: Window,
     pace: Option<Ticks>,
+    /// Under bbr2, bytes are staged behind those that have likely gone.
+    stages_ahead: bool,
     /// Paces where the transport does not.
     bucket: Option<TokenBucket>,
     /// A timer of the transport has fired: its probes may ignore the window.
@@ -76,6 +78,8 @@ impl SendLoop {
             send_order: options.experiments.send_order.clone(),
             window: Window::default(),
             pace: options.pace.map(Ticks::new),
+            stages_ahead: options.congestion_control == CongestionControl::Bbr2
+                && options.pace.is_none(),
             bucket: options.needs_bucket().then(|| TokenBucket::new(options.udp_payload_bytes)),
             timer_fired: false,
             release: None,
@@ -270,14 +274,10 @@ impl SendLoop {
         out: &mut [u8],
     ) -> Result<Option<Datagram>, quiche::Error> {
         loop {
-            if self.window.is_clear() || (self.pace.is_none() && self.window.has_likely_gone()) {
-                self.stage_at_tick(now, out.len());
-                let is_clear = self.window.is_clear();
-                if is_clear && self.waits_for_window() && !self.held_too_long(now) {
-                    return Ok(None);
-                }
+            if self.window.is_clear() || (self.stages_ahead && self.window.has_likely_gone()) {
                 self.held_until = None;
-                if is_clear {
+                self.stage_at_tick(now, out.len());
+                if self.window.is_clear() {
                     return self.unasked(out);
                 }
             }
@@ -306,13 +306,6 @@ impl SendLoop {
                 }
             }
         }
-    }
-
-    /// Whether there is data that only the window holds back. An acknowledgement then goes with the next data: alone, it
-    /// would tell bbr2 that the application has no more to send, and bbr2 would never leave its startup.
-    fn waits_for_window(&mut self) -> bool {
-        let has_data = self.order.picker().pick().is_some() || self.buffer.bytes() > 0;
-        has_data && Window::is_full(&mut self.connection.quic)
     }
 
     /// Whether what is staged has been held back for as long as a probe timeout lasts (RFC 9002, 6.2.1).

@@ -10,12 +10,18 @@ fn without_provenance(mut reproduction: Value) -> String {
     serde_json::to_string_pretty(&reproduction).expect("JSON")
 }
 
+/// Rows that lie so close to their limits that another load may lie on the other side.
+const CLOSE: [&str; 2] = ["tail-", "gain-visually-complete-"];
+
 /// On engine `stack` loads differ a little: everything but measured values, to be compared as text, and these by row.
 fn measured_apart(mut reproduction: Value) -> (String, Vec<(String, f64)>) {
     reproduction["method"] = Value::Null;
     let rows = reproduction["rows"].as_array_mut().expect("rows");
     let values = rows.iter_mut().map(|row| {
         row["note"] = Value::Null;
+        if CLOSE.iter().any(|it| row["id"].as_str().is_some_and(|id| id.starts_with(it))) {
+            row["within"] = Value::Null;
+        }
         let ours = row["ours"].take().as_f64().unwrap_or(f64::NAN);
         (row["id"].as_str().expect("an id").to_owned(), ours)
     });

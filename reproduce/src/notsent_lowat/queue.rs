@@ -78,7 +78,7 @@ fn cubic_row(queues: &[f64]) -> Row {
 fn figure(loads: &[Downloaded]) -> Lines {
     let line = |(control, load): (&CongestionControl, &Downloaded)| Line {
         label: control.name().to_owned(),
-        points: load.window.iter().map(|(at_ms, bytes)| (at_ms / 1e3, bytes / 1e3)).collect(),
+        points: steps(&load.window),
     };
     Lines {
         title: "Congestion windows on a bloated queue: 5 Mbit/s, 50 ms, 1 MB".to_owned(),
@@ -87,7 +87,18 @@ fn figure(loads: &[Downloaded]) -> Lines {
         lines: CONTROLS.iter().zip(loads).map(line).collect(),
         levels: vec![
             ("bandwidth-delay product".to_owned(), BDP_BYTES / 1e3),
-            ("and the queue".to_owned(), (BDP_BYTES + QUEUE_BYTES as f64) / 1e3),
+            ("and the queue of the link".to_owned(), (BDP_BYTES + QUEUE_BYTES as f64) / 1e3),
         ],
     }
+}
+
+/// Seconds and kilobytes; a window holds until the next.
+fn steps(window: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let held = window
+        .iter()
+        .map(|it| it.1)
+        .scan(0.0, |before, next| Some(std::mem::replace(before, next)));
+    let both =
+        window.iter().zip(held).flat_map(|((at_ms, bytes), held)| [(at_ms, held), (at_ms, *bytes)]);
+    both.map(|(at_ms, bytes)| (at_ms / 1e3, bytes / 1e3)).collect()
 }

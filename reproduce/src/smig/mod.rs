@@ -54,7 +54,8 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         pages: Vec::new(),
         svg: figure.svg(),
         caption: "How long objects of 10 KB take beside a download of 50 MB, by the bytes that are committed below the scheduler: \
-                  10 Mbit/s, 50 ms, bbr2. Under fifo, which is not drawn, they wait until the download is over."
+                  10 Mbit/s, 50 ms, bbr2. The lines lie on one another: below a buffer the scheme no longer \
+                  matters. Under fifo, which is not drawn, objects wait until the download is over."
             .to_owned(),
     })
 }
