@@ -26,7 +26,7 @@ pub struct Metric {
     pub unit: &'static str,
     /// Which values are better.
     pub better: Better,
-    /// What it measures, in a sentence.
+    /// Its definition, in a sentence.
     pub meaning: &'static str,
     #[serde(skip)]
     compute: fn(&Completions) -> f64,
@@ -86,7 +86,7 @@ pub static METRICS: [Metric; 5] = [
         short: "completion",
         unit: "ms",
         better: Better::Lower,
-        meaning: "When the last resource of the set was complete: over the ATF set, which holds what rendering waits for, when the page can be shown in full",
+        meaning: "When the last resource of the set was complete. The ATF set holds the resources that rendering waits for, so its value says when the page can be shown in full",
         compute: Completions::last_ms,
     },
 ];
@@ -110,7 +110,7 @@ impl Metric {
         (worse > 0.0).then(|| better / worse)
     }
 
-    /// What a CSV file calls its values over a set: `byte_index_all_ms`.
+    /// The name of the column with its values over a set, in a CSV file: `byte_index_all_ms`.
     pub fn column(&self, set: Set) -> String {
         let stem = self.name.strip_suffix(&format!("_{}", self.unit)).unwrap_or(self.name);
         format!("{stem}_{}_{}", set.name(), self.unit)
@@ -159,7 +159,7 @@ pub struct BySet<T = f64> {
 }
 
 impl<T: Copy> BySet<T> {
-    /// What `value` gives for each set.
+    /// Computes `value` for each set.
     pub fn each(value: impl Fn(Set) -> Option<T>) -> Self {
         Self { all: value(Set::All), atf: value(Set::Atf) }
     }
@@ -179,7 +179,7 @@ impl<T: Copy> BySet<T> {
 pub struct Measured(BTreeMap<String, BySet>);
 
 impl Measured {
-    /// What `value` gives for each metric.
+    /// Computes `value` for each metric.
     pub fn each(value: impl Fn(&'static Metric) -> BySet) -> Self {
         Self(METRICS.iter().map(|it| (it.name.to_owned(), value(it))).collect())
     }
