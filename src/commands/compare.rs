@@ -47,10 +47,10 @@ pub(crate) struct Arguments {
     /// Send buffers, separated by commas
     #[arg(long, value_name = "LIST", default_value = "0", value_delimiter = ',', value_parser = values::size)]
     send_buffer: Vec<u64>,
-    /// What a send buffer is
+    /// The model of a send buffer
     #[arg(long, value_parser = values::choice(SEND_BUFFER_MODELS), default_value = "fifo")]
     send_buffer_model: SendBufferModel,
-    /// What the server knows about the resources that it sends
+    /// The facts that the server knows about the resources that it sends
     #[arg(long, value_parser = values::choice(METADATA), default_value = "full")]
     metadata: Metadata,
     /// The order in which the client hands over arrived bytes
@@ -80,7 +80,7 @@ pub(crate) struct Arguments {
     /// unless the 95 % interval of the gain lies above 1
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// The scheme of pages for which no other is better
+    /// The scheme for pages where no other scheme is better
     #[arg(long, value_name = "NAME", default_value = "bucket-html", requires = "policy")]
     policy_default: String,
     /// Write tables, figures and the report into this directory

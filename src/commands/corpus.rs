@@ -74,11 +74,11 @@ enum Command {
         /// The page's name [default: the name of the output file]
         #[arg(long)]
         name: Option<String>,
-        /// What the page says it is of [default: a recording, without its name]
+        /// The source that the page names [default: a recording, without its name]
         #[arg(long, value_name = "TEXT")]
         from: Option<String>,
-        /// Keep the hosts and paths of a HAR file or `DevTools` log: the page tells whose it is, and a policy for
-        /// it fits the site
+        /// Keep the hosts and paths of a HAR file or `DevTools` log: the page then names its site, and a policy
+        /// for it fits the site
         #[arg(long)]
         keep_addresses: bool,
         /// The page load to keep, from 1, of a HAR file or `DevTools` log with several [default: the one with
@@ -166,7 +166,7 @@ fn check(pages: &[String]) -> Result<(), Failure> {
 fn about_import() -> String {
     let formats = IMPORTERS.iter().map(|it| format!("  {:<16} {}\n", it.name, it.form));
     format!(
-        "Make a page from a recording. The contents tell the format:\n\n{}\nWhat the recording does not hold and had to be assumed is listed on stderr and kept in the page's source. Hosts and paths are replaced by stand-ins, except in resource lists and package pages. So is the recording's own name, which often holds the host's.",
+        "Make a page from a recording. The contents tell the format:\n\n{}\nFacts that the recording does not contain are assumed. These assumptions are listed on stderr and kept in the page's source. Stand-ins replace hosts and paths, except in resource lists and package pages, and also the recording's own name, which often contains the host's.",
         formats.collect::<String>()
     )
 }

@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// The server's address
     #[arg(long, value_name = "ADDR:PORT")]
     to: SocketAddr,
-    /// The seed of all chance: the same seed gives the same link
+    /// The seed of all random events: the same seed gives the same link
     #[arg(long, value_name = "N", default_value = "0")]
     seed: u64,
     /// Write the fate of each datagram into this file, one line of JSON each

@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     /// How to treat clients' signals [default: obey for --root, ignore for --page]
     #[arg(long, value_parser = values::choice(values::SIGNALS))]
     signals: Option<SignalUse>,
-    /// The most bytes that leave ahead of a more urgent response, beside the packet being built
+    /// The send buffer: at most this many bytes leave ahead of a more urgent response, besides the packet being built
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = values::size)]
     send_buffer: u64,
     /// Congestion control; each of them paces its packets

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The seed of all chance: the same seed gives the same bytes
+    /// The seed of all random numbers: the same seed gives the same bytes
     #[arg(long)]
     seed: u64,
     /// The distributions of counts and sizes

@@ -12,7 +12,7 @@ use qlog_tools::views::{no_streams, unusable};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Show how long bytes that had arrived waited for earlier bytes: within their stream, and had there been one stream
+/// Show how long bytes that had arrived waited for earlier bytes: within their stream, and as if there were one stream
 ///
 /// With the logs of both ends the numbers are exact. With the client's log alone, the order in which the server sent is
 /// estimated. Logs of several connections are paired by connection ID. Exit code 2: a log could not be read, or has no

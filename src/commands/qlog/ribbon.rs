@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     files: Files,
     #[command(flatten)]
     set: SetArguments,
-    /// What the width means
+    /// The quantity that the width shows
     #[arg(long, default_value = "time", value_parser = choice(AXES))]
     by: Axis,
     /// Draw into FILE.svg or FILE.png
