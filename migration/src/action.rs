@@ -1,4 +1,4 @@
-//! What a state machine tells its owner to do.
+//! The actions that a state machine asks of its owner.
 
 use crate::{Migrate, Name};
 

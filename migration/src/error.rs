@@ -11,7 +11,7 @@ pub enum Error {
     /// A frame or a stream header of another layout.
     #[error("a MIGRATE frame or the header of a continuation has another layout")]
     Layout,
-    /// The name does not follow from the TLS session, or its application is over.
+    /// The name does not follow from the TLS session, or all connections of its application are over.
     #[error("the connection's name does not belong to its TLS session")]
     Forged,
     /// A connection of this name exists.
@@ -49,7 +49,7 @@ pub enum Error {
     Unanswered,
 }
 
-/// What an error ends.
+/// The scope of an error: the part that ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// The extension on this connection, which goes on without a name.
@@ -76,7 +76,7 @@ impl Error {
         }
     }
 
-    /// What it ends.
+    /// The part that the error ends.
     pub fn scope(self) -> Scope {
         match self {
             Self::Forged | Self::Taken | Self::Full => Scope::Extension,

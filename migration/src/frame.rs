@@ -34,12 +34,12 @@ pub enum Subject {
     Push(PushId),
 }
 
-/// Where a response is to go on.
+/// The place at which a response goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Destination {
-    /// From a server: the client is to open a connection, and name it.
+    /// Only from a server: the client must open a connection, and name it.
     Any,
-    /// This connection. The name of the source means: back, or not away.
+    /// This connection. If it is the source, the response comes back or stays.
     Named(Name),
 }
 
@@ -64,15 +64,15 @@ pub enum Rest {
 /// A MIGRATE frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Migrate {
-    /// What migrates.
+    /// The response that migrates.
     pub subject: Subject,
-    /// Where it goes on.
+    /// The place at which it goes on.
     pub destination: Destination,
-    /// The first byte of the response's stream that comes from there.
+    /// The first byte of the response's stream that comes on the destination.
     pub offset: u64,
     /// Proposal or answer.
     pub kind: Kind,
-    /// What its sender has left to send.
+    /// Whether its sender has more to send.
     pub rest: Rest,
 }
 

@@ -13,7 +13,7 @@
 //! | server | none: [`Destination::Any`] | the handshake and one round trip |
 //! | client | a new connection, which it opens first | nothing: it moves after the handshake and one round trip |
 //!
-//! Four rules keep the ends in agreement. `tests/model.rs` checks them in every order of events:
+//! Four rules keep the ends in agreement. `tests/it/model.rs` checks them in every order of events:
 //!
 //! * The server answers each proposal of the client. If two crossed, this answer decides: the smaller name counts.
 //! * The client answers each proposal of the server, except one that crossed its own.

@@ -83,7 +83,7 @@ fn start<const N: usize>(tag: [u8; 32]) -> [u8; N] {
     std::array::from_fn(|it| tag[it])
 }
 
-/// What one end says in its settings. The extension is used if both ends make their offer.
+/// The settings in which one end offers the extension. It is used if both ends make their offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
     /// A server understands the extension: the three settings are 0.

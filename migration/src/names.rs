@@ -1,12 +1,12 @@
-//! The named connections of one end: who belongs together, and who is idle.
+//! The named connections of one end: which belong together, and which are idle.
 
 use crate::limits::MEMBERS_MAX;
 use crate::{Error, Name, Secret};
 use std::collections::BTreeMap;
 
-/// The connections of one end by name. `K` is whatever its owner calls a connection.
+/// The connections of one end by name. The owner chooses `K`.
 ///
-/// A server has one for all clients. A connection enters it with proof, so that a name in it means: this client.
+/// A server has one for all clients. A connection enters it only with proof that its name belongs to its client.
 #[derive(Debug)]
 pub struct Names<K> {
     applications: BTreeMap<u64, Application<K>>,
@@ -33,8 +33,8 @@ impl<K> Default for Names<K> {
 }
 
 impl<K> Names<K> {
-    /// Adds a connection, if its name follows from its `secret` and the secret of the first one of its application. After
-    /// an error it is used without the extension: perhaps the others of its application are over.
+    /// Adds a connection, if its name follows from its `secret` and the secret of the first one of its application.
+    /// After an error the owner uses it without the extension: perhaps all others of its application are over.
     pub fn join(&mut self, name: Name, secret: &Secret, connection: K) -> Result<(), Error> {
         let first = self.applications.get(&name.application).map_or(secret, |it| &it.first);
         if Name::next(first, secret) != name {
@@ -54,7 +54,7 @@ impl<K> Names<K> {
         Ok(())
     }
 
-    /// The connection is over.
+    /// Removes a connection that is over.
     pub fn leave(&mut self, name: Name) {
         let Some(application) = self.applications.get_mut(&name.application) else { return };
         application.members.remove(&name);
@@ -75,14 +75,14 @@ impl<K> Names<K> {
         idle.map(|(name, _)| *name).next()
     }
 
-    /// A response begins on the connection.
+    /// Records that a response begins on the connection.
     pub fn began(&mut self, name: Name) {
         if let Some(member) = self.member_mut(name) {
             member.responses += 1;
         }
     }
 
-    /// A response on the connection is over.
+    /// Records that a response on the connection is over.
     pub fn ended(&mut self, name: Name) {
         if let Some(member) = self.member_mut(name) {
             member.responses = member.responses.saturating_sub(1);

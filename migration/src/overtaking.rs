@@ -16,7 +16,7 @@ pub struct Overtaking {
 }
 
 impl Overtaking {
-    /// A frame comes. It comes out of [`Self::release`], perhaps at once.
+    /// Takes a frame. [`Self::release`] returns it, perhaps at once.
     pub fn hold(&mut self, frame: Migrate, now: Instant) -> Result<(), Error> {
         if self.frames.len() >= OVERTAKING_MAX {
             return Err(Error::TooMany);
@@ -25,7 +25,7 @@ impl Overtaking {
         Ok(())
     }
 
-    /// The frames that need not wait any more, in order: they name a connection that is `known`, or nothing came in time.
+    /// The frames that need not wait any more, in order: their connection is `known`, or did not come in time.
     pub fn release(&mut self, known: &dyn Fn(Name) -> bool, now: Instant) -> Vec<Migrate> {
         let mut released = Vec::new();
         let mut waiting: VecDeque<(Instant, Migrate)> = VecDeque::new();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The rules of a server: a response moves if any of them says so. Without rules none does.
+/// The rules of a server: a response moves if any of them says so. Without rules, no response moves.
 ///
 /// ```
 /// let policy: migration::Policy = toml::from_str(
@@ -31,7 +31,7 @@ pub struct Policy {
 pub struct SizeRule {
     /// The largest size that stays.
     pub above_bytes: u64,
-    /// So many other responses may be under way.
+    /// The number of other responses that may be under way.
     pub beside: usize,
 }
 
@@ -41,11 +41,11 @@ pub struct SizeRule {
 pub struct BlockingRule {
     /// The longest time that stays.
     pub above_ms: u64,
-    /// So many other responses may be under way.
+    /// The number of other responses that may be under way.
     pub beside: usize,
 }
 
-/// What a server knows about a response.
+/// The facts that a server knows about a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Candidate {
     /// Its size, if it is known.

@@ -6,10 +6,10 @@ use std::time::Instant;
 
 /// Past visits of a host that count.
 const VISITS: u32 = 8;
-/// A host gets an idle connection if in one of so many visits a response migrated.
+/// A host gets an idle connection if a response migrated in at least one of this many visits.
 const ONE_IN: u32 = 4;
 
-/// What happened to the responses of a visit.
+/// The outcome of a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visit {
     /// At least one migrated.
@@ -18,7 +18,7 @@ pub enum Visit {
     Stayed,
 }
 
-/// On which hosts responses have migrated: predicts where they will.
+/// The hosts on which responses have migrated. They predict where responses will migrate.
 #[derive(Debug, Clone, Default)]
 pub struct History {
     hosts: BTreeMap<String, Past>,
@@ -36,7 +36,7 @@ struct Past {
 }
 
 impl History {
-    /// A visit of `host` is over. The host that was not visited for the longest time is forgotten for a new one.
+    /// Records a visit of `host` that is over. A new host replaces the one that was not visited for the longest time.
     pub fn visited(&mut self, host: &str, visit: Visit) {
         if !self.hosts.contains_key(host) && self.hosts.len() >= HOSTS_MAX {
             let oldest = self.hosts.iter().min_by_key(|(_, it)| it.last);
@@ -58,7 +58,7 @@ impl History {
     }
 }
 
-/// The idle connections, at most one a host, so at most double the connections. `K` is whatever its owner calls one.
+/// The idle connections, at most one a host, so a client has at most twice as many. The owner chooses `K`.
 #[derive(Debug)]
 pub struct Pool<K> {
     /// By host, each with the time at which it was idle for too long.
@@ -72,12 +72,12 @@ impl<K> Default for Pool<K> {
 }
 
 impl<K> Pool<K> {
-    /// Whether to open an idle connection to `host`, to which one is in use.
+    /// Whether to open another, idle connection to `host`, beside the one in use.
     pub fn wants(&self, host: &str, history: &History) -> bool {
         !self.spares.contains_key(host) && self.spares.len() < SPARES_MAX && history.expects(host)
     }
 
-    /// Keeps an idle connection. One that there is no room for is returned, to be closed.
+    /// Keeps an idle connection. Without room, it returns the connection, which the owner must close.
     pub fn put(&mut self, host: &str, connection: K, now: Instant) -> Option<K> {
         if self.spares.contains_key(host) || self.spares.len() >= SPARES_MAX {
             return Some(connection);
@@ -86,7 +86,8 @@ impl<K> Pool<K> {
         None
     }
 
-    /// Takes the idle connection to `host`: a response migrates to it, the last one in use is over, or it is lost.
+    /// Takes the idle connection to `host`: a response migrates to it, the last connection in use is over, or it is
+    /// lost.
     pub fn take(&mut self, host: &str) -> Option<K> {
         self.spares.remove(host).map(|(_, connection)| connection)
     }
@@ -96,7 +97,7 @@ impl<K> Pool<K> {
         self.spares.values().map(|(until, _)| *until).min()
     }
 
-    /// Takes the connections that were idle for too long, to be closed.
+    /// Takes the connections that were idle for too long; the owner must close them.
     pub fn expired(&mut self, now: Instant) -> Vec<K> {
         let (expired, kept) =
             std::mem::take(&mut self.spares).into_iter().partition(|(_, it)| it.0 <= now);

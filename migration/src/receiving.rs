@@ -37,11 +37,11 @@ enum State {
 /// Where a client finds the next bytes of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reads {
-    /// On the stream of its request, so many bytes at most.
+    /// On the stream of its request, at most this number of bytes.
     Source(u64),
     /// On the continuation at this connection.
     Destination(Name),
-    /// Nowhere: what has come elsewhere must wait.
+    /// Nowhere: bytes that have come elsewhere must wait.
     Nothing,
 }
 
@@ -65,7 +65,7 @@ impl Receiving {
         }
     }
 
-    /// The next `bytes` of the response were read, where [`Self::reads`] says.
+    /// Records that the next `bytes` of the response were read, where [`Self::reads`] says.
     pub fn read(&mut self, bytes: u64) {
         self.read += bytes;
         if let State::Away { cut, until, .. } = &mut self.state
@@ -93,7 +93,8 @@ impl Receiving {
         Some(self.frame(Kind::Start, to, self.read))
     }
 
-    /// A frame of the server's about this response. `usable` says whether a connection of this name is open at our end.
+    /// Takes a frame of the server about this response. `usable` says whether our end has an open connection of this
+    /// name.
     /// An error ends the response, on both connections.
     pub fn receive(
         &mut self,
@@ -114,13 +115,13 @@ impl Receiving {
         outcome
     }
 
-    /// The connection that the server wanted is open. `None`: there is none to be had.
+    /// Answers the server once its connection is open. `None`: the client cannot open one.
     pub fn connected(&mut self, on: Option<Name>, now: Instant) -> Option<Migrate> {
         let State::Connecting { cut } = self.state else { return None };
         Some(self.accept(on, cut, now))
     }
 
-    /// A connection is over. If the response was there, it comes back.
+    /// Records that a connection is over. If the response was there, it comes back.
     pub fn destination_lost(&mut self, lost: Name) -> Option<Migrate> {
         match self.state {
             State::Away { on, cut, .. } if on == lost => Some(self.come_back(cut)),
@@ -133,7 +134,7 @@ impl Receiving {
         if let State::Away { until, .. } = self.state { until } else { None }
     }
 
-    /// Brings a response back whose continuation does not come. While the source still brings bytes, it need not.
+    /// Brings a response back if its continuation does not come, unless the source still brings bytes.
     pub fn on_timeout(&mut self, now: Instant) -> Option<Migrate> {
         match &mut self.state {
             State::Away { cut, until: Some(until), .. } if *until <= now => {
@@ -148,7 +149,7 @@ impl Receiving {
         }
     }
 
-    /// It is complete or not wanted, or its source is over.
+    /// Ends the response: it is complete or not wanted, or its source is over.
     pub fn end(&mut self) {
         self.state = State::Ended;
     }

@@ -66,18 +66,18 @@ impl Sending {
         self.next
     }
 
-    /// The next `bytes` were sent, at [`Self::place`].
+    /// Records that the next `bytes` were sent, at [`Self::place`].
     pub fn sent(&mut self, bytes: u64) {
         self.next += bytes;
     }
 
-    /// The bytes before `offset` cannot be sent again. Those of a file always can.
+    /// Records that the bytes before `offset` cannot be sent again. Those of a file always can.
     pub fn discarded(&mut self, offset: u64) {
         self.kept = self.kept.max(offset);
     }
 
-    /// Moves the rest of the response. The flow control credit that the client gave it at the source moves along: so
-    /// much may go before the answer. `None`: it has moved before.
+    /// Moves the rest of the response. The flow control credit that the client gave it at the source moves along: this
+    /// number of bytes may go before the answer. `None`: it has moved before.
     pub fn start(&mut self, to: Destination, credit_bytes: u64, now: Instant) -> Option<Migrate> {
         if self.state != State::Here || to == Destination::Named(self.source) {
             return None;
@@ -87,7 +87,8 @@ impl Sending {
         Some(self.frame(Kind::Start, to, self.next))
     }
 
-    /// A frame of the client's about this response. `usable` says whether a connection of this name is open at our end.
+    /// Takes a frame of the client about this response. `usable` says whether our end has an open connection of this
+    /// name.
     /// An error ends the response, on both connections.
     pub fn receive(
         &mut self,
@@ -107,7 +108,7 @@ impl Sending {
         outcome
     }
 
-    /// A connection is over. If the response was there, the client must say how far it came.
+    /// Records that a connection is over. If the response was there, the client must say how far it came.
     pub fn destination_lost(&mut self, lost: Name, now: Instant) -> Option<Migrate> {
         match self.state {
             State::Away { on, cut } if on == lost => Some(self.ask_back(cut, now)),
@@ -132,7 +133,7 @@ impl Sending {
         Ok(())
     }
 
-    /// The client has all of it or does not want it, or its source is over.
+    /// Ends the response: the client has all of it or does not want it, or its source is over.
     pub fn end(&mut self) {
         self.state = State::Ended;
     }

@@ -15,32 +15,32 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-/// What a client downloads, from which server, over which network.
+/// Downloads of one client: the requests, the server's options, and the network.
 #[derive(Debug, Clone)]
 pub(crate) struct Downloads {
     pub(crate) options: Options,
     pub(crate) network: Network,
     /// In the order of their times.
     pub(crate) requests: Vec<Download>,
-    /// Whether the congestion window is wanted, which takes longer than the downloads.
+    /// Whether to read the congestion window from the server's log, which takes longer than the downloads.
     pub(crate) logs_window: bool,
 }
 
 /// One request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Download {
-    /// When it is made, in milliseconds after the handshake.
+    /// The time at which it is made, in milliseconds after the handshake.
     pub(crate) at_ms: f64,
     pub(crate) bytes: u64,
     pub(crate) kind: Kind,
-    /// When the client cancels it.
+    /// The time at which the client cancels it.
     pub(crate) cancel_ms: Option<f64>,
 }
 
-/// What came of it. All times are in milliseconds after the handshake.
+/// The result. All times are in milliseconds after the handshake.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Downloaded {
-    /// By request, when its response was complete.
+    /// The time at which each response was complete, by request.
     pub(crate) complete_ms: Vec<Option<f64>>,
     /// The server's datagrams.
     pub(crate) sent: Vec<Sent>,
@@ -53,7 +53,7 @@ pub(crate) struct Downloaded {
 pub(crate) struct Sent {
     pub(crate) at_ms: f64,
     pub(crate) bytes: u64,
-    /// When the client had it; `None`: it was lost.
+    /// The time of its arrival; `None`: it was lost.
     pub(crate) arrived_ms: Option<f64>,
 }
 
@@ -61,8 +61,8 @@ const SERVER: ([u8; 4], u16) = ([127, 0, 0, 1], 4433);
 const CLIENT: ([u8; 4], u16) = ([127, 0, 0, 1], 5000);
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Bytes that the client accepts before it has read them: more than any download here has, so that flow control is
-/// never the limit.
+/// Bytes that the client accepts before it has read them: more than any download here, so that flow control is never
+/// the limit.
 const RECEIVE_BYTES: u64 = 100_000_000;
 
 /// A network with this rate and round trip, on which requests and acknowledgements never wait.
@@ -89,7 +89,7 @@ impl Download {
 }
 
 impl Downloads {
-    /// Carries them out, until every download is complete or cancelled, and for `linger_ms` longer.
+    /// Runs the downloads, until every one is complete or cancelled, and for `linger_ms` longer.
     pub(crate) fn run(
         &self,
         identity: &Identity,
@@ -243,8 +243,8 @@ fn sent(entry: &LinkLogEntry, start_ms: f64) -> Sent {
 }
 
 impl Downloaded {
-    /// Bytes that wait in the link's queue, as each datagram finds them from `from_ms` on: the time that it waited,
-    /// at the link's rate.
+    /// Bytes in the link's queue when each datagram joins it, from `from_ms` on: the datagram's waiting time, at the
+    /// link's rate.
     pub(crate) fn queue_bytes(&self, network: &Network, from_ms: f64) -> Vec<(f64, f64)> {
         let bytes_per_ms = network.down.rate.mean() / 8000.0;
         let sent = self.sent.iter().filter(|it| it.at_ms >= from_ms);
@@ -255,7 +255,7 @@ impl Downloaded {
         .collect()
     }
 
-    /// Bytes that come after `from_ms`.
+    /// Bytes that arrive after `from_ms`.
     pub(crate) fn bytes_after(&self, from_ms: f64) -> u64 {
         let late = self.sent.iter().filter(|it| it.arrived_ms.is_some_and(|at| at > from_ms));
         late.map(|it| it.bytes).sum()
@@ -275,7 +275,7 @@ fn stream(place: usize) -> StreamId {
     StreamId(place as u64 * 4)
 }
 
-/// The window by the server's log, which is in `folder` and begins at `begins_ms`.
+/// Reads the window from the server's log, which is in `folder` and begins at `begins_ms`.
 fn window(folder: &Path, begins_ms: f64) -> Result<Vec<(f64, f64)>, ReproduceError> {
     let mut window = BTreeMap::new();
     for entry in std::fs::read_dir(folder).map_err(ReproduceError::unusable)? {

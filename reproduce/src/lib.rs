@@ -65,7 +65,7 @@ pub struct Setting {
     pub runs: Option<usize>,
 }
 
-/// What an experiment found.
+/// The findings of an experiment.
 #[derive(Debug, Clone, Serialize)]
 pub struct Findings {
     /// How it was made, in a sentence or two.
@@ -95,7 +95,7 @@ pub struct Reproduction {
     pub name: &'static str,
     /// The publication.
     pub source: &'static str,
-    /// What it found.
+    /// Its findings.
     #[serde(flatten)]
     pub found: Findings,
     /// Whether every row with a tolerance is within it.

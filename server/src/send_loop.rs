@@ -1,7 +1,7 @@
-//! The send loop: which bytes go before the transport, and when.
+//! The send loop decides which bytes go before the transport, and when.
 //!
-//! quiche puts one STREAM frame in a packet, so one packet's worth of one stream, offered right before
-//! the packet is made, puts exactly the picked stream on the wire. Two things must be kept for that:
+//! quiche puts one STREAM frame in a packet. One packet's worth of one stream, offered right before the
+//! packet is made, therefore puts exactly the picked stream on the wire. This needs two rules:
 //!
 //! * **Hold.** With data waiting, quiche fills whatever the congestion window leaves, down to packets of
 //!   a few bytes. So it is asked for a packet only when a full one fits.
@@ -10,7 +10,7 @@
 //!   the same and a packet is asked for in a buffer too small for it: that marks the sender as limited
 //!   by the window and sends nothing.
 //!
-//! [`Window`] tracks what is offered and not yet on the wire; it is exact, or says that it doubts.
+//! [`Window`] tracks the bytes that are offered and not yet on the wire. Its count is exact, or marked as doubtful.
 
 mod staging;
 mod token_bucket;
@@ -31,8 +31,8 @@ use std::time::{Duration, Instant};
 use token_bucket::TokenBucket;
 use window::Window;
 
-/// Event loops sleep in steps of this, rounded up. A release nearer than that counts as now, and they are woken by
-/// as much before it, or a fast link would stand idle between two packets.
+/// Event loops sleep in steps of this, rounded up. A release that is nearer counts as now, and they are woken one step
+/// before a later one. Otherwise a fast link would be idle between two packets.
 const TIMER_STEP: Duration = Duration::from_millis(1);
 
 /// How long a client may wait before it acknowledges (RFC 9000, 18.2).
@@ -58,7 +58,7 @@ pub(crate) struct SendLoop {
     /// A timer of the transport has fired: its probes may ignore the window.
     timer_fired: bool,
     release: Option<Instant>,
-    /// What is staged is held back no longer than this.
+    /// The time until which staged bytes may be held back.
     held_until: Option<Instant>,
     /// Responses that were dropped, not yet asked for.
     unwanted: u64,
@@ -198,7 +198,7 @@ impl SendLoop {
         }
     }
 
-    /// When `datagram` may have something that it had not, the transport's timers aside.
+    /// When `datagram` may have a new datagram, apart from the transport's timers.
     pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
         let has_data = || self.order.picker().pick().is_some() || self.buffer.bytes() > 0;
         let tick = self.pace.as_ref().filter(|_| has_data()).and_then(Ticks::next);
@@ -308,10 +308,10 @@ impl SendLoop {
         }
     }
 
-    /// Whether what is staged has been held back for as long as a probe timeout lasts (RFC 9002, 6.2.1).
-    /// A window that is full because packets are in flight opens sooner. What seemed a full window was
-    /// then the end of the connection's flow control credit. The transport does not report that, and the client may not
-    /// extend the credit before it has the bytes that are held back.
+    /// Whether staged bytes have been held back for as long as a probe timeout lasts (RFC 9002, 6.2.1).
+    /// A window that is full because packets are in flight opens sooner. Otherwise the window only seemed full: the
+    /// connection's flow control credit had ended. The transport does not report that, and the client may not extend
+    /// the credit before it has the bytes that are held back.
     fn held_too_long(&mut self, now: Instant) -> bool {
         if self.held_until.is_some_and(|it| it <= now) {
             self.held_until = None;
@@ -335,7 +335,7 @@ impl SendLoop {
         }
     }
 
-    /// Whatever the transport has to say beside staged data.
+    /// A datagram of the transport's own, beside staged data.
     fn unasked(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
         let sent = self.send(out)?;
         self.window.sent_unasked(sent.map_or(0, |it| it.0));
@@ -344,10 +344,10 @@ impl SendLoop {
 
     /// Asks the transport for a packet until it is certain that it has none.
     ///
-    /// quiche keeps a stream in its queue whose lost bytes were acknowledged before they were sent again.
-    /// When it comes to such a stream it makes no packet, says that it is done, and puts the stream
-    /// behind the others, to which it comes only when asked again. Only streams with an open end can be
-    /// in that state: our own three, and those of responses under way.
+    /// quiche keeps a stream in its queue if its lost bytes were acknowledged before they were sent again.
+    /// At such a stream, quiche makes no packet, says that it is done, and puts the stream behind the others.
+    /// It continues with the others only when asked again. Only streams with an open end can be in that
+    /// state: our own three, and those of responses under way.
     fn send(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
         let quic = &mut self.connection.quic;
         let lossy = quic.path_stats().any(|it| it.lost > 0 || it.total_pto_count > 0);

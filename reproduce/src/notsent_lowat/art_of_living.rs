@@ -17,7 +17,7 @@ const BITS_PER_S: f64 = 1.36e6;
 const RTT_MS: f64 = 209.0;
 /// "75KB cwnd".
 const WINDOW_BYTES: f64 = 75_000.0;
-/// What the window leaves of a bandwidth-delay product of 35.5 KB waits in the link's queue.
+/// The window of 75 KB, less a bandwidth-delay product of 35.5 KB, waits in the link's queue.
 const QUEUE: Queue = Queue::Bytes(40_000);
 const WINDOW_PACKETS: usize = 55;
 
@@ -38,7 +38,7 @@ pub(super) fn sketch() -> Sketch {
     (1..=25).fold(sketch, |it, n| it.item(&format!("/{n}.jpg"), Kind::Image, 30 * KB, Found::Head))
 }
 
-/// From its request, which the document's last byte makes, until the style sheet is there.
+/// The time from the style sheet's request, which the document's last byte makes, until the style sheet is there.
 fn css_ms(complete_ms: &[f64]) -> f64 {
     complete_ms[CSS] - complete_ms[0]
 }

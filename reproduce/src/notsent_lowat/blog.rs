@@ -23,7 +23,7 @@ pub(super) const BUFFERS: [(&str, u64); 4] =
 /// Names and bytes of the link's queue: a bandwidth-delay product, and a bloated one.
 const QUEUES: [(&str, u64); 2] = [("shallow", 31_250), ("bloated", 1_000_000)];
 
-/// The document, two style sheets and a script come before the images, which are 60.
+/// The document, two style sheets and a script come before the 60 images.
 const IMAGES: usize = 60;
 const FIRST_IMAGE: usize = 4;
 /// A third of the images can be seen without scrolling.
@@ -46,29 +46,29 @@ pub(super) fn sketch() -> Sketch {
     )
 }
 
-/// When text is drawn: everything but the images is there.
+/// The time at which text is drawn: everything but the images is there.
 fn first_render_ms(complete_ms: &[f64]) -> f64 {
     let needed = complete_ms[..FIRST_IMAGE].iter().chain(&complete_ms[FIRST_FONT..]);
     needed.copied().fold(0.0, f64::max)
 }
 
-/// When everything that can be seen is drawn.
+/// The time at which every visible part is drawn.
 fn visually_complete_ms(complete_ms: &[f64]) -> f64 {
     let visible = &complete_ms[..FIRST_IMAGE + VISIBLE_IMAGES];
     visible.iter().copied().fold(first_render_ms(complete_ms), f64::max)
 }
 
-/// From the request for the first font, which its style sheet makes, until it is there.
+/// The time from the request for the first font, which its style sheet makes, until the font is there.
 fn font_ms(complete_ms: &[f64]) -> f64 {
     complete_ms[FIRST_FONT] - complete_ms[1]
 }
 
-/// What is measured: its name, its words, and its time in a load.
+/// A measured quantity: its name, its words, and its time in a load.
 struct Measure {
     id: &'static str,
     what: &'static str,
     of: fn(&[f64]) -> f64,
-    /// By how much the article's page was faster after the change.
+    /// How many times faster the article's page was after the change.
     published_gain: Option<f64>,
     /// Seconds in the article, after and before.
     published_s: Option<[f64; 2]>,
@@ -206,7 +206,7 @@ const SIZES: &str =
 const SHARES: &str = "The ratio of all that is committed to all that can be seen, which the article does not give: with a buffer of \
      5 MB nothing is drawn until 5.2 MB are there; without one, 2.2 MB are enough.";
 
-/// The 5 MB buffer's time divided by those of the small ones, under BBR.
+/// The 5 MB buffer's time divided by the times of the small buffers, under BBR.
 fn gain_rows(cells: &[Cell], measure: &Measure, queue: &str) -> Vec<Row> {
     let of = |buffer: &str| {
         let found = cells.iter().find(|it| {

@@ -1,5 +1,5 @@
-//! The article on BBR and `tcp_notsent_lowat`, on HTTP/3 and engine `stack`: what bytes that are committed too early cost,
-//! in the server's send buffer and in the network's queue.
+//! The article on BBR and `tcp_notsent_lowat`, on HTTP/3 and engine `stack`: the cost of bytes that are committed too
+//! early, in the server's send buffer and in the network's queue.
 
 mod art_of_living;
 mod blog;

@@ -1,5 +1,5 @@
-//! What waits in the link's queue during a long download: the article's windows of a loss-based congestion control and
-//! of BBR.
+//! The bytes that wait in the link's queue during a long download: the article's windows of a loss-based congestion
+//! control and of BBR.
 
 use super::{BDP_BYTES, BITS_PER_S, RTT_MS};
 use crate::bench::Bench;
@@ -48,7 +48,7 @@ fn download(
     })
 }
 
-/// The mean of what datagrams find in the queue once the window is steady.
+/// The mean number of bytes that datagrams find in the queue once the window is steady.
 fn mean_queue_bytes(load: &Downloaded, network: &Network) -> f64 {
     let queue = load.queue_bytes(network, STEADY_FROM_MS);
     queue.iter().map(|it| it.1).sum::<f64>() / queue.len() as f64

@@ -1,8 +1,9 @@
-//! The paper on stream migration (`SMig`), on HTTP/3 and engine `stack`: small objects beside a large download, and what
-//! still comes after a cancel.
+//! The paper on stream migration (`SMig`), on HTTP/3 and engine `stack`: small objects beside a large download, and the
+//! bytes that still arrive after a cancel.
 //!
-//! The paper moves the large download to another connection, because it cannot reorder what TCP's send buffer holds. Here
-//! is the comparison that it could not make: a scheduler that commits nothing early, on one QUIC connection.
+//! The paper moves the large download to another connection, because it cannot reorder the contents of TCP's send
+//! buffer. This module makes the comparison that the paper could not make: a scheduler that commits nothing early, on
+//! one QUIC connection.
 
 mod small_objects;
 mod tail;
@@ -29,7 +30,7 @@ const BITS_PER_S: f64 = 10e6;
 const RTT_MS: f64 = 50.0;
 const BDP_BYTES: f64 = BITS_PER_S / 8000.0 * RTT_MS;
 
-/// 1 and 4 MiB: the paper's default and large send buffers, as they are when they are full.
+/// 1 and 4 MiB: the sizes of the paper's default and large send buffers when they are full.
 const DEFAULT_BUFFER_BYTES: u64 = 1 << 20;
 const LARGE_BUFFER_BYTES: u64 = 4 << 20;
 
@@ -60,7 +61,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     })
 }
 
-/// What decides how long an object takes.
+/// The server's settings that decide how long an object takes.
 #[derive(Debug, Clone)]
 struct Server {
     scheme: String,
@@ -98,7 +99,7 @@ fn link(control: CongestionControl, rtt_ms: f64) -> Network {
     network(control.name(), BITS_PER_S, rtt_ms, queue)
 }
 
-/// A download that the server knows nothing of.
+/// A download about which the server knows nothing.
 fn large(bytes: u64) -> Download {
     Download::new(0.0, bytes, Kind::Other)
 }

@@ -21,7 +21,7 @@ const OBJECTS: u32 = 25;
 const OBJECT_BYTES: u64 = 10 * KB;
 const DOWNLOAD_BYTES: u64 = 50 * MB;
 
-/// The scheme that stands where the paper migrates: it knows what is most urgent, and nothing else.
+/// The scheme that takes the place of the paper's migration: it knows which response is most urgent, and nothing else.
 const SCHEME: &str = "dfifo";
 /// The paper's server shares fairly.
 const FAIR: &str = "rr";
@@ -43,7 +43,7 @@ impl Cell {
         Self { server, object_bytes: OBJECT_BYTES, download_bytes: DOWNLOAD_BYTES }
     }
 
-    /// The objects come while the download lasts: one a second, or closer beside a small download.
+    /// The objects are requested during the download: one a second, or more often beside a small download.
     fn requests(&self) -> Vec<Download> {
         let lasts_ms = self.download_bytes as f64 * 8000.0 / BITS_PER_S;
         let every_ms = (lasts_ms / f64::from(OBJECTS + 5)).min(1000.0);
@@ -51,7 +51,7 @@ impl Cell {
         std::iter::once(large(self.download_bytes)).chain((1..=OBJECTS).map(object)).collect()
     }
 
-    /// The mean time from an object's request until it is there.
+    /// The mean time from an object's request until the object is there.
     fn mean_ms(&self, downloaded: &Downloaded) -> Option<f64> {
         let objects = self.requests().into_iter().zip(&downloaded.complete_ms).skip(1);
         let times = objects.map(|(object, complete)| Some((*complete)? - object.at_ms));
@@ -97,7 +97,7 @@ pub(super) fn measure(bench: &Bench) -> Result<(Vec<Row>, Lines), ReproduceError
     Ok((rows, figure))
 }
 
-/// A cut: its FIFO, the published one, and what ours must reach, in percent.
+/// A required cut: its FIFO, the published cut, and the least that ours must reach, in percent.
 struct Cut {
     control: CongestionControl,
     buffer: &'static str,
@@ -149,7 +149,7 @@ fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     Ok(rows)
 }
 
-/// Every scheme with every buffer under bbr2, and the schemes that stay apart as lines.
+/// Every scheme with every buffer under bbr2, and as lines the schemes that do not lie on one another.
 fn every_scheme(bench: &Bench) -> Result<(Vec<Row>, Lines), ReproduceError> {
     let cells: Vec<Cell> = SCHEMES
         .iter()

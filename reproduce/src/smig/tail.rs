@@ -1,4 +1,4 @@
-//! What still comes after the client cancels a download: Table 2.
+//! The bytes that still arrive after the client cancels a download: Table 2.
 
 use super::{DEFAULT_BUFFER_BYTES, KB, MB, Server, large, link};
 use crate::bench::{Bench, PACKET_BYTES};
@@ -10,7 +10,7 @@ const TABLE: &str = "Bytes after a cancel";
 
 /// "~80ms RTT".
 const TAIL_RTT_MS: f64 = 80.0;
-/// The client cancels after 10 s, 11 s, and so on: a download each.
+/// The client cancels after 10 s, 11 s, and so on, one cancel in each download.
 const CANCELS: u32 = 10;
 const FIRST_CANCEL_MS: f64 = 10_000.0;
 const NEXT_CANCEL_MS: f64 = 1000.0;
@@ -47,8 +47,8 @@ fn cancelled(server: &Server, cancel_ms: f64) -> Result<Downloads, ReproduceErro
     server.downloads(link(server.control, TAIL_RTT_MS), vec![download])
 }
 
-/// The tail; how often it is at most the window and two packets; and how much less it is than a FIFO's, which would send
-/// its buffer, too.
+/// The tail; how many times it is at most the window and two packets; and how much less it is than the tail of a FIFO,
+/// which would also send its buffer.
 fn tail_rows(buffer: &str, server: &Server, loads: &[Downloaded]) -> Vec<Row> {
     let control = server.control.name();
     let tails = loads.iter().zip(cancels_ms());

@@ -1,4 +1,4 @@
-//! From the scheduler to the transport: bytes are picked, committed, and offered right before their packet is made.
+//! From the scheduler to the transport: picks bytes, commits them, and offers them right before their packet is made.
 
 use super::SendLoop;
 use super::window::{self, Staged, Window};
@@ -66,7 +66,7 @@ impl SendLoop {
         }
     }
 
-    /// Notes where a stream stood that is about to leave the scheduler.
+    /// Notes the standing of a stream that is about to leave the scheduler.
     fn note_standing(&mut self, stream: StreamId) {
         if self.repairs.is_some()
             && let Some(record) = self.streams.get_mut(stream)
@@ -75,8 +75,8 @@ impl SendLoop {
         }
     }
 
-    /// Stream bytes that flow control lets go; `None`: the stream was held back or dropped. A full
-    /// congestion window is not a lack of credit.
+    /// Stream bytes that flow control allows; `None`: the stream was held back or dropped. A full congestion window is
+    /// not a lack of credit.
     fn credit(&mut self, stream: StreamId) -> Option<u64> {
         match self.connection.quic.stream_capacity(stream.0) {
             Ok(0) if Window::is_full(&mut self.connection.quic) => Some(0),
@@ -119,7 +119,7 @@ impl SendLoop {
         true
     }
 
-    /// What was staged while the window was full was cut short by it: now it becomes a full packet.
+    /// Fills up the staged bytes that a full window had cut short: now they become a full packet.
     pub(super) fn top_up(&mut self, datagram_bytes: usize) {
         let Some((stream, staged)) = self.window.short() else { return };
         let wanted = self.chunk_bytes(stream, datagram_bytes).saturating_sub(staged);

@@ -1,4 +1,4 @@
-//! What the congestion window leaves, and whether what was offered to the transport has gone.
+//! Room in the congestion window, and whether the bytes offered to the transport have gone.
 
 use crate::streams::CONTROL_STREAM;
 use schedulers::StreamId;
@@ -7,14 +7,14 @@ use schedulers::StreamId;
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     staged: Option<Staged>,
-    /// Something other than the staged bytes may have gone in a datagram: only when the transport says that it has
-    /// nothing left are they certainly gone.
+    /// Something other than the staged bytes may have gone in a datagram. They have certainly gone only when the
+    /// transport says that it has nothing left.
     doubtful: bool,
     /// A datagram has gone since the bytes were staged.
     sent_since_staged: bool,
     /// That datagram had room for all of them.
     likely_gone: bool,
-    /// What the window left when the last datagram came; `None`: not measured yet.
+    /// Room in the window when the last datagram came; `None`: not measured yet.
     opening_bytes: Option<u64>,
     /// Stream bytes offered since then.
     offered_bytes: u64,
@@ -62,9 +62,9 @@ impl Window {
         self.staged.is_none()
     }
 
-    /// Whether the last datagram had room for all staged bytes, so that an acknowledgement can have pushed only a few of
-    /// them out. The next packet's bytes are then staged behind those. To ask the transport instead, with nothing else
-    /// staged, would tell bbr2 that the application has no more to send.
+    /// Whether the last datagram had room for all staged bytes, so that an acknowledgement can have pushed only a few
+    /// of them out. The next packet's bytes are then staged behind those few. If the loop asked the transport instead,
+    /// with nothing else staged, bbr2 would conclude that the application has no more to send.
     pub(crate) fn has_likely_gone(&self) -> bool {
         self.staged.is_some() && self.likely_gone
     }
@@ -103,9 +103,10 @@ impl Window {
         }
     }
 
-    /// Asks the transport what the window leaves, unless that is known. It tells only through the capacity
-    /// of a stream, which flow control limits too: so the larger of the control stream's and the staged
-    /// stream's. It measures when a datagram comes, and takes off what is offered, but not what headers use.
+    /// Asks the transport for the room in the window, unless it is known. The transport shows it only in the capacity
+    /// of a stream, which flow control limits too. So the larger capacity of two streams counts: the control stream and
+    /// the staged stream. The transport computes the capacity when a datagram comes. It subtracts offered bytes, but
+    /// not the bytes of headers.
     pub(crate) fn measure(&mut self, quic: &mut quiche::Connection) {
         if self.opening_bytes.is_none() {
             let control = quic.stream_capacity(CONTROL_STREAM.0).unwrap_or(0);
@@ -152,8 +153,8 @@ impl Window {
         }
     }
 
-    /// A datagram went that no staged bytes asked for: an acknowledgement, a probe, which may have taken
-    /// the staged bytes along.
+    /// A datagram went for another reason than staged bytes: an acknowledgement or a probe, which may have taken the
+    /// staged bytes along.
     pub(crate) fn sent_unasked(&mut self, sent: usize) {
         self.sent_bytes += sent as u64;
         self.doubtful |= sent > 0;
@@ -166,13 +167,13 @@ impl Window {
         if self.doubtful { ACK_FRAME_ROOM } else { 0 }
     }
 
-    /// Whether the transport's having nothing to send means that all that was offered has gone. It does
-    /// not where nothing has gone since: then the window is smaller than it seemed.
+    /// Whether all offered bytes have gone if the transport has nothing to send. That does not follow if nothing has
+    /// gone since: then the window is smaller than it seemed.
     pub(crate) fn proves_empty(&self) -> bool {
         self.sent_since_staged
     }
 
-    /// All that was offered has gone.
+    /// All offered bytes have gone.
     pub(crate) fn flushed(&mut self) {
         self.staged = None;
         self.doubtful = false;
