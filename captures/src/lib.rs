@@ -1,4 +1,4 @@
-//! What browsers record of page loads, read into one model: HAR files and `DevTools` logs.
+//! Reads the records that browsers make of page loads into one model: HAR files and `DevTools` logs.
 //!
 //! Importers make pages of it, and the linter judges the order of its responses.
 

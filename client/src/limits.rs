@@ -1,4 +1,4 @@
-//! What the client keeps and accepts at most.
+//! Limits on the data that the client keeps and accepts.
 
 /// How many cookies are kept, as many as Chromium keeps of a site. Further ones are ignored.
 pub(crate) const MAX_COOKIES: usize = 180;

@@ -35,7 +35,7 @@ pub struct Outcome {
     pub early_hints: usize,
     /// Resources that were requested because a `Link` field preloads them, in this order.
     pub preloaded: Vec<usize>,
-    /// What became of early data.
+    /// The fate of early data.
     pub early_data: EarlyData,
     /// The session with which the next connection to this server can send early data.
     pub session: Option<SavedSession>,

@@ -1,5 +1,5 @@
-//! What a browser signals for each kind of resource, and which requests it holds back: as data, with its
-//! date and source, because browsers change.
+//! Browser profiles as data: the signals for each kind of resource, and the requests that a browser holds back. They
+//! have a date and a source, because browsers change.
 
 use corpus::Page;
 use corpus::page::{BrowserPriority, FetchPriority, PageResource, Script};
@@ -38,7 +38,7 @@ pub struct HoldBack {
     pub reason: HoldBackReason,
 }
 
-/// What holds requests back.
+/// The reason to hold requests back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HoldBackReason {
@@ -129,7 +129,7 @@ impl Profile {
         Ok(Self { name: name.to_owned(), ..profile })
     }
 
-    /// What this browser signals for a resource: RFC 9218's default where no rule says otherwise.
+    /// The signal of this browser for a resource: RFC 9218's default where no rule says otherwise.
     pub fn signal(&self, resource: &PageResource) -> BrowserPriority {
         let rule = self.rules.iter().find(|it| it.when.hold_for(resource));
         rule.map_or(BrowserPriority { urgency: 3, incremental: false }, |it| BrowserPriority {

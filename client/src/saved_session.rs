@@ -1,4 +1,4 @@
-//! What a client keeps of a connection to resume it later, with requests in its first packets.
+//! The part of a connection that a client keeps to resume it later, with requests in its first packets.
 
 use crate::Verify;
 use base64::Engine as _;

@@ -39,9 +39,9 @@ pub struct ClientConfig {
     pub unidirectional_streams: u64,
     /// Bytes of our connection ID, at most 20.
     pub id_bytes: usize,
-    /// What HTTP/3 offers.
+    /// The settings that HTTP/3 offers.
     pub settings: Settings,
-    /// What HTTP/3 keeps of the server.
+    /// Limits on the data that HTTP/3 keeps of the server.
     pub limits: http3::Limits,
 }
 

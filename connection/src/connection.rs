@@ -147,7 +147,7 @@ impl Connection {
         self.is_over().then(|| self.cause.clone().unwrap_or_else(|| End::of(&self.quic)))
     }
 
-    /// What became of a client's early data.
+    /// The fate of a client's early data.
     pub fn early_data(&self) -> EarlyData {
         self.early_data
     }

@@ -1,4 +1,4 @@
-//! What sends and receives datagrams, without socket and clock.
+//! Endpoints: they send and receive datagrams, without socket and clock.
 
 use std::net::SocketAddr;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! What a page must satisfy before anybody serves it or plays it back.
+//! Checks that a page must pass before anybody serves it or plays it back.
 
 use crate::discovery;
 use crate::limits::{
@@ -17,7 +17,7 @@ pub const FORMAT: &str = "utmost-page/1";
 pub struct Problem {
     /// Where, as a path into the file: `resources[3].trigger.of`.
     pub place: String,
-    /// What is wrong there and what would be right.
+    /// The fault, and the remedy.
     pub cause: String,
 }
 

@@ -1,4 +1,4 @@
-//! What makes a request or a response malformed (RFC 9114, 4.1.2 to 4.3).
+//! Rejects malformed requests and responses (RFC 9114, 4.1.2 to 4.3).
 
 use crate::error::{Code, Error};
 use crate::{Header, NameValue, StreamId};

@@ -1,4 +1,4 @@
-//! What a study compares: schemes, and the brackets between which all of them lie.
+//! The contenders that a study compares: schemes, and the brackets between which all of them lie.
 
 use schedulers::{Scheme, SchemeError, find_page_scheme};
 
@@ -35,7 +35,7 @@ impl Contender {
         }
     }
 
-    /// What it does, in a line.
+    /// Its behaviour, in a line.
     pub fn about(&self) -> &'static str {
         match self {
             Self::Scheme(scheme) => scheme.about,

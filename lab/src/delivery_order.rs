@@ -5,7 +5,7 @@ use qlog_tools::timeline::{DeliveryStep, StreamFrame, Timeline};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a byte that has arrived waits for.
+/// The earlier bytes that an arrived byte waits for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeliveryOrder {

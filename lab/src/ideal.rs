@@ -26,9 +26,9 @@ use way_down::WayDown;
 pub struct Conditions {
     /// Bytes taken from the scheduler before they leave.
     pub send_buffer_bytes: u64,
-    /// What the send buffer is.
+    /// The model of the send buffer.
     pub send_buffer_model: SendBufferModel,
-    /// What the scheme knows about resources.
+    /// The facts about resources that the scheme knows.
     pub metadata: Metadata,
     /// In which order data is handed up.
     pub delivery_order: DeliveryOrder,
@@ -36,7 +36,7 @@ pub struct Conditions {
     pub seed: u64,
 }
 
-/// What a send buffer is.
+/// The model of a send buffer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SendBufferModel {

@@ -1,4 +1,4 @@
-//! What bounds the lab.
+//! Limits of the lab.
 
 /// Slots after which a load on the engine `ideal` is given up: a page of 14 GB.
 pub(crate) const SLOTS_MAX: u64 = 10_000_000;

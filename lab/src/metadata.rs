@@ -22,7 +22,7 @@ pub enum Metadata {
 }
 
 impl Metadata {
-    /// What remains of `known`.
+    /// Removes from `known` the facts that the scheme must not know.
     pub fn of(self, known: Resource) -> Resource {
         let Resource { kind, body_bytes, .. } = known;
         match self {

@@ -44,7 +44,7 @@ struct Path {
     refused: bool,
 }
 
-/// What a relay reports to its user.
+/// A report of the relay to its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// A client's first datagram came.

@@ -23,14 +23,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a load needs beside its page.
+/// The settings of a load, besides its page.
 #[derive(Clone)]
 pub struct Setup<'a> {
     /// The server's.
     pub options: Options,
     /// The links, which all connections share.
     pub network: &'a Network,
-    /// What the links draw.
+    /// The seed of the links' random events.
     pub seed: u64,
     /// The server's certificate.
     pub identity: &'a Identity,

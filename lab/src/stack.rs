@@ -51,7 +51,7 @@ pub enum StackError {
 pub struct StackLoad {
     /// The load.
     pub load: Load,
-    /// What went otherwise than the page says.
+    /// Differences from the page's description.
     pub problems: Vec<String>,
     /// How it ended, as the client says.
     pub outcome: client::Outcome,
@@ -59,22 +59,22 @@ pub struct StackLoad {
     pub simulated: Duration,
     /// Datagrams that arrived at either end.
     pub datagrams: u64,
-    /// What became of each datagram, if logs were asked for.
+    /// The fate of each datagram, if logs were asked for.
     pub verdicts: Vec<LinkLogEntry>,
 }
 
-/// What a load needs beside its page.
+/// The settings of a load, besides its page.
 #[derive(Clone)]
 pub struct Setup<'a> {
     /// The server's, with the network's pace if it has one.
     pub options: Options,
     /// The links.
     pub network: &'a Network,
-    /// What the server tells its scheme of resources.
+    /// The facts about resources that the server gives its scheme.
     pub metadata: Metadata,
     /// In which order the client hands data up.
     pub delivery_order: DeliveryOrder,
-    /// What the links draw.
+    /// The seed of the links' random events.
     pub seed: u64,
     /// The server's certificate; one serves any number of loads.
     pub identity: &'a Identity,
@@ -103,7 +103,7 @@ impl<'a> Setup<'a> {
 /// Other ends of a load than a [`PageSite`] and a client that takes no pushes.
 #[derive(Clone)]
 pub struct Ends {
-    /// What is served.
+    /// The site that is served.
     pub site: RuledSite,
     /// The client's options, except patience and trust.
     pub client: client::Options,

@@ -39,7 +39,7 @@ pub enum WireError {
     Panicked,
 }
 
-/// What a load needs beside its page.
+/// The settings of a load, besides its page.
 pub struct Setup<'a> {
     /// The server's, with the network's pace if it has one.
     pub options: Options,
@@ -47,7 +47,7 @@ pub struct Setup<'a> {
     pub client: client::Options,
     /// The network whose links are between them, and the seed of the links. `None`: they talk directly.
     pub links: Option<(&'a Network, u64)>,
-    /// What the server tells its scheme of resources.
+    /// The facts about resources that the server gives its scheme.
     pub metadata: Metadata,
     /// In which order the client hands data up.
     pub delivery_order: DeliveryOrder,

@@ -41,7 +41,7 @@ pub struct AccessLog {
     counts: Counts,
 }
 
-/// What a log held.
+/// Counts of the lines in a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Lines.
@@ -92,7 +92,7 @@ impl AccessLog {
         self.counts.unreadable += 1;
     }
 
-    /// What was learned, the last size of the document, and what the log held.
+    /// The learned page, the last size of the document, and the counts of the log.
     pub fn finish(mut self) -> (Learner, u64, Counts) {
         while !self.open.is_empty() {
             self.complete_oldest();

@@ -20,7 +20,7 @@ pub enum Gate {
     Shuffle(u64),
 }
 
-/// What stands before the gate.
+/// The state of the main response and of the pushed bytes, by which a gate decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pending {
     /// The main response has not gone to its end.

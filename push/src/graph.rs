@@ -33,7 +33,7 @@ pub struct Node {
     pub host: String,
     /// Path and query.
     pub path: String,
-    /// What kind it is.
+    /// The kind of the resource.
     #[serde(with = "corpus::kind")]
     pub kind: Kind,
     /// Bytes of its body on the wire; 0 if unknown.
@@ -44,7 +44,7 @@ pub struct Node {
     /// The `Vary` field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vary: Option<String>,
-    /// What is above the fold cannot be shown without it.
+    /// The part of the page above the fold cannot be shown without it.
     #[serde(default)]
     pub critical: bool,
     /// It cannot be learned from parsing the HTML.
@@ -201,7 +201,7 @@ impl Graph {
         self.nodes.iter().position(|it| it.path == path && it.host.eq_ignore_ascii_case(host))
     }
 
-    /// What `of` refers to, in the order in which it is evaluated: the order of the edges.
+    /// The nodes to which `of` refers, in the order in which they are evaluated: the order of the edges.
     pub fn children(&self, of: usize) -> impl Iterator<Item = usize> + '_ {
         self.edges.iter().filter(move |it| it.from == of).map(|it| it.to)
     }
@@ -219,7 +219,7 @@ impl Graph {
         found
     }
 
-    /// What `of` leads to that is hidden and critical, in order of evaluation: what the policies with preload name.
+    /// The hidden and critical nodes to which `of` leads, in order of evaluation: the policies with preload name them.
     pub fn hidden_and_critical(&self, of: usize) -> Vec<usize> {
         let wanted = |it: &usize| self.nodes[*it].hidden && self.nodes[*it].critical;
         self.descendants(of).into_iter().filter(wanted).collect()

@@ -1,4 +1,4 @@
-//! What must not be pushed, because the server cannot know what the client would have asked (*Rules of Thumb*, rule 4).
+//! Forbids pushes whose request the server cannot know well enough (*Rules of Thumb*, rule 4).
 //!
 //! A pushed response answers a request that nobody made. It may go out only if it varies on nothing, or on fields
 //! whose values the server is sure of; and cookies are sure only if the operator says how they are scoped. One that is
@@ -56,7 +56,7 @@ pub enum UnknownCookies {
     Unseen(String),
 }
 
-/// What the operator says of cookies.
+/// The operator's declaration about cookies.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum CookiePolicy {
     /// Nothing: what varies on cookies is not pushed.
@@ -99,11 +99,11 @@ pub struct Candidate<'a> {
     pub authority: &'a str,
     /// `:path`.
     pub path: &'a str,
-    /// What its response says, as far as it is known.
+    /// The known part of its response.
     pub said: Said<'a>,
 }
 
-/// What a response says of whom it is for; by default nothing.
+/// The fields that say for whom a response is; by default none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Said<'a> {
     /// The `Vary` field, its lines joined.

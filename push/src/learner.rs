@@ -1,4 +1,4 @@
-//! What belongs to a page, from what many clients asked for, load by load.
+//! Learns the resources of a page from the requests of many clients, load by load.
 
 use crate::graph::{Edge, FORMAT, Graph, Node, Place};
 use crate::limits::LEARNED_RESOURCES_MAX;
@@ -50,7 +50,7 @@ impl Learner {
         }
     }
 
-    /// What belongs to the page with its last size, in the median order of requests; nothing before its second load.
+    /// The resources of the page with their last sizes, in the median order of requests; empty before its second load.
     pub fn learned(&self) -> Vec<Asked> {
         let loads = self.whole_loads();
         let [.., before, last] = loads[..] else { return Vec::new() };
@@ -89,9 +89,9 @@ impl Learner {
         self.loads.iter().zip(sizes).filter(|(_, size)| is_whole(*size)).map(|(it, _)| it).collect()
     }
 
-    /// What was learned as the graph of a page of this host, path and size. Requests do not tell where in the document a
-    /// reference stands: it is taken to be in the head, where a push brings least. Nor do they tell of scripts: what one
-    /// asks for looks like the document's own.
+    /// The learned graph of a page of this host, path and size. Requests do not show where in the document a reference
+    /// stands: it counts as in the head, where a push brings least. Nor do they show which ones a script made: these
+    /// look like the document's own.
     pub fn graph(&self, host: &str, document: &str, document_bytes: u64) -> Graph {
         let learned = self.learned();
         let document = node(host, document, (document_bytes, Kind::Html), false);

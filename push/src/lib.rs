@@ -1,4 +1,4 @@
-//! What a server pushes, hints and announces ahead of requests, and when it may. Pure: no sockets, no clocks.
+//! Pushes, hints and announcements ahead of requests: which, and when. Pure: no sockets, no clocks.
 //!
 //! A [`Graph`] says which resources a page needs; a [`Policy`] picks from it what is pushed and what is hinted, within
 //! a [`Budget`]; the [`guard`] forbids what could be wrong; [`digest`]s and [`visits`] say what the client already

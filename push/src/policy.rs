@@ -1,4 +1,4 @@
-//! What is pushed and what is hinted with a response: the policies of *Rules of Thumb for HTTP/2 Push*.
+//! The pushes and hints that go with a response: the policies of *Rules of Thumb for HTTP/2 Push*.
 
 use crate::graph::{Edge, Graph, Node, Place};
 use schedulers::{Resource, usual_urgency};
@@ -61,18 +61,18 @@ impl Policy {
     }
 }
 
-/// What the transport says of its path.
+/// The transport's view of its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathState {
     /// The congestion window.
     pub window_bytes: u64,
     /// Bytes in flight.
     pub in_flight_bytes: u64,
-    /// What was delivered lately, when that is known.
+    /// The recent rate of delivery, when it is known.
     pub delivery_bytes_per_s: Option<u64>,
     /// The least round-trip time seen.
     pub min_rtt: Duration,
-    /// What it allows on a new push stream.
+    /// The transport's credit on a new push stream.
     pub stream_credit_bytes: u64,
     /// Unidirectional streams that may still be opened.
     pub streams: u64,
@@ -92,7 +92,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// What fills the network while the client cannot ask: a round trip, and the time that it evaluates (rule 1).
+    /// The bytes that fill the network while the client cannot ask: a round trip, and the time that it evaluates (rule
+    /// 1).
     ///
     /// A window that grew into a queue says more than the path holds (rule 1, "bufferbloat"): where the rate of delivery
     /// is known, the window counts as no more than 1.25 bandwidth-delay products of it.
@@ -123,7 +124,7 @@ pub struct Choice<'a> {
     pub node: usize,
     /// It is the page's document.
     pub navigation: bool,
-    /// What may be pushed at most.
+    /// The upper bound of pushed bytes.
     pub budget: Budget,
     /// The most urgent of the other responses that wait for their bytes to go, if there are any (RFC 9218's urgency).
     pub waiting_urgency: Option<u8>,
@@ -131,7 +132,7 @@ pub struct Choice<'a> {
     pub allowed: &'a dyn Fn(&Node) -> bool,
 }
 
-/// What goes with a response, by index into the graph's nodes.
+/// The pushes and hints with a response, by index into the graph's nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// Promised, in this order.

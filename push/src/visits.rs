@@ -1,8 +1,8 @@
-//! What a client has by its history: the diary of its connection, and rules on its request.
+//! The resources that a client has by its history: the diary of its connection, and rules on its request.
 
 use std::collections::{HashSet, VecDeque};
 
-/// What was pushed or asked for on one connection; the oldest are forgotten first.
+/// The paths that were pushed or requested on one connection; the oldest are forgotten first.
 ///
 /// Source: Apache's `H2PushDiarySize`, 256 entries by default.
 #[derive(Debug, Clone)]

@@ -19,7 +19,7 @@ pub struct AlignedResource {
     pub url: String,
     /// Its body bytes in the first run that has it.
     pub bytes: Option<u64>,
-    /// What became of it in each run; `None` where the run does not have it.
+    /// Its outcome in each run; `None` where the run does not have it.
     pub runs: Vec<Option<ResourceRun>>,
 }
 
@@ -34,7 +34,7 @@ pub struct ResourceRun {
     pub first_ms: Option<f64>,
     /// When it was complete.
     pub complete_ms: Option<f64>,
-    /// What it adds to the run's `ByteIndex`: its share of the bytes times its completion.
+    /// Its part of the run's `ByteIndex`: its share of the bytes times its completion.
     pub index_ms: Option<f64>,
 }
 

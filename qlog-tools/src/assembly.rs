@@ -1,4 +1,4 @@
-//! What has arrived of one stream: the prefix that can be read, and the islands beyond its holes.
+//! The arrived bytes of one stream: the prefix that can be read, and the islands beyond its holes.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ use anonymise::Anonymiser;
 use part::Place;
 pub use part::{Cut, Part};
 
-/// What to write.
+/// The format and the part to write.
 #[derive(Debug, Clone, Default)]
 pub struct Conversion {
     /// The schema.
@@ -39,7 +39,7 @@ pub enum Target {
     V03,
 }
 
-/// What was written.
+/// The result of a conversion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Converted {
     /// Events written.

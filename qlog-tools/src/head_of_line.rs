@@ -14,7 +14,7 @@ use crate::packed_frames::PackedFrames;
 use order::Atoms;
 use serde::Serialize;
 
-/// What to compute from.
+/// The input of the computation.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrivals<'a> {
     /// The STREAM frames as they arrived. The numbers of their packets, where they are known, tell
@@ -36,7 +36,7 @@ pub struct HeadOfLine {
     pub bytes: u64,
     /// Within streams.
     pub intra: Blocking,
-    /// What one order for all streams would add.
+    /// The blocking that one order for all streams would add.
     pub inter: Blocking,
     /// The most that one arrival let QUIC deliver.
     pub largest_stack: Stack,
@@ -66,7 +66,7 @@ pub struct Blocking {
     pub delayed_share: f64,
 }
 
-/// What one arrival let go at once.
+/// The bytes that one arrival let go at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Stack {
     /// Frames, or parts of them.

@@ -1,4 +1,4 @@
-//! What logs and their requests are called in tables, figures and headings.
+//! Names of logs and their requests in tables, figures and headings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};

@@ -1,4 +1,4 @@
-//! What a client saw of one connection: which resources it asked for, and which bytes came when.
+//! A connection as its client saw it: which resources it asked for, and which bytes came when.
 //! Every metric and figure is computed from this, whether it was read from a log or built in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use crate::assembly::Assembly;
 /// One connection as its client saw it. Times are microseconds on any common clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeline {
-    /// What to call it: a file, or a scheme.
+    /// Its name: a file, or a scheme.
     pub name: String,
     /// The responses, by stream ID.
     pub transfers: Vec<Transfer>,

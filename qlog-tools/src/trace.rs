@@ -1,4 +1,4 @@
-//! What one log says of one connection.
+//! One log's account of one connection.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::timeline::{Timeline, Transfer};
 use schedulers::Call;
 use serde::Serialize;
 
-/// What one log says of one connection.
+/// One log's account of one connection.
 ///
 /// Streams, requests and counts are always there. Frames, packets and recovery samples are kept
 /// as the [`Detail`] says that the log was read with. Times are microseconds on the log's clock;
@@ -37,7 +37,7 @@ pub struct Trace {
     /// The responses. From a client's log, frames as they arrived; from a server's log, frames
     /// as they were sent, and requests as they were read.
     pub timeline: Timeline,
-    /// What HTTP/3 said of each transfer, in the order of `timeline.transfers`.
+    /// The HTTP/3 events of each transfer, in the order of `timeline.transfers`.
     pub details: Vec<TransferDetails>,
     /// All streams of the direction of the responses, by ID: requests, pushes, control.
     pub streams: Vec<StreamSummary>,
@@ -53,13 +53,13 @@ pub struct Trace {
     /// When the other events happened, by name ([`Detail::Full`]): all but packets, frames, samples and calls of the
     /// scheduler; names of more than 10,000 events are left out.
     pub(crate) moments: BTreeMap<String, Vec<u64>>,
-    /// What was said about priorities, in order.
+    /// The priority signals, in order.
     pub signals: Vec<PrioritySignal>,
     /// The scheduler's calls in order, when the log has them ([`Detail::Frames`] and above).
     pub scheduler_calls: Vec<SchedulerCall>,
-    /// What was read.
+    /// Counts of the events that were read.
     pub counts: Counts,
-    /// What was wrong with the log, and what was done about it.
+    /// The faults of the log, and their repairs.
     pub repairs: Vec<Repair>,
 }
 
@@ -122,7 +122,7 @@ pub enum Vantage {
     Unknown,
 }
 
-/// What HTTP/3 events said of a transfer.
+/// The HTTP/3 events of a transfer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TransferDetails {
     /// The response's final status.
@@ -135,7 +135,7 @@ pub struct TransferDetails {
     pub pushed: bool,
 }
 
-/// What a stream is for.
+/// The purpose of a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StreamRole {
@@ -157,7 +157,7 @@ pub enum StreamRole {
 pub struct StreamSummary {
     /// Its ID.
     pub stream: u64,
-    /// What it is for.
+    /// Its purpose.
     pub role: StreamRole,
     /// STREAM frames.
     pub frames: u64,
@@ -290,7 +290,7 @@ pub struct Counts {
 /// One kind of thing that was wrong, and how often.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Repair {
-    /// What was wrong and what was done.
+    /// The fault, and its repair.
     pub what: &'static str,
     /// How often.
     pub count: u64,
@@ -312,7 +312,7 @@ impl Trace {
         }
     }
 
-    /// What was added up of a stream.
+    /// The sums of a stream.
     pub fn stream(&self, id: u64) -> Option<&StreamSummary> {
         let place = self.streams.binary_search_by_key(&id, |it| it.stream).ok()?;
         self.streams.get(place)

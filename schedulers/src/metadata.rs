@@ -40,7 +40,7 @@ fn set_parser_blocking(resource: &mut Resource, holds: bool) {
     }
 }
 
-/// What a metadata field says.
+/// The contents of a metadata field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Metadata {
     kind: Option<Kind>,

@@ -8,8 +8,8 @@ pub const URGENCY_MAX: u8 = 7;
 /// The urgency of a request that names none (RFC 9218, section 4.1).
 pub const URGENCY_DEFAULT: u8 = 3;
 
-/// What a `priority` field says. An absent member means the default in a request, and no opinion in a
-/// response (RFC 9218, sections 5 and 8).
+/// The contents of a `priority` field. An absent member means the default in a request, and no opinion in a response
+/// (RFC 9218, sections 5 and 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Priority {
     /// 0 (first) to 7 (last).

@@ -1,8 +1,8 @@
-//! What is known of a resource when its place in the order is chosen.
+//! The known facts about a resource when its place in the order is chosen.
 
 use crate::kind::Kind;
 
-/// What a scheme may know of a resource. Absent knowledge is `false` or `None`.
+/// The facts about a resource that a scheme may know. An unknown fact is `false` or `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, as in the scenario format")]
 pub struct Resource {
@@ -28,7 +28,7 @@ pub struct Resource {
     pub preload: bool,
     /// An image with `loading=lazy`, which the load event does not wait for.
     pub lazy: bool,
-    /// What a browser signals for it in RFC 9218's terms: urgency 0 to 7, incremental.
+    /// A browser's signal for it in RFC 9218's terms: urgency 0 to 7, incremental.
     pub browser: Option<(u8, bool)>,
     /// Bytes of the body on the wire, when known.
     pub body_bytes: Option<u64>,
@@ -42,7 +42,7 @@ pub struct Fact {
     pub name: &'static str,
     /// The member of the metadata field ([`crate::METADATA_FIELD`]).
     pub member: &'static str,
-    /// What a user asks about it: `is it in the head`.
+    /// The question of a user about it: `is it in the head`.
     pub question: &'static str,
     /// Whether a browser knows it of a resource of this kind when it sends the request.
     pub is_known_to_browser: fn(Kind) -> bool,

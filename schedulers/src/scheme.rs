@@ -64,7 +64,7 @@ pub struct Args {
     pub variant: Option<String>,
 }
 
-/// What a scheme needs besides its name.
+/// The input that a scheme needs besides its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing: its plain name runs.
@@ -87,7 +87,7 @@ pub type GroupName = fn(u64) -> Option<String>;
 pub struct Scheme {
     /// As in `utmost schemes`, parameters and variant included.
     pub name: String,
-    /// What it does, in a line.
+    /// Its behaviour, in a line.
     pub about: &'static str,
     /// Where it is described.
     pub source: &'static str,
@@ -99,11 +99,11 @@ pub struct Scheme {
     pub group_name: GroupName,
     /// Bumped when the scheme's behaviour changes.
     pub revision: u32,
-    /// What it needs besides its name.
+    /// The input that it needs besides its name.
     pub needs: Needs,
     /// Makes the halves for one connection.
     pub build: Build,
-    /// What followed the name.
+    /// The text after its name.
     pub args: Args,
     /// The page that it is for, if it was bound to one.
     pub page: Option<Arc<PageGraph>>,

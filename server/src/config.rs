@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// The contents of a configuration file.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// What is served.
+    /// The site to serve.
     pub site: ConfigSite,
     /// The scheme, by name.
     pub scheme: Option<String>,
@@ -28,7 +28,7 @@ pub struct Config {
     pub signals: Option<SignalUse>,
     /// Directives for single resources, by path.
     pub directives: BTreeMap<String, Priority>,
-    /// What holds for some paths, in order.
+    /// Rules for some paths, in order.
     pub routes: Vec<ConfigRoute>,
     /// Messages about settings that do nothing.
     pub warnings: Vec<String>,
@@ -48,7 +48,7 @@ impl Config {
     }
 }
 
-/// What holds for some paths. Of the routes that fit a request and say something, the first decides.
+/// Rules for some paths. Of the routes that fit a request and say something, the first decides.
 #[derive(Debug, Clone, Default)]
 pub struct ConfigRoute {
     /// The host; `None`: any.
@@ -59,11 +59,11 @@ pub struct ConfigRoute {
     pub scheme: Option<String>,
     /// The backend that answers.
     pub upstream: Option<Address>,
-    /// What is pushed and hinted.
+    /// Its pushes and hints.
     pub pushing: Option<Pushing>,
 }
 
-/// What is served.
+/// The site to serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigSite {
     /// The files below a directory.

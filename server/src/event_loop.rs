@@ -39,7 +39,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// What stops the loop that polls with `registry`, by waking it with `token`.
+    /// A handle that stops the loop that polls with `registry`, by waking it with `token`.
     pub fn new(registry: &Registry, token: Token) -> io::Result<Self> {
         Ok(Self { waker: Arc::new(Waker::new(registry, token)?), requested: Arc::default() })
     }
@@ -77,7 +77,7 @@ impl EventLoop {
         self.socket.local_addr()
     }
 
-    /// What stops this loop.
+    /// A handle that stops this loop.
     pub fn stopper(&self) -> Stop {
         self.stop.clone()
     }

@@ -13,7 +13,7 @@ pub struct Options {
     /// to take the announcement of a scheme, and, where signals are used, to say the bucket byte of January
     /// 2019. For all others nothing changes.
     pub negotiated: Option<Scheme>,
-    /// What it makes of its clients' signals.
+    /// How the server uses its clients' signals.
     pub signals: SignalUse,
     /// Bytes taken from the scheduler into a first-in-first-out buffer before the transport; 0 still
     /// stages the one packet being built.
@@ -80,7 +80,7 @@ impl Options {
     }
 }
 
-/// What a server makes of its clients' priority signals.
+/// How a server uses its clients' priority signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SignalUse {

@@ -1,4 +1,4 @@
-//! What the server does for one connection: requests come in, the site answers, and the send loop sends.
+//! The server's work for one connection: requests come in, the site answers, and the send loop sends.
 
 mod ahead;
 mod relay;

@@ -53,7 +53,7 @@ impl BareClient {
         self.connection.request(stream, &fields, true) == Ok(true)
     }
 
-    /// What came since the last call.
+    /// The events since the last call.
     pub fn events(&mut self) -> impl Iterator<Item = Event> {
         self.events.drain(..)
     }

@@ -1,4 +1,4 @@
-//! What each discovery still waits for.
+//! The conditions that each discovery still waits for.
 
 use corpus::Page;
 use corpus::page::{Event, PageResource};

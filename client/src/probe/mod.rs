@@ -13,7 +13,7 @@ pub use fetch::Fetch;
 use crate::Verify;
 use std::time::Duration;
 
-/// What to ask for.
+/// The responses to request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The server's name: for TLS, and as `:authority` (with a port, if it is not 443).

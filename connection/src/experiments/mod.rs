@@ -1,4 +1,4 @@
-//! What studies do with a connection and users do not: off unless an owner asks for it.
+//! Experiments with a connection, for studies only: off unless an owner asks for them.
 
 mod ordered_delivery;
 mod send_order;

@@ -76,7 +76,7 @@ pub struct Fetch {
 pub struct Initiator {
     /// DevTools' type: `parser`, `script`, `other`; empty if it does not say.
     pub kind: String,
-    /// What kind of reference: `css`, `img`, `link`, ...
+    /// The kind of reference: `css`, `img`, `link`, ...
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetched_by: Option<String>,
     /// Path of the resource that refers to it, if it is the page's own.

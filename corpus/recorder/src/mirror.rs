@@ -29,14 +29,14 @@ pub struct Answer {
     pub from_worker: bool,
 }
 
-/// What a host answered, by path with query.
+/// The answers of a host, by path with query.
 #[derive(Debug)]
 pub struct Mirror {
     /// The document's path.
     pub entry: String,
     /// The host, without a port.
     pub host: String,
-    /// What differs from the original, one sentence each, without names of hosts.
+    /// The differences from the original, one sentence each, without names of hosts.
     pub assumptions: Vec<String>,
     answers: BTreeMap<String, Stored>,
 }

@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Importer {
     /// The format's name.
     pub name: &'static str,
-    /// What its files look like, and who writes them.
+    /// How to recognize its files, and who writes them.
     pub form: &'static str,
     recognizes: fn(&Outline) -> bool,
     read: fn(Recording<'_>) -> Result<Imported, ImportError>,

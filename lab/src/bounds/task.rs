@@ -1,4 +1,4 @@
-//! What the searches know of a page and a network: sizes, slots, and who waits for whom.
+//! The data of a page and a network that the searches use: sizes, slots, and who waits for whom.
 
 use crate::ideal::{Clock, micros};
 use crate::limits::PAIRS_MAX;

@@ -1,5 +1,5 @@
-//! What a study leaves in its folder: `manifest.json` (how to make it again), `study.json` (everything),
-//! `runs.csv`, `summary.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
+//! The files of a study's folder: `manifest.json` (how to make it again), `study.json` (everything), `runs.csv`,
+//! `summary.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
 
 use super::statistics::Interval;
 use super::{PageRow, Plan, RunRecord, Study, StudyError, SummaryRow};

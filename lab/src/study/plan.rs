@@ -83,7 +83,7 @@ pub struct Plan {
     pub send_buffers_bytes: Vec<u64>,
     /// How a send buffer behaves.
     pub send_buffer_model: SendBufferModel,
-    /// What schemes know about resources.
+    /// The facts that schemes know about resources.
     pub metadata: Metadata,
     /// The order in which the client hands over arrived bytes.
     pub delivery_order: DeliveryOrder,

@@ -44,7 +44,7 @@ pub struct RunRecord {
 /// A load that did not finish.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unfinished {
-    /// What went wrong first.
+    /// The first problem.
     pub problem: String,
     /// Its logs, in the study's folder, if it has one.
     pub qlog: Option<String>,

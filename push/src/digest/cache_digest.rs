@@ -26,7 +26,7 @@ pub struct CacheDigest {
     hashes: BTreeSet<u64>,
     /// The digest holds everything that the client has of the origin.
     pub complete: bool,
-    /// What was said before is void.
+    /// Earlier digests are void.
     pub reset: bool,
     /// The hashes cover entity tags.
     pub validators: bool,

@@ -19,7 +19,7 @@ const REMAINDER_BITS: u32 = 6;
 /// A year.
 const MAX_AGE_S: u64 = 31_536_000;
 
-/// What a resource is known by.
+/// The identity of a resource in the cookie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Identity {
     /// Its path, as in h2o: what has changed is not pushed again.

@@ -1,6 +1,6 @@
-//! What the client has cached, said in few bytes: h2o's CASPER cookie and the `Cache-Digest` field as a
-//! Golomb-coded set. All are sets of short hashes. They may claim that a missing resource is cached (a false positive, so it is not
-//! pushed), but never deny a cached one. A cookie for each resource takes more bytes, and goes with its freshness.
+//! The client's cache in few bytes: h2o's CASPER cookie and the `Cache-Digest` field as a Golomb-coded set. All are
+//! sets of short hashes. They may claim that a missing resource is cached (a false positive, so it is not pushed), but
+//! never deny a cached one. A cookie for each resource takes more bytes, and goes with its freshness.
 
 mod cache_digest;
 mod casper;

@@ -14,7 +14,7 @@ const PREFIX: &str = "has-";
 const NAME_BYTES: usize = 6;
 const VALUE_BYTES: usize = 3;
 
-/// What a client's cookies say of what it has.
+/// The resources that a client has, by its cookies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResourceCookies {
     /// Value by name, without the prefix.
@@ -25,8 +25,7 @@ impl ResourceCookies {
     /// As many resources have a cookie: browsers keep no fewer for a site (RFC 6265, 6.1).
     pub const MAX: usize = 50;
 
-    /// What a request's `Cookie` field says. Of cookies that cannot be ours nothing is kept, and no more than there can
-    /// be of ours.
+    /// Reads a request's `Cookie` field. Keeps only cookies that can be ours, and at most [`Self::MAX`] of them.
     pub fn read(cookie_field: &str) -> Self {
         let mut said = BTreeMap::new();
         for pair in cookie_field.split(';') {

@@ -1,4 +1,4 @@
-//! What was tried and is off by default. Nothing else in this crate depends on it.
+//! Experiments that are off by default. Nothing else in this crate depends on them.
 
 mod cuckoo;
 

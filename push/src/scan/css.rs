@@ -1,4 +1,4 @@
-//! What a stylesheet refers to.
+//! Finds the references of a stylesheet.
 
 use super::{Place, Reference, References, Turn};
 use crate::limits::CSS_DEPTH_MAX;

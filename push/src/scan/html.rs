@@ -1,4 +1,4 @@
-//! What a document refers to.
+//! Finds the references of a document.
 
 use super::{Place, Reference, References, Turn, css};
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};

@@ -19,7 +19,7 @@ pub trait Files {
     fn read(&self, path: &str, most: usize) -> Option<Vec<u8>>;
 }
 
-/// What a scan found.
+/// The result of a scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scan {
     /// The resources that are there.

@@ -35,7 +35,7 @@ const RIGHT: f64 = 900.0;
 const TOP: f64 = 42.0;
 const PLOT_HEIGHT: f64 = 300.0;
 const LEGEND_LINE: f64 = 21.0;
-/// Points drawn of a line, at most: a figure is no wider.
+/// The most points drawn of a line: a figure is not wider.
 const POINTS_MAX: usize = 1500;
 
 impl Lines {
@@ -100,7 +100,7 @@ fn up(value: f64, most: f64) -> f64 {
     TOP + PLOT_HEIGHT * (1.0 - value / most)
 }
 
-/// Of a long line, the lowest and the highest of each group of points.
+/// Draws a line; of a long one, only the lowest and the highest of each group of points.
 fn draw_line(svg: &mut Svg, place: usize, line: &Line, end: f64, most: f64) {
     let group = (line.points.len() * 2).div_ceil(POINTS_MAX).max(1);
     let mut d = String::new();

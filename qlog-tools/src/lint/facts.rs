@@ -1,4 +1,4 @@
-//! What a scheme orders by that a log does not tell.
+//! Finds facts that a scheme orders by and a log does not contain.
 //!
 //! Schemes may place a response by facts of its page: whether it is above the fold, in the head. Only our server's log
 //! has them. Whether a scheme cares is tried out: two responses that differ in one fact alone.

@@ -18,7 +18,7 @@ use schedulers::Scheme;
 use crate::trace::Trace;
 use story::Story;
 
-/// What to hold a log against.
+/// The rules that judge a log.
 #[derive(Debug, Clone)]
 pub enum Rules<'a> {
     /// The schedulers of the schemes that the log names, each from when on it orders; RFC 9218, section 10, when it
@@ -30,7 +30,7 @@ pub enum Rules<'a> {
     Scheme(&'a Scheme),
 }
 
-/// What is forgiven.
+/// The tolerance of the judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
     /// A response counts as ready this long after its request came, unless the log says more.
@@ -46,7 +46,7 @@ impl Default for Allowance {
     }
 }
 
-/// What was found.
+/// The result of a judgement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Lint {
     /// In order; each is one packet.
@@ -55,9 +55,9 @@ pub struct Lint {
     pub inversion_bytes: u64,
     /// Packets that were judged: those with bytes of responses that had not been sent before.
     pub packets_checked: u64,
-    /// What the log lacks, when nothing can be said.
+    /// The part that the log lacks, when it cannot be judged.
     pub cannot_judge: Option<String>,
-    /// What the judgement rests on.
+    /// The basis of the judgement.
     pub basis: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a judge must know, in order: who could send, and who did.
+//! The facts that a judge needs, in order: who could send, and who did.
 
 use std::collections::BTreeSet;
 

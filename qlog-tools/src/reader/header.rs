@@ -1,4 +1,4 @@
-//! What a file and a trace say of themselves, in the shapes of all generations.
+//! Reads the headers of a file and a trace, in the shapes of all generations.
 
 use serde_json::{Map, Value};
 

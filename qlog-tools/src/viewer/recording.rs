@@ -1,4 +1,4 @@
-//! What the page shows of one log.
+//! The data that the page shows of one log.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What goes ahead of a response, and the pushes that it promises.
+//! Sends early hints and promises ahead of a response, and answers the pushes that it promises.
 
 use super::Responder;
 use crate::SignalUse;

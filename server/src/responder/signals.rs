@@ -1,4 +1,4 @@
-//! What the client says about order, what the site knows, and what the operator directs.
+//! Combines the client's signals about order, the site's knowledge, and the operator's directives.
 
 use super::Responder;
 use crate::site::{Request, Response};

@@ -1,10 +1,10 @@
-//! What goes ahead of a response: early hints, and pushes of what the page will need.
+//! Early hints and pushes that go ahead of a response.
 
 use super::Request;
 use http3::Header;
 use push::Gate;
 
-/// What a site wants to send before a response or with it.
+/// Hints and pushes that a site wants to send before a response or with it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ahead {
     /// `Link` values of a 103 response, sent at once (RFC 8297).

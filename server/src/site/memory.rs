@@ -1,4 +1,4 @@
-//! What remote sources answered last, for promises and hints that cannot wait for the next answer.
+//! The last answers of remote sources, for promises and hints that cannot wait for the next answer.
 
 use super::{Foreseen, Request, Response};
 use crate::limits::{REMEMBERED_FIELD_BYTES, REMEMBERED_KEY_BYTES, REMEMBERED_RESOURCES};

@@ -1,4 +1,4 @@
-//! What a server serves: sources of content, and the rules of their operator.
+//! Sites: sources of content, and the rules of their operator.
 
 mod ahead;
 mod body;

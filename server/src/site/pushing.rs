@@ -15,7 +15,7 @@ use push::{Budget, Choice, Gate, Graph, Node, Policy};
 use schedulers::Kind;
 use std::sync::Arc;
 
-/// What is pushed and hinted with the responses of some paths.
+/// The pushes and hints with the responses of some paths.
 #[derive(Debug, Clone, Default)]
 pub struct Pushing {
     /// Paths to push, in this order.

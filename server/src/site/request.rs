@@ -28,7 +28,7 @@ pub struct Request {
     pub cookies_known: bool,
     /// The client's address, if it is known.
     pub client: Option<IpAddr>,
-    /// What the path to the client holds, if the client takes pushes.
+    /// The state of the path to the client, if the client takes pushes.
     pub path_state: Option<push::PathState>,
     /// The most urgent of the other responses on the connection that still have bytes to send.
     pub waiting_urgency: Option<u8>,

@@ -18,14 +18,14 @@ pub struct Response {
     pub headers: Vec<Field>,
     /// The body.
     pub body: Body,
-    /// What the scheduler may know of it.
+    /// The facts about it that the scheduler may know.
     pub resource: schedulers::Resource,
     /// When its bytes are ready: time since the request, and body bytes from then on, both rising. The header is ready
     /// with the first step. Empty: everything is ready at once.
     pub ready: Vec<(Duration, u64)>,
-    /// What the site's operator says about its order; the client decides the rest.
+    /// The operator's directive about its order; the client decides the rest.
     pub directive: Option<schedulers::Priority>,
-    /// What goes ahead of it.
+    /// The hints and pushes that go ahead of it.
     pub ahead: Ahead,
     /// The scheme for the page whose document this is; `None`: the server's.
     pub scheme: Option<schedulers::Scheme>,

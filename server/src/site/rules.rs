@@ -15,11 +15,11 @@ pub struct Rule {
     pub host: Option<String>,
     /// One path with any query, or, if it ends in `*`, all paths that begin with the rest.
     pub path: String,
-    /// What answers in place of the site.
+    /// The source that answers in place of the site.
     pub source: Option<Arc<dyn Site>>,
     /// The scheme for the page whose document is at this path.
     pub scheme: Option<Scheme>,
-    /// What is pushed and hinted.
+    /// Its pushes and hints.
     pub pushing: Option<Pushing>,
 }
 

@@ -1,4 +1,4 @@
-//! What each resource is: everything of it but its trigger.
+//! The facts about each resource, except its trigger.
 
 use super::table::{Key, Table, keys, median};
 use crate::capture::{Capture, Element, Fetch, ImageBox};

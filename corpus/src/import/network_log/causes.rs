@@ -160,7 +160,7 @@ impl Causes<'_> {
         delay_ms(self.arrived_ms(of), self.requests[id].requested_ms)
     }
 
-    /// Of several, the one that arrived last.
+    /// The request that arrived last.
     fn latest(&self, ids: impl Iterator<Item = usize>) -> Option<usize> {
         ids.max_by(|&a, &b| self.arrived_ms(a).total_cmp(&self.arrived_ms(b)))
     }
