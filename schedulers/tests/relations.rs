@@ -23,7 +23,7 @@ fn slots() -> impl Strategy<Value = Vec<Slot>> {
     prop::collection::vec(slot, 0..120)
 }
 
-/// Who sends in each slot.
+/// The stream that sends in each slot.
 fn order(scheme: &str, slots: &[Slot]) -> Vec<Option<u64>> {
     let mut scheduler = Scheduler::new(&find_scheme(scheme).unwrap());
     let mut left = Vec::new();

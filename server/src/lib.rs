@@ -3,8 +3,9 @@
 //! [`Server`] is the core: datagrams in, datagrams out, and the time of the next call; it has no socket
 //! and no clock. [`event_loop`] is the one place that has both. A datagram's way in: [`Server`]
 //! finds the connection by its ID (`router`), quiche decrypts, `http3` parses, the [`site`] answers, and
-//! the response waits in its stream's record (`responder`, `streams`). A packet's way out: the scheduler picks a stream, one packet's
-//! worth of it goes before the transport, and quiche encrypts it (`responder`, `send_loop`).
+//! the response waits in its stream's record (`responder`, `streams`). A packet's way out: the scheduler
+//! picks a stream, the send loop offers one packet's worth of it to the transport, and quiche encrypts it
+//! (`responder`, `send_loop`).
 
 mod alarm;
 mod config;

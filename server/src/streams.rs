@@ -1,4 +1,4 @@
-//! The streams of one connection on which responses go: one record each, and what finds them quickly.
+//! The streams of one connection on which responses go: one record each, and indices that find them quickly.
 
 mod gates;
 #[cfg(test)]

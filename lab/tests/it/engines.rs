@@ -41,7 +41,7 @@ fn load(page: &Arc<Page>, scheme: &str, send_buffer_bytes: u64) -> Load {
     )
 }
 
-/// Who sent the packet of each tick: `0,0,1,...`, by resource.
+/// The resource whose packet went in each tick: `0,0,1,...`.
 fn order(page: &Page, load: &Load) -> String {
     let of = |stream: u64| {
         let url =

@@ -134,8 +134,8 @@ impl Responder {
     }
 }
 
-/// Whether the backend takes no request that may be a replay, and we may ask again. A request that a gateway in front got
-/// early is that gateway's matter (RFC 8470, 5.2).
+/// Whether the backend rejects requests that may be replays, and we may ask again. If a gateway in front got the
+/// request early, that gateway must ask again (RFC 8470, 5.2).
 fn is_too_early(request: &Request, response: &Response) -> bool {
     response.status == 425 && request.early && request.field("early-data").is_none()
 }

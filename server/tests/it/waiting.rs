@@ -7,7 +7,7 @@ use proptest::test_runner::RngSeed;
 use server::{CongestionControl, Options};
 use std::time::Duration;
 
-/// Who arrived, runs of one stream joined: "4,0,4".
+/// The streams in the order of arrival, runs of one stream joined: "4,0,4".
 fn runs(seen: &Seen) -> String {
     let mut runs: Vec<u64> = seen.peer.arrivals.iter().map(|(stream, ..)| *stream).collect();
     runs.dedup();
