@@ -191,7 +191,19 @@ fn show(
     ];
     let header = ["run", "urgencies", "others first (x its size)", "95 %"];
     output::line(&output::table(&header, &[1], rows).to_string())?;
-    output::line(&format!("{}: {}", in_words(finding.verdict), finding.why))
+    output::line(&format!("{}: {}", in_words(finding.verdict), finding.why))?;
+    match finding.committed_bytes {
+        Some(committed) => output::line(&committed_text(committed)),
+        None => Ok(()),
+    }
+}
+
+/// How long they take at this rate tells what they cost.
+const COST_BITS_PER_S: f64 = 10e6;
+
+fn committed_text(bytes: u64) -> String {
+    let cost_ms = bytes as f64 * 8e3 / COST_BITS_PER_S;
+    format!("committed below its scheduler: {bytes} bytes, which take {cost_ms:.0} ms at 10 Mbit/s")
 }
 
 fn is_path(path: &str) -> bool {
@@ -201,6 +213,14 @@ fn is_path(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn committed_bytes_are_told_with_their_cost() {
+        let told = committed_text(1_000_000);
+        let expected =
+            "committed below its scheduler: 1000000 bytes, which take 800 ms at 10 Mbit/s";
+        assert_eq!(told, expected);
+    }
 
     #[test]
     fn a_server_with_nothing_large_enough_is_answered_with_path() {

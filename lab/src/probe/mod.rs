@@ -82,6 +82,8 @@ pub struct Run {
     pub kind: Kind,
     /// Stream bytes of the others that came after the late request and before the end of its answer.
     pub others_bytes: u64,
+    /// Of those, the bytes that came before the first byte of its answer.
+    pub ahead_bytes: u64,
     /// Stream bytes of the others that were still to come when the late request was made.
     pub left_bytes: u64,
     /// Stream bytes of the late response.
@@ -181,15 +183,19 @@ fn measure(kind: Kind, timeline: &Timeline, late: u64, body_bytes: u64) -> Optio
     let place = timeline.transfers.iter().position(|it| it.stream == late)?;
     let requested_us = timeline.transfers[place].requested_us;
     let complete_us = timeline.deliveries()[place].complete_us?;
+    let first_us = timeline.frames.iter().find(|it| it.stream == late)?.time_us;
     let late_bytes = timeline.transfers[place].stream_bytes?;
     let is_other =
         |stream: u64| stream != late && timeline.transfers.iter().any(|it| it.stream == stream);
-    let (mut before, mut between) = (0_u64, 0_u64);
+    let (mut before, mut ahead, mut between) = (0_u64, 0_u64, 0_u64);
     for frame in timeline.frames.iter().filter(|it| is_other(it.stream)) {
         if frame.time_us <= requested_us {
             before += frame.bytes;
         } else if frame.time_us <= complete_us {
             between += frame.bytes;
+            if frame.time_us < first_us {
+                ahead += frame.bytes;
+            }
         }
     }
     let others: u64 = timeline
@@ -201,6 +207,7 @@ fn measure(kind: Kind, timeline: &Timeline, late: u64, body_bytes: u64) -> Optio
     Some(Run {
         kind,
         others_bytes: between,
+        ahead_bytes: ahead,
         left_bytes: others.saturating_sub(before),
         late_bytes,
         late_ms: complete_us.saturating_sub(requested_us) as f64 / 1000.0,
@@ -258,6 +265,7 @@ mod tests {
         };
         let run = measure(Kind::Urgent, &timeline, 8, 300).expect("complete");
         assert_eq!((run.others_bytes, run.left_bytes, run.late_bytes), (200, 500, 200));
+        assert_eq!(run.ahead_bytes, 100);
         assert!((run.others_first() - 1.0).abs() < 1e-9 && (run.late_ms - 0.035).abs() < 1e-9);
         assert_eq!(measure(Kind::Urgent, &timeline, 4, 300), None);
     }

@@ -26,6 +26,9 @@ pub struct Finding {
     pub urgent: Interval,
     /// What came before a late response that could wait.
     pub inverse: Interval,
+    /// If it prioritizes, bytes that it had committed to their order when the urgent request came, in its send buffer and
+    /// in buffers below: the least of the urgent runs, because what was on its way only adds to them.
+    pub committed_bytes: Option<u64>,
 }
 
 /// Does it prioritize?
@@ -87,7 +90,10 @@ pub fn judge(runs: &[Run]) -> Finding {
     } else {
         decide(control, urgent, inverse_share)
     };
-    Finding { verdict, why, control, urgent, inverse }
+    let prioritizes = matches!(verdict, Verdict::Prioritizes | Verdict::Weakly);
+    let urgent_runs = runs.iter().filter(|run| prioritizes && run.kind == Kind::Urgent);
+    let committed_bytes = urgent_runs.map(|run| run.ahead_bytes).min();
+    Finding { verdict, why, control, urgent, inverse, committed_bytes }
 }
 
 fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verdict, String) {
@@ -143,6 +149,7 @@ mod tests {
                     reason = "small"
                 )]
                 others_bytes: ((first.max(0.02)) * 1000.0) as u64,
+                ahead_bytes: 30,
                 left_bytes: 7500,
                 late_bytes: 1000,
                 late_ms: 1.0,
@@ -163,6 +170,12 @@ mod tests {
         assert_eq!(verdict(0.1, 0.1, 0.1), Verdict::DoesNot);
         // A weight: half of the bandwidth.
         assert_eq!(verdict(7.4, 1.0, 7.4), Verdict::Weakly);
+    }
+
+    #[test]
+    fn committed_bytes_are_those_of_a_server_that_prioritizes() {
+        let committed = |urgent| judge(&runs(7.4, urgent, 7.4)).committed_bytes;
+        assert_eq!([committed(0.1), committed(1.0), committed(7.4)], [Some(30), Some(30), None]);
     }
 
     #[test]

@@ -22,12 +22,15 @@ const PAGE: &str = r#"{
 
 /// What the probe finds out about a server of ours.
 fn finding(scheme: &str, signals: SignalUse) -> Finding {
+    finding_of(Options { signals, ..Options::new(find_scheme(scheme).expect("a scheme")) })
+}
+
+fn finding_of(options: Options) -> Finding {
     let mut event_loop =
         EventLoop::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("a socket");
     let address = event_loop.local_addr().expect("an address");
     let stop = event_loop.stopper();
     let site = Arc::new(PageSite::new(Page::parse(PAGE, "PAGE").expect("a valid page")));
-    let options = Options { signals, ..Options::new(find_scheme(scheme).expect("a scheme")) };
     let identity = Identity::self_signed().expect("an identity");
     let mut server = Server::new(address, &identity, site, options).expect("a server");
     let serving = std::thread::spawn(move || event_loop.run(&mut server));
@@ -44,7 +47,7 @@ fn finding(scheme: &str, signals: SignalUse) -> Finding {
             within: Duration::from_secs(30),
         },
     };
-    let effort = Effort { repeats: 3, others: 4, response_time: Duration::from_millis(20) };
+    let effort = Effort { repeats: 5, others: 4, response_time: Duration::from_millis(20) };
     let runs = run_all(&target, effort, |_| ());
     stop.stop();
     serving.join().expect("no panic").expect("served");
@@ -62,5 +65,20 @@ fn servers_that_ignore_signals_do_not() {
     for scheme in ["rr", "fifo", "lifo"] {
         let finding = finding(scheme, SignalUse::Ignore);
         assert_eq!(finding.verdict, Verdict::DoesNot, "{scheme}: {finding:?}");
+    }
+}
+
+#[test]
+fn committed_bytes_are_those_of_the_send_buffer() {
+    for send_buffer_bytes in [0, 16_384, 150_000] {
+        let options = Options {
+            signals: SignalUse::Obey,
+            send_buffer_bytes,
+            ..Options::new(find_scheme("rfc9218").expect("a scheme"))
+        };
+        let committed = finding_of(options).committed_bytes.expect("it prioritizes");
+        let expected = send_buffer_bytes as f64;
+        let limits = 0.8 * expected..=1.2 * expected + 2.0 * 1350.0;
+        assert!(limits.contains(&(committed as f64)), "{send_buffer_bytes}: {committed:?}");
     }
 }
