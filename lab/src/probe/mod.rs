@@ -82,7 +82,7 @@ pub struct Run {
     pub kind: Kind,
     /// Stream bytes of the others that came after the late request and before the end of its answer.
     pub others_bytes: u64,
-    /// Of those, the bytes that came before the first byte of its answer.
+    /// The part of `others_bytes` that came before the first byte of its answer.
     pub ahead_bytes: u64,
     /// Stream bytes of the others that were still to come when the late request was made.
     pub left_bytes: u64,

@@ -143,7 +143,7 @@ mod tests {
         }
         // The highest value is 1/1.05 of the axis; the last stands at the right edge.
         assert!(svg.contains(&format!("L{RIGHT} ")), "{svg}");
-        assert!(svg.contains("M74 342L487 56.3L900 199.1"), "{svg}");
+        assert!(svg.contains("M74 342L487 56.29L900 199.14"), "{svg}");
     }
 
     #[test]
