@@ -41,6 +41,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         runs: arguments.runs.map(NonZeroUsize::get),
         ..Setting::bundled(arguments.jobs.map_or_else(values::cores, NonZeroUsize::get))
     };
+    if let Some(folder) = &arguments.out {
+        // An experiment can take minutes: a folder that cannot be written is told before.
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::BadInput(format!("--out {}: {error}", folder.display())))?;
+    }
     let bar = output::progress(experiments.len(), "experiments");
     let mut reproductions = Vec::new();
     for experiment in experiments {

@@ -100,3 +100,12 @@ fn an_unknown_experiment_is_told_the_known_ones() {
     let line = crate::only_line(&output, 2);
     assert!(line.contains("no experiment `marx-table3`: use one of marx-table2,"), "{line}");
 }
+
+#[test]
+fn a_folder_that_cannot_be_written_is_told_before_anything_is_loaded() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let out = file.path().to_str().expect("UTF-8");
+    let output = utmost(&["reproduce", "all", "--out", out]).output().expect("the program runs");
+    let line = crate::only_line(&output, 2);
+    assert!(line.starts_with(&format!("utmost: --out {out}: ")), "{line}");
+}
