@@ -68,6 +68,10 @@ fn servers_that_ignore_signals_do_not() {
     }
 }
 
+/// What the client lets the server send before it has read: an eighth of a response. On a busy machine so much may be on
+/// its way in every run.
+const WINDOW_BYTES: f64 = 37_500.0;
+
 #[test]
 fn committed_bytes_are_those_of_the_send_buffer() {
     for send_buffer_bytes in [0, 16_384, 150_000] {
@@ -78,7 +82,7 @@ fn committed_bytes_are_those_of_the_send_buffer() {
         };
         let committed = finding_of(options).committed_bytes.expect("it prioritizes");
         let expected = send_buffer_bytes as f64;
-        let limits = 0.8 * expected..=1.2 * expected + 2.0 * 1350.0;
+        let limits = 0.8 * expected..=1.2 * expected + WINDOW_BYTES;
         assert!(limits.contains(&(committed as f64)), "{send_buffer_bytes}: {committed:?}");
     }
 }
