@@ -1,10 +1,10 @@
 //! A page on one of the source's networks, as loads of it begin.
 
 use crate::bench::Case;
+use crate::downloads::network;
 use crate::model::Path;
 use crate::sketch::Sketch;
-use lab::network::Network;
-use simulator::link::{Profile, Queue};
+use simulator::link::Queue;
 
 /// More packets than any page here fills: the window of a connection that has been in use, where the source takes it
 /// for no limit.
@@ -16,9 +16,6 @@ pub(super) const HANDSHAKE_BYTES: f64 = 3.0 * 1200.0;
 /// Bytes that answer early data before the client has answered: three times its two datagrams, less the handshake, as
 /// row `native-0rtt-first-flight` measures it.
 pub(super) const FIRST_FLIGHT_BYTES: f64 = 4500.0;
-
-/// Requests and acknowledgements never wait: the source's model has no way up.
-const UP_BITS_PER_S: f64 = 1e9;
 
 /// A first visit in an open window.
 pub(super) fn case(sketch: &Sketch, path: Path) -> Case {
@@ -32,12 +29,6 @@ pub(super) fn queued_case(
     queue: Queue,
     window_packets: usize,
 ) -> Case {
-    let delay_ms = path.rtt_ms / 2.0;
-    let network = Network {
-        name: "push-rules".into(),
-        server_pace: false,
-        down: Profile { queue, ..Profile::plain(path.bits_per_s, delay_ms) },
-        up: Profile::plain(UP_BITS_PER_S, delay_ms),
-    };
+    let network = network("push-rules", path.bits_per_s, path.rtt_ms, queue);
     Case::new(sketch.page(), network, window_packets)
 }

@@ -1,6 +1,6 @@
 //! The bytes that still arrive after the client cancels a download: Table 2.
 
-use super::{DEFAULT_BUFFER_BYTES, KB, MB, Server, large, link};
+use super::{DEFAULT_BUFFER_BYTES, KB, LARGE_BUFFER_BYTES, MB, Server, large, link};
 use crate::bench::{Bench, PACKET_BYTES};
 use crate::downloads::{Download, Downloaded, Downloads};
 use crate::{ReproduceError, Row};
@@ -21,7 +21,8 @@ const HTTP2_BYTES: f64 = 2.5e6;
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let mut servers = Vec::new();
     for control in [Bbr2, Cubic] {
-        for (buffer, bytes) in [("0", 0), ("1m", DEFAULT_BUFFER_BYTES)] {
+        for (buffer, bytes) in [("0", 0), ("1m", DEFAULT_BUFFER_BYTES), ("4m", LARGE_BUFFER_BYTES)]
+        {
             servers.push((buffer, Server::new("rr", control, bytes)));
         }
     }
