@@ -12,7 +12,7 @@ use lab::Contender;
 use lab::network::Network;
 use lab::stack::{Setup, load};
 use lab::study::statistics::spearman;
-use lab::study::{Engine, PageRow, Plan, RunRecord, Study, run};
+use lab::study::{Engine, PageRow, Plan, RunRecord, Settings, Study, run};
 use schedulers::{find_scheme, paper_schemes};
 use server::{CongestionControl, Identity, Options};
 use std::collections::BTreeMap;
@@ -104,7 +104,7 @@ fn agreement(network: &str, cc: &str, names: &[String]) -> Result<(), Box<dyn Er
     for engine in [Engine::Stack, Engine::Ideal, Engine::Wire] {
         let schemes = paper_schemes().iter().cloned().map(Into::into).collect();
         let plan = Plan {
-            congestion_control,
+            settings: settings(&network, engine, congestion_control),
             jobs: match engine {
                 Engine::Wire if network.server_pace => 8,
                 Engine::Wire => 1,
@@ -124,6 +124,12 @@ fn agreement(network: &str, cc: &str, names: &[String]) -> Result<(), Box<dyn Er
     Ok(())
 }
 
+fn settings(network: &Network, engine: Engine, control: CongestionControl) -> Settings {
+    let mut settings = Settings::on(network.clone(), engine);
+    settings.congestion_controls.iter_mut().for_each(|it| *it = control);
+    settings
+}
+
 fn control(name: &str) -> Result<CongestionControl, Box<dyn Error>> {
     let all = [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
     Ok(all.into_iter().find(|it| it.name() == name).ok_or("CC: bbr2, cubic or reno")?)
@@ -139,7 +145,7 @@ fn fidelity(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let study = |engine, loads, jobs| -> Result<Study, Box<dyn Error>> {
         let plan = Plan {
             seeds: (0..loads).collect(),
-            congestion_control: control(cc)?,
+            settings: settings(&Network::find(network)?, engine, control(cc)?),
             jobs,
             ..Plan::new(pages(names)?, schemes.clone(), engine, Network::find(network)?)
         };

@@ -1,4 +1,4 @@
-//! A study: every page under every scheme, on every network, with every send buffer and seed.
+//! A study: every page under every scheme, in every [`Setting`] and with every seed.
 //!
 //! [`run`] carries a [`Plan`] out in memory. With a folder, [`record::run_into`] does the same and writes each
 //! load down as soon as it is done, so that an interrupted study goes on where it was, and [`merge::merge`]
@@ -16,12 +16,14 @@ pub mod published;
 pub mod record;
 mod report;
 mod run;
+mod setting;
 pub mod statistics;
 mod summary;
 
 pub use page_summary::{PageRow, summarise_pages};
 pub use plan::{Engine, Plan, Shard};
 pub use run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
+pub use setting::{Dimension, Setting, Settings, varied};
 pub use summary::{SummaryRow, summarise};
 
 use crate::network::NetworkError;
@@ -51,11 +53,11 @@ pub struct Study {
     pub provenance: Value,
     /// The metric that speedups compare.
     pub metric: &'static str,
-    /// One for each load: by page, network, send buffer, seed and scheme.
+    /// One for each load: by page, setting, seed and scheme.
     pub runs: Vec<RunRecord>,
-    /// One for each scheme, network and send buffer.
+    /// One for each scheme and setting.
     pub summary: Vec<SummaryRow>,
-    /// One for each page, scheme, network and send buffer.
+    /// One for each page, scheme and setting.
     pub page_summary: Vec<PageRow>,
     /// How alike this study and publications rank the schemes.
     pub rank_correlations: Vec<RankCorrelation>,

@@ -105,7 +105,10 @@ impl SignalUse {
 }
 
 /// A congestion control that the transport has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum CongestionControl {
     /// BBR, version 2.
     Bbr2,

@@ -198,6 +198,6 @@ pub(crate) fn finished(plan: &Plan, study: &Study) -> Result<(), Failure> {
     };
     Err(Failure::Elsewhere(format!(
         "page {} under {} on {} with seed {} did not finish: {}{logs}{more}",
-        run.page, run.scheme, run.network, run.seed, why.problem
+        run.page, run.scheme, run.setting.network, run.seed, why.problem
     )))
 }

@@ -11,8 +11,8 @@ use ::client::event_loop::play;
 use ::client::profile::Profile;
 use ::client::{ClientConfig, Options, Outcome, Verify};
 use ::corpus::Page;
-use ::server::Options as ServerOptions;
-use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Study};
+use ::server::{CongestionControl, Options as ServerOptions};
+use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Setting, Study};
 use lab::{DeliveryOrder, Load, Metadata, wire};
 use qlog_tools::metrics::byte_index;
 use qlog_tools::reader::read_file;
@@ -126,8 +126,11 @@ fn run_of(page: &Page, visit: &Played, unsaid: &str, own: bool) -> RunRecord {
         page: page.name.clone(),
         scheme: visit.outcome.announced.clone().unwrap_or_else(|| unsaid.to_owned()),
         engine: Engine::Wire,
-        network: "loopback".to_owned(),
-        cc: own.then(|| "bbr2".to_owned()),
+        setting: Setting {
+            network: "loopback".to_owned(),
+            cc: own.then_some(CongestionControl::Bbr2),
+            ..Setting::default()
+        },
         ..RunRecord::of_load(page, &visit.load)
     };
     for resource in &mut run.resources {

@@ -285,7 +285,7 @@ fn what_does_not_go_together_is_refused_before_anything_is_loaded() {
     refused(&["--network", "paper,nosuch"], "no network named `nosuch`");
     refused(&["--shard", "1/2"], "--out");
     refused(&["--shard", "3/2", "--out", "x"], "is not a shard; use I/N");
-    refused(&["--network", "paper,3g", "--policy", "x"], "one network and one send buffer");
+    refused(&["--network", "paper,3g", "--policy", "x"], "name one network, that of the site");
     refused(&["--engine", "stack", "--policy", "x"], "at least 6 loads: use --seeds 9");
     refused(&["--metadata", "some"], "invalid value 'some'");
     let line =

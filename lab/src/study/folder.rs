@@ -1,6 +1,7 @@
 //! The files of a study's folder: `manifest.json` (how to make it again), `study.json` (everything), `runs.csv`,
 //! `summary.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
 
+use super::setting::{self, Dimension, File, Setting};
 use super::statistics::Interval;
 use super::{PageRow, Plan, RunRecord, Study, StudyError, SummaryRow};
 use crate::{FileError, file_name, write_file};
@@ -23,13 +24,29 @@ pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Option<PngErro
         .map_err(FileError::at(&figures))?;
     write_json(&folder.join(super::manifest::FILE), &study.provenance)?;
     write_json(&folder.join("study.json"), study)?;
-    write_table(study, &folder.join("runs.csv"), study.runs.iter().map(run_cells))?;
-    write_table(study, &folder.join("summary.csv"), study.summary.iter().map(summary_cells))?;
-    write_table(study, &folder.join("pages.csv"), study.page_summary.iter().map(page_cells))?;
+    write_tables(study, folder)?;
     let comparison = super::report::comparison(plan, study);
     write_file(&folder.join(REPORT), comparison_report(&comparison))?;
     write_figures(&figures, drawings(&comparison))
 }
+
+fn write_tables(study: &Study, folder: &Path) -> Result<(), FileError> {
+    let columns = columns_of(File::Runs, study.runs.iter().map(|it| &it.setting));
+    let rows = study.runs.iter().map(|it| run_cells(it, &columns));
+    write_table(study, &folder.join("runs.csv"), rows)?;
+    let columns = columns_of(File::Summary, study.summary.iter().map(|it| &it.setting));
+    let rows = study.summary.iter().map(|it| summary_cells(it, &columns));
+    write_table(study, &folder.join("summary.csv"), rows)?;
+    let rows = study.page_summary.iter().map(|it| page_cells(it, &columns));
+    write_table(study, &folder.join("pages.csv"), rows)
+}
+
+fn columns_of<'a>(file: File, settings: impl Iterator<Item = &'a Setting>) -> Columns {
+    setting::columns(file, &settings.collect::<Vec<_>>())
+}
+
+/// The dimensions that a file has columns of.
+type Columns = Vec<&'static Dimension>;
 
 /// Pixels for each unit of a figure.
 pub const PNG_SCALE: f32 = 2.0;
@@ -96,6 +113,10 @@ impl Cells {
         self
     }
 
+    fn setting(self, columns: &Columns, setting: &Setting) -> Self {
+        columns.iter().fold(self, |cells, it| cells.text(it.column, &it.cell(setting)))
+    }
+
     fn number(self, column: &str, value: Option<f64>) -> Self {
         self.text(column, &value.map(|it| it.to_string()).unwrap_or_default())
     }
@@ -155,14 +176,12 @@ fn write_table(
     write_file(path, text)
 }
 
-fn run_cells(run: &RunRecord) -> Cells {
+fn run_cells(run: &RunRecord, columns: &Columns) -> Cells {
     Cells::default()
         .text("page", &run.page)
         .text("scheme", &run.scheme)
         .text("engine", run.engine.name())
-        .text("network", &run.network)
-        .text("send_buffer_bytes", &run.send_buffer_bytes)
-        .text("cc", run.cc.as_deref().unwrap_or_default())
+        .setting(columns, &run.setting)
         .text("seed", &run.seed)
         .text("completed", &run.completed)
         .text("unfinished", run.unfinished.as_ref().map_or("", |it| &it.problem))
@@ -172,11 +191,10 @@ fn run_cells(run: &RunRecord) -> Cells {
         .number("regret_atf", run.regret())
 }
 
-fn summary_cells(row: &SummaryRow) -> Cells {
+fn summary_cells(row: &SummaryRow, columns: &Columns) -> Cells {
     Cells::default()
         .text("scheme", &row.scheme)
-        .text("network", &row.network)
-        .text("send_buffer_bytes", &row.send_buffer_bytes)
+        .setting(columns, &row.setting)
         .text("pages", &row.pages)
         .text("unfinished", &row.unfinished)
         .metrics("mean_", &row.mean)
@@ -188,12 +206,11 @@ fn summary_cells(row: &SummaryRow) -> Cells {
         .number("mean_regret_atf", row.mean_regret.atf)
 }
 
-fn page_cells(row: &PageRow) -> Cells {
+fn page_cells(row: &PageRow, columns: &Columns) -> Cells {
     Cells::default()
         .text("page", &row.page)
         .text("scheme", &row.scheme)
-        .text("network", &row.network)
-        .text("send_buffer_bytes", &row.send_buffer_bytes)
+        .setting(columns, &row.setting)
         .text("loads", &row.loads)
         .text("unfinished", &row.unfinished)
         .metrics("median_", &row.median)

@@ -3,6 +3,7 @@
 use super::journal::Entry;
 use super::plan::{Cell, Engine, Plan};
 use super::run::{OnlyAtf, RunRecord, Unfinished};
+use super::setting::Setting;
 use super::{Study, StudyError};
 use crate::network::Network;
 use crate::{Contender, FileError, Load, bounds, file_name, ideal, stack, wire};
@@ -27,7 +28,7 @@ impl<'a> Loader<'a> {
     pub(super) fn new(plan: &'a Plan) -> Result<Self, StudyError> {
         let mut bounds = BTreeMap::new();
         for page in &plan.pages {
-            for network in &plan.networks {
+            for network in &plan.settings.networks {
                 let bound = match plan.engine {
                     Engine::Ideal => bounds::lower_bound_ms(page, network),
                     Engine::Stack | Engine::Wire => bounds::transport_lower_bound_ms(page, network),
@@ -116,7 +117,7 @@ impl<'a> Loader<'a> {
 
     fn load_on_ideal(&self, cell: &Cell<'_>, scheme: &Scheme) -> Load {
         let conditions = ideal::Conditions {
-            send_buffer_bytes: cell.send_buffer_bytes,
+            send_buffer_bytes: cell.setting.send_buffer_bytes,
             send_buffer_model: self.plan.send_buffer_model,
             metadata: self.plan.metadata,
             delivery_order: self.plan.delivery_order,
@@ -135,7 +136,7 @@ impl<'a> Loader<'a> {
             return Err(StudyError::Impossible("a study on stack has a certificate".to_owned()));
         };
         let setup = stack::Setup {
-            options: self.plan.options(scheme, cell.network, cell.send_buffer_bytes),
+            options: self.plan.options(scheme, cell.network, &cell.setting),
             network: cell.network,
             metadata: self.plan.metadata,
             delivery_order: self.plan.delivery_order,
@@ -157,7 +158,7 @@ impl<'a> Loader<'a> {
         let plan = self.plan;
         let log_dir = logs.unwrap_or_else(|| Path::new("."));
         let qlog_dir = plan.qlog_dir.as_ref().map(|_| log_dir.to_owned());
-        let options = plan.options(scheme, cell.network, cell.send_buffer_bytes);
+        let options = plan.options(scheme, cell.network, &cell.setting);
         let setup = wire::Setup {
             options: Options { qlog_dir, ..options },
             client: client::Options { scheme: Some(scheme.clone()), ..client::Options::default() },
@@ -172,15 +173,12 @@ impl<'a> Loader<'a> {
     }
 
     fn record(&self, cell: &Cell<'_>, load: &Load) -> RunRecord {
-        let with_transport = self.plan.engine != Engine::Ideal;
         let bound = self.bounds.get(&(cell.page.name.as_str(), cell.network.name.as_str()));
         RunRecord {
             page: cell.page.name.clone(),
             scheme: cell.scheme.name().to_owned(),
             engine: self.plan.engine,
-            network: cell.network.name.clone(),
-            send_buffer_bytes: cell.send_buffer_bytes,
-            cc: with_transport.then(|| self.plan.congestion_control.name().to_owned()),
+            setting: Setting::clone(&cell.setting),
             seed: cell.seed,
             lower_bound: OnlyAtf { atf: bound.copied() },
             ..RunRecord::of_load(cell.page, load)
@@ -206,16 +204,12 @@ fn load_bracket(cell: &Cell<'_>) -> Result<Load, StudyError> {
 
 impl Plan {
     /// The server's options, but for its logs.
-    pub(super) fn options(
-        &self,
-        scheme: &Scheme,
-        network: &Network,
-        send_buffer_bytes: u64,
-    ) -> Options {
+    pub(super) fn options(&self, scheme: &Scheme, network: &Network, setting: &Setting) -> Options {
+        let defaults = Options::new(scheme.clone());
         let options = Options {
-            send_buffer_bytes,
-            congestion_control: self.congestion_control,
-            ..Options::new(scheme.clone())
+            send_buffer_bytes: setting.send_buffer_bytes,
+            congestion_control: setting.cc.unwrap_or(defaults.congestion_control),
+            ..defaults
         };
         let paced = match network.pace() {
             Some(pace) => options.paced(pace),
@@ -285,11 +279,13 @@ fn made(path: PathBuf) -> Result<PathBuf, FileError> {
     Ok(path)
 }
 
-/// The folder of a load's logs: `PAGE/SCHEME-BUFFER`, with the network and the seed if there are several.
+/// The folder of a load's logs: `PAGE/SCHEME-BUFFER`, with what else the study varies, and the seed if there are
+/// several.
 fn place_of(plan: &Plan, cell: &Cell<'_>) -> PathBuf {
-    let mut name = format!("{}-{}", file_name(cell.scheme.name()), cell.send_buffer_bytes);
-    if plan.networks.len() > 1 {
-        name = format!("{name}-{}", file_name(&cell.network.name));
+    let bytes = cell.setting.send_buffer_bytes;
+    let mut name = format!("{}-{bytes}", file_name(cell.scheme.name()));
+    for dimension in plan.settings.varied().iter().filter(|it| it.column != "send_buffer_bytes") {
+        name = format!("{name}-{}", file_name(&dimension.label(&cell.setting)));
     }
     if plan.seeds.len() > 1 {
         name = format!("{name}-{}", cell.seed);

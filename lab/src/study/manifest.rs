@@ -3,6 +3,7 @@
 use super::StudyError;
 use super::plan::{Engine, Plan, Shard};
 use super::run::page_sha256;
+use super::setting::{Setting, Settings};
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
@@ -10,7 +11,6 @@ use corpus::Page;
 use qlog_tools::metrics;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use server::CongestionControl;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,14 +28,13 @@ struct Recorded {
     networks: Vec<Value>,
     pages: Vec<RecordedPage>,
     schemes: Vec<RecordedScheme>,
-    send_buffers_bytes: Vec<u64>,
+    #[serde(flatten)]
+    settings: Settings,
     send_buffer_model: SendBufferModel,
     metadata: Metadata,
     delivery_order: DeliveryOrder,
     seeds: Vec<u64>,
     shard: Option<String>,
-    /// `None` without a transport.
-    congestion_control: Option<String>,
     /// By network, in order; empty without a transport.
     initial_window_packets: Vec<usize>,
     client_receive_bytes: Option<Value>,
@@ -71,7 +70,8 @@ pub fn provenance(plan: &Plan, mut program: Value) -> Value {
 fn recorded(plan: &Plan) -> Recorded {
     let transport = plan.engine != Engine::Ideal;
     let scheme = plan.schemes.iter().find_map(Contender::scheme).filter(|_| transport);
-    let windows = |network| Some(plan.options(scheme?, network, 0).initial_window_packets);
+    let windows =
+        |network| Some(plan.options(scheme?, network, &Setting::default()).initial_window_packets);
     let client = client::ClientConfig::default();
     let receive =
         json!({"connection": client.receive_bytes, "stream": client.stream_receive_bytes});
@@ -79,21 +79,20 @@ fn recorded(plan: &Plan) -> Recorded {
     let schemes = plan.schemes.iter();
     Recorded {
         engine: plan.engine,
-        networks: plan.networks.iter().map(|it| json!(it)).collect(),
+        networks: plan.settings.networks.iter().map(|it| json!(it)).collect(),
         pages: pages
             .map(|it| RecordedPage { name: it.name.clone(), sha256: page_sha256(it) })
             .collect(),
         schemes: schemes
             .map(|it| RecordedScheme { name: it.name().to_owned(), revision: it.revision() })
             .collect(),
-        send_buffers_bytes: plan.send_buffers_bytes.clone(),
+        settings: plan.settings.clone(),
         send_buffer_model: plan.send_buffer_model,
         metadata: plan.metadata,
         delivery_order: plan.delivery_order,
         seeds: plan.seeds.clone(),
         shard: plan.shard.map(|it| it.to_string()),
-        congestion_control: transport.then(|| plan.congestion_control.name().to_owned()),
-        initial_window_packets: plan.networks.iter().filter_map(windows).collect(),
+        initial_window_packets: plan.settings.networks.iter().filter_map(windows).collect(),
         client_receive_bytes: transport.then_some(receive),
         metric: Some(plan.metric.name.to_owned()),
     }
@@ -140,20 +139,16 @@ pub fn plan(path: &Path) -> Result<Plan, StudyError> {
         networks.collect::<Result<_, _>>().map_err(|cause| unusable(path, cause))?;
     let first = networks.first().cloned().filter(|_| !recorded.seeds.is_empty());
     let first = first.ok_or_else(|| unusable(path, "no network or no seed"))?;
-    let named = |it: &CongestionControl| Some(it.name()) == recorded.congestion_control.as_deref();
     let shard = recorded.shard.as_deref().map(Shard::parse).transpose();
     let shard = shard.map_err(|cause| unusable(path, cause))?;
     let metric = recorded.metric.as_deref().map_or(Some(metrics::byte_index()), metrics::find);
     let metric = metric.ok_or_else(|| unusable(path, "its metric is unknown"))?;
-    let controls = [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
     let mut plan = Plan {
-        networks,
-        send_buffers_bytes: recorded.send_buffers_bytes.clone(),
+        settings: Settings { networks, ..recorded.settings.clone() },
         send_buffer_model: recorded.send_buffer_model,
         metadata: recorded.metadata,
         delivery_order: recorded.delivery_order,
         seeds: recorded.seeds.clone(),
-        congestion_control: controls.into_iter().find(named).unwrap_or(CongestionControl::Bbr2),
         shard,
         metric,
         ..Plan::new(pages, schemes, recorded.engine, first)
@@ -214,6 +209,7 @@ fn network(recorded: &Value) -> Result<Network, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use server::CongestionControl;
 
     #[test]
     fn manifests_differ_by_what_was_studied_and_with_what_not_by_when_and_where() {
@@ -234,7 +230,10 @@ mod tests {
         let plan = Plan {
             seeds: vec![0, 1],
             initial_window_packets: Some(32),
-            congestion_control: CongestionControl::Reno,
+            settings: Settings {
+                congestion_controls: vec![CongestionControl::Reno],
+                ..Settings::on(cable.clone(), Engine::Stack)
+            },
             shard: Some(Shard { place: 1, count: 2 }),
             ..Plan::new(vec![Arc::new(page)], schemes, Engine::Stack, cable)
         };
@@ -251,5 +250,22 @@ mod tests {
         std::fs::write(&kept, text.replace("1366", "1367")).expect("written");
         let message = super::plan(&path).expect_err("changed").to_string();
         assert!(message.contains("page `mine` is not what it was"), "{message}");
+    }
+    #[test]
+    fn a_manifest_of_old_names_one_congestion_control_or_none() {
+        let old = |engine: &str, control: Value| {
+            let mut manifest = json!({
+                "engine": engine, "networks": [Network::find("cable").expect("built in")],
+                "pages": [], "schemes": [], "send_buffers_bytes": [0], "send_buffer_model": "fifo",
+                "metadata": "full", "delivery_order": "stream", "seeds": [0],
+                "initial_window_packets": []
+            });
+            manifest["congestion_control"] = control;
+            let file = tempfile::NamedTempFile::new().expect("a file");
+            std::fs::write(file.path(), manifest.to_string()).expect("written");
+            super::plan(file.path()).expect("a plan").settings.congestion_controls
+        };
+        assert_eq!(old("stack", json!("reno")), [CongestionControl::Reno]);
+        assert_eq!(old("ideal", Value::Null), []);
     }
 }

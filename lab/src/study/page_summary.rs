@@ -2,22 +2,22 @@
 
 use super::BASELINE;
 use super::run::RunRecord;
+use super::setting::{Setting, varied};
 use super::statistics::{Interval, hodges_lehmann, median};
 use super::summary::{Paired, group, grouped, measured};
 use qlog_tools::metrics::{BySet, Measured, Metric};
 use serde::{Serialize, Serializer};
 
-/// One page under one scheme, on one network, with one send buffer.
+/// One page under one scheme in one setting.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PageRow {
     /// The page.
     pub page: String,
     /// The scheme.
     pub scheme: String,
-    /// The network.
-    pub network: String,
-    /// The send buffer.
-    pub send_buffer_bytes: u64,
+    /// The network, the send buffer, and what else the study varies.
+    #[serde(flatten)]
+    pub setting: Setting,
     /// Loads that completed.
     pub loads: usize,
     /// Loads that did not.
@@ -50,15 +50,15 @@ impl Ratio {
     }
 }
 
-/// One row for each page, scheme, network and send buffer, in the order of first appearance; speedups are those of
-/// `metric`.
+/// One row for each page, scheme and setting, in the order of first appearance; speedups are those of `metric`.
 pub fn summarise_pages(runs: &[RunRecord], metric: &'static Metric, chance: bool) -> Vec<PageRow> {
     let baselines = Paired::of(runs, BASELINE, metric);
+    let varied = varied(runs.iter().map(|it| &it.setting));
     let groups = grouped(runs, group);
-    groups.iter().map(|it| row(it, &baselines, chance)).collect()
+    groups.iter().map(|it| row(it, it[0].setting.told(&varied), &baselines, chance)).collect()
 }
 
-fn row(runs: &[&RunRecord], baselines: &Paired<'_>, chance: bool) -> PageRow {
+fn row(runs: &[&RunRecord], setting: Setting, baselines: &Paired<'_>, chance: bool) -> PageRow {
     let completed: Vec<&RunRecord> = runs.iter().filter(|it| it.completed).copied().collect();
     let speedups: Vec<BySet> = completed.iter().filter_map(|it| baselines.speedup(it)).collect();
     let ratio =
@@ -66,8 +66,7 @@ fn row(runs: &[&RunRecord], baselines: &Paired<'_>, chance: bool) -> PageRow {
     PageRow {
         page: runs[0].page.clone(),
         scheme: runs[0].scheme.clone(),
-        network: runs[0].network.clone(),
-        send_buffer_bytes: runs[0].send_buffer_bytes,
+        setting,
         loads: completed.len(),
         unfinished: runs.len() - completed.len(),
         median: measured(&completed, median),

@@ -1,6 +1,7 @@
 //! The plan of a study, and the loads in it.
 
 use super::StudyError;
+use super::setting::{Setting, Settings};
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
@@ -8,7 +9,6 @@ use corpus::Page;
 use qlog_tools::metrics::{self, Metric};
 use schedulers::Needs;
 use serde::{Deserialize, Serialize};
-use server::CongestionControl;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -77,10 +77,8 @@ pub struct Plan {
     pub schemes: Vec<Contender>,
     /// How pages are loaded.
     pub engine: Engine,
-    /// The networks.
-    pub networks: Vec<Network>,
-    /// Send buffers in bytes.
-    pub send_buffers_bytes: Vec<u64>,
+    /// What loads meet: networks, send buffers and so on.
+    pub settings: Settings,
     /// How a send buffer behaves.
     pub send_buffer_model: SendBufferModel,
     /// The facts that schemes know about resources.
@@ -89,8 +87,6 @@ pub struct Plan {
     pub delivery_order: DeliveryOrder,
     /// The seeds of chance, at least one: each load is carried out with each seed.
     pub seeds: Vec<u64>,
-    /// Congestion control, on engines with a transport.
-    pub congestion_control: CongestionControl,
     /// The server's initial window; `None`: its default, or as large as needed if it paces.
     pub initial_window_packets: Option<usize>,
     /// The metric that speedups compare.
@@ -106,14 +102,14 @@ pub struct Plan {
 }
 
 /// One load of a plan.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Cell<'a> {
     /// Its place in the whole plan, whatever the shard.
     pub(super) place: usize,
     pub(super) page: &'a Arc<Page>,
     pub(super) scheme: &'a Contender,
     pub(super) network: &'a Network,
-    pub(super) send_buffer_bytes: u64,
+    pub(super) setting: Arc<Setting>,
     pub(super) seed: u64,
 }
 
@@ -129,13 +125,11 @@ impl Plan {
             pages,
             schemes,
             engine,
-            networks: vec![network],
-            send_buffers_bytes: vec![0],
+            settings: Settings::on(network, engine),
             send_buffer_model: SendBufferModel::default(),
             metadata: Metadata::default(),
             delivery_order: DeliveryOrder::default(),
             seeds: vec![0],
-            congestion_control: CongestionControl::Bbr2,
             initial_window_packets: None,
             metric: metrics::byte_index(),
             shard: None,
@@ -152,33 +146,28 @@ impl Plan {
 
     /// Whether two loads with different seeds can differ.
     pub fn has_chance(&self) -> bool {
-        self.engine != Engine::Ideal || self.networks.iter().any(Network::is_jittered)
+        self.engine != Engine::Ideal || self.settings.networks.iter().any(Network::is_jittered)
     }
 
-    /// The loads of its shard: by page, network, send buffer, seed and scheme.
+    /// The loads of its shard: by page, setting, seed and scheme.
     pub(super) fn cells(&self) -> Vec<Cell<'_>> {
         let mut cells = Vec::new();
+        let settings =
+            self.settings.each().into_iter().map(|(network, it)| (network, Arc::new(it)));
+        let settings: Vec<(&Network, Arc<Setting>)> = settings.collect();
         let (mut group, mut place) = (0, 0);
         for page in &self.pages {
-            for network in &self.networks {
-                for &send_buffer_bytes in &self.send_buffers_bytes {
-                    for &seed in &self.seeds {
-                        let mine = self.shard.is_none_or(|it| it.has(group));
-                        for scheme in &self.schemes {
-                            if mine {
-                                cells.push(Cell {
-                                    place,
-                                    page,
-                                    scheme,
-                                    network,
-                                    send_buffer_bytes,
-                                    seed,
-                                });
-                            }
-                            place += 1;
+            for (network, setting) in &settings {
+                for &seed in &self.seeds {
+                    let mine = self.shard.is_none_or(|it| it.has(group));
+                    for scheme in &self.schemes {
+                        if mine {
+                            let setting = Arc::clone(setting);
+                            cells.push(Cell { place, page, scheme, network, setting, seed });
                         }
-                        group += 1;
+                        place += 1;
                     }
+                    group += 1;
                 }
             }
         }
@@ -189,8 +178,13 @@ impl Plan {
     pub fn check(&self) -> Result<(), StudyError> {
         let engine = self.engine.name();
         if self.engine == Engine::Ideal {
-            for network in &self.networks {
+            for network in &self.settings.networks {
                 network.check_ideal()?;
+            }
+            if !self.settings.congestion_controls.is_empty() {
+                return impossible(
+                    "--cc: engine ideal has no congestion control; use --engine stack or wire",
+                );
             }
             if self.initial_window_packets.is_some() {
                 return impossible(
@@ -221,7 +215,7 @@ impl Plan {
         let Some(bracket) = self.schemes.iter().find(|it| it.scheme().is_none()) else {
             return Ok(());
         };
-        let buffered = self.send_buffers_bytes.iter().any(|it| *it > 0);
+        let buffered = self.settings.send_buffers_bytes.iter().any(|it| *it > 0);
         let problem = if self.engine != Engine::Ideal {
             let engine = self.engine.name();
             format!(
@@ -229,7 +223,7 @@ impl Plan {
             )
         } else if buffered {
             "is searched for without a send buffer: use --send-buffer 0".to_owned()
-        } else if let Some(network) = self.networks.iter().find(|it| it.is_jittered()) {
+        } else if let Some(network) = self.settings.networks.iter().find(|it| it.is_jittered()) {
             let network = &network.name;
             format!("is searched for without jitter, which network `{network}` has: use another")
         } else {

@@ -3,6 +3,7 @@
 use super::page_summary::Ratio;
 use super::plan::Plan;
 use super::run::RunRecord;
+use super::setting::notable;
 use super::statistics::{Interval, median};
 use super::{Study, StudyError};
 use corpus::Page;
@@ -50,8 +51,9 @@ pub fn choose(plan: &Plan, study: &Study, default: &str) -> Result<Vec<Choice>, 
 
 /// Rejects plans that cannot lead to a policy, before anything is loaded.
 pub fn check(plan: &Plan, default: &str) -> Result<(), StudyError> {
-    let problem = if plan.networks.len() > 1 || plan.send_buffers_bytes.len() > 1 {
-        "name one network and one send buffer, those of the site".to_owned()
+    let varied = plan.settings.varied();
+    let problem = if let Some(dimension) = varied.first() {
+        format!("name one {}, that of the site", dimension.name)
     } else if plan.shard.is_some() {
         "a shard does not have all loads: merge the shards first".to_owned()
     } else if plan.has_chance() && plan.seeds.len() < LOADS_MIN {
@@ -122,15 +124,16 @@ pub fn to_toml(
 ) -> String {
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let listed: Vec<String> = pages.iter().map(|it| quoted(it)).collect();
+    let settings = plan.settings.each();
+    let setting = settings.first().map(|(_, it)| it.words(&notable(&[it])));
     let mut text = format!(
         "# The order in which each page is sent, as a study found it. Serve it, and announce it to clients, with\n\
          # utmost serve --config FILE. Ratios are the ATF {} under the default, {default}, divided by that\n\
-         # under the scheme, with their 95 % interval, on engine {}, network {}, send buffer {} bytes.\n\
+         # under the scheme, with their 95 % interval, on engine {}, {}.\n\
          # {}\n\n[site]\n{} = {}\nscheme = {}\nsignals = \"ignore\"\n",
         plan.metric.heading,
         plan.engine.name(),
-        plan.networks[0].name,
-        plan.send_buffers_bytes[0],
+        setting.unwrap_or_default(),
         study.provenance,
         if pages.len() == 1 { "page" } else { "pages" },
         if pages.len() == 1 { listed[0].clone() } else { format!("[{}]", listed.join(", ")) },

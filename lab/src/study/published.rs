@@ -1,5 +1,6 @@
 //! Published results, and how well a study agrees with their ranks of the schemes.
 
+use super::setting::Setting;
 use super::statistics::spearman;
 use super::summary::SummaryRow;
 use serde::{Deserialize, Serialize};
@@ -47,10 +48,9 @@ const LARGE_BUFFER_BYTES: u64 = 1_000_000;
 /// How alike a study and a publication rank the schemes that both have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankCorrelation {
-    /// The study's network.
-    pub network: String,
-    /// Its send buffer.
-    pub send_buffer_bytes: u64,
+    /// The study's network, its send buffer, and what else it varies.
+    #[serde(flatten)]
+    pub setting: Setting,
     /// The published column.
     pub published: String,
     /// How many schemes both have.
@@ -67,27 +67,24 @@ const ATF: Column = ("Marx et al. 2019, Table 2, ATF", |it| it.atf, |it| it.mean
 const ATF_LARGE: Column =
     ("Marx et al. 2019, Table 2, 1000K", |it| it.atf_1000k, |it| it.mean_speedup.atf);
 
-/// For each network and send buffer of a summary, and each published column that is about such a buffer; none
-/// with fewer than five schemes in common.
+/// For each setting of a summary, and each published column that is about its send buffer; none with fewer than five
+/// schemes in common.
 pub fn rank_correlations(summary: &[SummaryRow]) -> Vec<RankCorrelation> {
-    let mut settings: Vec<(&str, u64)> = Vec::new();
+    let mut settings: Vec<&Setting> = Vec::new();
     for row in summary {
-        let setting = (row.network.as_str(), row.send_buffer_bytes);
-        if !settings.contains(&setting) {
-            settings.push(setting);
+        if !settings.contains(&&row.setting) {
+            settings.push(&row.setting);
         }
     }
     let mut correlations = Vec::new();
-    for (network, send_buffer_bytes) in settings {
-        let columns: &[Column] = match send_buffer_bytes {
+    for setting in settings {
+        let columns: &[Column] = match setting.send_buffer_bytes {
             0 => &[ALL, ATF],
             LARGE_BUFFER_BYTES => &[ATF_LARGE],
             _ => &[],
         };
         for (published, known, of) in columns {
-            let rows = summary
-                .iter()
-                .filter(|it| it.network == network && it.send_buffer_bytes == send_buffer_bytes);
+            let rows = summary.iter().filter(|it| it.setting == *setting);
             let pairs: Vec<(f64, f64)> = rows
                 .filter_map(|row| {
                     let published =
@@ -100,8 +97,7 @@ pub fn rank_correlations(summary: &[SummaryRow]) -> Vec<RankCorrelation> {
             }
             if let Some(spearman) = spearman(&pairs) {
                 correlations.push(RankCorrelation {
-                    network: network.to_owned(),
-                    send_buffer_bytes,
+                    setting: setting.clone(),
                     published: (*published).to_owned(),
                     schemes: pairs.len(),
                     spearman,

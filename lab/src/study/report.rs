@@ -1,5 +1,6 @@
 //! A study as its report shows it: figures over all pages, and for each page its numbers and figures.
 
+use super::setting::{Dimension, Setting, notable};
 use super::statistics::{mean, median};
 use super::summary::{Group, Paired, group, measured};
 use super::{BASELINE, Plan, RunRecord, Study, SummaryRow};
@@ -21,7 +22,7 @@ const DRAWN_MAX: usize = 24;
 
 pub(super) fn comparison(plan: &Plan, study: &Study) -> Comparison {
     let view = View::new(plan, study);
-    let mut pages: Vec<(&Page, &Setting<'_>, PageComparison)> = Vec::new();
+    let mut pages: Vec<(&Page, &Compared, PageComparison)> = Vec::new();
     for setting in &view.settings {
         pages.extend(plan.pages.iter().map(|page| {
             let name = format!("{}{}", page.name, setting.suffix);
@@ -61,10 +62,9 @@ pub(super) fn comparison(plan: &Plan, study: &Study) -> Comparison {
     }
 }
 
-/// A network with a send buffer.
-struct Setting<'a> {
-    network: &'a str,
-    send_buffer_bytes: u64,
+/// A setting among those of the study.
+struct Compared {
+    setting: Setting,
     /// What it adds to names, if there are several.
     suffix: String,
 }
@@ -79,7 +79,8 @@ type PageSpeedups<'a> = BTreeMap<Group<'a>, BySet>;
 struct View<'a> {
     plan: &'a Plan,
     study: &'a Study,
-    settings: Vec<Setting<'a>>,
+    settings: Vec<Compared>,
+    varied: Vec<&'static Dimension>,
     runs: BTreeMap<Group<'a>, Vec<usize>>,
     /// The baseline's loads as if they had reached their lower bounds.
     bounds: Vec<RunRecord>,
@@ -94,27 +95,28 @@ impl<'a> View<'a> {
         // Only the ByteIndex has lower bounds.
         let bounded = plan.metric.name == metrics::byte_index().name;
         let bounds = study.runs.iter().filter(|it| bounded && it.scheme == BASELINE).map(bound);
-        Self { plan, study, settings: settings(plan), runs, bounds: bounds.collect() }
+        let (settings, varied) = (settings(plan), plan.settings.varied());
+        Self { plan, study, settings, varied, runs, bounds: bounds.collect() }
     }
 
     /// The places of the loads of a page under a scheme.
-    fn places<'b>(&'b self, page: &'b str, scheme: &'b str, setting: &Setting<'b>) -> &'b [usize] {
+    fn places<'b>(&'b self, page: &'b str, scheme: &'b str, setting: &'b Compared) -> &'b [usize] {
         self.runs.get(&setting.group(page, scheme)).map_or(&[][..], Vec::as_slice)
     }
 
-    fn completed(&self, page: &str, scheme: &str, setting: &Setting<'_>) -> Vec<&'a RunRecord> {
+    fn completed(&self, page: &str, scheme: &str, setting: &Compared) -> Vec<&'a RunRecord> {
         let runs = self.places(page, scheme, setting).iter().map(|it| &self.study.runs[*it]);
         runs.filter(|it| it.completed).collect()
     }
 
     /// The page's numbers under each scheme: medians of its loads.
-    fn rows(&self, page: &Page, setting: &Setting<'_>) -> Vec<Row> {
+    fn rows(&self, page: &Page, setting: &Compared) -> Vec<Row> {
         let schemes = self.plan.schemes.iter().map(Contender::name);
         let row = |scheme| self.row(scheme, &self.completed(&page.name, scheme, setting));
         schemes.map(row).collect()
     }
 
-    fn first_loads(&self, page: &Page, setting: &Setting<'_>) -> Vec<Run<'a>> {
+    fn first_loads(&self, page: &Page, setting: &Compared) -> Vec<Run<'a>> {
         let first = |scheme: &'a Contender| {
             let places = self.places(&page.name, scheme.name(), setting);
             let load = places.iter().find_map(|it| self.study.loads.get(*it)?.as_ref())?;
@@ -124,10 +126,8 @@ impl<'a> View<'a> {
     }
 
     fn summary(&self, row: &SummaryRow) -> report::SummaryRow {
-        let setting = self
-            .settings
-            .iter()
-            .find(|it| it.network == row.network && it.send_buffer_bytes == row.send_buffer_bytes);
+        let told = |it: &&Compared| it.setting.told(&self.varied) == row.setting;
+        let setting = self.settings.iter().find(told);
         let of = |pick: fn(&BySet) -> Option<f64>| Speedups {
             pages: if pick(&row.mean_speedup).is_some() { row.pages } else { 0 },
             mean: pick(&row.mean_speedup),
@@ -165,7 +165,7 @@ impl<'a> View<'a> {
         &self,
         speedups: &PageSpeedups<'_>,
         scheme: &str,
-        setting: &Setting<'_>,
+        setting: &Compared,
     ) -> Option<f64> {
         let pages = self.plan.pages.iter();
         let speedups = pages.filter_map(|it| speedups.get(&setting.group(&it.name, scheme))?.atf);
@@ -176,7 +176,9 @@ impl<'a> View<'a> {
         let mut figures = Vec::new();
         let speedups = self.speedups_over(BASELINE);
         if self.plan.pages.len() > 1 {
-            figures.extend(self.plan.networks.iter().map(|it| self.dots(&speedups, &it.name)));
+            figures.extend(
+                self.plan.settings.networks.iter().map(|it| self.dots(&speedups, &it.name)),
+            );
         }
         if self.settings.len() > 1 {
             figures.push(self.heat_map(&speedups));
@@ -192,11 +194,13 @@ impl<'a> View<'a> {
 
     /// The paper's Figure 12: all resources, above the fold, and above the fold with each send buffer.
     fn dots(&self, speedups: &PageSpeedups<'_>, network: &str) -> NamedFigure {
-        let settings: Vec<&Setting<'_>> =
-            self.settings.iter().filter(|it| it.network == network).collect();
+        let settings: Vec<&Compared> =
+            self.settings.iter().filter(|it| it.setting.network == network).collect();
+        let varied: Vec<&Dimension> =
+            self.varied.iter().filter(|it| it.column != "network").copied().collect();
         let mut columns = vec!["All".to_owned(), "ATF".to_owned()];
-        columns.extend(settings.iter().skip(1).map(|it| buffer_name(it.send_buffer_bytes)));
-        let dots = |scheme: &str, setting: &Setting<'_>, set| {
+        columns.extend(settings.iter().skip(1).map(|it| it.setting.marks(&varied)));
+        let dots = |scheme: &str, setting: &Compared, set| {
             let dot = |page: &Arc<Page>| {
                 Some(Dot {
                     page: page.name.clone(),
@@ -215,7 +219,7 @@ impl<'a> View<'a> {
             shown.then_some(DotGroup { label, columns })
         };
         let groups = self.names().filter(|it| *it != BASELINE).filter_map(group).collect();
-        let suffix = if self.plan.networks.len() > 1 {
+        let suffix = if self.plan.settings.networks.len() > 1 {
             format!(", network {network}")
         } else {
             String::new()
@@ -301,23 +305,17 @@ impl<'a> View<'a> {
         }
     }
 
-    fn setting_name(&self, setting: &Setting<'_>) -> String {
-        match (self.plan.networks.len() > 1, self.plan.send_buffers_bytes.len() > 1) {
-            (_, false) => setting.network.to_owned(),
-            (true, true) => {
-                format!("{} {}", setting.network, buffer_name(setting.send_buffer_bytes))
-            }
-            (false, true) => buffer_name(setting.send_buffer_bytes),
+    fn setting_name(&self, setting: &Compared) -> String {
+        match &self.varied[..] {
+            [] => setting.setting.network.clone(),
+            varied => setting.setting.marks(varied),
         }
     }
 }
 
-impl<'a> Setting<'a> {
-    fn group<'b>(&self, page: &'b str, scheme: &'b str) -> Group<'b>
-    where
-        'a: 'b,
-    {
-        (page, scheme, self.network, self.send_buffer_bytes)
+impl Compared {
+    fn group<'a>(&'a self, page: &'a str, scheme: &'a str) -> Group<'a> {
+        (page, scheme, &self.setting)
     }
 }
 
@@ -345,15 +343,6 @@ fn interleaving_width(scheme: &str) -> Option<u64> {
     }
 }
 
-/// `280K`, as in the paper.
-fn buffer_name(bytes: u64) -> String {
-    if bytes >= 1000 && bytes.is_multiple_of(1000) {
-        format!("{}K", bytes / 1000)
-    } else {
-        format!("{bytes} B")
-    }
-}
-
 /// The first and the third, of four values or more that differ.
 fn quartiles(mut values: Vec<f64>) -> Option<[f64; 2]> {
     values.sort_by(f64::total_cmp);
@@ -363,7 +352,7 @@ fn quartiles(mut values: Vec<f64>) -> Option<[f64; 2]> {
 }
 
 /// The places of the pages that are drawn.
-fn most_telling(pages: &[(&Page, &Setting<'_>, PageComparison)]) -> Vec<usize> {
+fn most_telling(pages: &[(&Page, &Compared, PageComparison)]) -> Vec<usize> {
     let gain = |place: usize| {
         let rows = pages[place].2.rows.iter();
         rows.filter_map(|it| it.speedup.atf.or(it.speedup.all)).fold(0.0, f64::max)
@@ -374,19 +363,14 @@ fn most_telling(pages: &[(&Page, &Setting<'_>, PageComparison)]) -> Vec<usize> {
     places
 }
 
-fn settings(plan: &Plan) -> Vec<Setting<'_>> {
-    let mut settings = Vec::new();
-    for network in &plan.networks {
-        for &send_buffer_bytes in &plan.send_buffers_bytes {
-            let network_text =
-                (plan.networks.len() > 1).then(|| format!(", network {}", network.name));
-            let buffer_text = (plan.send_buffers_bytes.len() > 1)
-                .then(|| format!(", send buffer {send_buffer_bytes} bytes"));
-            let suffix = [network_text, buffer_text].into_iter().flatten().collect();
-            settings.push(Setting { network: &network.name, send_buffer_bytes, suffix });
-        }
-    }
-    settings
+fn settings(plan: &Plan) -> Vec<Compared> {
+    let varied = plan.settings.varied();
+    let compared = |(_, setting): (_, Setting)| {
+        let words = setting.words(&varied);
+        let suffix = if words.is_empty() { words } else { format!(", {words}") };
+        Compared { setting, suffix }
+    };
+    plan.settings.each().into_iter().map(compared).collect()
 }
 
 fn title(plan: &Plan) -> String {
@@ -399,8 +383,7 @@ fn title(plan: &Plan) -> String {
 }
 
 fn what(plan: &Plan) -> String {
-    let buffers: Vec<String> = plan.send_buffers_bytes.iter().map(u64::to_string).collect();
-    let networks = plan.networks.iter().map(|it| {
+    let networks = plan.settings.networks.iter().map(|it| {
         format!(
             "network {} ({} bit/s, {} ms one way, queue {})",
             it.name,
@@ -414,8 +397,12 @@ fn what(plan: &Plan) -> String {
         1 => String::new(),
         seeds => format!("; medians of {seeds} loads each, figures of the first"),
     };
-    let engine = plan.engine.name();
-    format!("engine {engine}, {networks}, send buffer {} bytes{seeds}", buffers.join(", "))
+    let settings: Vec<Setting> = plan.settings.each().into_iter().map(|it| it.1).collect();
+    let dimensions = notable(&settings.iter().collect::<Vec<_>>())
+        .into_iter()
+        .filter(|it| it.column != "network");
+    let others: Vec<String> = dimensions.map(|it| it.all_words(&settings)).collect();
+    format!("engine {}, {networks}, {}{seeds}", plan.engine.name(), others.join(", "))
 }
 
 #[cfg(test)]
@@ -433,6 +420,5 @@ mod tests {
     fn fifo_and_rr_are_the_ends_of_the_interleaving_family() {
         let widths = ["fifo", "kway:4", "rr", "dfifo"].map(interleaving_width);
         assert_eq!(widths, [Some(1), Some(4), Some(u64::MAX), None]);
-        assert_eq!([280_000, 14, 1500].map(buffer_name), ["280K", "14 B", "1500 B"]);
     }
 }

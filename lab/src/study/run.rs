@@ -1,6 +1,7 @@
 //! One load's row of results, every number of it computed from the load's timeline.
 
 use super::plan::Engine;
+use super::setting::Setting;
 use crate::{Load, above_fold};
 use corpus::Page;
 use qlog_tools::metrics::{BySet, Completions, Measured};
@@ -17,12 +18,9 @@ pub struct RunRecord {
     pub scheme: String,
     /// How it was loaded.
     pub engine: Engine,
-    /// The network's name.
-    pub network: String,
-    /// The server's send buffer.
-    pub send_buffer_bytes: u64,
-    /// Congestion control; `None` without a transport.
-    pub cc: Option<String>,
+    /// What it met.
+    #[serde(flatten, serialize_with = "Setting::keys_of_run")]
+    pub setting: Setting,
     /// The seed of chance.
     pub seed: u64,
     /// Every resource came.

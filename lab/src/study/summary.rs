@@ -3,20 +3,20 @@
 
 use super::BASELINE;
 use super::run::{OnlyAtf, RunRecord};
+use super::setting::{Setting, varied};
 use super::statistics::{Interval, bootstrap_mean, mean, median};
 use qlog_tools::metrics::{BySet, Measured, Metric};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// One scheme on one network with one send buffer.
+/// One scheme in one setting.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SummaryRow {
     /// The scheme.
     pub scheme: String,
-    /// The network.
-    pub network: String,
-    /// The send buffer.
-    pub send_buffer_bytes: u64,
+    /// The network, the send buffer, and what else the study varies.
+    #[serde(flatten)]
+    pub setting: Setting,
     /// Pages that count: those with a load that completed under this scheme and, with the same seed, under `rr`.
     pub pages: usize,
     /// Loads that did not finish. They count in nothing else.
@@ -39,12 +39,12 @@ pub struct SummaryRow {
     pub mean_regret: OnlyAtf,
 }
 
-/// The loads that are compared with one another: page, network, send buffer and seed.
-type Setting<'a> = (&'a str, &'a str, u64, u64);
+/// The loads that are compared with one another: page, setting and seed.
+type Link<'a> = (&'a str, &'a Setting, u64);
 
-/// The loads of one scheme that completed, by setting: a load is compared with the one that met the same link.
+/// The loads of one scheme that completed, by link: a load is compared with the one that met the same link.
 pub(super) struct Paired<'a> {
-    loads: BTreeMap<Setting<'a>, &'a RunRecord>,
+    loads: BTreeMap<Link<'a>, &'a RunRecord>,
     metric: &'static Metric,
 }
 
@@ -52,28 +52,28 @@ impl<'a> Paired<'a> {
     /// The loads under `scheme`, to compare others with by `metric`.
     pub(super) fn of(runs: &'a [RunRecord], scheme: &str, metric: &'static Metric) -> Self {
         let completed = runs.iter().filter(|it| it.scheme == scheme && it.completed);
-        Self { loads: completed.map(|it| (setting(it), it)).collect(), metric }
+        Self { loads: completed.map(|it| (link(it), it)).collect(), metric }
     }
 
     /// How many times better `run` is than the load that met the same link.
     pub(super) fn speedup(&self, run: &RunRecord) -> Option<BySet> {
-        let baseline = self.loads.get(&setting(run)).filter(|_| run.completed)?;
+        let baseline = self.loads.get(&link(run)).filter(|_| run.completed)?;
         let of = |run: &RunRecord| run.metrics.get(self.metric);
         let (baseline, own) = (of(baseline), of(run));
         Some(BySet::each(|set| self.metric.speedup(baseline.get(set), own.get(set))))
     }
 }
 
-/// Loads that differ in their seeds only: page, scheme, network and send buffer.
-pub(super) type Group<'a> = (&'a str, &'a str, &'a str, u64);
+/// Loads that differ in their seeds only: page, scheme and setting.
+pub(super) type Group<'a> = (&'a str, &'a str, &'a Setting);
 
 /// The group of a load.
 pub(super) fn group(run: &RunRecord) -> Group<'_> {
-    (&run.page, &run.scheme, &run.network, run.send_buffer_bytes)
+    (&run.page, &run.scheme, &run.setting)
 }
 
-fn setting(run: &RunRecord) -> Setting<'_> {
-    (&run.page, &run.network, run.send_buffer_bytes, run.seed)
+fn link(run: &RunRecord) -> Link<'_> {
+    (&run.page, &run.setting, run.seed)
 }
 
 /// `runs` in groups with equal keys, in the order of first appearance.
@@ -93,14 +93,15 @@ pub(super) fn grouped<'a, K: Ord + Clone>(
     groups
 }
 
-/// One row for each scheme, network and send buffer, in the order of first appearance; speedups are those of `metric`.
+/// One row for each scheme and setting, in the order of first appearance; speedups are those of `metric`.
 pub fn summarise(runs: &[RunRecord], metric: &'static Metric) -> Vec<SummaryRow> {
     let baselines = Paired::of(runs, BASELINE, metric);
-    let groups = grouped(runs, |it| (&it.scheme, &it.network, it.send_buffer_bytes));
-    groups.iter().map(|it| row(it, &baselines)).collect()
+    let varied = varied(runs.iter().map(|it| &it.setting));
+    let groups = grouped(runs, |it| (&it.scheme, &it.setting));
+    groups.iter().map(|it| row(it, it[0].setting.told(&varied), &baselines)).collect()
 }
 
-fn row(runs: &[&RunRecord], baselines: &Paired<'_>) -> SummaryRow {
+fn row(runs: &[&RunRecord], setting: Setting, baselines: &Paired<'_>) -> SummaryRow {
     let mut pages: BTreeMap<&str, Vec<BySet>> = BTreeMap::new();
     for run in runs {
         if let Some(speedup) = baselines.speedup(run) {
@@ -119,8 +120,7 @@ fn row(runs: &[&RunRecord], baselines: &Paired<'_>) -> SummaryRow {
     let regrets: Vec<f64> = completed.iter().filter_map(|it| it.regret()).collect();
     SummaryRow {
         scheme: runs[0].scheme.clone(),
-        network: runs[0].network.clone(),
-        send_buffer_bytes: runs[0].send_buffer_bytes,
+        setting,
         pages: pages.len(),
         unfinished: runs.len() - completed.len(),
         mean: measured(&completed, mean),
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn networks_and_buffers_have_rows_of_their_own() {
         let on = |network: &str, scheme, atf| RunRecord {
-            network: network.into(),
+            setting: Setting { network: network.into(), ..Setting::default() },
             ..run("a", scheme, atf)
         };
         let runs = [

@@ -190,11 +190,9 @@ fn no_random_order_of_a_bundled_page_is_below_its_lower_bound() {
 
 fn plan(contenders: &[&str], engine: Engine, send_buffer_bytes: u64) -> Plan {
     let found = contenders.iter().map(|it| Contender::find(it).expect("known"));
-    Plan {
-        send_buffers_bytes: vec![send_buffer_bytes],
-        jobs: 2,
-        ..Plan::new(vec![bundled().remove(1)], found.collect(), engine, network("paper"))
-    }
+    let mut plan = Plan::new(vec![bundled().remove(1)], found.collect(), engine, network("paper"));
+    plan.settings.send_buffers_bytes = vec![send_buffer_bytes];
+    Plan { jobs: 2, ..plan }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use corpus::Page;
 use lab::ideal::Conditions;
 use lab::network::Network;
-use lab::study::{Engine, Plan, RunRecord, run};
+use lab::study::{Engine, Plan, RunRecord, Settings, run};
 use lab::{Contender, Load, ideal, wire};
 use schedulers::{find_scheme, paper_schemes};
 use server::Options;
@@ -162,7 +162,8 @@ fn offsets_of_paper(page: &Arc<Page>) -> Vec<(u64, u64)> {
 #[test]
 fn ideal_refuses_a_network_that_loses() {
     let network = Network::find("cable-lossy").expect("built in");
-    let plan = Plan { networks: vec![network], ..plan(vec![page()], Engine::Ideal) };
+    let settings = Settings::on(network, Engine::Ideal);
+    let plan = Plan { settings, ..plan(vec![page()], Engine::Ideal) };
     let error = run(&plan, serde_json::json!({}), &|| ()).expect_err("loss");
     assert!(error.to_string().contains("loss; engine ideal knows only"), "{error}");
 }
@@ -171,7 +172,8 @@ fn ideal_refuses_a_network_that_loses() {
 fn a_study_on_stack_pairs_its_seeds() {
     let network = Network::find("cable-lossy").expect("built in");
     let all = plan(vec![page()], Engine::Stack);
-    let plan = Plan { networks: vec![network], seeds: vec![0, 1, 2], jobs: 2, ..all };
+    let settings = Settings::on(network, Engine::Stack);
+    let plan = Plan { settings, seeds: vec![0, 1, 2], jobs: 2, ..all };
     let study = run(&plan, serde_json::json!({}), &|| ()).expect("a study");
     assert_eq!(study.runs.len(), 33);
     assert!(study.runs.iter().all(|it| it.completed && it.engine == Engine::Stack));

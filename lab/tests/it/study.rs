@@ -133,11 +133,8 @@ fn plan(engine: Engine, network: &str) -> Plan {
 /// Bit for bit: on any number of threads, in one piece or in shards.
 #[test]
 fn a_seed_gives_the_same_study_on_any_number_of_jobs_and_shards() {
-    let whole = Plan {
-        seeds: (0..3).collect(),
-        send_buffers_bytes: vec![0, 14_000],
-        ..plan(Engine::Ideal, "paper-jitter")
-    };
+    let mut whole = Plan { seeds: (0..3).collect(), ..plan(Engine::Ideal, "paper-jitter") };
+    whole.settings.send_buffers_bytes = vec![0, 14_000];
     let text = |jobs| {
         let study =
             run(&Plan { jobs, ..whole.clone() }, serde_json::json!({}), &|| ()).expect("a study");

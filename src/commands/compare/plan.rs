@@ -6,8 +6,7 @@ use crate::values;
 use ::corpus::Page;
 use lab::Contender;
 use lab::network::Network;
-use lab::study::{BASELINE, Engine, Plan, manifest};
-use server::CongestionControl;
+use lab::study::{BASELINE, Engine, Plan, Settings, manifest};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,7 +43,7 @@ fn unfinished_dir(arguments: &Arguments) -> PathBuf {
 fn default_jobs(plan: &Plan) -> usize {
     match plan.engine {
         Engine::Ideal | Engine::Stack => values::cores(),
-        Engine::Wire if plan.networks.iter().all(|it| it.server_pace) => WIRE_JOBS,
+        Engine::Wire if plan.settings.networks.iter().all(|it| it.server_pace) => WIRE_JOBS,
         // A link in real time must not be late: it has a core to itself.
         Engine::Wire => (values::cores() / 2).max(1),
     }
@@ -52,26 +51,24 @@ fn default_jobs(plan: &Plan) -> usize {
 
 fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
     let engine = arguments.engine;
-    if arguments.cc.is_some() && engine == Engine::Ideal {
-        let cause = "--cc: engine ideal has no congestion control; use --engine stack or wire";
-        return Err(Failure::BadInput(cause.to_owned()));
-    }
     let networks = networks(&arguments.network)?;
     let first = networks
         .first()
         .cloned()
         .ok_or_else(|| Failure::BadInput("--network: name at least one network".to_owned()))?;
-    let mut send_buffers_bytes = arguments.send_buffer.clone();
-    send_buffers_bytes.sort_unstable();
-    send_buffers_bytes.dedup();
+    let mut settings = Settings { networks, ..Settings::on(first.clone(), engine) };
+    settings.send_buffers_bytes.clone_from(&arguments.send_buffer);
+    settings.send_buffers_bytes.sort_unstable();
+    settings.send_buffers_bytes.dedup();
+    if let Some(cc) = arguments.cc {
+        settings.congestion_controls = vec![cc];
+    }
     Ok(Plan {
-        networks,
-        send_buffers_bytes,
+        settings,
         send_buffer_model: arguments.send_buffer_model,
         metadata: arguments.metadata,
         delivery_order: arguments.delivery_order,
         seeds: (0..arguments.seeds).collect(),
-        congestion_control: arguments.cc.unwrap_or(CongestionControl::Bbr2),
         initial_window_packets: arguments.initial_window.map(|it| it as usize),
         shard: arguments.shard,
         ..Plan::new(pages(&arguments.pages)?, schemes(arguments)?, engine, first)

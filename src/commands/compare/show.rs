@@ -3,19 +3,16 @@
 use crate::failure::Failure;
 use crate::output;
 use crate::output::number;
-use lab::study::{Study, SummaryRow};
+use lab::study::{Study, SummaryRow, varied};
 use qlog_tools::metrics::{self, Metric};
 
 pub(super) fn show(study: &Study) -> Result<(), Failure> {
     let rows = &study.summary;
     let metric = metrics::find(study.metric).unwrap_or_else(metrics::byte_index);
-    let several_networks = rows.iter().any(|it| it.network != rows[0].network);
-    let several_buffers = rows.iter().any(|it| it.send_buffer_bytes != rows[0].send_buffer_bytes);
+    let varied = varied(rows.iter().map(|it| &it.setting));
     let name = |row: &SummaryRow| {
-        let network = several_networks.then(|| row.network.clone());
-        let buffer = several_buffers.then(|| row.send_buffer_bytes.to_string());
-        let parts = [Some(row.scheme.clone()), network, buffer].into_iter().flatten();
-        parts.collect::<Vec<_>>().join(" ")
+        let labels = varied.iter().map(|it| it.label(&row.setting));
+        [row.scheme.clone()].into_iter().chain(labels).collect::<Vec<_>>().join(" ")
     };
     let several_pages = rows.iter().any(|it| it.pages > 1);
     let columns = || COLUMNS.iter().filter(|it| several_pages || !it.compares_pages);
@@ -27,7 +24,7 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
         [name(row)].into_iter().chain(columns().map(|it| (it.cell)(row, metric))).collect()
     });
     output::line(&output::table(&header, &[], cells).to_string())?;
-    if !several_networks && !several_buffers {
+    if varied.is_empty() {
         conclusion(rows, metric).map_or(Ok(()), |it| output::line(&it))?;
     }
     if study.summary.iter().all(|it| it.mean_speedup_interval.atf.is_none()) {
@@ -36,9 +33,10 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
         )?;
     }
     for it in &study.rank_correlations {
-        let (network, buffer) = (&it.network, it.send_buffer_bytes);
+        let words = it.setting.sentence();
+        let setting = words.trim_start_matches("network ");
         output::line(&format!(
-            "rank correlation with {}: {:.2} ({} schemes; {network}, send buffer {buffer} bytes)",
+            "rank correlation with {}: {:.2} ({} schemes; {setting})",
             it.published, it.spearman, it.schemes
         ))?;
     }

@@ -1,0 +1,336 @@
+//! What loads meet beside page, scheme and seed: a [`Setting`]. Only loads that met the same one are compared.
+//!
+//! A new dimension is a field of [`Setting`], a list with a line of [`Settings::each`], and a row of [`DIMENSIONS`].
+//! Tables, JSON, figures, manifests, shards and the names of log folders follow from these.
+
+use super::plan::Engine;
+use crate::network::Network;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
+use server::CongestionControl;
+use std::collections::BTreeSet;
+
+/// One combination of the dimensions. A field that a file lacks has its default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(default)]
+pub struct Setting {
+    /// The network's name.
+    pub network: String,
+    /// The server's send buffer.
+    pub send_buffer_bytes: u64,
+    /// Congestion control; `None` without a transport.
+    pub cc: Option<CongestionControl>,
+}
+
+/// The values of each dimension. A study has all combinations.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Settings {
+    /// The networks. A manifest resolves them itself.
+    #[serde(skip)]
+    pub networks: Vec<Network>,
+    /// Send buffers in bytes.
+    pub send_buffers_bytes: Vec<u64>,
+    /// Empty without a transport. Manifests of old name one, or none, under `congestion_control`.
+    #[serde(alias = "congestion_control", deserialize_with = "one_or_several")]
+    pub congestion_controls: Vec<CongestionControl>,
+}
+
+impl Settings {
+    /// A network as it is, without a send buffer.
+    pub fn on(network: Network, engine: Engine) -> Self {
+        let with_transport = engine != Engine::Ideal;
+        Self {
+            networks: vec![network],
+            send_buffers_bytes: vec![0],
+            congestion_controls: with_transport
+                .then_some(CongestionControl::Bbr2)
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    /// Every combination, with its network.
+    pub fn each(&self) -> Vec<(&Network, Setting)> {
+        let on = |network: &Network| {
+            let one = vec![Setting { network: network.name.clone(), ..Setting::default() }];
+            let all =
+                spread(one, &self.send_buffers_bytes, |it, bytes| it.send_buffer_bytes = bytes);
+            spread(all, &self.congestion_controls, |it, cc| it.cc = Some(cc))
+        };
+        let networks = self.networks.iter();
+        networks.flat_map(|it| on(it).into_iter().map(move |setting| (it, setting))).collect()
+    }
+
+    /// The dimensions with several values.
+    pub fn varied(&self) -> Vec<&'static Dimension> {
+        let each = self.each();
+        varied(each.iter().map(|(_, setting)| setting))
+    }
+}
+
+/// Every one of `settings` with every one of `values`; without values, `settings` as they are.
+fn spread<T: Copy>(settings: Vec<Setting>, values: &[T], set: fn(&mut Setting, T)) -> Vec<Setting> {
+    if values.is_empty() {
+        return settings;
+    }
+    let with = |setting: Setting| {
+        values.iter().map(move |value| {
+            let mut setting = setting.clone();
+            set(&mut setting, *value);
+            setting
+        })
+    };
+    settings.into_iter().flat_map(with).collect()
+}
+
+/// What a study can vary: how files, tables and figures name it.
+pub struct Dimension {
+    /// Its key in JSON and its column in CSV files.
+    pub column: &'static str,
+    /// Its name in a sentence.
+    pub name: &'static str,
+    /// The unit in a sentence.
+    unit: &'static str,
+    /// The files that have the column whatever the study varies. In others it stands where its values say something.
+    always_in: &'static [File],
+    /// Null where there is none.
+    value: fn(&Setting) -> Value,
+    /// A value that goes without saying.
+    usual: &'static str,
+    /// A value in a table's row, and in a file's name.
+    label: fn(&Setting) -> String,
+    /// A value in a figure.
+    mark: fn(&Setting) -> String,
+    copy: fn(&mut Setting, &Setting),
+}
+
+/// All dimensions, in the order of columns.
+pub(super) static DIMENSIONS: [Dimension; 3] = [
+    Dimension {
+        column: "network",
+        name: "network",
+        unit: "",
+        usual: "",
+        always_in: &[File::Runs, File::Summary],
+        value: |it| json!(it.network),
+        label: |it| it.network.clone(),
+        mark: |it| it.network.clone(),
+        copy: |to, from| to.network.clone_from(&from.network),
+    },
+    Dimension {
+        column: "send_buffer_bytes",
+        name: "send buffer",
+        unit: " bytes",
+        usual: "",
+        always_in: &[File::Runs, File::Summary],
+        value: |it| json!(it.send_buffer_bytes),
+        label: |it| it.send_buffer_bytes.to_string(),
+        mark: |it| buffer_mark(it.send_buffer_bytes),
+        copy: |to, from| to.send_buffer_bytes = from.send_buffer_bytes,
+    },
+    Dimension {
+        column: "cc",
+        name: "congestion control",
+        unit: "",
+        usual: "bbr2",
+        always_in: &[File::Runs],
+        value: |it| json!(it.cc),
+        label: cc_label,
+        mark: cc_label,
+        copy: |to, from| to.cc = from.cc,
+    },
+];
+
+/// A kind of file with a row for each load or for many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum File {
+    /// A row for each load.
+    Runs,
+    /// A row for each group of loads.
+    Summary,
+}
+
+impl Dimension {
+    /// A value as CSV files have it; empty for the default.
+    pub fn cell(&self, setting: &Setting) -> String {
+        match (self.value)(setting) {
+            Value::Null => String::new(),
+            Value::String(text) => text,
+            other => other.to_string(),
+        }
+    }
+
+    /// A value in a table.
+    pub fn label(&self, setting: &Setting) -> String {
+        (self.label)(setting)
+    }
+
+    /// `send buffer 14000 bytes`.
+    fn words(&self, setting: &Setting) -> String {
+        if (self.value)(setting).is_null() {
+            return self.label(setting);
+        }
+        format!("{} {}{}", self.name, self.cell(setting), self.unit)
+    }
+
+    /// `send buffer 0, 14000 bytes`: its values in `settings`.
+    pub(super) fn all_words(&self, settings: &[Setting]) -> String {
+        let mut values: Vec<String> = Vec::new();
+        for value in settings.iter().map(|it| self.cell(it)) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        format!("{} {}{}", self.name, values.join(", "), self.unit)
+    }
+
+    fn is_in(&self, file: File, settings: &[&Setting]) -> bool {
+        self.always_in.contains(&file) || settings.iter().any(|it| !(self.value)(it).is_null())
+    }
+}
+
+/// The dimensions that `file` has columns of if its rows have `settings`.
+pub(super) fn columns(file: File, settings: &[&Setting]) -> Vec<&'static Dimension> {
+    DIMENSIONS.iter().filter(|it| it.is_in(file, settings)).collect()
+}
+
+/// The dimensions in which `settings` differ.
+pub fn varied<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<&'static Dimension> {
+    let settings: BTreeSet<&Setting> = settings.collect();
+    let Some(first) = settings.first() else { return Vec::new() };
+    let differs =
+        |it: &&Dimension| settings.iter().any(|setting| (it.value)(setting) != (it.value)(first));
+    DIMENSIONS.iter().filter(differs).collect()
+}
+
+/// The dimensions to name beside `settings`: network and send buffer always, others if they have more than the default.
+pub(super) fn notable(settings: &[&Setting]) -> Vec<&'static Dimension> {
+    let is_notable = |it: &&Dimension| {
+        it.always_in.contains(&File::Summary)
+            || settings.iter().any(|setting| !["", it.usual].contains(&&*it.cell(setting)))
+    };
+    DIMENSIONS.iter().filter(is_notable).collect()
+}
+
+impl Setting {
+    /// What a row that stands for many loads says: network and send buffer, and what else the study varies.
+    pub(super) fn told(&self, varied: &[&Dimension]) -> Self {
+        let told = DIMENSIONS.iter().filter(|it| {
+            it.always_in.contains(&File::Summary)
+                || varied.iter().any(|other| other.column == it.column)
+        });
+        let mut setting = Self::default();
+        told.for_each(|it| (it.copy)(&mut setting, self));
+        setting
+    }
+
+    /// `network cable, send buffer 14000 bytes`: these `dimensions` in a sentence.
+    pub(super) fn words(&self, dimensions: &[&Dimension]) -> String {
+        let words: Vec<String> = dimensions.iter().map(|it| it.words(self)).collect();
+        words.join(", ")
+    }
+
+    /// What a row that stands for many loads says, in a sentence.
+    pub fn sentence(&self) -> String {
+        self.words(&columns(File::Summary, &[self]))
+    }
+
+    /// `cable 14K`: these `dimensions` in a figure.
+    pub(super) fn marks(&self, dimensions: &[&Dimension]) -> String {
+        let marks: Vec<String> = dimensions.iter().map(|it| (it.mark)(self)).collect();
+        marks.join(" ")
+    }
+
+    fn keys<S: Serializer>(&self, file: File, serializer: S) -> Result<S::Ok, S::Error> {
+        let columns = columns(file, &[self]);
+        serializer.collect_map(columns.iter().map(|it| (it.column, (it.value)(self))))
+    }
+
+    /// The keys of a load's record.
+    pub(super) fn keys_of_run<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.keys(File::Runs, serializer)
+    }
+}
+
+/// The keys of a row that stands for many loads.
+impl Serialize for Setting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.keys(File::Summary, serializer)
+    }
+}
+
+fn one_or_several<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<CongestionControl>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Named {
+        One(Option<CongestionControl>),
+        Several(Vec<CongestionControl>),
+    }
+    Ok(match Named::deserialize(deserializer)? {
+        Named::One(one) => one.into_iter().collect(),
+        Named::Several(several) => several,
+    })
+}
+
+fn cc_label(setting: &Setting) -> String {
+    setting.cc.map_or("no transport", CongestionControl::name).to_owned()
+}
+
+/// `280K`, as in the paper.
+fn buffer_mark(bytes: u64) -> String {
+    if bytes >= 1000 && bytes.is_multiple_of(1000) {
+        format!("{}K", bytes / 1000)
+    } else {
+        format!("{bytes} B")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        let network = Network::find("cable").expect("built in");
+        Settings {
+            send_buffers_bytes: vec![0, 14_000],
+            congestion_controls: vec![CongestionControl::Cubic, CongestionControl::Reno],
+            ..Settings::on(network, Engine::Stack)
+        }
+    }
+
+    fn each(settings: &Settings) -> Vec<Setting> {
+        settings.each().into_iter().map(|(_, it)| it).collect()
+    }
+
+    #[test]
+    fn a_study_has_every_combination_and_names_what_it_varies() {
+        let settings = settings();
+        let varied = settings.varied();
+        let each = each(&settings);
+        let marks: Vec<String> = each.iter().map(|it| it.marks(&varied)).collect();
+        assert_eq!(marks, ["0 B cubic", "0 B reno", "14K cubic", "14K reno"]);
+        let words = "send buffer 14000 bytes, congestion control reno";
+        assert_eq!(each[3].words(&varied), words);
+    }
+
+    #[test]
+    fn a_row_for_many_loads_names_network_and_send_buffer_and_what_else_is_varied() {
+        let mut settings = settings();
+        let row = |settings: &Settings| {
+            let told = each(settings)[0].told(&settings.varied());
+            serde_json::to_string(&told).expect("JSON")
+        };
+        assert_eq!(row(&settings), r#"{"network":"cable","send_buffer_bytes":0,"cc":"cubic"}"#);
+        settings.congestion_controls.truncate(1);
+        assert_eq!(row(&settings), r#"{"network":"cable","send_buffer_bytes":0}"#);
+    }
+
+    #[test]
+    fn a_record_of_old_that_lacks_a_dimension_has_its_default() {
+        let setting: Setting =
+            serde_json::from_str(r#"{"network":"cable","send_buffer_bytes":7}"#).expect("JSON");
+        assert_eq!(setting, Setting { send_buffer_bytes: 7, network: "cable".into(), cc: None });
+    }
+}
