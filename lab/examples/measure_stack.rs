@@ -77,9 +77,9 @@ fn spread(network: &str) -> Result<(), Box<dyn Error>> {
     let identity = Identity::self_signed()?;
     for page in pages(&[])? {
         let mut indices = Vec::new();
-        for _ in 0..20 {
+        for seed in 0..20 {
             let options = Options::new(find_scheme("dfifo")?);
-            let setup = Setup::new(options, &network, &identity);
+            let setup = Setup { seed, ..Setup::new(options, &network, &identity) };
             let loaded = load(&page, setup)?;
             indices.extend(RunRecord::of_load(&page, &loaded.load).byte_index().all);
         }

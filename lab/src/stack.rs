@@ -1,9 +1,8 @@
 //! The engine `stack`: the real server core and the real client core over quiche, through simulated links,
 //! in virtual time.
 //!
-//! The seed decides what the links do: datagram n of a direction meets the same fate under every scheme. The
-//! seed does not decide what TLS and quiche draw (keys, connection IDs, skipped packet numbers), so two loads
-//! with the same seed differ a little.
+//! The seed decides what the links do: datagram n of a direction meets the same fate under every scheme. It also decides
+//! which packet numbers quiche skips. Two loads with the same seed are therefore the same, to the nanosecond.
 //!
 //! On a `server_pace` network the server sends one packet of 1400 stream bytes a tick, with its window wide
 //! open, and the links do everything but limit the rate: as on the wire. A packet then arrives when its tick
@@ -74,7 +73,7 @@ pub struct Setup<'a> {
     pub metadata: Metadata,
     /// In which order the client hands data up.
     pub delivery_order: DeliveryOrder,
-    /// The seed of the links' random events.
+    /// The seed of all random events.
     pub seed: u64,
     /// The server's certificate; one serves any number of loads.
     pub identity: &'a Identity,

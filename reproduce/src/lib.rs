@@ -35,7 +35,7 @@ pub struct Experiment {
     pub about: &'static str,
     /// The publication: authors, year, table or figure, page.
     pub source: &'static str,
-    /// `ideal`, whose results are the same each time, or `stack`, whose results differ a little.
+    /// `ideal` or `stack`. The results of both are the same each time.
     pub engine: &'static str,
     run: fn(&Setting) -> Result<Findings, ReproduceError>,
 }

@@ -2,7 +2,7 @@
 //!
 //! [`link`] models one direction of a network as a function of its seed. A [`World`] joins a server, its
 //! clients and a pair of links: it moves the clock of its thread from event to event, so that nothing
-//! sleeps. [`BareClient`] is a client whose requests a study or a test decides. Tests of every crate use
+//! sleeps, and one seed gives one world. [`BareClient`] is a client whose requests a study or a test decides. Tests of every crate use
 //! these; the lab's engine `stack` does too.
 
 mod bare_client;

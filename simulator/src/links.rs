@@ -8,6 +8,8 @@ use std::net::SocketAddr;
 pub struct Links {
     pub(crate) down: Link<Datagram>,
     pub(crate) up: Link<Datagram>,
+    /// Of these links, and of what the endpoints' transports draw.
+    pub(crate) seed: u64,
     delivered: u64,
 }
 
@@ -30,6 +32,7 @@ impl Links {
         Self {
             down: Link::new(down, Way::Down, seed),
             up: Link::new(up, Way::Up, seed),
+            seed,
             delivered: 0,
         }
     }

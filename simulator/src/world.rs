@@ -11,8 +11,8 @@ use virtual_clock::VirtualTime;
 
 /// A server, the links to its clients, and the time.
 ///
-/// The thread's clock is virtual as long as the world lives. A thread has one world at a time, and clients are
-/// made after it. The owner of the clients passes them to each call.
+/// The thread's clock is virtual as long as the world lives, and what transports draw follows from the links' seed. A thread
+/// has one world at a time, and clients are made after it. The owner of the clients passes them to each call.
 pub struct World<S> {
     /// The server.
     pub server: S,
@@ -33,7 +33,7 @@ impl<S: Endpoint> World<S> {
     /// A world in which nothing has happened yet.
     #[expect(clippy::disallowed_methods, reason = "the thread's clock is virtual")]
     pub fn new(server: S, links: Links) -> Self {
-        let virtual_time = VirtualTime::start(START_NS);
+        let virtual_time = VirtualTime::start(START_NS, links.seed);
         Self {
             server,
             links,

@@ -8,6 +8,7 @@ use lab::study::RunRecord;
 use lab::{ideal, wire};
 use schedulers::find_scheme;
 use server::{CongestionControl, Identity, Options};
+use simulator::link::LinkLogEntry;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -59,6 +60,21 @@ fn every_network_completes_its_page() {
         assert_eq!(record.resources.len(), page.resources.len(), "{name}");
         assert!(record.resources.iter().all(|it| it.complete_ms.is_some()), "{name}");
     }
+}
+
+/// The fate of every datagram of a load on `cable`, where chance has only the transport to act on.
+fn verdicts(seed: u64) -> Vec<LinkLogEntry> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = bundled("gentelella-index");
+    kept(&page, "cable", seed, |it| options("dfifo", it), Some(folder.path())).verdicts
+}
+
+#[test]
+fn two_loads_with_one_seed_are_the_same_to_the_nanosecond() {
+    let first = verdicts(3);
+    assert!(first.len() > 900, "{}", first.len());
+    assert!(first == verdicts(3), "a datagram had another time, size or fate");
+    assert!(first != verdicts(4), "quiche skipped the same packet numbers with another seed");
 }
 
 /// Loads of every sixth bundled page under schemes of three kinds, on the lossy networks.

@@ -1,13 +1,17 @@
-//! A clock that a simulation sets, for each thread its own.
+//! A clock that a simulation sets, and chance that it repeats, for each thread its own.
 //!
 //! quiche reads the system's monotonic clock itself and takes no other. But `Instant::now` ends in the C
 //! library's `clock_gettime`, and a function of that name in the executable takes its place (Linux, glibc,
 //! dynamically linked). In a thread that has called [`set_ns`] it returns the thread's virtual time;
 //! everywhere else it forwards to the C library's own, found once with `dlsym`, which uses the vDSO.
 //!
-//! This is the only file of the workspace with unsafe code. A program that links this crate and calls one
-//! of its functions has the override; one that does not is untouched. Only `CLOCK_MONOTONIC` is virtual:
+//! quiche also draws random numbers itself, and `chance.rs` replaces the function it draws with in the same way.
+//!
+//! This is the only crate of the workspace with unsafe code. A program that links this crate and calls one
+//! of its functions has both overrides; one that does not is untouched. Only `CLOCK_MONOTONIC` is virtual:
 //! certificates are checked against the real date.
+
+mod chance;
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
@@ -34,10 +38,12 @@ pub fn now_ns() -> u64 {
 pub struct VirtualTime(());
 
 impl VirtualTime {
-    /// This thread's clock stands still at `start_ns` (not 0) until [`set_ns`] moves it.
+    /// This thread's clock stands still at `start_ns` (not 0) until [`set_ns`] moves it. The random numbers that its
+    /// transports draw follow from `seed`.
     #[must_use]
-    pub fn start(start_ns: u64) -> Self {
+    pub fn start(start_ns: u64, seed: u64) -> Self {
         set_ns(start_ns.max(1));
+        chance::set_seed(seed);
         Self(())
     }
 }
@@ -112,7 +118,7 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the clock is what is tested")]
     fn a_thread_in_virtual_time_stands_still_while_others_go_on() {
-        let virtual_time = VirtualTime::start(5_000_000_000);
+        let virtual_time = VirtualTime::start(5_000_000_000, 0);
         let before = Instant::now();
         let real = std::thread::spawn(|| {
             let start = Instant::now();
