@@ -30,6 +30,8 @@ struct Rules {
     in_use: BTreeSet<Extension>,
     settings_begun: bool,
     announcement_begun: bool,
+    /// The frames of an extension that the session's owner has: their type, and their longest payload.
+    accepted: Option<(u64, u64)>,
 }
 
 /// One message of the control stream that concerns the session.
@@ -42,6 +44,8 @@ pub(crate) enum Message {
     Said(Said),
     /// A `PRIORITY_UPDATE` and its field value as it came.
     Update(Said, String),
+    /// A frame that the session's owner accepts: its type and payload.
+    Accepted(u64, Vec<u8>),
 }
 
 /// A priority signal, before a check that its subject can exist.
@@ -64,11 +68,17 @@ impl Control {
                 in_use: BTreeSet::new(),
                 settings_begun: false,
                 announcement_begun: false,
+                accepted: None,
             },
             settings: None,
             goaway_id: None,
             max_push_id: None,
         }
+    }
+
+    /// As [`crate::Session::accept_frames`].
+    pub(crate) fn accept(&mut self, frame_type: u64, payload_bytes_max: u64) {
+        self.rules.accepted = Some((frame_type, payload_bytes_max));
     }
 
     pub(crate) fn settings(&self) -> Option<&Settings> {
@@ -127,6 +137,9 @@ impl Control {
                 Ok(Some(Message::Update(Said::PushPriority(PushId(id), priority), field)))
             }
             FrameKind::Extension(extension) => take_extension(extension, payload).map(Some),
+            FrameKind::Unknown(frame_type) => {
+                Ok(Some(Message::Accepted(frame_type, payload.to_vec())))
+            }
             _ => Ok(None),
         }
     }
@@ -160,7 +173,10 @@ impl Rules {
             _ if is_first => Code::MissingSettings
                 .fail("the control stream does not begin with SETTINGS (RFC 9114, 6.2.1)"),
             FrameKind::Settings => unexpected("SETTINGS twice (RFC 9114, 7.2.4)"),
-            FrameKind::Unknown => Ok(Treatment::Skip),
+            FrameKind::Unknown(frame_type) if self.accepts(frame_type, length) => {
+                Ok(Treatment::Keep)
+            }
+            FrameKind::Unknown(_) => Ok(Treatment::Skip),
             FrameKind::Extension(extension) => self.admit_extension(extension, length),
             FrameKind::Data | FrameKind::Headers | FrameKind::PushPromise => {
                 unexpected("a frame of request streams on the control stream (RFC 9114, 7.2)")
@@ -184,6 +200,10 @@ impl Rules {
             }
             FrameKind::CancelPush | FrameKind::GoAway | FrameKind::MaxPushId => Ok(Treatment::Keep),
         }
+    }
+
+    fn accepts(&self, frame_type: u64, length: u64) -> bool {
+        self.accepted.is_some_and(|(accepted, most)| accepted == frame_type && length <= most)
     }
 
     fn admit_extension(&mut self, extension: Extension, length: u64) -> Result<Treatment, Error> {

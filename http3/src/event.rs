@@ -93,6 +93,8 @@ pub enum Event {
     /// The scheme that the server prefers for this connection (client only, at most once). We need not know it. For a
     /// page the server uses the field [`crate::SCHEME_FIELD`].
     PreferredScheme(String),
+    /// A frame on the peer's control stream that [`crate::Session::accept_frames`] asked for.
+    Frame { frame_type: u64, payload: Vec<u8> },
     /// The peer rejects requests from this stream ID on (at a client), or pushes from this push ID on (at a server).
     GoAway { id: u64 },
 }

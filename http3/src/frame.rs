@@ -39,8 +39,8 @@ pub(crate) enum FrameKind {
     ReservedHttp2,
     /// One of ours: to be ignored like an unknown one unless both sides offered it.
     Extension(Extension),
-    /// To be ignored (RFC 9114, 9).
-    Unknown,
+    /// To be ignored (RFC 9114, 9), unless the session's owner accepts frames of this type.
+    Unknown(u64),
 }
 
 impl FrameKind {
@@ -56,7 +56,7 @@ impl FrameKind {
             PRIORITY_UPDATE_REQUEST => Self::PriorityUpdateRequest,
             PRIORITY_UPDATE_PUSH => Self::PriorityUpdatePush,
             it if RESERVED_HTTP2.contains(&it) => Self::ReservedHttp2,
-            _ => Extension::of(frame_type).map_or(Self::Unknown, Self::Extension),
+            _ => Extension::of(frame_type).map_or(Self::Unknown(frame_type), Self::Extension),
         }
     }
 }

@@ -79,6 +79,22 @@ impl Session {
         opening(self.role, &self.settings)
     }
 
+    /// Appends settings of an extension that this session does not have itself. Call it before [`Self::opening`].
+    pub fn offer(&mut self, settings: impl IntoIterator<Item = (u64, u64)>) {
+        self.settings.unknown.extend(settings);
+    }
+
+    /// Reports frames of this type as [`Event::Frame`], if they come on the peer's control stream. Longer ones are ignored
+    /// like unknown frames. The owner must ignore them, too, unless the peer's settings offer the extension.
+    pub fn accept_frames(&mut self, frame_type: u64, payload_bytes_max: u64) {
+        self.control.accept(frame_type, payload_bytes_max);
+    }
+
+    /// Our control stream.
+    pub fn control_stream(&self) -> StreamId {
+        control_stream(self.role)
+    }
+
     /// Takes bytes that came in order on a stream of the peer's, with `fin` if they are the last. Queues events for
     /// [`Self::poll`], also those of the bytes before an error.
     ///
@@ -331,6 +347,9 @@ impl Session {
                 }
                 Message::Said(said) => self.take_signal(said)?,
                 Message::Update(said, field) => self.take_update(control, said, field)?,
+                Message::Accepted(frame_type, payload) => {
+                    self.events.push_back(Event::Frame { frame_type, payload });
+                }
             }
         }
         Ok(())

@@ -168,7 +168,7 @@ impl Incoming {
         context: &Context<'_>,
     ) -> Result<Treatment, Error> {
         match kind {
-            FrameKind::Unknown => return Ok(Treatment::Skip),
+            FrameKind::Unknown(_) => return Ok(Treatment::Skip),
             FrameKind::Extension(it) if !context.in_use.contains(&it) => {
                 return Ok(Treatment::Skip);
             }

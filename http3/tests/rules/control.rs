@@ -81,6 +81,19 @@ fn unknown_frames_are_ignored_9114_9() {
 }
 
 #[test]
+fn an_unknown_frame_that_the_owner_accepts_is_reported() {
+    for role in BOTH {
+        let mut session = ready(role);
+        session.accept_frames(GREASE, 3);
+        let bytes = [vec![7; 3], vec![7; 4]].map(|payload| frame(GREASE, &payload)).concat();
+        session.receive(control(role), &bytes, false).unwrap();
+        let accepted = Event::Frame { frame_type: GREASE, payload: vec![7; 3] };
+        assert_eq!(session.poll(), Some(accepted));
+        assert_eq!(session.poll(), None, "a longer one is ignored");
+    }
+}
+
+#[test]
 fn a_frame_of_one_id_that_has_another_length_is_a_frame_error_9114_7_1() {
     for frame_type in [GOAWAY, MAX_PUSH_ID, CANCEL_PUSH] {
         for payload in [&[][..], &[0x40], &[0, 0], &[0; 9]] {
