@@ -36,7 +36,7 @@
 //! both offers they are unknown and ignored. A server passes frames through [`Overtaking`]. A frame about a response that
 //! is over is answered by [`Migrate::too_late`].
 //!
-//! *Server.* Offsets count the bytes of the response's stream; in that of a push, those after its ID. When
+//! *Server.* Offsets count the bytes of the response's stream. A push moves once the header of its stream was sent. When
 //! [`Policy::moves`] says so, call [`Sending::start`] with [`Names::smallest_idle`], and send where [`Sending::place`]
 //! says. Do not end the source's stream at the cut: end it when the client stops it or brings the response back. Pass the
 //! client's later priority signals to the continuation.

@@ -1,12 +1,12 @@
-//! The named connections of one end: which belong together, and which are idle.
+//! The named connections of a server, and which belong together.
 
 use crate::limits::MEMBERS_MAX;
 use crate::{Error, Name, Secret};
 use std::collections::BTreeMap;
 
-/// The connections of one end by name. The owner chooses `K`.
+/// The connections of a server by name, those of all clients. The owner chooses `K`.
 ///
-/// A server has one for all clients. A connection enters it only with proof that its name belongs to its client.
+/// A connection enters it only with proof that its name belongs to its client.
 #[derive(Debug)]
 pub struct Names<K> {
     applications: BTreeMap<u64, Application<K>>,
@@ -16,14 +16,7 @@ pub struct Names<K> {
 struct Application<K> {
     /// The secret of its first connection, which may be gone.
     first: Secret,
-    members: BTreeMap<Name, Member<K>>,
-}
-
-#[derive(Debug)]
-struct Member<K> {
-    connection: K,
-    /// Responses under way on it.
-    responses: usize,
+    members: BTreeMap<Name, K>,
 }
 
 impl<K> Default for Names<K> {
@@ -50,7 +43,7 @@ impl<K> Names<K> {
         if application.members.len() >= MEMBERS_MAX {
             return Err(Error::Full);
         }
-        application.members.insert(name, Member { connection, responses: 0 });
+        application.members.insert(name, connection);
         Ok(())
     }
 
@@ -65,36 +58,14 @@ impl<K> Names<K> {
 
     /// The connection of this name.
     pub fn connection(&self, name: Name) -> Option<&K> {
-        self.member(name).map(|it| &it.connection)
-    }
-
-    /// The destination that both ends pick: the smallest idle name beside `source`.
-    pub fn smallest_idle(&self, source: Name) -> Option<Name> {
-        let members = &self.applications.get(&source.application)?.members;
-        let idle = members.iter().filter(|(name, it)| **name != source && it.responses == 0);
-        idle.map(|(name, _)| *name).next()
-    }
-
-    /// Records that a response begins on the connection.
-    pub fn began(&mut self, name: Name) {
-        if let Some(member) = self.member_mut(name) {
-            member.responses += 1;
-        }
-    }
-
-    /// Records that a response on the connection is over.
-    pub fn ended(&mut self, name: Name) {
-        if let Some(member) = self.member_mut(name) {
-            member.responses = member.responses.saturating_sub(1);
-        }
-    }
-
-    fn member(&self, name: Name) -> Option<&Member<K>> {
         self.applications.get(&name.application)?.members.get(&name)
     }
 
-    fn member_mut(&mut self, name: Name) -> Option<&mut Member<K>> {
-        self.applications.get_mut(&name.application)?.members.get_mut(&name)
+    /// The destination that both ends pick: the smallest name beside `source` whose connection is idle.
+    pub fn smallest_idle(&self, source: Name, is_idle: impl Fn(&K) -> bool) -> Option<Name> {
+        let members = &self.applications.get(&source.application)?.members;
+        let mut others = members.iter().filter(|(name, _)| **name != source);
+        others.find(|(_, connection)| is_idle(connection)).map(|(name, _)| *name)
     }
 }
 
@@ -143,16 +114,15 @@ mod tests {
 
     #[test]
     fn the_smallest_idle_connection_is_picked() {
-        let mut names = joined(1, &[1, 2, 3, 4]);
+        let names = joined(1, &[1, 2, 3, 4]);
         let source = name(1, 1);
         let mut others = [2, 3, 4].map(|it| name(1, it));
         others.sort_unstable();
-        assert_eq!(names.smallest_idle(source), Some(others[0]));
-        names.began(others[0]);
-        assert_eq!(names.smallest_idle(source), Some(others[1]));
-        names.ended(others[0]);
-        assert_eq!(names.smallest_idle(source), Some(others[0]));
-        assert_eq!(names.smallest_idle(name(9, 9)), None, "not of another client");
+        assert_eq!(names.smallest_idle(source, |_| true), Some(others[0]));
+        let busy = *names.connection(others[0]).unwrap();
+        assert_eq!(names.smallest_idle(source, |it| *it != busy), Some(others[1]));
+        assert_eq!(names.smallest_idle(source, |_| false), None);
+        assert_eq!(names.smallest_idle(name(9, 9), |_| true), None, "not of another client");
     }
 
     #[test]

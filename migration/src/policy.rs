@@ -21,27 +21,30 @@ pub struct Policy {
     pub size: Option<SizeRule>,
     /// Responses that others would wait for too long.
     pub blocking: Option<BlockingRule>,
+    /// Bytes of the response's stream that stay: a response moves once they were sent. 102400 in the paper, or 0.
+    pub after_bytes: u64,
     /// Responses of unknown size, after this many bytes; 102400 in the paper.
     pub unknown_after_bytes: Option<u64>,
 }
 
-/// Moves a response of more than `above_bytes` (the paper's s0) if there are more than `beside` others (n0).
+/// Moves a response of more than `above_bytes` (the paper's s0) beside at least `beside` others (n0, which counts the
+/// response, too).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizeRule {
     /// The largest size that stays.
     pub above_bytes: u64,
-    /// The number of other responses that may be under way.
+    /// The least number of other responses under way.
     pub beside: usize,
 }
 
-/// Moves a response that takes longer than `above_ms` at the present rate (t0) if there are more than `beside` others.
+/// Moves a response that takes longer than `above_ms` at the present rate (t0) beside at least `beside` others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BlockingRule {
     /// The longest time that stays.
     pub above_ms: u64,
-    /// The number of other responses that may be under way.
+    /// The least number of other responses under way.
     pub beside: usize,
 }
 
@@ -59,15 +62,27 @@ pub struct Candidate {
 }
 
 impl Policy {
+    /// The number of bytes after which to ask [`Self::moves`], beside the times at which other responses begin and end.
+    pub fn asks_after_bytes(&self, size_is_known: bool) -> Option<u64> {
+        let by_size = self.size.is_some() || self.blocking.is_some();
+        match size_is_known {
+            true => Some(self.after_bytes).filter(|it| by_size && *it > 0),
+            false => self.unknown_after_bytes,
+        }
+    }
+
     /// Whether the response should move now.
     pub fn moves(&self, candidate: &Candidate) -> bool {
         let Candidate { bytes, sent_bytes, others, .. } = *candidate;
         let Some(bytes) = bytes else {
             return self.unknown_after_bytes.is_some_and(|it| sent_bytes >= it);
         };
-        let is_large = |it: SizeRule| bytes > it.above_bytes && others > it.beside;
+        if sent_bytes < self.after_bytes {
+            return false;
+        }
+        let is_large = |it: SizeRule| bytes > it.above_bytes && others >= it.beside;
         let blocks = |it: BlockingRule| {
-            others > it.beside
+            others >= it.beside
                 && blocking_time(candidate).is_some_and(|t| t > Duration::from_millis(it.above_ms))
         };
         self.size.is_some_and(is_large) || self.blocking.is_some_and(blocks)
@@ -109,21 +124,24 @@ mod tests {
             ..Policy::default()
         };
         let unknown = Policy { unknown_after_bytes: Some(102_400), ..Policy::default() };
+        let part = Policy { after_bytes: 100, ..size };
         let either = Policy { blocking: blocking.blocking, ..size };
         let table = [
             // policy, size, sent, others, rate, moves
             (size, Some(MIB), 0, 2, None, false),
-            (size, Some(MIB + 1), 0, 1, None, false),
-            (size, Some(MIB + 1), 0, 2, None, true),
+            (size, Some(MIB + 1), 0, 0, None, false),
+            (size, Some(MIB + 1), 0, 1, None, true),
             (size, None, 50 * MIB, 2, None, false),
             (blocking, Some(MIB - 1076), 0, 2, Some(RATE), false),
             (blocking, Some(MIB), 0, 2, Some(RATE), true),
-            (blocking, Some(MIB), 0, 1, Some(RATE), false),
+            (blocking, Some(MIB), 0, 0, Some(RATE), false),
             (blocking, Some(MIB), 0, 2, Some(2 * RATE), false),
             (blocking, Some(MIB), 0, 2, None, false),
             (unknown, None, 102_399, 0, None, false),
             (unknown, None, 102_400, 0, None, true),
             (unknown, Some(MIB), 102_400, 9, Some(1), false),
+            (part, Some(MIB + 1), 99, 2, None, false),
+            (part, Some(MIB + 1), 100, 2, None, true),
             (either, Some(MIB), 0, 2, Some(RATE), true),
             (either, Some(MIB + 1), 0, 2, Some(9 * RATE), true),
             (Policy::default(), Some(50 * MIB), 0, 9, Some(1), false),

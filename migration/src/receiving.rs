@@ -65,6 +65,21 @@ impl Receiving {
         }
     }
 
+    /// Whether the response is or may come to be at this connection.
+    pub fn involves(&self, name: Name) -> bool {
+        match self.state {
+            State::Asked { to } => to == name,
+            State::Crossed { to, offered, .. } => to == name || offered == Destination::Named(name),
+            State::Away { on, .. } => on == name,
+            State::Here | State::Connecting { .. } | State::Back | State::Ended => false,
+        }
+    }
+
+    /// Bytes of the response's stream that were read so far.
+    pub fn bytes(&self) -> u64 {
+        self.read
+    }
+
     /// Records that the next `bytes` of the response were read, where [`Self::reads`] says.
     pub fn read(&mut self, bytes: u64) {
         self.read += bytes;
@@ -82,6 +97,11 @@ impl Receiving {
             State::Away { cut, .. } if is_ours && header.offset == cut => Ok(()),
             _ => Err(Error::Offset),
         }
+    }
+
+    /// Whether [`Self::ask`] is of use.
+    pub fn may_ask(&self) -> bool {
+        self.state == State::Here
     }
 
     /// Asks the server to move the rest of the response to `to`, which is open. `None`: it has moved before.
