@@ -39,6 +39,8 @@ pub struct ClientConfig {
     pub unidirectional_streams: u64,
     /// Bytes of our connection ID, at most 20.
     pub id_bytes: usize,
+    /// Whether to offer the extension of [`migration`], for [`crate::Destinations`].
+    pub migration: bool,
     /// The settings that HTTP/3 offers.
     pub settings: Settings,
     /// Limits on the data that HTTP/3 keeps of the server.
@@ -58,6 +60,7 @@ impl Default for ClientConfig {
             udp_payload_bytes: 65_527,
             unidirectional_streams: 16,
             id_bytes: 16,
+            migration: false,
             settings: Settings::default(),
             limits: http3::Limits::default(),
         }
@@ -95,7 +98,11 @@ impl Connection {
         let mut transport = config.transport()?;
         let quic = quiche::connect(name, &scid, local, server, &mut transport)?;
         let session = Session::new(Role::Client, config.settings.clone(), config.limits);
-        Ok(Self::new(quic, session, local, Some(now + config.connect_within)))
+        let mut connection = Self::new(quic, session, local, Some(now + config.connect_within));
+        if config.migration {
+            connection.may_be_named(None);
+        }
+        Ok(connection)
     }
 }
 

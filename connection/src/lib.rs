@@ -10,13 +10,16 @@
 
 mod client;
 mod connection;
+mod destinations;
 mod end;
 mod endpoint;
 pub mod experiments;
+mod limits;
 mod memory_log;
 
 pub use client::{ClientConfig, ConnectError, Verify};
 pub use connection::{Arrival, Connection, ConnectionState, EarlyData, Turn};
+pub use destinations::Destinations;
 pub use end::End;
 pub use endpoint::{Endpoint, Transmit};
 pub use memory_log::MemoryLog;

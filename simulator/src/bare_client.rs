@@ -1,15 +1,18 @@
 //! A client without a browser: a study or a test decides what it requests.
 
-use connection::{ClientConfig, ConnectError, Connection, Endpoint, Transmit};
-use http3::{Event, Header, StreamId};
+use connection::{ClientConfig, ConnectError, Connection, Destinations, Endpoint, Transmit};
+use http3::{Code, Event, Header, StreamId};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-/// One connection. Its owner makes the requests.
+/// One connection, and others to which responses move, if [`ClientConfig::migration`] is set. Its owner makes the
+/// requests.
 pub struct BareClient {
     /// The connection.
     pub connection: Connection,
+    /// The connections to which responses move.
+    pub destinations: Destinations,
     /// A stream that it does not read.
     pub unread: Option<StreamId>,
     /// Whether it delays its own streams and with them its SETTINGS.
@@ -28,6 +31,7 @@ impl BareClient {
     ) -> Result<Self, ConnectError> {
         Ok(Self {
             connection: Connection::connect(Some("localhost"), local, server, config, now)?,
+            destinations: Destinations::new(Some("localhost"), server, config),
             unread: None,
             is_silent: false,
             events: VecDeque::new(),
@@ -50,7 +54,17 @@ impl BareClient {
             .chain(more)
             .map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))
             .collect();
-        self.connection.request(stream, &fields, true) == Ok(true)
+        let sent = self.connection.request(stream, &fields, true) == Ok(true);
+        if sent {
+            self.destinations.requested(stream);
+        }
+        sent
+    }
+
+    /// Cancels a response.
+    pub fn cancel(&mut self, stream: StreamId) {
+        self.connection.shut(stream, Code::RequestCancelled);
+        self.destinations.cancelled(stream);
     }
 
     /// The events since the last call.
@@ -59,25 +73,52 @@ impl BareClient {
     }
 
     fn open(&mut self) {
-        if !self.is_silent {
-            self.connection.open();
+        if !self.is_silent && self.connection.open() {
+            self.destinations.opened(&mut self.connection);
         }
     }
 
-    fn read(&mut self) {
-        for stream in self.connection.readable().filter(|it| Some(*it) != self.unread) {
-            loop {
-                match self.connection.read(stream, &mut self.buffer) {
-                    Ok(Some(turn)) if !turn.is_last => {}
-                    Ok(_) => break,
-                    Err(error) => {
-                        self.connection.fail(&error, stream);
+    fn read(&mut self, now: Instant) {
+        loop {
+            let mut has_read = false;
+            for stream in self.connection.readable().filter(|it| Some(*it) != self.unread) {
+                let (source, buffer) = (&mut self.connection, &mut self.buffer);
+                while let Some(arrival) = self.destinations.arrival(source, stream, buffer, now) {
+                    has_read = true;
+                    if let Err(error) = source.deliver(stream, arrival) {
+                        source.fail(&error, stream);
+                        break;
+                    }
+                    if arrival.is_last() {
                         break;
                     }
                 }
             }
+            let source = &mut self.connection;
+            while let Some((stream, arrival)) = self.destinations.moved(source, &mut self.buffer) {
+                has_read = true;
+                if let Err(error) = source.deliver(stream, arrival) {
+                    source.fail(&error, stream);
+                }
+            }
+            self.take_events(now);
+            if !has_read {
+                return;
+            }
         }
+    }
+
+    fn take_events(&mut self, now: Instant) {
         while let Some(event) = self.connection.poll() {
+            let source = &mut self.connection;
+            match &event {
+                Event::Settings(settings) => self.destinations.on_settings(source, settings),
+                Event::PushStream { stream, push } => self.destinations.push_stream(*stream, *push),
+                Event::Frame { frame_type, payload } => {
+                    self.destinations.on_frame(source, *frame_type, payload, now);
+                }
+                _ => {}
+            }
             self.events.push_back(event);
         }
     }
@@ -88,22 +129,28 @@ impl Endpoint for BareClient {
         self.connection.local_addr()
     }
 
-    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, _: Instant) {
-        self.connection.receive(datagram, from);
+    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
+        if !self.destinations.receive(datagram, from) {
+            self.connection.receive(datagram, from);
+        }
         self.open();
-        self.read();
+        self.read(now);
+        self.destinations.progress(&mut self.connection, now);
     }
 
     fn transmit(&mut self, _: Instant, out: &mut [u8]) -> Option<Transmit> {
         self.open();
-        self.connection.transmit(out)
+        self.connection.transmit(out).or_else(|| self.destinations.transmit(out))
     }
 
     fn on_timeout(&mut self, now: Instant) {
         self.connection.on_timeout(now);
+        self.destinations.on_timeout(now);
+        self.destinations.progress(&mut self.connection, now);
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.connection.next_timeout()
+        let others = self.destinations.next_timeout();
+        self.connection.next_timeout().into_iter().chain(others).min()
     }
 }
