@@ -13,6 +13,7 @@ mod early_data;
 pub mod event_loop;
 mod experiments;
 mod limits;
+mod migrations;
 mod options;
 mod order;
 mod outgoing;

@@ -36,6 +36,9 @@ pub struct Options {
     pub ticket_key: Option<TicketKey>,
     /// Where to write one qlog a connection.
     pub qlog_dir: Option<PathBuf>,
+    /// Which responses move to other connections of their client, if it has that extension ([`migration`]). `None`: the
+    /// extension is off.
+    pub migration: Option<migration::Policy>,
     /// The port to announce by `alt-svc`, without which Chromium sends few requests at a time.
     pub alt_svc_port: Option<u16>,
     /// Limits on what clients can make the server hold.
@@ -60,6 +63,7 @@ impl Options {
             early_data: false,
             ticket_key: None,
             qlog_dir: None,
+            migration: None,
             alt_svc_port: None,
             limits: Limits::default(),
             experiments: Experiments::default(),

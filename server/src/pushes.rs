@@ -106,8 +106,8 @@ impl Pushes {
         (frames, pushed)
     }
 
-    /// Opens the stream of a push before its promise goes.
-    fn open_stream(&mut self, connection: &mut Connection) -> Option<StreamId> {
+    /// Opens a stream of our own: that of a push before its promise goes, or that of a response from elsewhere.
+    pub(crate) fn open_stream(&mut self, connection: &mut Connection) -> Option<StreamId> {
         let stream = self.next_stream;
         connection.quic.stream_send(stream.0, &[], false).ok()?;
         self.next_stream = StreamId(stream.0 + 4);

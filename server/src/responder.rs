@@ -1,6 +1,7 @@
 //! The server's work for one connection: requests come in, the site answers, and the send loop sends.
 
 mod ahead;
+mod migrating;
 mod relay;
 mod requests;
 mod signals;
@@ -16,6 +17,7 @@ use crate::streams::CONTROL_STREAM;
 use crate::{Options, SignalUse};
 use connection::Connection;
 use http3::{Code, Event, Extension, Role, Session, Settings, Signal, StreamId};
+use migrating::Migrating;
 use schedulers::Scheme;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -47,6 +49,7 @@ pub(crate) struct Responder {
     nuisances: u64,
     /// Bytes of the client's control and QPACK streams that are not counted as nuisances yet.
     control_bytes: u64,
+    pub(crate) migrating: Migrating,
 }
 
 impl Responder {
@@ -57,7 +60,8 @@ impl Responder {
         local: SocketAddr,
     ) -> Self {
         let options = &shared.options;
-        let session = Session::new(Role::Server, settings(options), http3_limits(options));
+        let mut session = Session::new(Role::Server, settings(options), http3_limits(options));
+        Migrating::offer(&mut session, options);
         Self {
             serial,
             sender: SendLoop::new(Connection::accepted(quic, session, local), options),
@@ -69,6 +73,7 @@ impl Responder {
             budget: Budget::new(&options.limits),
             nuisances: 0,
             control_bytes: 0,
+            migrating: Migrating::default(),
             shared,
         }
     }
@@ -241,6 +246,7 @@ impl Responder {
                     self.sender.drop_response(stream);
                 }
             }
+            Event::Frame { ref payload, .. } => self.on_migrate(payload),
             Event::Data { stream, ref bytes } => self.on_upload(stream, bytes),
             Event::Finished { stream } => self.upload_ended(stream),
             Event::Reset { stream, code } => {
@@ -260,6 +266,7 @@ impl Responder {
         if let Some(number) = settings.connection_group {
             self.join_group(number);
         }
+        self.learn_name(settings);
         self.sender.order.settle();
         let connection = &mut self.sender.connection;
         if let Some((stream, frame)) = connection.session.announce_scheme(&self.scheme.name) {
@@ -284,7 +291,7 @@ impl Responder {
 
     /// Ends both directions of a stream, and drops its response. A promised one is cancelled, too: a reset that overtakes
     /// the header of its stream would leave the promise open (RFC 9114, 7.2.3).
-    fn abort(&mut self, stream: StreamId, code: Code) {
+    pub(crate) fn abort(&mut self, stream: StreamId, code: Code) {
         let connection = &mut self.sender.connection;
         if let Some(push) = self.sender.streams.get(stream).and_then(|it| it.push) {
             let (control, frame) = connection.session.cancel_push(push);

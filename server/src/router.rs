@@ -3,6 +3,7 @@
 use crate::alarm::Alarm;
 use crate::experiments::group::Groups;
 use crate::limits::REPLIES;
+use crate::migrations::{Connections, Migrations};
 use crate::responder::{Responder, Shared};
 use crate::retry::Retry;
 use crate::site::RuledSite;
@@ -37,6 +38,8 @@ pub struct Server {
     handshakes: usize,
     /// Tokens of Retry packets, once there was need of one.
     retry: Option<Retry>,
+    /// Responses that move between connections, if the operator allows it.
+    migrations: Option<Migrations>,
 }
 
 struct Entry {
@@ -66,6 +69,7 @@ impl Server {
     ) -> Result<Self, TlsError> {
         Ok(Self {
             config: transport_config(identity, &options)?,
+            migrations: options.migration.map(Migrations::new),
             shared: Arc::new(Shared {
                 groups: Groups::new(options.experiments.group_connections),
                 site: site.into(),
@@ -98,6 +102,7 @@ impl Server {
         for serial in self.shared.alarm.take() {
             let Some(entry) = self.connections.get_mut(&serial) else { continue };
             entry.responder.relay(now, &mut self.scratch);
+            self.migrate(serial, now);
             self.enqueue(serial);
             self.pass_turn(serial);
         }
@@ -308,6 +313,21 @@ impl Server {
         }
     }
 
+    /// Lets responses move, as far as this connection gives reason for it.
+    fn migrate(&mut self, serial: u64, now: Instant) {
+        if let Some(migrations) = &mut self.migrations {
+            migrations.update(serial, &mut self.connections, now);
+            self.enqueue_touched();
+        }
+    }
+
+    fn enqueue_touched(&mut self) {
+        let touched = self.migrations.as_mut().map(|it| std::mem::take(&mut it.touched));
+        for serial in touched.into_iter().flatten() {
+            self.enqueue(serial);
+        }
+    }
+
     fn enqueue(&mut self, serial: u64) {
         if let Some(entry) = self.connections.get_mut(&serial)
             && !std::mem::replace(&mut entry.queued, true)
@@ -353,7 +373,7 @@ impl Server {
             self.wakeups.remove(&(old, serial));
         }
         if entry.responder.sender.connection.quic.is_closed() {
-            self.remove(serial);
+            self.remove(serial, now);
             return;
         }
         if let Some(at) = entry.responder.next_wakeup(now) {
@@ -362,8 +382,12 @@ impl Server {
         }
     }
 
-    fn remove(&mut self, serial: u64) {
+    fn remove(&mut self, serial: u64, now: Instant) {
         self.handshake_over(serial);
+        if let Some(migrations) = &mut self.migrations {
+            migrations.leave(serial, &mut self.connections, now);
+            self.enqueue_touched();
+        }
         let Some(mut entry) = self.connections.remove(&serial) else { return };
         for id in &entry.ids {
             self.routes.remove(id);
@@ -375,6 +399,16 @@ impl Server {
         if let Some(at) = entry.wakeup {
             self.wakeups.remove(&(at, serial));
         }
+    }
+}
+
+impl Connections for BTreeMap<u64, Entry> {
+    fn responder(&mut self, serial: u64) -> Option<&mut Responder> {
+        self.get_mut(&serial).map(|it| &mut it.responder)
+    }
+
+    fn is_idle(&self, serial: u64) -> bool {
+        self.get(&serial).is_some_and(|it| it.responder.is_idle())
     }
 }
 
@@ -395,18 +429,23 @@ impl Endpoint for Server {
         let is_connected = entry.responder.sender.connection.is_connected();
         if is_new && entry.responder.sender.connection.quic.path_stats().all(|it| it.recv == 0) {
             // It only looked like a first datagram. No timer runs for it, so it would stay.
-            self.remove(serial);
+            self.remove(serial, now);
             return;
         }
         if is_connected {
             self.handshake_over(serial);
         }
         self.update_routes(serial);
+        self.migrate(serial, now);
         self.enqueue(serial);
         self.pass_turn(serial);
     }
 
     fn on_timeout(&mut self, now: Instant) {
+        if let Some(migrations) = &mut self.migrations {
+            migrations.on_timeout(&mut self.connections, now);
+            self.enqueue_touched();
+        }
         while let Some((at, serial)) = self.wakeups.first().copied().filter(|(at, _)| *at <= now) {
             self.wakeups.remove(&(at, serial));
             let Some(entry) = self.connections.get_mut(&serial) else { continue };
@@ -427,6 +466,10 @@ impl Endpoint for Server {
         }
         while let Some(serial) = self.sendable.pop_front() {
             let transmit = self.transmit_from(serial, now, out);
+            let entry = self.connections.get_mut(&serial);
+            if entry.is_some_and(|it| it.responder.sender.take_paused()) {
+                self.migrate(serial, now);
+            }
             self.pass_turn(serial);
             if transmit.is_some() {
                 return transmit;
@@ -436,6 +479,8 @@ impl Endpoint for Server {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        [self.wakeups.first().map(|(at, _)| *at), self.draining].into_iter().flatten().min()
+        let wakeup = self.wakeups.first().map(|(at, _)| *at);
+        let migration = self.migrations.as_ref().and_then(Migrations::next_timeout);
+        [wakeup, self.draining, migration].into_iter().flatten().min()
     }
 }

@@ -18,6 +18,7 @@ mod window;
 
 use crate::experiments::repairs::Repairs;
 use crate::order::{Order, Picker};
+use crate::outgoing::Outgoing;
 use crate::pace::Ticks;
 use crate::send_buffer::SendBuffer;
 use crate::streams::{OWN_STREAMS, Streams};
@@ -62,6 +63,7 @@ pub(crate) struct SendLoop {
     held_until: Option<Instant>,
     /// Responses that were dropped, not yet asked for.
     unwanted: u64,
+    has_paused: bool,
     scratch: Vec<u8>,
 }
 
@@ -85,6 +87,7 @@ impl SendLoop {
             release: None,
             held_until: None,
             unwanted: 0,
+            has_paused: false,
             scratch: Vec::new(),
         }
     }
@@ -103,10 +106,53 @@ impl SendLoop {
     ) {
         self.call(Call::Open(stream, *resource));
         let has_frames = !frames.is_empty();
-        self.streams.begin(stream, urgency, frames);
+        self.streams.begin(stream, resource, urgency, Outgoing::new(frames));
         if has_frames {
             self.update_ready(stream);
         }
+    }
+
+    /// Goes on with a response from another connection.
+    pub(crate) fn go_on(
+        &mut self,
+        stream: StreamId,
+        resource: &Resource,
+        urgency: u8,
+        rest: Outgoing,
+    ) {
+        self.call(Call::Open(stream, *resource));
+        self.streams.begin(stream, resource, urgency, rest);
+        self.update_ready(stream);
+    }
+
+    /// Ends the response here at its last committed byte, and returns the rest, if there is any.
+    pub(crate) fn cut(&mut self, stream: StreamId) -> Option<Outgoing> {
+        let rest = self.streams.cut(stream)?;
+        self.close(stream);
+        Some(rest)
+    }
+
+    /// The response goes no further than `after_bytes` of its stream before it is decided whether it moves.
+    pub(crate) fn pause(&mut self, stream: StreamId, after_bytes: Option<u64>) {
+        let Some(outgoing) = self.streams.outgoing_mut(stream) else { return };
+        let was_paused = outgoing.is_paused();
+        outgoing.pause = after_bytes.filter(|it| *it > outgoing.committed());
+        if was_paused {
+            self.update_ready(stream);
+        }
+    }
+
+    /// Whether a response waits for this decision since the last call.
+    pub(crate) fn take_paused(&mut self) -> bool {
+        std::mem::take(&mut self.has_paused)
+    }
+
+    /// Takes a response out, of which nothing more goes here.
+    pub(crate) fn take(&mut self, stream: StreamId) -> Option<Outgoing> {
+        let outgoing = self.streams.take(stream)?;
+        self.buffer.remove(stream);
+        self.close(stream);
+        Some(outgoing)
     }
 
     pub(crate) fn extend(&mut self, stream: StreamId, frames: &[u8]) {
@@ -347,11 +393,12 @@ impl SendLoop {
     /// quiche keeps a stream in its queue if its lost bytes were acknowledged before they were sent again.
     /// At such a stream, quiche makes no packet, says that it is done, and puts the stream behind the others.
     /// It continues with the others only when asked again. Only streams with an open end can be in that
-    /// state: our own three, and those of responses under way.
+    /// state: our own three, those of responses under way, and those whose responses have moved.
     fn send(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
         let quic = &mut self.connection.quic;
         let lossy = quic.path_stats().any(|it| it.lost > 0 || it.total_pto_count > 0);
-        let others = if lossy { OWN_STREAMS.len() + self.streams.responses() } else { 0 };
+        let open_ended = OWN_STREAMS.len() + self.streams.responses() + self.streams.open_ended();
+        let others = if lossy { open_ended } else { 0 };
         for _ in 0..others {
             if let Some(datagram) = send_once(quic, out)? {
                 return Ok(Some(datagram));

@@ -8,7 +8,7 @@ use crate::outgoing::{Arriving, Outgoing, Stage};
 use crate::site::{Availability, Body};
 use gates::Gated;
 use http3::PushId;
-use schedulers::{Priority, Standing, StreamId, URGENCY_MAX};
+use schedulers::{Priority, Resource, Standing, StreamId, URGENCY_MAX};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
@@ -17,8 +17,12 @@ use std::time::Instant;
 pub(crate) struct Stream {
     /// The response, until the transport has all of it.
     outgoing: Option<Outgoing>,
+    /// The facts about the response's resource.
+    pub(crate) resource: Resource,
     /// How urgent the response is (RFC 9218).
     urgency: u8,
+    /// The client's last priority signal, with the operator's directive.
+    pub(crate) said: Option<Priority>,
     /// What the site's operator says about the response's order.
     pub(crate) directive: Option<Priority>,
     /// The push that the response is.
@@ -48,6 +52,8 @@ pub(crate) struct Streams {
     pushes: BTreeMap<PushId, StreamId>,
     /// Responses with a gate for their pushes.
     mains: BTreeSet<StreamId>,
+    /// Streams whose responses have moved away: they have no end yet.
+    open_ended: BTreeSet<StreamId>,
 }
 
 const URGENCIES: usize = URGENCY_MAX as usize + 1;
@@ -130,12 +136,65 @@ impl Streams {
         self.pending(stream) > 0 && !self.held.contains(&stream) && !self.is_gated(stream)
     }
 
-    pub(crate) fn begin(&mut self, stream: StreamId, urgency: u8, frames: Vec<u8>) {
+    /// Begins a response, or goes on with one from elsewhere.
+    pub(crate) fn begin(
+        &mut self,
+        stream: StreamId,
+        resource: &Resource,
+        urgency: u8,
+        outgoing: Outgoing,
+    ) {
         let record = self.all.entry(stream).or_default();
         debug_assert!(record.outgoing.is_none(), "a stream carries one response");
+        record.resource = *resource;
         record.urgency = urgency.min(URGENCY_MAX);
-        record.outgoing = Some(Outgoing::new(frames));
         self.by_urgency[usize::from(record.urgency)] += 1;
+        self.releases.extend(outgoing.times().map(|at| (at, stream)));
+        if outgoing.arriving.is_some() {
+            self.arriving.insert(stream);
+        }
+        self.open_ended.remove(&stream);
+        record.outgoing = Some(outgoing);
+    }
+
+    /// Ends the response here at its last committed byte, and returns the rest. `None`: nothing is left to commit.
+    pub(crate) fn cut(&mut self, stream: StreamId) -> Option<Outgoing> {
+        let outgoing = self.outgoing_mut(stream)?;
+        if outgoing.stream_bytes() == Some(outgoing.committed()) {
+            return None;
+        }
+        let rest = outgoing.cut();
+        let is_sent = outgoing.offset() == outgoing.committed();
+        self.unlist(stream, rest.times());
+        self.open_ended.insert(stream);
+        if is_sent {
+            self.finish(stream);
+        }
+        Some(rest)
+    }
+
+    /// Takes a response out, of which nothing more goes here.
+    pub(crate) fn take(&mut self, stream: StreamId) -> Option<Outgoing> {
+        let record = self.all.get_mut(&stream)?;
+        let outgoing = record.outgoing.take()?;
+        self.by_urgency[usize::from(record.urgency)] -= 1;
+        self.unlist(stream, outgoing.times());
+        Some(outgoing)
+    }
+
+    /// Streams of responses that have moved away.
+    pub(crate) fn open_ended(&self) -> usize {
+        self.open_ended.len()
+    }
+
+    /// Removes a stream from the indices of those that need attention.
+    fn unlist(&mut self, stream: StreamId, times: impl Iterator<Item = Instant>) {
+        for at in times {
+            self.releases.remove(&(at, stream));
+        }
+        self.held.remove(&stream);
+        self.arriving.remove(&stream);
+        self.hungry.remove(&stream);
     }
 
     /// The client says how urgent the response on `stream` is.
@@ -237,21 +296,14 @@ impl Streams {
 
     /// Drops the response: the transport has it, or the client does not want it.
     pub(crate) fn finish(&mut self, stream: StreamId) {
-        let Some(record) = self.all.get_mut(&stream) else { return };
-        let Some(outgoing) = record.outgoing.take() else { return };
-        self.by_urgency[usize::from(record.urgency)] -= 1;
-        for at in outgoing.times() {
-            self.releases.remove(&(at, stream));
-        }
-        self.held.remove(&stream);
-        self.arriving.remove(&stream);
-        self.hungry.remove(&stream);
+        self.take(stream);
     }
 
     /// Drops the record: the stream is over on both sides.
     pub(crate) fn forget(&mut self, stream: StreamId) {
         self.finish(stream);
         self.leave_gate(stream);
+        self.open_ended.remove(&stream);
         if let Some(push) = self.all.remove(&stream).and_then(|it| it.push) {
             self.pushes.remove(&push);
         }

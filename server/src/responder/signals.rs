@@ -68,6 +68,7 @@ impl Responder {
                 let said = Priority::new(urgency, incremental);
                 let merged = said.overridden_by(self.directive(stream).unwrap_or_default());
                 let urgency = merged.urgency_or_default();
+                self.note_priority(stream, merged);
                 self.sender.streams.set_urgency(stream, urgency);
                 Signal::Extensible { stream, urgency, incremental: merged.incremental_or_default() }
             }

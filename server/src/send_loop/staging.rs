@@ -53,7 +53,9 @@ impl SendLoop {
     }
 
     fn commit(&mut self, stream: StreamId, bytes: u64) {
-        let left = self.streams.outgoing_mut(stream).map_or(Left::Nothing, |it| it.commit(bytes));
+        let Some(outgoing) = self.streams.outgoing_mut(stream) else { return };
+        let left = outgoing.commit(bytes);
+        self.has_paused |= outgoing.is_paused();
         self.buffer.push(stream, bytes);
         self.call(Call::Sent(stream, bytes));
         match left {

@@ -65,7 +65,7 @@ impl Response {
 }
 
 /// When a response's bytes are ready.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Availability {
     steps: Vec<(Instant, u64)>,
 }

@@ -166,7 +166,7 @@ impl Peer {
     }
 
     pub(crate) fn try_get(&mut self, stream: u64, path: &str) -> bool {
-        self.request(stream, "GET", path, true)
+        self.client.get(StreamId(stream), "localhost", path, &[])
     }
 
     /// With a `priority` field.
@@ -288,7 +288,7 @@ impl Peer {
     }
 }
 
-fn config() -> ClientConfig {
+pub(crate) fn config() -> ClientConfig {
     ClientConfig {
         verify: Verify::Nobody,
         idle: Duration::ZERO,
