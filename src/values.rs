@@ -14,22 +14,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use url::Url;
 
-/// `16Ki`, `280k`, `1M`, or plain bytes.
-pub(crate) fn size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|it: char| !it.is_ascii_digit());
-    let factor = match &text[digits.len()..] {
-        "" | "B" => 1,
-        "k" | "kB" => 1000,
-        "M" | "MB" => 1_000_000,
-        "Ki" | "KiB" => 1 << 10,
-        "Mi" | "MiB" => 1 << 20,
-        other => return Err(format!("unit `{other}`: use k, M, Ki, Mi or leave it out")),
-    };
-    let number: u64 =
-        digits.parse().map_err(|_| format!("`{text}` is not a size: use for example 280k"))?;
-    number.checked_mul(factor).ok_or_else(|| format!("`{text}` is too large"))
-}
-
 /// `1400/10`: stream bytes of a packet, and the milliseconds from one to the next.
 pub(crate) fn pace(text: &str) -> Result<Pace, String> {
     let wrong = || format!("`{text}` is not a pace: use BYTES/MS, for example 1400/10");
@@ -194,18 +178,6 @@ impl From<&Trust> for Verify {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_have_decimal_and_binary_units() {
-        assert_eq!(size("0"), Ok(0));
-        assert_eq!(size("280k"), Ok(280_000));
-        assert_eq!(size("16Ki"), Ok(16_384));
-        assert_eq!(size("1M"), Ok(1_000_000));
-        assert!(
-            size("5x").is_err() && size("k").is_err() && size("").is_err() && size("-1").is_err()
-        );
-        assert!(size("99999999999999M").is_err());
-    }
 
     #[test]
     fn a_list_of_schemes_holds_each_once_and_refuses_unknown_names() {

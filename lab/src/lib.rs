@@ -20,6 +20,7 @@ pub mod provenance;
 pub mod relay;
 pub mod scenario;
 pub mod several;
+pub mod size;
 pub mod stack;
 pub mod study;
 pub mod wire;

@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", default_value = "paper", value_delimiter = ',')]
     network: Vec<String>,
     /// Send buffers, separated by commas
-    #[arg(long, value_name = "LIST", default_value = "0", value_delimiter = ',', value_parser = values::size)]
+    #[arg(long, value_name = "LIST", default_value = "0", value_delimiter = ',', value_parser = lab::size::parse)]
     send_buffer: Vec<u64>,
     /// The model of a send buffer
     #[arg(long, value_parser = values::choice(SEND_BUFFER_MODELS), default_value = "fifo")]

@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = values::choice(values::SIGNALS))]
     signals: Option<SignalUse>,
     /// The send buffer: at most this many bytes leave ahead of a more urgent response, besides the packet being built
-    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = lab::size::parse)]
     send_buffer: u64,
     /// Congestion control; each of them paces its packets
     #[arg(long, value_parser = values::choice(values::CONGESTION_CONTROLS), default_value = "bbr2")]

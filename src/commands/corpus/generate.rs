@@ -20,7 +20,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N")]
     resources: Option<usize>,
     /// Body bytes of the page [default: drawn]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE", value_parser = lab::size::parse)]
     bytes: Option<u64>,
     /// Longest chain of discoveries after the document; 1 if the document names everything
     #[arg(long, value_name = "D", default_value_t = 3)]
