@@ -5,6 +5,9 @@
 //! one packet of 1400 stream bytes in the time that `rate` gives it.
 
 mod file;
+mod queue;
+
+pub use queue::QueueDepth;
 
 use crate::FileError;
 use serde::Serialize;

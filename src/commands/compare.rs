@@ -9,6 +9,7 @@ use crate::values::Choices;
 use crate::{output, values};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use lab::ideal::SendBufferModel;
+use lab::network::QueueDepth;
 use lab::study::record::run_into;
 use lab::study::{Engine, Plan, Shard, Study, StudyError, folder};
 use lab::{DeliveryOrder, Metadata};
@@ -19,7 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// Load pages under several schemes and compare them
 ///
-/// A study loads every page under every scheme, on every network, with every send buffer and seed. It always runs `rr`
+/// A study loads every page under every scheme, on every network, with every send buffer, congestion control, queue and
+/// seed. It always runs `rr`
 /// as the baseline: a speedup is its ByteIndex divided by the scheme's. With --out, each load is recorded as soon as it
 /// is done, and the same command continues an interrupted study.
 #[derive(Debug, clap::Args)]
@@ -27,6 +29,7 @@ use std::path::{Path, PathBuf};
 utmost compare gentelella-index agency-index --schemes all --engine wire --send-buffer 0,280k --json\n  \
 utmost compare agency-index --engine stack --network cable,3g --seeds 9 --out study --shard 1/2\n  \
 utmost compare agency-index --engine stack --network 3g --seeds 9 --policy policy.toml\n  \
+utmost compare davies-meenan --engine stack --network cable --cc bbr2,cubic --queue 64k,2bdp\n  \
 utmost compare agency-index --network paper-jitter --delivery-order connection --metadata browser\n  \
 utmost compare agency-index --send-buffer 280k,1000k --send-buffer-model delay\n  \
 utmost compare --from study/manifest.json --out again")]
@@ -56,9 +59,13 @@ pub(crate) struct Arguments {
     /// The order in which the client hands over arrived bytes
     #[arg(long, value_parser = values::choice(values::DELIVERY_ORDERS), default_value = "stream")]
     delivery_order: DeliveryOrder,
-    /// Congestion control, on engines with a transport [default: bbr2]
-    #[arg(long, value_parser = values::choice(values::CONGESTION_CONTROLS))]
-    cc: Option<CongestionControl>,
+    /// Congestion controls, separated by commas, on engines with a transport [default: bbr2]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::choice(values::CONGESTION_CONTROLS))]
+    cc: Vec<CongestionControl>,
+    /// Depths of the bottleneck's queue, separated by commas, on engines with a transport: sizes, or multiples of the
+    /// network's bandwidth-delay product, such as 64k,2bdp [default: as each network has it]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = QueueDepth::parse)]
+    queue: Vec<QueueDepth>,
     /// Initial congestion window [default: 10, or as large as needed if the server paces]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     initial_window: Option<u32>,
@@ -91,7 +98,7 @@ pub(crate) struct Arguments {
     keep_qlogs: bool,
     /// Repeat the study that this manifest records
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pages", "schemes", "engine", "network",
-        "send_buffer", "send_buffer_model", "metadata", "delivery_order", "cc", "initial_window", "seeds", "shard"])]
+        "send_buffer", "send_buffer_model", "metadata", "delivery_order", "cc", "queue", "initial_window", "seeds", "shard"])]
     from: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

@@ -150,6 +150,65 @@ fn a_study_of_one_page_says_what_the_order_changes_and_compares_no_pages() {
     assert!(two.contains("best ATF") && two.contains("worst ATF"), "{two}");
 }
 
+/// The settings of the loads in `runs.csv`, and the header of each table up to the values.
+fn settings_in(folder: &Path) -> (Vec<String>, [String; 2]) {
+    let lines = |file| {
+        let text = read(folder, file);
+        text.lines().filter(|it| !it.starts_with('#')).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (runs, summary) = (lines("runs.csv"), lines("summary.csv"));
+    let until = |line: &str, column: &str| {
+        line.split_once(column).map_or_else(String::new, |it| it.0.to_owned())
+    };
+    let settings = runs[1..].iter().map(|it| until(it, ",0,true"));
+    (settings.collect(), [until(&runs[0], ",seed"), until(&summary[0], ",pages")])
+}
+
+#[test]
+fn congestion_controls_and_queues_are_compared_setting_by_setting() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let text = |name: &str| path(name).to_str().expect("UTF-8").to_owned();
+    // Each value once: 64000 is 64k.
+    let flags = "--engine stack --network cable --cc cubic,bbr2,cubic --queue 64k,2bdp,64000";
+    let study: Vec<&str> =
+        "compare davies-meenan --schemes fifo".split(' ').chain(flags.split(' ')).collect();
+    let whole = text("whole");
+    let shown = stdout_of(&[&study[..], &["--out", &whole]].concat());
+    for row in [" rr cubic queue 64k ", " fifo cubic queue 2bdp ", " fifo bbr2 queue 2bdp "] {
+        assert!(shown.contains(row), "{shown}");
+    }
+    let (settings, headers) = settings_in(&path("whole"));
+    assert_eq!(
+        headers,
+        [
+            "page,scheme,engine,network,send_buffer_bytes,cc,queue",
+            "scheme,network,send_buffer_bytes,cc,queue"
+        ]
+    );
+    let expected: Vec<String> = ["cubic,64k", "cubic,2bdp", "bbr2,64k", "bbr2,2bdp"]
+        .into_iter()
+        .flat_map(|it| ["rr", "fifo"].map(|scheme| (scheme, it)))
+        .map(|(scheme, it)| format!("davies-meenan,{scheme},stack,cable,0,{it}"))
+        .collect();
+    assert_eq!(settings, expected);
+    let document: Value = serde_json::from_str(&read(&path("whole"), "study.json")).expect("JSON");
+    crate::documents::assert_valid("study.json", &document);
+    let report = read(&path("whole"), "report.html");
+    assert!(
+        report.contains("send buffer 0 bytes, congestion control cubic, bbr2, queue 64k, 2bdp")
+    );
+
+    stdout_of(&["compare", "--from", &text("whole/manifest.json"), "--out", &text("again")]);
+    assert_eq!(settings_in(&path("again")), settings_in(&path("whole")));
+    for place in ["1", "2"] {
+        let shard = format!("{place}/2");
+        stdout_of(&[&study[..], &["--shard", &shard, "--out", &text(place)]].concat());
+    }
+    stdout_of(&["merge", &text("1"), &text("2"), "--out", &text("merged")]);
+    assert_eq!(settings_in(&path("merged")), settings_in(&path("whole")));
+}
+
 #[test]
 fn a_study_names_its_metric_and_is_repeated_with_it() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -285,7 +344,28 @@ fn what_does_not_go_together_is_refused_before_anything_is_loaded() {
     refused(&["--network", "paper,nosuch"], "no network named `nosuch`");
     refused(&["--shard", "1/2"], "--out");
     refused(&["--shard", "3/2", "--out", "x"], "is not a shard; use I/N");
-    refused(&["--network", "paper,3g", "--policy", "x"], "name one network, that of the site");
+    refused(&["--network", "paper,3g", "--policy", "x"], "name one network, the site's");
+    let stack = ["--engine", "stack", "--network", "cable"];
+    let on_stack = |arguments: &[&str], expected: &str| {
+        refused(&[&stack[..], arguments].concat(), expected);
+    };
+    on_stack(
+        &["--cc", "bbr2,cubic", "--policy", "x", "--seeds", "9"],
+        "name one congestion control, the site's",
+    );
+    on_stack(&["--queue", "64k,1m", "--policy", "x", "--seeds", "9"], "name one queue, the site's");
+    on_stack(&["--cc", "bbr2,vegas"], "invalid value 'vegas' for '--cc <LIST>'");
+    on_stack(
+        &["--queue", "64k,0"],
+        "invalid value '0' for '--queue <LIST>': `0`: a queue without room drops everything",
+    );
+    on_stack(&["--queue", "1500"], "network `cable`: queue 1500: queue.bytes = 1500: room for one");
+    refused(
+        &["--engine", "stack", "--queue", "64k"],
+        "network `paper`: its server paces, so no queue forms; leave out --queue",
+    );
+    refused(&["--cc", "bbr2,cubic"], "--cc: engine ideal has no congestion control; use --engine");
+    refused(&["--queue", "64k"], "--queue: engine ideal sends a packet a tick, so no queue forms;");
     refused(&["--engine", "stack", "--policy", "x"], "at least 6 loads: use --seeds 9");
     refused(&["--metadata", "some"], "invalid value 'some'");
     let line =

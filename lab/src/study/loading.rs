@@ -3,7 +3,7 @@
 use super::journal::Entry;
 use super::plan::{Cell, Engine, Plan};
 use super::run::{OnlyAtf, RunRecord, Unfinished};
-use super::setting::Setting;
+use super::setting::{SEND_BUFFER, Setting};
 use super::{Study, StudyError};
 use crate::network::Network;
 use crate::{Contender, FileError, Load, bounds, file_name, ideal, stack, wire};
@@ -135,9 +135,10 @@ impl<'a> Loader<'a> {
         let Some(identity) = &self.identity else {
             return Err(StudyError::Impossible("a study on stack has a certificate".to_owned()));
         };
+        let network = cell.setting.network_of(cell.network)?;
         let setup = stack::Setup {
-            options: self.plan.options(scheme, cell.network, &cell.setting),
-            network: cell.network,
+            options: self.plan.options(scheme, &network, &cell.setting),
+            network: &network,
             metadata: self.plan.metadata,
             delivery_order: self.plan.delivery_order,
             seed: cell.seed,
@@ -158,12 +159,13 @@ impl<'a> Loader<'a> {
         let plan = self.plan;
         let log_dir = logs.unwrap_or_else(|| Path::new("."));
         let qlog_dir = plan.qlog_dir.as_ref().map(|_| log_dir.to_owned());
-        let options = plan.options(scheme, cell.network, &cell.setting);
+        let network = cell.setting.network_of(cell.network)?;
+        let options = plan.options(scheme, &network, &cell.setting);
         let setup = wire::Setup {
             options: Options { qlog_dir, ..options },
             client: client::Options { scheme: Some(scheme.clone()), ..client::Options::default() },
             // On the paper's network the server alone shapes the traffic.
-            links: (cell.network.name != "paper").then_some((cell.network, cell.seed)),
+            links: (network.name != "paper").then_some((&network, cell.seed)),
             metadata: plan.metadata,
             delivery_order: plan.delivery_order,
             log_dir,
@@ -284,8 +286,8 @@ fn made(path: PathBuf) -> Result<PathBuf, FileError> {
 fn place_of(plan: &Plan, cell: &Cell<'_>) -> PathBuf {
     let bytes = cell.setting.send_buffer_bytes;
     let mut name = format!("{}-{bytes}", file_name(cell.scheme.name()));
-    for dimension in plan.settings.varied().iter().filter(|it| it.column != "send_buffer_bytes") {
-        name = format!("{name}-{}", file_name(&dimension.label(&cell.setting)));
+    for dimension in plan.settings.varied().iter().filter(|it| it.column != SEND_BUFFER) {
+        name = format!("{name}-{}", dimension.file_part(&cell.setting));
     }
     if plan.seeds.len() > 1 {
         name = format!("{name}-{}", cell.seed);

@@ -186,6 +186,11 @@ impl Plan {
                     "--cc: engine ideal has no congestion control; use --engine stack or wire",
                 );
             }
+            if !self.settings.queues.is_empty() {
+                return impossible(
+                    "--queue: engine ideal sends a packet a tick, so no queue forms; use --engine stack or wire",
+                );
+            }
             if self.initial_window_packets.is_some() {
                 return impossible(
                     "an initial window: engine ideal has none; use --engine stack or wire",
@@ -206,6 +211,9 @@ impl Plan {
                 "`{}` looks ahead in the whole page: use --metadata full",
                 scheme.name()
             ));
+        }
+        for (network, setting) in self.settings.each() {
+            setting.network_of(network)?;
         }
         self.check_brackets()
     }

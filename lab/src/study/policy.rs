@@ -53,7 +53,7 @@ pub fn choose(plan: &Plan, study: &Study, default: &str) -> Result<Vec<Choice>, 
 pub fn check(plan: &Plan, default: &str) -> Result<(), StudyError> {
     let varied = plan.settings.varied();
     let problem = if let Some(dimension) = varied.first() {
-        format!("name one {}, that of the site", dimension.name)
+        format!("name one {}, the site's", dimension.name)
     } else if plan.shard.is_some() {
         "a shard does not have all loads: merge the shards first".to_owned()
     } else if plan.has_chance() && plan.seeds.len() < LOADS_MIN {

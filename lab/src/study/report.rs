@@ -1,10 +1,10 @@
 //! A study as its report shows it: figures over all pages, and for each page its numbers and figures.
 
-use super::setting::{Dimension, Setting, notable};
+use super::setting::{Dimension, NETWORK, SEND_BUFFER, Setting, notable};
 use super::statistics::{mean, median};
 use super::summary::{Group, Paired, group, measured};
 use super::{BASELINE, Plan, RunRecord, Study, SummaryRow};
-use crate::network::queue_text;
+use crate::network::{Network, queue_text};
 use crate::{Contender, figure_resources};
 use corpus::Page;
 use qlog_tools::figures::{
@@ -176,9 +176,7 @@ impl<'a> View<'a> {
         let mut figures = Vec::new();
         let speedups = self.speedups_over(BASELINE);
         if self.plan.pages.len() > 1 {
-            figures.extend(
-                self.plan.settings.networks.iter().map(|it| self.dots(&speedups, &it.name)),
-            );
+            figures.extend(self.by_buffers().iter().map(|it| self.dots(&speedups, it)));
         }
         if self.settings.len() > 1 {
             figures.push(self.heat_map(&speedups));
@@ -192,14 +190,26 @@ impl<'a> View<'a> {
         self.plan.schemes.iter().map(Contender::name).chain([LOWER_BOUND])
     }
 
+    /// The settings in groups that differ in their send buffers only.
+    fn by_buffers(&self) -> Vec<Vec<&Compared>> {
+        let mut groups: Vec<Vec<&Compared>> = Vec::new();
+        for compared in &self.settings {
+            let same =
+                |it: &&mut Vec<&Compared>| it[0].setting.differs_in_buffer(&compared.setting);
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push(compared),
+                None => groups.push(vec![compared]),
+            }
+        }
+        groups
+    }
+
     /// The paper's Figure 12: all resources, above the fold, and above the fold with each send buffer.
-    fn dots(&self, speedups: &PageSpeedups<'_>, network: &str) -> NamedFigure {
-        let settings: Vec<&Compared> =
-            self.settings.iter().filter(|it| it.setting.network == network).collect();
-        let varied: Vec<&Dimension> =
-            self.varied.iter().filter(|it| it.column != "network").copied().collect();
+    fn dots(&self, speedups: &PageSpeedups<'_>, settings: &[&Compared]) -> NamedFigure {
+        let (buffer, others): (Vec<_>, Vec<_>) =
+            self.varied.iter().partition(|it| it.column == SEND_BUFFER);
         let mut columns = vec!["All".to_owned(), "ATF".to_owned()];
-        columns.extend(settings.iter().skip(1).map(|it| it.setting.marks(&varied)));
+        columns.extend(settings.iter().skip(1).map(|it| it.setting.marks(&buffer)));
         let dots = |scheme: &str, setting: &Compared, set| {
             let dot = |page: &Arc<Page>| {
                 Some(Dot {
@@ -219,26 +229,26 @@ impl<'a> View<'a> {
             shown.then_some(DotGroup { label, columns })
         };
         let groups = self.names().filter(|it| *it != BASELINE).filter_map(group).collect();
-        let suffix = if self.plan.settings.networks.len() > 1 {
-            format!(", network {network}")
-        } else {
-            String::new()
-        };
+        let setting = &settings[0].setting;
         let figure = SpeedupDots {
             title: format!(
-                "{} speedup over {BASELINE}, page by page{suffix}",
-                self.plan.metric.heading
+                "{} speedup over {BASELINE}, page by page{}",
+                self.plan.metric.heading,
+                after_comma(&setting.words(&others))
             ),
             baseline: BASELINE.to_owned(),
             columns,
             groups,
             outlined: Vec::new(),
         };
-        let name = format!("speedups-{}", crate::file_name(network));
+        let others =
+            others.iter().filter(|it| it.column != NETWORK).map(|it| it.file_part(setting));
+        let name = format!("speedups-{}", crate::file_name(&setting.network));
+        let name = [name].into_iter().chain(others).collect::<Vec<_>>().join("-");
         named(&name, figure.svg(), figure.caption(), figure.table())
     }
 
-    /// Schemes by networks and send buffers.
+    /// Schemes by settings.
     fn heat_map(&self, speedups: &PageSpeedups<'_>) -> NamedFigure {
         let row = |scheme: &str| {
             let settings = self.settings.iter();
@@ -249,7 +259,11 @@ impl<'a> View<'a> {
             shown.then_some(HeatRow { label: scheme.to_owned(), ratios, is_bound })
         };
         let figure = HeatMap {
-            title: "Schemes by networks".to_owned(),
+            title: if self.varied.iter().all(|it| [NETWORK, SEND_BUFFER].contains(&it.column)) {
+                "Schemes by networks".to_owned()
+            } else {
+                "Schemes by settings".to_owned()
+            },
             what: format!(
                 "Mean {} speedup over {BASELINE}, above the fold",
                 self.plan.metric.heading
@@ -366,11 +380,14 @@ fn most_telling(pages: &[(&Page, &Compared, PageComparison)]) -> Vec<usize> {
 fn settings(plan: &Plan) -> Vec<Compared> {
     let varied = plan.settings.varied();
     let compared = |(_, setting): (_, Setting)| {
-        let words = setting.words(&varied);
-        let suffix = if words.is_empty() { words } else { format!(", {words}") };
+        let suffix = after_comma(&setting.words(&varied));
         Compared { setting, suffix }
     };
     plan.settings.each().into_iter().map(compared).collect()
+}
+
+fn after_comma(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!(", {words}") }
 }
 
 fn title(plan: &Plan) -> String {
@@ -384,13 +401,11 @@ fn title(plan: &Plan) -> String {
 
 fn what(plan: &Plan) -> String {
     let networks = plan.settings.networks.iter().map(|it| {
-        format!(
-            "network {} ({} bit/s, {} ms one way, queue {})",
-            it.name,
-            it.down.rate.mean(),
-            it.down.delay_ms,
-            queue_text(it.down.queue)
-        )
+        let own = format!(", queue {}", queue_text(it.down.queue));
+        let queue = if plan.settings.queues.is_empty() { &*own } else { "" };
+        let Network { name, down, .. } = it;
+        let (rate, delay_ms) = (down.rate.mean(), down.delay_ms);
+        format!("network {name} ({rate} bit/s, {delay_ms} ms one way{queue})")
     });
     let networks = networks.collect::<Vec<_>>().join(", ");
     let seeds = match plan.seeds.len() {
@@ -398,9 +413,8 @@ fn what(plan: &Plan) -> String {
         seeds => format!("; medians of {seeds} loads each, figures of the first"),
     };
     let settings: Vec<Setting> = plan.settings.each().into_iter().map(|it| it.1).collect();
-    let dimensions = notable(&settings.iter().collect::<Vec<_>>())
-        .into_iter()
-        .filter(|it| it.column != "network");
+    let dimensions =
+        notable(&settings.iter().collect::<Vec<_>>()).into_iter().filter(|it| it.column != NETWORK);
     let others: Vec<String> = dimensions.map(|it| it.all_words(&settings)).collect();
     format!("engine {}, {networks}, {}{seeds}", plan.engine.name(), others.join(", "))
 }

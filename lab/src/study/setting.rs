@@ -4,7 +4,7 @@
 //! Tables, JSON, figures, manifests, shards and the names of log folders follow from these.
 
 use super::plan::Engine;
-use crate::network::Network;
+use crate::network::{Network, NetworkError, QueueDepth};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use server::CongestionControl;
@@ -20,6 +20,8 @@ pub struct Setting {
     pub send_buffer_bytes: u64,
     /// Congestion control; `None` without a transport.
     pub cc: Option<CongestionControl>,
+    /// The bottleneck's queue; `None`: the network's own.
+    pub queue: Option<QueueDepth>,
 }
 
 /// The values of each dimension. A study has all combinations.
@@ -33,6 +35,9 @@ pub struct Settings {
     /// Empty without a transport. Manifests of old name one, or none, under `congestion_control`.
     #[serde(alias = "congestion_control", deserialize_with = "one_or_several")]
     pub congestion_controls: Vec<CongestionControl>,
+    /// Depths of the bottleneck's queue; empty: each network's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<QueueDepth>,
 }
 
 impl Settings {
@@ -46,6 +51,7 @@ impl Settings {
                 .then_some(CongestionControl::Bbr2)
                 .into_iter()
                 .collect(),
+            queues: Vec::new(),
         }
     }
 
@@ -55,7 +61,8 @@ impl Settings {
             let one = vec![Setting { network: network.name.clone(), ..Setting::default() }];
             let all =
                 spread(one, &self.send_buffers_bytes, |it, bytes| it.send_buffer_bytes = bytes);
-            spread(all, &self.congestion_controls, |it, cc| it.cc = Some(cc))
+            let all = spread(all, &self.congestion_controls, |it, cc| it.cc = Some(cc));
+            spread(all, &self.queues, |it, queue| it.queue = Some(queue))
         };
         let networks = self.networks.iter();
         networks.flat_map(|it| on(it).into_iter().map(move |setting| (it, setting))).collect()
@@ -97,17 +104,23 @@ pub struct Dimension {
     value: fn(&Setting) -> Value,
     /// A value that goes without saying.
     usual: &'static str,
-    /// A value in a table's row, and in a file's name.
+    /// A value in a table's row.
     label: fn(&Setting) -> String,
     /// A value in a figure.
     mark: fn(&Setting) -> String,
     copy: fn(&mut Setting, &Setting),
 }
 
+/// The column of networks.
+pub(super) const NETWORK: &str = "network";
+
+/// The column of send buffers.
+pub(super) const SEND_BUFFER: &str = "send_buffer_bytes";
+
 /// All dimensions, in the order of columns.
-pub(super) static DIMENSIONS: [Dimension; 3] = [
+pub(super) static DIMENSIONS: [Dimension; 4] = [
     Dimension {
-        column: "network",
+        column: NETWORK,
         name: "network",
         unit: "",
         usual: "",
@@ -118,7 +131,7 @@ pub(super) static DIMENSIONS: [Dimension; 3] = [
         copy: |to, from| to.network.clone_from(&from.network),
     },
     Dimension {
-        column: "send_buffer_bytes",
+        column: SEND_BUFFER,
         name: "send buffer",
         unit: " bytes",
         usual: "",
@@ -138,6 +151,17 @@ pub(super) static DIMENSIONS: [Dimension; 3] = [
         label: cc_label,
         mark: cc_label,
         copy: |to, from| to.cc = from.cc,
+    },
+    Dimension {
+        column: "queue",
+        name: "queue",
+        unit: "",
+        usual: "",
+        always_in: &[],
+        value: |it| json!(it.queue),
+        label: queue_label,
+        mark: queue_label,
+        copy: |to, from| to.queue = from.queue,
     },
 ];
 
@@ -165,11 +189,13 @@ impl Dimension {
         (self.label)(setting)
     }
 
+    /// A value in the name of a file: `queue-64k`.
+    pub(super) fn file_part(&self, setting: &Setting) -> String {
+        crate::file_name(&self.label(setting).replace(' ', "-"))
+    }
+
     /// `send buffer 14000 bytes`.
     fn words(&self, setting: &Setting) -> String {
-        if (self.value)(setting).is_null() {
-            return self.label(setting);
-        }
         format!("{} {}{}", self.name, self.cell(setting), self.unit)
     }
 
@@ -213,6 +239,16 @@ pub(super) fn notable(settings: &[&Setting]) -> Vec<&'static Dimension> {
 }
 
 impl Setting {
+    /// `network`, which has the setting's name, as the setting changes it.
+    pub(super) fn network_of(&self, network: &Network) -> Result<Network, NetworkError> {
+        self.queue.map_or_else(|| Ok(network.clone()), |it| network.with_queue(it))
+    }
+
+    /// Whether nothing but the send buffer differs.
+    pub(super) fn differs_in_buffer(&self, other: &Self) -> bool {
+        *self == Self { send_buffer_bytes: self.send_buffer_bytes, ..other.clone() }
+    }
+
     /// What a row that stands for many loads says: network and send buffer, and what else the study varies.
     pub(super) fn told(&self, varied: &[&Dimension]) -> Self {
         let told = DIMENSIONS.iter().filter(|it| {
@@ -275,7 +311,11 @@ fn one_or_several<'de, D: Deserializer<'de>>(
 }
 
 fn cc_label(setting: &Setting) -> String {
-    setting.cc.map_or("no transport", CongestionControl::name).to_owned()
+    setting.cc.map_or("", CongestionControl::name).to_owned()
+}
+
+fn queue_label(setting: &Setting) -> String {
+    setting.queue.map(|it| format!("queue {it}")).unwrap_or_default()
 }
 
 /// `280K`, as in the paper.
@@ -331,6 +371,9 @@ mod tests {
     fn a_record_of_old_that_lacks_a_dimension_has_its_default() {
         let setting: Setting =
             serde_json::from_str(r#"{"network":"cable","send_buffer_bytes":7}"#).expect("JSON");
-        assert_eq!(setting, Setting { send_buffer_bytes: 7, network: "cable".into(), cc: None });
+        assert_eq!(
+            setting,
+            Setting { send_buffer_bytes: 7, network: "cable".into(), ..Setting::default() }
+        );
     }
 }

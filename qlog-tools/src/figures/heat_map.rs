@@ -32,6 +32,10 @@ pub struct HeatRow {
 const ROW: f64 = 25.0;
 const LABEL: f64 = 150.0;
 const TOP: f64 = 70.0;
+/// From one line of a heading to the next.
+const LINE: f64 = 13.0;
+/// The width of a bold letter.
+const LETTER: f64 = 7.5;
 /// The ratio with the fullest colour: four times faster or slower.
 const FULL: f64 = 4.0;
 
@@ -42,13 +46,19 @@ impl HeatMap {
         let width = (LABEL + cell * self.columns.len() as f64 + 2.0 * MARGIN).max(LABEL + 540.0);
         let mut svg = Svg::titled(&self.title);
         svg.text(MARGIN, 40.0, SMALL.muted(), &self.what);
-        for (column, name) in self.columns.iter().enumerate() {
+        let headings: Vec<Vec<String>> = self.columns.iter().map(|it| lines(it, cell)).collect();
+        let most_lines = headings.iter().map(Vec::len).max().unwrap_or(1);
+        let table_top = TOP + (most_lines - 1) as f64 * LINE;
+        for (column, heading) in headings.iter().enumerate() {
             let x = LABEL + (column as f64 + 0.5) * cell;
-            svg.text(x, TOP - 6.0, SMALL.middle().bold(), &shorten(name, 14));
+            for (place, line) in heading.iter().rev().enumerate() {
+                let y = table_top - 6.0 - place as f64 * LINE;
+                svg.text(x, y, SMALL.middle().bold(), &shorten(line, 14));
+            }
         }
         let best: Vec<Option<f64>> = (0..self.columns.len()).map(|it| self.best(it)).collect();
         for (place, row) in self.rows.iter().enumerate() {
-            let top = TOP + place as f64 * ROW;
+            let top = table_top + place as f64 * ROW;
             svg.text(LABEL - 10.0, top + 17.0, Style::PLAIN.end(), &shorten(&row.label, 20));
             for (column, ratio) in row.ratios.iter().enumerate().take(self.columns.len()) {
                 let is_best = !row.is_bound && ratio.is_some() && *ratio == best[column];
@@ -57,7 +67,7 @@ impl HeatMap {
                 draw_cell(&mut svg, area, *ratio, is_best, row.is_bound);
             }
         }
-        let legend = TOP + self.rows.len() as f64 * ROW + 14.0;
+        let legend = table_top + self.rows.len() as f64 * ROW + 14.0;
         draw_legend(&mut svg, legend);
         svg.finish(width, legend + 34.0, &self.title)
     }
@@ -92,6 +102,23 @@ impl HeatMap {
         let schemes = self.rows.iter().filter(|row| !row.is_bound);
         schemes.filter_map(|row| row.ratios.get(column).copied().flatten()).reduce(f64::max)
     }
+}
+
+/// A heading on as many lines as it takes in a column of this width; a word is not divided.
+fn lines(heading: &str, width: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in heading.split(' ') {
+        match lines.last_mut() {
+            Some(line)
+                if (line.chars().count() + 1 + word.chars().count()) as f64 * LETTER <= width =>
+            {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn draw_cell(svg: &mut Svg, area: Area, ratio: Option<f64>, is_best: bool, is_bound: bool) {
@@ -187,6 +214,20 @@ mod tests {
         );
         assert!(svg.contains(">[×9.00]"));
         assert!(svg.contains("fifo&lt;"));
+    }
+
+    #[test]
+    fn a_long_heading_takes_several_lines() {
+        assert_eq!(lines("cable 280K", 110.0), ["cable 280K"]);
+        assert_eq!(lines("cable 0 B cubic queue 64k", 80.0), ["cable 0 B", "cubic", "queue 64k"]);
+        let mut figure = figure();
+        let height = |svg: &str| svg.split("height=\"").nth(1).map(|it| it[..3].to_owned());
+        let one_line = height(&figure.svg());
+        figure.columns[1] = "cable 0 B cubic queue 64k".to_owned();
+        assert_eq!(
+            (one_line.as_deref(), height(&figure.svg()).as_deref()),
+            (Some("193"), Some("219"))
+        );
     }
 
     #[test]

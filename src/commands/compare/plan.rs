@@ -60,9 +60,10 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
     settings.send_buffers_bytes.clone_from(&arguments.send_buffer);
     settings.send_buffers_bytes.sort_unstable();
     settings.send_buffers_bytes.dedup();
-    if let Some(cc) = arguments.cc {
-        settings.congestion_controls = vec![cc];
+    if !arguments.cc.is_empty() {
+        settings.congestion_controls = each_once(&arguments.cc);
     }
+    settings.queues = each_once(&arguments.queue);
     Ok(Plan {
         settings,
         send_buffer_model: arguments.send_buffer_model,
@@ -73,6 +74,16 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
         shard: arguments.shard,
         ..Plan::new(pages(&arguments.pages)?, schemes(arguments)?, engine, first)
     })
+}
+
+fn each_once<T: Copy + PartialEq>(values: &[T]) -> Vec<T> {
+    let mut all = Vec::new();
+    for value in values {
+        if !all.contains(value) {
+            all.push(*value);
+        }
+    }
+    all
 }
 
 fn pages(arguments: &[String]) -> Result<Vec<Arc<Page>>, Failure> {

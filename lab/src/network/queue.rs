@@ -1,0 +1,153 @@
+//! How deep the queue of a network's bottleneck is, where a study does not leave it as the network has it.
+
+use super::{Network, NetworkError};
+use crate::size;
+use serde::{Deserialize, Serialize};
+use simulator::link::{Profile, Queue};
+use std::fmt;
+
+/// The depth of the queue on the way to the client. As text, and so in files: `64k`, `2bdp`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum QueueDepth {
+    /// Bytes.
+    Bytes(u64),
+    /// Thousandths of the network's bandwidth-delay product: its mean rate times its round trip.
+    BdpThousandths(u32),
+}
+
+/// The end of a depth in bandwidth-delay products.
+const BDP: &str = "bdp";
+
+/// A deeper queue holds minutes of traffic.
+const BDPS_MAX: f64 = 1000.0;
+
+impl QueueDepth {
+    /// A size such as `64k`, or `2bdp`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let lower = text.trim().to_ascii_lowercase();
+        let Some(number) = lower.strip_suffix(BDP) else {
+            return match size::parse(text.trim())? {
+                0 => Err(format!(
+                    "`{text}`: a queue without room drops everything; use for example 64k or 1bdp"
+                )),
+                bytes => Ok(Self::Bytes(bytes)),
+            };
+        };
+        let products: Option<f64> = number.trim().parse().ok();
+        let products = products.filter(|it| (0.001..=BDPS_MAX).contains(it)).ok_or_else(|| {
+            format!(
+                "`{text}` is not a queue: use 0.001bdp to {BDPS_MAX:.0}bdp, or a size such as 64k"
+            )
+        })?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "1 to 1,000,000"
+        )]
+        let thousandths = (products * 1000.0).round() as u32;
+        Ok(Self::BdpThousandths(thousandths))
+    }
+
+    fn bytes(self, network: &Network) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::BdpThousandths(thousandths) => {
+                let round_trip_s = (network.down.delay_ms + network.up.delay_ms) / 1000.0;
+                let product = network.down.rate.mean() / 8.0 * round_trip_s;
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "saturates"
+                )]
+                let bytes = (product * f64::from(thousandths) / 1000.0).round() as u64;
+                bytes
+            }
+        }
+    }
+}
+
+impl fmt::Display for QueueDepth {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => formatter.write_str(&size::text(*bytes)),
+            Self::BdpThousandths(it) => write!(formatter, "{}{BDP}", f64::from(*it) / 1000.0),
+        }
+    }
+}
+
+impl TryFrom<String> for QueueDepth {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text)
+    }
+}
+
+impl From<QueueDepth> for String {
+    fn from(depth: QueueDepth) -> Self {
+        depth.to_string()
+    }
+}
+
+impl Network {
+    /// The network with this queue on the way to the client.
+    pub fn with_queue(&self, depth: QueueDepth) -> Result<Self, NetworkError> {
+        let wrong = |cause| Err(NetworkError::Wrong(format!("network `{}`: {cause}", self.name)));
+        if self.server_pace {
+            return wrong(
+                "its server paces, so no queue forms; leave out --queue, or use another network"
+                    .to_owned(),
+            );
+        }
+        let queue = Queue::Bytes(depth.bytes(self));
+        let down = Profile { queue, ..self.down.clone() };
+        match down.check() {
+            Ok(()) => Ok(Self { down, ..self.clone() }),
+            Err(error) => wrong(format!("queue {depth}: {error}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_depth_is_a_size_or_a_multiple_of_the_bandwidth_delay_product() {
+        let read = |text| QueueDepth::parse(text).map(|it| it.to_string());
+        for (text, expected) in
+            [("64k", "64k"), ("64000", "64k"), ("1m", "1M"), ("2BDP", "2bdp"), ("0.5bdp", "0.5bdp")]
+        {
+            assert_eq!(read(text).as_deref(), Ok(expected));
+        }
+        for (wrong, expected) in [
+            ("0", "`0`: a queue without room drops everything; use for example 64k or 1bdp"),
+            ("0bdp", "`0bdp` is not a queue: use 0.001bdp to 1000bdp, or a size such as 64k"),
+            ("nanbdp", "`nanbdp` is not a queue: use 0.001bdp to 1000bdp, or a size such as 64k"),
+            ("deep", "unit `deep`: use k, M, Ki, Mi or leave it out"),
+        ] {
+            assert_eq!(read(wrong), Err(expected.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_network_has_the_queue_on_its_way_down() {
+        let with = |name: &str, depth: &str| {
+            let network = Network::find(name).expect("built in");
+            let depth = QueueDepth::parse(depth).expect("a depth");
+            network.with_queue(depth).map(|it| (it.down.queue, it.up == network.up))
+        };
+        // 25 Mbit/s times 50 ms.
+        assert_eq!(with("cable", "2bdp").ok(), Some((Queue::Bytes(312_500), true)));
+        assert_eq!(with("cable", "64k").ok(), Some((Queue::Bytes(64_000), true)));
+        for (name, depth, expected) in [
+            ("paper", "64k", "network `paper`: its server paces, so no queue forms; "),
+            ("cable", "1", "network `cable`: queue 1: queue.bytes = 1: room for one datagram"),
+            ("loopback", "0.1bdp", "network `loopback`: queue 0.1bdp: queue.bytes = 1250: room"),
+        ] {
+            let message = with(name, depth).expect_err("no room").to_string();
+            assert!(message.starts_with(expected), "{message}");
+        }
+    }
+}
