@@ -138,6 +138,20 @@ pub(crate) const SIGNALS: Choices<SignalUse> = &[
     ("override", "The client's signals add to what the server knows", SignalUse::Override),
 ];
 
+/// Whether a client keeps a connection ready to which responses can move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spare {
+    Idle,
+    New,
+    Expected,
+}
+
+pub(crate) const MIGRATE: Choices<Spare> = &[
+    ("idle", "To a connection that the client opens at once and keeps idle", Spare::Idle),
+    ("new", "To a connection that the client opens when a response moves", Spare::New),
+    ("expected", "As idle if a response moved in an earlier visit, else as new", Spare::Expected),
+];
+
 pub(crate) const DELIVERY_ORDERS: Choices<DeliveryOrder> = &[
     ("stream", "The bytes of each stream in their order, as in QUIC", DeliveryOrder::Stream),
     (

@@ -9,9 +9,9 @@ use crate::responses::Receiving;
 use crate::signalling::Signalling;
 use crate::{Options, SavedSession, Verify, preload};
 use connection::experiments::OrderedDelivery;
-use connection::{Arrival, ConnectError, Connection, Endpoint, Transmit};
+use connection::{Arrival, ConnectError, Connection, Destinations, Endpoint, Transmit};
 use corpus::Page;
-use http3::{Code, Event, Header, PushId, Signal, StreamId};
+use http3::{Code, Event, Header, PushId, Settings, Signal, StreamId};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 /// A client that loads one page over one connection, without socket and clock.
 pub struct Client {
     connection: Connection,
+    /// The connections to which responses move.
+    destinations: Destinations,
     page: Arc<Page>,
     playback: Playback,
     signalling: Signalling,
@@ -54,6 +56,10 @@ impl Client {
         let name = if options.transport.verify == Verify::Nobody { host } else { "localhost" };
         let config = options.client_config();
         let mut connection = Connection::connect(Some(name), local, server, &config, now)?;
+        let mut destinations = Destinations::new(Some(name), server, &config);
+        if let Some(bytes) = options.migration.and_then(|it| it.ask_after_bytes) {
+            destinations.ask_after(bytes);
+        }
         if let Some(path) = &options.qlog_file {
             let file =
                 File::create(path).map_err(|source| ConnectError::Log(path.clone(), source))?;
@@ -64,6 +70,7 @@ impl Client {
         }
         Ok(Self {
             connection,
+            destinations,
             server_name: name.to_owned(),
             playback: Playback::new(Arc::clone(&page)),
             signalling: Signalling::new(options.scheme.as_ref(), options.metadata),
@@ -97,6 +104,7 @@ impl Client {
             self.outcome.problems.push(Problem::Connection(end.to_string()));
         }
         self.outcome.early_data = self.connection.early_data();
+        self.outcome.moved_bytes = self.destinations.moved_bytes();
         if let (Some(transport), Some(settings)) =
             (self.connection.quic.session(), self.connection.session.peer_settings())
         {
@@ -119,6 +127,7 @@ impl Client {
     fn start_if_open(&mut self, now: Instant) -> bool {
         let starts = self.connection.open();
         if starts {
+            self.destinations.opened(&mut self.connection);
             self.allow_pushes();
             self.connection.flush();
             self.playback.start(self.micros(now));
@@ -179,6 +188,7 @@ impl Client {
             let path = self.connection.quic.path_stats().find(|it| it.active);
             self.outcome.round_trip = path.and_then(|it| it.min_rtt);
             self.connection.close(Code::NoError, "done");
+            self.destinations.close(Code::NoError, "done");
         }
     }
 
@@ -191,6 +201,7 @@ impl Client {
         let fields = self.request_headers(stream, resource);
         let sent = self.connection.request(stream, &fields, true);
         if sent == Ok(true) {
+            self.destinations.requested(stream);
             self.responses.insert(stream, Receiving::of(Some(resource)));
         }
         // A request that the server does not take is not tried again.
@@ -220,15 +231,18 @@ impl Client {
         fields
     }
 
-    fn read_streams(&mut self, now: Instant) {
+    /// Reads what the streams have. True: there may be more, because a response has moved.
+    fn read_streams(&mut self, now: Instant) -> bool {
         for stream in self.connection.readable() {
-            while let Some(arrival) = self.connection.arrival(stream, &mut self.buffer) {
+            while let Some(arrival) =
+                self.destinations.arrival(&mut self.connection, stream, &mut self.buffer, now)
+            {
                 let is_last = arrival.is_last();
                 let waits = self.ordered.as_mut().is_some_and(|it| it.holds(stream, arrival));
                 let delivered =
                     if waits { Ok(()) } else { self.connection.deliver(stream, arrival) };
                 if !self.take_events(stream, delivered, now) {
-                    return;
+                    return false;
                 }
                 if is_last {
                     break;
@@ -240,9 +254,25 @@ impl Client {
         {
             let delivered = self.connection.deliver(stream, Arrival::Bytes(&bytes, fin));
             if !self.take_events(stream, delivered, now) {
-                return;
+                return false;
             }
         }
+        self.read_moved(now)
+    }
+
+    /// Reads what came on other connections. True: something did.
+    fn read_moved(&mut self, now: Instant) -> bool {
+        let mut came = false;
+        while let Some((stream, arrival)) =
+            self.destinations.moved(&mut self.connection, &mut self.buffer)
+        {
+            came = true;
+            let delivered = self.connection.deliver(stream, arrival);
+            if !self.take_events(stream, delivered, now) {
+                return false;
+            }
+        }
+        came
     }
 
     /// Acts on the events of an arrival. False: the server broke the rules, and the connection ends.
@@ -253,14 +283,23 @@ impl Client {
         now: Instant,
     ) -> bool {
         while let Some(event) = self.connection.poll() {
-            self.on_event(event, self.micros(now));
+            self.on_event(event, now);
         }
         delivered.map_err(|error| self.connection.fail_whole(&error, stream)).is_ok()
     }
 
-    fn on_event(&mut self, event: Event, now_us: u64) {
+    fn on_settings(&mut self, settings: &Settings, now: Instant) {
+        self.destinations.on_settings(&mut self.connection, settings);
+        if self.options.migration.is_some_and(|it| it.keeps_spare) {
+            self.destinations.open_spare(&self.connection, now);
+        }
+    }
+
+    fn on_event(&mut self, event: Event, now: Instant) {
+        let now_us = self.micros(now);
         match event {
-            Event::Settings(_) => {
+            Event::Settings(settings) => {
+                self.on_settings(&settings, now);
                 let signals = self.signalling.settings_came();
                 self.say(signals);
             }
@@ -272,12 +311,18 @@ impl Client {
             Event::Headers { stream, headers } => self.on_head(stream, &headers),
             Event::Data { stream, bytes } => self.on_data(stream, bytes, now_us),
             Event::PushPromise { push, headers, .. } => self.on_promise(push, &headers, now_us),
-            Event::PushStream { stream, push } => match self.pushed.stream(push, stream) {
-                Ok(resource) => {
-                    self.responses.insert(stream, Receiving::of(resource));
+            Event::PushStream { stream, push } => {
+                self.destinations.push_stream(stream, push);
+                match self.pushed.stream(push, stream) {
+                    Ok(resource) => {
+                        self.responses.insert(stream, Receiving::of(resource));
+                    }
+                    Err(_) => self.stop(stream),
                 }
-                Err(_) => self.stop(stream),
-            },
+            }
+            Event::Frame { frame_type, payload } => {
+                self.destinations.on_frame(&mut self.connection, frame_type, &payload, now);
+            }
             Event::PushCancelled { push } => self.lose_push(push),
             Event::Finished { stream } => self.finish(stream, None, now_us),
             Event::Reset { stream, code } => self.finish(stream, Some(code), now_us),
@@ -395,6 +440,7 @@ impl Client {
         self.responses.remove(&stream);
         let code = Code::RequestCancelled.value();
         self.connection.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code).ok();
+        self.destinations.cancelled(stream);
     }
 
     /// The server gave a push up. If the page waits for the resource, it is requested after all.
@@ -453,10 +499,13 @@ impl Endpoint for Client {
     }
 
     fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
-        self.connection.receive(datagram, from);
+        if !self.destinations.receive(datagram, from) {
+            self.connection.receive(datagram, from);
+        }
         self.start_if_open(now);
         if self.connection.is_connected() {
-            self.read_streams(now);
+            while self.read_streams(now) {}
+            self.destinations.progress(&mut self.connection, now);
             self.request_due(now);
         }
     }
@@ -466,11 +515,13 @@ impl Endpoint for Client {
         if self.start_if_open(now) {
             self.request_due(now);
         }
-        self.connection.transmit(out)
+        self.connection.transmit(out).or_else(|| self.destinations.transmit(out))
     }
 
     fn on_timeout(&mut self, now: Instant) {
         self.connection.on_timeout(now);
+        self.destinations.on_timeout(now);
+        self.destinations.progress(&mut self.connection, now);
         if self.connection.is_open() {
             self.request_due(now);
         }
@@ -479,7 +530,8 @@ impl Endpoint for Client {
     fn next_timeout(&self) -> Option<Instant> {
         let playback = self.playback.next_timeout_us().filter(|_| self.connection.is_open());
         let playback = playback.map(|us| self.epoch + Duration::from_micros(us));
-        self.connection.next_timeout().into_iter().chain(playback).min()
+        let others = self.destinations.next_timeout();
+        self.connection.next_timeout().into_iter().chain(playback).chain(others).min()
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Options {
     pub cache_digest: bool,
     /// The cookies that earlier visits left.
     pub cookies: CookieJar,
+    /// Whether responses may move to other connections. `None`: the extension is off.
+    pub migration: Option<Migrating>,
     /// A session of an earlier connection. Where the server allows it, requests travel in the first packets. All are
     /// `GET`, which may be replayed (RFC 8470).
     pub session: Option<SavedSession>,
@@ -38,6 +40,15 @@ pub struct Options {
     pub keep_bodies: bool,
 }
 
+/// How a client takes part in stream migration ([`migration`](connection::Destinations)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Migrating {
+    /// Whether it keeps an idle connection ready, so that a response need not wait for a handshake.
+    pub keeps_spare: bool,
+    /// It asks to move each response of which this many bytes came. `None`: only the server moves responses.
+    pub ask_after_bytes: Option<u64>,
+}
+
 impl Options {
     /// The connection's options. Every push has a stream of its own.
     pub(crate) fn client_config(&self) -> ClientConfig {
@@ -47,6 +58,7 @@ impl Options {
         config.limits.unidirectional_streams =
             config.limits.unidirectional_streams.saturating_add(pushes);
         config.settings = Signalling::settings(self.scheme.as_ref());
+        config.migration = self.migration.is_some();
         config
     }
 }

@@ -14,6 +14,8 @@ pub struct Outcome {
     pub announced: Option<String>,
     /// Where the load differed from the page.
     pub problems: Vec<Problem>,
+    /// Bytes of responses that came on other connections.
+    pub moved_bytes: u64,
     /// The bodies by resource, if [`crate::Options::keep_bodies`] is set.
     pub bodies: BTreeMap<usize, Vec<u8>>,
     /// Resources that the server pushed, in the order of their IDs, and whether the page needed each.

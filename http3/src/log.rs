@@ -2,10 +2,10 @@
 //! its own HTTP/3 layer.
 
 use crate::{Event, Header, NameValue, Prioritized, PushId, Session, Signal, StreamId};
-use qlog::events::EventData;
 use qlog::events::http3::{
     FrameCreated, FrameParsed, Http3Frame, HttpHeader, StreamType, StreamTypeSet,
 };
+use qlog::events::{EventData, EventImportance, JsonEvent};
 use qlog::streamer::QlogStreamer;
 use schedulers::Priority;
 
@@ -86,6 +86,27 @@ fn created(
     let (stream_id, length, frame) = (stream.0, Some(length), frame());
     let created = FrameCreated { stream_id, length, frame, raw: None };
     write(streamer, EventData::Http3FrameCreated(created));
+}
+
+/// Logs bytes of a response that came on another connection (`utmost:moved`): those of `stream` here, from `offset` on.
+pub fn moved(
+    streamer: Option<&mut QlogStreamer>,
+    stream: StreamId,
+    offset: u64,
+    length: u64,
+    fin: bool,
+) {
+    let Some(streamer) = streamer else { return };
+    let data = serde_json::json!({
+        "stream_id": stream.0, "offset": offset, "length": length, "final_frame": u8::from(fin)
+    });
+    let event = JsonEvent {
+        time: 0.0,
+        importance: EventImportance::Core,
+        name: "utmost:moved".to_owned(),
+        data,
+    };
+    streamer.add_event_now(event).ok();
 }
 
 fn promise(PushId(push_id): PushId, headers: &[Header]) -> Http3Frame {

@@ -62,11 +62,15 @@ pub struct Candidate {
 }
 
 impl Policy {
+    /// Whether a rule depends on a response's size.
+    pub fn knows_sizes(&self) -> bool {
+        self.size.is_some() || self.blocking.is_some()
+    }
+
     /// The number of bytes after which to ask [`Self::moves`], beside the times at which other responses begin and end.
     pub fn asks_after_bytes(&self, size_is_known: bool) -> Option<u64> {
-        let by_size = self.size.is_some() || self.blocking.is_some();
         match size_is_known {
-            true => Some(self.after_bytes).filter(|it| by_size && *it > 0),
+            true => Some(self.after_bytes).filter(|it| self.knows_sizes() && *it > 0),
             false => self.unknown_after_bytes,
         }
     }

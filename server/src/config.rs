@@ -30,6 +30,8 @@ pub struct Config {
     pub directives: BTreeMap<String, Priority>,
     /// Rules for some paths, in order.
     pub routes: Vec<ConfigRoute>,
+    /// Which responses move between connections of a client; `None`: none does.
+    pub migration: Option<migration::Policy>,
     /// Messages about settings that do nothing.
     pub warnings: Vec<String>,
 }
@@ -43,6 +45,7 @@ impl Config {
             signals: None,
             directives: BTreeMap::new(),
             routes: Vec::new(),
+            migration: None,
             warnings: Vec::new(),
         }
     }
@@ -105,8 +108,12 @@ impl Config {
         let (scheme, signals) = (file.site.scheme.clone(), file.site.signals);
         let site =
             file.site.served().map_err(|it| malformed(places.in_site("upstream"), it.into()))?;
-        let mut config = Self { scheme, signals, ..Self::of(site) };
+        let mut config = Self { scheme, signals, migration: file.migration, ..Self::of(site) };
         let mut warnings = Vec::new();
+        if config.migration.is_some_and(|it| it.after_bytes > 0 && !it.knows_sizes()) {
+            let cause = "after_bytes does nothing without size or blocking";
+            warnings.push((places.in_migration("after_bytes"), cause.to_owned()));
+        }
         for (index, mut route) in file.route.into_iter().enumerate() {
             for (resource, directive) in std::mem::take(&mut route.resource) {
                 config.direct(&resource, directive).map_err(|cause| {
@@ -387,6 +394,23 @@ mod tests {
         for has in ["client_has = [\"casper-etag\"]", "client_has = [\"cache-digest\"]"] {
             assert_eq!(validating(has), "");
         }
+    }
+
+    #[test]
+    fn responses_move_by_the_rules_of_the_migration_table() {
+        let read = |keys: &str| {
+            let text = format!("[site]\nroot = \"a\"\n[migration]\n{keys}\n");
+            Config::parse(&text, Path::new("x.toml"))
+        };
+        let config =
+            read("size = { above_bytes = 1_000_000, beside = 1 }\nafter_bytes = 9").expect("good");
+        let size = Some(migration::SizeRule { above_bytes: 1_000_000, beside: 1 });
+        let expected = migration::Policy { size, after_bytes: 9, ..migration::Policy::default() };
+        assert_eq!((config.migration, config.warnings), (Some(expected), Vec::new()));
+        let idle = "x.toml: line 4: after_bytes does nothing without size or blocking";
+        assert_eq!(read("after_bytes = 9").expect("usable").warnings, [idle]);
+        let error = read("size = { above_bytes = 1 }").expect_err("beside is missing").to_string();
+        assert_eq!(error, "x.toml: line 4: missing field `beside`");
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Migrations {
             self.prioritize(serial, stream, priority, all);
         }
         self.consider(serial, all, now);
-        self.end_finished(serial, all);
+        self.end_finished(serial, all, now);
     }
 
     /// A connection is over: its responses at other connections end, and those of others that are here come back.
@@ -244,7 +244,7 @@ impl Migrations {
         let source = moving.source;
         self.touched.insert(source);
         match moving.sending.place() {
-            Place::Source => go_back(moving, all),
+            Place::Source => go_back(moving, all, now),
             Place::Nowhere => {
                 if let At::Source = moving.at {
                     moving.at = At::Nowhere(take_out(moving, all));
@@ -258,7 +258,7 @@ impl Migrations {
                     return;
                 }
                 let rest = take_out(moving, all);
-                let arrived = serial.and_then(|it| go_on(key, moving, it, rest, all));
+                let arrived = serial.and_then(|it| go_on(key, moving, it, rest, all, now));
                 if let Some(at) = arrived {
                     self.touched.extend(serial);
                     moving.at = at;
@@ -287,7 +287,7 @@ impl Migrations {
     }
 
     /// Ends the responses of a connection of which the client has all, or wants no more: it has stopped their streams.
-    fn end_finished(&mut self, serial: u64, all: &mut dyn Connections) {
+    fn end_finished(&mut self, serial: u64, all: &mut dyn Connections, now: Instant) {
         let mine = self.moving.iter().filter(|(_, it)| it.source == serial);
         let keys: Vec<(Key, StreamId)> = mine.map(|(key, it)| (*key, it.stream)).collect();
         for (key, stream) in keys {
@@ -297,7 +297,7 @@ impl Migrations {
             } else if let Some(moving) = self.moving.get_mut(&key)
                 && moving.sending.place() == Place::Source
             {
-                go_back(moving, all);
+                go_back(moving, all, now);
             }
         }
     }
@@ -400,13 +400,14 @@ fn go_on(
     serial: u64,
     rest: Option<Outgoing>,
     all: &mut dyn Connections,
+    now: Instant,
 ) -> Option<At> {
     let rest = rest?;
     let record = all.responder(moving.source)?.sender.streams.get(moving.stream)?;
     let (resource, said) = (record.resource, record.said);
     let priority = said.unwrap_or_default();
     let header = Continuation { source, subject, offset: moving.sending.next(), priority };
-    match all.responder(serial)?.take_over(header, &resource, said, rest) {
+    match all.responder(serial)?.take_over(header, &resource, said, rest, now) {
         Ok(stream) => Some(At::Destination { serial, stream }),
         Err(rest) => {
             moving.at = At::Nowhere(Some(rest));
@@ -416,7 +417,7 @@ fn go_on(
 }
 
 /// Goes on at the source, as soon as what was committed there before has gone.
-fn go_back(moving: &mut Moving, all: &mut dyn Connections) {
+fn go_back(moving: &mut Moving, all: &mut dyn Connections, now: Instant) {
     if matches!(moving.at, At::Source) {
         return;
     }
@@ -426,7 +427,7 @@ fn go_back(moving: &mut Moving, all: &mut dyn Connections) {
     if is_draining {
         moving.at = At::Nowhere(rest);
     } else if let (Some(rest), Some(source)) = (rest, all.responder(moving.source)) {
-        source.take_back(moving.stream, rest, moving.source_bytes);
+        source.take_back(moving.stream, rest, moving.source_bytes, now);
         moving.at = At::Source;
     }
 }

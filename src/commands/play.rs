@@ -6,14 +6,16 @@ mod session;
 use crate::failure::Failure;
 use crate::limits::{PROBLEMS_MAX, VISITS_MAX};
 use crate::output::number;
+use crate::values::Spare;
 use crate::{output, values};
 use ::client::event_loop::play;
 use ::client::profile::Profile;
-use ::client::{ClientConfig, Options, Outcome, Verify};
+use ::client::{ClientConfig, Migrating, Options, Outcome, Verify};
 use ::corpus::Page;
 use ::server::{CongestionControl, Options as ServerOptions};
 use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Setting, Study};
 use lab::{DeliveryOrder, Load, Metadata, wire};
+use migration::{History, Visit};
 use qlog_tools::metrics::byte_index;
 use qlog_tools::reader::read_file;
 use schedulers::find_scheme;
@@ -30,7 +32,8 @@ use std::sync::Arc;
 utmost play page.json --server 127.0.0.1:4433 --insecure --qlog logs --json\n  \
 utmost play davies-meenan --scheme dfifo --delivery-order connection\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --push-log --visits 2\n  \
-utmost play page.json --server 127.0.0.1:4433 --insecure --session session.json")]
+utmost play page.json --server 127.0.0.1:4433 --insecure --session session.json\n  \
+utmost play page.json --server 127.0.0.1:4433 --insecure --migrate idle")]
 #[expect(clippy::struct_excessive_bools, reason = "flags, independent of each other")]
 pub(crate) struct Arguments {
     /// A page: a bundled name, or a file
@@ -73,6 +76,12 @@ pub(crate) struct Arguments {
     /// accepts early data. Keep the file secret
     #[arg(long, value_name = "FILE", requires = "server")]
     session: Option<PathBuf>,
+    /// Let responses move to another connection of this client
+    #[arg(long, value_name = "WHERE", requires = "server", value_parser = values::choice(values::MIGRATE))]
+    migrate: Option<Spare>,
+    /// Ask the server to move each response of which this many bytes came
+    #[arg(long, value_name = "SIZE", requires = "migrate", value_parser = values::size)]
+    migrate_after: Option<u64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -168,6 +177,12 @@ fn show_all(
         if let Some(said) = session::said(visit.outcome.early_data) {
             output::line(said)?;
         }
+        if arguments.migrate.is_some() {
+            output::line(&format!(
+                "{} bytes came on another connection",
+                visit.outcome.moved_bytes
+            ))?;
+        }
         // A response without a body is complete without a first byte.
         let has_come = |it: &ResourceTimes| it.first_byte_ms.or(it.complete_ms).is_some();
         let came = run.resources.iter().any(has_come);
@@ -231,12 +246,21 @@ fn from_server(
         ..client
     };
     let mut visits = Vec::new();
+    let mut history = History::default();
+    let host = server.to_string();
     for number in 1..=arguments.visits {
+        options.migration = arguments.migrate.map(|spare| Migrating {
+            keeps_spare: spare == Spare::Idle
+                || (spare == Spare::Expected && history.expects(&host)),
+            ask_after_bytes: arguments.migrate_after,
+        });
         let name =
             if number == 1 { "client.sqlog".into() } else { format!("client-{number}.sqlog") };
         options.qlog_file = Some(logs.join(name));
         options.session = arguments.session.as_deref().map(session::load).transpose()?.flatten();
         let outcome = visit(arguments, page, server, &options)?;
+        let moved = if outcome.moved_bytes > 0 { Visit::Migrated } else { Visit::Stayed };
+        history.visited(&host, moved);
         (options.cookies, options.cache) = (outcome.cookies.clone(), outcome.cache.clone());
         visits.push(played(server, outcome, options.qlog_file.as_deref().unwrap_or(logs))?);
     }

@@ -10,6 +10,7 @@ use ::server::{
     Config, ConfigRoute, ConfigSite, CongestionControl, Identity, Options, Pace, Server, SignalUse,
     TicketKey, UpstreamLimits,
 };
+use migration::Policy;
 use page_site::PageSite;
 use schedulers::{Scheme, SchemeError, find_page_scheme, find_scheme};
 use std::collections::BTreeSet;
@@ -94,6 +95,7 @@ struct Served {
     /// The scheme for clients that negotiate one; `None` if the operator chose one for all.
     negotiated: Option<Scheme>,
     signals: SignalUse,
+    migration: Option<Policy>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -174,7 +176,8 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     // Directives say nothing to a server that does not use them.
     let default_signals = if directed { SignalUse::Override } else { default_signals };
     let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
-    Ok(Served { site, scheme, negotiated, signals: config.signals.unwrap_or(default_signals) })
+    let signals = config.signals.unwrap_or(default_signals);
+    Ok(Served { site, scheme, negotiated, signals, migration: config.migration })
 }
 
 fn upstream(address: &Address) -> Result<Arc<dyn Site>, Failure> {
@@ -262,6 +265,7 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
     let mut options = Options {
         negotiated: served.negotiated.clone(),
         signals: served.signals,
+        migration: served.migration,
         send_buffer_bytes: arguments.send_buffer,
         congestion_control: arguments.cc,
         qlog_dir: arguments.qlog.clone(),

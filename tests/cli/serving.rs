@@ -141,10 +141,38 @@ fn backend() -> String {
                 "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {bytes}\r\n\r\n"
             )
             .expect("sent");
-            stream.write_all(&vec![7; bytes]).expect("sent");
+            stream.write_all(&body(bytes)).expect("sent");
         }
     });
     format!("http://{address}")
+}
+
+/// No two parts of 251 bytes or less at different places are the same.
+fn body(bytes: usize) -> Vec<u8> {
+    (0u8..251).cycle().zip(0u8..=255).cycle().map(|(one, other)| one ^ other).take(bytes).collect()
+}
+
+#[test]
+fn a_large_response_of_a_backend_moves_to_another_connection_and_arrives_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, bodies) = (folder.path().join("site.toml"), folder.path().join("bodies"));
+    // The size is unknown until the backend has sent all of it.
+    let keys = "unknown_after_bytes = 10000\nafter_bytes = 10000\nsize = { above_bytes = 20000, beside = 0 }";
+    let text = format!("[site]\nupstream = \"{}\"\n[migration]\n{keys}\n", backend());
+    std::fs::write(&file, text).expect("written");
+    let server = Serving::start(&["--config", file.to_str().expect("UTF-8")]);
+    for migrate in ["idle", "new"] {
+        let play =
+            ["play", "examples/page-minimal.json", "--server", &server.address, "--insecure"];
+        let more = ["--migrate", migrate, "--bodies", bodies.to_str().expect("UTF-8")];
+        let text = stdout_of(&[&play[..], &more].concat());
+        let moved =
+            text.lines().find_map(|it| it.strip_suffix(" bytes came on another connection"));
+        let moved: u64 = moved.expect("a line").parse().expect("a number");
+        assert!((15_000..=20_100).contains(&moved), "{moved} of 30,000 bytes, after 10,000");
+        assert!(std::fs::read(bodies.join("hero.jpg")).expect("a body") == body(30_000));
+    }
+    assert_eq!(server.stop().0, Some(0));
 }
 
 #[test]

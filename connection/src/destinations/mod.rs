@@ -208,9 +208,11 @@ impl Destinations {
         }
         let (place, stream, subject, at_source) = found?;
         let arrival = self.others[place].connection.arrival(stream, buffer)?;
-        if let Arrival::Bytes(bytes, _) = arrival
+        if let Arrival::Bytes(bytes, fin) = arrival
             && let Some(response) = self.responses.get_mut(&subject)
         {
+            let (offset, length) = (response.receiving.bytes(), bytes.len() as u64);
+            http3::log::moved(source.quic.qlog_streamer(), at_source, offset, length, fin);
             response.receiving.read(bytes.len() as u64);
             self.moved_bytes += bytes.len() as u64;
         }

@@ -106,6 +106,9 @@ fn line(event: Event) -> Option<String> {
         Event::PushStream { stream, push } => format!("stream {} of {}", stream.0, push.0),
         Event::PushCancelled { push } => format!("cancelled {}", push.0),
         Event::PreferredScheme(name) => format!("scheme {name}"),
+        Event::Frame { frame_type, payload } => {
+            format!("frame {frame_type:#x} of {} bytes", payload.len())
+        }
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::acknowledged::Acknowledged;
 use super::flow::Flow;
 use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, is_cut, kept};
-use super::quic::{DataMoved, Direction, LegacyStream, Metrics, Packet, Parameters, Stream};
+use super::quic::{DataMoved, Direction, LoneStream, Metrics, Packet, Parameters, Stream};
 use crate::limits;
 use crate::timeline::StreamFrame;
 use crate::trace::SchedulerCall;
@@ -211,18 +211,14 @@ impl Collector {
         }
     }
 
-    /// qlog 0.1 has frames, not packets.
-    pub(super) fn legacy_stream(
+    /// A STREAM frame without a packet: in qlog 0.1, and of a response that came on another connection.
+    pub(super) fn lone_stream(
         &mut self,
         time_us: u64,
         data: &[u8],
-        trigger: Option<&str>,
+        direction: Direction,
     ) -> serde_json::Result<()> {
-        let event: LegacyStream = serde_json::from_slice(data)?;
-        let direction = match trigger {
-            Some("PACKET_RX") => Direction::Received,
-            _ => Direction::Sent,
-        };
+        let event: LoneStream = serde_json::from_slice(data)?;
         if let Some(stream) = event.stream() {
             let packet = (event.packet_nr.map(|number| number.0), self.last_record());
             self.frame(time_us, stream, packet, direction);

@@ -23,6 +23,8 @@ pub(crate) enum EventKind {
     Scheme,
     /// qlog 0.1: a STREAM frame as an event of its own.
     LegacyStream,
+    /// Our client: bytes of a stream that came on another connection.
+    Moved,
     /// An event of a known schema that the reader does not need.
     Unused,
     /// An event of no schema known here.
@@ -56,7 +58,9 @@ pub(super) fn kind(name: &str) -> EventKind {
     let event = name.rsplit_once(':').map_or(name, |(_, event)| event);
     match exact(event) {
         EventKind::Unknown => {}
-        EventKind::Scheduler | EventKind::Scheme if name != format!("utmost:{event}") => {
+        EventKind::Scheduler | EventKind::Scheme | EventKind::Moved
+            if name != format!("utmost:{event}") =>
+        {
             return EventKind::Unknown;
         }
         found => return found,
@@ -64,7 +68,7 @@ pub(super) fn kind(name: &str) -> EventKind {
     // Drafts 00 and 01 allowed upper case.
     let lower = event.to_ascii_lowercase();
     match exact(&lower) {
-        EventKind::Scheduler | EventKind::Scheme => EventKind::Unknown,
+        EventKind::Scheduler | EventKind::Scheme | EventKind::Moved => EventKind::Unknown,
         EventKind::Unknown if is_unused(&lower) => EventKind::Unused,
         found => found,
     }
@@ -97,6 +101,7 @@ fn exact(event: &str) -> EventKind {
         "scheduler" => EventKind::Scheduler,
         "scheme" => EventKind::Scheme,
         "stream_new" => EventKind::LegacyStream,
+        "moved" => EventKind::Moved,
         "timer_updated" | "recovery_parameters_set" | "datagrams_received" | "datagrams_sent" => {
             EventKind::Unused
         }

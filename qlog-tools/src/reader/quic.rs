@@ -155,9 +155,9 @@ impl Frame<'_> {
     }
 }
 
-/// qlog 0.1: a STREAM frame as an event of its own.
+/// A STREAM frame as an event of its own.
 #[derive(Deserialize)]
-pub(super) struct LegacyStream {
+pub(super) struct LoneStream {
     pub(super) packet_nr: Option<Whole>,
     stream_id: Whole,
     offset: Option<Whole>,
@@ -165,7 +165,7 @@ pub(super) struct LegacyStream {
     final_frame: Option<Whole>,
 }
 
-impl LegacyStream {
+impl LoneStream {
     pub(super) fn stream(&self) -> Option<Stream> {
         let offset = self.offset.map_or(0, |offset| offset.0);
         let bytes = self.length.map_or(0, |bytes| bytes.0);

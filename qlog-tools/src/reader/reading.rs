@@ -395,8 +395,13 @@ impl TraceReading {
             EventKind::ParametersSet => collector.parameters(data)?,
             EventKind::Scheduler | EventKind::Scheme => collector.scheduler_call(time_us, data)?,
             EventKind::LegacyStream => {
-                collector.legacy_stream(time_us, data, event.trigger.as_deref())?;
+                let direction = match event.trigger.as_deref() {
+                    Some("PACKET_RX") => Direction::Received,
+                    _ => Direction::Sent,
+                };
+                collector.lone_stream(time_us, data, direction)?;
             }
+            EventKind::Moved => collector.lone_stream(time_us, data, Direction::Received)?,
             EventKind::Unused | EventKind::Unknown => {}
         }
         Ok(Taken::Fresh)

@@ -25,6 +25,7 @@ pub(super) struct File {
     pub(super) site: FileSite,
     #[serde(default)]
     pub(super) route: Vec<FileRoute>,
+    pub(super) migration: Option<migration::Policy>,
 }
 
 #[derive(Deserialize)]

@@ -25,9 +25,18 @@ impl<'a> Places<'a> {
 
     /// The line of a key of `[site]`, or of `[site]` itself if the key is missing.
     pub(super) fn in_site(&self, key: &str) -> usize {
-        let site = self.root.get_ref().get("site");
-        let table = site.and_then(|it| it.get_ref().as_table());
-        self.line(table, key).unwrap_or_else(|| line(self.text, site.map_or(0..0, Spanned::span)))
+        self.in_table("site", key)
+    }
+
+    /// The line of a key of `[migration]`.
+    pub(super) fn in_migration(&self, key: &str) -> usize {
+        self.in_table("migration", key)
+    }
+
+    fn in_table(&self, name: &str, key: &str) -> usize {
+        let found = self.root.get_ref().get(name);
+        let table = found.and_then(|it| it.get_ref().as_table());
+        self.line(table, key).unwrap_or_else(|| line(self.text, found.map_or(0..0, Spanned::span)))
     }
 
     /// The line of a key of the `index`-th `[[route]]`, or of that `[[route]]` if the key is missing.

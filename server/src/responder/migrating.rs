@@ -10,6 +10,7 @@ use migration::{
     Candidate, Continuation, MIGRATE, Migrate, Name, Offer, PAYLOAD_BYTES_MAX, Secret, Subject,
 };
 use schedulers::{Priority, Resource};
+use std::time::Instant;
 
 /// What came on this connection and concerns others.
 #[derive(Default)]
@@ -131,44 +132,55 @@ impl Responder {
         Some(Movable { stream, subject, candidate })
     }
 
-    /// Goes on with a response from the connection `source`, on a stream of our own. `Err`: the client allows no further
-    /// stream.
+    /// Goes on with a response from another connection, on a stream of our own. `Err`: the client allows no further stream.
     pub(crate) fn take_over(
         &mut self,
         header: Continuation,
         resource: &Resource,
         said: Option<Priority>,
         rest: Outgoing,
+        now: Instant,
     ) -> Result<StreamId, Outgoing> {
         let Some(stream) = self.pushes.open_stream(&mut self.sender.connection) else {
             return Err(rest);
         };
         self.sender.streams.note(stream);
-        if let Some(arriving) = &rest.arriving {
-            arriving.later.watch(self.shared.alarm.bell(self.serial));
-        }
-        let urgency =
-            said.map_or_else(|| schedulers::usual_urgency(resource), Priority::urgency_or_default);
-        self.sender.go_on(stream, resource, urgency, rest.behind(&header.to_bytes()));
-        if let Some(priority) = said {
-            self.prioritize(stream, priority);
-        }
+        self.go_on(stream, resource, said, rest.behind(&header.to_bytes()), now);
         Ok(stream)
     }
 
-    /// Goes on with a response that comes back to its own stream.
-    pub(crate) fn take_back(&mut self, stream: StreamId, rest: Outgoing, sent_bytes: u64) {
+    /// Goes on with a response that comes back to its own stream, on which `sent_bytes` went before.
+    pub(crate) fn take_back(
+        &mut self,
+        stream: StreamId,
+        rest: Outgoing,
+        sent_bytes: u64,
+        now: Instant,
+    ) {
         let Some(record) = self.sender.streams.get(stream) else { return };
         let (resource, said) = (record.resource, record.said);
+        self.go_on(stream, &resource, said, rest.after(sent_bytes), now);
+    }
+
+    fn go_on(
+        &mut self,
+        stream: StreamId,
+        resource: &Resource,
+        said: Option<Priority>,
+        rest: Outgoing,
+        now: Instant,
+    ) {
         if let Some(arriving) = &rest.arriving {
             arriving.later.watch(self.shared.alarm.bell(self.serial));
         }
-        let urgency =
-            said.map_or_else(|| schedulers::usual_urgency(&resource), Priority::urgency_or_default);
-        self.sender.go_on(stream, &resource, urgency, rest.after(sent_bytes));
+        let usual = || schedulers::usual_urgency(resource);
+        let urgency = said.map_or_else(usual, Priority::urgency_or_default);
+        self.sender.go_on(stream, resource, urgency, rest);
         if let Some(priority) = said {
             self.prioritize(stream, priority);
         }
+        // The backend may have brought more on the way here.
+        self.relay_one(stream, now);
     }
 
     /// The client's signal about a response that has moved here.

@@ -118,7 +118,7 @@ impl Model {
             ..Response::empty(200)
         };
         let availability = Availability::new(&response, base() + after(self.now_ms));
-        streams.begin(StreamId(stream), 3, Vec::new());
+        streams.begin(StreamId(stream), &Resource::default(), 3, Outgoing::default());
         streams.respond(StreamId(stream), &bytes[..head], response.body, availability);
         let steps = [(self.now_ms + at_ms, head + first), (self.now_ms + at_ms * 2, head + body)];
         self.plain.insert(stream, Plain { bytes, steps, growing: None, committed: 0, offered: 0 });
@@ -128,7 +128,7 @@ impl Model {
     fn begin(&mut self, streams: &mut Streams, stream: u64, ahead: usize) {
         if let std::collections::btree_map::Entry::Vacant(place) = self.plain.entry(stream) {
             let bytes: Vec<u8> = (0..ahead).map(|it| (it * 5).to_le_bytes()[0]).collect();
-            streams.begin(StreamId(stream), 3, bytes.clone());
+            streams.begin(StreamId(stream), &Resource::default(), 3, Outgoing::new(bytes.clone()));
             let growing = Some(false);
             place.insert(Plain { bytes, steps: [(0, 0); 2], growing, committed: 0, offered: 0 });
         }
