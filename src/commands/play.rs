@@ -80,7 +80,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WHERE", requires = "server", value_parser = values::choice(values::MIGRATE))]
     migrate: Option<Spare>,
     /// Ask the server to move each response of which this many bytes came
-    #[arg(long, value_name = "SIZE", requires = "migrate", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE", requires = "migrate", value_parser = lab::size::parse)]
     migrate_after: Option<u64>,
     /// Print JSON
     #[arg(long)]
