@@ -2,11 +2,13 @@
 //! page `artofliving` (its straw man, 3G).
 
 use super::CONTROLS;
+use super::blog::{LOWAT_BYTES, SCHEME};
 use crate::bench::{Bench, Case, Times};
 use crate::downloads::network;
 use crate::model::{Load, Path, Window};
 use crate::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
+use lab::size;
 use schedulers::Kind;
 use simulator::link::Queue;
 
@@ -21,8 +23,11 @@ const WINDOW_BYTES: f64 = 75_000.0;
 const QUEUE: Queue = Queue::Bytes(40_000);
 const WINDOW_PACKETS: usize = 55;
 
-/// Names and bytes of send buffers; the source saw 435 KB.
-const BUFFERS: [(&str, u64); 3] = [("0", 0), ("16k", 16_384), ("435k", 435_000)];
+/// What the source saw in the send buffer.
+const SEEN_BYTES: u64 = 435_000;
+
+/// Send buffers in bytes.
+const BUFFERS_BYTES: [u64; 3] = [0, LOWAT_BYTES, SEEN_BYTES];
 
 /// The source's times: with 435 KB committed, and where the style sheet was early.
 const LATE_MS: f64 = 3000.0;
@@ -45,29 +50,30 @@ fn css_ms(complete_ms: &[f64]) -> f64 {
 
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let page = sketch().page();
-    let cells: Vec<_> = CONTROLS.into_iter().flat_map(|it| BUFFERS.map(|of| (it, of))).collect();
-    let case = |&(congestion_control, (_, send_buffer_bytes)): &(_, (&str, u64))| Case {
-        scheme: super::blog::SCHEME,
+    let cells: Vec<_> =
+        CONTROLS.into_iter().flat_map(|it| BUFFERS_BYTES.map(|of| (it, of))).collect();
+    let case = |&(congestion_control, send_buffer_bytes): &(_, u64)| Case {
+        scheme: SCHEME,
         congestion_control,
         pacing: true,
         send_buffer_bytes,
         ..Case::new(page.clone(), network("3g", BITS_PER_S, RTT_MS, QUEUE), WINDOW_PACKETS)
     };
     let samples = bench.measure(&cells.iter().map(case).collect::<Vec<_>>())?;
-    let rows = cells.iter().zip(&samples).map(|((control, (buffer, bytes)), sample)| {
+    let rows = cells.iter().zip(&samples).map(|((control, bytes), sample)| {
         let ours = sample.median_ms(|it: &Times| css_ms(&it.complete_ms));
-        let control = control.name();
+        let (control, buffer) = (control.name(), size::text(*bytes));
         let row = Row::shown(
-            format!("artofliving-{control}-{buffer}"),
+            format!("artofliving-{control}-{}", buffer.to_lowercase()),
             format!(
                 "1 KB of CSS from its request until it is there, {control}, buffer {buffer}, in ms"
             ),
             Some(ours),
         );
         let row = row.in_table(TABLE).model(model_ms(*bytes));
-        match *buffer {
-            "0" => row.published(EARLY_MS).at_most(EARLY_MS).because(WINDOW),
-            "435k" => {
+        match *bytes {
+            0 => row.published(EARLY_MS).at_most(EARLY_MS).because(WINDOW),
+            SEEN_BYTES => {
                 row.published(LATE_MS).within_share(TOLERANCE, "the published value", LATE_MS)
             }
             _ => row,

@@ -7,6 +7,7 @@ use crate::model::{Load, Path, Window};
 use crate::row::ratio;
 use crate::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
+use lab::size;
 use schedulers::Kind;
 use server::CongestionControl;
 use simulator::link::Queue;
@@ -16,9 +17,13 @@ const GAINS: &str = "Before and after";
 
 pub(super) const SCHEME: &str = "dfifo";
 
-/// Names and bytes of send buffers.
-pub(super) const BUFFERS: [(&str, u64); 4] =
-    [("0", 0), ("16k", 16_384), ("1m", 1_000_000), ("5m", 5_000_000)];
+/// The article's `tcp_notsent_lowat`.
+pub(super) const LOWAT_BYTES: u64 = 16 << 10;
+/// A TCP send buffer that grew.
+const GROWN_BYTES: u64 = 5_000_000;
+
+/// Send buffers in bytes.
+const BUFFERS_BYTES: [u64; 4] = [0, LOWAT_BYTES, 1_000_000, GROWN_BYTES];
 
 /// Names and bytes of the link's queue: a bandwidth-delay product, and a bloated one.
 const QUEUES: [(&str, u64); 2] = [("shallow", 31_250), ("bloated", 1_000_000)];
@@ -102,14 +107,14 @@ const MEASURES: [Measure; 3] = [
 struct Cell {
     control: CongestionControl,
     queue: &'static str,
-    buffer: &'static str,
     buffer_bytes: u64,
     sample: Sample,
 }
 
 impl Cell {
     fn id(&self, measure: &Measure) -> String {
-        format!("{}-{}-{}-{}", measure.id, self.control.name(), self.queue, self.buffer)
+        let buffer = size::text(self.buffer_bytes).to_lowercase();
+        format!("{}-{}-{}-{buffer}", measure.id, self.control.name(), self.queue)
     }
 
     fn median_ms(&self, measure: &Measure) -> f64 {
@@ -153,7 +158,7 @@ fn cells(bench: &Bench) -> Result<Vec<Cell>, ReproduceError> {
     let mut cases = Vec::new();
     for control in CONTROLS {
         for (queue, queue_bytes) in QUEUES {
-            for (buffer, buffer_bytes) in BUFFERS {
+            for buffer_bytes in BUFFERS_BYTES {
                 let network = network(queue, BITS_PER_S, RTT_MS, Queue::Bytes(queue_bytes));
                 cases.push(Case {
                     scheme: SCHEME,
@@ -162,13 +167,7 @@ fn cells(bench: &Bench) -> Result<Vec<Cell>, ReproduceError> {
                     send_buffer_bytes: buffer_bytes,
                     ..Case::new(page.clone(), network, 10)
                 });
-                cells.push(Cell {
-                    control,
-                    queue,
-                    buffer,
-                    buffer_bytes,
-                    sample: Sample(Vec::new()),
-                });
+                cells.push(Cell { control, queue, buffer_bytes, sample: Sample(Vec::new()) });
             }
         }
     }
@@ -184,16 +183,16 @@ fn time_row(cell: &Cell, measure: &Measure) -> Row {
         measure.what,
         cell.control.name(),
         cell.queue,
-        cell.buffer
+        size::text(cell.buffer_bytes)
     );
     let row = Row::shown(cell.id(measure), metric, Some(cell.median_ms(measure)))
         .in_table(TABLE)
         .model(cell.model_ms(measure));
-    match (measure.published_s, cell.control, cell.buffer) {
-        (Some([after, _]), CongestionControl::Bbr2, "16k") => {
+    match (measure.published_s, cell.control, cell.buffer_bytes) {
+        (Some([after, _]), CongestionControl::Bbr2, LOWAT_BYTES) => {
             row.published(after * 1e3).note(SIZES)
         }
-        (Some([_, before]), CongestionControl::Bbr2, "5m") => {
+        (Some([_, before]), CongestionControl::Bbr2, GROWN_BYTES) => {
             row.published(before * 1e3).note(SIZES)
         }
         _ => row,
@@ -208,17 +207,19 @@ const SHARES: &str = "The ratio of all that is committed to all that can be seen
 
 /// The 5 MB buffer's time divided by the times of the small buffers, under BBR.
 fn gain_rows(cells: &[Cell], measure: &Measure, queue: &str) -> Vec<Row> {
-    let of = |buffer: &str| {
+    let of = |buffer_bytes: u64| {
         let found = cells.iter().find(|it| {
-            it.control == CongestionControl::Bbr2 && it.queue == queue && it.buffer == buffer
+            it.control == CongestionControl::Bbr2
+                && it.queue == queue
+                && it.buffer_bytes == buffer_bytes
         });
         found.map(|it| (it.median_ms(measure), it.model_ms(measure)))
     };
-    let before = of("5m");
-    let row = |buffer: &str| {
-        let after = of(buffer);
+    let before = of(GROWN_BYTES);
+    let row = |buffer_bytes: u64| {
+        let (after, buffer) = (of(buffer_bytes), size::text(buffer_bytes));
         let gain = ratio(before.map(|it| it.0), after.map(|it| it.0));
-        let id = format!("gain-{}-{queue}-{buffer}", measure.id);
+        let id = format!("gain-{}-{queue}-{}", measure.id, buffer.to_lowercase());
         let metric = format!(
             "{}: time with a buffer of 5 MB divided by that with {buffer}, bbr2, {queue} queue",
             measure.what
@@ -232,5 +233,5 @@ fn gain_rows(cells: &[Cell], measure: &Measure, queue: &str) -> Vec<Row> {
             None => row,
         }
     };
-    ["0", "16k"].map(row).into()
+    [0, LOWAT_BYTES].map(row).into()
 }

@@ -41,7 +41,7 @@ const WAYS: [Way; 6] = [
     Way { id: "strict", gate: Some(Gate::Strict), buffer_bytes: 0 },
     Way { id: "throttle", gate: Some(Gate::Throttle(8900)), buffer_bytes: 0 },
     Way { id: "preempt", gate: Some(Gate::Preempt), buffer_bytes: 0 },
-    Way { id: "lowat-16k", gate: Some(Gate::Preempt), buffer_bytes: 16_384 },
+    Way { id: "lowat-16ki", gate: Some(Gate::Preempt), buffer_bytes: 16 << 10 },
     Way { id: "eager-fifo-435k", gate: Some(Gate::EagerFifo(435_000)), buffer_bytes: 0 },
 ];
 
