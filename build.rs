@@ -15,21 +15,43 @@ fn main() {
         let version = locked_version(&lock, package).unwrap_or("unknown");
         println!("cargo::rustc-env=UTMOST_{}={version}", package.to_uppercase());
     }
-    println!("cargo::rerun-if-changed=Cargo.lock");
-    println!("cargo::rerun-if-changed=src");
-    for path in [".git/HEAD", ".git/logs/HEAD", ".git/index"] {
-        if Path::new(path).exists() {
+    for path in parts().chain(["HEAD", "logs/HEAD", "index"].iter().filter_map(|it| git_path(it))) {
+        if Path::new(&path).exists() {
             println!("cargo::rerun-if-changed={path}");
         }
     }
+}
+
+/// What the program is made of. Tests, documents and kept results are not: to make results again does not make the commit
+/// dirty.
+fn parts() -> impl Iterator<Item = String> {
+    const ROOT: [&str; 5] = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "build.rs", "src"];
+    const APART: [&str; 5] = ["benches", "examples", "fuzz", "target", "tests"];
+    let manifest = std::fs::read_to_string("Cargo.toml").unwrap_or_default();
+    let members = manifest.lines().find_map(|line| line.strip_prefix("members = "));
+    let members: Vec<String> = members.unwrap_or_default().split('"').map(str::to_owned).collect();
+    // Members below others are among the entries of those.
+    let folders = members.into_iter().filter(|it| !it.contains('/') && !APART.contains(&&**it));
+    let folders = folders.filter_map(|it| std::fs::read_dir(it).ok());
+    let entries = folders.flatten().filter_map(Result::ok);
+    let linked = entries.filter(|it| !APART.iter().any(|apart| it.file_name() == *apart));
+    let linked = linked.map(|it| it.path().display().to_string());
+    ROOT.map(str::to_owned).into_iter().chain(linked)
+}
+
+/// Where Git keeps a file; in a worktree that is not below `.git`.
+fn git_path(file: &str) -> Option<String> {
+    output("git", &["rev-parse", "--git-path", file])
 }
 
 fn commit() -> String {
     let Some(commit) = output("git", &["rev-parse", "--short=12", "HEAD"]) else {
         return "unknown".to_owned();
     };
-    let dirty = output("git", &["status", "--porcelain", "--untracked-files=no"])
-        .is_some_and(|it| !it.is_empty());
+    let parts: Vec<String> = parts().collect();
+    let status = ["status", "--porcelain", "--untracked-files=no", "--"];
+    let status: Vec<&str> = status.into_iter().chain(parts.iter().map(String::as_str)).collect();
+    let dirty = output("git", &status).is_some_and(|it| !it.is_empty());
     if dirty { format!("{commit}-dirty") } else { commit }
 }
 

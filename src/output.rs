@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// What the build script knows: versions, and the Git commit, with `-dirty` appended where the tree had changes.
+/// What the build script knows: versions, and the Git commit, with `-dirty` appended if the program is built from something else.
 const BUILD: [(&str, &str); 5] = [
     ("utmost", env!("CARGO_PKG_VERSION")),
     ("git_commit", env!("UTMOST_COMMIT")),
