@@ -74,7 +74,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: u64,
     /// Loads at a time [default: the number of cores; on engine wire half of it, or 16 if the server paces]
-    #[arg(long)]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     jobs: Option<NonZeroUsize>,
     /// Carry out only part I of N of the study, for one of several machines. `utmost merge` joins the parts
     #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "out")]

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", requires = "trace")]
     figures: Option<PathBuf>,
     /// With --figures: the number of trees in a figure
-    #[arg(long, value_name = "N", default_value_t = PANELS, requires = "figures")]
+    #[arg(long, value_name = "N", default_value_t = PANELS, value_parser = values::at_least_one, requires = "figures")]
     panels: NonZeroUsize,
     /// Also send the scenario over QUIC, in virtual time with a slot of 10 ms, and write the server's logs into this
     /// directory, for `utmost qlog`

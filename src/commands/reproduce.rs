@@ -20,10 +20,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Loads at a time [default: the number of cores]
-    #[arg(long)]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     jobs: Option<NonZeroUsize>,
     /// Load each case N times, in experiments on engine `stack` [default: as many as the publication]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     runs: Option<NonZeroUsize>,
     /// Print JSON; an array for `all`
     #[arg(long)]
@@ -37,6 +37,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         vec![Experiment::find(name).map_err(Failure::bad_input)?]
     };
+    if let ([only], Some(runs)) = (&experiments[..], arguments.runs)
+        && only.engine == "ideal"
+    {
+        return Err(Failure::BadInput(format!(
+            "--runs {runs}: {name} runs on engine ideal, where a load is the same each time; leave out --runs"
+        )));
+    }
     let setting = Setting {
         runs: arguments.runs.map(NonZeroUsize::get),
         ..Setting::bundled(arguments.jobs.map_or_else(values::cores, NonZeroUsize::get))
@@ -85,7 +92,7 @@ fn show(reproductions: &[Reproduction], name: &str, json: bool) -> Result<(), Fa
             let judged = row.tolerance.as_ref().map(|_| if row.within { "yes" } else { "NO" });
             vec![
                 row.id.clone(),
-                output::number(row.ours, 2),
+                row.ours_text().unwrap_or_else(|| "-".to_owned()),
                 output::number(row.published, 2),
                 output::number(row.model, 2),
                 row.tolerance.clone().unwrap_or_default(),

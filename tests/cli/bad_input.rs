@@ -167,7 +167,7 @@ fn a_value_that_is_none_is_named_with_its_flag() {
             "invalid value '5x' for '--send-buffer <LIST>'",
         ),
         (&["compare", page, "--engine", "steam"], "invalid value 'steam' for '--engine <ENGINE>'"),
-        (&["compare", page, "--jobs", "0"], "invalid value '0' for '--jobs <JOBS>'"),
+        (&["compare", page, "--jobs", "0"], "invalid value '0' for '--jobs <N>'"),
         (&["compare", page, "--scheme", "rr"], "unexpected argument '--scheme' found"),
         (
             &["play", page, "--server", "localhost"],

@@ -106,6 +106,24 @@ fn an_unknown_experiment_is_told_the_known_ones() {
 }
 
 #[test]
+fn a_flag_that_does_nothing_or_asks_for_nothing_is_refused() {
+    let refused = |arguments: &[&str], expected: &str| {
+        let line = crate::only_line(&utmost(arguments).output().expect("the program runs"), 2);
+        assert!(line.starts_with(&format!("utmost: {expected}")), "{line}");
+    };
+    refused(
+        &["reproduce", "marx-table2", "--runs", "3"],
+        "--runs 3: marx-table2 runs on engine ideal, where a load is the same each time; leave out --runs",
+    );
+    let needed = "a whole number from 1 on is needed; leave out the flag for its default";
+    for (command, flag) in [("reproduce", "--runs"), ("reproduce", "--jobs"), ("compare", "--jobs")]
+    {
+        let expected = format!("invalid value '0' for '{flag} <N>': {needed}");
+        refused(&[command, "davies-meenan", flag, "0"], &expected);
+    }
+}
+
+#[test]
 fn a_folder_that_cannot_be_written_is_told_before_anything_is_loaded() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let out = file.path().to_str().expect("UTF-8");
