@@ -68,7 +68,7 @@ impl Row {
             "| {} | {} | {} | {} |{model} {} | {within} | {} |\n",
             self.id,
             self.metric,
-            number(self.ours),
+            self.ours.map(|it| self.text_from(it, decimals(it))).unwrap_or_default(),
             number(self.published),
             self.tolerance.as_deref().unwrap_or_default(),
             self.note.replace('|', "\\|")
@@ -77,11 +77,11 @@ impl Row {
 }
 
 fn number(value: Option<f64>) -> String {
-    match value {
-        None => String::new(),
-        Some(value) if value.abs() >= 100.0 => format!("{value:.0}"),
-        Some(value) => format!("{value:.2}"),
-    }
+    value.map(|it| format!("{it:.0$}", decimals(it))).unwrap_or_default()
+}
+
+fn decimals(value: f64) -> usize {
+    if value.abs() >= 100.0 { 0 } else { 2 }
 }
 
 #[cfg(test)]

@@ -28,6 +28,23 @@ pub struct Row {
 }
 
 impl Row {
+    /// Our value with two decimals, or with as many more as tell it from the limits of its condition.
+    pub fn ours_text(&self) -> Option<String> {
+        self.ours.map(|ours| self.text_from(ours, 2))
+    }
+
+    /// `ours` with the fewest decimals, at least `least`, that tell it from the limits of the row's condition.
+    pub(super) fn text_from(&self, ours: f64, least: usize) -> String {
+        let words = self.tolerance.iter().flat_map(|it| it.split([' ', ';']));
+        let limits: Vec<f64> = words.filter_map(|it| it.parse().ok()).collect();
+        let text = |value: f64, decimals: usize| format!("{value:.decimals$}");
+        let is_told = |decimals: &usize| {
+            let same = |limit: f64| (limit - ours).abs() < f64::EPSILON;
+            limits.iter().all(|it| same(*it) || text(*it, *decimals) != text(ours, *decimals))
+        };
+        text(ours, (least..DECIMALS).find(is_told).unwrap_or(DECIMALS))
+    }
+
     /// A row that is shown for comparison.
     pub(super) fn shown(
         id: impl Into<String>,
@@ -127,6 +144,9 @@ pub(crate) fn ratio(value: Option<f64>, by: Option<f64>) -> Option<f64> {
     Some(value? / by?)
 }
 
+/// The decimals of a value.
+const DECIMALS: usize = 4;
+
 /// Rounds to four decimals. Zero has no sign.
 fn rounded(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0 + 0.0
@@ -138,6 +158,16 @@ mod tests {
 
     fn row(ours: Option<f64>) -> Row {
         Row::shown("id", "metric", ours)
+    }
+
+    #[test]
+    fn a_value_has_as_many_decimals_as_its_verdict_takes() {
+        for (ours, text) in [(2.2951, "2.295"), (2.2998, "2.2998"), (2.3, "2.30"), (2.5, "2.50")] {
+            assert_eq!(row(Some(ours)).at_least(2.3).ours_text().as_deref(), Some(text));
+        }
+        assert_eq!(row(Some(2.2951)).ours_text().as_deref(), Some("2.30"), "without a condition");
+        assert_eq!(row(Some(500.2)).at_most(500.0).text_from(500.2, 0), "500.2");
+        assert_eq!(row(None).at_most(1.0).ours_text(), None);
     }
 
     #[test]
