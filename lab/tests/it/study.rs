@@ -2,14 +2,14 @@
 
 use corpus::Page;
 use lab::ideal::{self, Conditions, SendBufferModel};
-use lab::network::Network;
+use lab::network::{Network, QueueDepth};
 use lab::stack::{Setup, load};
 use lab::study::{Engine, Plan, RunRecord, Shard, merge, record, run};
 use lab::{Contender, DeliveryOrder, Load, Metadata};
 use qlog_tools::metrics;
 use qlog_tools::timeline::Timeline;
 use schedulers::{find_scheme, paper_schemes};
-use server::{Identity, Options};
+use server::{CongestionControl, Identity, Options};
 use std::sync::Arc;
 
 fn bundled(name: &str) -> Arc<Page> {
@@ -156,6 +156,29 @@ fn a_seed_gives_the_same_study_on_any_number_of_jobs_and_shards() {
         merge::merge(&shards, &folder.path().join("all"), &program, 2).expect("merged");
     let results = |text: &str| text.split_once("\"runs\":").expect("runs").1.to_owned();
     assert!(results(&serde_json::to_string(&merged).expect("JSON")) == results(&one));
+}
+
+#[test]
+fn a_queue_of_three_packets_slows_cubic_down_and_hardly_bbr2() {
+    let mut plan = plan(Engine::Stack, "cable");
+    plan.pages.truncate(1);
+    plan.schemes.retain(|it| ["rr", "dfifo"].contains(&it.name()));
+    plan.settings.congestion_controls = vec![CongestionControl::Cubic, CongestionControl::Bbr2];
+    plan.settings.queues =
+        ["5k", "2bdp"].map(|it| QueueDepth::parse(it).expect("a depth")).to_vec();
+    let study = run(&plan, serde_json::json!({}), &|| ()).expect("a study");
+    let slowdown = |cc| {
+        let of = |queue: QueueDepth| {
+            let mut runs = study.runs.iter().filter(|it| it.scheme == "dfifo");
+            let run = runs.find(|it| it.setting.cc == Some(cc) && it.setting.queue == Some(queue));
+            run.expect("a load").duration_ms
+        };
+        of(plan.settings.queues[0]) / of(plan.settings.queues[1])
+    };
+    // 1.63 and 1.02 when this was written.
+    assert!(slowdown(CongestionControl::Cubic) > 1.4);
+    assert!(slowdown(CongestionControl::Bbr2) < 1.1);
+    assert_eq!(study.summary.len(), 8, "two schemes in four settings");
 }
 
 #[test]
