@@ -45,14 +45,14 @@ impl Row {
         text(ours, (least..DECIMALS).find(is_told).unwrap_or(DECIMALS))
     }
 
-    /// A row that is shown for comparison.
+    /// A row that is shown for comparison. Its ID is in lower case.
     pub(super) fn shown(
         id: impl Into<String>,
         metric: impl Into<String>,
         ours: Option<f64>,
     ) -> Self {
         Self {
-            id: id.into(),
+            id: id.into().to_lowercase(),
             metric: metric.into(),
             ours: ours.map(rounded),
             published: None,

@@ -64,7 +64,7 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
         let ours = sample.median_ms(|it: &Times| css_ms(&it.complete_ms));
         let (control, buffer) = (control.name(), size::text(*bytes));
         let row = Row::shown(
-            format!("artofliving-{control}-{}", buffer.to_lowercase()),
+            format!("artofliving-{control}-{buffer}"),
             format!(
                 "1 KB of CSS from its request until it is there, {control}, buffer {buffer}, in ms"
             ),

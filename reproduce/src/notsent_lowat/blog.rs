@@ -113,7 +113,7 @@ struct Cell {
 
 impl Cell {
     fn id(&self, measure: &Measure) -> String {
-        let buffer = size::text(self.buffer_bytes).to_lowercase();
+        let buffer = size::text(self.buffer_bytes);
         format!("{}-{}-{}-{buffer}", measure.id, self.control.name(), self.queue)
     }
 
@@ -219,7 +219,7 @@ fn gain_rows(cells: &[Cell], measure: &Measure, queue: &str) -> Vec<Row> {
     let row = |buffer_bytes: u64| {
         let (after, buffer) = (of(buffer_bytes), size::text(buffer_bytes));
         let gain = ratio(before.map(|it| it.0), after.map(|it| it.0));
-        let id = format!("gain-{}-{queue}-{}", measure.id, buffer.to_lowercase());
+        let id = format!("gain-{}-{queue}-{buffer}", measure.id);
         let metric = format!(
             "{}: time with a buffer of 5 MB divided by that with {buffer}, bbr2, {queue} queue",
             measure.what

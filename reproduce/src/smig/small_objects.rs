@@ -27,7 +27,7 @@ const SCHEME: &str = "dfifo";
 const FAIR: &str = "rr";
 
 const BUFFERS: [(&str, u64); 3] =
-    [("0", 0), ("1m", DEFAULT_BUFFER_BYTES), ("4m", LARGE_BUFFER_BYTES)];
+    [("0", 0), ("1Mi", DEFAULT_BUFFER_BYTES), ("4Mi", LARGE_BUFFER_BYTES)];
 
 /// Objects beside a download, under a server.
 #[derive(Clone)]
@@ -202,7 +202,7 @@ fn size_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
         let cut = ratio(times[1], times[0]).map(|it| (1.0 - it) * 100.0);
         let (object_kb, download_mb) = size;
         let metric = format!(
-            "cut by {SCHEME} against a FIFO of 4m, objects of {object_kb} KB beside {download_mb} MB, bbr2, in percent"
+            "cut by {SCHEME} against a FIFO of 4Mi, objects of {object_kb} KB beside {download_mb} MB, bbr2, in percent"
         );
         let row =
             Row::shown(format!("size-{object_kb}k-{download_mb}m"), metric, cut).in_table(SIZES);

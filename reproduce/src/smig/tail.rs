@@ -21,7 +21,8 @@ const HTTP2_BYTES: f64 = 2.5e6;
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let mut servers = Vec::new();
     for control in [Bbr2, Cubic] {
-        for (buffer, bytes) in [("0", 0), ("1m", DEFAULT_BUFFER_BYTES), ("4m", LARGE_BUFFER_BYTES)]
+        for (buffer, bytes) in
+            [("0", 0), ("1Mi", DEFAULT_BUFFER_BYTES), ("4Mi", LARGE_BUFFER_BYTES)]
         {
             servers.push((buffer, Server::new("rr", control, bytes)));
         }
