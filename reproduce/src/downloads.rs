@@ -1,6 +1,7 @@
 //! Downloads on one connection, at given times: the real server and a bare client over quiche, in virtual time.
 
 use crate::ReproduceError;
+use client::Migrating;
 use connection::{ClientConfig, Verify};
 use http3::{Event, StreamId};
 use lab::network::Network;
@@ -24,6 +25,8 @@ pub(crate) struct Downloads {
     pub(crate) requests: Vec<Download>,
     /// Whether to read the congestion window from the server's log, which takes longer than the downloads.
     pub(crate) logs_window: bool,
+    /// How the client takes part in stream migration, if [`Options::migration`] is on.
+    pub(crate) migrating: Migrating,
 }
 
 /// One request.
@@ -99,7 +102,7 @@ impl Downloads {
         let folder = tempfile::tempdir().map_err(ReproduceError::unusable)?;
         let mut running = Running::start(self, identity, seed, folder.path())?;
         while !running.is_over() {
-            running.act();
+            running.act(self.migrating);
             let next = running.next_act();
             if !running.world.step(&mut [&mut running.client], next) {
                 break;
@@ -146,17 +149,22 @@ impl<'a> Running<'a> {
             verify: Verify::Nobody,
             connect_within: PATIENCE,
             idle: PATIENCE,
+            migration: downloads.options.migration.is_some(),
             receive_bytes: RECEIVE_BYTES,
             stream_receive_bytes: RECEIVE_BYTES,
             ..ClientConfig::default()
         };
         let local = SocketAddr::from(CLIENT);
         let client = BareClient::connect(local, SERVER.into(), &config, world.now());
+        let mut client = client.map_err(ReproduceError::unusable)?;
+        if let Some(bytes) = downloads.migrating.ask_after_bytes {
+            client.destinations.ask_after(bytes);
+        }
         let count = downloads.requests.len();
         Ok(Self {
             requests: &downloads.requests,
             world,
-            client: client.map_err(ReproduceError::unusable)?,
+            client,
             start: None,
             made: 0,
             cancelled: vec![false; count],
@@ -175,8 +183,8 @@ impl<'a> Running<'a> {
     }
 
     /// Makes and cancels the requests that are due.
-    fn act(&mut self) {
-        if self.start.is_none() && self.client.connection.is_connected() {
+    fn act(&mut self, migrating: Migrating) {
+        if self.start.is_none() && self.is_ready(migrating) {
             self.start = Some(self.world.elapsed());
         }
         let now = self.world.elapsed();
@@ -191,9 +199,19 @@ impl<'a> Running<'a> {
             let due = self.requests[place].cancel_ms.is_some_and(|it| self.at(it) <= now);
             if due && !self.cancelled[place] && self.complete_ms[place].is_none() {
                 self.cancelled[place] = true;
-                self.client.connection.shut(stream(place), http3::Code::RequestCancelled);
+                self.client.cancel(stream(place));
             }
         }
+    }
+
+    /// Whether all connections are there that the client opens before its first request.
+    fn is_ready(&mut self, migrating: Migrating) -> bool {
+        let destinations = &mut self.client.destinations;
+        if migrating.keeps_spare && destinations.is_agreed() && !destinations.is_opening() {
+            destinations.open_spare(&self.client.connection, self.world.now());
+        }
+        let has_spare = !migrating.keeps_spare || destinations.open() > 0;
+        self.client.connection.is_connected() && has_spare
     }
 
     fn next_act(&self) -> Option<Duration> {
@@ -317,7 +335,8 @@ mod tests {
         let options = Options::new(find_scheme("dfifo").expect("a scheme"));
         let network = network("test", 8e6, 40.0, Queue::Bytes(40_000));
         let identity = Identity::self_signed().expect("a certificate");
-        Downloads { options, network, requests, logs_window: true }
+        let migrating = Migrating::default();
+        Downloads { options, network, requests, logs_window: true, migrating }
             .run(&identity, 0, linger_ms)
             .expect("runs")
     }

@@ -109,6 +109,11 @@ impl Destinations {
         }
     }
 
+    /// Whether a connection is being opened.
+    pub fn is_opening(&self) -> bool {
+        self.others.iter().any(Other::is_opening)
+    }
+
     /// How many connections are open beside the source.
     pub fn open(&self) -> usize {
         self.others.iter().filter(|it| it.usable_name().is_some()).count()

@@ -6,6 +6,7 @@ use crate::bench::Bench;
 use crate::downloads::{Download, Downloaded, Downloads, network};
 use crate::row::ratio;
 use crate::{ReproduceError, Row};
+use client::Migrating;
 use lab::network::Network;
 use qlog_tools::figures::{Line, Lines};
 use schedulers::{Kind, find_scheme};
@@ -45,6 +46,7 @@ fn download(
         network: network.clone(),
         requests: vec![Download::new(0.0, BYTES, Kind::Other)],
         logs_window: true,
+        migrating: Migrating::default(),
     })
 }
 

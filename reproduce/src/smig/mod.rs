@@ -5,12 +5,14 @@
 //! buffer. This module makes the comparison that the paper could not make: a scheduler that commits nothing early, on
 //! one QUIC connection.
 
+mod moved;
 mod small_objects;
 mod tail;
 
 use crate::bench::Bench;
 use crate::downloads::{Download, Downloads, network};
 use crate::{Experiment, Findings, ReproduceError, Setting};
+use client::Migrating;
 use lab::network::Network;
 use schedulers::{Kind, find_scheme};
 use server::{CongestionControl, Options};
@@ -47,6 +49,7 @@ const METHOD: &str = "One client on one connection, over quiche in virtual time:
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let bench = Bench::new(setting.jobs, 1, 0.0)?;
     let (mut rows, figure) = small_objects::measure(&bench)?;
+    rows.extend(moved::rows(&bench)?);
     rows.extend(tail::rows(&bench)?);
     Ok(Findings {
         method: METHOD.to_owned(),
@@ -86,7 +89,8 @@ impl Server {
             ..Options::new(scheme)
         };
         let logs_window = requests.iter().any(|it| it.cancel_ms.is_some());
-        Ok(Downloads { options, network, requests, logs_window })
+        let migrating = Migrating::default();
+        Ok(Downloads { options, network, requests, logs_window, migrating })
     }
 }
 

@@ -24,27 +24,27 @@ const DOWNLOAD_BYTES: u64 = 50 * MB;
 /// The scheme that takes the place of the paper's migration: it knows which response is most urgent, and nothing else.
 const SCHEME: &str = "dfifo";
 /// The paper's server shares fairly.
-const FAIR: &str = "rr";
+pub(super) const FAIR: &str = "rr";
 
 const BUFFERS: [(&str, u64); 3] =
     [("0", 0), ("1Mi", DEFAULT_BUFFER_BYTES), ("4Mi", LARGE_BUFFER_BYTES)];
 
 /// Objects beside a download, under a server.
 #[derive(Clone)]
-struct Cell {
-    server: Server,
+pub(super) struct Cell {
+    pub(super) server: Server,
     object_bytes: u64,
     download_bytes: u64,
 }
 
 impl Cell {
-    fn new(scheme: &str, control: CongestionControl, buffer_bytes: u64) -> Self {
+    pub(super) fn new(scheme: &str, control: CongestionControl, buffer_bytes: u64) -> Self {
         let server = Server::new(scheme, control, buffer_bytes);
         Self { server, object_bytes: OBJECT_BYTES, download_bytes: DOWNLOAD_BYTES }
     }
 
     /// The objects are requested during the download: one a second, or more often beside a small download.
-    fn requests(&self) -> Vec<Download> {
+    pub(super) fn requests(&self) -> Vec<Download> {
         let lasts_ms = self.download_bytes as f64 * 8000.0 / BITS_PER_S;
         let every_ms = (lasts_ms / f64::from(OBJECTS + 5)).min(1000.0);
         let object = |n| Download::new(f64::from(n) * every_ms, self.object_bytes, Kind::Js);
@@ -52,7 +52,7 @@ impl Cell {
     }
 
     /// The mean time from an object's request until the object is there.
-    fn mean_ms(&self, downloaded: &Downloaded) -> Option<f64> {
+    pub(super) fn mean_ms(&self, downloaded: &Downloaded) -> Option<f64> {
         let objects = self.requests().into_iter().zip(&downloaded.complete_ms).skip(1);
         let times = objects.map(|(object, complete)| Some((*complete)? - object.at_ms));
         let times = times.collect::<Option<Vec<f64>>>()?;

@@ -1,0 +1,163 @@
+//! The paper's migrations: the large download moves to another connection, and small objects stay. What the large
+//! download itself loses by it.
+
+use super::small_objects::{Cell, FAIR};
+use super::{DEFAULT_BUFFER_BYTES, KB, LARGE_BUFFER_BYTES, MB, Server, large, link};
+use crate::bench::Bench;
+use crate::downloads::{Download, Downloads};
+use crate::row::ratio;
+use crate::{ReproduceError, Row};
+use client::Migrating;
+use migration::{Policy, SizeRule};
+use server::CongestionControl::{self, Bbr2, Cubic};
+
+const CUTS: &str = "The cut by migration against a FIFO";
+const COSTS: &str = "What the large download loses by migration";
+
+/// "All but the first 100 KB".
+const FIRST_BYTES: u64 = 100 * KB;
+/// Downloads above this size move.
+const ABOVE_BYTES: u64 = 500 * KB;
+
+/// Who starts a migration, and of what.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Migration {
+    /// The server moves the whole response.
+    ServerWhole,
+    /// The server moves all but the first 100 KB.
+    ServerPart,
+    /// The client asks to move it after the first 100 KB.
+    ClientPart,
+}
+
+impl Migration {
+    const ALL: [Self; 3] = [Self::ServerWhole, Self::ServerPart, Self::ClientPart];
+
+    /// The paper's name.
+    fn name(self) -> &'static str {
+        match self {
+            Self::ServerWhole => "MigSW",
+            Self::ServerPart => "MigSP",
+            Self::ClientPart => "MigCP",
+        }
+    }
+
+    fn policy(self) -> Policy {
+        let size = Some(SizeRule { above_bytes: ABOVE_BYTES, beside: 0 });
+        match self {
+            Self::ServerWhole => Policy { size, ..Policy::default() },
+            Self::ServerPart => Policy { size, after_bytes: FIRST_BYTES, ..Policy::default() },
+            Self::ClientPart => Policy::default(),
+        }
+    }
+
+    /// The same downloads with this migration, to an idle or a new connection.
+    fn applied(self, downloads: Downloads, to_idle: bool) -> Downloads {
+        let mut options = downloads.options;
+        options.migration = Some(self.policy());
+        let asks = self == Self::ClientPart;
+        let migrating =
+            Migrating { keeps_spare: to_idle, ask_after_bytes: asks.then_some(FIRST_BYTES) };
+        Downloads { options, migrating, ..downloads }
+    }
+}
+
+pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
+    let mut rows = cut_rows(bench)?;
+    rows.extend(cost_rows(bench)?);
+    Ok(rows)
+}
+
+/// A FIFO, and the least cut by each migration, in percent.
+struct Fifo {
+    control: CongestionControl,
+    buffer: &'static str,
+    buffer_bytes: u64,
+    published: f64,
+    least: [f64; 3],
+}
+
+const FIFOS: [Fifo; 4] = [
+    Fifo {
+        control: Bbr2,
+        buffer: "1m",
+        buffer_bytes: DEFAULT_BUFFER_BYTES,
+        published: 90.0,
+        least: [90.0, 88.0, 84.0],
+    },
+    Fifo {
+        control: Bbr2,
+        buffer: "4m",
+        buffer_bytes: LARGE_BUFFER_BYTES,
+        published: 93.0,
+        least: [95.0, 95.0, 87.0],
+    },
+    Fifo {
+        control: Cubic,
+        buffer: "1m",
+        buffer_bytes: DEFAULT_BUFFER_BYTES,
+        published: 90.0,
+        least: [80.0, 80.0, 80.0],
+    },
+    Fifo {
+        control: Cubic,
+        buffer: "4m",
+        buffer_bytes: LARGE_BUFFER_BYTES,
+        published: 93.0,
+        least: [95.0, 95.0, 87.0],
+    },
+];
+
+fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
+    let mut rows = Vec::new();
+    for Fifo { control, buffer, buffer_bytes, published, least } in FIFOS {
+        let cell = Cell::new(FAIR, control, buffer_bytes);
+        let stays = cell.server.downloads(link(control, super::RTT_MS), cell.requests())?;
+        let moved = Migration::ALL.map(|it| it.applied(stays.clone(), true));
+        let downloads: Vec<Downloads> = std::iter::once(stays).chain(moved).collect();
+        let loads = bench.downloads(&downloads)?;
+        let fifo_ms = cell.mean_ms(&loads[0]);
+        let name = control.name();
+        for ((migration, load), least) in Migration::ALL.iter().zip(&loads[1..]).zip(least) {
+            let (what, time_ms) = (migration.name(), cell.mean_ms(load));
+            let id = format!("{}-{name}-{buffer}", what.to_ascii_lowercase());
+            let metric = format!(
+                "an object of 10 KB beside 50 MB, {what}, FIFO of {buffer}, {name}, mean in ms"
+            );
+            rows.push(Row::shown(format!("objects-{id}"), metric, time_ms).in_table(CUTS));
+            let cut = ratio(time_ms, fifo_ms).map(|it| (1.0 - it) * 100.0);
+            let metric = format!("cut by {what} against a FIFO of {buffer}, {name}, in percent");
+            rows.push(
+                Row::shown(format!("cut-{id}"), metric, cut)
+                    .in_table(CUTS)
+                    .published(published)
+                    .at_least(least),
+            );
+        }
+    }
+    Ok(rows)
+}
+
+/// The large download alone, moved to an idle connection (50 MB) or to a new one (10 MB).
+fn cost_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
+    let cases = [(50, true, "an idle", 1.0), (10, false, "a new", 4.0)];
+    let mut rows = Vec::new();
+    for (download_mb, to_idle, to, most) in cases {
+        for migration in Migration::ALL {
+            let server = Server::new(FAIR, Bbr2, 0);
+            let requests: Vec<Download> = vec![large(download_mb * MB)];
+            let stays = server.downloads(link(Bbr2, super::RTT_MS), requests)?;
+            let moved = migration.applied(stays.clone(), to_idle);
+            let loads = bench.downloads(&[stays, moved])?;
+            let cost = ratio(loads[1].complete_ms[0], loads[0].complete_ms[0]);
+            let what = migration.name();
+            let id = format!("cost-{}-{download_mb}m", what.to_ascii_lowercase());
+            let metric = format!(
+                "longer by {what} of {download_mb} MB to {to} connection, bbr2, in percent"
+            );
+            let cost = cost.map(|it| (it - 1.0) * 100.0);
+            rows.push(Row::shown(id, metric, cost).in_table(COSTS).at_most(most));
+        }
+    }
+    Ok(rows)
+}
