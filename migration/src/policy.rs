@@ -69,9 +69,10 @@ impl Policy {
 
     /// The number of bytes after which to ask [`Self::moves`], beside the times at which other responses begin and end.
     pub fn asks_after_bytes(&self, size_is_known: bool) -> Option<u64> {
-        match size_is_known {
-            true => Some(self.after_bytes).filter(|it| self.knows_sizes() && *it > 0),
-            false => self.unknown_after_bytes,
+        if size_is_known {
+            Some(self.after_bytes).filter(|it| self.knows_sizes() && *it > 0)
+        } else {
+            self.unknown_after_bytes
         }
     }
 

@@ -207,7 +207,7 @@ impl<'a> Running<'a> {
     /// Whether all connections are there that the client opens before its first request.
     fn is_ready(&mut self, migrating: Migrating) -> bool {
         let destinations = &mut self.client.destinations;
-        if migrating.keeps_spare && destinations.is_agreed() && !destinations.is_opening() {
+        if migrating.keeps_spare && destinations.open() == 0 && !destinations.is_opening() {
             destinations.open_spare(&self.client.connection, self.world.now());
         }
         let has_spare = !migrating.keeps_spare || destinations.open() > 0;

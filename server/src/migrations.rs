@@ -53,7 +53,7 @@ struct Moving {
 enum At {
     Source,
     Destination { serial: u64, stream: StreamId },
-    Nowhere(Option<Outgoing>),
+    Nowhere(Option<Box<Outgoing>>),
 }
 
 impl Migrations {
@@ -367,7 +367,7 @@ fn sync(moving: &mut Moving, all: &mut dyn Connections) {
 }
 
 /// Takes the rest of a response out of where it is, from the next byte on.
-fn take_out(moving: &mut Moving, all: &mut dyn Connections) -> Option<Outgoing> {
+fn take_out(moving: &mut Moving, all: &mut dyn Connections) -> Option<Box<Outgoing>> {
     let from = moving.sending.next();
     let live = match std::mem::replace(&mut moving.at, At::Nowhere(None)) {
         At::Source => {
@@ -377,20 +377,20 @@ fn take_out(moving: &mut Moving, all: &mut dyn Connections) -> Option<Outgoing> 
             if rest.stage == Stage::Whole {
                 moving.kept = Some(rest.part(from));
             }
-            return Some(rest);
+            return Some(Box::new(rest));
         }
         At::Destination { serial, stream } => {
-            all.responder(serial).and_then(|it| it.give_up(stream))
+            all.responder(serial).and_then(|it| it.give_up(stream)).map(Box::new)
         }
         At::Nowhere(rest) => rest,
     };
     if let Some(kept) = &moving.kept {
-        return Some(kept.part(from));
+        return Some(Box::new(kept.part(from)));
     }
     let mut live = live?;
     let mut rest = live.part(from);
     rest.arriving = live.arriving.take();
-    Some(rest)
+    Some(Box::new(rest))
 }
 
 /// Goes on with a response at the connection `serial`.
@@ -398,7 +398,7 @@ fn go_on(
     (source, subject): Key,
     moving: &mut Moving,
     serial: u64,
-    rest: Option<Outgoing>,
+    rest: Option<Box<Outgoing>>,
     all: &mut dyn Connections,
     now: Instant,
 ) -> Option<At> {
@@ -427,7 +427,7 @@ fn go_back(moving: &mut Moving, all: &mut dyn Connections, now: Instant) {
     if is_draining {
         moving.at = At::Nowhere(rest);
     } else if let (Some(rest), Some(source)) = (rest, all.responder(moving.source)) {
-        source.take_back(moving.stream, rest, moving.source_bytes, now);
+        source.take_back(moving.stream, *rest, moving.source_bytes, now);
         moving.at = At::Source;
     }
 }

@@ -2,8 +2,8 @@
 //! bytes that still arrive after a cancel.
 //!
 //! The paper moves the large download to another connection, because it cannot reorder the contents of TCP's send
-//! buffer. This module makes the comparison that the paper could not make: a scheduler that commits nothing early, on
-//! one QUIC connection.
+//! buffer. This module repeats that with our extension, and makes the comparison that the paper could not make: a
+//! scheduler that commits nothing early, on one QUIC connection.
 
 mod moved;
 mod small_objects;
@@ -20,7 +20,7 @@ use simulator::link::Queue;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "smig",
-    about: "Small objects beside a large download, and bytes after a cancel, without migration",
+    about: "Small objects beside a large download, with and without migration, and bytes after a cancel",
     source: "Mi, Qian, Wang, SMig: Stream Migration Extension for HTTP/2, CoNEXT 2016, Figures 4, 5, 8, 9 and Table 2",
     engine: "stack",
     run,
@@ -43,8 +43,9 @@ const METHOD: &str = "One client on one connection, over quiche in virtual time:
     one each second, 25 in all, beside a download of 50 MB, unless a row says otherwise. Every object is a script and the \
     download is of no known kind, so that a scheme that looks at kinds puts objects first. `FIFO` is the paper's server: fair \
     shares (rr) above a send buffer of 1 MiB (its default) or 4 MiB (its large one). The queue of the link holds 1 MB under bbr2 \
-    and two bandwidth-delay products under cubic. The model adds a round trip, the object, and the buffer at the link's rate. The \
-    schemes stand where the paper has migrations: no row here migrates.";
+    and two bandwidth-delay products under cubic. The model adds a round trip, the object, and the buffer at the link's rate. \
+    MigSW, MigSP and MigCP are the paper's migrations to an idle connection, with the FIFO at each connection: the server moves the \
+    download as a whole or after 100 KB, or the client asks for it after 100 KB. All other rows have one connection.";
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let bench = Bench::new(setting.jobs, 1, 0.0)?;

@@ -127,15 +127,26 @@ fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
             rows.push(Row::shown(format!("objects-{id}"), metric, time_ms).in_table(CUTS));
             let cut = ratio(time_ms, fifo_ms).map(|it| (1.0 - it) * 100.0);
             let metric = format!("cut by {what} against a FIFO of {buffer}, {name}, in percent");
-            rows.push(
-                Row::shown(format!("cut-{id}"), metric, cut)
-                    .in_table(CUTS)
-                    .published(published)
-                    .at_least(least),
-            );
+            let row = Row::shown(format!("cut-{id}"), metric, cut).in_table(CUTS);
+            rows.push(row.published(published).at_least(least).because(reason(control)));
         }
     }
     Ok(rows)
+}
+
+/// Why a cut falls short of its limit.
+fn reason(control: CongestionControl) -> &'static str {
+    match control {
+        Bbr2 => {
+            "The source has carried nothing but objects, so bbr2 knows it as slow, and spreads an object over half a \
+             round trip. RFC 9002, 7.7 allows a burst after idle time; the transport does not make it: it forgets that \
+             it was idle before it asks (quiche 0.30, gcongestion/bbr2.rs, is_in_recovery)."
+        }
+        Cubic | CongestionControl::Reno => {
+            "The destination's cubic keeps the drop-tail queue of two bandwidth-delay products full. Objects wait in it, \
+             and lose packets, which a connection with so little in flight notices only by a timeout."
+        }
+    }
 }
 
 /// The large download alone, moved to an idle connection (50 MB) or to a new one (10 MB).

@@ -138,9 +138,9 @@ impl Responder {
         header: Continuation,
         resource: &Resource,
         said: Option<Priority>,
-        rest: Outgoing,
+        rest: Box<Outgoing>,
         now: Instant,
-    ) -> Result<StreamId, Outgoing> {
+    ) -> Result<StreamId, Box<Outgoing>> {
         let Some(stream) = self.pushes.open_stream(&mut self.sender.connection) else {
             return Err(rest);
         };
