@@ -160,7 +160,8 @@ pub(super) static DIMENSIONS: [Dimension; 4] = [
         always_in: &[],
         value: |it| json!(it.queue),
         label: queue_label,
-        mark: queue_label,
+        // A heading is not divided at this space.
+        mark: |it| queue_label(it).replace(' ', "\u{a0}"),
         copy: |to, from| to.queue = from.queue,
     },
 ];
