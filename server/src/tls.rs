@@ -1,5 +1,7 @@
 //! The server's certificate, and the transport's configuration that carries it.
 
+mod one_size;
+
 use crate::responder::settings;
 use crate::{Options, options::CongestionControl};
 use boring::asn1::Asn1Time;
@@ -12,6 +14,7 @@ use boring::pkey::{PKey, Private};
 use boring::ssl::{SslContextBuilder, SslMethod};
 use boring::x509::extension::SubjectAlternativeName;
 use boring::x509::{X509, X509NameBuilder};
+use one_size::{OneSize, SIGNATURE_BYTES};
 use std::path::{Path, PathBuf};
 
 /// A certificate chain and its private key.
@@ -19,6 +22,8 @@ use std::path::{Path, PathBuf};
 pub struct Identity {
     chain: Vec<X509>,
     key: PKey<Private>,
+    /// Whether its handshakes are all of one size.
+    is_one_size: bool,
 }
 
 /// A certificate, key or transport setting that cannot be used.
@@ -52,18 +57,27 @@ impl Identity {
                 key: key.to_owned(),
             });
         }
-        Ok(Self { chain, key: private })
+        Ok(Self { chain, key: private, is_one_size: false })
     }
 
-    /// Makes a certificate for `localhost` and the loopback addresses, valid for 30 days.
+    /// Makes a certificate for `localhost` and the loopback addresses, valid for 30 days. Its handshakes are all of one size.
     pub fn self_signed() -> Result<Self, TlsError> {
         let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1)?;
         let key = PKey::from_ec_key(EcKey::generate(&group)?)?;
+        loop {
+            let certificate = Self::certificate(&key)?;
+            if certificate.signature().len() == SIGNATURE_BYTES {
+                return Ok(Self { chain: vec![certificate], key, is_one_size: true });
+            }
+        }
+    }
+
+    fn certificate(key: &PKey<Private>) -> Result<X509, ErrorStack> {
         let mut name = X509NameBuilder::new()?;
         name.append_entry_by_text("CN", "localhost")?;
         let name = name.build();
         let mut serial = BigNum::new()?;
-        serial.rand(127, MsbOption::MAYBE_ZERO, false)?;
+        serial.rand(127, MsbOption::ONE, false)?;
         let mut builder = X509::builder()?;
         builder.set_version(2)?;
         let serial = serial.to_asn1_integer()?;
@@ -73,15 +87,15 @@ impl Identity {
         let (from, until) = (Asn1Time::days_from_now(0)?, Asn1Time::days_from_now(30)?);
         builder.set_not_before(&from)?;
         builder.set_not_after(&until)?;
-        builder.set_pubkey(&key)?;
+        builder.set_pubkey(key)?;
         let names = SubjectAlternativeName::new()
             .dns("localhost")
             .ip("127.0.0.1")
             .ip("::1")
             .build(&builder.x509v3_context(None, None))?;
         builder.append_extension(&names)?;
-        builder.sign(&key, MessageDigest::sha256())?;
-        Ok(Self { chain: vec![builder.build()], key })
+        builder.sign(key, MessageDigest::sha256())?;
+        Ok(builder.build())
     }
 
     /// Base64 of the SHA-256 of the public key (RFC 7469, 2.4): what Chromium takes in
@@ -118,7 +132,11 @@ pub(crate) fn transport_config(
             tls.add_extra_chain_cert(certificate.clone())?;
         }
     }
-    tls.set_private_key(&identity.key)?;
+    if identity.is_one_size {
+        tls.set_private_key_method(OneSize(identity.key.clone()));
+    } else {
+        tls.set_private_key(&identity.key)?;
+    }
     let mut config = quiche::Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, tls)?;
     config.set_application_protos(&[b"h3"])?;
     if let Some(key) = &options.ticket_key {
