@@ -1,9 +1,13 @@
 //! One page load: the connection below, the playback above.
 
+mod cancels;
+mod pushes;
+
+use crate::cancelling::Cancelling;
 use crate::http_cache::{HttpCache, NOT_MODIFIED};
 use crate::outcome::{Outcome, Problem};
 use crate::playback::Playback;
-use crate::pushed::{Promised, PushCache, Verdict};
+use crate::pushed::PushCache;
 use crate::requests::Requests;
 use crate::responses::Receiving;
 use crate::signalling::Signalling;
@@ -11,7 +15,7 @@ use crate::{Options, SavedSession, Verify, preload};
 use connection::experiments::OrderedDelivery;
 use connection::{Arrival, ConnectError, Connection, Destinations, Endpoint, Transmit};
 use corpus::Page;
-use http3::{Code, Event, Header, PushId, Settings, Signal, StreamId};
+use http3::{Code, Event, Header, Settings, Signal, StreamId};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
@@ -33,6 +37,7 @@ pub struct Client {
     pushed: PushCache,
     /// The copies that earlier visits left, some of them validated since.
     cache: HttpCache,
+    cancelling: Cancelling,
     options: Options,
     server_name: String,
     /// Holds data back that must not be handed up as it arrives.
@@ -80,6 +85,7 @@ impl Client {
             responses: BTreeMap::new(),
             pushed: PushCache::default(),
             cache: options.cache.clone(),
+            cancelling: Cancelling::new(&options.cancels),
             ordered: options.delivery_order.clone().map(OrderedDelivery::new),
             outcome: Outcome {
                 cookies: options.cookies.clone(),
@@ -100,7 +106,8 @@ impl Client {
     pub fn outcome(&mut self) -> Option<&Outcome> {
         let end = self.connection.end()?;
         let is_noted = |it: &Problem| matches!(it, Problem::Connection(_));
-        if !self.outcome.completed && !self.outcome.problems.iter().any(is_noted) {
+        let has_ended = self.outcome.completed || self.outcome.left;
+        if !has_ended && !self.outcome.problems.iter().any(is_noted) {
             self.outcome.problems.push(Problem::Connection(end.to_string()));
         }
         self.outcome.early_data = self.connection.early_data();
@@ -131,17 +138,9 @@ impl Client {
             self.allow_pushes();
             self.connection.flush();
             self.playback.start(self.micros(now));
+            self.cancelling.start(now);
         }
         starts
-    }
-
-    /// Lets the server promise as many more pushes as it may have open.
-    fn allow_pushes(&mut self) {
-        if self.options.pushes > 0 {
-            let end = self.pushed.end() + self.options.pushes;
-            let (stream, bytes) = self.connection.session.allow_pushes(end);
-            self.connection.send(stream, bytes, false);
-        }
     }
 
     fn say(&mut self, signals: Vec<Signal>) {
@@ -154,6 +153,10 @@ impl Client {
     /// Requests what has been discovered by now, in order of discovery.
     fn request_due(&mut self, now: Instant) {
         let now_us = self.micros(now);
+        self.cancel_due(now);
+        if self.cancelling.has_left() {
+            return self.end_if_left();
+        }
         loop {
             let due = self.playback.due(now_us);
             if due.is_empty() && self.requests.next(&self.page.resources).is_none() {
@@ -181,7 +184,8 @@ impl Client {
 
     fn end_if_loaded(&mut self) {
         let open = self.responses.values().any(|it| it.resource.is_some());
-        if self.playback.is_done() && self.requests.is_empty() && !open && !self.outcome.completed {
+        let is_loaded = self.playback.is_done() && self.requests.is_empty() && !open;
+        if is_loaded && self.cancelling.is_tail_over() && !self.outcome.completed {
             self.outcome.completed = true;
             self.outcome.pushed = self.pushed.resources().collect();
             self.outcome.refused_pushes = self.pushed.refused();
@@ -314,10 +318,10 @@ impl Client {
             Event::PushStream { stream, push } => {
                 self.destinations.push_stream(stream, push);
                 match self.pushed.stream(push, stream) {
-                    Ok(resource) => {
+                    Ok(resource) if !self.cancelling.has_left() => {
                         self.responses.insert(stream, Receiving::of(resource));
                     }
-                    Err(_) => self.stop(stream),
+                    _ => self.stop(stream),
                 }
             }
             Event::Frame { frame_type, payload } => {
@@ -380,76 +384,6 @@ impl Client {
         }
     }
 
-    /// A promise is kept if the page needs the resource and nothing else brings it.
-    fn on_promise(&mut self, push: PushId, headers: &[Header], now_us: u64) {
-        let promised = Promised::of(headers);
-        let found = preload::find(&self.page, http3::host(&promised.authority), &promised.path);
-        let wanted = found.filter(|it| promised.is_safe && self.is_wanted(*it));
-        let resource = wanted.filter(|it| self.is_of_use(*it, &promised));
-        match self.pushed.promise(push, resource) {
-            Verdict::Keep(None) | Verdict::Known => {}
-            Verdict::Keep(Some(stream)) => self.adopt_push(stream, resource, now_us),
-            Verdict::Refuse(stream) => {
-                let (control, bytes) = self.connection.session.cancel_push(push);
-                self.connection.send(control, bytes, false);
-                if let Some(stream) = stream {
-                    self.stop(stream);
-                }
-            }
-        }
-        self.allow_pushes();
-        self.connection.flush();
-    }
-
-    /// Neither cached nor requested.
-    fn is_wanted(&self, resource: usize) -> bool {
-        let asked = self.responses.values().any(|it| it.resource == Some(resource));
-        !asked && !self.cache.has(resource) && !self.requests.has_asked(resource)
-    }
-
-    /// Whether a promise is useful with this cache. A promise that names the state of a copy to validate
-    /// (`If-Match`) validates it. A promise of "not modified" needs such a copy.
-    fn is_of_use(&mut self, resource: usize, promised: &Promised) -> bool {
-        if let Some(tag) = &promised.if_none_match {
-            return self.cache.to_validate(resource) == Some(tag.as_str());
-        }
-        let has_it = promised.if_match.as_ref().is_some_and(|it| self.cache.holds(resource, it));
-        if has_it && self.cache.validated(resource) {
-            self.outcome.validated.push(resource);
-        }
-        !has_it
-    }
-
-    /// The promise of a push whose bytes came before it.
-    fn adopt_push(&mut self, stream: StreamId, resource: Option<usize>, now_us: u64) {
-        let (Some(receiving), Some(resource)) = (self.responses.get_mut(&stream), resource) else {
-            return;
-        };
-        receiving.resource = Some(resource);
-        if self.options.keep_bodies {
-            self.outcome.bodies.insert(resource, std::mem::take(&mut receiving.body));
-        }
-        self.playback.arrived(resource, receiving.body_bytes, now_us);
-        if receiving.ended {
-            self.finish(stream, None, now_us);
-        }
-    }
-
-    /// Cancels the rest of a push (RFC 9114, 4.6).
-    fn stop(&mut self, stream: StreamId) {
-        self.responses.remove(&stream);
-        let code = Code::RequestCancelled.value();
-        self.connection.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code).ok();
-        self.destinations.cancelled(stream);
-    }
-
-    /// The server gave a push up. If the page waits for the resource, it is requested after all.
-    fn lose_push(&mut self, push: PushId) {
-        if let Some(resource) = self.pushed.lost(push) {
-            self.requests.again(resource);
-        }
-    }
-
     /// A response is over. The page load goes on as a browser's does, whatever the response was.
     fn finish(&mut self, stream: StreamId, reset: Option<u64>, now_us: u64) {
         let Some(receiving) = self.responses.get_mut(&stream) else { return };
@@ -502,6 +436,7 @@ impl Endpoint for Client {
         if !self.destinations.receive(datagram, from) {
             self.connection.receive(datagram, from);
         }
+        self.cancelling.arrived(now);
         self.start_if_open(now);
         if self.connection.is_connected() {
             while self.read_streams(now) {}
@@ -528,10 +463,12 @@ impl Endpoint for Client {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        let playback = self.playback.next_timeout_us().filter(|_| self.connection.is_open());
+        let goes_on = self.connection.is_open() && !self.cancelling.has_left();
+        let playback = self.playback.next_timeout_us().filter(|_| goes_on);
         let playback = playback.map(|us| self.epoch + Duration::from_micros(us));
-        let others = self.destinations.next_timeout();
-        self.connection.next_timeout().into_iter().chain(playback).chain(others).min()
+        let cancelling = self.cancelling.next_timeout().filter(|_| self.connection.is_open());
+        let own = [self.connection.next_timeout(), playback, cancelling];
+        own.into_iter().flatten().chain(self.destinations.next_timeout()).min()
     }
 }
 

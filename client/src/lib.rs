@@ -4,6 +4,7 @@
 //! and clock; [`event_loop`] is the one place that has both. What happened is in the qlog that the client
 //! writes: times and metrics are computed from it, not from counters in here.
 
+mod cancelling;
 mod client;
 mod cookies;
 pub mod event_loop;
@@ -21,6 +22,7 @@ mod responses;
 mod saved_session;
 mod signalling;
 
+pub use cancelling::Cancels;
 pub use client::Client;
 pub use connection::{ClientConfig, ConnectError, EarlyData, Verify};
 pub use cookies::CookieJar;

@@ -2,7 +2,7 @@
 
 use crate::profile::HoldBack;
 use crate::signalling::Signalling;
-use crate::{CookieJar, HttpCache, SavedSession};
+use crate::{Cancels, CookieJar, HttpCache, SavedSession};
 use connection::ClientConfig;
 use connection::experiments::SendOrder;
 use schedulers::Scheme;
@@ -34,6 +34,8 @@ pub struct Options {
     pub session: Option<SavedSession>,
     /// Data is handed up in this order. `None`: in each stream's own, as it arrives.
     pub delivery_order: Option<SendOrder>,
+    /// When the user gives up.
+    pub cancels: Cancels,
     /// Where to write the connection's qlog.
     pub qlog_file: Option<PathBuf>,
     /// Whether to keep the bodies.

@@ -10,6 +10,10 @@ use std::time::Duration;
 pub struct Outcome {
     /// Every resource of the page was requested and answered.
     pub completed: bool,
+    /// The client left the page before it was loaded ([`crate::Cancels::leave_after`]).
+    pub left: bool,
+    /// Resources whose responses the client cancelled, in this order.
+    pub cancelled: Vec<usize>,
     /// The scheme that the server announced for the page, or else for the connection.
     pub announced: Option<String>,
     /// Where the load differed from the page.

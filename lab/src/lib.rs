@@ -64,7 +64,7 @@ impl Load {
         }
         scheme.clone_into(&mut timeline.name);
         let mut problems: Vec<String> = outcome.problems.iter().map(ToString::to_string).collect();
-        if !outcome.completed && problems.is_empty() {
+        if !outcome.completed && !outcome.left && problems.is_empty() {
             problems.push(format!("not over after {} s", TIME_MAX.as_secs()));
         }
         (Self { completed: outcome.completed && problems.is_empty(), timeline }, problems)

@@ -119,6 +119,7 @@ fn play(order: &str, resources: &[PageResource]) -> Timeline {
             body_offset: 0,
             body_bytes: Some(bytes),
             stream_bytes: Some(bytes),
+            ..Transfer::default()
         });
     }
     for slot in 0.. {

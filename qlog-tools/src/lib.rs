@@ -20,6 +20,7 @@ pub mod pushed;
 pub mod reader;
 pub mod replay;
 pub mod report;
+pub mod tail;
 mod templates;
 pub mod timeline;
 pub mod trace;

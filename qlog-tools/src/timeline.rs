@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::assembly::Assembly;
+use crate::tail::Cancel;
 
 /// One connection as its client saw it. Times are microseconds on any common clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +34,9 @@ pub struct Transfer {
     pub body_bytes: Option<u64>,
     /// Bytes of the stream, when its end has been seen.
     pub stream_bytes: Option<u64>,
+    /// Its cancel, if the client cancelled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<Cancel>,
 }
 
 /// One STREAM frame that arrived.

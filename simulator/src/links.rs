@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 pub struct Links {
     pub(crate) down: Link<Datagram>,
     pub(crate) up: Link<Datagram>,
-    /// Of these links, and of what the endpoints' transports draw.
+    /// The seed of these links, and of what the endpoints' transports draw.
     pub(crate) seed: u64,
     delivered: u64,
 }

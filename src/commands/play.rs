@@ -1,5 +1,7 @@
 //! `utmost play`: one page load.
 
+mod cancels;
+mod own_server;
 mod push_log;
 mod session;
 
@@ -12,9 +14,8 @@ use ::client::event_loop::play;
 use ::client::profile::Profile;
 use ::client::{ClientConfig, Migrating, Options, Outcome, Verify};
 use ::corpus::Page;
-use ::server::{CongestionControl, Options as ServerOptions};
 use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Setting, Study};
-use lab::{DeliveryOrder, Load, Metadata, wire};
+use lab::{DeliveryOrder, Load};
 use migration::{History, Visit};
 use qlog_tools::metrics::byte_index;
 use qlog_tools::reader::read_file;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 #[command(after_help = "Examples:\n  utmost play gentelella-index --scheme bucket-html\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --qlog logs --json\n  \
 utmost play davies-meenan --scheme dfifo --delivery-order connection\n  \
+utmost play davies-meenan --engine stack --network 3g --leave-after 800\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --push-log --visits 2\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --session session.json\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --migrate idle")]
@@ -43,6 +45,10 @@ pub(crate) struct Arguments {
     server: Option<SocketAddr>,
     #[command(flatten)]
     trust: values::Trust,
+    #[command(flatten)]
+    own: own_server::OwnServer,
+    #[command(flatten)]
+    cancels: cancels::GivingUp,
     /// The scheme that decides which priorities the client signals
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
@@ -108,6 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         scheme: scheme.clone(),
         hold_back: profile.and_then(|it| it.hold_back),
         pushes: if arguments.push_log { PUSHES } else { 0 },
+        cancels: arguments.cancels.of(&page)?,
         ..Options::default()
     };
     let own = arguments.server.is_none();
@@ -119,27 +126,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let visits = match arguments.server {
         Some(server) => from_server(arguments, &page, server, client, &logs)?,
-        None => vec![from_own_server(&page, client, delivery_order, &logs)?],
+        None => vec![arguments.own.load(&page, client, delivery_order, &logs)?],
     };
     // The server in this process runs `rr` by default. Another server's order is known only if it announces it.
     let unsaid = scheme.map_or(if own { "rr" } else { "" }.to_owned(), |it| it.name);
-    let runs = visits.iter().map(|it| run_of(&page, it, &unsaid, own)).collect();
+    let setting = if own {
+        arguments.own.setting()?
+    } else {
+        Setting { network: "loopback".to_owned(), ..Setting::default() }
+    };
+    let engine = if own { arguments.own.engine() } else { Engine::Wire };
+    let run =
+        |it: &Played| RunRecord { engine, setting: setting.clone(), ..run_of(&page, it, &unsaid) };
+    let runs = visits.iter().map(run).collect();
     let problems: Vec<String> = visits.iter().flat_map(|it| it.problems.clone()).collect();
     show_all(arguments, &page, visits, runs)?;
     told(&problems)
 }
 
 /// The record of a visit, as a study has it.
-fn run_of(page: &Page, visit: &Played, unsaid: &str, own: bool) -> RunRecord {
+fn run_of(page: &Page, visit: &Played, unsaid: &str) -> RunRecord {
     let mut run = RunRecord {
         page: page.name.clone(),
         scheme: visit.outcome.announced.clone().unwrap_or_else(|| unsaid.to_owned()),
-        engine: Engine::Wire,
-        setting: Setting {
-            network: "loopback".to_owned(),
-            cc: own.then_some(CongestionControl::Bbr2),
-            ..Setting::default()
-        },
         ..RunRecord::of_load(page, &visit.load)
     };
     for resource in &mut run.resources {
@@ -189,7 +198,10 @@ fn show_all(
         if came && arguments.push_log {
             push_log::show(run, &visit.load.timeline, &visit.outcome)?;
         } else if came {
-            show(run, page.resources.len())?;
+            show(run, page.resources.len(), arguments.cancels.left())?;
+        }
+        if let Some(tail) = run.tail {
+            output::line(&tail.to_string())?;
         }
     }
     Ok(())
@@ -213,22 +225,6 @@ struct Played {
     load: Load,
     problems: Vec<String>,
     outcome: Outcome,
-}
-
-fn from_own_server(
-    page: &Arc<Page>,
-    client: Options,
-    delivery_order: DeliveryOrder,
-    log_dir: &Path,
-) -> Result<Played, Failure> {
-    let scheme = client.scheme.clone().map_or_else(|| find_scheme("rr"), Ok);
-    let scheme = scheme.map_err(Failure::bad_input)?;
-    let options =
-        ServerOptions { qlog_dir: Some(log_dir.to_owned()), ..ServerOptions::new(scheme) };
-    let metadata = Metadata::default();
-    let setup = wire::Setup { options, client, links: None, metadata, delivery_order, log_dir };
-    let loaded = wire::load(page, setup).map_err(Failure::elsewhere)?;
-    Ok(Played { load: loaded.load, problems: loaded.problems, outcome: Outcome::default() })
 }
 
 fn from_server(
@@ -311,7 +307,7 @@ fn write_bodies(page: &Page, outcome: &Outcome, folder: &Path) -> Result<(), Fai
     Ok(())
 }
 
-fn show(run: &RunRecord, resources: usize) -> Result<(), Failure> {
+fn show(run: &RunRecord, resources: usize, left: Option<String>) -> Result<(), Failure> {
     let rows = run.resources.iter().map(|it| {
         let ms = |value| number(value, 1);
         vec![
@@ -330,7 +326,8 @@ fn show(run: &RunRecord, resources: usize) -> Result<(), Failure> {
         format!("complete after {:.1} ms", run.duration_ms)
     } else {
         let there = run.resources.iter().filter(|it| it.complete_ms.is_some()).count();
-        format!("not complete: {there} of {resources} resources arrived")
+        let how = left.unwrap_or_else(|| "not complete".to_owned());
+        format!("{how}: {there} of {resources} resources arrived")
     };
     output::line(&format!(
         "ByteIndex {} ms, above the fold {} ms; {end}",

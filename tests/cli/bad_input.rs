@@ -47,6 +47,27 @@ fn an_unknown_page_is_answered_with_the_page_that_is_near() {
 }
 
 #[test]
+fn a_cancel_names_a_path_of_the_page_and_a_time() {
+    let refused = |more: &[&str], expected| {
+        assert_refused(&[&["play", "davies-meenan"], more].concat(), 2, expected);
+    };
+    refused(
+        &["--cancel", "/img/*=800"],
+        "--cancel /img/*: page davies-meenan has no resource there",
+    );
+    refused(
+        &["--cancel", "hero.jpg=800"],
+        "invalid value 'hero.jpg=800' for '--cancel <PATH=MS>': ",
+    );
+    refused(&["--leave-after", "1s"], "invalid value '1s' for '--leave-after <MS>': ");
+    let network = ["--server", "127.0.0.1:4433", "--network", "3g"];
+    refused(
+        &network,
+        "the argument '--server <ADDR:PORT>' cannot be used with '--network <NAME|FILE>'",
+    );
+}
+
+#[test]
 fn an_invalid_page_is_named_with_place_and_cause() {
     for (from, to, expected) in [
         ("\"viewport\"", "viewport", ":5:3: key must be a string"),

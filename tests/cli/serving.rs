@@ -289,3 +289,16 @@ fn a_client_that_comes_back_sends_early_data_where_the_server_takes_it() {
         play(&other).contains("the server rejected early data; the requests were sent again\n")
     );
 }
+
+/// The page takes nine seconds on this network.
+#[test]
+fn a_user_who_leaves_is_told_the_tail() {
+    let play = ["play", "davies-meenan", "--network", "3g", "--leave-after", "1000", "--json"];
+    let study: serde_json::Value = serde_json::from_str(&stdout_of(&play)).expect("JSON");
+    crate::documents::assert_valid("study.json", &study);
+    let run = &study["runs"][0];
+    assert_eq!((&run["network"], &run["completed"]), (&"3g".into(), &false.into()));
+    // The document, and what it reveals in its first bytes.
+    assert_eq!(run["tail"]["cancelled"], 5);
+    assert!(run["tail"]["tail_bytes"].as_u64() > Some(0));
+}

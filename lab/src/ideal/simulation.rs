@@ -156,6 +156,7 @@ impl Simulation {
                 body_offset: 0,
                 body_bytes: bytes,
                 stream_bytes: bytes,
+                cancel: None,
             }
         };
         let transfers = self.requests.iter().map(transfer).collect();

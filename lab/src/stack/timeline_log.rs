@@ -3,7 +3,7 @@
 use connection::MemoryLog;
 use std::io::{self, Write};
 
-/// Keeps out of memory what the client sent and the state of its own congestion control.
+/// Keeps out of memory what the client sent, except its cancels, and the state of its own congestion control.
 pub(super) struct TimelineLog {
     kept: MemoryLog,
     /// The record being written.
@@ -34,7 +34,12 @@ fn is_needed(record: &[u8]) -> bool {
     const LEFT_OUT: [&[u8]; 3] =
         [b"quic:packet_sent\"", b"recovery_metrics_updated\"", b"stream_data_moved\""];
     let head = &record[..record.len().min(NAME_WITHIN)];
-    !LEFT_OUT.iter().any(|name| head.windows(name.len()).any(|it| it == *name))
+    let is_left_out = LEFT_OUT.iter().any(|name| has(head, name));
+    !is_left_out || has(record, b"stop_sending")
+}
+
+fn has(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|it| it == word)
 }
 
 impl Write for TimelineLog {

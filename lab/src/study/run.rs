@@ -5,6 +5,7 @@ use super::setting::Setting;
 use crate::{Load, above_fold};
 use corpus::Page;
 use qlog_tools::metrics::{BySet, Completions, Measured};
+use qlog_tools::tail::Tail;
 use qlog_tools::timeline::{Delivery, Transfer};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,6 +36,9 @@ pub struct RunRecord {
     /// The least index that any order could have. Null where nothing is above the fold, and with a transport where the bound is not proven: see
     /// [`crate::bounds`].
     pub lower_bound: OnlyAtf,
+    /// What came of responses after the client cancelled them; `None`: it cancelled nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<Tail>,
     /// The resources, in the order of their requests.
     pub resources: Vec<ResourceTimes>,
 }
@@ -86,6 +90,7 @@ impl RunRecord {
             completed: load.completed,
             duration_ms: resources.iter().filter_map(|it| it.complete_ms).fold(0.0, f64::max),
             metrics: Measured::of(all.as_ref(), atf.as_ref()),
+            tail: Tail::of(timeline),
             resources,
             ..Self::default()
         }

@@ -1,6 +1,7 @@
 //! Tests of the lab from outside, in one binary.
 
 mod bounds;
+mod cancels;
 mod corpus_pages;
 mod early_data;
 mod early_hints;

@@ -132,6 +132,7 @@ impl Collector {
             body_offset: flow.framing.body_offset(stream_bytes),
             body_bytes: body_bytes(flow, response, stream_bytes),
             stream_bytes,
+            cancel: flow.cancel,
         };
         let details = TransferDetails {
             status: response.and_then(|response| response.status),

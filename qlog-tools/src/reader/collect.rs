@@ -122,6 +122,8 @@ impl Collector {
                 self.frame(time_us, stream, (packet.number(), place), direction);
             } else if frame.is_stream() {
                 self.impossible_frames += 1;
+            } else if let Some(stream) = frame.stopped_stream() {
+                self.flow(direction.other()).stop(time_us, stream);
             } else if direction == Direction::Received && self.detail == Detail::Full {
                 self.acknowledge(time_us, packet.space(), &frame.acknowledged());
             }

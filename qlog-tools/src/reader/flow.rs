@@ -7,6 +7,7 @@ use super::quic::Stream;
 use crate::assembly::Assembly;
 use crate::packed_frames::PackedFrames;
 use crate::progress::Progress;
+use crate::tail::Cancel;
 use crate::timeline::StreamFrame;
 use crate::trace::{StreamRole, StreamSummary};
 
@@ -40,6 +41,7 @@ pub(super) struct FlowStream {
     /// Where FIN was.
     pub(super) bytes: Option<u64>,
     pub(super) framing: Framing,
+    pub(super) cancel: Option<Cancel>,
     assembly: Assembly,
     progress: Progress,
 }
@@ -59,6 +61,11 @@ impl Flow {
         let holes_now = stream.assembly.holes();
         self.holes = (self.holes + holes_now).saturating_sub(holes);
         self.frame_bytes += u128::from(frame.bytes);
+    }
+
+    /// The other side wants no more of a stream. The first time counts.
+    pub(super) fn stop(&mut self, time_us: u64, id: u64) {
+        self.stream(id, time_us).cancel.get_or_insert(Cancel::at(time_us));
     }
 
     pub(super) fn stream(&mut self, id: u64, time_us: u64) -> &mut FlowStream {
@@ -92,6 +99,9 @@ impl FlowStream {
             self.first_us = time_us;
         }
         self.frames += 1;
+        if let Some(cancel) = &mut self.cancel {
+            cancel.came(time_us, frame.bytes);
+        }
         let before = self.assembly.unique_bytes;
         let id = frame.id;
         let frame = StreamFrame { time_us, stream: id, offset: frame.offset, bytes: frame.bytes };

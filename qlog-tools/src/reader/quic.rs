@@ -47,6 +47,15 @@ struct Header<'a> {
     dcid: Option<Cow<'a, str>>,
 }
 
+impl Direction {
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::Received => Self::Sent,
+            Self::Sent => Self::Received,
+        }
+    }
+}
+
 impl<'a> Packet<'a> {
     /// Some stacks write `null` for no frames.
     pub(super) fn frames(&self) -> &[Frame<'a>] {
@@ -83,7 +92,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// A frame in a packet; only STREAM and ACK frames are looked into.
+/// A frame in a packet; only STREAM, `STOP_SENDING` and ACK frames are looked into.
 #[derive(Deserialize)]
 pub(super) struct Frame<'a> {
     #[serde(rename = "frame_type", borrow)]
@@ -133,6 +142,11 @@ impl Frame<'_> {
             return None;
         }
         Some(Stream { id: self.stream_id?.0, offset, bytes, ends: self.fin == Some(true) })
+    }
+
+    /// The stream that a `STOP_SENDING` frame is about.
+    pub(super) fn stopped_stream(&self) -> Option<u64> {
+        self.stream_id.filter(|_| self.kind.as_deref() == Some("stop_sending")).map(|it| it.0)
     }
 
     /// Whether its length is missing without a good reason: an empty frame that only ends a stream may do without.

@@ -50,6 +50,7 @@ fn a_clients_log_becomes_a_timeline() {
             body_offset: 23,
             body_bytes: Some(100),
             stream_bytes: Some(123),
+            cancel: None,
         },
         Transfer {
             stream: 4,
@@ -58,6 +59,7 @@ fn a_clients_log_becomes_a_timeline() {
             body_offset: 22,
             body_bytes: Some(50),
             stream_bytes: Some(72),
+            cancel: None,
         },
     ];
     assert_eq!(trace.timeline.transfers, expected);

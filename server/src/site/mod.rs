@@ -18,8 +18,7 @@ pub use pushing::{Knows, Pushing};
 pub use request::Request;
 pub(crate) use response::Foreseen;
 pub use response::{Availability, Field, Response};
-pub(crate) use rules::fits;
-pub use rules::{Rule, RuledSite};
+pub use rules::{Rule, RuledSite, fits};
 
 use std::sync::Arc;
 

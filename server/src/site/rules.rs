@@ -36,7 +36,7 @@ impl Rule {
 }
 
 /// Whether a rule for the paths of `pattern` holds for `path`.
-pub(crate) fn fits(pattern: &str, path: &str) -> bool {
+pub fn fits(pattern: &str, path: &str) -> bool {
     let plain = path.split('?').next().unwrap_or_default();
     match pattern.strip_suffix('*') {
         Some(prefix) => plain.starts_with(prefix),

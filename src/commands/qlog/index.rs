@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::output::{self, number};
 use qlog_tools::metrics::{BySet, Completions, METRICS, Measured, Set, Unmeasured, byte_index};
 use qlog_tools::naming::shown;
+use qlog_tools::tail::Tail;
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use qlog_tools::views::no_streams;
 use serde_json::{Value, json};
@@ -133,6 +134,7 @@ fn document(trace: &Trace, indices: &Indices, base: Option<BySet>) -> Value {
         "vantage": trace.vantage.name(),
         "speedup": base.map(|base| indices.speedup(base)),
         "note": indices.note(),
+        "tail": Tail::of(&trace.timeline),
         "resources": resources.collect::<Vec<_>>(),
     });
     for metric in &METRICS {
@@ -157,6 +159,9 @@ fn print(traces: &[Trace], indices: &[Indices], bases: &[BySet]) -> Result<(), F
     for (trace, it) in traces.iter().zip(indices) {
         if let Some(note) = it.note() {
             output::line(&format!("{}: {}", trace.label(), shown(&note, 200)))?;
+        }
+        if let Some(tail) = Tail::of(&trace.timeline) {
+            output::line(&format!("{}: {tail}", trace.label()))?;
         }
         if trace.vantage == Vantage::Server {
             output::line(&format!(

@@ -18,6 +18,7 @@ fn page(transfers: &[(u64, u64, u64)], frames: &[(u64, u64, u64, u64)]) -> Timel
                 body_offset: 10,
                 body_bytes: Some(body_bytes),
                 stream_bytes: Some(body_bytes + 10),
+                cancel: None,
             })
             .collect(),
         frames: frames

@@ -1,0 +1,56 @@
+//! What the client cancels: what its user gives up, and pushes that it does not want.
+
+use super::Client;
+use crate::cancelling::What;
+use http3::{Code, StreamId};
+use std::time::Instant;
+
+impl Client {
+    /// Cancels what the user gives up now.
+    pub(super) fn cancel_due(&mut self, now: Instant) {
+        self.cancelling.end_silence(now);
+        while let Some(what) = self.cancelling.due(now) {
+            let is_given_up = |resource: Option<usize>| match what {
+                What::Resource(it) => resource == Some(it),
+                What::Everything => true,
+            };
+            let open = self.responses.iter().filter(|(_, it)| is_given_up(it.resource));
+            let open: Vec<StreamId> = open.map(|(stream, _)| *stream).collect();
+            for stream in open {
+                self.cancel(stream, now);
+            }
+        }
+    }
+
+    /// Cancels a response (RFC 9114, 4.1.1). The page load goes on as a browser's does after an error.
+    fn cancel(&mut self, stream: StreamId, now: Instant) {
+        let Some(receiving) = self.responses.remove(&stream) else { return };
+        self.connection.shut(stream, Code::RequestCancelled);
+        self.destinations.cancelled(stream);
+        self.connection.session.forget(stream);
+        self.signalling.closed(stream);
+        self.cancelling.cancelled(now);
+        if let Some(resource) = receiving.resource {
+            self.outcome.cancelled.push(resource);
+            self.requests.came(resource);
+            self.playback.completed(resource, self.micros(now));
+        }
+    }
+
+    /// Cancels the rest of a push (RFC 9114, 4.6).
+    pub(super) fn stop(&mut self, stream: StreamId) {
+        self.responses.remove(&stream);
+        let code = Code::RequestCancelled.value();
+        self.connection.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code).ok();
+        self.destinations.cancelled(stream);
+    }
+
+    /// Closes the connection that the user left, once the tails are over.
+    pub(super) fn end_if_left(&mut self) {
+        if self.cancelling.is_tail_over() && !self.outcome.left {
+            self.outcome.left = true;
+            self.connection.close(Code::NoError, "left");
+            self.destinations.close(Code::NoError, "left");
+        }
+    }
+}

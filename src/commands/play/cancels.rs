@@ -1,0 +1,71 @@
+//! When the user of a page load gives up.
+
+use crate::failure::Failure;
+use ::client::Cancels;
+use ::corpus::Page;
+use server::site::fits;
+use std::time::Duration;
+
+/// The cancels of a page load.
+#[derive(Debug, clap::Args)]
+pub(super) struct GivingUp {
+    /// Leave the page after MS milliseconds: cancel every open response, and wait until the tail has come
+    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    leave_after: Option<Duration>,
+    /// Cancel the responses at PATH after MS milliseconds, if they are open then; the others go on. A PATH that ends in `*`
+    /// stands for all paths that begin so
+    #[arg(long, value_name = "PATH=MS", value_parser = cancel)]
+    cancel: Vec<(String, Duration)>,
+}
+
+impl GivingUp {
+    pub(super) fn of(&self, page: &Page) -> Result<Cancels, Failure> {
+        let mut cancels = Cancels { leave_after: self.leave_after, ..Cancels::default() };
+        for (path, after) in &self.cancel {
+            let at_path = page.resources.iter().filter(|it| fits(path, &it.url));
+            let before = cancels.resources.len();
+            cancels.resources.extend(at_path.map(|it| (it.id, *after)));
+            if cancels.resources.len() == before {
+                let cause = format!("--cancel {path}: page {} has no resource there", page.name);
+                return Err(Failure::BadInput(format!(
+                    "{cause}; use a path such as `/` or `/images/*`"
+                )));
+            }
+        }
+        Ok(cancels)
+    }
+
+    /// How the page was left, if it was.
+    pub(super) fn left(&self) -> Option<String> {
+        self.leave_after.map(|it| format!("left after {} ms", it.as_millis()))
+    }
+}
+
+fn milliseconds(text: &str) -> Result<Duration, String> {
+    let ms = text.parse::<u64>().ok().filter(|it| *it <= 3_600_000);
+    ms.map(Duration::from_millis)
+        .ok_or_else(|| format!("`{text}` is not a time: use milliseconds, at most 3600000"))
+}
+
+fn cancel(text: &str) -> Result<(String, Duration), String> {
+    let (path, ms) =
+        text.rsplit_once('=').filter(|(path, _)| path.starts_with('/')).ok_or_else(|| {
+            format!("`{text}` is not a cancel: use PATH=MS, for example /images/*=800")
+        })?;
+    Ok((path.to_owned(), milliseconds(ms)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cancel_is_a_path_and_milliseconds() {
+        let parsed = |path: &str, ms| Ok((path.to_owned(), Duration::from_millis(ms)));
+        assert_eq!(cancel("/a?b=c=80"), parsed("/a?b=c", 80));
+        assert_eq!(cancel("/*=0"), parsed("/*", 0));
+        for wrong in ["a=1", "/a", "/a=", "/a=-1", "/a=1.5", "/a=3600001"] {
+            assert!(cancel(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! A page load from a server in this process.
+
+use super::Played;
+use crate::failure::Failure;
+use crate::values::{self, Choices};
+use ::client::{Options, Outcome};
+use ::corpus::Page;
+use ::server::{CongestionControl, Identity, Options as ServerOptions};
+use lab::network::Network;
+use lab::stack::{self, Ends};
+use lab::study::{Engine, Setting};
+use lab::{DeliveryOrder, Metadata, wire};
+use page_site::PageSite;
+use schedulers::find_scheme;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The server in this process, and the way to it.
+#[derive(Debug, clap::Args)]
+pub(super) struct OwnServer {
+    /// How the page is loaded from the server in this process
+    #[arg(long, value_parser = values::choice(ENGINES), default_value = "wire", conflicts_with = "server")]
+    engine: Engine,
+    /// The network to the server in this process: paper, 2g, 3g, lte, cable, satellite, ..., or a TOML file [default: none on
+    /// engine wire, loopback on engine stack]
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "server")]
+    network: Option<String>,
+    /// The send buffer of the server in this process
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = lab::size::parse, conflicts_with = "server")]
+    send_buffer: u64,
+    /// The congestion control of the server in this process
+    #[arg(long, value_parser = values::choice(values::CONGESTION_CONTROLS), default_value = "bbr2", conflicts_with = "server")]
+    cc: CongestionControl,
+}
+
+const ENGINES: Choices<Engine> = &[
+    ("stack", "In virtual time: exact and repeatable", Engine::Stack),
+    ("wire", "Over UDP on loopback, in real time", Engine::Wire),
+];
+
+impl OwnServer {
+    pub(super) fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    fn network(&self) -> Result<Option<Network>, Failure> {
+        let name = self.network.as_deref().or((self.engine == Engine::Stack).then_some("loopback"));
+        name.map(Network::find).transpose().map_err(Failure::bad_input)
+    }
+
+    /// What the load meets, as a study records it.
+    pub(super) fn setting(&self) -> Result<Setting, Failure> {
+        let network = self.network()?.map_or_else(|| "loopback".to_owned(), |it| it.name);
+        let send_buffer_bytes = self.send_buffer;
+        Ok(Setting { network, send_buffer_bytes, cc: Some(self.cc), ..Setting::default() })
+    }
+
+    /// Loads the page once.
+    pub(super) fn load(
+        &self,
+        page: &Arc<Page>,
+        client: Options,
+        delivery_order: DeliveryOrder,
+        log_dir: &Path,
+    ) -> Result<Played, Failure> {
+        let scheme = client.scheme.clone().map_or_else(|| find_scheme("rr"), Ok);
+        let options = ServerOptions {
+            qlog_dir: Some(log_dir.to_owned()),
+            send_buffer_bytes: self.send_buffer,
+            congestion_control: self.cc,
+            ..ServerOptions::new(scheme.map_err(Failure::bad_input)?)
+        };
+        let network = self.network()?;
+        let options = match network.as_ref().and_then(Network::pace) {
+            Some(pace) => options.paced(pace),
+            None => options,
+        };
+        let (load, problems) = match (self.engine, &network) {
+            (Engine::Stack, Some(network)) => {
+                let identity = Identity::self_signed().map_err(Failure::elsewhere)?;
+                let setup = stack::Setup {
+                    delivery_order,
+                    log_dir: Some(log_dir),
+                    ..stack::Setup::new(options, network, &identity)
+                };
+                let ends = Ends { site: PageSite::new(Page::clone(page)).into(), client };
+                let loaded = stack::load_between(page, &ends, setup).map_err(Failure::elsewhere)?;
+                (loaded.load, loaded.problems)
+            }
+            (_, network) => {
+                let links = network.as_ref().map(|it| (it, 0));
+                let metadata = Metadata::default();
+                let setup =
+                    wire::Setup { options, client, links, metadata, delivery_order, log_dir };
+                let loaded = wire::load(page, setup).map_err(Failure::elsewhere)?;
+                (loaded.load, loaded.problems)
+            }
+        };
+        Ok(Played { load, problems, outcome: Outcome::default() })
+    }
+}
