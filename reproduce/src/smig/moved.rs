@@ -80,28 +80,28 @@ struct Fifo {
 const FIFOS: [Fifo; 4] = [
     Fifo {
         control: Bbr2,
-        buffer: "1m",
+        buffer: "1Mi",
         buffer_bytes: DEFAULT_BUFFER_BYTES,
         published: 90.0,
         least: [90.0, 88.0, 84.0],
     },
     Fifo {
         control: Bbr2,
-        buffer: "4m",
+        buffer: "4Mi",
         buffer_bytes: LARGE_BUFFER_BYTES,
         published: 93.0,
         least: [95.0, 95.0, 87.0],
     },
     Fifo {
         control: Cubic,
-        buffer: "1m",
+        buffer: "1Mi",
         buffer_bytes: DEFAULT_BUFFER_BYTES,
         published: 90.0,
         least: [80.0, 80.0, 80.0],
     },
     Fifo {
         control: Cubic,
-        buffer: "4m",
+        buffer: "4Mi",
         buffer_bytes: LARGE_BUFFER_BYTES,
         published: 93.0,
         least: [95.0, 95.0, 87.0],
