@@ -5,8 +5,11 @@ use crate::SignalUse;
 use crate::pushes::Pushed;
 use crate::site::{Ahead, Request};
 use http3::{Header, Session, Signal, StreamId};
-use schedulers::Priority;
+use schedulers::{Element, Priority};
 use std::time::Instant;
+
+/// The weight of a stream about which nobody says anything (RFC 7540, 5.3.5).
+const DEFAULT_WEIGHT: u16 = 16;
 
 impl Responder {
     /// Sends what goes ahead of the response on `stream`: early hints, then promises, before the bytes that refer to
@@ -46,16 +49,21 @@ impl Responder {
         self.answer(stream, &pushed.request, pushed.response, header, now);
         self.sender.gate(stream, main, pushed.gate);
         self.relay_one(stream, now);
-        self.place_after(stream, request);
+        self.place_after(stream, main, request);
     }
 
-    /// Where clients alone decide on order, a push that they say nothing about goes with the response that it belongs
-    /// to: it is as urgent, and goes after that response, in the order of the promises, and before what is requested
-    /// later (*Rules of Thumb*, rule 2). This is a note on the server, because the tree that both ends share must not
-    /// change on one of them. What the client says about the push, or about another response, takes precedence.
-    fn place_after(&mut self, push: StreamId, main: &Request) {
+    /// Places a push about which the client says nothing, where clients decide on order.
+    ///
+    /// In a tree, it depends on the response that it belongs to, with weight 16, and pushes of one response share
+    /// (draft-ietf-quic-http-22, 5.3.2; RFC 7540, 5.3.5). Both ends know that from the promise. Elsewhere it goes after
+    /// that response and is as urgent, in the order of the promises, before what is requested later (*Rules of Thumb*,
+    /// rule 2). The client's own signals take precedence.
+    fn place_after(&mut self, push: StreamId, main: StreamId, request: &Request) {
         if self.signals() == SignalUse::Obey {
-            let said = main.priority.as_deref().and_then(|it| Priority::parse(it).ok());
+            let (element, parent) = (Element::Stream(push), Element::Stream(main));
+            let weight = DEFAULT_WEIGHT;
+            self.obey(Signal::Depend { element, parent, weight, exclusive: false });
+            let said = request.priority.as_deref().and_then(|it| Priority::parse(it).ok());
             let urgency = said.unwrap_or_default().urgency_or_default();
             self.obey(Signal::Extensible { stream: push, urgency, incremental: false });
         }

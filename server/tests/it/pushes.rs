@@ -2,8 +2,11 @@
 
 use crate::peers::{Peer, World, options};
 use crate::simulation::Bodies;
-use http3::{Code, PushId, Settings};
+use http3::{Code, Extension, PushId, Settings, Signal, StreamId};
+use schedulers::Element;
 use server::site::{DirectorySite, Pushing, Rule, RuledSite};
+use server::{Options, Pace, SignalUse};
+use std::time::Duration;
 
 const PUSHED_BYTES: u64 = 2_000;
 
@@ -36,6 +39,30 @@ fn a_client_that_allows_all_push_ids_gets_ten_at_a_time_and_each_resource_once()
     assert!(promised.windows(2).all(|it| it[1] - it[0] <= 10), "{promised:?}");
     assert_eq!(promised.last(), Some(&100), "and none twice");
     assert_eq!(peer.closed_with(), None);
+}
+
+/// A client that orders everything but the push: the document and an image of 1 MB are children of the root.
+#[test]
+fn under_a_tree_a_push_depends_on_its_document_and_does_not_wait_for_all_others() {
+    let pushing = Pushing { push: vec!["/20000/css".into()], ..Pushing::default() };
+    let site = RuledSite::new(Bodies, vec![Rule::pushing("/5000/html", pushing)]);
+    let pace = Pace { packet_bytes: 1400, interval: Duration::from_millis(1) };
+    let options = Options { signals: SignalUse::Obey, ..options("tree") }.paced(pace);
+    let mut world = World::of(options, site);
+    let settings = Settings { extensions: [Extension::TreeDraft22].into(), ..Settings::default() };
+    let mut peer = Peer::with_settings(&world, 1, settings);
+    world.run_ms(20, &mut [&mut peer]);
+    peer.allow_pushes(1);
+    for (stream, path) in [(0, "/1000000/png"), (4, "/5000/html")] {
+        let element = Element::Stream(StreamId(stream));
+        let root = Signal::Depend { element, parent: Element::Root, weight: 16, exclusive: false };
+        assert!(peer.client.connection.signal(&root));
+        peer.get(stream, path);
+    }
+    world.run_ms(2000, &mut [&mut peer]);
+    assert_eq!(peer.order(), [4, 15, 0]);
+    let pushed_ms = (peer.ended[1].1 - peer.ended[0].1).as_millis();
+    assert!((25..35).contains(&pushed_ms), "15 packets in every second millisecond: {pushed_ms}");
 }
 
 #[test]
