@@ -2,10 +2,11 @@
 
 use crate::ReproduceError;
 use client::Migrating;
-use connection::{ClientConfig, Verify};
+use connection::{ClientConfig, MemoryLog, Verify};
 use http3::{Event, StreamId};
 use lab::network::Network;
-use qlog_tools::reader::{Detail, ReadOptions, read_file_traces};
+use qlog_tools::reader::{Detail, ReadOptions, read, read_file_traces};
+use qlog_tools::tail::Tail;
 use schedulers::{Kind, Resource};
 use server::site::{Body, Request, Response, Site};
 use server::{Identity, Limits, Options, Server};
@@ -23,7 +24,8 @@ pub(crate) struct Downloads {
     pub(crate) network: Network,
     /// In the order of their times.
     pub(crate) requests: Vec<Download>,
-    /// Whether to read the congestion window from the server's log, which takes longer than the downloads.
+    /// Whether to read the congestion window from the server's log and the tail of cancels from the client's, which takes longer
+    /// than the downloads.
     pub(crate) logs_window: bool,
     /// How the client takes part in stream migration, if [`Options::migration`] is on.
     pub(crate) migrating: Migrating,
@@ -49,6 +51,8 @@ pub(crate) struct Downloaded {
     pub(crate) sent: Vec<Sent>,
     /// The server's congestion window in bytes, whenever it changed, if it was wanted.
     pub(crate) window: Vec<(f64, f64)>,
+    /// What came after cancels, if it was wanted.
+    pub(crate) tail: Option<Tail>,
 }
 
 /// A datagram of the server.
@@ -112,8 +116,14 @@ impl Downloads {
         running.world.run_for(milliseconds(linger_ms), &mut [&mut running.client]);
         // The server's log begins when the client's first datagram comes.
         let log_begins_ms = self.network.up.delay_ms - running.start_ms();
+        let log = running.log.clone();
         let downloaded = running.finish();
-        Ok(Downloaded { window: window(folder.path(), log_begins_ms)?, ..downloaded })
+        let window = window(folder.path(), log_begins_ms)?;
+        Ok(Downloaded {
+            window,
+            tail: log.map(|it| tail(&it)).transpose()?.flatten(),
+            ..downloaded
+        })
     }
 }
 
@@ -122,6 +132,8 @@ struct Running<'a> {
     requests: &'a [Download],
     world: World<Server>,
     client: BareClient,
+    /// The client's log, if it is read.
+    log: Option<MemoryLog>,
     /// Virtual time at the end of the handshake.
     start: Option<Duration>,
     made: usize,
@@ -160,11 +172,16 @@ impl<'a> Running<'a> {
         if let Some(bytes) = downloads.migrating.ask_after_bytes {
             client.destinations.ask_after(bytes);
         }
+        let log = downloads.logs_window.then(MemoryLog::default);
+        if let Some(log) = log.clone() {
+            client.connection.quic.set_qlog(Box::new(log), "downloads".into(), String::new());
+        }
         let count = downloads.requests.len();
         Ok(Self {
             requests: &downloads.requests,
             world,
             client,
+            log,
             start: None,
             made: 0,
             cancelled: vec![false; count],
@@ -247,6 +264,7 @@ impl<'a> Running<'a> {
             complete_ms: self.complete_ms,
             sent: down.map(|it| sent(it, start_ms)).collect(),
             window: Vec::new(),
+            tail: None,
         }
     }
 }
@@ -273,12 +291,6 @@ impl Downloaded {
         .collect()
     }
 
-    /// Bytes that arrive after `from_ms`.
-    pub(crate) fn bytes_after(&self, from_ms: f64) -> u64 {
-        let late = self.sent.iter().filter(|it| it.arrived_ms.is_some_and(|at| at > from_ms));
-        late.map(|it| it.bytes).sum()
-    }
-
     /// The congestion window at `at_ms`, in bytes.
     pub(crate) fn window_bytes(&self, at_ms: f64) -> Option<f64> {
         self.window.iter().rev().find(|it| it.0 <= at_ms).map(|it| it.1)
@@ -291,6 +303,13 @@ fn milliseconds(ms: f64) -> Duration {
 
 fn stream(place: usize) -> StreamId {
     StreamId(place as u64 * 4)
+}
+
+/// Reads the tail from the client's log, which is at its end.
+fn tail(log: &MemoryLog) -> Result<Option<Tail>, ReproduceError> {
+    let trace =
+        read("the client's log", log.take().as_slice()).map_err(ReproduceError::unusable)?;
+    Ok(Tail::of(&trace.timeline))
 }
 
 /// Reads the window from the server's log, which is in `folder` and begins at `begins_ms`.
@@ -357,7 +376,8 @@ mod tests {
         let cancelled = Download { cancel_ms: Some(1000.0), ..download };
         let downloaded = run(vec![cancelled], 1000.0);
         assert_eq!(downloaded.complete_ms, [None]);
-        let tail_bytes = downloaded.bytes_after(1000.0);
-        assert!((20_000..120_000).contains(&tail_bytes), "{tail_bytes}");
+        let tail = downloaded.tail.expect("a cancel");
+        // The path holds 40,000 bytes, and the queue 40,000 more.
+        assert_eq!((tail.cancelled, tail.tail_bytes), (1, 40_021));
     }
 }

@@ -56,7 +56,10 @@ fn tail_rows(buffer: &str, server: &Server, loads: &[Downloaded]) -> Vec<Row> {
     let tails = loads.iter().zip(cancels_ms());
     let tails: Vec<(f64, f64)> = tails
         .map(|(load, at_ms)| {
-            (load.bytes_after(at_ms) as f64, load.window_bytes(at_ms).unwrap_or(f64::NAN))
+            (
+                load.tail.map_or(f64::NAN, |it| it.tail_bytes as f64),
+                load.window_bytes(at_ms).unwrap_or(f64::NAN),
+            )
         })
         .collect();
     let mean = |of: fn(&(f64, f64)) -> f64| tails.iter().map(of).sum::<f64>() / tails.len() as f64;
