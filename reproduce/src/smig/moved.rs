@@ -19,7 +19,7 @@ const FIRST_BYTES: u64 = 100 * KB;
 /// Downloads above this size move.
 const ABOVE_BYTES: u64 = 500 * KB;
 
-/// Who starts a migration, and of what.
+/// The end that starts a migration, and what moves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Migration {
     /// The server moves the whole response.
