@@ -121,7 +121,8 @@ fn failure(error: ProbeError) -> Failure {
 fn target(arguments: &Arguments, url: &Url) -> Result<Target, Failure> {
     if let Some(wrong) = arguments.paths.iter().find(|path| !is_path(path)) {
         return Err(Failure::BadInput(format!(
-            "--path {wrong}: begins with /, ASCII, without spaces"
+            "--path {wrong}: a path begins with `/` and is ASCII without spaces; use for example /{}",
+            wrong.trim_start_matches('/').replace(|it: char| !it.is_ascii_graphic(), "%20")
         )));
     }
     let host = url.host_str().unwrap_or_default();

@@ -68,6 +68,12 @@ fn a_cancel_names_a_path_of_the_page_and_a_time() {
 }
 
 #[test]
+fn a_probed_path_without_a_slash_is_told_with_one() {
+    let expected = "--path big.jpg: a path begins with `/` and is ASCII without spaces; use for example /big.jpg";
+    assert_refused(&["probe", "https://localhost:4433/", "--path", "big.jpg"], 2, expected);
+}
+
+#[test]
 fn an_invalid_page_is_named_with_place_and_cause() {
     for (from, to, expected) in [
         ("\"viewport\"", "viewport", ":5:3: key must be a string"),
