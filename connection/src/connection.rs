@@ -210,7 +210,7 @@ impl Connection {
     }
 
     /// Offers stream migration, as an end that carries it out: a client's connection gets a name once its handshake is
-    /// complete, beside the name of the connection whose secret is `first`.
+    /// complete. The name belongs to the connection whose secret is `first`; without one, this is the first connection.
     pub(crate) fn may_be_named(&mut self, first: Option<Secret>) {
         self.naming = Naming::Wanted(first);
         self.session.accept_frames(MIGRATE, PAYLOAD_BYTES_MAX);

@@ -12,6 +12,7 @@ use migration::{Policy, SizeRule};
 use server::CongestionControl::{self, Bbr2, Cubic};
 
 const CUTS: &str = "The cut by migration against a FIFO";
+const TAILS: &str = "Bytes after the cancel of a download that has moved";
 const COSTS: &str = "What the large download loses by migration";
 
 /// "All but the first 100 KB".
@@ -19,7 +20,7 @@ const FIRST_BYTES: u64 = 100 * KB;
 /// Downloads above this size move.
 const ABOVE_BYTES: u64 = 500 * KB;
 
-/// The end that starts a migration, and what moves.
+/// A migration: the end that starts it, and the part that moves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Migration {
     /// The server moves the whole response.
@@ -65,6 +66,7 @@ impl Migration {
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let mut rows = cut_rows(bench)?;
     rows.extend(cost_rows(bench)?);
+    rows.extend(tail_rows(bench)?);
     Ok(rows)
 }
 
@@ -168,6 +170,35 @@ fn cost_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
             );
             let cost = cost.map(|it| (it - 1.0) * 100.0);
             rows.push(Row::shown(id, metric, cost).in_table(COSTS).at_most(most));
+        }
+    }
+    Ok(rows)
+}
+
+/// When the client cancels the download.
+const CANCEL_MS: f64 = 10_000.0;
+
+/// What the link still brings after a cancel, of a download that stays and of one that has moved: all of it with the
+/// packets' headers, because the client no longer reads it.
+fn tail_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
+    let mut rows = Vec::new();
+    for control in [Bbr2, Cubic] {
+        let server = Server::new(FAIR, control, DEFAULT_BUFFER_BYTES);
+        let cancelled = Download { cancel_ms: Some(CANCEL_MS), ..large(50 * MB) };
+        let link = link(control, super::tail::TAIL_RTT_MS);
+        let mut stays = server.downloads(link, vec![cancelled])?;
+        stays.logs_window = false;
+        let moved = Migration::ServerWhole.applied(stays.clone(), true);
+        let loads = bench.downloads(&[stays, moved])?;
+        for (load, (id, what)) in loads.iter().zip([("stays", "stays"), ("migsw", "has moved")]) {
+            let late = load.sent.iter().filter(|it| it.arrived_ms.is_some_and(|at| at > CANCEL_MS));
+            let bytes: u64 = late.map(|it| it.bytes).sum();
+            let name = control.name();
+            let metric = format!(
+                "KB that come after the cancel of a download that {what}, FIFO of 1Mi, {name}"
+            );
+            let id = format!("tail-{id}-{name}-1Mi");
+            rows.push(Row::shown(id, metric, Some(bytes as f64 / KB as f64)).in_table(TAILS));
         }
     }
     Ok(rows)

@@ -9,7 +9,7 @@ use server::CongestionControl::{Bbr2, Cubic};
 const TABLE: &str = "Bytes after a cancel";
 
 /// "~80ms RTT".
-const TAIL_RTT_MS: f64 = 80.0;
+pub(super) const TAIL_RTT_MS: f64 = 80.0;
 /// The client cancels after 10 s, 11 s, and so on, one cancel in each download.
 const CANCELS: u32 = 10;
 const FIRST_CANCEL_MS: f64 = 10_000.0;
