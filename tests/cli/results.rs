@@ -10,18 +10,16 @@ fn without_provenance(mut reproduction: Value) -> String {
     serde_json::to_string_pretty(&reproduction).expect("JSON")
 }
 
-/// Rows that lie so close to their limits that another load may lie on the other side.
-const CLOSE: [&str; 2] = ["tail-", "gain-visually-complete-"];
+/// The experiments that take fewer loads a row here than what is kept. On engine `stack` loads with different seeds differ
+/// a little.
+const FEWER_LOADS: [&str; 2] = ["nginx-push", "push-rules"];
 
-/// On engine `stack` loads differ a little: everything but measured values, to be compared as text, and these by row.
+/// Everything but measured values, to be compared as text, and these by row.
 fn measured_apart(mut reproduction: Value) -> (String, Vec<(String, f64)>) {
     reproduction["method"] = Value::Null;
     let rows = reproduction["rows"].as_array_mut().expect("rows");
     let values = rows.iter_mut().map(|row| {
         row["note"] = Value::Null;
-        if CLOSE.iter().any(|it| row["id"].as_str().is_some_and(|id| id.starts_with(it))) {
-            row["within"] = Value::Null;
-        }
         let ours = row["ours"].take().as_f64().unwrap_or(f64::NAN);
         (row["id"].as_str().expect("an id").to_owned(), ours)
     });
@@ -33,17 +31,7 @@ fn measured_apart(mut reproduction: Value) -> (String, Vec<(String, f64)>) {
 /// points, or round trips. The loads of one row are of two kinds, with and without a lost packet, that lie 4.6 %
 /// apart, and the median of few falls on either.
 fn fewer_loads_tolerance(name: &str, row: &str, kept: f64) -> f64 {
-    let percent = match (name, row) {
-        (_, "gate-strict-3000-all") => 6.0,
-        // A count of ten that differs by some from load to load.
-        ("smig", row) if row.starts_with("tail-held-cubic") => 100.0,
-        // A packet that the shallow queue drops delays what it carries by a round trip or more.
-        ("notsent-lowat", row) if row.contains("shallow") => 40.0,
-        // A tail is what is in flight at one moment; where cubic's window is then, the first packet that a full queue
-        // drops decides.
-        ("smig", row) if row.contains("cubic") || row.starts_with("tail-") => 30.0,
-        _ => 3.0,
-    };
+    let percent = if row == "gate-strict-3000-all" { 6.0 } else { 3.0 };
     let least = if name == "nginx-push" { 0.1 } else { 1.0 };
     (kept.abs() * percent / 100.0).max(least)
 }
@@ -80,7 +68,7 @@ fn the_kept_results_are_what_the_engines_give_and_as_their_schema_says() {
         let name = reproduction["name"].as_str().expect("a name").to_owned();
         let kept = std::fs::read_to_string(kept_in.join(format!("{name}.json"))).expect("a result");
         let kept: Value = serde_json::from_str(&kept).expect("JSON");
-        if kept["provenance"]["engine"] == "stack" {
+        if FEWER_LOADS.contains(&name.as_str()) {
             assert_alike(&name, reproduction, kept);
             continue;
         }
