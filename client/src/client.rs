@@ -268,7 +268,7 @@ impl Client {
     fn read_moved(&mut self, now: Instant) -> bool {
         let mut came = false;
         while let Some((stream, arrival)) =
-            self.destinations.moved(&mut self.connection, &mut self.buffer)
+            self.destinations.moved(&mut self.connection, &mut self.buffer, now)
         {
             came = true;
             let delivered = self.connection.deliver(stream, arrival);

@@ -273,6 +273,10 @@ impl Connection {
         let is_open = self.is_open();
         while let Some(Unsent { stream, bytes, fin }) = self.unsent.front_mut().filter(|_| is_open)
         {
+            // Without credit, each attempt would make the transport send another DATA_BLOCKED frame.
+            if self.quic.stream_capacity(stream.0) == Ok(0) {
+                return wrote;
+            }
             match self.quic.stream_send(stream.0, bytes, *fin) {
                 Ok(taken) => {
                     wrote = true;

@@ -61,6 +61,12 @@ impl<K> Names<K> {
         self.applications.get(&name.application)?.members.get(&name)
     }
 
+    /// How many more connections the application of `name` may have.
+    pub fn room(&self, name: Name) -> usize {
+        let members = self.applications.get(&name.application).map_or(0, |it| it.members.len());
+        MEMBERS_MAX.saturating_sub(members)
+    }
+
     /// The destination that both ends pick: the smallest name beside `source` whose connection is idle.
     pub fn smallest_idle(&self, source: Name, is_idle: impl Fn(&K) -> bool) -> Option<Name> {
         let members = &self.applications.get(&source.application)?.members;

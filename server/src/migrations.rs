@@ -83,15 +83,18 @@ impl Migrations {
                 self.members.insert(serial, Member { name, overtaking: Overtaking::default() });
             }
         }
-        let Some(member) = self.members.get_mut(&serial) else { return };
         for frame in news.frames {
+            let Some(member) = self.members.get_mut(&serial) else { return };
             if let Err(error) = member.overtaking.hold(frame, now) {
                 return close(all, serial, error);
             }
-        }
-        let due = if joined { self.members.keys().copied().collect() } else { vec![serial] };
-        for serial in due {
             self.release(serial, all, now);
+        }
+        if joined {
+            let all_members: Vec<u64> = self.members.keys().copied().collect();
+            for member in all_members {
+                self.release(member, all, now);
+            }
         }
         for (stream, priority) in news.signals {
             self.prioritize(serial, stream, priority, all);
@@ -230,12 +233,22 @@ impl Migrations {
         let mut moving = Moving::new(key, serial, stream);
         sync(&mut moving, all);
         let idle = self.names.smallest_idle(key.0, |it| all.is_idle(*it));
+        if idle.is_none() && !self.has_room(key.0, serial) {
+            return;
+        }
         let to = idle.map_or(Destination::Any, Destination::Named);
         // The transport's flow control of the continuation is the credit that the client gives.
         let Some(frame) = moving.sending.start(to, u64::MAX, now) else { return };
         self.moving.insert(key, moving);
         self.send(serial, &frame, all);
         self.settle(key, all, now);
+    }
+
+    /// Whether the client may open another connection for a response, beside those that it was asked for already.
+    fn has_room(&self, source: Name, serial: u64) -> bool {
+        let is_asked = |it: &&Moving| it.source == serial && matches!(it.at, At::Nowhere(_));
+        let asked = self.moving.values().filter(is_asked).count();
+        self.names.room(source) > asked
     }
 
     /// Brings the rest of a response to where its state says.
@@ -288,6 +301,22 @@ impl Migrations {
 
     /// Ends the responses of a connection of which the client has all, or wants no more: it has stopped their streams.
     fn end_finished(&mut self, serial: u64, all: &mut dyn Connections, now: Instant) {
+        let is_unwanted = |it: &Moving| match it.at {
+            At::Destination { serial: on, stream } if on == serial => Some(stream),
+            _ => None,
+        };
+        let here: Vec<(Key, StreamId)> = self
+            .moving
+            .iter()
+            .filter_map(|(key, it)| is_unwanted(it).map(|stream| (*key, stream)))
+            .collect();
+        for (key, stream) in here {
+            let Some(responder) = all.responder(serial) else { return };
+            let capacity = responder.sender.connection.quic.stream_capacity(stream.0);
+            if matches!(capacity, Err(quiche::Error::StreamStopped(_))) {
+                self.end_response(key, all, Code::RequestCancelled);
+            }
+        }
         let mine = self.moving.iter().filter(|(_, it)| it.source == serial);
         let keys: Vec<(Key, StreamId)> = mine.map(|(key, it)| (*key, it.stream)).collect();
         for (key, stream) in keys {
@@ -304,14 +333,20 @@ impl Migrations {
 
     fn fail(&mut self, key: Key, error: Error, all: &mut dyn Connections) {
         let Some(moving) = self.moving.get(&key) else { return };
-        let (source, stream) = (moving.source, moving.stream);
+        let source = moving.source;
         if error.scope() == Scope::Connection {
             return close(all, source, error);
         }
-        if let Some(responder) = all.responder(source) {
-            responder.abort(stream, error.code());
+        self.end_response(key, all, error.code());
+    }
+
+    /// Ends a response on both connections.
+    fn end_response(&mut self, key: Key, all: &mut dyn Connections, code: Code) {
+        let Some(moving) = self.moving.get(&key) else { return };
+        if let Some(responder) = all.responder(moving.source) {
+            responder.abort(moving.stream, code);
         }
-        self.drop_response(key, all, error.code());
+        self.drop_response(key, all, code);
     }
 
     /// Forgets a response, and ends its continuation.

@@ -95,7 +95,9 @@ impl BareClient {
                 }
             }
             let source = &mut self.connection;
-            while let Some((stream, arrival)) = self.destinations.moved(source, &mut self.buffer) {
+            while let Some((stream, arrival)) =
+                self.destinations.moved(source, &mut self.buffer, now)
+            {
                 has_read = true;
                 if let Err(error) = source.deliver(stream, arrival) {
                     source.fail(&error, stream);

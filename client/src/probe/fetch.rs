@@ -62,7 +62,8 @@ impl Fetch {
         })
     }
 
-    pub(crate) fn is_over(&mut self) -> bool {
+    /// Whether its connection is over.
+    pub fn is_over(&mut self) -> bool {
         self.connection.is_over()
     }
 

@@ -5,7 +5,7 @@
 
 mod other;
 
-use crate::limits::{EARLY_PUSHES_MAX, OTHERS_MAX};
+use crate::limits::{EARLY_PUSHES_MAX, KEEP_ALIVE, OTHERS_MAX};
 use crate::{Arrival, ClientConfig, Connection, Transmit};
 use http3::{Code, PushId, Role, Settings, StreamId};
 use migration::{
@@ -34,6 +34,8 @@ pub struct Destinations {
     /// Bytes read of the source's unidirectional streams before it was known which of them is which push.
     unattributed: BTreeMap<StreamId, u64>,
     moved_bytes: u64,
+    /// When the source, on which nothing comes, needs a packet again.
+    keep_alive: Option<Instant>,
 }
 
 /// A response under way.
@@ -69,6 +71,7 @@ impl Destinations {
             pushes: BTreeMap::new(),
             unattributed: BTreeMap::new(),
             moved_bytes: 0,
+            keep_alive: None,
         }
     }
 
@@ -201,6 +204,7 @@ impl Destinations {
         &mut self,
         source: &mut Connection,
         buffer: &'a mut [u8],
+        now: Instant,
     ) -> Option<(StreamId, Arrival<'a>)> {
         let mut found = None;
         for place in 0..self.others.len() {
@@ -212,6 +216,7 @@ impl Destinations {
             }
         }
         let (place, stream, subject, at_source) = found?;
+        self.keep_alive(source, now);
         let arrival = self.others[place].connection.arrival(stream, buffer)?;
         if let Arrival::Bytes(bytes, fin) = arrival
             && let Some(response) = self.responses.get_mut(&subject)
@@ -392,6 +397,14 @@ impl Destinations {
             if let Some(frame) = frame {
                 send(source, &frame);
             }
+        }
+    }
+
+    /// A source that is silent for as long as a large response takes elsewhere would time out.
+    fn keep_alive(&mut self, source: &mut Connection, now: Instant) {
+        if self.keep_alive.is_none_or(|it| it <= now) {
+            self.keep_alive = Some(now + KEEP_ALIVE);
+            source.quic.send_ack_eliciting().ok();
         }
     }
 

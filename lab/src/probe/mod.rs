@@ -122,16 +122,27 @@ pub fn reading(target: &Target, effort: Effort) -> Reading {
     }
 }
 
-/// Runs all kinds in turn, so that what changes on the way meets each; `done` hears of each run.
+/// Runs all kinds in turn over a socket, so that what changes on the way meets each; `done` hears of each run.
 pub fn run_all(
     target: &Target,
     effort: Effort,
+    done: impl FnMut(&Run),
+) -> Result<Vec<Run>, ProbeError> {
+    let carry_out = |plan| probe(plan, target.address, &target.patience).map_err(ProbeError::from);
+    run_all_by(target, effort, carry_out, done)
+}
+
+/// As [`run_all`], with another way to carry out a plan.
+pub fn run_all_by(
+    target: &Target,
+    effort: Effort,
+    mut carry_out: impl FnMut(Plan) -> Result<Fetched, ProbeError>,
     mut done: impl FnMut(&Run),
 ) -> Result<Vec<Run>, ProbeError> {
     let mut runs = Vec::new();
     for _ in 0..effort.repeats {
         for kind in [Kind::Control, Kind::Urgent, Kind::Inverse] {
-            let run = run(target, effort, kind)?;
+            let run = run(target, kind, carry_out(plan(target, effort, kind))?)?;
             done(&run);
             runs.push(run);
         }
@@ -139,8 +150,7 @@ pub fn run_all(
     Ok(runs)
 }
 
-fn run(target: &Target, effort: Effort, kind: Kind) -> Result<Run, ProbeError> {
-    let fetched = probe(plan(target, effort, kind), target.address, &target.patience)?;
+fn run(target: &Target, kind: Kind, fetched: Fetched) -> Result<Run, ProbeError> {
     if let Some(problem) = &fetched.problem {
         return Err(ProbeError::Answer(format!("{}: {problem}", target.address)));
     }

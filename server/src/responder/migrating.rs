@@ -124,7 +124,7 @@ impl Responder {
         let path = connection.quic.path_stats().find(|it| it.active)?;
         let measured = path.sent_bytes > path.cwnd as u64;
         let candidate = Candidate {
-            bytes: outgoing.response_bytes(),
+            bytes: outgoing.response_bytes().or(record.resource.body_bytes),
             sent_bytes: outgoing.committed(),
             others: self.sender.streams.responses().saturating_sub(1),
             bytes_per_second: measured.then_some(path.delivery_rate),

@@ -82,6 +82,7 @@ impl Responder {
             response.ready.clear();
         }
         if arrives {
+            self.note_length(stream, &response);
             self.sender.extend(stream, &frames);
             // A response without a body ends with its head (RFC 9110, 6.4.1).
             if request.method == "HEAD" || matches!(response.status, 204 | 304) {
@@ -97,6 +98,16 @@ impl Responder {
         }
         let availability = Availability::new(&response, now);
         self.sender.streams.respond(stream, &frames, response.body, availability);
+    }
+
+    /// Notes the size of a body that a backend announces.
+    fn note_length(&mut self, stream: StreamId, response: &Response) {
+        let length = response.fields("content-length").find_map(|it| it.parse().ok());
+        if let Some(record) = self.sender.streams.get_mut(stream)
+            && length.is_some()
+        {
+            record.resource.body_bytes = length;
+        }
     }
 
     /// The header fields of a response; `length` is the body's, where the response's own fields do not say it.

@@ -8,7 +8,7 @@ use migration::{
     Destination, Kind, MIGRATE, Migrate, Name, Policy, Rest, Secret, SizeRule, Subject,
 };
 use server::site::{Pushing, Rule, RuledSite};
-use server::{Options, SignalUse};
+use server::{Limits, Options, SignalUse};
 use simulator::Links;
 use simulator::link::{Profile, Queue, Reorder};
 use std::path::Path;
@@ -306,4 +306,65 @@ fn signals(folder: &Path, stream: u64) -> String {
         }
     }
     said.join(" ")
+}
+
+#[test]
+fn the_source_stays_open_while_its_response_takes_longer_elsewhere_than_the_idle_timeout() {
+    let slow = Profile { queue: Queue::Bytes(50_000), ..Profile::plain(1e6, RTT_MS / 2.0) };
+    let options = Options {
+        migration: Some(large()),
+        limits: Limits { idle: Duration::from_secs(10), ..Limits::default() },
+        ..options("rr")
+    };
+    let mut moving = Moving::under(options, Bodies, &slow);
+    moving.open_spare();
+    moving.peer.get(0, "/4000000/png");
+    moving.run_ms(40_000);
+    assert_eq!(moving.peer.body_bytes(0), Some(4_000_000));
+    assert!(moving.moved_bytes() > 3_800_000 && moving.peer.closed_with().is_none());
+}
+
+#[test]
+fn of_many_large_responses_some_move_and_all_arrive() {
+    for has_spare in [true, false] {
+        let mut moving = Moving::new(Policy { after_bytes: 0, ..large() }, &link());
+        if has_spare {
+            moving.open_spare();
+        }
+        for stream in (0..240).step_by(4) {
+            moving.peer.get(stream, "/510000/png");
+        }
+        moving.run_ms(40_000);
+        assert_eq!(moving.peer.closed_with(), None);
+        assert_eq!(moving.peer.ended.len(), 60);
+        assert_eq!(moving.peer.client.destinations.open(), 7);
+    }
+}
+
+/// The connection's credit is used up, so the server's answer cannot go.
+#[test]
+fn an_answer_without_credit_waits_in_silence() {
+    let options = Options { migration: Some(Policy::default()), ..options("rr") };
+    let up = Profile::plain(1e9, RTT_MS / 2.0);
+    let mut world = World::over(Links::new(&link(), &up, 0).logged(), options, Bodies);
+    let config = ClientConfig {
+        migration: true,
+        receive_bytes: 50_000,
+        stream_receive_bytes: 50_000,
+        windows_grow: false,
+        ..config()
+    };
+    let mut peer = Peer::connect(&world, ([127, 0, 0, 1], 5000).into(), &config);
+    world.run_ms(300, &mut [&mut peer]);
+    peer.client.unread = Some(StreamId(0));
+    peer.get(0, "/2000000/png");
+    world.run_ms(1000, &mut [&mut peer]);
+    let subject = Subject::Request(StreamId(4));
+    let destination = Destination::Named(peer.client.connection.name().expect("named"));
+    let frame = Migrate { subject, destination, offset: 0, kind: Kind::Start, rest: Rest::Nothing };
+    peer.send_raw(2, &frame.to_frame(), false).expect("room");
+    world.links.take_log();
+    world.run_ms(2000, &mut [&mut peer]);
+    let datagrams = world.links.take_log().len();
+    assert!(datagrams < 10, "{datagrams} datagrams");
 }
