@@ -100,6 +100,7 @@ impl Migrations {
             self.prioritize(serial, stream, priority, all);
         }
         self.consider(serial, all, now);
+        self.end_stopped(serial, all);
         self.end_finished(serial, all, now);
     }
 
@@ -299,24 +300,20 @@ impl Migrations {
         }
     }
 
-    /// Ends the responses of a connection of which the client has all, or wants no more: it has stopped their streams.
-    fn end_finished(&mut self, serial: u64, all: &mut dyn Connections, now: Instant) {
-        let is_unwanted = |it: &Moving| match it.at {
-            At::Destination { serial: on, stream } if on == serial => Some(stream),
-            _ => None,
-        };
-        let here: Vec<(Key, StreamId)> = self
-            .moving
-            .iter()
-            .filter_map(|(key, it)| is_unwanted(it).map(|stream| (*key, stream)))
-            .collect();
-        for (key, stream) in here {
-            let Some(responder) = all.responder(serial) else { return };
-            let capacity = responder.sender.connection.quic.stream_capacity(stream.0);
-            if matches!(capacity, Err(quiche::Error::StreamStopped(_))) {
+    /// Ends the responses that have moved to this connection, and of which the client wants no more.
+    fn end_stopped(&mut self, serial: u64, all: &mut dyn Connections) {
+        let stopped = all.responder(serial).map(|it| it.sender.take_stopped()).unwrap_or_default();
+        for stopped in stopped {
+            let is_it = |it: &Moving| matches!(it.at, At::Destination { serial: on, stream } if on == serial && stream == stopped);
+            let key = self.moving.iter().find(|(_, it)| is_it(it)).map(|(key, _)| *key);
+            if let Some(key) = key {
                 self.end_response(key, all, Code::RequestCancelled);
             }
         }
+    }
+
+    /// Ends the responses of a connection of which the client has all, or wants no more: it has stopped their streams.
+    fn end_finished(&mut self, serial: u64, all: &mut dyn Connections, now: Instant) {
         let mine = self.moving.iter().filter(|(_, it)| it.source == serial);
         let keys: Vec<(Key, StreamId)> = mine.map(|(key, it)| (*key, it.stream)).collect();
         for (key, stream) in keys {

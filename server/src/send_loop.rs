@@ -64,6 +64,8 @@ pub(crate) struct SendLoop {
     /// Responses that were dropped, not yet asked for.
     unwanted: u64,
     has_paused: bool,
+    /// Responses from other connections that were dropped, not yet asked for.
+    stopped: Vec<StreamId>,
     scratch: Vec<u8>,
 }
 
@@ -88,6 +90,7 @@ impl SendLoop {
             held_until: None,
             unwanted: 0,
             has_paused: false,
+            stopped: Vec::new(),
             scratch: Vec::new(),
         }
     }
@@ -147,6 +150,11 @@ impl SendLoop {
         std::mem::take(&mut self.has_paused)
     }
 
+    /// The responses from other connections that were dropped since the last call.
+    pub(crate) fn take_stopped(&mut self) -> Vec<StreamId> {
+        std::mem::take(&mut self.stopped)
+    }
+
     /// Takes a response out, of which nothing more goes here.
     pub(crate) fn take(&mut self, stream: StreamId) -> Option<Outgoing> {
         let outgoing = self.streams.take(stream)?;
@@ -194,6 +202,10 @@ impl SendLoop {
     /// Drops a response that the client does not want, or that cannot be sent whole.
     pub(crate) fn drop_response(&mut self, stream: StreamId) {
         if self.streams.is_sending(stream) {
+            let is_push = self.streams.get(stream).is_some_and(|it| it.push.is_some());
+            if !stream.0.is_multiple_of(4) && !is_push {
+                self.stopped.push(stream);
+            }
             self.streams.finish(stream);
             self.buffer.remove(stream);
             self.unwanted += 1;

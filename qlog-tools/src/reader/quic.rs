@@ -105,6 +105,9 @@ pub(super) struct Frame<'a> {
     fin: Option<bool>,
     #[serde(borrow)]
     acked_ranges: Option<&'a RawValue>,
+    /// A number, or a name.
+    #[serde(borrow)]
+    error_code: Option<&'a RawValue>,
 }
 
 /// `RawInfo` of the main schema.
@@ -113,6 +116,9 @@ pub(super) struct Raw {
     pub(super) length: Option<Whole>,
     pub(super) payload_length: Option<Whole>,
 }
+
+/// RFC 9114, 8.1: 0x100.
+const H3_NO_ERROR: &str = "256";
 
 /// The STREAM frame in a [`Frame`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,9 +150,12 @@ impl Frame<'_> {
         Some(Stream { id: self.stream_id?.0, offset, bytes, ends: self.fin == Some(true) })
     }
 
-    /// The stream that a `STOP_SENDING` frame is about.
+    /// The stream that a `STOP_SENDING` frame cancels. With `H3_NO_ERROR` it cancels nothing: all of the response has come,
+    /// perhaps on another connection.
     pub(super) fn stopped_stream(&self) -> Option<u64> {
-        self.stream_id.filter(|_| self.kind.as_deref() == Some("stop_sending")).map(|it| it.0)
+        let is_stop = self.kind.as_deref() == Some("stop_sending");
+        let is_cancel = self.error_code.is_none_or(|it| it.get() != H3_NO_ERROR);
+        self.stream_id.filter(|_| is_stop && is_cancel).map(|it| it.0)
     }
 
     /// Whether its length is missing without a good reason: an empty frame that only ends a stream may do without.
