@@ -1,10 +1,13 @@
 //! When pushed bytes may go, so that they do not delay the response that they belong to (*Rules of Thumb*, rule 2).
 
 use schedulers::SplitMix64;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::str::FromStr;
 
 /// A gate between pushed responses and the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Gate {
     /// Pushes use the time in which the main response is not there, and stop when it is.
     Preempt,
@@ -33,10 +36,15 @@ pub struct Pending {
 
 /// The text is not a gate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is not a push gate; there are: preempt, strict, throttle:BYTES, eager-fifo:BYTES, shuffle:SEED"
-)]
-pub struct GateError(String);
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum GateError {
+    #[error(
+        "`{0}` is not a push gate; there are: preempt, strict, throttle:BYTES, eager-fifo:BYTES, shuffle:SEED"
+    )]
+    Unknown(String),
+    #[error("`throttle:0` lets nothing go before the document: write `strict`")]
+    Closed,
+}
 
 impl Gate {
     /// How many pushed bytes may go now.
@@ -67,11 +75,38 @@ fn mixed(seed: u64, stream: u64) -> u64 {
     SplitMix64::mixed(SplitMix64::mixed(state(seed)) ^ state(stream))
 }
 
+/// As configuration files have it.
+impl fmt::Display for Gate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Preempt => write!(formatter, "preempt"),
+            Self::Strict => write!(formatter, "strict"),
+            Self::Throttle(bytes) => write!(formatter, "throttle:{bytes}"),
+            Self::EagerFifo(bytes) => write!(formatter, "eager-fifo:{bytes}"),
+            Self::Shuffle(seed) => write!(formatter, "shuffle:{seed}"),
+        }
+    }
+}
+
+impl TryFrom<String> for Gate {
+    type Error = GateError;
+
+    fn try_from(text: String) -> Result<Self, GateError> {
+        text.parse()
+    }
+}
+
+impl From<Gate> for String {
+    fn from(gate: Gate) -> Self {
+        gate.to_string()
+    }
+}
+
 impl FromStr for Gate {
     type Err = GateError;
 
     fn from_str(text: &str) -> Result<Self, GateError> {
-        let error = || GateError(text.to_owned());
+        let error = || GateError::Unknown(text.to_owned());
         let (name, bytes) = match text.split_once(':') {
             Some((name, bytes)) => (name, Some(bytes.parse().map_err(|_| error())?)),
             None => (text, None),
@@ -79,6 +114,7 @@ impl FromStr for Gate {
         match (name, bytes) {
             ("preempt", None) => Ok(Self::Preempt),
             ("strict", None) => Ok(Self::Strict),
+            ("throttle", Some(0)) => Err(GateError::Closed),
             ("throttle", Some(bytes)) => Ok(Self::Throttle(bytes)),
             ("eager-fifo", Some(bytes)) => Ok(Self::EagerFifo(bytes)),
             ("shuffle", Some(seed)) => Ok(Self::Shuffle(seed)),
@@ -130,7 +166,10 @@ mod tests {
         assert_eq!("throttle:8900".parse(), Ok(Gate::Throttle(8900)));
         assert_eq!("strict".parse(), Ok(Gate::Strict));
         assert_eq!("shuffle:7".parse(), Ok(Gate::Shuffle(7)));
-        for wrong in ["", "throttle", "throttle:x", "strict:1", "fifo"] {
+        for text in ["preempt", "strict", "throttle:8900", "eager-fifo:435000", "shuffle:7"] {
+            assert_eq!(text.parse::<Gate>().expect("a gate").to_string(), text);
+        }
+        for wrong in ["", "throttle", "throttle:0", "throttle:x", "strict:1", "fifo"] {
             assert!(wrong.parse::<Gate>().is_err(), "{wrong}");
         }
     }

@@ -2,11 +2,13 @@
 
 use crate::graph::{Edge, Graph, Node, Place};
 use schedulers::{Resource, usual_urgency};
+use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use std::time::Duration;
 
 /// A push policy. The sections are those of the document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "&'static str")]
 pub enum Policy {
     /// Neither push nor hints.
     NoOpt,
@@ -49,10 +51,29 @@ impl FromStr for Policy {
     }
 }
 
+impl TryFrom<String> for Policy {
+    type Error = UnknownPolicy;
+
+    fn try_from(name: String) -> Result<Self, UnknownPolicy> {
+        name.parse()
+    }
+}
+
+impl From<Policy> for &'static str {
+    fn from(policy: Policy) -> Self {
+        policy.name()
+    }
+}
+
 impl Policy {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
         NAMES.iter().map(|(policy, _)| *policy)
+    }
+
+    /// Whether it pushes anything.
+    pub fn pushes(self) -> bool {
+        !matches!(self, Self::NoOpt | Self::Preload)
     }
 
     /// Its name in configuration files.

@@ -60,6 +60,8 @@ pub(super) struct FileRoute {
     push_preload: bool,
     #[serde(default)]
     x_push: bool,
+    #[serde(default, deserialize_with = "links")]
+    links: Vec<String>,
     #[serde(default)]
     early_hints: EarlyHints,
     #[serde(default, deserialize_with = "push_when")]
@@ -67,7 +69,7 @@ pub(super) struct FileRoute {
     #[serde(default, deserialize_with = "parsed")]
     push_policy: Option<Policy>,
     pub(super) push_graph: Option<PathBuf>,
-    #[serde(default, deserialize_with = "push_gate")]
+    #[serde(default, deserialize_with = "parsed")]
     push_gate: Option<Gate>,
     max_concurrent_pushes: Option<u64>,
     #[serde(default, deserialize_with = "client_has")]
@@ -92,6 +94,7 @@ impl FileRoute {
             push: self.push,
             push_preload: self.push_preload,
             x_push: self.x_push,
+            links: self.links,
             early_hints: self.early_hints.links,
             learn_hints: self.early_hints.learn,
             push_when: self.push_when,
@@ -188,24 +191,32 @@ struct EarlyHints {
 
 impl<'de> Deserialize<'de> for EarlyHints {
     fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        let is_hint = |it: &String| {
-            !it.contains(char::is_control) && link::parse(it).iter().any(Link::is_hint)
-        };
         checked(value, |said: NameOr<Vec<String>>| match said {
             NameOr::Name(name) if name == "learn" => Ok(Self { learn: true, ..Self::default() }),
             NameOr::Name(name) => {
                 Err(format!("early_hints \"{name}\" must be \"learn\" or a list of Link values"))
             }
-            NameOr::Value(links) => match links.iter().find(|it| !is_hint(it)) {
-                None => Ok(Self { links, learn: false }),
-                Some(link) => Err(format!(
-                    "early_hints \"{}\" must be a Link value that preloads or preconnects, such as \
-                     \"</style.css>; rel=preload; as=style\"",
-                    link.escape_default()
-                )),
-            },
+            NameOr::Value(links) => Ok(Self { links: hints("early_hints", links)?, learn: false }),
         })
     }
+}
+
+/// `Link` values that a client can act on early.
+fn hints(key: &str, links: Vec<String>) -> Result<Vec<String>, String> {
+    let is_hint =
+        |it: &String| !it.contains(char::is_control) && link::parse(it).iter().any(Link::is_hint);
+    match links.iter().find(|it| !is_hint(it)) {
+        None => Ok(links),
+        Some(link) => Err(format!(
+            "{key} \"{}\" must be a Link value that preloads or preconnects, such as \
+             \"</style.css>; rel=preload; as=style\"",
+            link.escape_default()
+        )),
+    }
+}
+
+fn links<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
+    checked(value, |said| hints("links", said))
 }
 
 /// A word that stands for a value, or the value.
@@ -229,15 +240,6 @@ fn push_when<'de, D: Deserializer<'de>>(value: D) -> Result<PushWhen, D::Error> 
         }
         Err(format!("cookie_absent \"{name}\" is not a possible cookie name (RFC 6265, 4.1.1)"))
     })
-}
-
-fn push_gate<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Gate>, D::Error> {
-    match parsed(value)? {
-        Some(Gate::Throttle(0)) => Err(D::Error::custom(
-            "push_gate \"throttle:0\" lets nothing go before the document: write \"strict\"",
-        )),
-        gate => Ok(gate),
-    }
 }
 
 #[derive(PartialEq, Deserialize)]

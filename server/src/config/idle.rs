@@ -12,7 +12,7 @@ use push::visits::PushWhen;
 
 /// Whether anything is pushed with a route's responses.
 pub(super) fn pushes(route: &Pushing) -> bool {
-    let by_policy = !matches!(route.policy, None | Some(Policy::NoOpt | Policy::Preload));
+    let by_policy = route.policy.is_some_and(Policy::pushes);
     !route.push.is_empty() || route.push_preload || route.x_push || by_policy
 }
 

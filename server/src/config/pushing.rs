@@ -111,6 +111,7 @@ mod tests {
     fn every_key_is_read() {
         let route = read(
             "push = [\"/style.css\"]\npush_preload = true\nx_push = true\nearly_hints = [\"</a>; rel=preload\"]\n\
+             links = [\"</b>; rel=preload\"]\n\
              push_when = { cookie_absent = \"session\" }\npush_gate = \"throttle:8900\"\n\
              max_concurrent_pushes = 3\nclient_has = [\"casper\", \"conditional\", \"resource-cookies\"]\n\
              cookies = { id = \"/\" }\npush_not_modified = true\npush_if_match = true\n\
@@ -120,6 +121,10 @@ mod tests {
         assert_eq!(
             (route.push, route.push_preload, route.x_push),
             (vec!["/style.css".to_owned()], true, true)
+        );
+        assert_eq!(
+            (route.links, route.early_hints),
+            (vec!["</b>; rel=preload".to_owned()], vec!["</a>; rel=preload".to_owned()])
         );
         assert_eq!((route.policy, route.gate), (None, Some(Gate::Throttle(8900))));
         assert_eq!(route.push_when, PushWhen::CookieAbsent("session".into()));
@@ -149,6 +154,7 @@ mod tests {
                 "early_hints = [\"</a>; rel=next\"]",
                 "early_hints \"</a>; rel=next\" must be a Link value",
             ),
+            ("links = [\"</a>; rel=next\"]", "links \"</a>; rel=next\" must be a Link value"),
             ("push_gate = \"open\"", "`open` is not a push gate"),
             (
                 "push_policy = \"push\"\npush_graph = \"missing.json\"",
@@ -167,7 +173,7 @@ mod tests {
             ("push = [\"/style.css\", \"/%73tyle.css\"]", "push \"/%73tyle.css\" is listed twice"),
             (
                 "push = [\"/a\"]\npush_gate = \"throttle:0\"",
-                "push_gate \"throttle:0\" lets nothing go",
+                "`throttle:0` lets nothing go before the document",
             ),
             (
                 "push = [\"/a\"]\nmax_concurrent_pushes = 0",

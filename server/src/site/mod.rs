@@ -14,7 +14,7 @@ pub use crate::experiments::ConditionalPushes;
 pub use ahead::{Ahead, Promise};
 pub use body::Body;
 pub use directory::{DirectorySite, OpenError};
-pub use pushing::{Knows, Pushing};
+pub use pushing::{Knows, Pushing, as_many_as_fit};
 pub use request::Request;
 pub(crate) use response::Foreseen;
 pub use response::{Availability, Field, Response};

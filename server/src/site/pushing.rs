@@ -24,7 +24,9 @@ pub struct Pushing {
     pub push_preload: bool,
     /// Push what the response's `X-Push` field names.
     pub x_push: bool,
-    /// `Link` values of early hints.
+    /// `Link` values of the response, which early hints name, too.
+    pub links: Vec<String>,
+    /// `Link` values of early hints alone.
     pub early_hints: Vec<String>,
     /// Hint at what the last response to the same request preloaded.
     pub learn_hints: bool,
@@ -179,6 +181,7 @@ impl Occasion<'_> {
         }
         wishes.hints.clone_from(&pushing.early_hints);
         wishes.hint_at(response.fields("link"));
+        wishes.link(pushing.links.iter().cloned());
         self.plan(&mut wishes);
         wishes
     }
@@ -201,8 +204,7 @@ impl Occasion<'_> {
             allowed: &|it: &Node| it.host == *host,
         });
         wishes.paths.extend(plan.push.iter().map(|it| graph.nodes[*it].path.clone()));
-        wishes.links = as_many_as_fit(plan.hint.iter().map(|it| graph.nodes[*it].preload(host)));
-        wishes.hints.extend(wishes.links.iter().cloned());
+        wishes.link(as_many_as_fit(plan.hint.iter().map(|it| graph.nodes[*it].preload(host))));
     }
 
     /// What goes ahead of the response. Early hints are of use only while the response takes time.
@@ -291,6 +293,16 @@ struct Wishes {
 }
 
 impl Wishes {
+    /// Adds fields of the response, each once, and hints at them.
+    fn link(&mut self, links: impl IntoIterator<Item = String>) {
+        for link in links {
+            if !self.links.contains(&link) {
+                self.hint_at([link.as_str()].into_iter());
+                self.links.push(link);
+            }
+        }
+    }
+
     /// Adds those `Link` values that are of use ahead of the response.
     fn hint_at<'a>(&mut self, links: impl Iterator<Item = &'a str>) {
         let hints = links.filter(|it| link::is_hint(it));
@@ -298,8 +310,8 @@ impl Wishes {
     }
 }
 
-/// The first of a policy's `Link` values: clients limit the size of a head.
-fn as_many_as_fit(links: impl Iterator<Item = String>) -> Vec<String> {
+/// The first of many `Link` values: clients limit the size of a head.
+pub fn as_many_as_fit(links: impl Iterator<Item = String>) -> Vec<String> {
     let mut bytes = 0;
     let fits = |link: &String| {
         bytes += link.len();
