@@ -1,6 +1,6 @@
 //! Pushed responses that a gate holds back while the response that they belong to is under way.
 
-use super::Streams;
+use super::{Stream, Streams};
 use push::{Gate, Pending};
 use schedulers::StreamId;
 use std::collections::BTreeSet;
@@ -27,8 +27,11 @@ impl Gated {
 }
 
 impl Streams {
-    /// Puts the push on `stream`, which belongs to the response on `main`, behind a gate.
+    /// Puts the push on `stream`, which belongs to the response on `main`, behind a gate. While the page's document is
+    /// being sent, the gate is the document's, because a scheme that shares would let the push delay it.
     pub(crate) fn gate(&mut self, stream: StreamId, main: StreamId, gate: Gate) {
+        let shuffles = matches!(gate, Gate::Shuffle(_));
+        let main = self.document().filter(|_| !shuffles).unwrap_or(main);
         let Some(record) = self.all.get_mut(&main) else { return };
         let gated = record.gated.get_or_insert_with(|| Gated::new(gate));
         gated.pushes.insert(stream);
@@ -39,6 +42,13 @@ impl Streams {
         if let Some(record) = self.all.get_mut(&stream) {
             record.main = Some(main);
         }
+    }
+
+    /// The document that is being sent.
+    fn document(&self) -> Option<StreamId> {
+        let is_document =
+            |(stream, it): &(&StreamId, &Stream)| it.resource.main && self.is_sending(**stream);
+        self.all.iter().find(is_document).map(|(stream, _)| *stream)
     }
 
     /// Whether a gate holds the response on `stream` back.
