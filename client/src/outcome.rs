@@ -26,6 +26,8 @@ pub struct Outcome {
     pub pushed: Vec<(usize, bool)>,
     /// How many promises were refused.
     pub refused_pushes: usize,
+    /// How many of them were for resources that the client had requested before.
+    pub late_pushes: usize,
     /// The cookies after the visit.
     pub cookies: CookieJar,
     /// The HTTP cache after the visit.

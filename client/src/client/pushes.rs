@@ -21,10 +21,12 @@ impl Client {
         let found = preload::find(&self.page, http3::host(&promised.authority), &promised.path);
         let wanted = found.filter(|it| promised.is_safe && self.is_wanted(*it));
         let resource = wanted.filter(|it| self.is_of_use(*it, &promised));
+        let is_late = found.is_some_and(|it| self.is_requested(it));
         match self.pushed.promise(push, resource) {
             Verdict::Keep(None) | Verdict::Known => {}
             Verdict::Keep(Some(stream)) => self.adopt_push(stream, resource, now_us),
             Verdict::Refuse(stream) => {
+                self.outcome.late_pushes += usize::from(is_late);
                 let (control, bytes) = self.connection.session.cancel_push(push);
                 self.connection.send(control, bytes, false);
                 if let Some(stream) = stream {
@@ -38,8 +40,13 @@ impl Client {
 
     /// Neither cached nor requested.
     fn is_wanted(&self, resource: usize) -> bool {
+        !self.cache.has(resource) && !self.is_requested(resource)
+    }
+
+    /// Requested, or pushed already.
+    fn is_requested(&self, resource: usize) -> bool {
         let asked = self.responses.values().any(|it| it.resource == Some(resource));
-        !asked && !self.cache.has(resource) && !self.requests.has_asked(resource)
+        asked || self.requests.has_asked(resource)
     }
 
     /// Whether a promise is useful with this cache. A promise that names the state of a copy to validate
