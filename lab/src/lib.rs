@@ -6,6 +6,7 @@
 //! A [`scenario`] is pure scheduling without a page.
 
 pub mod adversary;
+pub mod ahead;
 pub mod bounds;
 mod contender;
 mod delivery_order;

@@ -10,14 +10,13 @@
 
 mod timeline_log;
 
-use crate::metadata::LimitedSite;
+use crate::ahead::Ahead;
 use crate::network::Network;
 use crate::{DeliveryOrder, FileError, Load, Metadata, write_file};
 use client::{Client, ClientConfig, ConnectError, Verify};
 use connection::MemoryLog;
 use connection::experiments::SendOrder;
 use corpus::Page;
-use page_site::PageSite;
 use qlog_tools::reader::{ReadError, read};
 use server::site::RuledSite;
 use server::{Identity, Options, Server, TlsError};
@@ -111,8 +110,7 @@ pub struct Ends {
 /// Loads `page` once.
 pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<StackLoad, StackError> {
     let scheme = Some(setup.options.scheme.clone());
-    let inner = Arc::new(PageSite::new(Page::clone(page)));
-    let site = LimitedSite { inner, metadata: setup.metadata }.into();
+    let site = Ahead::default().site(page, setup.metadata);
     let client = client::Options { scheme, ..client::Options::default() };
     load_between(page, &Ends { site, client }, setup)
 }

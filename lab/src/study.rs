@@ -13,6 +13,7 @@ mod page_summary;
 mod plan;
 pub mod policy;
 pub mod published;
+mod pushes;
 pub mod record;
 mod report;
 mod run;
@@ -22,6 +23,7 @@ mod summary;
 
 pub use page_summary::{PageRow, summarise_pages};
 pub use plan::{Engine, Plan, Shard};
+pub use pushes::Pushes;
 pub use run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
 pub use setting::{Dimension, Setting, Settings, varied};
 pub use summary::{SummaryRow, summarise};

@@ -1,7 +1,7 @@
 //! The engine `wire`: the real server and the real client over UDP on loopback, in real time; on a network
 //! other than `paper` through the lab's links as a relay.
 
-use crate::metadata::LimitedSite;
+use crate::ahead::Ahead;
 use crate::network::Network;
 use crate::relay::Relay;
 use crate::stack::patient;
@@ -9,9 +9,9 @@ use crate::{DeliveryOrder, Load, Metadata};
 use client::event_loop::PlayError;
 use connection::experiments::SendOrder;
 use corpus::Page;
-use page_site::PageSite;
 use qlog_tools::reader::{ReadError, read_file};
 use server::event_loop::{EventLoop, Stop};
+use server::site::RuledSite;
 use server::{Identity, Options, Server, TlsError};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -47,6 +47,8 @@ pub struct Setup<'a> {
     pub client: client::Options,
     /// The network whose links are between them, and the seed of the links. `None`: they talk directly.
     pub links: Option<(&'a Network, u64)>,
+    /// What the server pushes and hints.
+    pub ahead: Ahead,
     /// The facts about resources that the server gives its scheme.
     pub metadata: Metadata,
     /// In which order the client hands data up.
@@ -62,6 +64,8 @@ pub struct WireLoad {
     pub load: Load,
     /// Empty when the load is complete.
     pub problems: Vec<String>,
+    /// How it ended, as the client says.
+    pub outcome: client::Outcome,
 }
 
 impl<'a> Setup<'a> {
@@ -72,6 +76,7 @@ impl<'a> Setup<'a> {
             options,
             client: client::Options { scheme, ..client::Options::default() },
             links: None,
+            ahead: Ahead::default(),
             metadata: Metadata::default(),
             delivery_order: DeliveryOrder::default(),
             log_dir,
@@ -81,7 +86,7 @@ impl<'a> Setup<'a> {
 
 /// Loads `page` once.
 pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
-    let Setup { mut options, client, links, metadata, delivery_order, log_dir } = setup;
+    let Setup { mut options, client, links, ahead, metadata, delivery_order, log_dir } = setup;
     let send_order = (delivery_order == DeliveryOrder::Connection).then(SendOrder::default);
     options.experiments.send_order.clone_from(&send_order);
     // The relay loses the client's last datagram, so waiting for it would be useless.
@@ -94,10 +99,10 @@ pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
         delivery_order: send_order.clone(),
         ..client
     };
-    let outcome = play(page, options, &client_options, links, metadata)?;
+    let outcome = play(page, options, &client_options, links, ahead.site(page, metadata))?;
     let timeline = read_file(&log)?.timeline;
     let (load, problems) = Load::over_transport(&outcome, timeline, &scheme, send_order);
-    Ok(WireLoad { load, problems })
+    Ok(WireLoad { load, problems, outcome })
 }
 
 /// Starts server and links, lets the client play, and stops both.
@@ -106,14 +111,12 @@ fn play(
     options: Options,
     client_options: &client::Options,
     links: Option<(&Network, u64)>,
-    metadata: Metadata,
+    site: RuledSite,
 ) -> Result<client::Outcome, WireError> {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let mut event_loop = EventLoop::bind(any)?;
     let address = event_loop.local_addr()?;
     let stop = event_loop.stopper();
-    let inner = Arc::new(PageSite::new(Page::clone(page)));
-    let site = Arc::new(LimitedSite { inner, metadata });
     let mut server = Server::new(address, &Identity::self_signed()?, site, options)?;
     let relaying = match links {
         Some((network, seed)) => {

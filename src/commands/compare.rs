@@ -8,28 +8,32 @@ use crate::failure::Failure;
 use crate::values::Choices;
 use crate::{output, values};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use lab::ahead::Hints;
 use lab::ideal::SendBufferModel;
 use lab::network::QueueDepth;
 use lab::study::record::run_into;
 use lab::study::{Engine, Plan, Shard, Study, StudyError, folder};
 use lab::{DeliveryOrder, Metadata};
+use push::{Gate, Policy};
 use qlog_tools::metrics::{self, METRICS, Metric};
-use server::CongestionControl;
+use server::{CongestionControl, SignalUse};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// Load pages under several schemes and compare them
 ///
-/// A study loads every page under every scheme, on every network, with every send buffer, congestion control, queue and
-/// seed. It always runs `rr`
-/// as the baseline: a speedup is its ByteIndex divided by the scheme's. With --out, each load is recorded as soon as it
-/// is done, and the same command continues an interrupted study.
+/// A study loads every page under every scheme, on every network, with every send buffer, congestion control, queue,
+/// push policy, gate, hint, use of signals and seed. It always runs `rr` as the baseline: a speedup is its ByteIndex
+/// divided by the scheme's. With --out, each load is recorded as soon as it is done, and the same command continues an
+/// interrupted study.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost compare davies-meenan --schemes paper --out out\n  \
 utmost compare gentelella-index agency-index --schemes all --engine wire --send-buffer 0,280k --json\n  \
 utmost compare agency-index --engine stack --network cable,3g --seeds 9 --out study --shard 1/2\n  \
 utmost compare agency-index --engine stack --network 3g --seeds 9 --policy policy.toml\n  \
 utmost compare davies-meenan --engine stack --network cable --cc bbr2,cubic --queue 64k,2bdp\n  \
+utmost compare davies-meenan --engine stack --network cable --push none,push --gate strict,throttle:8900\n  \
 utmost compare agency-index --network paper-jitter --delivery-order connection --metadata browser\n  \
 utmost compare agency-index --send-buffer 280k,1000k --send-buffer-model delay\n  \
 utmost compare --from study/manifest.json --out again")]
@@ -66,6 +70,20 @@ pub(crate) struct Arguments {
     /// network's bandwidth-delay product, such as 64k,2bdp [default: as each network has it]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = QueueDepth::parse)]
     queue: Vec<QueueDepth>,
+    /// What the server pushes, separated by commas, on engines with a transport: policies as `push_policy` of `utmost serve`
+    /// has them, of the graph that each page says [default: none]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Policy::from_str)]
+    push: Vec<Policy>,
+    /// When pushed bytes may go, separated by commas: preempt, strict, throttle:BYTES, eager-fifo:BYTES, shuffle:SEED
+    /// [default: preempt]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Gate::from_str)]
+    gate: Vec<Gate>,
+    /// What the response of a page's document names, separated by commas, on engines with a transport [default: none]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::choice(HINTS))]
+    hints: Vec<Hints>,
+    /// How the server uses the client's signals, separated by commas, on engines with a transport [default: ignore]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::choice(values::SIGNALS))]
+    signals: Vec<SignalUse>,
     /// Initial congestion window [default: 10, or as large as needed if the server paces]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     initial_window: Option<u32>,
@@ -98,7 +116,7 @@ pub(crate) struct Arguments {
     keep_qlogs: bool,
     /// Repeat the study that this manifest records
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pages", "schemes", "engine", "network",
-        "send_buffer", "send_buffer_model", "metadata", "delivery_order", "cc", "queue", "initial_window", "seeds", "shard"])]
+        "send_buffer", "send_buffer_model", "metadata", "delivery_order", "cc", "queue", "push", "gate", "hints", "signals", "initial_window", "seeds", "shard"])]
     from: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
@@ -117,6 +135,21 @@ const ENGINES: Choices<Engine> = &[
         "wire",
         "The real server and client over UDP on loopback, through the lab's links, in real time",
         Engine::Wire,
+    ),
+];
+
+const HINTS: Choices<Hints> = &[
+    ("none", "Nothing", Hints::None),
+    (
+        "preload",
+        "Its `Link` fields name what is critical and hidden from a browser that reads the document, and so do early \
+         hints while the document takes time",
+        Hints::Preload,
+    ),
+    (
+        "early-hints",
+        "Early hints name everything critical while the document takes time",
+        Hints::EarlyHints,
     ),
 ];
 

@@ -9,6 +9,7 @@ mod help;
 mod logs;
 mod orders;
 mod plain_english;
+mod pushes;
 mod qlog;
 mod qlog_several;
 mod qlog_tree;

@@ -24,7 +24,7 @@ fn study_in(out: &Path, more: &[&str]) {
     stdout_of(&[&STUDY[..], &out, more].concat());
 }
 
-fn read(folder: &Path, file: &str) -> String {
+pub(crate) fn read(folder: &Path, file: &str) -> String {
     fs::read_to_string(folder.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
@@ -151,7 +151,7 @@ fn a_study_of_one_page_says_what_the_order_changes_and_compares_no_pages() {
 }
 
 /// The settings of the loads in `runs.csv`, and the header of each table up to the values.
-fn settings_in(folder: &Path) -> (Vec<String>, [String; 2]) {
+pub(crate) fn settings_in(folder: &Path) -> (Vec<String>, [String; 2]) {
     let lines = |file| {
         let text = read(folder, file);
         text.lines().filter(|it| !it.starts_with('#')).map(str::to_owned).collect::<Vec<_>>()

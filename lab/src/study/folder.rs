@@ -3,7 +3,7 @@
 
 use super::setting::{self, Dimension, File, Setting};
 use super::statistics::Interval;
-use super::{PageRow, Plan, RunRecord, Study, StudyError, SummaryRow};
+use super::{PageRow, Plan, Pushes, RunRecord, Study, StudyError, SummaryRow};
 use crate::{FileError, file_name, write_file};
 use qlog_tools::figures::png::{PngError, Rasterizer};
 use qlog_tools::metrics::{BySet, METRICS, Measured, Set};
@@ -32,12 +32,12 @@ pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Option<PngErro
 
 fn write_tables(study: &Study, folder: &Path) -> Result<(), FileError> {
     let columns = columns_of(File::Runs, study.runs.iter().map(|it| &it.setting));
-    let rows = study.runs.iter().map(|it| run_cells(it, &columns));
+    let rows = study.runs.iter().map(|it| run_cells(study, it, &columns));
     write_table(study, &folder.join("runs.csv"), rows)?;
     let columns = columns_of(File::Summary, study.summary.iter().map(|it| &it.setting));
-    let rows = study.summary.iter().map(|it| summary_cells(it, &columns));
+    let rows = study.summary.iter().map(|it| summary_cells(study, it, &columns));
     write_table(study, &folder.join("summary.csv"), rows)?;
-    let rows = study.page_summary.iter().map(|it| page_cells(it, &columns));
+    let rows = study.page_summary.iter().map(|it| page_cells(study, it, &columns));
     write_table(study, &folder.join("pages.csv"), rows)
 }
 
@@ -132,6 +132,23 @@ impl Cells {
         })
     }
 
+    /// What came of pushes, after `prefix`, in studies that vary them.
+    fn pushes<T: Copy + Default + ToString>(
+        self,
+        prefix: &str,
+        study: &Study,
+        pushes: Option<Pushes<T>>,
+    ) -> Self {
+        if study.runs.iter().all(|it| it.pushes.is_none()) {
+            return self;
+        }
+        let values = pushes.unwrap_or_default().columns();
+        let text = |it: &T| pushes.map(|_| it.to_string()).unwrap_or_default();
+        values
+            .iter()
+            .fold(self, |cells, (name, value)| cells.text(&format!("{prefix}{name}"), &text(value)))
+    }
+
     /// `mean_speedup_all` and `mean_speedup_atf`.
     fn by_set(self, stem: &str, values: BySet) -> Self {
         let number = |cells: Self, set: Set| {
@@ -176,7 +193,7 @@ fn write_table(
     write_file(path, text)
 }
 
-fn run_cells(run: &RunRecord, columns: &Columns) -> Cells {
+fn run_cells(study: &Study, run: &RunRecord, columns: &Columns) -> Cells {
     Cells::default()
         .text("page", &run.page)
         .text("scheme", &run.scheme)
@@ -189,9 +206,10 @@ fn run_cells(run: &RunRecord, columns: &Columns) -> Cells {
         .metrics("", &run.metrics)
         .number("lower_bound_atf_ms", run.lower_bound.atf)
         .number("regret_atf", run.regret())
+        .pushes("", study, run.pushes)
 }
 
-fn summary_cells(row: &SummaryRow, columns: &Columns) -> Cells {
+fn summary_cells(study: &Study, row: &SummaryRow, columns: &Columns) -> Cells {
     Cells::default()
         .text("scheme", &row.scheme)
         .setting(columns, &row.setting)
@@ -204,9 +222,10 @@ fn summary_cells(row: &SummaryRow, columns: &Columns) -> Cells {
         .by_set("best_page_speedup", row.best_page_speedup)
         .by_set("worst_page_speedup", row.worst_page_speedup)
         .number("mean_regret_atf", row.mean_regret.atf)
+        .pushes("mean_", study, row.mean_pushes)
 }
 
-fn page_cells(row: &PageRow, columns: &Columns) -> Cells {
+fn page_cells(study: &Study, row: &PageRow, columns: &Columns) -> Cells {
     Cells::default()
         .text("page", &row.page)
         .text("scheme", &row.scheme)
@@ -216,4 +235,5 @@ fn page_cells(row: &PageRow, columns: &Columns) -> Cells {
         .metrics("median_", &row.median)
         .by_set("speedup", row.speedup)
         .interval("speedup", row.speedup_interval)
+        .pushes("median_", study, row.median_pushes)
 }

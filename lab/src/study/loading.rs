@@ -2,6 +2,7 @@
 
 use super::journal::Entry;
 use super::plan::{Cell, Engine, Plan};
+use super::pushes::Pushes;
 use super::run::{OnlyAtf, RunRecord, Unfinished};
 use super::setting::{SEND_BUFFER, Setting};
 use super::{Study, StudyError};
@@ -69,7 +70,7 @@ impl<'a> Loader<'a> {
             self.plan.cells().into_iter().map(|it| (it.place, it)).collect();
         let load = |entry: &mut Entry| match (entry.load.take(), cells.get(&entry.place)) {
             (None, Some(cell)) if self.plan.engine == Engine::Ideal && self.draws(cell) => {
-                Ok(Some(self.load(cell, None)?.0))
+                Ok(Some(self.load(cell, None)?.load))
             }
             (kept, _) => Ok(kept),
         };
@@ -87,10 +88,11 @@ impl<'a> Loader<'a> {
 
     fn run(&self, cell: &Cell<'_>) -> Result<Entry, StudyError> {
         let logs = LogFolder::new(self.plan, cell)?;
-        let (load, problems) = self.load(cell, logs.as_ref().map(LogFolder::path))?;
-        let mut run = self.record(cell, &load);
+        let loaded = self.load(cell, logs.as_ref().map(LogFolder::path))?;
+        let mut run = self.record(cell, &loaded);
+        let load = loaded.load;
         if !load.completed {
-            let problem = problems.into_iter().next();
+            let problem = loaded.problems.into_iter().next();
             let problem = problem.unwrap_or_else(|| "nothing more came".to_owned());
             let qlog = logs.map(|it| it.keep(self.plan, cell)).transpose()?.flatten();
             run.unfinished = Some(Unfinished { problem, qlog });
@@ -98,18 +100,13 @@ impl<'a> Loader<'a> {
         Ok(Entry { place: cell.place, run, load: Some(load).filter(|_| self.draws(cell)) })
     }
 
-    /// A load, and what went otherwise than the page says.
-    fn load(
-        &self,
-        cell: &Cell<'_>,
-        logs: Option<&Path>,
-    ) -> Result<(Load, Vec<String>), StudyError> {
+    fn load(&self, cell: &Cell<'_>, logs: Option<&Path>) -> Result<Loaded, StudyError> {
         let Some(scheme) = cell.scheme.scheme() else {
-            return Ok((load_bracket(cell)?, Vec::new()));
+            return Ok(load_bracket(cell)?.into());
         };
         let scheme = &scheme.clone().for_page(&cell.page.graph());
         match self.plan.engine {
-            Engine::Ideal => Ok((self.load_on_ideal(cell, scheme), Vec::new())),
+            Engine::Ideal => Ok(self.load_on_ideal(cell, scheme).into()),
             Engine::Stack => self.load_on_stack(cell, scheme, logs),
             Engine::Wire => self.load_on_wire(cell, scheme, logs),
         }
@@ -131,7 +128,7 @@ impl<'a> Loader<'a> {
         cell: &Cell<'_>,
         scheme: &Scheme,
         logs: Option<&Path>,
-    ) -> Result<(Load, Vec<String>), StudyError> {
+    ) -> Result<Loaded, StudyError> {
         let Some(identity) = &self.identity else {
             return Err(StudyError::Impossible("a study on stack has a certificate".to_owned()));
         };
@@ -146,8 +143,10 @@ impl<'a> Loader<'a> {
             log_dir: logs.filter(|_| self.plan.qlog_dir.is_some()),
             unfinished_log_dir: logs,
         };
-        let loaded = stack::load(cell.page, setup)?;
-        Ok((loaded.load, loaded.problems))
+        let site = cell.setting.ahead().site(cell.page, self.plan.metadata);
+        let ends = stack::Ends { site, client: client_options(cell, scheme) };
+        let loaded = stack::load_between(cell.page, &ends, setup)?;
+        Ok(Loaded { load: loaded.load, problems: loaded.problems, outcome: loaded.outcome })
     }
 
     fn load_on_wire(
@@ -155,7 +154,7 @@ impl<'a> Loader<'a> {
         cell: &Cell<'_>,
         scheme: &Scheme,
         logs: Option<&Path>,
-    ) -> Result<(Load, Vec<String>), StudyError> {
+    ) -> Result<Loaded, StudyError> {
         let plan = self.plan;
         let log_dir = logs.unwrap_or_else(|| Path::new("."));
         let qlog_dir = plan.qlog_dir.as_ref().map(|_| log_dir.to_owned());
@@ -163,7 +162,8 @@ impl<'a> Loader<'a> {
         let options = plan.options(scheme, &network, &cell.setting);
         let setup = wire::Setup {
             options: Options { qlog_dir, ..options },
-            client: client::Options { scheme: Some(scheme.clone()), ..client::Options::default() },
+            client: client_options(cell, scheme),
+            ahead: cell.setting.ahead(),
             // On the paper's network the server alone shapes the traffic.
             links: (network.name != "paper").then_some((&network, cell.seed)),
             metadata: plan.metadata,
@@ -171,10 +171,15 @@ impl<'a> Loader<'a> {
             log_dir,
         };
         let loaded = wire::load(cell.page, setup)?;
-        Ok((loaded.load, loaded.problems))
+        Ok(Loaded { load: loaded.load, problems: loaded.problems, outcome: loaded.outcome })
     }
 
-    fn record(&self, cell: &Cell<'_>, load: &Load) -> RunRecord {
+    fn record(&self, cell: &Cell<'_>, loaded: &Loaded) -> RunRecord {
+        let Loaded { load, outcome, .. } = loaded;
+        let mut run = RunRecord::of_load(cell.page, load);
+        for resource in &mut run.resources {
+            resource.pushed = outcome.pushed.iter().any(|(id, _)| *id == resource.id);
+        }
         let bound = self.bounds.get(&(cell.page.name.as_str(), cell.network.name.as_str()));
         RunRecord {
             page: cell.page.name.clone(),
@@ -183,9 +188,31 @@ impl<'a> Loader<'a> {
             setting: Setting::clone(&cell.setting),
             seed: cell.seed,
             lower_bound: OnlyAtf { atf: bound.copied() },
-            ..RunRecord::of_load(cell.page, load)
+            pushes: cell.setting.push.map(|_| Pushes::of(cell.page, load, outcome)),
+            ..run
         }
     }
+}
+
+/// One load.
+struct Loaded {
+    load: Load,
+    /// What went otherwise than the page says.
+    problems: Vec<String>,
+    /// How it ended, as the client says.
+    outcome: client::Outcome,
+}
+
+/// A load without a transport.
+impl From<Load> for Loaded {
+    fn from(load: Load) -> Self {
+        Self { load, problems: Vec::new(), outcome: client::Outcome::default() }
+    }
+}
+
+fn client_options(cell: &Cell<'_>, scheme: &Scheme) -> client::Options {
+    let (scheme, pushes) = (Some(scheme.clone()), cell.setting.ahead().client_pushes());
+    client::Options { scheme, pushes, ..client::Options::default() }
 }
 
 fn load_bracket(cell: &Cell<'_>) -> Result<Load, StudyError> {
@@ -211,6 +238,7 @@ impl Plan {
         let options = Options {
             send_buffer_bytes: setting.send_buffer_bytes,
             congestion_control: setting.cc.unwrap_or(defaults.congestion_control),
+            signals: setting.signals.unwrap_or(defaults.signals),
             ..defaults
         };
         let paced = match network.pace() {
@@ -287,7 +315,8 @@ fn place_of(plan: &Plan, cell: &Cell<'_>) -> PathBuf {
     let bytes = cell.setting.send_buffer_bytes;
     let mut name = format!("{}-{bytes}", file_name(cell.scheme.name()));
     for dimension in plan.settings.varied().iter().filter(|it| it.column != SEND_BUFFER) {
-        name = format!("{name}-{}", dimension.file_part(&cell.setting));
+        let part = dimension.file_part(&cell.setting);
+        name = if part.is_empty() { name } else { format!("{name}-{part}") };
     }
     if plan.seeds.len() > 1 {
         name = format!("{name}-{}", cell.seed);

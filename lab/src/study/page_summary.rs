@@ -1,6 +1,7 @@
 //! The results of each page: how good each scheme is for it, and how certain that is.
 
 use super::BASELINE;
+use super::pushes::Pushes;
 use super::run::RunRecord;
 use super::setting::{Setting, varied};
 use super::statistics::{Interval, hodges_lehmann, median};
@@ -29,6 +30,9 @@ pub struct PageRow {
     pub speedup: BySet,
     /// Its 95 % interval; null with fewer than six pairs of loads. Without chance, the ratio itself.
     pub speedup_interval: BySet<Interval>,
+    /// What came of pushes, the medians over completed loads; `None`: the study says nothing about them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub median_pushes: Option<Pushes<f64>>,
 }
 
 /// A paired ratio and its 95 % interval.
@@ -72,6 +76,7 @@ fn row(runs: &[&RunRecord], setting: Setting, baselines: &Paired<'_>, chance: bo
         median: measured(&completed, median),
         speedup: BySet::each(|set| Some(ratio(set)?.middle)),
         speedup_interval: BySet::each(|set| ratio(set)?.interval),
+        median_pushes: Pushes::medians(&completed),
     }
 }
 

@@ -6,9 +6,11 @@ use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
 use corpus::Page;
+use push::Policy;
 use qlog_tools::metrics::{self, Metric};
 use schedulers::Needs;
 use serde::{Deserialize, Serialize};
+use server::SignalUse;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -191,6 +193,7 @@ impl Plan {
                     "--queue: engine ideal sends a packet a tick, so no queue forms; use --engine stack or wire",
                 );
             }
+            self.check_nothing_ahead()?;
             if self.initial_window_packets.is_some() {
                 return impossible(
                     "an initial window: engine ideal has none; use --engine stack or wire",
@@ -212,10 +215,63 @@ impl Plan {
                 scheme.name()
             ));
         }
+        self.check_pushes()?;
+        self.check_signals()?;
         for (network, setting) in self.settings.each() {
             setting.network_of(network)?;
         }
         self.check_brackets()
+    }
+
+    /// Without a transport nothing is pushed, hinted or signalled.
+    fn check_nothing_ahead(&self) -> Result<(), StudyError> {
+        let Settings { pushes, gates, hints, signals, .. } = &self.settings;
+        let needs = [
+            ("--push", pushes.is_empty(), "has no streams to push on"),
+            ("--gate", gates.is_empty(), "has no streams to push on"),
+            ("--hints", hints.is_empty(), "has no responses that could name resources"),
+            ("--signals", signals.is_empty(), "has no client that signals"),
+        ];
+        match needs.iter().find(|(_, is_empty, _)| !is_empty) {
+            None => Ok(()),
+            Some((flag, _, why)) => {
+                impossible(format!("{flag}: engine ideal {why}; use --engine stack or wire"))
+            }
+        }
+    }
+
+    /// A gate holds pushes back.
+    fn check_pushes(&self) -> Result<(), StudyError> {
+        let Settings { pushes, gates, .. } = &self.settings;
+        if gates.is_empty() || pushes.iter().any(|it| it.pushes()) {
+            return Ok(());
+        }
+        let policies = Policy::all().filter(|it| it.pushes()).map(Policy::name);
+        let policies = policies.collect::<Vec<_>>().join(", ");
+        impossible(format!(
+            "--gate: it holds pushes back, and nothing is pushed; use --push with one of {policies}"
+        ))
+    }
+
+    /// A server that obeys does not use what it knows.
+    fn check_signals(&self) -> Result<(), StudyError> {
+        if !self.settings.signals.contains(&SignalUse::Obey) {
+            return Ok(());
+        }
+        if self.metadata != Metadata::Full {
+            return impossible(
+                "--signals obey: the server places by signals alone, so --metadata changes nothing; leave it out, or use \
+                 --signals ignore or override",
+            );
+        }
+        let sighted = |it: &&Contender| it.scheme().is_some_and(|it| it.needs == Needs::Page);
+        match self.schemes.iter().find(sighted) {
+            None => Ok(()),
+            Some(scheme) => impossible(format!(
+                "--signals obey: `{}` looks ahead in the page, which signals do not tell; use --signals ignore",
+                scheme.name()
+            )),
+        }
     }
 
     /// Brackets are searched for on `ideal`, without a send buffer and chance.

@@ -1,23 +1,29 @@
-//! The best scheme for each page of a study, as a server's configuration.
+//! The best scheme, pushes and hints for each page of a study, as a server's configuration.
+
+mod configuration;
 
 use super::page_summary::Ratio;
 use super::plan::Plan;
 use super::run::RunRecord;
-use super::setting::notable;
+use super::setting::{GATE, HINTS, PUSH, Setting};
 use super::statistics::{Interval, median};
 use super::{Study, StudyError};
+use crate::ahead::Ahead;
+pub use configuration::{Configuration, page_argument};
 use corpus::Page;
 use qlog_tools::metrics::Metric;
-use std::fmt::Write;
-use std::path::Path;
 
-/// The choice of an order for one page.
+/// The choice of an order, pushes and hints for one page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
     /// The page.
     pub page: String,
     /// The scheme with the best median of the plan's metric, above the fold where the page has such resources.
     pub best: String,
+    /// What is pushed and hinted under it.
+    pub ahead: Ahead,
+    /// The scheme, and the pushes and hints if there are any.
+    pub name: String,
     /// How many times better than the default it is, load by load.
     pub ratio: f64,
     /// Its 95 % interval.
@@ -43,7 +49,7 @@ impl Choice {
 /// Smaller gains are ignored: the study's pages and networks differ from a visitor's by more.
 const WORTHWHILE: f64 = 1.01;
 
-/// The best scheme for each page, compared with `default`, which is one of the study's.
+/// The best for each page, compared with `default`, which is one of the study's schemes, without pushes and hints.
 pub fn choose(plan: &Plan, study: &Study, default: &str) -> Result<Vec<Choice>, StudyError> {
     check(plan, default)?;
     plan.pages.iter().map(|page| choice(page, plan, study, default)).collect()
@@ -52,8 +58,13 @@ pub fn choose(plan: &Plan, study: &Study, default: &str) -> Result<Vec<Choice>, 
 /// Rejects plans that cannot lead to a policy, before anything is loaded.
 pub fn check(plan: &Plan, default: &str) -> Result<(), StudyError> {
     let varied = plan.settings.varied();
-    let problem = if let Some(dimension) = varied.first() {
+    let is_chosen = |column| [PUSH, GATE, HINTS].contains(&column);
+    let settings = plan.settings.each();
+    let problem = if let Some(dimension) = varied.iter().find(|it| !is_chosen(it.column)) {
         format!("name one {}, the site's", dimension.name)
+    } else if !settings.iter().any(|(_, it)| it.ahead().is_nothing()) {
+        "pushes and hints need loads without them to compare with: add none to --push and to --hints"
+            .to_owned()
     } else if plan.shard.is_some() {
         "a shard does not have all loads: merge the shards first".to_owned()
     } else if plan.has_chance() && plan.seeds.len() < LOADS_MIN {
@@ -69,6 +80,9 @@ pub fn check(plan: &Plan, default: &str) -> Result<(), StudyError> {
 /// Fewer pairs have no 95 % interval.
 const LOADS_MIN: usize = 6;
 
+/// The values of loads with their seeds.
+type Values = Vec<(u64, f64)>;
+
 fn choice(page: &Page, plan: &Plan, study: &Study, default: &str) -> Result<Choice, StudyError> {
     let unfinished = |scheme: &str| {
         StudyError::Impossible(format!(
@@ -76,102 +90,56 @@ fn choice(page: &Page, plan: &Plan, study: &Study, default: &str) -> Result<Choi
             page.name
         ))
     };
-    let loads = |scheme: &str| -> Option<Vec<(u64, f64)>> {
+    let loads = |scheme: &str, ahead: Ahead| -> Option<Values> {
         let runs = study.runs.iter().filter(|it| it.page == page.name && it.scheme == scheme);
+        let runs = runs.filter(|it| it.setting.ahead() == ahead);
         runs.map(|it| Some((it.seed, value(it, plan.metric)?))).collect()
     };
-    let of_default = loads(default).ok_or_else(|| unfinished(default))?;
-    let middle = |loads: &[(u64, f64)]| median(&loads.iter().map(|it| it.1).collect::<Vec<_>>());
-    let mut best = (default, of_default.clone());
+    let mut settings: Vec<Setting> = plan.settings.each().into_iter().map(|it| it.1).collect();
+    // The first of equals is chosen: the one without pushes and hints.
+    settings.sort_by_key(|it| !it.ahead().is_nothing());
+    let plain = settings.first().map(Setting::ahead).unwrap_or_default();
+    let of_default = loads(default, plain).ok_or_else(|| unfinished(default))?;
+    let middle = |loads: &Values| median(&loads.iter().map(|it| it.1).collect::<Vec<_>>());
+    let mut best = (default, settings.first(), of_default.clone());
     let mut most = middle(&of_default).ok_or_else(|| unfinished(default))?;
-    for contender in plan.schemes.iter().filter(|it| it.scheme().is_some()) {
-        let Some(loads) = loads(contender.name()) else { continue };
+    let schemes = || plan.schemes.iter().filter(|it| it.scheme().is_some());
+    for (setting, contender) in settings.iter().flat_map(|it| schemes().map(move |one| (it, one))) {
+        let Some(loads) = loads(contender.name(), setting.ahead()) else { continue };
         let gain = |it: &f64| plan.metric.speedup(Some(most), Some(*it));
         let better = |it: &f64| gain(it).is_some_and(|it| it > 1.0);
         let Some(value) = middle(&loads).filter(better) else { continue };
-        (best, most) = ((contender.name(), loads), value);
+        (best, most) = ((contender.name(), Some(setting), loads), value);
     }
-    let ratios: Vec<f64> = of_default
-        .iter()
-        .filter_map(|(seed, value)| {
-            let same_link = best.1.iter().find(|it| it.0 == *seed)?;
-            plan.metric.speedup(Some(*value), Some(same_link.1))
-        })
-        .collect();
-    let ratio = Ratio::of(&ratios, plan.has_chance()).ok_or_else(|| unfinished(best.0))?;
+    let (scheme, setting, loads) = best;
+    let ratios = ratios(&of_default, &loads, plan.metric);
+    let ratio = Ratio::of(&ratios, plan.has_chance()).ok_or_else(|| unfinished(scheme))?;
+    let ahead = setting.map(Setting::ahead).unwrap_or_default();
+    let labels =
+        setting.filter(|_| !ahead.is_nothing()).map(|it| it.labels(&plan.settings.varied()));
     Ok(Choice {
         page: page.name.clone(),
-        best: best.0.to_owned(),
+        best: scheme.to_owned(),
+        name: format!("{scheme} {}", labels.unwrap_or_default()).trim_end().to_owned(),
+        ahead,
         ratio: ratio.middle,
         interval: ratio.interval.unwrap_or([0.0, f64::INFINITY]),
         loads: ratios.len(),
     })
 }
 
+/// How many times better each load is than the default's load that met the same link.
+fn ratios(default: &Values, others: &Values, metric: &Metric) -> Vec<f64> {
+    let ratio = |(seed, value): &(u64, f64)| {
+        let same_link = others.iter().find(|it| it.0 == *seed)?;
+        metric.speedup(Some(*value), Some(same_link.1))
+    };
+    default.iter().filter_map(ratio).collect()
+}
+
 fn value(run: &RunRecord, metric: &Metric) -> Option<f64> {
     let values = run.metrics.get(metric);
     values.atf.or(values.all).filter(|it| run.completed && *it > 0.0)
-}
-
-/// The choices as a configuration that `utmost serve --config` takes. `pages` is how each page is named there:
-/// bundled, or by its file.
-pub fn to_toml(
-    plan: &Plan,
-    study: &Study,
-    default: &str,
-    choices: &[Choice],
-    pages: &[String],
-) -> String {
-    let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
-    let listed: Vec<String> = pages.iter().map(|it| quoted(it)).collect();
-    let settings = plan.settings.each();
-    let setting = settings.first().map(|(_, it)| it.words(&notable(&[it])));
-    let mut text = format!(
-        "# The order in which each page is sent, as a study found it. Serve it, and announce it to clients, with\n\
-         # utmost serve --config FILE. Ratios are the ATF {} under the default, {default}, divided by that\n\
-         # under the scheme, with their 95 % interval, on engine {}, {}.\n\
-         # {}\n\n[site]\n{} = {}\nscheme = {}\nsignals = \"ignore\"\n",
-        plan.metric.heading,
-        plan.engine.name(),
-        setting.unwrap_or_default(),
-        study.provenance,
-        if pages.len() == 1 { "page" } else { "pages" },
-        if pages.len() == 1 { listed[0].clone() } else { format!("[{}]", listed.join(", ")) },
-        quoted(default),
-    );
-    for choice in choices {
-        let Some(page) = plan.pages.iter().find(|it| it.name == choice.page) else { continue };
-        let found = match choice.loads {
-            1 => format!("{:.3} ({})", choice.ratio, choice.interval_text()),
-            loads => format!("{:.3} ({}), {loads} loads", choice.ratio, choice.interval_text()),
-        };
-        let written = if choice.differs() {
-            // A configuration names hosts without a port.
-            let host = page.origins.first().map_or("", |it| http3::host(&it.host));
-            let path = page.resources.first().map_or("/", |it| it.url.as_str());
-            write!(
-                text,
-                "\n# page {}: {found}\n[[route]]\nhost = {}\npath = {}\nscheme = {}\n",
-                choice.page,
-                quoted(host),
-                quoted(path),
-                quoted(&choice.best)
-            )
-        } else {
-            let name = &choice.page;
-            write!(text, "\n# page {name}: no difference; {} has {found}\n", choice.best)
-        };
-        debug_assert!(written.is_ok(), "a String takes everything");
-    }
-    text
-}
-
-/// How `page` is named in a configuration: bundled by its name, otherwise by its file, from the root on.
-pub fn page_argument(argument: &str) -> String {
-    let is_file =
-        argument.contains('/') || Path::new(argument).extension().is_some_and(|it| it == "json");
-    let resolved = Path::new(argument).canonicalize().ok().filter(|_| is_file);
-    resolved.map_or_else(|| argument.to_owned(), |it| it.display().to_string())
 }
 
 #[cfg(test)]
@@ -210,7 +178,10 @@ mod tests {
             let study = Study::new(&plan, Value::Null, runs.to_vec(), Vec::new());
             let choices = choose(&plan, &study, "rr").expect("choices");
             assert_eq!(choices[0].best, best);
-            let text = to_toml(&plan, &study, "rr", &choices, std::slice::from_ref(&page.name));
+            let pages = std::slice::from_ref(&page.name);
+            let text =
+                Configuration { plan: &plan, study: &study, default: "rr", pages, stem: "x" }
+                    .to_toml(&choices);
             assert!(text.contains(&format!("# page davies-meenan: {found}\n")), "{text}");
         }
     }

@@ -1,6 +1,7 @@
 //! One load's row of results, every number of it computed from the load's timeline.
 
 use super::plan::Engine;
+use super::pushes::Pushes;
 use super::setting::Setting;
 use crate::{Load, above_fold};
 use corpus::Page;
@@ -39,6 +40,9 @@ pub struct RunRecord {
     /// What came of responses after the client cancelled them; `None`: it cancelled nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail: Option<Tail>,
+    /// What came of pushes; `None`: the study says nothing about them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pushes: Option<Pushes<u64>>,
     /// The resources, in the order of their requests.
     pub resources: Vec<ResourceTimes>,
 }

@@ -4,10 +4,12 @@
 //! Tables, JSON, figures, manifests, shards and the names of log folders follow from these.
 
 use super::plan::Engine;
+use crate::ahead::{Ahead, Hints};
 use crate::network::{Network, NetworkError, QueueDepth};
+use push::{Gate, Policy};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
-use server::CongestionControl;
+use server::{CongestionControl, SignalUse};
 use std::collections::BTreeSet;
 
 /// One combination of the dimensions. A field that a file lacks has its default.
@@ -22,6 +24,14 @@ pub struct Setting {
     pub cc: Option<CongestionControl>,
     /// The bottleneck's queue; `None`: the network's own.
     pub queue: Option<QueueDepth>,
+    /// What the server pushes; `None`: nothing.
+    pub push: Option<Policy>,
+    /// When pushed bytes may go; `None`: nothing is pushed, or the server's default holds.
+    pub gate: Option<Gate>,
+    /// What the document's response names; `None`: nothing.
+    pub hints: Option<Hints>,
+    /// How the server uses signals; `None`: its default.
+    pub signals: Option<SignalUse>,
 }
 
 /// The values of each dimension. A study has all combinations.
@@ -38,6 +48,18 @@ pub struct Settings {
     /// Depths of the bottleneck's queue; empty: each network's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<QueueDepth>,
+    /// Push policies; empty: nothing is pushed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pushes: Vec<Policy>,
+    /// Gates of the policies that push; empty: the server's default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gate>,
+    /// What the documents' responses name; empty: nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<Hints>,
+    /// Uses of signals; empty: the server's default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signals: Vec<SignalUse>,
 }
 
 impl Settings {
@@ -52,6 +74,10 @@ impl Settings {
                 .into_iter()
                 .collect(),
             queues: Vec::new(),
+            pushes: Vec::new(),
+            gates: Vec::new(),
+            hints: Vec::new(),
+            signals: Vec::new(),
         }
     }
 
@@ -62,7 +88,12 @@ impl Settings {
             let all =
                 spread(one, &self.send_buffers_bytes, |it, bytes| it.send_buffer_bytes = bytes);
             let all = spread(all, &self.congestion_controls, |it, cc| it.cc = Some(cc));
-            spread(all, &self.queues, |it, queue| it.queue = Some(queue))
+            let all = spread(all, &self.queues, |it, queue| it.queue = Some(queue));
+            let all = spread(all, &self.pushes, |it, policy| it.push = Some(policy));
+            let all =
+                spread_where(Setting::pushes, all, &self.gates, |it, gate| it.gate = Some(gate));
+            let all = spread(all, &self.hints, |it, hints| it.hints = Some(hints));
+            spread(all, &self.signals, |it, signals| it.signals = Some(signals))
         };
         let networks = self.networks.iter();
         networks.flat_map(|it| on(it).into_iter().map(move |setting| (it, setting))).collect()
@@ -88,6 +119,20 @@ fn spread<T: Copy>(settings: Vec<Setting>, values: &[T], set: fn(&mut Setting, T
         })
     };
     settings.into_iter().flat_map(with).collect()
+}
+
+/// As [`spread`], for those settings in which the dimension means something.
+fn spread_where<T: Copy>(
+    applies: fn(&Setting) -> bool,
+    settings: Vec<Setting>,
+    values: &[T],
+    set: fn(&mut Setting, T),
+) -> Vec<Setting> {
+    let each = settings.into_iter().flat_map(|it| {
+        let values = if applies(&it) { values } else { &[] };
+        spread(vec![it], values, set)
+    });
+    each.collect()
 }
 
 /// What a study can vary: how files, tables and figures name it.
@@ -117,8 +162,17 @@ pub(super) const NETWORK: &str = "network";
 /// The column of send buffers.
 pub(super) const SEND_BUFFER: &str = "send_buffer_bytes";
 
+/// The column of push policies.
+pub(super) const PUSH: &str = "push";
+
+/// The column of gates.
+pub(super) const GATE: &str = "gate";
+
+/// The column of hints.
+pub(super) const HINTS: &str = "hints";
+
 /// All dimensions, in the order of columns.
-pub(super) static DIMENSIONS: [Dimension; 4] = [
+pub(super) static DIMENSIONS: [Dimension; 8] = [
     Dimension {
         column: NETWORK,
         name: "network",
@@ -164,6 +218,50 @@ pub(super) static DIMENSIONS: [Dimension; 4] = [
         mark: |it| queue_label(it).replace(' ', "\u{a0}"),
         copy: |to, from| to.queue = from.queue,
     },
+    Dimension {
+        column: PUSH,
+        name: "push",
+        unit: "",
+        usual: "none",
+        always_in: &[],
+        value: |it| json!(it.push),
+        label: push_label,
+        mark: push_label,
+        copy: |to, from| to.push = from.push,
+    },
+    Dimension {
+        column: GATE,
+        name: "gate",
+        unit: "",
+        usual: "",
+        always_in: &[],
+        value: |it| json!(it.gate),
+        label: gate_label,
+        mark: gate_label,
+        copy: |to, from| to.gate = from.gate,
+    },
+    Dimension {
+        column: HINTS,
+        name: "hints",
+        unit: "",
+        usual: "none",
+        always_in: &[],
+        value: |it| json!(it.hints),
+        label: hints_label,
+        mark: hints_label,
+        copy: |to, from| to.hints = from.hints,
+    },
+    Dimension {
+        column: "signals",
+        name: "signals",
+        unit: "",
+        usual: "",
+        always_in: &[],
+        value: |it| json!(it.signals),
+        label: signals_label,
+        mark: signals_label,
+        copy: |to, from| to.signals = from.signals,
+    },
 ];
 
 /// A kind of file with a row for each load or for many.
@@ -204,7 +302,7 @@ impl Dimension {
     pub(super) fn all_words(&self, settings: &[Setting]) -> String {
         let mut values: Vec<String> = Vec::new();
         for value in settings.iter().map(|it| self.cell(it)) {
-            if !values.contains(&value) {
+            if !values.contains(&value) && !value.is_empty() {
                 values.push(value);
             }
         }
@@ -263,7 +361,8 @@ impl Setting {
 
     /// `network cable, send buffer 14000 bytes`: these `dimensions` in a sentence.
     pub(super) fn words(&self, dimensions: &[&Dimension]) -> String {
-        let words: Vec<String> = dimensions.iter().map(|it| it.words(self)).collect();
+        let said = dimensions.iter().filter(|it| !it.cell(self).is_empty());
+        let words: Vec<String> = said.map(|it| it.words(self)).collect();
         words.join(", ")
     }
 
@@ -274,8 +373,24 @@ impl Setting {
 
     /// `cable 14K`: these `dimensions` in a figure.
     pub(super) fn marks(&self, dimensions: &[&Dimension]) -> String {
-        let marks: Vec<String> = dimensions.iter().map(|it| (it.mark)(self)).collect();
-        marks.join(" ")
+        let marks = dimensions.iter().map(|it| (it.mark)(self));
+        marks.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// `14000 cubic`: these `dimensions` in a table.
+    pub fn labels(&self, dimensions: &[&Dimension]) -> String {
+        let labels = dimensions.iter().map(|it| it.label(self));
+        labels.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What the server does before it is asked.
+    pub fn ahead(&self) -> Ahead {
+        Ahead { policy: self.push, gate: self.gate, hints: self.hints.unwrap_or_default() }
+    }
+
+    /// Whether anything is pushed.
+    fn pushes(&self) -> bool {
+        self.push.is_some_and(Policy::pushes)
     }
 
     fn keys<S: Serializer>(&self, file: File, serializer: S) -> Result<S::Ok, S::Error> {
@@ -317,6 +432,29 @@ fn cc_label(setting: &Setting) -> String {
 
 fn queue_label(setting: &Setting) -> String {
     setting.queue.map(|it| format!("queue {it}")).unwrap_or_default()
+}
+
+fn push_label(setting: &Setting) -> String {
+    match setting.push {
+        Some(Policy::NoOpt) => "no push".to_owned(),
+        push => push.map_or("", Policy::name).to_owned(),
+    }
+}
+
+fn gate_label(setting: &Setting) -> String {
+    setting.gate.map(|it| it.to_string()).unwrap_or_default()
+}
+
+fn hints_label(setting: &Setting) -> String {
+    match setting.hints {
+        Some(Hints::None) => "no hints".to_owned(),
+        Some(Hints::Preload) => "Link".to_owned(),
+        hints => hints.map_or("", Hints::name).to_owned(),
+    }
+}
+
+fn signals_label(setting: &Setting) -> String {
+    setting.signals.map_or("", SignalUse::name).to_owned()
 }
 
 /// `280K`, as in the paper.
@@ -366,6 +504,24 @@ mod tests {
         assert_eq!(row(&settings), r#"{"network":"cable","send_buffer_bytes":0,"cc":"cubic"}"#);
         settings.congestion_controls.truncate(1);
         assert_eq!(row(&settings), r#"{"network":"cable","send_buffer_bytes":0}"#);
+    }
+
+    #[test]
+    fn a_gate_varies_only_where_something_is_pushed() {
+        let settings = Settings {
+            pushes: vec![Policy::NoOpt, Policy::Push],
+            gates: vec![Gate::Strict, Gate::Throttle(8900)],
+            ..Settings::on(Network::find("cable").expect("built in"), Engine::Stack)
+        };
+        let varied = settings.varied();
+        let each = each(&settings);
+        let labels: Vec<String> = each.iter().map(|it| it.labels(&varied)).collect();
+        assert_eq!(labels, ["no push", "push strict", "push throttle:8900"]);
+        assert_eq!(each[0].words(&varied), "push none");
+        let json = r#"{"network":"cable","send_buffer_bytes":0,"push":"push","gate":"strict"}"#;
+        let told = each[1].told(&varied);
+        assert_eq!(serde_json::to_string(&told).expect("JSON"), json);
+        assert_eq!(serde_json::from_str::<Setting>(json).expect("a setting"), told);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! are.
 
 use super::BASELINE;
+use super::pushes::Pushes;
 use super::run::{OnlyAtf, RunRecord};
 use super::setting::{Setting, varied};
 use super::statistics::{Interval, bootstrap_mean, mean, median};
@@ -37,6 +38,9 @@ pub struct SummaryRow {
     pub worst_page_speedup: BySet,
     /// Index divided by its lower bound: the mean over completed loads; null where there is no lower bound.
     pub mean_regret: OnlyAtf,
+    /// What came of pushes, on average over completed loads; `None`: the study says nothing about them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_pushes: Option<Pushes<f64>>,
 }
 
 /// The loads that are compared with one another: page, setting and seed.
@@ -130,6 +134,7 @@ fn row(runs: &[&RunRecord], setting: Setting, baselines: &Paired<'_>) -> Summary
         best_page_speedup: of_pages(|it| it.iter().copied().max_by(f64::total_cmp)),
         worst_page_speedup: of_pages(|it| it.iter().copied().min_by(f64::total_cmp)),
         mean_regret: OnlyAtf { atf: mean(&regrets) },
+        mean_pushes: Pushes::means(&completed),
     }
 }
 

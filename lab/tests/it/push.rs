@@ -4,10 +4,12 @@ mod caching;
 
 use client::HttpCache;
 use corpus::Page;
+use lab::Contender;
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
+use lab::study::{Engine, Plan, RunRecord, Settings, run};
 use page_site::PageSite;
-use push::Gate;
+use push::{Gate, Policy};
 use schedulers::find_scheme;
 use server::site::{Pushing, Rule, RuledSite};
 use server::{Identity, Options, SignalUse};
@@ -317,4 +319,36 @@ fn nothing_is_pushed_in_the_middle_of_a_load_while_more_urgent_responses_wait() 
     };
     assert!(pushed(200_000).is_empty(), "the script is under way");
     assert_eq!(pushed(1), [(3, true)]);
+}
+
+/// The time of a packet on `cable`.
+const PACKET_MS: f64 = 1350.0 * 8.0 / 25_000.0;
+
+#[test]
+fn no_push_behind_a_gate_makes_a_bundled_document_later() {
+    let pages = ["lighthouse-cnn", "generated-large", "agency-index"]
+        .map(|it| Arc::new(corpus::bundled(it).expect("bundled").clone()));
+    let schemes = ["rr", "fifo"].map(|it| Contender::find(it).expect("known")).to_vec();
+    let network = Network::find("cable").expect("built in");
+    let settings = Settings {
+        pushes: vec![Policy::NoOpt, Policy::Push],
+        gates: vec![Gate::Preempt, Gate::Strict, Gate::Throttle(8900)],
+        ..Settings::on(network.clone(), Engine::Stack)
+    };
+    let plan = Plan::new(pages.to_vec(), schemes, Engine::Stack, network);
+    let study = run(&Plan { settings, jobs: 2, ..plan }, serde_json::Value::Null, &|| ());
+    let runs = study.expect("a study").runs;
+    let document_ms = |load: &RunRecord| {
+        let document = load.resources.iter().find(|it| it.id == 0);
+        document.and_then(|it| it.complete_ms).expect("a document")
+    };
+    for load in &runs {
+        let is_plain = |it: &&RunRecord| it.setting.push == Some(Policy::NoOpt);
+        let same = |it: &&RunRecord| it.page == load.page && it.scheme == load.scheme;
+        let plain = document_ms(runs.iter().filter(is_plain).find(same).expect("without pushes"));
+        let later_ms = document_ms(load) - plain;
+        let allowed_ms = (plain * 0.02).max(PACKET_MS);
+        let RunRecord { page, scheme, setting, .. } = load;
+        assert!(later_ms <= allowed_ms, "{page} {scheme} {:?}: {later_ms}", setting.gate);
+    }
 }

@@ -64,6 +64,10 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
         settings.congestion_controls = each_once(&arguments.cc);
     }
     settings.queues = each_once(&arguments.queue);
+    settings.pushes = each_once(&arguments.push);
+    settings.gates = each_once(&arguments.gate);
+    settings.hints = each_once(&arguments.hints);
+    settings.signals = each_once(&arguments.signals);
     Ok(Plan {
         settings,
         send_buffer_model: arguments.send_buffer_model,

@@ -3,7 +3,10 @@
 use super::Arguments;
 use crate::failure::Failure;
 use crate::output;
-use lab::study::{Plan, Study, policy};
+use lab::study::policy::{self, Configuration};
+use lab::study::{Plan, Study};
+use std::ffi::OsStr;
+use std::path::Path;
 
 /// Rejects plans that cannot lead to a requested policy.
 pub(super) fn check(arguments: &Arguments, plan: &Plan) -> Result<(), Failure> {
@@ -22,14 +25,22 @@ pub(super) fn write(arguments: &Arguments, plan: &Plan, study: &Study) -> Result
         Some(_) => plan.pages.iter().map(|it| it.name.clone()).collect(),
         None => arguments.pages.iter().map(|it| policy::page_argument(it)).collect(),
     };
-    let text = policy::to_toml(plan, study, default, &choices, &pages);
-    std::fs::write(file, text)
-        .map_err(|error| Failure::Elsewhere(format!("{}: {error}", file.display())))?;
+    let stem = file.file_stem().and_then(OsStr::to_str).unwrap_or("policy");
+    let configuration = Configuration { plan, study, default, pages: &pages, stem };
+    let written = |file: &Path, text: String| {
+        std::fs::write(file, text)
+            .map_err(|error| Failure::Elsewhere(format!("{}: {error}", file.display())))
+    };
+    for (name, graph) in configuration.graphs(&choices) {
+        let text = serde_json::to_string_pretty(&graph).map_err(Failure::elsewhere)?;
+        written(&file.with_file_name(name), text)?;
+    }
+    written(file, configuration.to_toml(&choices))?;
     if arguments.json {
         return Ok(());
     }
     let rows = choices.iter().map(|it| {
-        let chosen = if it.differs() { it.best.clone() } else { "no difference".to_owned() };
+        let chosen = if it.differs() { it.name.clone() } else { "no difference".to_owned() };
         vec![it.page.clone(), chosen, format!("{:.3}", it.ratio), it.interval_text()]
     });
     let ratio = format!("{default} / it");

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output;
 use crate::output::number;
-use lab::study::{Study, SummaryRow, varied};
+use lab::study::{Pushes, Study, SummaryRow, varied};
 use qlog_tools::metrics::{self, Metric};
 
 pub(super) fn show(study: &Study) -> Result<(), Failure> {
@@ -11,11 +11,9 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
     let metric = metrics::find(study.metric).unwrap_or_else(metrics::byte_index);
     let varied = varied(rows.iter().map(|it| &it.setting));
     let name = |row: &SummaryRow| {
-        let labels = varied.iter().map(|it| it.label(&row.setting));
-        [row.scheme.clone()].into_iter().chain(labels).collect::<Vec<_>>().join(" ")
+        format!("{} {}", row.scheme, row.setting.labels(&varied)).trim_end().to_owned()
     };
-    let several_pages = rows.iter().any(|it| it.pages > 1);
-    let columns = || COLUMNS.iter().filter(|it| several_pages || !it.compares_pages);
+    let columns = || COLUMNS.iter().filter(|it| (it.is_for)(rows));
     let heading =
         |it: &Column| it.heading.replace("METRIC", metric.heading).replace("UNIT", metric.unit);
     let headings: Vec<String> = columns().map(heading).collect();
@@ -61,12 +59,12 @@ fn conclusion(rows: &[SummaryRow], metric: &Metric) -> Option<String> {
 struct Column {
     /// METRIC and UNIT stand for those of the study.
     heading: &'static str,
-    /// Whether it says something only of several pages.
-    compares_pages: bool,
+    /// The rows of which it says something.
+    is_for: fn(&[SummaryRow]) -> bool,
     cell: fn(&SummaryRow, &Metric) -> String,
 }
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 13] = [
     column("pages", |row, _| row.pages.to_string()),
     column("METRIC all UNIT", |row, metric| number(row.mean.get(metric).all, 0)),
     column("METRIC ATF UNIT", |row, metric| number(row.mean.get(metric).atf, 0)),
@@ -79,15 +77,35 @@ const COLUMNS: [Column; 9] = [
     of_several_pages("best ATF", |row, _| number(row.best_page_speedup.atf, 2)),
     of_several_pages("worst ATF", |row, _| number(row.worst_page_speedup.atf, 2)),
     column("regret ATF", |row, _| number(row.mean_regret.atf, 2)),
+    of_pushes("pushes taken", |row, _| pushes(row, |it| it.taken, 1)),
+    of_pushes("refused", |row, _| pushes(row, |it| it.refused, 1)),
+    of_pushes("late", |row, _| pushes(row, |it| it.late, 1)),
+    of_pushes("bytes wasted", |row, _| pushes(row, |it| it.wasted_bytes, 0)),
 ];
 
+fn several_pages(rows: &[SummaryRow]) -> bool {
+    rows.iter().any(|it| it.pages > 1)
+}
+
+fn some_pushes(rows: &[SummaryRow]) -> bool {
+    rows.iter().any(|it| it.mean_pushes.is_some())
+}
+
 const fn column(heading: &'static str, cell: fn(&SummaryRow, &Metric) -> String) -> Column {
-    Column { heading, compares_pages: false, cell }
+    Column { heading, is_for: |_| true, cell }
 }
 
 const fn of_several_pages(
     heading: &'static str,
     cell: fn(&SummaryRow, &Metric) -> String,
 ) -> Column {
-    Column { heading, compares_pages: true, cell }
+    Column { heading, is_for: several_pages, cell }
+}
+
+const fn of_pushes(heading: &'static str, cell: fn(&SummaryRow, &Metric) -> String) -> Column {
+    Column { heading, is_for: some_pushes, cell }
+}
+
+fn pushes(row: &SummaryRow, value: fn(&Pushes<f64>) -> f64, digits: usize) -> String {
+    number(row.mean_pushes.as_ref().map(value), digits)
 }

@@ -9,7 +9,7 @@ use ::server::{CongestionControl, Identity, Options as ServerOptions};
 use lab::network::Network;
 use lab::stack::{self, Ends};
 use lab::study::{Engine, Setting};
-use lab::{DeliveryOrder, Metadata, wire};
+use lab::{DeliveryOrder, wire};
 use page_site::PageSite;
 use schedulers::find_scheme;
 use std::path::Path;
@@ -89,9 +89,12 @@ impl OwnServer {
             }
             (_, network) => {
                 let links = network.as_ref().map(|it| (it, 0));
-                let metadata = Metadata::default();
-                let setup =
-                    wire::Setup { options, client, links, metadata, delivery_order, log_dir };
+                let setup = wire::Setup {
+                    client,
+                    links,
+                    delivery_order,
+                    ..wire::Setup::new(options, log_dir)
+                };
                 let loaded = wire::load(page, setup).map_err(Failure::elsewhere)?;
                 (loaded.load, loaded.problems)
             }

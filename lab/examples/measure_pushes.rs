@@ -1,0 +1,73 @@
+//! How much later a page's document is complete because of pushes: for each push policy and gate the load that loses
+//! most, on the engine `stack`. Loads without pushes that met the same link are the measure.
+//!
+//! ```sh
+//! cargo run --example measure_pushes -- cable fifo,rfc9218 preempt,strict,throttle:8900 [PAGE...]
+//! ```
+//!
+//! Without pages, all bundled pages are loaded.
+
+use lab::Contender;
+use lab::network::Network;
+use lab::study::{Engine, Plan, RunRecord, Settings, run};
+use push::{Gate, Policy};
+use std::error::Error;
+use std::sync::Arc;
+
+/// Ends early, for want of a better end.
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [network, schemes, gates, pages @ ..] = &arguments[..] else {
+        return Err("NETWORK SCHEMES GATES [PAGE...]".into());
+    };
+    let plan = plan(network, schemes, gates, pages)?;
+    let study = run(&plan, serde_json::json!({}), &|| ())?;
+    println!("| policy | gate | document later by ms | percent | page | scheme |");
+    println!("|---|---|---:|---:|---|---|");
+    for (_, setting) in plan.settings.each().iter().filter(|it| it.1.push != Some(Policy::NoOpt)) {
+        let loads = study.runs.iter().filter(|it| it.setting == *setting);
+        let losses = loads.filter_map(|it| Some((loss_ms(it, &study.runs)?, it)));
+        let Some((loss, load)) = losses.max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
+        let share = 100.0 * loss / (document_ms(load).unwrap_or(f64::NAN) - loss);
+        let policy = setting.push.map_or("", Policy::name);
+        let gate = setting.gate.map(|it| it.to_string()).unwrap_or_default();
+        let (page, scheme) = (&load.page, &load.scheme);
+        println!("| {policy} | {gate} | {loss:.1} | {share:.1} | {page} | {scheme} |");
+    }
+    Ok(())
+}
+
+/// All pages under all policies that push, behind each gate, and without pushes.
+fn plan(network: &str, schemes: &str, gates: &str, pages: &[String]) -> Outcome<Plan> {
+    let names = if pages.is_empty() {
+        corpus::bundled_names()
+    } else {
+        pages.iter().map(String::as_str).collect()
+    };
+    let pages = names.into_iter().filter_map(corpus::bundled).cloned().map(Arc::new).collect();
+    let schemes = schemes.split(',').map(Contender::find).collect::<Result<_, _>>()?;
+    let network = Network::find(network)?;
+    let pushing = Policy::all().filter(|it| it.pushes());
+    let settings = Settings {
+        pushes: std::iter::once(Policy::NoOpt).chain(pushing).collect(),
+        gates: gates.split(',').map(str::parse::<Gate>).collect::<Result<_, _>>()?,
+        ..Settings::on(network.clone(), Engine::Stack)
+    };
+    let jobs = std::thread::available_parallelism()?.get();
+    Ok(Plan { settings, jobs, ..Plan::new(pages, schemes, Engine::Stack, network) })
+}
+
+/// How much later the document is complete than in the load without pushes.
+fn loss_ms(load: &RunRecord, all: &[RunRecord]) -> Option<f64> {
+    let plain = all.iter().find(|it| {
+        let is_same = it.page == load.page && it.scheme == load.scheme && it.seed == load.seed;
+        is_same && it.setting.push == Some(Policy::NoOpt)
+    });
+    Some(document_ms(load)? - document_ms(plain?)?)
+}
+
+fn document_ms(load: &RunRecord) -> Option<f64> {
+    load.resources.iter().find(|it| it.id == 0)?.complete_ms
+}
