@@ -142,7 +142,7 @@ pub fn run_all_by(
     let mut runs = Vec::new();
     for _ in 0..effort.repeats {
         for kind in [Kind::Control, Kind::Urgent, Kind::Inverse] {
-            let run = run(target, kind, carry_out(plan(target, effort, kind))?)?;
+            let run = run(target, kind, &carry_out(plan(target, effort, kind))?)?;
             done(&run);
             runs.push(run);
         }
@@ -150,7 +150,7 @@ pub fn run_all_by(
     Ok(runs)
 }
 
-fn run(target: &Target, kind: Kind, fetched: Fetched) -> Result<Run, ProbeError> {
+fn run(target: &Target, kind: Kind, fetched: &Fetched) -> Result<Run, ProbeError> {
     if let Some(problem) = &fetched.problem {
         return Err(ProbeError::Answer(format!("{}: {problem}", target.address)));
     }
