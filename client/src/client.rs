@@ -398,7 +398,8 @@ impl Client {
             return;
         }
         self.connection.session.forget(stream);
-        self.signalling.closed(stream);
+        let signals = self.signalling.closed(stream);
+        self.say(signals);
         self.outcome.statuses.insert(resource, receiving.status);
         if reset.is_none() && self.is_validated_by(resource, &receiving) {
             self.complete_from_cache(resource, now_us);

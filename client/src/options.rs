@@ -13,7 +13,8 @@ use std::path::PathBuf;
 pub struct Options {
     /// The connection, but for HTTP/3's settings and the streams of pushes, which follow from the rest.
     pub transport: ClientConfig,
-    /// The scheme whose client half decides what is signalled. `None`: the scheme the server announces, if any.
+    /// The scheme whose client half decides what is signalled. `None`: the scheme the server announces, if any. Nothing
+    /// is signalled under a scheme that [no client can signal](schedulers::Language::None).
     pub scheme: Option<Scheme>,
     /// Which requests wait although their resources are discovered.
     pub hold_back: Option<HoldBack>,

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 #[derive(Default)]
 pub(crate) struct Signalling {
+    /// `None`: no scheme yet, or one that no client can signal.
     half: Option<Box<dyn ClientHalf>>,
     /// No scheme was chosen: the server's announcement is adopted.
     adopts: bool,
@@ -32,7 +33,7 @@ pub(crate) struct Said {
 impl Signalling {
     pub(crate) fn new(scheme: Option<&Scheme>, with_metadata: bool) -> Self {
         let mut signalling = Self { adopts: scheme.is_none(), with_metadata, ..Self::default() };
-        signalling.half = scheme.map(|it| signalling.take(it));
+        signalling.half = scheme.and_then(|it| signalling.take(it));
         signalling
     }
 
@@ -62,9 +63,9 @@ impl Signalling {
         if let Ok(scheme) = find_scheme(name) {
             let mut half = self.take(&scheme);
             for (stream, resource) in &self.under_way {
-                self.early.extend(half.request(*stream, resource));
+                self.early.extend(half.iter_mut().flat_map(|it| it.request(*stream, resource)));
             }
-            self.half = Some(half);
+            self.half = half;
         }
         if self.server_spoke { self.settings_came() } else { Vec::new() }
     }
@@ -85,27 +86,36 @@ impl Signalling {
                     let field = Priority::new(urgency, incremental).request_field();
                     said.fields.push(("priority", field));
                 }
-                other if self.server_spoke => said.signals.push(other),
-                other if self.early.len() < EARLY_SIGNALS => self.early.push(other),
-                _ => {}
+                other => said.signals.push(other),
             }
         }
+        said.signals = self.once_server_spoke(said.signals);
         said.fields.retain(|(_, value)| !value.is_empty());
         said
     }
 
-    pub(crate) fn closed(&mut self, stream: StreamId) {
+    /// The response on `stream` is complete or given up: returns the signals that this causes.
+    pub(crate) fn closed(&mut self, stream: StreamId) -> Vec<Signal> {
         self.under_way.remove(&stream);
-        if let Some(half) = &mut self.half {
-            half.closed(stream);
-        }
+        let signals = self.half.as_mut().map(|it| it.closed(stream)).unwrap_or_default();
+        self.once_server_spoke(signals)
     }
 
-    fn take(&mut self, scheme: &Scheme) -> Box<dyn ClientHalf> {
-        let mut half = scheme.client_half();
+    /// The signals to send now. Before the server's SETTINGS there are none: they wait, as far as there is room.
+    fn once_server_spoke(&mut self, signals: Vec<Signal>) -> Vec<Signal> {
+        if self.server_spoke {
+            return signals;
+        }
+        let room = EARLY_SIGNALS.saturating_sub(self.early.len());
+        self.early.extend(signals.into_iter().take(room));
+        Vec::new()
+    }
+
+    fn take(&mut self, scheme: &Scheme) -> Option<Box<dyn ClientHalf>> {
         self.scheme = Some(scheme.name.clone());
+        let mut half = scheme.client_half().ok()?;
         self.early.extend(half.setup());
-        half
+        Some(half)
     }
 }
 
@@ -125,8 +135,24 @@ mod tests {
         assert_eq!(signalling.preferred("bucket-html"), [document]);
         assert_eq!(signalling.preferred("bucket-html"), []);
         assert_eq!(signalling.preferred("nonsense"), []);
+        assert_eq!(signalling.preferred("srpt"), []);
         let document = Signal::Extensible { stream: StreamId(0), urgency: 0, incremental: true };
         assert_eq!(signalling.preferred("rfc9218"), [document]);
+    }
+
+    #[test]
+    fn a_complete_response_changes_the_priorities_of_others() {
+        let page = corpus::bundled("davies-meenan").expect("bundled");
+        let plus = find_scheme("p+").expect("a scheme");
+        let mut signalling = Signalling::new(Some(&plus), false);
+        signalling.request(StreamId(0), &page.resources[0]);
+        assert_eq!(signalling.closed(StreamId(0)), []);
+        let weights = signalling.settings_came().into_iter().map(|it| match it {
+            Signal::Depend { weight, .. } => weight,
+            other => panic!("{other:?}"),
+        });
+        // HIGH, NORMAL and LOW; NORMAL while the document is in HIGH; the document; NORMAL after it.
+        assert_eq!(weights.collect::<Vec<_>>(), [256, 256, 1, 1, 256, 256]);
     }
 
     #[test]

@@ -47,8 +47,8 @@ pub use random::SplitMix64;
 pub use resource::{FACTS, Fact, Resource};
 pub use scheduler::Scheduler;
 pub use scheme::{
-    Args, Build, ClientHalf, GroupName, Halves, Needs, REGISTRY, SCHEMES, Scheme, SchemeError,
-    ServerHalf, find_page_scheme, find_scheme, paper_schemes,
+    Args, Build, ClientHalf, GroupName, Halves, Language, Needs, REGISTRY, SCHEMES, Scheme,
+    SchemeError, ServerHalf, find_page_scheme, find_scheme, paper_schemes,
 };
 pub use schemes::usual_urgency;
 pub use signal::{Element, Signal, StreamId, UnknownElement};

@@ -15,8 +15,10 @@ pub trait ClientHalf: Send {
     }
     /// Signals that go with the request of `resource` on `stream`.
     fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal>;
-    /// The response on `stream` is complete or given up.
-    fn closed(&mut self, _stream: StreamId) {}
+    /// Signals when the response on `stream` is complete or given up: other priorities for those that are left.
+    fn closed(&mut self, _stream: StreamId) -> Vec<Signal> {
+        Vec::new()
+    }
 }
 
 /// Where a server puts its streams. One value lives as long as its connection.
@@ -40,8 +42,8 @@ pub trait ServerHalf: Send {
 
 /// The two halves of a scheme, for one connection.
 pub struct Halves {
-    /// The client's half.
-    pub client: Box<dyn ClientHalf>,
+    /// The client's half, or why no client can signal the scheme.
+    pub client: Result<Box<dyn ClientHalf>, &'static str>,
     /// Where a server puts its streams.
     pub server: Box<dyn ServerHalf>,
 }
@@ -49,7 +51,12 @@ pub struct Halves {
 impl Halves {
     /// Both halves.
     pub fn new(client: impl ClientHalf + 'static, server: impl ServerHalf + 'static) -> Self {
-        Self { client: Box::new(client), server: Box::new(server) }
+        Self { client: Ok(Box::new(client)), server: Box::new(server) }
+    }
+
+    /// A server's half alone, and why no client can signal the scheme.
+    pub fn of_server(cause: &'static str, server: impl ServerHalf + 'static) -> Self {
+        Self { client: Err(cause), server: Box::new(server) }
     }
 }
 
@@ -75,6 +82,33 @@ pub enum Needs {
     Page,
 }
 
+/// The form in which clients signal a scheme.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// They say nothing, and get equal shares.
+    Silence,
+    /// Frames of the dependency tree ([`Signal::Depend`]).
+    Tree,
+    /// Meenan's byte ([`Signal::Bucket`]).
+    Bucket,
+    /// RFC 9218 ([`Signal::Extensible`]).
+    Priority,
+    /// No client can signal it.
+    None,
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Silence => "silence",
+            Self::Tree => "tree frames",
+            Self::Bucket => "bucket byte",
+            Self::Priority => "RFC 9218",
+            Self::None => "no",
+        })
+    }
+}
+
 /// Makes the halves of a scheme for one connection, or says what is wrong with what followed its name, or
 /// that it needs the page's graph.
 pub type Build = fn(&Args, Option<&PageGraph>) -> Result<Halves, SchemeError>;
@@ -93,8 +127,10 @@ pub struct Scheme {
     pub source: &'static str,
     /// The parameters and variants that may follow its name; empty when there are none.
     pub parameters: &'static str,
-    /// Placeholders that a client needs to signal it, after Table 2 of the paper.
+    /// Placeholders that a client needs to signal it, after Table 1 of the paper.
     pub placeholders: u32,
+    /// The form in which clients signal it.
+    pub signals: Language,
     /// What its source calls the placeholder of an ID, for those who look at its tree; `None`: by its number.
     pub group_name: GroupName,
     /// Bumped when the scheme's behaviour changes.
@@ -121,6 +157,7 @@ impl Scheme {
             source,
             parameters: "",
             placeholders: 0,
+            signals: Language::Silence,
             group_name: |_| None,
             revision: 1,
             needs: Needs::Nothing,
@@ -144,9 +181,10 @@ impl Scheme {
         self.try_halves().expect("find_scheme gives schemes that can be built")
     }
 
-    /// The client's half, for one connection.
-    pub fn client_half(&self) -> Box<dyn ClientHalf> {
-        self.halves().client
+    /// The client's half, for one connection, or why there is none.
+    pub fn client_half(&self) -> Result<Box<dyn ClientHalf>, SchemeError> {
+        let unsignalled = |cause| SchemeError::Unsignalled { name: self.name.clone(), cause };
+        self.try_halves()?.client.map_err(unsignalled)
     }
 
     /// The same scheme for a page; only those that look ahead (`cpl`) care.
@@ -169,6 +207,8 @@ pub enum SchemeError {
     Arguments { name: String, takes: String },
     /// The scheme looks ahead in the page, and has none.
     NeedsPage { name: String },
+    /// No client can signal the scheme.
+    Unsignalled { name: String, cause: &'static str },
 }
 
 impl fmt::Display for SchemeError {
@@ -189,6 +229,14 @@ impl fmt::Display for SchemeError {
                 "scheme `{name}` orders by the page's dependencies, and there is no page here: \
                  use it where a page is played back"
             ),
+            Self::Unsignalled { name, cause } => {
+                let can = REGISTRY.iter().filter(|it| it.signals != Language::None);
+                let can = can.map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
+                write!(
+                    f,
+                    "no client can signal scheme `{name}`: {cause}; these can be signalled: {can}"
+                )
+            }
         }
     }
 }

@@ -3,53 +3,16 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
 
 mod resources;
+mod slots;
 
 use proptest::prelude::*;
-use resources::resource;
 use schedulers::{Kind, Resource, Scheduler, Signal, StreamId, find_scheme};
+use slots::{Slot, slots};
 use std::collections::BTreeSet;
 
-/// One slot: perhaps a request comes, perhaps a stream blocks or gets ready, and one packet goes.
-#[derive(Debug, Clone)]
-struct Slot {
-    request: Option<(Resource, u64)>,
-    toggled: Option<(u64, bool)>,
-}
-
-fn slots() -> impl Strategy<Value = Vec<Slot>> {
-    let request = prop::option::weighted(0.3, (resource(), 1_u64..12));
-    let toggled = prop::option::weighted(0.2, (0_u64..12, any::<bool>()));
-    let slot = (request, toggled).prop_map(|(request, toggled)| Slot { request, toggled });
-    prop::collection::vec(slot, 0..120)
-}
-
-/// The stream that sends in each slot.
+/// The stream that sends in each slot under a scheme of this name.
 fn order(scheme: &str, slots: &[Slot]) -> Vec<Option<u64>> {
-    let mut scheduler = Scheduler::new(&find_scheme(scheme).unwrap());
-    let mut left = Vec::new();
-    let mut order = Vec::new();
-    for slot in slots {
-        if let Some((resource, packets)) = slot.request {
-            let stream = StreamId(left.len() as u64);
-            left.push(packets);
-            scheduler.open(stream, &resource);
-            scheduler.set_ready(stream, true);
-        }
-        if let Some((stream, ready)) = slot.toggled {
-            scheduler.set_ready(StreamId(stream), ready);
-        }
-        let picked = scheduler.pick();
-        if let Some(stream) = picked {
-            scheduler.sent(stream, 1400);
-            let left = &mut left[usize::try_from(stream.0).unwrap()];
-            *left -= 1;
-            if *left == 0 {
-                scheduler.close(stream);
-            }
-        }
-        order.push(picked.map(|it| it.0));
-    }
-    order
+    slots::order(&find_scheme(scheme).unwrap(), None, slots)
 }
 
 /// The schemes in which every ready response has a share, and the packets within which its turn comes.

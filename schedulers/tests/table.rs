@@ -17,8 +17,8 @@ A scheme decides in which order the server sends the bytes of a connection's res
 `@guard:PACKETS`. Every 20th packet (or the given number) then goes to the ready response that has waited longest (RFC 9218,
 section 10). `all` stands for the schemes that run by their plain name.
 
-| scheme | what it does | parameters and variants | placeholders | in `all` | source |
-|---|---|---|---|---|---|
+| scheme | what it does | parameters and variants | placeholders | signalled by | in `all` | source |
+|---|---|---|---|---|---|---|
 ";
 
 fn row(scheme: &Scheme) -> String {
@@ -28,9 +28,9 @@ fn row(scheme: &Scheme) -> String {
         Needs::Parameter => "no: needs a parameter",
         Needs::Page => "no: needs a page",
     };
-    let Scheme { name, about, parameters, placeholders, source, .. } = scheme;
-    writeln!(row, "| `{name}` | {about} | {parameters} | {placeholders} | {in_all} | {source} |")
-        .unwrap();
+    let Scheme { name, about, parameters, placeholders, signals, source, .. } = scheme;
+    let facts = format!("{parameters} | {placeholders} | {signals} | {in_all} | {source}");
+    writeln!(row, "| `{name}` | {about} | {facts} |").unwrap();
     row
 }
 

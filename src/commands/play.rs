@@ -19,7 +19,7 @@ use lab::{DeliveryOrder, Load};
 use migration::{History, Visit};
 use qlog_tools::metrics::byte_index;
 use qlog_tools::reader::read_file;
-use schedulers::find_scheme;
+use schedulers::{Scheme, find_page_scheme, find_scheme};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,7 +49,8 @@ pub(crate) struct Arguments {
     own: own_server::OwnServer,
     #[command(flatten)]
     cancels: cancels::GivingUp,
-    /// The scheme that decides which priorities the client signals
+    /// The scheme that decides which priorities the client signals. With --server, one that clients can signal: `utmost
+    /// schemes` shows how
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
     /// Signal the priorities that a browser would: chrome-2023, firefox-2023, firefox-132, safari-2023
@@ -106,7 +107,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     // Browsers signal in RFC 9218's terms.
     let scheme = arguments.scheme.as_deref().or(profile.as_ref().map(|_| "rfc9218"));
-    let scheme = scheme.map(find_scheme).transpose().map_err(values::no_scheme)?;
+    let scheme = match arguments.server {
+        Some(_) => scheme.map(|it| signalled(it, &page)).transpose()?,
+        None => scheme.map(find_scheme).transpose().map_err(values::no_scheme)?,
+    };
     let scratch = tempfile::tempdir().map_err(Failure::elsewhere)?;
     let logs = arguments.qlog.clone().unwrap_or_else(|| scratch.path().to_owned());
     values::directory(&logs, "--qlog")?;
@@ -142,6 +146,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let problems: Vec<String> = visits.iter().flat_map(|it| it.problems.clone()).collect();
     show_all(arguments, &page, visits, runs)?;
     told(&problems)
+}
+
+/// A scheme that this client can signal.
+fn signalled(name: &str, page: &Page) -> Result<Scheme, Failure> {
+    let scheme = find_page_scheme(name).map_err(values::no_scheme)?.for_page(&page.graph());
+    scheme.client_half().map_err(Failure::bad_input)?;
+    Ok(scheme)
 }
 
 /// The record of a visit, as a study has it.

@@ -3,10 +3,10 @@
 use crate::failure::Failure;
 use crate::output;
 use lab::Contender;
-use schedulers::{Needs, REGISTRY};
+use schedulers::{Language, Needs, REGISTRY};
 use serde_json::{Value, json};
 
-/// List all schemes: name, what it does, source, parameters, placeholders
+/// List all schemes: name, what it does, source, parameters, placeholders, how clients signal it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  utmost schemes --json")]
 pub(crate) struct Arguments {
@@ -23,9 +23,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let rows = all.map(|it| {
         let cells = match it.scheme() {
-            None => ["-".to_owned(), "-".to_owned(), "(bracket)".to_owned()],
+            None => ["-", "no", "-", "(bracket)"].map(str::to_owned),
             Some(scheme) => [
                 scheme.placeholders.to_string(),
+                scheme.signals.to_string(),
                 if scheme.needs == Needs::Nothing { "yes" } else { "-" }.to_owned(),
                 short(scheme.parameters),
             ],
@@ -33,8 +34,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let name = [it.name().to_owned()].into_iter();
         name.chain(cells).chain([it.about().to_owned()]).collect()
     });
-    let headings = ["scheme", "placeholders", "in all", "parameters", "what it does"];
-    output::line(&output::table(&headings, &[2, 3, 4], rows).to_string())?;
+    let headings =
+        ["scheme", "placeholders", "signalled by", "in all", "parameters", "what it does"];
+    output::line(&output::table(&headings, &[2, 3, 4, 5], rows).to_string())?;
     output::line(
         "Sources: --json. Any scheme may be followed by @guard:PACKETS, against starvation. Brackets are not schemes: they are \
          the best or the worst order that a page allows, for `compare` only.",
@@ -52,6 +54,7 @@ fn contender_json(contender: &Contender) -> Value {
         "source": scheme.map_or("docs/bounds.md", |it| it.source),
         "parameters": scheme.map_or("", |it| it.parameters),
         "placeholders": scheme.map_or(0, |it| it.placeholders),
+        "signals": scheme.map_or(Language::None, |it| it.signals).to_string(),
         "revision": contender.revision(),
         "in_all": scheme.is_some_and(|it| it.needs == Needs::Nothing),
         "bracket": scheme.is_none(),

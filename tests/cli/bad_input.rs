@@ -135,6 +135,35 @@ fn an_unknown_scheme_is_answered_with_those_near_it() {
 }
 
 #[test]
+fn a_scheme_that_no_client_can_signal_is_for_the_own_server_only() {
+    for (scheme, cause) in [
+        (
+            "srpt",
+            "a client does not know at a request how long the response is; these can be signalled: rr, wrr, ",
+        ),
+        (
+            "cpl",
+            "a client does not know at a request what will depend on the response; these can be ",
+        ),
+        (
+            "p+@quicker",
+            "a client does not know when its server has sent the 50 packets after which a group weighs ",
+        ),
+    ] {
+        let arguments = [
+            "play",
+            "davies-meenan",
+            "--server",
+            "127.0.0.1:4433",
+            "--insecure",
+            "--scheme",
+            scheme,
+        ];
+        assert_refused(&arguments, 2, &format!("no client can signal scheme `{scheme}`: {cause}"));
+    }
+}
+
+#[test]
 fn a_bracket_is_for_compare_only_and_a_scheme_has_a_name() {
     let order = ["order", "examples/late-stylesheet.json", "--scheme"];
     for (arguments, expected) in [

@@ -64,14 +64,14 @@ fn a_trace_shows_the_tree_at_each_moment() {
     assert_eq!(
         late.split_once("slot 6").expect("the next moment").0,
         "  root 100%
-    stream 12 (16)
-    stream 4 (16) 100%
-    stream 8 (16) 0%
+    stream 12 (256)
+    stream 4 (147) 100%
+    stream 8 (147) 0%
 slot 4: stream 12 ready
   root 100%
-    stream 12 (16) 100%
-    stream 4 (16) 0%
-    stream 8 (16) 0%
+    stream 12 (256) 100%
+    stream 4 (147) 0%
+    stream 8 (147) 0%
 "
     );
 }

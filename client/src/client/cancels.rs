@@ -28,7 +28,8 @@ impl Client {
         self.connection.shut(stream, Code::RequestCancelled);
         self.destinations.cancelled(stream);
         self.connection.session.forget(stream);
-        self.signalling.closed(stream);
+        let signals = self.signalling.closed(stream);
+        self.say(signals);
         self.cancelling.cancelled(now);
         if let Some(resource) = receiving.resource {
             self.outcome.cancelled.push(resource);

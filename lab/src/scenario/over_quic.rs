@@ -3,7 +3,7 @@
 //!
 //! The server is paced like the paper's, and a slot is one of its ticks of 10 ms. The events of slot n happen
 //! in the middle between two ticks, so the tree that decides slot n's packet is the one at [`tree_time_ms`].
-//! If a scenario has no signals, the scheme's client half signals. Responses have the scenario's sizes, headers
+//! If a scenario has no signals, the scheme's client half signals, if it has one. Responses have the scenario's sizes, headers
 //! included. A response shorter than [`HEAD_BYTES`] is all header.
 
 use super::{Request, Scenario, TreeSignal};
@@ -160,7 +160,8 @@ impl<'a> Sending<'a> {
         let config = patient(ClientConfig { settings, ..ClientConfig::default() });
         let client = BareClient::connect(CLIENT.into(), SERVER.into(), &config, world.now())
             .map_err(StackError::from)?;
-        let half = scenario.signals.is_empty().then(|| scheme.client_half());
+        let has_signals = !scenario.signals.is_empty();
+        let half = if has_signals { None } else { scheme.client_half().ok() };
         let to_send = scenario.arrivals();
         Ok(Self { world, client, half, to_send, responses: BTreeSet::new() })
     }
@@ -206,9 +207,12 @@ impl<'a> Sending<'a> {
         if !self.world.step(&mut [&mut self.client], wakeup) {
             return Err("the connection ended before the last response".to_owned());
         }
-        for event in self.client.events() {
+        let events: Vec<Event> = self.client.events().collect();
+        for event in events {
             if let Event::Finished { stream } | Event::Reset { stream, .. } = event {
                 self.responses.remove(&stream);
+                let signals = self.half.as_mut().map(|it| it.closed(stream)).unwrap_or_default();
+                signals.iter().try_for_each(|signal| say(&mut self.client, signal))?;
             }
         }
         Ok(())

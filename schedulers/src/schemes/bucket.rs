@@ -8,15 +8,18 @@
 
 use super::PAPER;
 use super::halves::{Arrivals, ByWord, Says};
-use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Halves, Kind, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
-    Scheme::new(
-        "bucket",
-        "Strict priority buckets with three kinds of concurrency (Meenan)",
-        PAPER,
-        |_, _| Ok(halves(normal_byte)),
-    )
+    Scheme {
+        signals: Language::Bucket,
+        ..Scheme::new(
+            "bucket",
+            "Strict priority buckets with three kinds of concurrency (Meenan)",
+            PAPER,
+            |_, _| Ok(halves(normal_byte)),
+        )
+    }
 }
 
 pub(super) fn html_scheme() -> Scheme {

@@ -7,15 +7,18 @@
 
 use super::bucket;
 use super::halves::{Arrivals, ByWord, Says};
-use crate::{Element, Halves, Place, Rank, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
-    Scheme::new(
-        "bucket7",
-        "Strict priorities of 7 bits, sequential and concurrent responses alternate (Meenan)",
-        "Meenan, HTTP/3 Prioritization Proposal, June 2019 (github.com/pmeenan/http3-prioritization-proposal)",
-        |_, _| Ok(Halves::new(Says(byte), SevenBitGroups::default())),
-    )
+    Scheme {
+        signals: Language::Bucket,
+        ..Scheme::new(
+            "bucket7",
+            "Strict priorities of 7 bits, sequential and concurrent responses alternate (Meenan)",
+            "Meenan, HTTP/3 Prioritization Proposal, June 2019 (github.com/pmeenan/http3-prioritization-proposal)",
+            |_, _| Ok(Halves::new(Says(byte), SevenBitGroups::default())),
+        )
+    }
 }
 
 /// The byte of a resource: `bucket`'s priority with one bit more, and whether it is concurrent.

@@ -2,15 +2,17 @@
 //!
 //! Source: Netravali et al., Polaris: Faster Page Loads Using Fine-grained Dependency Tracking, NSDI 2016.
 //! A path is counted from a request to the end of the page: bytes on the paper's connection, and execution.
-//! Ties and what the page does not know go in order of request, the latter last. Order, where the stylesheet
+//! Ties and what the page does not know go in order of request, the latter last. Clients cannot signal it: a browser has not
+//! seen the rest of the page when it asks. Order, where the stylesheet
 //! leads to the font and the document to all: `hhhcciiiIIIssff`.
 
-use super::halves::{Silent, Stays};
-use crate::{Halves, Needs, Place, Rank, Resource, Scheme, SchemeError};
+use super::halves::Stays;
+use crate::{Halves, Language, Needs, Place, Rank, Resource, Scheme, SchemeError};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         needs: Needs::Page,
+        signals: Language::None,
         ..Scheme::new(
             "cpl",
             "Critical path length: first what the longest chain of requests hangs on (Polaris)",
@@ -25,7 +27,8 @@ pub(super) fn scheme() -> Scheme {
                     let longest_first = u64::MAX - path_us.unwrap_or(0);
                     Place::DEFAULT.rank(Rank::sequence(longest_first).then(arrival))
                 };
-                Ok(Halves::new(Silent, Stays::at(place)))
+                let cause = "a client does not know at a request what will depend on the response";
+                Ok(Halves::of_server(cause, Stays::at(place)))
             },
         )
     }

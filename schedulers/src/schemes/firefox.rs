@@ -18,20 +18,22 @@ use super::halves::depend;
 use super::{PAPER, nth_name};
 use crate::scheme::obey;
 use crate::{
-    ClientHalf, Element, Halves, Kind, Place, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
+    ClientHalf, Element, Halves, Kind, Language, Place, Resource, Scheme, ServerHalf, Signal,
+    StreamId, Tree,
 };
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         parameters: "@quicker: the mapping of the paper's implementation",
         placeholders: 6,
+        signals: Language::Tree,
         group_name,
         ..Scheme::new("firefox", "A tree of six weighted groups (Firefox)", PAPER, |args, _| {
             let takes = "takes no parameters; its variant is `quicker`";
             match args.variant.as_deref() {
                 _ if !args.parameters.is_empty() => args.refuse(takes),
-                None => Ok(Halves::new(Firefox, Firefox)),
-                Some("quicker") => Ok(Halves::new(Firefox, Quicker)),
+                None => Ok(Halves::new(Firefox::PAPER, Firefox::PAPER)),
+                Some("quicker") => Ok(Halves::new(Firefox::QUICKER, Firefox::QUICKER)),
                 Some(_) => args.refuse(takes),
             }
         })
@@ -61,7 +63,25 @@ pub(super) fn group_name(id: u64) -> Option<String> {
     nth_name(&NAMES, id)
 }
 
-pub(super) struct Firefox;
+/// Both halves: the groups, and the group and weight of a resource.
+pub(super) struct Firefox {
+    has_urgent: bool,
+    placement: fn(&Resource) -> (Element, u16),
+}
+
+impl Firefox {
+    pub(super) const PAPER: Self = Self { has_urgent: true, placement };
+
+    /// The mapping of the paper's implementation (Quicker): no URGENT, so that the document is a follower; every
+    /// script of the head leads, even a deferred one; and all weigh 32 but images, since a test for `javascript` was
+    /// true for nearly everything.
+    const QUICKER: Self = Self { has_urgent: false, placement: quicker_placement };
+
+    fn groups(&self) -> impl Iterator<Item = (Element, u16, Element)> + use<> {
+        let has_urgent = self.has_urgent;
+        GROUPS.into_iter().filter(move |(group, ..)| has_urgent || *group != URGENT)
+    }
+}
 
 /// The group of a resource, and its weight there.
 fn placement(resource: &Resource) -> (Element, u16) {
@@ -88,36 +108,6 @@ pub(super) fn weight(kind: Kind) -> u16 {
     }
 }
 
-impl ClientHalf for Firefox {
-    fn setup(&mut self) -> Vec<Signal> {
-        GROUPS.map(|(group, weight, parent)| depend(group, parent, weight)).to_vec()
-    }
-    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
-        let (parent, weight) = placement(resource);
-        vec![depend(Element::Stream(stream), parent, weight)]
-    }
-}
-
-impl ServerHalf for Firefox {
-    fn setup(&mut self, tree: &mut Tree) {
-        for (group, weight, parent) in GROUPS {
-            tree.put(group, Place::below(parent).weight(weight));
-        }
-    }
-    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        let (group, weight) = placement(resource);
-        tree.put(Element::Stream(stream), Place::below(group).weight(weight));
-    }
-    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
-        obey(tree, signal);
-    }
-}
-
-/// The mapping of the paper's implementation (Quicker): no URGENT, so that the document is a follower; every
-/// script of the head leads, even a deferred one; and all weigh 32 but images, since a test for `javascript` was true for
-/// nearly everything.
-struct Quicker;
-
 fn quicker_placement(resource: &Resource) -> (Element, u16) {
     let group = match resource.kind {
         Kind::Js if resource.is_late_script() && !resource.in_head => UNBLOCKED,
@@ -131,15 +121,28 @@ fn quicker_placement(resource: &Resource) -> (Element, u16) {
     (group, if resource.kind == Kind::Image { 22 } else { 32 })
 }
 
-impl ServerHalf for Quicker {
+impl ClientHalf for Firefox {
+    fn setup(&mut self) -> Vec<Signal> {
+        self.groups().map(|(group, weight, parent)| depend(group, parent, weight)).collect()
+    }
+    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
+        let (parent, weight) = (self.placement)(resource);
+        vec![depend(Element::Stream(stream), parent, weight)]
+    }
+}
+
+impl ServerHalf for Firefox {
     fn setup(&mut self, tree: &mut Tree) {
-        for (group, weight, parent) in GROUPS.into_iter().filter(|(group, ..)| *group != URGENT) {
+        for (group, weight, parent) in self.groups() {
             tree.put(group, Place::below(parent).weight(weight));
         }
     }
     fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        let (group, weight) = quicker_placement(resource);
+        let (group, weight) = (self.placement)(resource);
         tree.put(Element::Stream(stream), Place::below(group).weight(weight));
+    }
+    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
+        obey(tree, signal);
     }
 }
 

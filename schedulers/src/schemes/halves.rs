@@ -1,14 +1,58 @@
 //! Halves that several schemes share.
 
-use crate::{ClientHalf, Element, Place, Resource, ServerHalf, Signal, StreamId, Tree};
+use super::dependencies::Obeying;
+use crate::{
+    ClientHalf, Element, Halves, Place, Rank, Resource, ServerHalf, Signal, StreamId, Tree,
+};
+use std::collections::BTreeSet;
 
-/// A client that says nothing about order.
-pub(super) struct Silent;
+/// A client that says where a server would put each response: below its group, and of responses that go one after
+/// another below the open one that goes right before it.
+pub(super) struct Tells<P> {
+    arrivals: Arrivals,
+    place: P,
+    exclusive: bool,
+    /// The open responses that go one after another, by group and rank.
+    lines: BTreeSet<(Element, Rank, StreamId)>,
+}
 
-impl ClientHalf for Silent {
-    fn request(&mut self, _stream: StreamId, _resource: &Resource) -> Vec<Signal> {
+impl<P: FnMut(u64, StreamId, &Resource) -> Place + Send> Tells<P> {
+    pub(super) fn that(place: P) -> Self {
+        Self { arrivals: Arrivals::default(), place, exclusive: false, lines: BTreeSet::new() }
+    }
+
+    /// The same, for an order in which a later request can go before an earlier one: it is inserted between two.
+    pub(super) fn inserted(place: P) -> Self {
+        Self { exclusive: true, ..Self::that(place) }
+    }
+}
+
+impl<P: FnMut(u64, StreamId, &Resource) -> Place + Send> ClientHalf for Tells<P> {
+    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
+        let element = Element::Stream(stream);
+        let Place { parent: group, rank, weight, .. } =
+            (self.place)(self.arrivals.next(), stream, resource);
+        if rank == Rank::EQUAL {
+            return vec![depend(element, group, weight)];
+        }
+        let place = (group, rank, stream);
+        let before = self.lines.range(..place).next_back().filter(|(of, ..)| *of == group);
+        let parent = before.map_or(group, |(.., stream)| Element::Stream(*stream));
+        self.lines.insert(place);
+        vec![Signal::Depend { element, parent, weight, exclusive: self.exclusive }]
+    }
+    fn closed(&mut self, stream: StreamId) -> Vec<Signal> {
+        self.lines.retain(|(.., it)| *it != stream);
         Vec::new()
     }
+}
+
+/// Both halves of a scheme that sends whole responses, each in a place that is known when it is asked for.
+pub(super) fn in_line<P>(place: P) -> Halves
+where
+    P: FnMut(u64, StreamId, &Resource) -> Place + Send + Clone + 'static,
+{
+    Halves::new(Tells::inserted(place.clone()), Obeying::or(Stays::at(place)))
 }
 
 /// What one signal says about one response.

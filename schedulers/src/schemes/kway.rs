@@ -1,17 +1,22 @@
 //! `kway:N`: the first N responses share equally, the others wait in order of request.
 //!
 //! Source: none; the one-parameter family from `fifo` (N = 1) to `rr` (N without end), to study blocking
-//! against loss. If none of the N can send, the waiting streams do, one after another. Order with N = 2:
-//! `hihihicIcIIssff`.
+//! against loss. If none of the N can send, the waiting streams do, one after another. A client of a server with RFC 9218
+//! asks for N incremental responses, and for the others at the next urgency; when one is complete, a `PRIORITY_UPDATE`
+//! lets the next share. This server needs no signals for the same order. Order with N = 2: `hihihicIcIIssff`.
 
-use super::halves::{Arrivals, Silent};
-use crate::{Element, Halves, Needs, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
+use super::halves::{Arrivals, Word};
+use crate::{
+    ClientHalf, Element, Halves, Language, Needs, Place, Rank, Resource, Scheme, ServerHalf,
+    Signal, StreamId, Tree, URGENCY_DEFAULT,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         parameters: "N, from 1 on, as in kway:4",
         needs: Needs::Parameter,
+        signals: Language::Priority,
         ..Scheme::new(
             "kway",
             "The first N responses share, the others wait in order of request",
@@ -20,13 +25,46 @@ pub(super) fn scheme() -> Scheme {
                 let takes = "takes the responses that share, from 1 on, as in kway:4";
                 args.at_most(1, takes)?;
                 match args.parameters.first().map(|ways| ways.parse()) {
-                    Some(Ok(ways @ 1..)) => {
-                        Ok(Halves::new(Silent, KWay { ways, ..KWay::default() }))
-                    }
+                    Some(Ok(ways @ 1..)) => Ok(Halves::new(
+                        Turns { ways, ..Turns::default() },
+                        KWay { ways, ..KWay::default() },
+                    )),
                     _ => args.refuse(takes),
                 }
             },
         )
+    }
+}
+
+/// The urgency of those that share is the default, so that they go with what nobody signals.
+const SHARING: (u8, bool) = (URGENCY_DEFAULT, true);
+const WAITING: (u8, bool) = (URGENCY_DEFAULT + 1, false);
+
+/// The client half: its open requests.
+#[derive(Default)]
+struct Turns {
+    ways: usize,
+    sharing: BTreeSet<StreamId>,
+    waiting: BTreeSet<StreamId>,
+}
+
+impl ClientHalf for Turns {
+    fn request(&mut self, stream: StreamId, _resource: &Resource) -> Vec<Signal> {
+        if self.sharing.len() < self.ways {
+            self.sharing.insert(stream);
+            return vec![SHARING.signal(stream)];
+        }
+        self.waiting.insert(stream);
+        vec![WAITING.signal(stream)]
+    }
+    fn closed(&mut self, stream: StreamId) -> Vec<Signal> {
+        self.waiting.remove(&stream);
+        if !self.sharing.remove(&stream) {
+            return Vec::new();
+        }
+        let Some(next) = self.waiting.pop_first() else { return Vec::new() };
+        self.sharing.insert(next);
+        vec![SHARING.signal(next)]
     }
 }
 

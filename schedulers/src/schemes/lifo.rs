@@ -1,22 +1,25 @@
 //! `lifo`: last in, first out. Whole responses, but the newest interrupts.
 //!
-//! Source: live video wants the newest segment first; for a page this is a natural worst case. Order:
-//! `ffssIIIcciiihhh`.
+//! Source: live video wants the newest segment first; for a page this is a natural worst case. A client inserts each
+//! request exclusively below the root. Order: `ffssIIIcciiihhh`.
 
-use super::halves::{Silent, Stays};
-use crate::{Halves, Place, Rank, Scheme};
+use super::halves::in_line;
+use crate::{Language, Place, Rank, Scheme};
 
 pub(super) fn scheme() -> Scheme {
-    Scheme::new(
-        "lifo",
-        "Last in, first out: whole responses, the newest interrupts",
-        "Stack discipline; live video over QUIC (MoQ) sends the newest first",
-        |_, _| {
-            let newest_first =
-                |arrival, _, _: &_| Place::DEFAULT.rank(Rank::sequence(u64::MAX - arrival));
-            Ok(Halves::new(Silent, Stays::at(newest_first)))
-        },
-    )
+    Scheme {
+        signals: Language::Tree,
+        ..Scheme::new(
+            "lifo",
+            "Last in, first out: whole responses, the newest interrupts",
+            "Stack discipline; live video over QUIC (MoQ) sends the newest first",
+            |_, _| {
+                let newest_first =
+                    |arrival, _, _: &_| Place::DEFAULT.rank(Rank::sequence(u64::MAX - arrival));
+                Ok(in_line(newest_first))
+            },
+        )
+    }
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@
 
 use super::halves::{ByWord, Says};
 use super::{rfc9218, weighted_incremental::GUPTA_BARTOS};
-use crate::{Element, Halves, Place, Rank, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         group_name: |id| Some(rfc9218::group_name(id)),
         parameters: "PERCENT of the whole responses, from 1 to 99 (50), as in mixed:75",
+        signals: Language::Priority,
         ..Scheme::new(
             "mixed",
             "Strict urgencies; within one, whole and incremental responses share (Gupta and Bartos)",

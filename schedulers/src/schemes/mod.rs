@@ -8,6 +8,7 @@
 mod bucket;
 mod bucket7;
 mod cpl;
+mod dependencies;
 mod dfifo;
 mod fifo;
 mod firefox;

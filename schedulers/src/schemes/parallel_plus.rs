@@ -3,13 +3,15 @@
 //! Source: Wijnants et al., WWW 2018; the paper, Table 1. HIGH weighs 256. NORMAL weighs 256, but 1 while
 //! a response is in HIGH, which gives it the wire but for 2 packets in 258. LOW weighs 1. HIGH is one class,
 //! in which the paper's "dfifo" is a fifo. The paper's implementation gave NORMAL its weight back
-//! half a second late; here it has it at once. Order: `hhhccffiIsiIsiI`.
+//! half a second late; here it has it at once. A client makes the placeholders, in HIGH lets each request depend on the
+//! open one before it, and weighs NORMAL anew when HIGH fills and when it empties. Order: `hhhccffiIsiIsiI`.
 
-use super::halves::{Arrivals, Silent};
+use super::dependencies::Obeying;
+use super::halves::{Arrivals, Tells, depend};
 use super::{WIJNANTS, nth_name};
 use crate::{
-    Args, Element, Halves, Kind, Place, Rank, Resource, Scheme, SchemeError, ServerHalf, StreamId,
-    Tree,
+    Args, ClientHalf, Element, Halves, Kind, Language, Place, Rank, Resource, Scheme, SchemeError,
+    ServerHalf, Signal, StreamId, Tree,
 };
 use std::collections::BTreeSet;
 
@@ -17,16 +19,13 @@ pub(super) fn scheme() -> Scheme {
     Scheme {
         parameters: QUICKER,
         placeholders: 3,
+        signals: Language::Tree,
         group_name: |id| nth_name(&["HIGH", "NORMAL", "LOW"], id),
         ..Scheme::new(
             "p+",
             "Parallel+: high priority in sequence, medium and low share",
             WIJNANTS,
-            |args, _| {
-                let high = Foreground::of(args)?;
-                let arrivals = Arrivals::default();
-                Ok(Halves::new(Silent, Plus { groups: &GROUPS, group, place, high, arrivals }))
-            },
+            |args, _| halves(args, Groups { all: &GROUPS, group, place }),
         )
     }
 }
@@ -49,40 +48,99 @@ fn group(resource: &Resource) -> Element {
 }
 
 /// The place of a resource in its group.
-fn place(
-    group: Element,
-    _resource: &Resource,
-    _restore: Restore,
-    arrivals: &mut Arrivals,
-) -> Place {
-    let rank = if group == HIGH { Rank::sequence(arrivals.next()) } else { Rank::EQUAL };
-    Place::below(group).rank(rank)
+fn place(group: Element, _resource: &Resource, _restore: Restore, arrival: u64) -> Place {
+    let place = Place::below(group);
+    match group {
+        HIGH => place.rank(Rank::sequence(arrival)).weight(256),
+        SECOND => place.weight(183),
+        _ => place.weight(110),
+    }
 }
 
-/// The server half of `p+` and `s+`: groups, of which the first takes the wire from the second.
-pub(super) struct Plus {
+/// The groups of `p+` and `s+`, of which the first takes the wire from the second.
+#[derive(Clone, Copy)]
+pub(super) struct Groups {
     /// Placeholder, weight, parent.
-    pub(super) groups: &'static [(Element, u16, Element)],
+    pub(super) all: &'static [(Element, u16, Element)],
     pub(super) group: fn(&Resource) -> Element,
-    pub(super) place: fn(Element, &Resource, Restore, &mut Arrivals) -> Place,
-    pub(super) high: Foreground,
-    pub(super) arrivals: Arrivals,
+    /// By group, resource, variant and the number of the request.
+    pub(super) place: fn(Element, &Resource, Restore, u64) -> Place,
+}
+
+/// Both halves of a scheme with such groups.
+pub(super) fn halves(args: &Args, groups: Groups) -> Result<Halves, SchemeError> {
+    let high = Foreground::of(args)?;
+    let restore = high.restore;
+    let server = Obeying::or(Plus { groups, high, arrivals: Arrivals::default() });
+    if restore == Restore::Late {
+        let cause = "a client does not know when its server has sent the 50 packets after which a group weighs more";
+        return Ok(Halves::of_server(cause, server));
+    }
+    let place = move |arrival, _, resource: &Resource| {
+        (groups.place)((groups.group)(resource), resource, restore, arrival)
+    };
+    let streams = Tells::that(place);
+    Ok(Halves::new(PlusClient { groups, streams, high: BTreeSet::new() }, server))
+}
+
+/// The client half: the streams, and the second group's weight.
+struct PlusClient<T> {
+    groups: Groups,
+    streams: T,
+    /// The open requests of the highest group.
+    high: BTreeSet<StreamId>,
+}
+
+impl<T: ClientHalf> ClientHalf for PlusClient<T> {
+    fn setup(&mut self) -> Vec<Signal> {
+        self.groups
+            .all
+            .iter()
+            .map(|(group, weight, parent)| depend(*group, *parent, *weight))
+            .collect()
+    }
+    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
+        let mut signals = Vec::new();
+        if (self.groups.group)(resource) == HIGH {
+            if self.high.is_empty() {
+                signals.push(depend(SECOND, Element::Root, 1));
+            }
+            self.high.insert(stream);
+        }
+        signals.extend(self.streams.request(stream, resource));
+        signals
+    }
+    fn closed(&mut self, stream: StreamId) -> Vec<Signal> {
+        let mut signals = self.streams.closed(stream);
+        if self.high.remove(&stream) && self.high.is_empty() {
+            signals.push(depend(SECOND, Element::Root, 256));
+        }
+        signals
+    }
+}
+
+/// The server half.
+struct Plus {
+    groups: Groups,
+    high: Foreground,
+    arrivals: Arrivals,
 }
 
 impl ServerHalf for Plus {
     fn setup(&mut self, tree: &mut Tree) {
-        for (group, weight, parent) in self.groups {
+        for (group, weight, parent) in self.groups.all {
             tree.put(*group, Place::below(*parent).weight(*weight));
         }
     }
     fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        let group = (self.group)(resource);
+        let group = (self.groups.group)(resource);
         match group {
             HIGH => self.high.opened(tree, stream),
             SECOND => self.high.second_opened(tree, stream),
             _ => {}
         }
-        let place = (self.place)(group, resource, self.high.restore, &mut self.arrivals);
+        let arrival = self.arrivals.next();
+        let place = (self.groups.place)(group, resource, self.high.restore, arrival);
         tree.put(Element::Stream(stream), place);
     }
     fn sent(&mut self, tree: &mut Tree, stream: StreamId, _bytes: u64) {
@@ -112,7 +170,7 @@ const LATE_PACKETS: u32 = 50;
 
 /// The responses of the highest group: while there are any, the second group's weight is 1.
 #[derive(Default)]
-pub(super) struct Foreground {
+struct Foreground {
     restore: Restore,
     open: BTreeSet<StreamId>,
     second: BTreeSet<StreamId>,
@@ -122,7 +180,7 @@ pub(super) struct Foreground {
 }
 
 impl Foreground {
-    pub(super) fn of(args: &Args) -> Result<Self, SchemeError> {
+    fn of(args: &Args) -> Result<Self, SchemeError> {
         let takes = "takes no parameters; its variant is `quicker`";
         let restore = match args.variant.as_deref() {
             _ if !args.parameters.is_empty() => return args.refuse(takes),

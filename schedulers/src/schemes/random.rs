@@ -1,16 +1,18 @@
 //! `random:SEED`: whole responses in an order that a seed decides: the yardstick for schemes that know something.
 //!
 //! Source: none; each request draws a number from `SplitMix64` (Steele et al., OOPSLA 2014), the lowest goes
-//! first, and of equal ones the lower stream ID. Order with seed 1: `ssIIIhhhiiiffcc`.
+//! first, and of equal ones the lower stream ID. A client draws the same numbers and inserts each request exclusively
+//! after the one with the next lower number. Order with seed 1: `ssIIIhhhiiiffcc`.
 
-use super::halves::{Silent, Stays};
+use super::halves::in_line;
 use crate::random::SplitMix64;
-use crate::{Halves, Needs, Place, Rank, Scheme, StreamId};
+use crate::{Language, Needs, Place, Rank, Scheme, StreamId};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         parameters: "SEED, a whole number, as in random:1",
         needs: Needs::Parameter,
+        signals: Language::Tree,
         ..Scheme::new(
             "random",
             "Whole responses in a random order, the same for the same seed",
@@ -25,7 +27,7 @@ pub(super) fn scheme() -> Scheme {
                 let place = move |_, stream: StreamId, _: &_| {
                     Place::DEFAULT.rank(Rank::sequence(numbers.draw()).then(stream.0))
                 };
-                Ok(Halves::new(Silent, Stays::at(place)))
+                Ok(in_line(place))
             },
         )
     }

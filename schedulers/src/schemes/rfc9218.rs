@@ -7,7 +7,7 @@
 //! captures); without knowledge by the RFC's default, urgency 3, not incremental. Order: `ccffhhhssiIiIiI`.
 
 use super::halves::{ByWord, Says};
-use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Halves, Kind, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Two groups an urgency, as a `priority` field writes them: `u=2`, `u=2, i`.
@@ -20,6 +20,7 @@ pub(super) fn scheme() -> Scheme {
     Scheme {
         group_name: |id| Some(group_name(id)),
         parameters: "@quiche (the default), @h2o, @nghttp3, @quicgo: who goes first within an urgency",
+        signals: Language::Priority,
         ..Scheme::new(
             "rfc9218",
             "Extensible Priorities: eight strict urgencies, incremental responses share",

@@ -1,10 +1,11 @@
 //! `rr`: fully fair round robin, each response an equal share (Edge; HTTP/2's default when nobody signals).
 //!
-//! Source: the paper, Table 1. Order: `hicIsfhicIsfhiI`.
+//! Source: the paper, Table 1. Clients say nothing, as Edge did: a server that hears nothing shares. Order:
+//! `hicIsfhicIsfhiI`.
 
 use super::PAPER;
-use super::halves::{Silent, Stays};
-use crate::{Halves, Place, Scheme};
+use super::halves::Stays;
+use crate::{ClientHalf, Halves, Place, Resource, Scheme, Signal, StreamId};
 
 pub(super) fn scheme() -> Scheme {
     Scheme::new(
@@ -13,6 +14,15 @@ pub(super) fn scheme() -> Scheme {
         PAPER,
         |_, _| Ok(Halves::new(Silent, Stays::at(|_, _, _| Place::DEFAULT))),
     )
+}
+
+/// A client that says nothing about order.
+struct Silent;
+
+impl ClientHalf for Silent {
+    fn request(&mut self, _stream: StreamId, _resource: &Resource) -> Vec<Signal> {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]

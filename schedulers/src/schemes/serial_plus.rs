@@ -3,28 +3,25 @@
 //!
 //! Source: Wijnants et al., WWW 2018; the paper, Table 1. HIGH weighs 256; MEDIUM 256, but 1 while a
 //! response is in HIGH; LOW 1, with Firefox's groups below it. The paper's implementation left the weights
-//! within LOW at 16 and gave MEDIUM its weight back half a second late; here both are as described.
+//! within LOW at 16 and gave MEDIUM its weight back half a second late; here both are as described. A client signals as in
+//! `p+`, with one line of requests in HIGH and one in MEDIUM.
 //! Order: `ccssfhiIfhiIhiI`.
 
-use super::halves::{Arrivals, Silent};
-use super::parallel_plus::{Foreground, HIGH, LOW, Plus, QUICKER, Restore, SECOND};
+use super::parallel_plus::{Groups, HIGH, LOW, QUICKER, Restore, SECOND, halves};
 use super::{WIJNANTS, firefox, nth_name};
-use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme};
+use crate::{Element, Kind, Language, Place, Rank, Resource, Scheme};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         parameters: QUICKER,
         placeholders: 8,
+        signals: Language::Tree,
         group_name,
         ..Scheme::new(
             "s+",
             "Serial+: high and medium priority in sequence, low as in firefox",
             WIJNANTS,
-            |args, _| {
-                let high = Foreground::of(args)?;
-                let arrivals = Arrivals::default();
-                Ok(Halves::new(Silent, Plus { groups: &GROUPS, group, place, high, arrivals }))
-            },
+            |args, _| halves(args, Groups { all: &GROUPS, group, place }),
         )
     }
 }
@@ -65,10 +62,10 @@ fn group(resource: &Resource) -> Element {
     }
 }
 
-fn place(group: Element, resource: &Resource, restore: Restore, arrivals: &mut Arrivals) -> Place {
+fn place(group: Element, resource: &Resource, restore: Restore, arrival: u64) -> Place {
     let place = Place::below(group);
     match group {
-        HIGH | SECOND => place.rank(Rank::sequence(arrivals.next())),
+        HIGH | SECOND => place.rank(Rank::sequence(arrival)),
         // The paper's implementation left all weights in LOW at 16.
         _ if restore == Restore::Late => place,
         _ => place.weight(firefox::weight(resource.kind)),

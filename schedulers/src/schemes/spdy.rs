@@ -7,15 +7,18 @@
 
 use super::halves::{Arrivals, ByWord, Says};
 use super::{PAPER, dfifo};
-use crate::{Element, Halves, Place, Rank, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
-    Scheme::new(
-        "spdy",
-        "Eight strict levels, in order of request within each (SPDY)",
-        PAPER,
-        |_, _| Ok(Halves::new(Says(level), Spdy::default())),
-    )
+    Scheme {
+        signals: Language::Priority,
+        ..Scheme::new(
+            "spdy",
+            "Eight strict levels, in order of request within each (SPDY)",
+            PAPER,
+            |_, _| Ok(Halves::new(Says(level), Spdy::default())),
+        )
+    }
 }
 
 /// The lowest of the eight levels.

@@ -5,11 +5,12 @@
 
 use super::halves::{ByWord, Says};
 use super::{PAPER, dfifo};
-use crate::{Element, Halves, Place, Rank, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         placeholders: 5,
+        signals: Language::Bucket,
         ..Scheme::new(
             "spdyrr",
             "Five strict levels, round robin within each (SPDY)",

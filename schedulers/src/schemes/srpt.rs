@@ -1,19 +1,26 @@
 //! `srpt`: shortest remaining first. The response with the fewest bytes left goes, and one that becomes shorter interrupts.
 //!
 //! Source: Schrage, Operations Research 16 (1968): it minimizes the mean completion time. Responses of
-//! unknown length go last, in order of request; so do those that sent more than was announced. Order: `ccssffhhhiiiIII`.
+//! unknown length go last, in order of request; so do those that sent more than was announced. Clients cannot signal it: they
+//! learn the length with the response. Order: `ccssffhhhiiiIII`.
 
-use super::halves::{Arrivals, Silent};
-use crate::{Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
+use super::halves::Arrivals;
+use crate::{Element, Halves, Language, Place, Rank, Resource, Scheme, ServerHalf, StreamId, Tree};
 use std::collections::BTreeMap;
 
 pub(super) fn scheme() -> Scheme {
-    Scheme::new(
-        "srpt",
-        "Shortest remaining first, by bytes left; of unknown length last",
-        "Schrage, A Proof of the Optimality of the Shortest Remaining Processing Time Discipline, 1968",
-        |_, _| Ok(Halves::new(Silent, Shortest::default())),
-    )
+    Scheme {
+        signals: Language::None,
+        ..Scheme::new(
+            "srpt",
+            "Shortest remaining first, by bytes left; of unknown length last",
+            "Schrage, A Proof of the Optimality of the Shortest Remaining Processing Time Discipline, 1968",
+            |_, _| {
+                let cause = "a client does not know at a request how long the response is";
+                Ok(Halves::of_server(cause, Shortest::default()))
+            },
+        )
+    }
 }
 
 #[derive(Default)]

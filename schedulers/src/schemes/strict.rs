@@ -7,15 +7,18 @@
 
 use super::halves::{Arrivals, ByWord, Says};
 use super::{PAPER, bucket};
-use crate::{Element, Halves, Place, Rank, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
-    Scheme::new(
-        "strict",
-        "Strict priorities in a tree of placeholders, the classes of bucket (Swett)",
-        PAPER,
-        |_, _| Ok(Halves::new(Says(bucket::normal_byte), Strict::default())),
-    )
+    Scheme {
+        signals: Language::Bucket,
+        ..Scheme::new(
+            "strict",
+            "Strict priorities in a tree of placeholders, the classes of bucket (Swett)",
+            PAPER,
+            |_, _| Ok(Halves::new(Says(bucket::normal_byte), Strict::default())),
+        )
+    }
 }
 
 #[derive(Default)]

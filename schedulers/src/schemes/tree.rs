@@ -6,15 +6,18 @@
 //! stands for the orphan placeholder. The rest is RFC 7540, section 5.3: exclusive insertion, moves below a
 //! descendant, weights that the children of a closed stream inherit. Order (nobody signals): `hicIsfhicIsfhiI`.
 
+use super::dependencies::Named;
 use super::firefox::{self, Firefox};
-use crate::limits::{CLOSED_NODES_MAX, IDLE_NODES_MAX, PLACEHOLDERS_MAX};
+use crate::limits::PLACEHOLDERS_MAX;
 use crate::scheme::obey;
-use crate::{Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
-use std::collections::{BTreeSet, VecDeque};
+use crate::{
+    Element, Halves, Language, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
+};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         placeholders: 6,
+        signals: Language::Tree,
         parameters: "@draft20: an unknown parent is the root, without orphans",
         group_name,
         ..Scheme::new(
@@ -25,8 +28,8 @@ pub(super) fn scheme() -> Scheme {
                 let takes = "takes no parameters; its variant is `draft20`";
                 match args.variant.as_deref() {
                     _ if !args.parameters.is_empty() => args.refuse(takes),
-                    None => Ok(Halves::new(Firefox, ObeyTree::default())),
-                    Some("draft20") => Ok(Halves::new(Firefox, Draft20)),
+                    None => Ok(Halves::new(Firefox::PAPER, ObeyTree::default())),
+                    Some("draft20") => Ok(Halves::new(Firefox::PAPER, Draft20)),
                     Some(_) => args.refuse(takes),
                 }
             },
@@ -46,11 +49,7 @@ const ORPHANS: Element = Element::Placeholder(u64::MAX);
 
 #[derive(Default)]
 struct ObeyTree {
-    /// In the tree, but not open.
-    idle: BTreeSet<StreamId>,
-    closed: BTreeSet<StreamId>,
-    /// The same, the earliest first.
-    closed_in_order: VecDeque<StreamId>,
+    named: Named,
 }
 
 impl ObeyTree {
@@ -62,14 +61,8 @@ impl ObeyTree {
         match element {
             Element::Root => return true,
             Element::Placeholder(_) if tree.placeholders() > PLACEHOLDERS_MAX => return false,
-            Element::Placeholder(_) => {}
-            Element::Stream(stream) if self.closed.contains(&stream) => return false,
-            Element::Stream(stream) => {
-                if self.idle.len() >= IDLE_NODES_MAX {
-                    return false;
-                }
-                self.idle.insert(stream);
-            }
+            Element::Stream(stream) if !self.named.awaits(stream) => return false,
+            Element::Placeholder(_) | Element::Stream(_) => {}
         }
         tree.put(element, Place::below(ORPHANS));
         true
@@ -84,8 +77,7 @@ impl ServerHalf for ObeyTree {
         true
     }
     fn opened(&mut self, tree: &mut Tree, stream: StreamId, _resource: &Resource) {
-        self.closed.remove(&stream);
-        if !self.idle.remove(&stream) {
+        if !self.named.opened(stream) {
             tree.put(Element::Stream(stream), Place::below(ORPHANS));
         }
     }
@@ -102,15 +94,8 @@ impl ServerHalf for ObeyTree {
             tree.put(ORPHANS, Place::DEFAULT.rank(Rank::level(1)));
         }
     }
-    fn closed(&mut self, _tree: &mut Tree, stream: StreamId) {
-        if self.closed.insert(stream) {
-            self.closed_in_order.push_back(stream);
-        }
-        if self.closed_in_order.len() > CLOSED_NODES_MAX
-            && let Some(earliest) = self.closed_in_order.pop_front()
-        {
-            self.closed.remove(&earliest);
-        }
+    fn closed(&mut self, tree: &mut Tree, stream: StreamId) {
+        self.named.closed(tree, stream);
     }
 }
 

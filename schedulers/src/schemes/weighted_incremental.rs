@@ -8,13 +8,14 @@
 
 use super::halves::{ByWord, Says};
 use super::rfc9218;
-use crate::{Element, Halves, Place, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Halves, Language, Place, Resource, Scheme, StreamId, Tree};
 use std::collections::BTreeMap;
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         group_name: |id| Some(format!("u={id}")),
         parameters: "ALPHA from 0 to 1 (0.8), RHO from 0.01 to 1000 (1), as in weighted-incremental:0.5:1",
+        signals: Language::Priority,
         ..Scheme::new(
             "weighted-incremental",
             "All share, with weights by urgency (Gupta and Bartos)",

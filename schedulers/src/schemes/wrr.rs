@@ -5,15 +5,20 @@
 use super::PAPER;
 use super::halves::Says;
 use crate::scheme::obey;
-use crate::{Element, Halves, Kind, Place, Resource, Scheme, ServerHalf, Signal, StreamId, Tree};
+use crate::{
+    Element, Halves, Kind, Language, Place, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
+};
 
 pub(super) fn scheme() -> Scheme {
-    Scheme::new(
-        "wrr",
-        "Weighted round robin: shares by kind, HTML and CSS the largest (Safari)",
-        PAPER,
-        |_, _| Ok(Halves::new(Says(weight), Weighted)),
-    )
+    Scheme {
+        signals: Language::Tree,
+        ..Scheme::new(
+            "wrr",
+            "Weighted round robin: shares by kind, HTML and CSS the largest (Safari)",
+            PAPER,
+            |_, _| Ok(Halves::new(Says(weight), Weighted)),
+        )
+    }
 }
 
 struct Weighted;

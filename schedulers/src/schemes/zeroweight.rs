@@ -7,15 +7,18 @@
 
 use super::PAPER;
 use super::halves::{ByWord, Says};
-use crate::{Element, Halves, Kind, Place, Rank, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Halves, Kind, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
-    Scheme::new(
-        "zeroweight",
-        "Weights 0 to 255: 255 first in sequence, 254 to 1 share, 0 last in sequence",
-        PAPER,
-        |_, _| Ok(Halves::new(Says(weight), ZeroWeight)),
-    )
+    Scheme {
+        signals: Language::Tree,
+        ..Scheme::new(
+            "zeroweight",
+            "Weights 0 to 255: 255 first in sequence, 254 to 1 share, 0 last in sequence",
+            PAPER,
+            |_, _| Ok(Halves::new(Says(weight), ZeroWeight)),
+        )
+    }
 }
 
 const FIRST: u16 = 255;

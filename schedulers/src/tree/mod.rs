@@ -67,6 +67,12 @@ impl Tree {
         self.keys.contains_key(&element)
     }
 
+    /// The node above `element`; `None` for the root, and for an element that is not in the tree.
+    pub(crate) fn parent(&self, element: Element) -> Option<Element> {
+        let key = *self.keys.get(&element)?;
+        (key != ROOT).then(|| self.nodes[self.nodes[key].parent].element)
+    }
+
     /// The placeholders that the tree has.
     pub fn placeholders(&self) -> usize {
         self.placeholders

@@ -42,9 +42,9 @@ impl Rank {
 /// Where a node is put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    pub(super) parent: Element,
-    pub(super) rank: Rank,
-    pub(super) weight: u16,
+    pub(crate) parent: Element,
+    pub(crate) rank: Rank,
+    pub(crate) weight: u16,
     pub(super) exclusive: bool,
 }
 
