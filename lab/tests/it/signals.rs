@@ -2,15 +2,18 @@
 
 use corpus::Page;
 use lab::network::Network;
+use lab::scenario::Scenario;
 use lab::stack::{self, Ends};
 use lab::wire;
 use page_site::PageSite;
 use qlog_tools::reader::read_file;
 use qlog_tools::replay::Replay;
 use qlog_tools::trace::Trace;
-use schedulers::{Call, Kind, Resource, SCHEMES, Scheme, Signal, StreamId, find_scheme};
+use schedulers::{
+    Call, Element, Kind, Resource, SCHEMES, Scheduler, Scheme, Signal, StreamId, find_scheme,
+};
 use server::{Identity, Options, Pace, SignalUse};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -139,13 +142,91 @@ fn a_server_that_obeys_sends_in_the_order_of_the_schemes_that_clients_signal() {
     }
 }
 
-/// Nine requests; in `firefox`, `p+` and `s+` also 6, 3 and 8 placeholders, and the changes of a weight: HIGH fills and
-/// empties twice under `p+` and once under `s+`.
+/// A row of `docs/schemes.md`: the scheme, the placeholders of the paper's table, ours, other frames or fields, and those
+/// of them that change a weight.
+fn row(scheme: &Scheme) -> String {
+    let heard = signals(&calls_in_virtual_time(scheme, SignalUse::Obey));
+    let groups: Vec<Element> = heard
+        .iter()
+        .filter_map(|it| match it {
+            Signal::Depend { element: element @ Element::Placeholder(_), .. } => Some(*element),
+            _ => None,
+        })
+        .collect();
+    let placeholders = groups.iter().collect::<BTreeSet<_>>().len();
+    let weighed_anew = groups.len() - placeholders;
+    let others = heard.len() - placeholders;
+    let Scheme { name, placeholders: published, .. } = scheme;
+    format!("| `{name}` | {published} | {placeholders} | {others} | {weighed_anew} |")
+}
+
+/// The page has nine requests. HIGH fills and empties twice under `p+` and once under `s+`.
 #[test]
-fn an_obedient_server_hears_each_request_and_each_other_priority() {
-    let heard = |name: &str| signals(&calls_in_virtual_time(&scheme(name), SignalUse::Obey)).len();
-    let names = ["rr", "fifo", "dfifo", "firefox", "p+", "s+"];
-    assert_eq!(names.map(heard), [0, 9, 9, 6 + 9, 3 + 9 + 4, 8 + 9 + 2]);
+fn the_documented_signals_of_a_page_are_those_that_an_obedient_server_hears() {
+    let rows: Vec<String> = schedulers::paper_schemes().iter().map(row).collect();
+    let expected = [
+        "| `rr` | 0 | 0 | 0 | 0 |",
+        "| `wrr` | 0 | 0 | 9 | 0 |",
+        "| `fifo` | 0 | 0 | 9 | 0 |",
+        "| `dfifo` | 5 | 0 | 9 | 0 |",
+        "| `firefox` | 6 | 6 | 9 | 0 |",
+        "| `p+` | 3 | 3 | 13 | 4 |",
+        "| `s+` | 8 | 8 | 11 | 2 |",
+        "| `spdyrr` | 5 | 0 | 9 | 0 |",
+        "| `bucket` | 0 | 0 | 9 | 0 |",
+        "| `bucket-html` | 0 | 0 | 9 | 0 |",
+        "| `zeroweight` | 0 | 0 | 9 | 0 |",
+    ];
+    assert_eq!(rows, expected);
+    let documented = include_str!("../../../docs/schemes.md");
+    assert!(documented.contains(&rows.join("\n")), "docs/schemes.md: {rows:#?}");
+}
+
+/// The scenarios of the repository in which the client says nothing of its own.
+const SCENARIOS: [&str; 1] = [include_str!("../../../examples/late-stylesheet.json")];
+
+/// The stream of each packet. The server knows the resources, or the scheme's client tells it their places.
+fn scenario_order(scenario: &Scenario, scheme: &Scheme, is_signalled: bool) -> Vec<u64> {
+    let mut scheduler = Scheduler::new(scheme);
+    let mut client = scheme.client_half().expect("a client can signal it");
+    let mut say = |scheduler: &mut Scheduler, signals: Vec<Signal>| {
+        signals.into_iter().filter(|_| is_signalled).for_each(|it| scheduler.signal(it));
+    };
+    say(&mut scheduler, client.setup());
+    let (mut left, mut order) = (BTreeMap::new(), Vec::new());
+    for slot in 0..1000 {
+        for request in scenario.requests.iter().filter(|it| it.arrival_slot == slot) {
+            let stream = StreamId(request.stream);
+            let unknown = Resource::default();
+            scheduler.open(stream, if is_signalled { &unknown } else { &request.resource });
+            say(&mut scheduler, client.request(stream, &request.resource));
+            scheduler.set_ready(stream, true);
+            left.insert(stream, request.bytes);
+        }
+        let Some(picked) = scheduler.pick() else { continue };
+        let rest = left.get_mut(&picked).expect("open");
+        let bytes = scenario.packet_bytes.min(*rest);
+        *rest -= bytes;
+        scheduler.sent(picked, bytes);
+        order.push(picked.0);
+        if *rest == 0 {
+            scheduler.close(picked);
+            say(&mut scheduler, client.closed(picked));
+        }
+    }
+    order
+}
+
+#[test]
+fn a_scenario_has_one_order_placed_by_the_server_and_signalled() {
+    for json in SCENARIOS {
+        let scenario = Scenario::parse(json, "scenario").expect("a scenario");
+        for scheme in schedulers::paper_schemes() {
+            let placed = scenario_order(&scenario, scheme, false);
+            assert_eq!(placed.len(), 14, "{}", scheme.name);
+            assert_eq!(placed, scenario_order(&scenario, scheme, true), "{}", scheme.name);
+        }
+    }
 }
 
 #[test]
