@@ -2,7 +2,7 @@
 //! most, on the engine `stack`. Loads without pushes that met the same link are the measure.
 //!
 //! ```sh
-//! cargo run --example measure_pushes -- cable fifo,rfc9218 preempt,strict,throttle:8900 [PAGE...]
+//! cargo run --example measure_pushes -- cable fifo,rfc9218 preempt,throttle:8900 [PAGE...]
 //! ```
 //!
 //! Without pages, all bundled pages are loaded.

@@ -3,6 +3,7 @@
 use crate::ReproduceError;
 use crate::downloads::{Downloaded, Downloads};
 use corpus::Page;
+use lab::ahead::PUSHES;
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
@@ -44,9 +45,6 @@ pub(crate) struct Case {
 }
 
 pub(crate) type Field = (&'static str, String);
-
-/// How many pushes the client and the route allow.
-const PUSHES: u64 = 100;
 
 /// How long downloads are watched after their end: what is on its way arrives.
 const LINGER_MS: f64 = 10_000.0;
