@@ -189,7 +189,7 @@ const SCENARIOS: [&str; 1] = [include_str!("../../../examples/late-stylesheet.js
 fn scenario_order(scenario: &Scenario, scheme: &Scheme, is_signalled: bool) -> Vec<u64> {
     let mut scheduler = Scheduler::new(scheme);
     let mut client = scheme.client_half().expect("a client can signal it");
-    let mut say = |scheduler: &mut Scheduler, signals: Vec<Signal>| {
+    let say = |scheduler: &mut Scheduler, signals: Vec<Signal>| {
         signals.into_iter().filter(|_| is_signalled).for_each(|it| scheduler.signal(it));
     };
     say(&mut scheduler, client.setup());
