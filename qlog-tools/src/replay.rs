@@ -251,7 +251,7 @@ mod tests {
             "a.sqlog: at 1 ms: the log does not say which scheme orders: name it"
         );
         assert_eq!(
-            trees(silent, Some("fifo"), &[9]).unwrap_err(),
+            trees(silent, Some("srpt"), &[9]).unwrap_err(),
             "a.sqlog: at 6 ms: the log picked stream 4, this scheme picks stream 0: another scheme ran, or calls are missing"
         );
         assert_eq!(trees(silent, Some("tree"), &[0]).unwrap(), ["tree: root\n  orphans (16)\n"]);

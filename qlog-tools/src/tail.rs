@@ -108,8 +108,9 @@ mod tests {
 
     #[test]
     fn tails_add_up_and_a_repeated_stop_counts_once() {
-        let tail = Tail { cancelled: 2, tail_bytes: 7000, tail_ms: 6.0 };
-        assert_eq!(Tail::of(&timeline(&[(0, 5), (4, 5), (0, 9)])), Some(tail));
+        // Packets at 6, 8 and 10 ms carry stream 0, those at 7, 9 and 11 ms stream 4; the first cancel is at 5 ms.
+        let tail = Tail { cancelled: 2, tail_bytes: 6000, tail_ms: 6.0 };
+        assert_eq!(Tail::of(&timeline(&[(0, 5), (4, 6), (0, 9)])), Some(tail));
         assert_eq!(Tail::of(&timeline(&[])), None);
     }
 }
