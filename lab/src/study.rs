@@ -4,6 +4,7 @@
 //! load down as soon as it is done, so that an interrupted study goes on where it was, and [`merge::merge`]
 //! makes one study of its shards. [`folder::write`] then writes tables, figures and the report.
 
+mod dimension;
 pub mod folder;
 mod journal;
 mod loading;
@@ -21,11 +22,12 @@ mod setting;
 pub mod statistics;
 mod summary;
 
+pub use dimension::{Dimension, varied};
 pub use page_summary::{PageRow, summarise_pages};
 pub use plan::{Engine, Plan, Shard};
 pub use pushes::Pushes;
 pub use run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
-pub use setting::{Dimension, Setting, Settings, varied};
+pub use setting::{Setting, Settings};
 pub use summary::{SummaryRow, summarise};
 
 use crate::network::NetworkError;

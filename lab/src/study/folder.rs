@@ -1,7 +1,8 @@
 //! The files of a study's folder: `manifest.json` (how to make it again), `study.json` (everything), `runs.csv`,
 //! `summary.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
 
-use super::setting::{self, Dimension, File, Setting};
+use super::dimension::{self, Dimension, File};
+use super::setting::Setting;
 use super::statistics::Interval;
 use super::{PageRow, Plan, Pushes, RunRecord, Study, StudyError, SummaryRow};
 use crate::{FileError, file_name, write_file};
@@ -42,7 +43,7 @@ fn write_tables(study: &Study, folder: &Path) -> Result<(), FileError> {
 }
 
 fn columns_of<'a>(file: File, settings: impl Iterator<Item = &'a Setting>) -> Columns {
-    setting::columns(file, &settings.collect::<Vec<_>>())
+    dimension::columns(file, &settings.collect::<Vec<_>>())
 }
 
 /// The dimensions that a file has columns of.

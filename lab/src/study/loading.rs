@@ -1,10 +1,11 @@
 //! Carries out the loads of a plan, and makes a row of results of each.
 
+use super::dimension::SEND_BUFFER;
 use super::journal::Entry;
 use super::plan::{Cell, Engine, Plan};
 use super::pushes::Pushes;
 use super::run::{OnlyAtf, RunRecord, Unfinished};
-use super::setting::{SEND_BUFFER, Setting};
+use super::setting::Setting;
 use super::{Study, StudyError};
 use crate::network::Network;
 use crate::{Contender, FileError, Load, bounds, file_name, ideal, stack, wire};

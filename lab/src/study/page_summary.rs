@@ -1,9 +1,10 @@
 //! The results of each page: how good each scheme is for it, and how certain that is.
 
 use super::BASELINE;
+use super::dimension::varied;
 use super::pushes::Pushes;
 use super::run::RunRecord;
-use super::setting::{Setting, varied};
+use super::setting::Setting;
 use super::statistics::{Interval, hodges_lehmann, median};
 use super::summary::{Paired, group, grouped, measured};
 use qlog_tools::metrics::{BySet, Measured, Metric};

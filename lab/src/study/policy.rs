@@ -2,10 +2,11 @@
 
 mod configuration;
 
+use super::dimension::{GATE, HINTS, PUSH};
 use super::page_summary::Ratio;
 use super::plan::Plan;
 use super::run::RunRecord;
-use super::setting::{GATE, HINTS, PUSH, Setting};
+use super::setting::Setting;
 use super::statistics::{Interval, median};
 use super::{Study, StudyError};
 use crate::ahead::Ahead;

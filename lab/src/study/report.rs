@@ -1,6 +1,7 @@
 //! A study as its report shows it: figures over all pages, and for each page its numbers and figures.
 
-use super::setting::{Dimension, NETWORK, SEND_BUFFER, Setting, notable};
+use super::dimension::{Dimension, NETWORK, SEND_BUFFER, notable};
+use super::setting::Setting;
 use super::statistics::{mean, median};
 use super::summary::{Group, Paired, group, measured};
 use super::{BASELINE, Plan, RunRecord, Study, SummaryRow};

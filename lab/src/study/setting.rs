@@ -3,14 +3,13 @@
 //! A new dimension is a field of [`Setting`], a list with a line of [`Settings::each`], and a row of [`DIMENSIONS`].
 //! Tables, JSON, figures, manifests, shards and the names of log folders follow from these.
 
+use super::dimension::{DIMENSIONS, Dimension, File, columns, varied};
 use super::plan::Engine;
 use crate::ahead::{Ahead, Hints};
 use crate::network::{Network, NetworkError, QueueDepth};
 use push::{Gate, Policy};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Value, json};
 use server::{CongestionControl, SignalUse};
-use std::collections::BTreeSet;
 
 /// One combination of the dimensions. A field that a file lacks has its default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -135,208 +134,6 @@ fn spread_where<T: Copy>(
     each.collect()
 }
 
-/// What a study can vary: how files, tables and figures name it.
-pub struct Dimension {
-    /// Its key in JSON and its column in CSV files.
-    pub column: &'static str,
-    /// Its name in a sentence.
-    pub name: &'static str,
-    /// The unit in a sentence.
-    unit: &'static str,
-    /// The files that have the column whatever the study varies. In others it stands where its values say something.
-    always_in: &'static [File],
-    /// Null where there is none.
-    value: fn(&Setting) -> Value,
-    /// A value that goes without saying.
-    usual: &'static str,
-    /// A value in a table's row.
-    label: fn(&Setting) -> String,
-    /// A value in a figure.
-    mark: fn(&Setting) -> String,
-    copy: fn(&mut Setting, &Setting),
-}
-
-/// The column of networks.
-pub(super) const NETWORK: &str = "network";
-
-/// The column of send buffers.
-pub(super) const SEND_BUFFER: &str = "send_buffer_bytes";
-
-/// The column of push policies.
-pub(super) const PUSH: &str = "push";
-
-/// The column of gates.
-pub(super) const GATE: &str = "gate";
-
-/// The column of hints.
-pub(super) const HINTS: &str = "hints";
-
-/// All dimensions, in the order of columns.
-pub(super) static DIMENSIONS: [Dimension; 8] = [
-    Dimension {
-        column: NETWORK,
-        name: "network",
-        unit: "",
-        usual: "",
-        always_in: &[File::Runs, File::Summary],
-        value: |it| json!(it.network),
-        label: |it| it.network.clone(),
-        mark: |it| it.network.clone(),
-        copy: |to, from| to.network.clone_from(&from.network),
-    },
-    Dimension {
-        column: SEND_BUFFER,
-        name: "send buffer",
-        unit: " bytes",
-        usual: "",
-        always_in: &[File::Runs, File::Summary],
-        value: |it| json!(it.send_buffer_bytes),
-        label: |it| it.send_buffer_bytes.to_string(),
-        mark: |it| buffer_mark(it.send_buffer_bytes),
-        copy: |to, from| to.send_buffer_bytes = from.send_buffer_bytes,
-    },
-    Dimension {
-        column: "cc",
-        name: "congestion control",
-        unit: "",
-        usual: "bbr2",
-        always_in: &[File::Runs],
-        value: |it| json!(it.cc),
-        label: cc_label,
-        mark: cc_label,
-        copy: |to, from| to.cc = from.cc,
-    },
-    Dimension {
-        column: "queue",
-        name: "queue",
-        unit: "",
-        usual: "",
-        always_in: &[],
-        value: |it| json!(it.queue),
-        label: queue_label,
-        // A heading is not divided at this space.
-        mark: |it| queue_label(it).replace(' ', "\u{a0}"),
-        copy: |to, from| to.queue = from.queue,
-    },
-    Dimension {
-        column: PUSH,
-        name: "push",
-        unit: "",
-        usual: "none",
-        always_in: &[],
-        value: |it| json!(it.push),
-        label: push_label,
-        mark: push_label,
-        copy: |to, from| to.push = from.push,
-    },
-    Dimension {
-        column: GATE,
-        name: "gate",
-        unit: "",
-        usual: "",
-        always_in: &[],
-        value: |it| json!(it.gate),
-        label: gate_label,
-        mark: gate_label,
-        copy: |to, from| to.gate = from.gate,
-    },
-    Dimension {
-        column: HINTS,
-        name: "hints",
-        unit: "",
-        usual: "none",
-        always_in: &[],
-        value: |it| json!(it.hints),
-        label: hints_label,
-        mark: hints_label,
-        copy: |to, from| to.hints = from.hints,
-    },
-    Dimension {
-        column: "signals",
-        name: "signals",
-        unit: "",
-        usual: "",
-        always_in: &[],
-        value: |it| json!(it.signals),
-        label: signals_label,
-        mark: signals_label,
-        copy: |to, from| to.signals = from.signals,
-    },
-];
-
-/// A kind of file with a row for each load or for many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum File {
-    /// A row for each load.
-    Runs,
-    /// A row for each group of loads.
-    Summary,
-}
-
-impl Dimension {
-    /// A value as CSV files have it; empty for the default.
-    pub fn cell(&self, setting: &Setting) -> String {
-        match (self.value)(setting) {
-            Value::Null => String::new(),
-            Value::String(text) => text,
-            other => other.to_string(),
-        }
-    }
-
-    /// A value in a table.
-    pub fn label(&self, setting: &Setting) -> String {
-        (self.label)(setting)
-    }
-
-    /// A value in the name of a file: `queue-64k`.
-    pub(super) fn file_part(&self, setting: &Setting) -> String {
-        crate::file_name(&self.label(setting).replace(' ', "-"))
-    }
-
-    /// `send buffer 14000 bytes`.
-    fn words(&self, setting: &Setting) -> String {
-        format!("{} {}{}", self.name, self.cell(setting), self.unit)
-    }
-
-    /// `send buffer 0, 14000 bytes`: its values in `settings`.
-    pub(super) fn all_words(&self, settings: &[Setting]) -> String {
-        let mut values: Vec<String> = Vec::new();
-        for value in settings.iter().map(|it| self.cell(it)) {
-            if !values.contains(&value) && !value.is_empty() {
-                values.push(value);
-            }
-        }
-        format!("{} {}{}", self.name, values.join(", "), self.unit)
-    }
-
-    fn is_in(&self, file: File, settings: &[&Setting]) -> bool {
-        self.always_in.contains(&file) || settings.iter().any(|it| !(self.value)(it).is_null())
-    }
-}
-
-/// The dimensions that `file` has columns of if its rows have `settings`.
-pub(super) fn columns(file: File, settings: &[&Setting]) -> Vec<&'static Dimension> {
-    DIMENSIONS.iter().filter(|it| it.is_in(file, settings)).collect()
-}
-
-/// The dimensions in which `settings` differ.
-pub fn varied<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<&'static Dimension> {
-    let settings: BTreeSet<&Setting> = settings.collect();
-    let Some(first) = settings.first() else { return Vec::new() };
-    let differs =
-        |it: &&Dimension| settings.iter().any(|setting| (it.value)(setting) != (it.value)(first));
-    DIMENSIONS.iter().filter(differs).collect()
-}
-
-/// The dimensions to name beside `settings`: network and send buffer always, others if they have more than the default.
-pub(super) fn notable(settings: &[&Setting]) -> Vec<&'static Dimension> {
-    let is_notable = |it: &&Dimension| {
-        it.always_in.contains(&File::Summary)
-            || settings.iter().any(|setting| !["", it.usual].contains(&&*it.cell(setting)))
-    };
-    DIMENSIONS.iter().filter(is_notable).collect()
-}
-
 impl Setting {
     /// `network`, which has the setting's name, as the setting changes it.
     pub(super) fn network_of(&self, network: &Network) -> Result<Network, NetworkError> {
@@ -373,7 +170,7 @@ impl Setting {
 
     /// `cable 14K`: these `dimensions` in a figure.
     pub(super) fn marks(&self, dimensions: &[&Dimension]) -> String {
-        let marks = dimensions.iter().map(|it| (it.mark)(self));
+        let marks = dimensions.iter().map(|it| it.mark(self));
         marks.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
@@ -424,46 +221,6 @@ fn one_or_several<'de, D: Deserializer<'de>>(
         Named::One(one) => one.into_iter().collect(),
         Named::Several(several) => several,
     })
-}
-
-fn cc_label(setting: &Setting) -> String {
-    setting.cc.map_or("", CongestionControl::name).to_owned()
-}
-
-fn queue_label(setting: &Setting) -> String {
-    setting.queue.map(|it| format!("queue {it}")).unwrap_or_default()
-}
-
-fn push_label(setting: &Setting) -> String {
-    match setting.push {
-        Some(Policy::NoOpt) => "no push".to_owned(),
-        push => push.map_or("", Policy::name).to_owned(),
-    }
-}
-
-fn gate_label(setting: &Setting) -> String {
-    setting.gate.map(|it| it.to_string()).unwrap_or_default()
-}
-
-fn hints_label(setting: &Setting) -> String {
-    match setting.hints {
-        Some(Hints::None) => "no hints".to_owned(),
-        Some(Hints::Preload) => "Link".to_owned(),
-        hints => hints.map_or("", Hints::name).to_owned(),
-    }
-}
-
-fn signals_label(setting: &Setting) -> String {
-    setting.signals.map_or("", SignalUse::name).to_owned()
-}
-
-/// `280K`, as in the paper.
-fn buffer_mark(bytes: u64) -> String {
-    if bytes >= 1000 && bytes.is_multiple_of(1000) {
-        format!("{}K", bytes / 1000)
-    } else {
-        format!("{bytes} B")
-    }
 }
 
 #[cfg(test)]

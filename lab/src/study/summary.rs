@@ -2,9 +2,10 @@
 //! are.
 
 use super::BASELINE;
+use super::dimension::varied;
 use super::pushes::Pushes;
 use super::run::{OnlyAtf, RunRecord};
-use super::setting::{Setting, varied};
+use super::setting::Setting;
 use super::statistics::{Interval, bootstrap_mean, mean, median};
 use qlog_tools::metrics::{BySet, Measured, Metric};
 use serde::{Serialize, Serializer};

@@ -1,6 +1,6 @@
 //! The choices for pages as a configuration that `utmost serve --config` takes.
 
-use super::super::setting::notable;
+use super::super::dimension::notable;
 use super::super::{Plan, Study};
 use super::Choice;
 use corpus::Page;

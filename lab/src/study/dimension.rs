@@ -1,0 +1,236 @@
+//! What a study can vary, one row each, and how files, tables and figures name it.
+
+use super::setting::Setting;
+use push::Policy;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// One thing that a study can vary.
+pub struct Dimension {
+    /// Its key in JSON and its column in CSV files.
+    pub column: &'static str,
+    /// Its name in a sentence.
+    pub name: &'static str,
+    /// The unit in a sentence.
+    unit: &'static str,
+    /// The files that have the column whatever the study varies. In others it stands where its values say something.
+    pub(super) always_in: &'static [File],
+    /// Null where there is none.
+    pub(super) value: fn(&Setting) -> Value,
+    /// A value that goes without saying.
+    pub(super) usual: &'static str,
+    /// A value in a table, made of that in a CSV file.
+    label: fn(&str) -> String,
+    /// A value in a figure, made of that in a CSV file.
+    mark: fn(&str) -> String,
+    pub(super) copy: fn(&mut Setting, &Setting),
+}
+
+/// The column of networks.
+pub(super) const NETWORK: &str = "network";
+
+/// The column of send buffers.
+pub(super) const SEND_BUFFER: &str = "send_buffer_bytes";
+
+/// The column of push policies.
+pub(super) const PUSH: &str = "push";
+
+/// The column of gates.
+pub(super) const GATE: &str = "gate";
+
+/// The column of hints.
+pub(super) const HINTS: &str = "hints";
+
+/// All dimensions, in the order of columns.
+pub(super) static DIMENSIONS: [Dimension; 8] = [
+    Dimension {
+        column: NETWORK,
+        name: "network",
+        unit: "",
+        usual: "",
+        always_in: &[File::Runs, File::Summary],
+        value: |it| json!(it.network),
+        label: str::to_owned,
+        mark: str::to_owned,
+        copy: |to, from| to.network.clone_from(&from.network),
+    },
+    Dimension {
+        column: SEND_BUFFER,
+        name: "send buffer",
+        unit: " bytes",
+        usual: "",
+        always_in: &[File::Runs, File::Summary],
+        value: |it| json!(it.send_buffer_bytes),
+        label: str::to_owned,
+        mark: buffer_mark,
+        copy: |to, from| to.send_buffer_bytes = from.send_buffer_bytes,
+    },
+    Dimension {
+        column: "cc",
+        name: "congestion control",
+        unit: "",
+        usual: "bbr2",
+        always_in: &[File::Runs],
+        value: |it| json!(it.cc),
+        label: str::to_owned,
+        mark: str::to_owned,
+        copy: |to, from| to.cc = from.cc,
+    },
+    Dimension {
+        column: "queue",
+        name: "queue",
+        unit: "",
+        usual: "",
+        always_in: &[],
+        value: |it| json!(it.queue),
+        label: |it| format!("queue {it}"),
+        // A heading is not divided at this space.
+        mark: |it| format!("queue\u{a0}{it}"),
+        copy: |to, from| to.queue = from.queue,
+    },
+    Dimension {
+        column: PUSH,
+        name: "push",
+        unit: "",
+        usual: "none",
+        always_in: &[],
+        value: |it| json!(it.push),
+        label: push_label,
+        mark: push_label,
+        copy: |to, from| to.push = from.push,
+    },
+    Dimension {
+        column: GATE,
+        name: "gate",
+        unit: "",
+        usual: "",
+        always_in: &[],
+        value: |it| json!(it.gate),
+        label: str::to_owned,
+        mark: str::to_owned,
+        copy: |to, from| to.gate = from.gate,
+    },
+    Dimension {
+        column: HINTS,
+        name: "hints",
+        unit: "",
+        usual: "none",
+        always_in: &[],
+        value: |it| json!(it.hints),
+        label: hints_label,
+        mark: hints_label,
+        copy: |to, from| to.hints = from.hints,
+    },
+    Dimension {
+        column: "signals",
+        name: "signals",
+        unit: "",
+        usual: "",
+        always_in: &[],
+        value: |it| json!(it.signals),
+        label: str::to_owned,
+        mark: str::to_owned,
+        copy: |to, from| to.signals = from.signals,
+    },
+];
+
+/// A kind of file with a row for each load or for many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum File {
+    /// A row for each load.
+    Runs,
+    /// A row for each group of loads.
+    Summary,
+}
+
+impl Dimension {
+    /// A value as CSV files have it; empty for the default.
+    pub fn cell(&self, setting: &Setting) -> String {
+        match (self.value)(setting) {
+            Value::Null => String::new(),
+            Value::String(text) => text,
+            other => other.to_string(),
+        }
+    }
+
+    /// A value in a table; empty for the default.
+    pub fn label(&self, setting: &Setting) -> String {
+        self.told(setting, self.label)
+    }
+
+    /// A value in a figure; empty for the default.
+    pub(super) fn mark(&self, setting: &Setting) -> String {
+        self.told(setting, self.mark)
+    }
+
+    fn told(&self, setting: &Setting, words: fn(&str) -> String) -> String {
+        let cell = self.cell(setting);
+        if cell.is_empty() { cell } else { words(&cell) }
+    }
+
+    /// A value in the name of a file: `queue-64k`.
+    pub(super) fn file_part(&self, setting: &Setting) -> String {
+        crate::file_name(&self.label(setting).replace(' ', "-"))
+    }
+
+    /// `send buffer 14000 bytes`.
+    pub(super) fn words(&self, setting: &Setting) -> String {
+        format!("{} {}{}", self.name, self.cell(setting), self.unit)
+    }
+
+    /// `send buffer 0, 14000 bytes`: its values in `settings`.
+    pub(super) fn all_words(&self, settings: &[Setting]) -> String {
+        let mut values: Vec<String> = Vec::new();
+        for value in settings.iter().map(|it| self.cell(it)) {
+            if !values.contains(&value) && !value.is_empty() {
+                values.push(value);
+            }
+        }
+        format!("{} {}{}", self.name, values.join(", "), self.unit)
+    }
+
+    fn is_in(&self, file: File, settings: &[&Setting]) -> bool {
+        self.always_in.contains(&file) || settings.iter().any(|it| !(self.value)(it).is_null())
+    }
+}
+
+/// The dimensions that `file` has columns of if its rows have `settings`.
+pub(super) fn columns(file: File, settings: &[&Setting]) -> Vec<&'static Dimension> {
+    DIMENSIONS.iter().filter(|it| it.is_in(file, settings)).collect()
+}
+
+/// The dimensions in which `settings` differ.
+pub fn varied<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<&'static Dimension> {
+    let settings: BTreeSet<&Setting> = settings.collect();
+    let Some(first) = settings.first() else { return Vec::new() };
+    let differs =
+        |it: &&Dimension| settings.iter().any(|setting| (it.value)(setting) != (it.value)(first));
+    DIMENSIONS.iter().filter(differs).collect()
+}
+
+/// The dimensions to name beside `settings`: network and send buffer always, others if they have more than the default.
+pub(super) fn notable(settings: &[&Setting]) -> Vec<&'static Dimension> {
+    let is_notable = |it: &&Dimension| {
+        it.always_in.contains(&File::Summary)
+            || settings.iter().any(|setting| !["", it.usual].contains(&&*it.cell(setting)))
+    };
+    DIMENSIONS.iter().filter(is_notable).collect()
+}
+
+fn push_label(policy: &str) -> String {
+    if policy == Policy::NoOpt.name() { "no push" } else { policy }.to_owned()
+}
+
+fn hints_label(hints: &str) -> String {
+    match hints {
+        "none" => "no hints",
+        "preload" => "Link",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// `280K`, as in the paper.
+fn buffer_mark(bytes: &str) -> String {
+    bytes.strip_suffix("000").map_or_else(|| format!("{bytes} B"), |it| format!("{it}K"))
+}
