@@ -1,6 +1,6 @@
 //! A reproduction as files: `NAME.json`, `NAME.md`, `NAME.svg` and `NAME.manifest.json`.
 
-use super::{Findings, Reproduction, Row};
+use super::{Findings, Kind, Reproduction, Row, Verdict};
 use lab::{FileError, write_file};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -29,26 +29,22 @@ impl Reproduction {
     /// For readers: the table, then the figure.
     pub fn markdown(&self) -> String {
         let Findings { method, rows, caption, .. } = &self.found;
-        let judged = rows.iter().filter(|it| it.tolerance.is_some()).count();
-        let within = rows.iter().filter(|it| it.tolerance.is_some() && it.within).count();
+        let headline = self.found.headline();
         let mut text = format!(
-            "# {}\n\n{}.\n\n{}\n\n{within} of {judged} within their tolerances; the other rows are shown for \
-             comparison. Made by `utmost reproduce {}`.\n\n",
+            "# {}\n\n{}.\n\n{}\n\nConditions that hold: {headline}; the other rows are shown for comparison. \
+             Made by `utmost reproduce {}`.\n\n",
             self.name, self.source, method, self.name
         );
-        let has_model = rows.iter().any(|it| it.model.is_some());
-        let (model, align) = if has_model { (" model |", "---:|") } else { ("", "") };
-        let heading = format!(
-            "| | what | ours | published |{model} tolerance | within | note |\n|---|---|---:|---:|{align}---|---|---|\n"
-        );
+        let columns =
+            Columns { model: rows.iter().any(|it| it.model.is_some()), kinds: self.found.kinds() };
         let mut table = None;
         for (place, row) in rows.iter().enumerate() {
             if place == 0 || row.table != table {
                 table = row.table;
                 text += &table.map_or_else(String::new, |it| format!("\n## {it}\n\n"));
-                text += &heading;
+                text += &columns.heading();
             }
-            text += &row.markdown(has_model);
+            text += &columns.row(row);
         }
         // Writing to a string cannot fail.
         let _ = write!(text, "\n![{}]({}.svg)\n\n{}\n", self.name, self.name, caption);
@@ -56,22 +52,38 @@ impl Reproduction {
     }
 }
 
-impl Row {
-    fn markdown(&self, has_model: bool) -> String {
-        let model = if has_model { format!(" {} |", number(self.model)) } else { String::new() };
-        let within = match (&self.tolerance, self.within) {
-            (None, _) => "",
-            (Some(_), true) => "yes",
-            (Some(_), false) => "**no**",
-        };
+/// The columns of a table that not every experiment has.
+struct Columns {
+    model: bool,
+    kinds: Vec<Kind>,
+}
+
+impl Columns {
+    fn heading(&self) -> String {
+        let model = if self.model { " model |" } else { "" };
+        let kinds: String = self.kinds.iter().map(|(name, _)| format!(" {name} |")).collect();
+        let align = if self.model { "---:|" } else { "" };
+        let lines = "---|".repeat(self.kinds.len());
         format!(
-            "| {} | {} | {} | {} |{model} {} | {within} | {} |\n",
-            self.id,
-            self.metric,
-            self.ours.map(|it| self.text_from(it, decimals(it))).unwrap_or_default(),
-            number(self.published),
-            self.tolerance.as_deref().unwrap_or_default(),
-            self.note.replace('|', "\\|")
+            "| | what | ours | published |{model}{kinds} note |\n|---|---|---:|---:|{align}{lines}---|\n"
+        )
+    }
+
+    fn row(&self, row: &Row) -> String {
+        let model = if self.model { format!(" {} |", number(row.model)) } else { String::new() };
+        let verdicts = self.kinds.iter().map(|(_, of)| match of(&row.verdicts) {
+            None => " |".to_owned(),
+            Some(Verdict { condition, holds: true }) => format!(" yes: {condition} |"),
+            Some(Verdict { condition, holds: false }) => format!(" **no**: {condition} |"),
+        });
+        format!(
+            "| {} | {} | {} | {} |{model}{} {} |\n",
+            row.id,
+            row.metric,
+            row.ours.map(|it| row.text_from(it, decimals(it))).unwrap_or_default(),
+            number(row.published),
+            verdicts.collect::<String>(),
+            row.told().replace('|', "\\|")
         )
     }
 }
@@ -86,17 +98,25 @@ fn decimals(value: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::verdict::kinds;
     use super::*;
 
     #[test]
-    fn a_row_outside_its_tolerance_stands_out() {
+    fn a_row_that_fails_a_condition_stands_out() {
         let row = Row::shown("a", "speedup", Some(1.5)).published(2.8).at_least(2.3).note("x | y");
-        assert_eq!(
-            row.markdown(false),
-            "| a | speedup | 1.50 | 2.80 | at least 2.3 | **no** | x \\| y |\n"
-        );
         let shown = Row::shown("b", "speedup", None);
-        assert_eq!(shown.markdown(false), "| b | speedup |  |  |  |  |  |\n");
-        assert_eq!(shown.model(3.0).markdown(true), "| b | speedup |  |  | 3.00 |  |  |  |\n");
+        let columns = |model, rows: &[Row]| Columns {
+            model,
+            kinds: kinds(rows.iter().map(|it| &it.verdicts)),
+        };
+        let both = columns(false, &[row.clone(), shown.clone()]);
+        assert_eq!(
+            both.row(&row),
+            "| a | speedup | 1.50 | 2.80 | **no**: at least 2.3 | x \\| y |\n"
+        );
+        assert_eq!(both.row(&shown), "| b | speedup |  |  | |  |\n");
+        let modelled = shown.model(3.0);
+        let alone = columns(true, std::slice::from_ref(&modelled));
+        assert_eq!(alone.row(&modelled), "| b | speedup |  |  | 3.00 |  |\n");
     }
 }

@@ -14,9 +14,11 @@ mod push_rules;
 mod row;
 mod sketch;
 mod smig;
+mod verdict;
 
 pub use folder::write;
 pub use row::Row;
+pub use verdict::{Kind, Verdict, Verdicts};
 
 use corpus::Page;
 use serde::Serialize;
@@ -24,7 +26,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The format of a reproduction's JSON.
-pub const FORMAT: &str = "utmost-reproduction/1";
+pub const FORMAT: &str = "utmost-reproduction/2";
 
 /// A published result that can be made again.
 #[derive(Debug, Clone, Copy)]
@@ -98,8 +100,8 @@ pub struct Reproduction {
     /// Its findings.
     #[serde(flatten)]
     pub found: Findings,
-    /// Whether every row with a tolerance is within it.
-    pub all_within: bool,
+    /// Whether every condition holds.
+    pub all_hold: bool,
     /// Its provenance.
     pub provenance: Value,
 }
@@ -134,14 +136,36 @@ impl Experiment {
     /// Carries it out; `program` is the provenance of what runs it.
     pub fn run(&self, setting: &Setting, program: Value) -> Result<Reproduction, ReproduceError> {
         let found = (self.run)(setting)?;
+        if let Some(row) = found.rows.iter().find(|it| !it.verdicts.source_meets_itself) {
+            return Err(ReproduceError::Unusable(format!(
+                "{}, row {}: the published value fails its own condition",
+                self.name, row.id
+            )));
+        }
         Ok(Reproduction {
             format: FORMAT,
             name: self.name,
             source: self.source,
-            all_within: found.rows.iter().all(|it| it.within),
+            all_hold: found.rows.iter().all(|it| it.verdicts.hold()),
             provenance: provenance(program, self.engine, &found),
             found,
         })
+    }
+}
+
+impl Findings {
+    fn verdicts(&self) -> impl Iterator<Item = &Verdicts> + Clone {
+        self.rows.iter().map(|it| &it.verdicts)
+    }
+
+    /// The kinds of verdicts that the rows have, in the order of columns.
+    pub fn kinds(&self) -> Vec<Kind> {
+        verdict::kinds(self.verdicts())
+    }
+
+    /// `55 of 60 by the source, 210 of 210 by the model`: the conditions that hold.
+    pub fn headline(&self) -> String {
+        verdict::headline(self.verdicts())
     }
 }
 

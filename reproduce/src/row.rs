@@ -1,5 +1,6 @@
 //! One comparison of ours with theirs.
 
+use super::verdict::{Authority, Values, Verdicts};
 use serde::Serialize;
 
 /// One number, ours beside the published one.
@@ -19,23 +20,34 @@ pub struct Row {
     /// The table of the publication, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<&'static str>,
-    /// The condition on ours; null for a row that is shown for comparison.
-    pub tolerance: Option<String>,
-    /// Whether ours meets the tolerance; true without one.
-    pub within: bool,
+    /// The verdicts on ours; none on a row that is shown for comparison.
+    pub verdicts: Verdicts,
+    /// Who sets the conditions that are added next.
+    #[serde(skip)]
+    pub(super) authority: Authority,
     /// The publication's words, and why ours deviates, if it does.
     pub note: String,
 }
 
 impl Row {
-    /// Our value with two decimals, or with as many more as tell it from the limits of its condition.
+    /// Our value with two decimals, or with as many more as tell it from the limits of its conditions.
     pub fn ours_text(&self) -> Option<String> {
         self.ours.map(|ours| self.text_from(ours, 2))
     }
 
-    /// `ours` with the fewest decimals, at least `least`, that tell it from the limits of the row's condition.
+    /// The note, and why source and model judge differently.
+    pub fn told(&self) -> String {
+        let difference = self.verdicts.difference;
+        match (self.note.as_str(), difference) {
+            (note, "") => note.to_owned(),
+            ("", difference) => format!("Difference: {difference}."),
+            (note, difference) => format!("{note} Difference: {difference}."),
+        }
+    }
+
+    /// `ours` with the fewest decimals, at least `least`, that tell it from the limits of the row's conditions.
     pub(super) fn text_from(&self, ours: f64, least: usize) -> String {
-        let words = self.tolerance.iter().flat_map(|it| it.split([' ', ';']));
+        let words = self.verdicts.all().flat_map(|it| it.condition.split([' ', ';']));
         let limits: Vec<f64> = words.filter_map(|it| it.parse().ok()).collect();
         let text = |value: f64, decimals: usize| format!("{value:.decimals$}");
         let is_told = |decimals: &usize| {
@@ -58,36 +70,35 @@ impl Row {
             published: None,
             model: None,
             table: None,
-            tolerance: None,
-            within: true,
+            verdicts: Verdicts::none(),
+            authority: Authority::default(),
             note: String::new(),
         }
     }
 
-    /// Requires `limit` or more. An unknown value fails.
+    /// The conditions that follow are no longer the publication's, but our own.
+    pub(super) fn required(self) -> Self {
+        Self { authority: Authority::Requirement, ..self }
+    }
+
     pub(super) fn at_least(self, limit: f64) -> Self {
-        let within = self.ours.is_some_and(|it| it >= limit);
-        Self { tolerance: Some(format!("at least {limit}")), within, ..self }
+        self.must(format!("at least {limit}"), |it| it >= limit)
     }
 
     pub(super) fn at_most(self, limit: f64) -> Self {
-        let within = self.ours.is_some_and(|it| it <= limit);
-        Self { tolerance: Some(format!("at most {limit}")), within, ..self }
+        self.must(format!("at most {limit}"), |it| it <= limit)
     }
 
     pub(super) fn below(self, limit: f64) -> Self {
-        let within = self.ours.is_some_and(|it| it < limit);
-        Self { tolerance: Some(format!("below {}", rounded(limit))), within, ..self }
+        self.must(format!("below {}", rounded(limit)), |it| it < limit)
     }
 
     pub(super) fn above(self, limit: f64) -> Self {
-        let within = self.ours.is_some_and(|it| it > limit);
-        Self { tolerance: Some(format!("above {}", rounded(limit))), within, ..self }
+        self.must(format!("above {}", rounded(limit)), |it| it > limit)
     }
 
     pub(super) fn between(self, least: f64, most: f64) -> Self {
-        let within = self.ours.is_some_and(|it| (least..=most).contains(&it));
-        Self { tolerance: Some(format!("{least} to {most}")), within, ..self }
+        self.must(format!("{least} to {most}"), |it| (least..=most).contains(&it))
     }
 
     pub(super) fn published(self, value: f64) -> Self {
@@ -102,34 +113,50 @@ impl Row {
         Self { table: Some(table), ..self }
     }
 
-    /// Adds a condition. An unknown value fails.
-    pub(super) fn must(self, what: String, holds: impl Fn(f64) -> bool) -> Self {
-        let within = self.within && self.ours.is_some_and(holds);
-        let tolerance = match &self.tolerance {
-            Some(before) => format!("{before}; {what}"),
-            None => what,
-        };
-        Self { tolerance: Some(tolerance), within, ..self }
+    /// Adds a condition. An unknown value fails. The published and the model's value must be there before.
+    pub(super) fn must(mut self, what: String, holds: impl Fn(f64) -> bool) -> Self {
+        let values = Values { ours: self.ours, published: self.published, model: self.model };
+        self.verdicts.add(self.authority, what, &values, holds);
+        self
     }
 
-    /// Must be within this distance of `value`, which is `whose`.
-    pub(super) fn within(self, distance: f64, whose: &str, value: f64) -> Self {
-        self.must(format!("within {distance} of {whose}"), |it| (it - value).abs() <= distance)
+    /// Must be within this distance of the published value.
+    pub(super) fn within(self, distance: f64) -> Self {
+        let published = self.published.unwrap_or(f64::NAN);
+        self.must(format!("within {distance}"), |it| (it - published).abs() <= distance)
     }
 
-    /// Must be within this share of `value`, which is `whose`.
-    pub(super) fn within_share(self, share: f64, whose: &str, value: f64) -> Self {
-        let what = format!("within {:.0} % of {whose}", share * 100.0);
-        self.must(what, |it| (it / value - 1.0).abs() <= share)
+    /// Must be within this share of the published value.
+    pub(super) fn within_share(self, share: f64) -> Self {
+        let published = self.published.unwrap_or(f64::NAN);
+        self.must(percent(share), |it| (it / published - 1.0).abs() <= share)
+    }
+
+    /// Must be within this distance of the model's value.
+    pub(super) fn within_of_model(self, distance: f64, unit: &str) -> Self {
+        let model = self.model.unwrap_or(f64::NAN);
+        self.by_model(format!("within {distance}{unit}"), |it| (it - model).abs() <= distance)
+    }
+
+    /// Must be within this share of the model's value.
+    pub(super) fn within_share_of_model(self, share: f64) -> Self {
+        let model = self.model.unwrap_or(f64::NAN);
+        self.by_model(percent(share), |it| (it / model - 1.0).abs() <= share)
+    }
+
+    fn by_model(self, what: String, holds: impl Fn(f64) -> bool) -> Self {
+        let authority = self.authority;
+        let judged = Self { authority: Authority::Model, ..self }.must(what, holds);
+        Self { authority, ..judged }
     }
 
     pub(super) fn note(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
     }
 
-    /// Adds a reason if the row is not within its tolerance.
+    /// Adds a reason if one of the row's conditions does not hold.
     pub(super) fn because(mut self, reason: &str) -> Self {
-        if !self.within {
+        if !self.verdicts.hold() {
             if !self.note.is_empty() {
                 self.note += " ";
             }
@@ -144,6 +171,10 @@ pub(crate) fn ratio(value: Option<f64>, by: Option<f64>) -> Option<f64> {
     Some(value? / by?)
 }
 
+fn percent(share: f64) -> String {
+    format!("within {:.0} %", share * 100.0)
+}
+
 /// The decimals of a value.
 const DECIMALS: usize = 4;
 
@@ -154,6 +185,7 @@ fn rounded(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Verdict;
     use super::*;
 
     fn row(ours: Option<f64>) -> Row {
@@ -171,33 +203,45 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_value_is_within_no_tolerance() {
-        assert!(row(None).within);
+    fn an_unknown_value_meets_no_condition() {
+        assert!(row(None).verdicts.hold());
         for judged in [
             row(None).at_least(0.0),
             row(None).at_most(9.0),
             row(None).below(9.0),
             row(None).above(0.0),
+            row(None).model(1.0).within_share_of_model(0.5),
         ] {
-            assert!(!judged.within, "{judged:?}");
+            assert!(!judged.verdicts.hold(), "{judged:?}");
         }
     }
 
     #[test]
     fn a_row_must_meet_all_of_its_conditions() {
-        let judged = |ours| row(ours).must("above 1".into(), |it| it > 1.0);
-        let judged = |ours| judged(ours).must("below 3".into(), |it| it < 3.0);
-        assert_eq!(judged(None).tolerance.as_deref(), Some("above 1; below 3"));
-        let within = [None, Some(0.0), Some(2.0), Some(4.0)].map(|it| judged(it).within);
-        assert_eq!(within, [false, false, true, false]);
+        let judged = |ours| row(ours).above(1.0).below(3.0).verdicts;
+        let source = judged(None).source.expect("a verdict");
+        assert_eq!(source.condition, "above 1; below 3");
+        let hold = [None, Some(0.0), Some(2.0), Some(4.0)].map(|it| judged(it).hold());
+        assert_eq!(hold, [false, false, true, false]);
+    }
+
+    #[test]
+    fn source_model_and_requirement_judge_apart() {
+        let judged = row(Some(104.0)).published(120.0).model(100.0).within_share(0.1);
+        let verdicts = judged.within_share_of_model(0.05).required().at_most(110.0).verdicts;
+        let text = |it: Option<Verdict>| it.map(|it| (it.condition, it.holds));
+        assert_eq!(text(verdicts.source), Some(("within 10 %".into(), false)));
+        assert_eq!(text(verdicts.model), Some(("within 5 %".into(), true)));
+        assert_eq!(text(verdicts.requirement), Some(("at most 110".into(), true)));
     }
 
     #[test]
     fn limits_belong_to_at_least_and_at_most_and_not_to_above_and_below() {
         let two = row(Some(2.0));
-        assert!(two.clone().at_least(2.0).within && two.clone().at_most(2.0).within);
-        assert!(!two.clone().above(2.0).within && !two.clone().below(2.0).within);
-        assert_eq!(two.clone().between(1.0, 2.0).tolerance.as_deref(), Some("1 to 2"));
+        let holds = |row: Row| row.verdicts.hold();
+        assert!(holds(two.clone().at_least(2.0)) && holds(two.clone().at_most(2.0)));
+        assert!(!holds(two.clone().below(2.0)) && !holds(two.clone().above(2.0)));
+        assert!(holds(two.clone().between(1.0, 2.0)));
         assert_eq!(two.clone().at_least(2.0).because("x").note, "");
         assert_eq!(two.note("a").at_least(3.0).because("b").note, "a b");
     }

@@ -2,13 +2,13 @@
 
 use crate::failure::Failure;
 use crate::{output, values};
-use ::reproduce::{EXPERIMENTS, Experiment, Reproduction, Setting, write};
+use ::reproduce::{EXPERIMENTS, Experiment, Findings, Reproduction, Setting, write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Reproduce a published table or figure, ours beside theirs
 ///
-/// Exits with 1 if a value is not within its tolerance. Without a name, lists the experiments.
+/// Conditions are set by the publication, by a model of ours, or by this project. Exits with 1 if one does not hold. Without a name, lists the experiments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost reproduce marx-table2\n  \
 utmost reproduce marx-figure12 --out results\n  utmost reproduce push-rules --runs 5\n  utmost reproduce all --out results --json")]
@@ -88,25 +88,35 @@ fn show(reproductions: &[Reproduction], name: &str, json: bool) -> Result<(), Fa
     }
     for made in reproductions {
         output::line(&format!("{}: {}\n{}\n", made.name, made.source, made.found.method))?;
-        let rows = made.found.rows.iter().map(|row| {
-            let judged = row.tolerance.as_ref().map(|_| if row.within { "yes" } else { "NO" });
-            vec![
-                row.id.clone(),
-                row.ours_text().unwrap_or_else(|| "-".to_owned()),
-                output::number(row.published, 2),
-                output::number(row.model, 2),
-                row.tolerance.clone().unwrap_or_default(),
-                judged.unwrap_or_default().to_owned(),
-            ]
-        });
-        let header = ["row", "ours", "published", "model", "tolerance", "within"];
-        output::line(&output::table(&header, &[4, 5], rows).to_string())?;
-        for row in made.found.rows.iter().filter(|it| !it.within) {
-            output::line(&format!("{}: {}", row.id, row.note))?;
+        output::line(&table(&made.found))?;
+        output::line(&format!("conditions that hold: {}", made.found.headline()))?;
+        for row in made.found.rows.iter().filter(|it| !it.verdicts.hold()) {
+            output::line(&format!("{}: {}", row.id, row.told()))?;
         }
         output::line("")?;
     }
     Ok(())
+}
+
+fn table(found: &Findings) -> String {
+    let kinds = found.kinds();
+    let rows = found.rows.iter().map(|row| {
+        let verdicts = kinds.iter().map(|(_, of)| match of(&row.verdicts) {
+            None => String::new(),
+            Some(it) => format!("{}: {}", if it.holds { "yes" } else { "NO" }, it.condition),
+        });
+        let values = [
+            row.id.clone(),
+            row.ours_text().unwrap_or_else(|| "-".to_owned()),
+            output::number(row.published, 2),
+            output::number(row.model, 2),
+        ];
+        values.into_iter().chain(verdicts).collect()
+    });
+    let mut header = vec!["row", "ours", "published", "model"];
+    header.extend(kinds.iter().map(|(name, _)| *name));
+    let texts: Vec<usize> = (4..header.len()).collect();
+    output::table(&header, &texts, rows).to_string()
 }
 
 fn outside(reproductions: &[Reproduction]) -> Result<(), Failure> {
@@ -114,11 +124,11 @@ fn outside(reproductions: &[Reproduction]) -> Result<(), Failure> {
         .iter()
         .flat_map(|made| made.found.rows.iter().map(move |row| (made.name, row)));
     let outside: Vec<String> = rows
-        .filter(|(_, row)| !row.within)
+        .filter(|(_, row)| !row.verdicts.hold())
         .map(|(name, row)| format!("{name} {}", row.id))
         .collect();
     if outside.is_empty() {
         return Ok(());
     }
-    Err(Failure::No(format!("not within their tolerances: {}", outside.join(", "))))
+    Err(Failure::No(format!("conditions that do not hold: {}", outside.join(", "))))
 }

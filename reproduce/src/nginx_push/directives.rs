@@ -60,13 +60,15 @@ fn first_visit() -> Case {
     case
 }
 
-/// Requires that these resources are pushed, as many as the article says.
+/// Requires that these resources are pushed, as many as the article says. Each other one counts against them.
 fn row(id: &str, metric: &str, times: &Times, expected: &[usize]) -> Row {
     let pushed = used(times);
-    let as_expected = pushed == expected;
-    let count = expected.len();
-    Row::shown(id, format!("resources pushed and used: {metric}"), Some(pushed.len() as f64))
+    let count = expected.len() as f64;
+    let right = pushed.iter().zip(expected).filter(|(ours, theirs)| ours == theirs).count();
+    let others = pushed.len() - right;
+    let ours = right as f64 - others as f64;
+    Row::shown(id, format!("resources pushed and used: {metric}"), Some(ours))
         .in_table(TABLE)
-        .published(count as f64)
-        .must(format!("{count}, those that are named"), |_| as_expected)
+        .published(count)
+        .must(format!("{count}, those that are named"), |it| (it - count).abs() < 0.5)
 }

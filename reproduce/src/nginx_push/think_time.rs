@@ -112,7 +112,7 @@ fn row(think: f64, way: Way, times: &Times, model: f64) -> Row {
     Row::shown(format!("think {think} RTT, {}", way.name()), metric, ours)
         .in_table(TABLE)
         .model(model)
-        .within(TOLERANCE, "the model", model)
+        .within_of_model(TOLERANCE, "")
 }
 
 fn equal(think: f64, difference: f64) -> Row {
@@ -122,7 +122,7 @@ fn equal(think: f64, difference: f64) -> Row {
     if think < 1.0 {
         return row.note("The document is there before the requests that the hints cause.");
     }
-    row.must(format!("at most {EQUAL}"), |it| it <= EQUAL)
+    row.required().at_most(EQUAL)
 }
 
 #[cfg(test)]

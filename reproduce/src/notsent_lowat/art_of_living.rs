@@ -73,9 +73,7 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
         let row = row.in_table(TABLE).model(model_ms(*bytes));
         match *bytes {
             0 => row.published(EARLY_MS).at_most(EARLY_MS).because(WINDOW),
-            SEEN_BYTES => {
-                row.published(LATE_MS).within_share(TOLERANCE, "the published value", LATE_MS)
-            }
+            SEEN_BYTES => row.published(LATE_MS).within_share(TOLERANCE),
             _ => row,
         }
     });

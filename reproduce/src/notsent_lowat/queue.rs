@@ -66,13 +66,14 @@ fn queue_row(control: CongestionControl, queue_bytes: f64) -> Row {
         Some(queue_bytes / BDP_BYTES),
     );
     let row = row.in_table(TABLE);
-    if control == CongestionControl::Bbr2 { row.at_most(0.5) } else { row }
+    if control == CongestionControl::Bbr2 { row.required().at_most(0.5) } else { row }
 }
 
 fn cubic_row(queues: &[f64]) -> Row {
     let metric = "mean queue under cubic divided by that under bbr2";
     Row::shown("steady-queue-cubic-over-bbr2", metric, ratio(Some(queues[1]), Some(queues[0])))
         .in_table(TABLE)
+        .required()
         .at_least(5.0)
         .note("\"As a result the congestion window is often very close to the optimal\" under BBR.")
 }

@@ -208,9 +208,11 @@ fn saved_row(html_kb: u64, study: &Study, ms: [f64; 2], must: Must) -> Row {
         Some(saved_percent(ms)),
     );
     let mut row = row.in_table(TABLE).model(saved_percent(model)).note(study.published);
-    if let Some(published) = published_saved(study, html_kb > HTML_KB[0]) {
-        row = row.published(published).note(format!("{} {MAGNITUDES}", study.published));
-    }
+    row = match published_saved(study, html_kb > HTML_KB[0]) {
+        Some(saved) => row.published(saved).note(format!("{} {MAGNITUDES}", study.published)),
+        None if study.early_hints => row.required(),
+        None => row,
+    };
     match must {
         Must::NoHarm => row.at_least(0.0),
         Must::Gain => row.above(MARGIN),
@@ -220,10 +222,12 @@ fn saved_row(html_kb: u64, study: &Study, ms: [f64; 2], must: Must) -> Row {
     }
 }
 
-const MAGNITUDES: &str = "The column has the median of the three pages with such a document. Magnitudes differ, for here nothing takes \
+const MAGNITUDES: &str = "The column has the median of the source's pages with such a document and, where something is preloaded, with a resource that \
+     is hidden and critical. Magnitudes differ, for here nothing takes \
      time on a processor: judged is the sign, and of harm that it is 20 % or more.";
 
-/// The median saving of the source's pages whose document is smaller, or larger, than the bandwidth-delay product.
+/// The median saving of the source's pages that are like ours: the document is smaller, or larger, than the bandwidth-delay
+/// product, and to what is preloaded, a resource is hidden and critical.
 fn published_saved(study: &Study, large: bool) -> Option<f64> {
     let saved = |it: &StudiedPage| {
         let ([none, push, preload, both], (straw_none, one_bdp, all)) = (it.policies, it.straw_man);
@@ -237,7 +241,9 @@ fn published_saved(study: &Study, large: bool) -> Option<f64> {
         };
         ms.map(saved_percent)
     };
-    let pages = STUDIED_PAGES.iter().filter(|it| it.is_large() == large);
+    let preloads = matches!(study.policy, Policy::Preload | Policy::PushAndPreload);
+    let is_alike = |it: &&StudiedPage| it.is_large() == large && (it.hides_critical || !preloads);
+    let pages = STUDIED_PAGES.iter().filter(is_alike);
     let mut saved: Vec<f64> = pages.filter_map(saved).collect();
     saved.sort_by(f64::total_cmp);
     saved.get(saved.len() / 2).map(|it| (it * 10.0).round() / 10.0)

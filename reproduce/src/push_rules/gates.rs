@@ -110,7 +110,7 @@ fn row_all(id: &str, what: &str, sample: &Sample) -> Row {
 }
 
 fn judged(row: Row, model_ms: f64) -> Row {
-    row.model(model_ms).within_share(TOLERANCE, "the model", model_ms)
+    row.model(model_ms).within_share_of_model(TOLERANCE)
 }
 
 /// The same under the congestion control that our server has by default, which paces what it sends.

@@ -70,13 +70,14 @@ fn pair(push_kb: u64, wasted_bytes: f64) -> [Row; 2] {
         format!("what a push of {push_kb} KB saves by being refused, at least, in KB"),
         Some(kb(saved_bytes)),
     );
-    let saved = saved.in_table(TABLE).model(kb(push_bytes - model_bytes));
+    let saved = saved.in_table(TABLE).model(kb(push_bytes - model_bytes)).required();
     [
         wasted
             .in_table(TABLE)
             .model(kb(model_bytes))
+            .required()
             .must("no more than the window".into(), |it| it <= kb(WINDOW_BYTES))
-            .within_share(0.1, "the model", kb(model_bytes))
+            .within_share_of_model(0.1)
             .note(NOTE),
         if push_bytes > WINDOW_BYTES { saved.above(0.0) } else { saved.at_most(0.0) },
     ]

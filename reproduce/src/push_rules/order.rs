@@ -1,6 +1,6 @@
 //! Rule 2: the order of pushes.
 
-use super::pair::{AS_MODEL, Pair};
+use super::pair::{ALIKE, Pair};
 use super::published::{G2, ORDER};
 use crate::Row;
 use crate::sketch::{Found, KB, Sketch};
@@ -36,7 +36,7 @@ pub(super) fn pairs() -> Vec<Pair> {
 
 fn pair(pushed: &'static [&'static str]) -> Pair {
     let what = format!("{} pushed", pushed.join(", ").replace('/', ""));
-    Pair::warm(id(pushed), sketch(), G2, [&[], pushed]).shown(TABLE, what).judged(AS_MODEL)
+    Pair::warm(id(pushed), sketch(), G2, [&[], pushed]).shown(TABLE, what).judged(ALIKE)
 }
 
 /// `order-3-1`.

@@ -50,10 +50,10 @@ pub(super) struct Judge {
     pub(super) difference_of_model: Option<f64>,
 }
 
-/// Compared with a model of the same parameters: 5 % and 3 points.
-pub(super) const AS_MODEL: Judge = Judge {
-    load: None,
-    difference: None,
+/// Compared alike with what was published and with a model of the same parameters: 5 %, 3 points, a dead band of 4 points.
+pub(super) const ALIKE: Judge = Judge {
+    load: Some(0.05),
+    difference: Some((3.0, 4.0)),
     load_of_model: Some(0.05),
     difference_of_model: Some(3.0),
 };
@@ -173,11 +173,11 @@ impl Pair {
         if let Some(published) = self.published_ms.map(|it| it[which]) {
             row = row.published(published);
             if let Some(share) = self.judge.load {
-                row = row.within_share(share, "published", published);
+                row = row.within_share(share);
             }
         }
         if let Some(share) = self.judge.load_of_model {
-            row = row.within_share(share, "the model", self.model_ms[which]);
+            row = row.within_share_of_model(share);
         }
         row.because(self.note)
     }
@@ -192,18 +192,14 @@ impl Pair {
         if let Some(published) = self.published_saved {
             row = row.published(published);
             if let Some((points, band)) = self.judge.difference {
-                let what = format!(
-                    "within {points} points of published, of its sign beyond {band} points"
-                );
+                let what = format!("within {points} points, of its sign beyond {band} points");
                 row = row.must(what, |it| {
                     (it - published).abs() <= points && sign(it, band) == sign(published, band)
                 });
             }
         }
         if let Some(points) = self.judge.difference_of_model {
-            row = row.must(format!("within {points} points of the model"), |it| {
-                (it - model).abs() <= points
-            });
+            row = row.within_of_model(points, " points");
         }
         row.note(self.note)
     }

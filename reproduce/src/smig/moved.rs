@@ -70,7 +70,7 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     Ok(rows)
 }
 
-/// A FIFO, and the least cut by each migration, in percent.
+/// A FIFO, the largest cut that is published, and what is required of each migration, in percent.
 struct Fifo {
     control: CongestionControl,
     buffer: &'static str,
@@ -120,6 +120,7 @@ fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
         let loads = bench.downloads(&downloads)?;
         let fifo_ms = cell.mean_ms(&loads[0]);
         let name = control.name();
+        let mut cuts: Vec<f64> = Vec::new();
         for ((migration, load), least) in Migration::ALL.iter().zip(&loads[1..]).zip(least) {
             let (what, time_ms) = (migration.name(), cell.mean_ms(load));
             let id = format!("{}-{name}-{buffer}", what.to_ascii_lowercase());
@@ -129,9 +130,16 @@ fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
             rows.push(Row::shown(format!("objects-{id}"), metric, time_ms).in_table(CUTS));
             let cut = ratio(time_ms, fifo_ms).map(|it| (1.0 - it) * 100.0);
             let metric = format!("cut by {what} against a FIFO of {buffer}, {name}, in percent");
-            let row = Row::shown(format!("cut-{id}"), metric, cut).in_table(CUTS);
-            rows.push(row.published(published).at_least(least).because(reason(control)));
+            let row = Row::shown(format!("cut-{id}"), metric, cut).in_table(CUTS).required();
+            rows.push(row.at_least(least).because(reason(control)));
+            cuts.extend(cut);
         }
+        let best = cuts.into_iter().reduce(f64::max);
+        let metric =
+            format!("cut by the best migration against a FIFO of {buffer}, {name}, in percent");
+        let row = Row::shown(format!("cut-best-{name}-{buffer}"), metric, best).in_table(CUTS);
+        let row = row.published(published).at_least(published);
+        rows.push(row.note("\"By up to\" so much.").because(reason(control)));
     }
     Ok(rows)
 }
@@ -169,7 +177,7 @@ fn cost_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
                 "longer by {what} of {download_mb} MB to {to} connection, bbr2, in percent"
             );
             let cost = cost.map(|it| (it - 1.0) * 100.0);
-            rows.push(Row::shown(id, metric, cost).in_table(COSTS).at_most(most));
+            rows.push(Row::shown(id, metric, cost).in_table(COSTS).required().at_most(most));
         }
     }
     Ok(rows)

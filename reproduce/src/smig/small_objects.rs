@@ -142,6 +142,7 @@ fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
                 .in_table(CUTS)
                 .published(published)
                 .model((1.0 - cells[1].model_ms() / cells[0].model_ms()) * 100.0)
+                .required()
                 .at_least(least)
                 .note("Published: the best migration."),
         );

@@ -82,6 +82,7 @@ fn tail_rows(buffer: &str, server: &Server, loads: &[Downloaded]) -> Vec<Row> {
     );
     let held = Row::shown(format!("tail-held-{control}-{buffer}"), metric, Some(held as f64))
         .in_table(TABLE)
+        .required()
         .at_least(f64::from(CANCELS))
         .because("What was in flight when cubic reduced the window still comes.");
     if server.buffer_bytes == 0 {
@@ -94,6 +95,7 @@ fn tail_rows(buffer: &str, server: &Server, loads: &[Downloaded]) -> Vec<Row> {
     let cut = (1.0 - tail_bytes / fifo_bytes) * 100.0;
     let cut = Row::shown(format!("tail-cut-{control}-{buffer}"), metric, Some(cut))
         .in_table(TABLE)
+        .published(90.0)
         .note(RESET)
         .at_least(90.0)
         .because("The tail is what was in flight. Of 1 MiB and a window, a tenth is little more than the bandwidth-delay product of 100 KB, and what waits in the queue comes, too.");

@@ -1,0 +1,177 @@
+//! What a row is held to: conditions by the publication, by a model of our own, and of ours alone, each with its verdict.
+
+use serde::Serialize;
+
+/// Who sets a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Authority {
+    /// The publication: its value, or its words.
+    #[default]
+    Source,
+    /// A model of ours of what was published.
+    Model,
+    /// Nobody else: what this project demands of itself.
+    Requirement,
+}
+
+/// A condition, and whether our value meets it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The condition in words.
+    pub condition: String,
+    /// Whether our value meets it. An unknown value does not.
+    pub holds: bool,
+}
+
+/// The verdicts on a row, one by each authority that sets a condition.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Verdicts {
+    /// By the publication.
+    pub source: Option<Verdict>,
+    /// By the model.
+    pub model: Option<Verdict>,
+    /// By a requirement of ours.
+    pub requirement: Option<Verdict>,
+    /// Why the verdicts by source and model differ, as far as the three values tell; empty where they agree.
+    pub difference: &'static str,
+    /// Whether the model's value meets the publication's condition.
+    #[serde(skip)]
+    pub(super) model_meets_source: Option<bool>,
+    /// Whether the published value meets the publication's condition. One that does not was chosen wrongly.
+    #[serde(skip)]
+    pub(super) source_meets_itself: bool,
+}
+
+/// The values that a condition is applied to.
+pub(super) struct Values {
+    pub(super) ours: Option<f64>,
+    pub(super) published: Option<f64>,
+    pub(super) model: Option<f64>,
+}
+
+impl Verdicts {
+    /// Without any condition.
+    pub(super) fn none() -> Self {
+        Self { source_meets_itself: true, ..Self::default() }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Verdict> {
+        [&self.source, &self.model, &self.requirement].into_iter().flatten()
+    }
+
+    /// Whether every condition holds.
+    pub fn hold(&self) -> bool {
+        self.all().all(|it| it.holds)
+    }
+
+    /// Adds a condition. Several by one authority must all hold.
+    pub(super) fn add(
+        &mut self,
+        authority: Authority,
+        condition: String,
+        values: &Values,
+        meets: impl Fn(f64) -> bool,
+    ) {
+        let holds = values.ours.is_some_and(&meets);
+        if authority == Authority::Source {
+            let model = values.model.map(&meets);
+            self.model_meets_source = model.map(|it| it && self.model_meets_source.unwrap_or(true));
+            self.source_meets_itself &= values.published.is_none_or(&meets);
+        }
+        let place = match authority {
+            Authority::Source => &mut self.source,
+            Authority::Model => &mut self.model,
+            Authority::Requirement => &mut self.requirement,
+        };
+        *place = Some(match place.take() {
+            Some(before) => Verdict {
+                condition: format!("{}; {condition}", before.condition),
+                holds: before.holds && holds,
+            },
+            None => Verdict { condition, holds },
+        });
+        self.difference = self.told_difference();
+    }
+
+    fn told_difference(&self) -> &'static str {
+        let source = self.source.as_ref().map(|it| it.holds);
+        let model = self.model.as_ref().map(|it| it.holds);
+        match (source, model, self.model_meets_source) {
+            (Some(false), Some(true), Some(false)) => "the model misses the source, too",
+            (Some(false), Some(true), Some(true)) => "the model meets the source narrowly",
+            (Some(false), _, Some(true)) => "the model meets the source",
+            (Some(true), Some(false), _) => "ours is nearer to the source than to the model",
+            _ => "",
+        }
+    }
+}
+
+/// A kind of verdict: its heading, and its place.
+pub type Kind = (&'static str, fn(&Verdicts) -> &Option<Verdict>);
+
+/// The kinds of verdicts that these rows have, in the order of columns.
+pub(super) fn kinds<'a>(verdicts: impl Iterator<Item = &'a Verdicts> + Clone) -> Vec<Kind> {
+    let all: [Kind; 3] = [
+        ("by the source", |it| &it.source),
+        ("by the model", |it| &it.model),
+        ("required here", |it| &it.requirement),
+    ];
+    all.into_iter().filter(|(_, of)| verdicts.clone().any(|it| of(it).is_some())).collect()
+}
+
+/// `55 of 60 by the source, 210 of 210 by the model`: the conditions that hold.
+pub(super) fn headline<'a>(verdicts: impl Iterator<Item = &'a Verdicts> + Clone) -> String {
+    let count = |(name, of): Kind| {
+        let judged = verdicts.clone().filter_map(|it| of(it).as_ref());
+        let held = judged.clone().filter(|it| it.holds).count();
+        format!("{held} of {} {name}", judged.count())
+    };
+    kinds(verdicts.clone()).into_iter().map(count).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn difference(ours: f64, published: f64, model: f64) -> &'static str {
+        let values = Values { ours: Some(ours), published: Some(published), model: Some(model) };
+        let mut verdicts = Verdicts::none();
+        let near = |to: f64| move |it: f64| (it - to).abs() <= 5.0;
+        verdicts.add(Authority::Source, "within 5".into(), &values, near(published));
+        verdicts.add(Authority::Model, "within 5".into(), &values, near(model));
+        assert!(verdicts.source_meets_itself);
+        verdicts.difference
+    }
+
+    #[test]
+    fn the_three_values_tell_why_verdicts_differ() {
+        assert_eq!(difference(100.0, 101.0, 102.0), "", "both hold");
+        assert_eq!(difference(100.0, 120.0, 102.0), "the model misses the source, too");
+        assert_eq!(difference(100.0, 107.0, 104.0), "the model meets the source narrowly");
+        assert_eq!(
+            difference(100.0, 101.0, 120.0),
+            "ours is nearer to the source than to the model"
+        );
+        assert_eq!(difference(100.0, 120.0, 121.0), "the model meets the source");
+        assert_eq!(difference(100.0, 120.0, 80.0), "", "neither holds, and the model is elsewhere");
+    }
+
+    #[test]
+    fn the_headline_counts_the_source_first() {
+        let values = Values { ours: Some(1.0), published: None, model: None };
+        let mut verdicts = Verdicts::none();
+        verdicts.add(Authority::Requirement, "at most 2".into(), &values, |it| it <= 2.0);
+        verdicts.add(Authority::Source, "above 1".into(), &values, |it| it > 1.0);
+        let rows = [verdicts, Verdicts::none()];
+        assert_eq!(headline(rows.iter()), "0 of 1 by the source, 1 of 1 required here");
+    }
+
+    #[test]
+    fn a_condition_that_the_published_value_fails_is_told() {
+        let values = Values { ours: Some(9.0), published: Some(0.6), model: None };
+        let mut verdicts = Verdicts::none();
+        verdicts.add(Authority::Source, "above 3".into(), &values, |it| it > 3.0);
+        assert!(verdicts.hold() && !verdicts.source_meets_itself);
+    }
+}
