@@ -30,7 +30,7 @@ pub struct Policy {
 /// Moves a response of more than `above_bytes` (the paper's s0) beside at least `beside` others (n0, which counts the
 /// response, too).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { above_bytes = 1_000_000, beside = 1 }")]
 pub struct SizeRule {
     /// The largest size that stays.
     pub above_bytes: u64,
@@ -40,7 +40,7 @@ pub struct SizeRule {
 
 /// Moves a response that takes longer than `above_ms` at the present rate (t0) beside at least `beside` others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { above_ms = 500, beside = 1 }")]
 pub struct BlockingRule {
     /// The longest time that stays.
     pub above_ms: u64,

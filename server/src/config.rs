@@ -11,8 +11,8 @@ use crate::SignalUse;
 use crate::site::Pushing;
 use crate::upstream::Address;
 use file::{File, FileDirective, FileRoute, FileSite, OTHER_KEYS};
-use places::Places;
 pub use places::line_of;
+use places::{Places, cause_of};
 use schedulers::Priority;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -101,8 +101,7 @@ impl Config {
 
     fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
         let malformed = |line, cause| ConfigError::Malformed { file: path.to_owned(), line, cause };
-        let unreadable =
-            |it: toml::de::Error| malformed(line_of(&it, text), it.message().to_owned());
+        let unreadable = |it: toml::de::Error| malformed(line_of(&it, text), cause_of(&it, text));
         let file: File = toml::from_str(text).map_err(unreadable)?;
         let places = Places::of(text).map_err(unreadable)?;
         let (scheme, signals) = (file.site.scheme.clone(), file.site.signals);
@@ -261,7 +260,7 @@ mod tests {
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\npush_preload = 3",
-                "x.toml: line 5: invalid type: integer `3`, expected a boolean",
+                "x.toml: line 5: push_preload: invalid type: integer `3`, expected a boolean",
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nx_push = true\npush_policy = \"push\"",
@@ -411,6 +410,31 @@ mod tests {
         assert_eq!(read("after_bytes = 9").expect("usable").warnings, [idle]);
         let error = read("size = { above_bytes = 1 }").expect_err("beside is missing").to_string();
         assert_eq!(error, "x.toml: line 4: missing field `beside`");
+        for (keys, expected) in [
+            (
+                "after_bytes = -1",
+                "after_bytes: invalid value: integer `-1`, expected a whole number from 0",
+            ),
+            (
+                "after_bytes = \"1k\"",
+                "after_bytes: invalid type: string \"1k\", expected a whole number from 0",
+            ),
+            (
+                "size = { above_bytes = 1, beside = 0.5 }",
+                "beside: invalid type: floating point `0.5`, expected a whole number from 0",
+            ),
+            (
+                "size = 5",
+                "size: invalid type: integer `5`, expected a table such as { above_bytes = 1_000_000, beside = 1 }",
+            ),
+            (
+                "blocking = true",
+                "blocking: invalid type: boolean `true`, expected a table such as { above_ms = 500, beside = 1 }",
+            ),
+        ] {
+            let error = read(keys).expect_err(keys).to_string();
+            assert_eq!(error, format!("x.toml: line 4: {expected}"));
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use toml::Spanned;
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 /// The line, from 1, at which `text` is not what was expected.
 pub fn line_of(error: &toml::de::Error, text: &str) -> usize {
@@ -11,6 +11,30 @@ pub fn line_of(error: &toml::de::Error, text: &str) -> usize {
 
 fn line(text: &str, span: Range<usize>) -> usize {
     1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
+}
+
+/// What is wrong with `text`. An unusable value is named by its key.
+pub(super) fn cause_of(error: &toml::de::Error, text: &str) -> String {
+    let cause = error.message().replace("expected u64", NATURAL).replace("expected usize", NATURAL);
+    let root = DeTable::parse(text).ok().filter(|_| cause.starts_with("invalid "));
+    let key = root.zip(error.span()).and_then(|(root, span)| key_of(root.get_ref(), &span));
+    key.map(|it| format!("{it}: {cause}")).unwrap_or(cause)
+}
+
+const NATURAL: &str = "expected a whole number from 0";
+
+/// The innermost key whose value is at `span`.
+fn key_of(table: &DeTable<'_>, span: &Range<usize>) -> Option<String> {
+    table.iter().find_map(|(key, value)| key_at(key.get_ref(), value, span))
+}
+
+fn key_at(key: &str, value: &Spanned<DeValue<'_>>, span: &Range<usize>) -> Option<String> {
+    match value.get_ref() {
+        _ if value.span() == *span => Some(key.to_owned()),
+        DeValue::Table(table) => key_of(table, span),
+        DeValue::Array(values) => values.iter().find_map(|it| key_at(key, it, span)),
+        _ => None,
+    }
 }
 
 pub(super) struct Places<'a> {
