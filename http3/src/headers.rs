@@ -69,6 +69,14 @@ pub(crate) fn malformed<T>(stream: StreamId, reason: Malformed) -> Result<T, Err
 
 type Malformed = &'static str;
 
+/// Why no message may have this field beside its pseudo-header fields; `None`: it may.
+pub fn malformed_field(name: &str, value: &str) -> Option<&'static str> {
+    if name.starts_with(':') {
+        return Some("a pseudo-header field (RFC 9114, 4.3)");
+    }
+    Fields::read(&[Header::new(name.as_bytes(), value.as_bytes())]).err()
+}
+
 /// A field section whose rules for every message hold.
 #[derive(Debug, Default)]
 struct Fields<'a> {

@@ -1,6 +1,7 @@
 //! The server's configuration file.
 
 mod file;
+mod headers;
 mod idle;
 mod paths;
 mod places;
@@ -8,7 +9,7 @@ mod pushing;
 mod twins;
 
 use crate::SignalUse;
-use crate::site::Pushing;
+use crate::site::{Field, Pushing};
 use crate::upstream::Address;
 use file::{File, FileDirective, FileRoute, FileSite, OTHER_KEYS};
 pub use places::line_of;
@@ -64,6 +65,8 @@ pub struct ConfigRoute {
     pub upstream: Option<Address>,
     /// Its pushes and hints.
     pub pushing: Option<Pushing>,
+    /// Fields of its responses, in place of their own.
+    pub headers: Option<Vec<Field>>,
 }
 
 /// The site to serve.
@@ -114,15 +117,12 @@ impl Config {
             warnings.push((places.in_migration("after_bytes"), cause.to_owned()));
         }
         for (index, mut route) in file.route.into_iter().enumerate() {
+            let wrong = |it: Wrong| malformed(places.of_wrong(index, &it), it.cause);
             for (resource, directive) in std::mem::take(&mut route.resource) {
-                config.direct(&resource, directive).map_err(|cause| {
-                    let cause = format!("resource \"{resource}\" {cause}");
-                    malformed(places.of_resource(index, &resource), cause)
-                })?;
+                config.direct(resource, directive).map_err(wrong)?;
             }
             let route = config.route(route, places.pushes(index), path);
             let route = route.and_then(|it| config.is_first(&it, &places).map(|()| it));
-            let wrong = |it: Wrong| malformed(places.in_route(index, it.key), it.cause);
             config.routes.push(route.map_err(wrong)?);
             if places.route_keys(index).all(|it| it == "path" || it == "host") {
                 warnings.push((
@@ -144,20 +144,22 @@ impl Config {
         Ok(config)
     }
 
-    fn direct(&mut self, resource: &str, directive: FileDirective) -> Result<(), &'static str> {
-        if resource.contains('*') || paths::malformed(resource).is_some() {
-            return Err("must be a whole path that begins with / and has no *");
-        }
+    fn direct(&mut self, resource: String, directive: FileDirective) -> Result<(), Wrong> {
+        let is_whole = !resource.contains('*') && paths::malformed(&resource).is_none();
         let directive = Priority::from(directive);
-        match self.directives.insert(resource.to_owned(), directive) {
-            Some(other) if other != directive => Err(
-                "has another directive in an earlier route: keep one, as it holds for all pages",
-            ),
-            _ => Ok(()),
-        }
+        let before = self.directives.insert(resource.clone(), directive);
+        let cause = if !is_whole {
+            "must be a whole path that begins with / and has no *"
+        } else if before.is_some_and(|it| it != directive) {
+            "has another directive in an earlier route: keep one, as it holds for all pages"
+        } else {
+            return Ok(());
+        };
+        let cause = format!("resource \"{resource}\" {cause}");
+        Err(Wrong { entry: Some(resource), ..Wrong::at("resource", cause) })
     }
 
-    fn route(&self, route: FileRoute, pushes: bool, file: &Path) -> Result<ConfigRoute, Wrong> {
+    fn route(&self, mut route: FileRoute, pushes: bool, file: &Path) -> Result<ConfigRoute, Wrong> {
         if route.scheme.is_some() && route.path.ends_with('*') {
             let cause =
                 "scheme is for one page: give the route the path of its document, without a *";
@@ -165,10 +167,11 @@ impl Config {
         }
         let (host, path) = (route.host.clone(), route.path.clone());
         let (scheme, upstream) = (route.scheme.clone(), route.upstream.clone());
+        let headers = route.headers.take().map(headers::checked).transpose()?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let in_directory = matches!(self.site, ConfigSite::Root(_));
         let pushing = pushes.then(|| route.checked_pushing(folder, in_directory)).transpose()?;
-        Ok(ConfigRoute { host, path, scheme, upstream, pushing })
+        Ok(ConfigRoute { host, path, scheme, upstream, pushing, headers })
     }
 
     /// Checks that no earlier route has the same host and path.
@@ -211,12 +214,14 @@ impl FileSite {
 #[derive(Debug)]
 struct Wrong {
     key: &'static str,
+    /// Where the key's value is a table: the key in it.
+    entry: Option<String>,
     cause: String,
 }
 
 impl Wrong {
     fn at(key: &'static str, cause: impl Into<String>) -> Self {
-        Self { key, cause: cause.into() }
+        Self { key, entry: None, cause: cause.into() }
     }
 }
 
@@ -361,7 +366,8 @@ mod tests {
             "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nearly_hints = [\"</a>; rel=preload\"]";
         assert_eq!(
             warnings(hinting),
-            "x.toml: line 5: early_hints does nothing for files: early hints go out only while a response takes time"
+            "x.toml: line 5: early_hints does nothing for files, which are ready at once: add early_hints_for_files = true to send \
+             them all the same"
         );
         let learning = "[[route]]\npath = \"/\"\nearly_hints = \"learn\"";
         assert_eq!(warnings(&format!("[site]\nupstream = \"http://a\"\n{learning}")), "");

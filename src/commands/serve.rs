@@ -235,11 +235,11 @@ fn document(page: &Page) -> (&str, &str) {
 
 /// A route of the configuration, its backend started.
 fn rule(config: ConfigRoute, pages: &[Page], file: Option<&Path>) -> Result<Rule, Failure> {
-    let ConfigRoute { host, path, scheme, upstream: address, pushing } = config;
+    let ConfigRoute { host, path, scheme, upstream: address, pushing, headers } = config;
     let scheme = scheme.map(|it| page_scheme(&it, host.as_deref(), &path, pages)).transpose();
     let scheme = scheme.map_err(|error| in_config(file, error))?;
     let source = address.as_ref().map(upstream).transpose()?;
-    Ok(Rule { host, path, source, scheme, pushing })
+    Ok(Rule { host, path, source, scheme, pushing, headers })
 }
 
 /// A scheme for the page at this place. One that looks ahead needs the page itself.

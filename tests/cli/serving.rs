@@ -266,6 +266,33 @@ fn what_a_configuration_says_in_vain_is_warned_of() {
 }
 
 #[test]
+fn fields_that_a_route_sets_are_on_its_files_and_hints_go_ahead_where_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, bytes) in [("index.html", 8000), ("style.css", 6000), ("hero.jpg", 30_000)] {
+        std::fs::write(folder.path().join(name), vec![7; bytes]).expect("written");
+    }
+    let file = folder.path().join("site.toml");
+    let text = "[site]\nroot = \".\"\n[[route]]\npath = \"/\"\nearly_hints_for_files = true\n\
+                links = [\"</style.css>; rel=preload; as=style\"]\n\
+                [route.headers]\nX-Frame-Options = \"DENY\"\nlink = \"</next>; rel=next\"\n";
+    std::fs::write(&file, text).expect("written");
+    let server = Serving::start(&["--config", file.to_str().expect("UTF-8")]);
+    let logs = folder.path().join("logs");
+    let play = ["play", "examples/page-minimal.json", "--server", &server.address, "--insecure"];
+    stdout_of(&[&play[..], &["--qlog", logs.to_str().expect("UTF-8")]].concat());
+    assert_eq!(server.stop().0, Some(0));
+    let text = |entry: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(entry.expect("an entry").path()).expect("a log")
+    };
+    let log: String = std::fs::read_dir(&logs).expect("a folder").map(text).collect();
+    for (value, times) in
+        [("DENY", 1), ("</next>; rel=next", 1), ("</style.css>; rel=preload; as=style", 2)]
+    {
+        assert_eq!(log.matches(&format!("\"value\":\"{value}\"")).count(), times, "{value}");
+    }
+}
+
+#[test]
 fn a_client_that_comes_back_sends_early_data_where_the_server_takes_it() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,6 @@
 //! The configuration file as it is written.
 
+use super::headers::FileValues;
 use super::paths;
 use crate::SignalUse;
 use crate::site::{ConditionalPushes, Knows, Pushing};
@@ -54,6 +55,7 @@ pub(super) struct FileRoute {
     pub(super) upstream: Option<Address>,
     #[serde(default)]
     pub(super) resource: BTreeMap<String, FileDirective>,
+    pub(super) headers: Option<BTreeMap<String, FileValues>>,
     #[serde(default)]
     push: Vec<String>,
     #[serde(default)]
@@ -64,6 +66,8 @@ pub(super) struct FileRoute {
     links: Vec<String>,
     #[serde(default)]
     early_hints: EarlyHints,
+    #[serde(default)]
+    early_hints_for_files: bool,
     #[serde(default, deserialize_with = "push_when")]
     push_when: PushWhen,
     #[serde(default, deserialize_with = "parsed")]
@@ -85,7 +89,8 @@ pub(super) struct FileRoute {
 }
 
 /// The keys of a route that are not about pushes and hints.
-pub(super) const OTHER_KEYS: [&str; 5] = ["path", "host", "scheme", "upstream", "resource"];
+pub(super) const OTHER_KEYS: [&str; 6] =
+    ["path", "host", "scheme", "upstream", "resource", "headers"];
 
 impl FileRoute {
     /// What the route says about pushes and hints, without its graph.
@@ -97,6 +102,7 @@ impl FileRoute {
             links: self.links,
             early_hints: self.early_hints.links,
             learn_hints: self.early_hints.learn,
+            hints_for_files: self.early_hints_for_files,
             push_when: self.push_when,
             policy: self.push_policy,
             graph: None,

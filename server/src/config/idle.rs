@@ -29,7 +29,9 @@ impl Config {
     pub(super) fn idle(&self, places: &Places<'_>) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for (index, route) in self.routes.iter().enumerate() {
-            let keys = route.pushing.iter().flat_map(|it| idle(it, self.answering(&route.path)));
+            let sets = |name: &str| route.headers.iter().flatten().any(|(it, _)| it == name);
+            let answering = self.answering(&route.path);
+            let keys = route.pushing.iter().flat_map(|it| idle(it, sets, answering));
             found.extend(
                 keys.map(|(key, why)| (places.in_route(index, key), format!("{key} {why}"))),
             );
@@ -67,18 +69,29 @@ impl Config {
     }
 }
 
-/// The keys of a route that do nothing, or less than they say, and why.
-fn idle(route: &Pushing, by: Answering) -> Vec<(&'static str, String)> {
+/// The keys about pushes and hints that do nothing, or less than they say, and why; `sets` says which fields the route
+/// sets.
+fn idle(
+    route: &Pushing,
+    sets: impl Fn(&str) -> bool,
+    by: Answering,
+) -> Vec<(&'static str, String)> {
     let (pushes, most) = (pushes(route), route.max_concurrent_pushes.unwrap_or(MAX_CONCURRENT));
     let by_backend = by == Answering::Backend;
     let no_push = "does nothing, because this route pushes nothing";
     let no_backend = "does nothing: it needs the fields of a backend, and no backend answers here";
-    let at_once = "does nothing for files: early hints go out only while a response takes time";
+    let at_once = "does nothing for files, which are ready at once: add early_hints_for_files = true to send them all the same";
+    let hinted = "does nothing here: a backend takes time, and early hints go out meanwhile";
+    let no_hint = "does nothing: the route has no hints";
     let tells = route.knows.casper == Some(Identity::PathAndEtag) || route.knows.cache_digest;
     let not_stale = "does nothing, because nothing reports stale copies: add casper-etag or cache-digest to client_has";
     let limits = route.max_concurrent_pushes.is_some();
     let stale = route.conditional.not_modified;
     let hints_files = !route.early_hints.is_empty() && by == Answering::Directory;
+    let hints = !route.early_hints.is_empty()
+        || !route.links.is_empty()
+        || route.policy.is_some()
+        || sets("link");
     let rows = [
         ("push_gate", route.gate.is_some() && !pushes, no_push),
         ("push_when", route.push_when != PushWhen::Always && !pushes, no_push),
@@ -87,10 +100,12 @@ fn idle(route: &Pushing, by: Answering) -> Vec<(&'static str, String)> {
         ("cookies", route.cookies != CookiePolicy::None && !pushes, no_push),
         ("push_not_modified", stale && !pushes, no_push),
         ("push_if_match", route.conditional.if_match && !pushes, no_push),
-        ("push_preload", route.push_preload && !by_backend, no_backend),
-        ("x_push", route.x_push && !by_backend, no_backend),
+        ("push_preload", route.push_preload && !by_backend && !sets("link"), no_backend),
+        ("x_push", route.x_push && !by_backend && !sets("x-push"), no_backend),
         ("early_hints", route.learn_hints && !by_backend, no_backend),
-        ("early_hints", hints_files, at_once),
+        ("early_hints", hints_files && !route.hints_for_files, at_once),
+        ("early_hints_for_files", route.hints_for_files && !hints, no_hint),
+        ("early_hints_for_files", route.hints_for_files && by == Answering::Backend, hinted),
         ("push_not_modified", stale && pushes && !tells, not_stale),
     ];
     let idle = rows.into_iter().filter(|(_, is_idle, _)| *is_idle);
@@ -116,6 +131,7 @@ impl ConfigRoute {
             ("pushes and hints", self.pushing.is_some()),
             ("scheme", self.scheme.is_some()),
             ("upstream", self.upstream.is_some()),
+            ("headers", self.headers.is_some()),
         ];
         said.into_iter().filter(|(_, said)| *said).map(|(what, _)| what).collect()
     }

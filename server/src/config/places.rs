@@ -1,5 +1,6 @@
 //! Where the keys of a configuration file stand.
 
+use super::Wrong;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -68,11 +69,12 @@ impl<'a> Places<'a> {
         self.line(self.route(index), key).unwrap_or_else(|| self.in_route(index, "path"))
     }
 
-    /// The line at which the `index`-th `[[route]]` has a directive for `resource`.
-    pub(super) fn of_resource(&self, index: usize, resource: &str) -> usize {
-        let table = self.route(index).and_then(|it| it.get("resource"));
+    /// The line of a mistake in the `index`-th `[[route]]`.
+    pub(super) fn of_wrong(&self, index: usize, wrong: &Wrong) -> usize {
+        let table = self.route(index).and_then(|it| it.get(wrong.key));
         let table = table.and_then(|it| it.get_ref().as_table());
-        self.line(table, resource).unwrap_or_else(|| self.in_route(index, "resource"))
+        let entry = wrong.entry.as_deref().and_then(|it| self.line(table, it));
+        entry.unwrap_or_else(|| self.in_route(index, wrong.key))
     }
 
     /// The keys of the `index`-th `[[route]]`.

@@ -37,6 +37,9 @@ impl ConfigRoute {
         if own.iter().any(|it| it.pushing.is_some()) {
             twin.pushing = None;
         }
+        if own.iter().any(|it| it.headers.is_some()) {
+            twin.headers = None;
+        }
         if let Some(graph) = twin.pushing.as_mut().and_then(|it| it.graph.as_mut()) {
             *graph = renamed(graph, &self.path, &twin.path);
         }

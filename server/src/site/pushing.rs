@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 /// The pushes and hints with the responses of some paths.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "rules, independent of each other")]
 pub struct Pushing {
     /// Paths to push, in this order.
     pub push: Vec<String>,
@@ -30,6 +31,8 @@ pub struct Pushing {
     pub early_hints: Vec<String>,
     /// Hint at what the last response to the same request preloaded.
     pub learn_hints: bool,
+    /// Send early hints although a file or a page is ready at once.
+    pub hints_for_files: bool,
     /// When to push.
     pub push_when: PushWhen,
     /// Which resources of the graph are pushed and hinted.
@@ -207,10 +210,12 @@ impl Occasion<'_> {
         wishes.link(as_many_as_fit(plan.hint.iter().map(|it| graph.nodes[*it].preload(host))));
     }
 
-    /// What goes ahead of the response. Early hints are of use only while the response takes time.
+    /// What goes ahead of the response. Early hints are of use only while the response takes time; a backend's response
+    /// has them then.
     fn ahead(&self, wishes: Wishes, has: &mut Has) -> Ahead {
         let is_late = self.response.ready.first().is_some_and(|(after, _)| !after.is_zero());
-        let hints = (is_late || self.response.is_awaited()) && self.is_navigation();
+        let at_once = self.pushing.hints_for_files && !self.site.is_remote(self.request);
+        let hints = (is_late || at_once || self.response.is_awaited()) && self.is_navigation();
         Ahead {
             pushes: self.promises(&wishes.paths, has),
             hints: if hints { wishes.hints } else { Vec::new() },

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 /// A header field: its name in lower case, and its value.
 pub type Field = (Cow<'static, str>, String);
 
+/// Fields that [`Response::with_headers`] adds.
+const ADDED: [&str; 3] = ["link", "set-cookie", "vary"];
+
 /// A response.
 #[derive(Debug, Default)]
 pub struct Response {
@@ -56,6 +59,19 @@ impl Response {
     /// How many seconds its copies are still fresh, if it says so.
     pub fn fresh_s(&self) -> Option<u64> {
         fresh_s(&self.cache_control()?, self.fields("age").next())
+    }
+
+    /// The response with these fields in place of its own of the same names. Where each line has a meaning of its own
+    /// ([`ADDED`]), it keeps its own lines, too.
+    #[must_use]
+    pub fn with_headers(mut self, fields: &[Field]) -> Self {
+        // A 304 has no content to describe (RFC 9110, 15.4.5).
+        let is_used = |name: &str| self.status != 304 || !name.starts_with("content-");
+        let fields = fields.iter().filter(|(name, _)| is_used(name));
+        let is_set = |name: &str| fields.clone().any(|(it, _)| it == name);
+        self.headers.retain(|(name, _)| ADDED.contains(&name.as_ref()) || !is_set(name));
+        self.headers.extend(fields.cloned());
+        self
     }
 
     /// Whether both its head and its body are still to come.

@@ -3,7 +3,7 @@
 use super::conditions::conditional;
 use super::memory::Memory;
 use super::pushing::{Pushing, tracked};
-use super::{Ahead, Foreseen, Promise, Request, Response, Site};
+use super::{Ahead, Field, Foreseen, Promise, Request, Response, Site};
 use schedulers::{Kind, Priority, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +21,8 @@ pub struct Rule {
     pub scheme: Option<Scheme>,
     /// Its pushes and hints.
     pub pushing: Option<Pushing>,
+    /// Fields of the response, in place of its own.
+    pub headers: Option<Vec<Field>>,
 }
 
 impl Rule {
@@ -82,18 +84,30 @@ impl RuledSite {
         let source = self.source(request);
         let response = self.ordered(request, source.respond(request));
         if response.is_awaited() {
+            let response = self.with_headers(request, response);
             let ahead = self.before_head(request, &response);
             return Response { ahead, ..response };
         }
         let response = if source.is_remote() { response } else { conditional(request, response) };
-        self.with_pushes(request, self.with_freshness(request, response))
+        self.complete(request, self.with_headers(request, response))
     }
 
     /// The head of an awaited response has come: what is sent in its place.
     pub(crate) fn head_came(&self, request: &Request, head: Response) -> Response {
+        let head = self.with_headers(request, head);
         self.memory().note(request, &head);
-        let head = self.ordered(request, head);
-        self.with_pushes(request, self.with_freshness(request, head))
+        self.complete(request, self.ordered(request, head))
+    }
+
+    fn complete(&self, request: &Request, response: Response) -> Response {
+        self.with_pushes(request, self.with_freshness(request, response))
+    }
+
+    fn with_headers(&self, request: &Request, response: Response) -> Response {
+        match self.decided(request, |it| it.headers.as_ref()) {
+            Some(headers) => response.with_headers(headers),
+            None => response,
+        }
     }
 
     /// Early hints have come for an awaited response: what goes ahead of it on their account.
@@ -126,7 +140,7 @@ impl RuledSite {
         let mut known = if source.is_remote() {
             self.recall(request)?
         } else {
-            Foreseen::of(&source.respond(request))
+            Foreseen::of(&self.with_headers(request, source.respond(request)))
         };
         let own = || self.pushing(request)?.cache_control.clone();
         known.cache_control = known.cache_control.or_else(own);
@@ -139,6 +153,10 @@ impl RuledSite {
 
     pub(super) fn pushing(&self, request: &Request) -> Option<&Pushing> {
         self.decided(request, |it| it.pushing.as_ref())
+    }
+
+    pub(super) fn is_remote(&self, request: &Request) -> bool {
+        self.source(request).is_remote()
     }
 
     fn source(&self, request: &Request) -> &dyn Site {

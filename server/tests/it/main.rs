@@ -3,6 +3,7 @@
 mod bad_clients;
 mod early_data;
 mod groups;
+mod headers;
 mod migration;
 mod negotiation;
 mod order;

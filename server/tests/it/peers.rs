@@ -89,6 +89,8 @@ pub(crate) struct Peer {
     pub(crate) takes_any_body: bool,
     /// `:status` by stream.
     pub(crate) statuses: BTreeMap<u64, String>,
+    /// The heads of responses as they came, a line for each field.
+    pub(crate) heads: Vec<String>,
     finished: BTreeSet<u64>,
     /// The streams in the order in which their responses ended, and when.
     pub(crate) ended: Vec<(u64, Instant)>,
@@ -144,6 +146,7 @@ impl Peer {
             bodies: BTreeMap::new(),
             takes_any_body: false,
             statuses: BTreeMap::new(),
+            heads: Vec::new(),
             finished: BTreeSet::new(),
             ended: Vec::new(),
             arrivals: Vec::new(),
@@ -264,6 +267,7 @@ impl Peer {
                 let status = headers.iter().find(|it| it.name() == b":status").expect("a status");
                 let status = String::from_utf8_lossy(status.value()).into_owned();
                 self.statuses.insert(stream.0, status);
+                self.heads.push(headers.iter().map(line).collect());
             }
             Event::Data { stream, bytes } => {
                 let sofar = self.bodies.entry(stream.0).or_default();
@@ -286,6 +290,11 @@ impl Peer {
             _ => {}
         }
     }
+}
+
+fn line(field: &Header) -> String {
+    let text = |bytes| String::from_utf8_lossy(bytes);
+    format!("{}: {}\n", text(field.name()), text(field.value()))
 }
 
 pub(crate) fn config() -> ClientConfig {

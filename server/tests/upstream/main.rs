@@ -91,6 +91,27 @@ fn a_response_passes_without_its_hop_by_hop_fields() {
 }
 
 #[test]
+fn the_operators_fields_replace_those_of_the_backend_and_are_on_errors_too() {
+    let field = |name: &'static str, value: &str| (name.into(), value.to_owned());
+    let headers = vec![field("x-mine", "2"), field("set-cookie", "b=2")];
+    let rule = Rule { path: "/*".to_owned(), headers: Some(headers), ..Rule::default() };
+    let backend = Backend::start(|head, stream| {
+        if head.starts_with("GET /broken") {
+            return backend::hang_up(stream);
+        }
+        backend::say(
+            stream,
+            "HTTP/1.1 200 OK\r\nX-Mine: 1\r\nSet-Cookie: a=1\r\nContent-Length: 1\r\n\r\nx",
+        );
+    });
+    let proxy = Proxy::start(backend.address, UpstreamLimits::default(), vec![rule]);
+    let got = fetch(proxy.address, &[Ask::get("/"), Ask::get("/broken")], 0);
+    let expected = "content-length: 1\nserver: utmost\nset-cookie: a=1\nset-cookie: b=2\nvia: 1.1 utmost\nx-mine: 2";
+    assert_eq!((got[0].status, got[0].fields().as_str()), (200, expected));
+    assert_eq!((got[1].status, got[1].field("x-mine")), (502, Some("2")));
+}
+
+#[test]
 fn a_request_reaches_the_backend_with_the_host_that_was_asked_for() {
     let talk: Talk = |head, stream| {
         let lines: Vec<String> =
