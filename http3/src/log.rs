@@ -88,6 +88,11 @@ fn created(
     write(streamer, EventData::Http3FrameCreated(created));
 }
 
+/// Logs that the client goes on to another page (`utmost:navigation`). The first one needs no event: it is the first request.
+pub fn navigation(streamer: Option<&mut QlogStreamer>, page: &str) {
+    own(streamer, "navigation", serde_json::json!({ "page": page }));
+}
+
 /// Logs bytes of a response that came on another connection (`utmost:moved`): those of `stream` here, from `offset` on.
 pub fn moved(
     streamer: Option<&mut QlogStreamer>,
@@ -96,14 +101,19 @@ pub fn moved(
     length: u64,
     fin: bool,
 ) {
-    let Some(streamer) = streamer else { return };
     let data = serde_json::json!({
         "stream_id": stream.0, "offset": offset, "length": length, "final_frame": u8::from(fin)
     });
+    own(streamer, "moved", data);
+}
+
+/// Logs an event that no schema of qlog has.
+fn own(streamer: Option<&mut QlogStreamer>, name: &str, data: serde_json::Value) {
+    let Some(streamer) = streamer else { return };
     let event = JsonEvent {
         time: 0.0,
         importance: EventImportance::Core,
-        name: "utmost:moved".to_owned(),
+        name: format!("utmost:{name}"),
         data,
     };
     streamer.add_event_now(event).ok();

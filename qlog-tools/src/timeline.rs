@@ -17,6 +17,9 @@ pub struct Timeline {
     pub transfers: Vec<Transfer>,
     /// The STREAM frames that arrived, in order of arrival.
     pub frames: Vec<StreamFrame>,
+    /// When the client went on to another page on this connection. The first navigation is the first request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub navigations_us: Vec<u64>,
 }
 
 /// One request and its response.
@@ -68,9 +71,35 @@ pub struct Burst {
 }
 
 impl Timeline {
-    /// The moment that metrics count from: the first request. `None` without transfers.
+    /// The moment that metrics count from: the first request, or the navigation before it. `None` without transfers.
     pub fn start_us(&self) -> Option<u64> {
-        self.transfers.iter().map(|transfer| transfer.requested_us).min()
+        let first_us = self.transfers.iter().map(|transfer| transfer.requested_us).min()?;
+        self.navigations_us.iter().copied().chain([first_us]).min()
+    }
+
+    /// The timeline of each page: what was requested or promised from one navigation to the next, whenever it came.
+    pub fn by_navigation(&self) -> Vec<Self> {
+        let part = |time_us: u64| self.navigations_us.partition_point(|it| *it <= time_us);
+        let began = |number: usize| {
+            let began_us = number.checked_sub(1).map(|it| self.navigations_us[it]);
+            Self {
+                name: self.name.clone(),
+                navigations_us: began_us.into_iter().collect(),
+                ..Self::default()
+            }
+        };
+        let mut parts: Vec<Self> = (0..=self.navigations_us.len()).map(began).collect();
+        let mut by_stream = BTreeMap::new();
+        for transfer in &self.transfers {
+            let part = part(transfer.requested_us);
+            by_stream.insert(transfer.stream, part);
+            parts[part].transfers.push(transfer.clone());
+        }
+        for frame in &self.frames {
+            let of_stream = by_stream.get(&frame.stream).copied();
+            parts[of_stream.unwrap_or_else(|| part(frame.time_us))].frames.push(*frame);
+        }
+        parts
     }
 
     /// When the bytes of each transfer became readable, in the order of `transfers`.
@@ -257,6 +286,33 @@ mod tests {
 
     fn steps(delivery: &Delivery) -> Vec<(u64, u64)> {
         delivery.steps.iter().map(|step| (step.time_us, step.readable_bytes)).collect()
+    }
+
+    #[test]
+    fn each_navigation_has_its_own_requests_and_its_own_time_zero() {
+        let transfer = |stream, requested_us| Transfer {
+            stream,
+            requested_us,
+            stream_bytes: Some(10),
+            ..Transfer::default()
+        };
+        let frame = |stream, time_us| StreamFrame { time_us, stream, offset: 0, bytes: 10 };
+        let whole = Timeline {
+            transfers: vec![transfer(0, 5), transfer(15, 19), transfer(4, 20), transfer(8, 45)],
+            // The push of stream 15 was promised to the first page and comes during the second one; stream 3 is no transfer.
+            frames: vec![frame(0, 9), frame(3, 10), frame(4, 30), frame(15, 31), frame(8, 50)],
+            navigations_us: vec![20, 40],
+            ..Timeline::default()
+        };
+        let parts = whole.by_navigation();
+        let streams = |it: &Timeline| it.frames.iter().map(|it| it.stream).collect::<Vec<_>>();
+        assert_eq!(
+            parts.iter().map(streams).collect::<Vec<_>>(),
+            [vec![0, 3, 15], vec![4], vec![8]]
+        );
+        let starts_us: Vec<_> = parts.iter().map(Timeline::start_us).collect();
+        assert_eq!(starts_us, [Some(5), Some(20), Some(40)], "the third page began with its cache");
+        assert_eq!(whole.start_us(), Some(5));
     }
 
     #[test]

@@ -160,7 +160,8 @@ impl Simulation {
             }
         };
         let transfers = self.requests.iter().map(transfer).collect();
-        let timeline = Timeline { name: name.to_owned(), transfers, frames: self.arrived };
+        let frames = self.arrived;
+        let timeline = Timeline { name: name.to_owned(), transfers, frames, ..Timeline::default() };
         Load { completed: self.playback.is_done(), timeline }
     }
 

@@ -157,8 +157,12 @@ mod tests {
         let transfer =
             Transfer { stream: 4, url: "/a".into(), requested_us: 3, ..Transfer::default() };
         let frame = StreamFrame { time_us: 9, stream: 4, offset: 0, bytes: 10 };
-        let timeline =
-            Timeline { name: "rr".into(), transfers: vec![transfer], frames: vec![frame] };
+        let timeline = Timeline {
+            name: "rr".into(),
+            transfers: vec![transfer],
+            frames: vec![frame],
+            navigations_us: vec![3],
+        };
         let load = Load { completed: true, timeline: timeline.clone() };
         for (engine, expected) in [(Engine::Stack, Some(timeline)), (Engine::Ideal, None)] {
             let folder = tempfile::tempdir().expect("a folder");

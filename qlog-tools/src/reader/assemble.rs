@@ -39,7 +39,12 @@ impl Collector {
         let requests = std::mem::take(if is_sent { &mut self.received } else { &mut self.sent });
         let (transfers, details) = self.transfers(&responses, &requests, &mut trace);
         trace.streams = self.summaries(&responses, &transfers);
-        trace.timeline = Timeline { name: trace.file.clone(), transfers, frames: responses.frames };
+        trace.timeline = Timeline {
+            name: trace.file.clone(),
+            transfers,
+            frames: responses.frames,
+            navigations_us: std::mem::take(&mut self.navigations_us),
+        };
         trace.details = details;
         trace.arrivals = responses.arrivals;
         trace.frame_packets = responses.frame_packets;

@@ -26,6 +26,7 @@ pub(super) struct Collector {
     pub(super) promises: BTreeMap<u64, Promise>,
     pub(super) acknowledged: Acknowledged,
     pub(super) moments_kept: usize,
+    pub(super) navigations_us: Vec<u64>,
     /// The original destination connection ID, from whichever event has it.
     pub(super) connection: Option<String>,
     /// The last packet of each direction, to notice a packet that was logged twice.
@@ -77,6 +78,7 @@ impl Collector {
             + self.trace.scheduler_calls.len()
             + self.trace.packets.len()
             + self.trace.recovery.len()
+            + self.navigations_us.len()
             + self.moments_kept
     }
 

@@ -25,6 +25,8 @@ pub(crate) enum EventKind {
     LegacyStream,
     /// Our client: bytes of a stream that came on another connection.
     Moved,
+    /// Our client: it goes on to another page.
+    Navigation,
     /// An event of a known schema that the reader does not need.
     Unused,
     /// An event of no schema known here.
@@ -58,9 +60,7 @@ pub(super) fn kind(name: &str) -> EventKind {
     let event = name.rsplit_once(':').map_or(name, |(_, event)| event);
     match exact(event) {
         EventKind::Unknown => {}
-        EventKind::Scheduler | EventKind::Scheme | EventKind::Moved
-            if name != format!("utmost:{event}") =>
-        {
+        found if is_our_own(found) && name != format!("utmost:{event}") => {
             return EventKind::Unknown;
         }
         found => return found,
@@ -68,10 +68,16 @@ pub(super) fn kind(name: &str) -> EventKind {
     // Drafts 00 and 01 allowed upper case.
     let lower = event.to_ascii_lowercase();
     match exact(&lower) {
-        EventKind::Scheduler | EventKind::Scheme | EventKind::Moved => EventKind::Unknown,
+        found if is_our_own(found) => EventKind::Unknown,
         EventKind::Unknown if is_unused(&lower) => EventKind::Unused,
         found => found,
     }
+}
+
+/// Whether only we write such events.
+fn is_our_own(kind: EventKind) -> bool {
+    use EventKind::{Moved, Navigation, Scheduler, Scheme};
+    matches!(kind, Scheduler | Scheme | Moved | Navigation)
 }
 
 fn is_unused(event: &str) -> bool {
@@ -102,6 +108,7 @@ fn exact(event: &str) -> EventKind {
         "scheme" => EventKind::Scheme,
         "stream_new" => EventKind::LegacyStream,
         "moved" => EventKind::Moved,
+        "navigation" => EventKind::Navigation,
         "timer_updated" | "recovery_parameters_set" | "datagrams_received" | "datagrams_sent" => {
             EventKind::Unused
         }
@@ -141,5 +148,7 @@ mod tests {
         assert_eq!(kind("other:scheduler"), EventKind::Unknown);
         assert_eq!(kind("utmost:scheme"), EventKind::Scheme);
         assert_eq!(kind("other:scheme"), EventKind::Unknown);
+        assert_eq!(kind("utmost:navigation"), EventKind::Navigation);
+        assert_eq!(kind("other:navigation"), EventKind::Unknown);
     }
 }

@@ -402,6 +402,7 @@ impl TraceReading {
                 collector.lone_stream(time_us, data, direction)?;
             }
             EventKind::Moved => collector.lone_stream(time_us, data, Direction::Received)?,
+            EventKind::Navigation => collector.navigations_us.push(time_us),
             EventKind::Unused | EventKind::Unknown => {}
         }
         Ok(Taken::Fresh)

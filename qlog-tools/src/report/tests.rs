@@ -28,6 +28,7 @@ fn run(name: &str, times_ms: [u64; 2]) -> Timeline {
         name: name.to_owned(),
         transfers: vec![transfer(0, "/"), transfer(4, "/x?<script>alert(1)</script>")],
         frames,
+        ..Timeline::default()
     }
 }
 

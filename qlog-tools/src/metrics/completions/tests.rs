@@ -30,6 +30,7 @@ fn page(transfers: &[(u64, u64, u64)], frames: &[(u64, u64, u64, u64)]) -> Timel
                 bytes,
             })
             .collect(),
+        ..Timeline::default()
     }
 }
 
