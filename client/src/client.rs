@@ -1,6 +1,7 @@
-//! One page load: the connection below, the playback above.
+//! Page loads over one connection: the connection below, the playback above.
 
 mod cancels;
+mod navigation;
 mod pushes;
 
 use crate::cancelling::Cancelling;
@@ -11,31 +12,36 @@ use crate::pushed::PushCache;
 use crate::requests::Requests;
 use crate::responses::Receiving;
 use crate::signalling::Signalling;
-use crate::{Options, SavedSession, Verify, preload};
+use crate::{NextPage, Options, SavedSession, Verify, preload};
 use connection::experiments::OrderedDelivery;
 use connection::{Arrival, ConnectError, Connection, Destinations, Endpoint, Transmit};
 use corpus::Page;
-use http3::{Code, Event, Header, Settings, Signal, StreamId};
-use std::collections::BTreeMap;
+use http3::{Event, Header, Settings, Signal, StreamId};
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::BufWriter;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A client that loads one page over one connection, without socket and clock.
+/// A client that loads pages, one after another, over one connection, without socket and clock.
 pub struct Client {
     connection: Connection,
     /// The connections to which responses move.
     destinations: Destinations,
+    /// The page that is being loaded.
     page: Arc<Page>,
+    /// Those that come after it.
+    next: VecDeque<NextPage>,
+    /// The page is loaded, and the user reads it until then.
+    reads_until: Option<Instant>,
     playback: Playback,
     signalling: Signalling,
     /// Discovered resources that wait for a stream.
     requests: Requests,
     responses: BTreeMap<StreamId, Receiving>,
     pushed: PushCache,
-    /// The copies that earlier visits left, some of them validated since.
+    /// The copies that earlier navigations left, some of them validated since.
     cache: HttpCache,
     cancelling: Cancelling,
     options: Options,
@@ -80,6 +86,8 @@ impl Client {
             playback: Playback::new(Arc::clone(&page)),
             signalling: Signalling::new(options.scheme.as_ref(), options.metadata),
             page,
+            next: options.then.clone().into(),
+            reads_until: None,
             epoch: now,
             requests: Requests::new(options.hold_back),
             responses: BTreeMap::new(),
@@ -106,7 +114,7 @@ impl Client {
     pub fn outcome(&mut self) -> Option<&Outcome> {
         let end = self.connection.end()?;
         let is_noted = |it: &Problem| matches!(it, Problem::Connection(_));
-        let has_ended = self.outcome.completed || self.outcome.left;
+        let has_ended = (self.outcome.completed && self.next.is_empty()) || self.outcome.left;
         if !has_ended && !self.outcome.problems.iter().any(is_noted) {
             self.outcome.problems.push(Problem::Connection(end.to_string()));
         }
@@ -152,6 +160,9 @@ impl Client {
 
     /// Requests what has been discovered by now, in order of discovery.
     fn request_due(&mut self, now: Instant) {
+        self.navigate_if_due(now);
+        self.cache.expire(now);
+        self.outcome.cookies.expire(now);
         let now_us = self.micros(now);
         self.cancel_due(now);
         if self.cancelling.has_left() {
@@ -160,13 +171,14 @@ impl Client {
         loop {
             let due = self.playback.due(now_us);
             if due.is_empty() && self.requests.next(&self.page.resources).is_none() {
-                return self.end_if_loaded();
+                return self.end_if_loaded(now);
             }
             for resource in due {
                 self.requests.discovered(&self.page.resources[resource]);
             }
             while let Some(resource) = self.requests.next(&self.page.resources) {
-                if self.cache.has(resource) {
+                if self.cache.has(&self.page.url(resource)) {
+                    self.outcome.cached.push(resource);
                     self.complete_from_cache(resource, now_us);
                 } else if !self.request(resource) {
                     return;
@@ -182,23 +194,9 @@ impl Client {
         self.playback.completed(resource, now_us);
     }
 
-    fn end_if_loaded(&mut self) {
-        let open = self.responses.values().any(|it| it.resource.is_some());
-        let is_loaded = self.playback.is_done() && self.requests.is_empty() && !open;
-        if is_loaded && self.cancelling.is_tail_over() && !self.outcome.completed {
-            self.outcome.completed = true;
-            self.outcome.pushed = self.pushed.resources().collect();
-            self.outcome.refused_pushes = self.pushed.refused();
-            let path = self.connection.quic.path_stats().find(|it| it.active);
-            self.outcome.round_trip = path.and_then(|it| it.min_rtt);
-            self.connection.close(Code::NoError, "done");
-            self.destinations.close(Code::NoError, "done");
-        }
-    }
-
     /// Opens a request. False: the server allows no further stream now.
     fn request(&mut self, resource: usize) -> bool {
-        if self.pushed.take(resource) {
+        if self.pushed.take(&self.page.url(resource)) {
             return true;
         }
         let stream = self.connection.next_request();
@@ -225,11 +223,11 @@ impl Client {
         if let Some(cookies) = self.outcome.cookies.field(&page.url(resource)) {
             add("cookie", &cookies);
         }
-        if let Some(tag) = self.cache.to_validate(resource) {
+        if let Some(tag) = self.cache.to_validate(&page.url(resource)) {
             add("if-none-match", tag);
         }
         if self.options.cache_digest && known.main {
-            add("cache-digest", &self.cache.digest(|it| page.url(it)));
+            add("cache-digest", &self.cache.digest());
         }
         self.say(said.signals);
         fields
@@ -312,13 +310,14 @@ impl Client {
                 self.say(signals);
                 self.outcome.announced.get_or_insert(name);
             }
-            Event::Headers { stream, headers } => self.on_head(stream, &headers),
+            Event::Headers { stream, headers } => self.on_head(stream, &headers, now),
             Event::Data { stream, bytes } => self.on_data(stream, bytes, now_us),
-            Event::PushPromise { push, headers, .. } => self.on_promise(push, &headers, now_us),
+            Event::PushPromise { push, headers, .. } => self.on_promise(push, &headers, now),
             Event::PushStream { stream, push } => {
                 self.destinations.push_stream(stream, push);
                 match self.pushed.stream(push, stream) {
-                    Ok(resource) if !self.cancelling.has_left() => {
+                    Ok(url) if !self.cancelling.has_left() => {
+                        let resource = url.and_then(|it| self.page.find(it));
                         self.responses.insert(stream, Receiving::of(resource));
                     }
                     _ => self.stop(stream),
@@ -328,14 +327,14 @@ impl Client {
                 self.destinations.on_frame(&mut self.connection, frame_type, &payload, now);
             }
             Event::PushCancelled { push } => self.lose_push(push),
-            Event::Finished { stream } => self.finish(stream, None, now_us),
-            Event::Reset { stream, code } => self.finish(stream, Some(code), now_us),
+            Event::Finished { stream } => self.finish(stream, None, now),
+            Event::Reset { stream, code } => self.finish(stream, Some(code), now),
             _ => {}
         }
     }
 
     /// A response's head, also an interim one's.
-    fn on_head(&mut self, stream: StreamId, headers: &[Header]) {
+    fn on_head(&mut self, stream: StreamId, headers: &[Header], now: Instant) {
         // A server may prefer another scheme for this page than for the connection.
         let scheme = http3::values(headers, http3::SCHEME_FIELD).next();
         if let Some(name) = scheme.and_then(http3::parse_scheme_field) {
@@ -345,11 +344,11 @@ impl Client {
         }
         let status = http3::status(headers).unwrap_or_default();
         let Some(receiving) = self.responses.get_mut(&stream) else { return };
-        receiving.on_head(status, headers);
+        receiving.on_head(status, headers, now);
         let Some(resource) = receiving.resource else { return };
         let url = self.page.url(resource);
         for cookie in http3::values(headers, "set-cookie") {
-            self.outcome.cookies.set(&String::from_utf8_lossy(cookie), &url);
+            self.outcome.cookies.set(&String::from_utf8_lossy(cookie), &url, now);
         }
         self.preload(resource, status, headers);
     }
@@ -385,25 +384,26 @@ impl Client {
     }
 
     /// A response is over. The page load goes on as a browser's does, whatever the response was.
-    fn finish(&mut self, stream: StreamId, reset: Option<u64>, now_us: u64) {
+    fn finish(&mut self, stream: StreamId, reset: Option<u64>, now: Instant) {
         let Some(receiving) = self.responses.get_mut(&stream) else { return };
         if receiving.resource.is_none() && reset.is_none() {
             receiving.ended = true;
             return;
         }
         let Some(receiving) = self.responses.remove(&stream) else { return };
-        let Some(resource) = receiving.resource else { return };
         if let Some(push) = self.pushed.on_stream(stream).filter(|_| reset.is_some()) {
             self.lose_push(push);
             return;
         }
+        let Some(resource) = receiving.resource else { return };
         self.connection.session.forget(stream);
         let signals = self.signalling.closed(stream);
         self.say(signals);
         self.outcome.statuses.insert(resource, receiving.status);
+        let now_us = self.micros(now);
         if reset.is_none() && self.is_validated_by(resource, &receiving) {
             self.complete_from_cache(resource, now_us);
-            return self.end_if_loaded();
+            return self.end_if_loaded(now);
         }
         self.outcome.problems.extend(receiving.problem(&self.page.resources[resource], reset));
         if self.options.keep_bodies {
@@ -411,16 +411,16 @@ impl Client {
         }
         self.requests.came(resource);
         self.playback.completed(resource, now_us);
-        self.end_if_loaded();
+        self.end_if_loaded(now);
     }
 
     /// Stores a complete response. True: it says that the copy in the cache is still valid.
     fn is_validated_by(&mut self, resource: usize, receiving: &Receiving) -> bool {
+        let url = self.page.url(resource);
         if let Some(stored) = receiving.stored.clone() {
-            self.outcome.cache.store(resource, stored);
+            self.outcome.cache.store(&url, stored);
         }
-        let is_valid =
-            receiving.status == NOT_MODIFIED && self.cache.to_validate(resource).is_some();
+        let is_valid = receiving.status == NOT_MODIFIED && self.cache.to_validate(&url).is_some();
         if is_valid {
             self.outcome.validated.push(resource);
         }
@@ -468,7 +468,8 @@ impl Endpoint for Client {
         let playback = self.playback.next_timeout_us().filter(|_| goes_on);
         let playback = playback.map(|us| self.epoch + Duration::from_micros(us));
         let cancelling = self.cancelling.next_timeout().filter(|_| self.connection.is_open());
-        let own = [self.connection.next_timeout(), playback, cancelling];
+        let reading = self.reads_until.filter(|_| goes_on);
+        let own = [self.connection.next_timeout(), playback, cancelling, reading];
         own.into_iter().flatten().chain(self.destinations.next_timeout()).min()
     }
 }

@@ -5,8 +5,11 @@ use crate::signalling::Signalling;
 use crate::{Cancels, CookieJar, HttpCache, SavedSession};
 use connection::ClientConfig;
 use connection::experiments::SendOrder;
+use corpus::Page;
 use schedulers::Scheme;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// How a client runs.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +25,8 @@ pub struct Options {
     pub metadata: bool,
     /// How many promised pushes may be outstanding; 0 turns pushes off.
     pub pushes: u64,
+    /// The pages to load after the first, on the same connection.
+    pub then: Vec<NextPage>,
     /// The HTTP cache that earlier visits left.
     pub cache: HttpCache,
     /// Whether the request for the document describes the cache (`Cache-Digest`).
@@ -35,12 +40,21 @@ pub struct Options {
     pub session: Option<SavedSession>,
     /// Data is handed up in this order. `None`: in each stream's own, as it arrives.
     pub delivery_order: Option<SendOrder>,
-    /// When the user gives up.
+    /// When the user gives up the first page.
     pub cancels: Cancels,
     /// Where to write the connection's qlog.
     pub qlog_file: Option<PathBuf>,
     /// Whether to keep the bodies.
     pub keep_bodies: bool,
+}
+
+/// A navigation from a page that is loaded to another.
+#[derive(Debug, Clone)]
+pub struct NextPage {
+    /// The page.
+    pub page: Arc<Page>,
+    /// The time for which the user reads the page before it, once that is loaded.
+    pub think: Duration,
 }
 
 /// How a client takes part in stream migration ([`migration`](connection::Destinations)).

@@ -8,6 +8,8 @@ use std::time::Duration;
 /// How a page load ended.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
+    /// The outcomes of the pages that were loaded before on the same connection, in their order.
+    pub earlier: Vec<Self>,
     /// Every resource of the page was requested and answered.
     pub completed: bool,
     /// The client left the page before it was loaded ([`crate::Cancels::leave_after`]).
@@ -32,6 +34,8 @@ pub struct Outcome {
     pub cookies: CookieJar,
     /// The HTTP cache after the visit.
     pub cache: HttpCache,
+    /// Resources that were not requested because the cache had a fresh copy, in this order.
+    pub cached: Vec<usize>,
     /// Stale copies that the server validated: by a 304 response, pushed or requested, or by a promise that names
     /// their entity tag.
     pub validated: Vec<usize>,

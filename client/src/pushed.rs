@@ -7,9 +7,9 @@
 use http3::{Header, PushId, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Push {
-    resource: Option<usize>,
+    url: Option<String>,
     stream: Option<StreamId>,
     refused: bool,
 }
@@ -17,8 +17,9 @@ struct Push {
 #[derive(Debug, Default)]
 pub(crate) struct PushCache {
     pushes: BTreeMap<PushId, Push>,
-    by_resource: BTreeMap<usize, PushId>,
-    used: BTreeSet<usize>,
+    by_url: BTreeMap<String, PushId>,
+    used: BTreeSet<String>,
+    refused: usize,
 }
 
 /// What to do with a promise.
@@ -62,42 +63,60 @@ impl Promised {
 }
 
 impl PushCache {
-    /// The server promises `push` for `resource`. `None`: the promise is useless.
-    pub(crate) fn promise(&mut self, push: PushId, resource: Option<usize>) -> Verdict {
+    /// The server promises `push` for `url`. `None`: the promise is useless.
+    pub(crate) fn promise(&mut self, push: PushId, url: Option<&str>) -> Verdict {
         let entry = self.pushes.entry(push).or_default();
-        if entry.refused || entry.resource.is_some() {
+        if entry.refused || entry.url.is_some() {
             return Verdict::Known;
         }
-        let Some(resource) = resource.filter(|it| !self.by_resource.contains_key(it)) else {
+        let Some(url) = url.filter(|it| !self.by_url.contains_key(*it)) else {
             entry.refused = true;
+            self.refused += 1;
             return Verdict::Refuse(entry.stream);
         };
-        entry.resource = Some(resource);
-        self.by_resource.insert(resource, push);
+        entry.url = Some(url.to_owned());
+        self.by_url.insert(url.to_owned(), push);
         Verdict::Keep(entry.stream)
     }
 
-    /// The stream of a push came: its resource, if it was promised. An error says that the push was refused.
+    /// The stream of a push came: its URL, if it was promised. An error says that the push was refused.
     pub(crate) fn stream(
         &mut self,
         push: PushId,
         stream: StreamId,
-    ) -> Result<Option<usize>, Refused> {
+    ) -> Result<Option<&str>, Refused> {
         let entry = self.pushes.entry(push).or_default();
         entry.stream = Some(stream);
-        if entry.refused { Err(Refused) } else { Ok(entry.resource) }
+        if entry.refused { Err(Refused) } else { Ok(entry.url.as_deref()) }
     }
 
     /// The page needs the resource. True: a promise, used up now, stands in for the request.
-    pub(crate) fn take(&mut self, resource: usize) -> bool {
-        self.by_resource.contains_key(&resource) && self.used.insert(resource)
+    pub(crate) fn take(&mut self, url: &str) -> bool {
+        self.by_url.contains_key(url) && self.used.insert(url.to_owned())
     }
 
-    /// The server gave a push up: the resource that must be requested after all.
-    pub(crate) fn lost(&mut self, push: PushId) -> Option<usize> {
-        let resource = self.pushes.get(&push)?.resource?;
-        self.by_resource.remove(&resource);
-        self.used.remove(&resource).then_some(resource)
+    /// The server gave a push up: the URL that must be requested after all.
+    pub(crate) fn lost(&mut self, push: PushId) -> Option<String> {
+        let url = self.pushes.get(&push)?.url.clone()?;
+        self.by_url.remove(&url);
+        self.used.remove(&url).then_some(url)
+    }
+
+    /// The client goes on to another page: what is used up is gone, and so is a push of whose stream nothing is kept.
+    /// Returns the streams of the other entries.
+    pub(crate) fn forget_used(
+        &mut self,
+        is_kept: impl Fn(StreamId) -> bool,
+    ) -> Vec<(String, StreamId)> {
+        let used = std::mem::take(&mut self.used);
+        let pushes = &self.pushes;
+        let is_lost = |push: &PushId| {
+            pushes.get(push).and_then(|it| it.stream).is_some_and(|it| !is_kept(it))
+        };
+        self.by_url.retain(|url, push| !used.contains(url) && !is_lost(push));
+        let stream =
+            |(url, push): (&String, &PushId)| Some((url.clone(), self.pushes.get(push)?.stream?));
+        self.by_url.iter().filter_map(stream).collect()
     }
 
     pub(crate) fn on_stream(&self, stream: StreamId) -> Option<PushId> {
@@ -109,13 +128,14 @@ impl PushCache {
         self.pushes.last_key_value().map_or(0, |(PushId(push), _)| push + 1)
     }
 
-    /// The resources that pushes brought, and whether the page needed them by now.
-    pub(crate) fn resources(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
-        self.by_resource.keys().map(|it| (*it, self.used.contains(it)))
+    /// The URL that a push brings, and whether the page needed it by now. `None`: no push brings it.
+    pub(crate) fn brings(&self, url: &str) -> Option<bool> {
+        self.by_url.contains_key(url).then(|| self.used.contains(url))
     }
 
-    pub(crate) fn refused(&self) -> usize {
-        self.pushes.values().filter(|it| it.refused).count()
+    /// How many promises were refused since the last call.
+    pub(crate) fn take_refused(&mut self) -> usize {
+        std::mem::take(&mut self.refused)
     }
 }
 
@@ -132,15 +152,32 @@ mod tests {
     #[test]
     fn an_entry_is_used_once() {
         let mut cache = PushCache::default();
-        assert_eq!(cache.promise(PushId(0), Some(7)), Verdict::Keep(None));
-        assert_eq!([cache.take(7), cache.take(7), cache.take(8)], [true, false, false]);
+        assert_eq!(cache.promise(PushId(0), Some("/7")), Verdict::Keep(None));
+        assert_eq!([cache.take("/7"), cache.take("/7"), cache.take("/8")], [true, false, false]);
+    }
+
+    #[test]
+    fn an_entry_that_no_page_used_is_there_for_the_next_page_and_a_used_one_is_not() {
+        let mut cache = PushCache::default();
+        for (push, url) in [(0, "/7"), (1, "/8")] {
+            cache.promise(PushId(push), Some(url));
+            assert_eq!(cache.stream(PushId(push), StreamId(15 + 4 * push)), Ok(Some(url)));
+        }
+        assert!(cache.take("/7"));
+        assert_eq!(cache.forget_used(|_| true), [("/8".to_owned(), StreamId(19))]);
+        assert_eq!([cache.take("/7"), cache.take("/8"), cache.take("/8")], [false, true, false]);
+        assert_eq!(cache.promise(PushId(2), Some("/7")), Verdict::Keep(None), "it may come again");
+        cache.promise(PushId(3), Some("/9"));
+        assert_eq!(cache.stream(PushId(3), StreamId(27)), Ok(Some("/9")));
+        assert_eq!(cache.forget_used(|it| it != StreamId(27)), []);
+        assert_eq!(["/7", "/9"].map(|it| cache.take(it)), [true, false], "its bytes are gone");
     }
 
     #[test]
     fn a_stream_that_comes_before_its_promise_waits_for_it() {
         let mut cache = PushCache::default();
         assert_eq!(cache.stream(PushId(0), STREAM), Ok(None));
-        assert_eq!(cache.promise(PushId(0), Some(7)), Verdict::Keep(Some(STREAM)));
+        assert_eq!(cache.promise(PushId(0), Some("/7")), Verdict::Keep(Some(STREAM)));
     }
 
     #[test]
@@ -150,25 +187,25 @@ mod tests {
         assert_eq!(cache.stream(PushId(0), STREAM), Err(Refused));
         assert_eq!(cache.stream(PushId(1), StreamId(19)), Ok(None));
         assert_eq!(cache.promise(PushId(1), None), Verdict::Refuse(Some(StreamId(19))));
-        assert_eq!(cache.refused(), 2);
+        assert_eq!([cache.take_refused(), cache.take_refused()], [2, 0]);
     }
 
     #[test]
     fn a_resource_is_promised_once() {
         let mut cache = PushCache::default();
-        assert_eq!(cache.promise(PushId(0), Some(7)), Verdict::Keep(None));
-        assert_eq!(cache.promise(PushId(0), Some(7)), Verdict::Known);
-        assert_eq!(cache.promise(PushId(1), Some(7)), Verdict::Refuse(None));
+        assert_eq!(cache.promise(PushId(0), Some("/7")), Verdict::Keep(None));
+        assert_eq!(cache.promise(PushId(0), Some("/7")), Verdict::Known);
+        assert_eq!(cache.promise(PushId(1), Some("/7")), Verdict::Refuse(None));
     }
 
     #[test]
     fn a_push_given_up_is_requested_only_if_the_page_waits_for_it() {
         let mut cache = PushCache::default();
-        cache.promise(PushId(0), Some(7));
-        cache.promise(PushId(1), Some(8));
-        cache.take(7);
-        assert_eq!((cache.lost(PushId(0)), cache.lost(PushId(1))), (Some(7), None));
-        assert!(!cache.take(8), "it is requested when it is needed");
+        cache.promise(PushId(0), Some("/7"));
+        cache.promise(PushId(1), Some("/8"));
+        cache.take("/7");
+        assert_eq!((cache.lost(PushId(0)), cache.lost(PushId(1))), (Some("/7".to_owned()), None));
+        assert!(!cache.take("/8"), "it is requested when it is needed");
     }
 
     #[test]

@@ -4,18 +4,19 @@ use crate::http_cache::{NOT_MODIFIED, Stored};
 use crate::outcome::Problem;
 use corpus::PageResource;
 use http3::Header;
+use std::time::Instant;
 
 #[derive(Debug, Default)]
 pub(crate) struct Receiving {
-    /// `None`: a push whose promise is still to come.
+    /// `None`: a push whose promise is still to come, or that another page needs.
     pub(crate) resource: Option<usize>,
     pub(crate) body_bytes: u64,
     pub(crate) status: u16,
     /// How its head allows it to be stored.
     pub(crate) stored: Option<Stored>,
-    /// Kept until the promise comes.
+    /// Kept until then.
     pub(crate) body: Vec<u8>,
-    /// It ended before its promise came.
+    /// It ended before.
     pub(crate) ended: bool,
 }
 
@@ -25,9 +26,9 @@ impl Receiving {
     }
 
     /// Its head came, or an interim response's.
-    pub(crate) fn on_head(&mut self, status: u16, headers: &[Header]) {
+    pub(crate) fn on_head(&mut self, status: u16, headers: &[Header], now: Instant) {
         self.status = status;
-        self.stored = Stored::of(headers).filter(|_| matches!(status, 200 | NOT_MODIFIED));
+        self.stored = Stored::of(headers, now).filter(|_| matches!(status, 200 | NOT_MODIFIED));
     }
 
     /// How it differs from the resource of the page. `reset`: the code of the server's reset.

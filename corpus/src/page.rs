@@ -300,6 +300,11 @@ impl Page {
         format!("https://{}{}", self.host(resource), self.resources[resource].url)
     }
 
+    /// The resource at this URL, as [`Page::url`] writes it.
+    pub fn find(&self, url: &str) -> Option<usize> {
+        self.resources.iter().map(|it| it.id).find(|it| self.url(*it) == url)
+    }
+
     /// The page as far as a scheme may look ahead: which resources must be complete before which are requested.
     pub fn graph(&self) -> PageGraph {
         let resource = |it: &PageResource| {

@@ -15,6 +15,7 @@ mod file_name;
 pub mod ideal;
 mod limits;
 mod metadata;
+mod navigation;
 pub mod network;
 pub mod probe;
 pub mod provenance;
@@ -31,6 +32,7 @@ pub use delivery_order::DeliveryOrder;
 pub use file_error::{FileError, write_file};
 pub use file_name::file_name;
 pub use metadata::Metadata;
+pub use navigation::Navigation;
 
 use client::Outcome;
 use connection::experiments::SendOrder;
@@ -64,7 +66,8 @@ impl Load {
             timeline = in_order_of_transmission(timeline, &order.runs());
         }
         scheme.clone_into(&mut timeline.name);
-        let mut problems: Vec<String> = outcome.problems.iter().map(ToString::to_string).collect();
+        let all = outcome.earlier.iter().chain([outcome]).flat_map(|it| &it.problems);
+        let mut problems: Vec<String> = all.map(ToString::to_string).collect();
         if !outcome.completed && !outcome.left && problems.is_empty() {
             problems.push(format!("not over after {} s", TIME_MAX.as_secs()));
         }

@@ -3,7 +3,9 @@
 use super::Client;
 use crate::preload;
 use crate::pushed::{Promised, Verdict};
+use corpus::Page;
 use http3::{Header, PushId, StreamId};
+use std::time::Instant;
 
 impl Client {
     /// Lets the server promise as many more pushes as it may have open.
@@ -15,16 +17,20 @@ impl Client {
         }
     }
 
-    /// A promise is kept if the page needs the resource and nothing else brings it.
-    pub(super) fn on_promise(&mut self, push: PushId, headers: &[Header], now_us: u64) {
+    /// A promise is kept if this page or a later one needs the resource, and nothing else brings it.
+    pub(super) fn on_promise(&mut self, push: PushId, headers: &[Header], now: Instant) {
         let promised = Promised::of(headers);
         let found = preload::find(&self.page, http3::host(&promised.authority), &promised.path);
-        let wanted = found.filter(|it| promised.is_safe && self.is_wanted(*it));
-        let resource = wanted.filter(|it| self.is_of_use(*it, &promised));
         let is_late = found.is_some_and(|it| self.is_requested(it));
-        match self.pushed.promise(push, resource) {
+        let url = match found {
+            Some(it) => Some(self.page.url(it)).filter(|_| !is_late),
+            None => self.url_of_later_page(&promised),
+        };
+        let wanted = url.filter(|it| promised.is_safe && !self.cache.has(it));
+        let wanted = wanted.filter(|it| self.is_of_use(it, &promised));
+        match self.pushed.promise(push, wanted.as_deref()) {
             Verdict::Keep(None) | Verdict::Known => {}
-            Verdict::Keep(Some(stream)) => self.adopt_push(stream, resource, now_us),
+            Verdict::Keep(Some(stream)) => self.adopt_push(stream, found, now),
             Verdict::Refuse(stream) => {
                 self.outcome.late_pushes += usize::from(is_late);
                 let (control, bytes) = self.connection.session.cancel_push(push);
@@ -38,9 +44,10 @@ impl Client {
         self.connection.flush();
     }
 
-    /// Neither cached nor requested.
-    fn is_wanted(&self, resource: usize) -> bool {
-        !self.cache.has(resource) && !self.is_requested(resource)
+    fn url_of_later_page(&self, promised: &Promised) -> Option<String> {
+        let host = http3::host(&promised.authority);
+        let found = |page: &Page| Some(page.url(preload::find(page, host, &promised.path)?));
+        self.next.iter().find_map(|it| found(&it.page))
     }
 
     /// Requested, or pushed already.
@@ -51,19 +58,19 @@ impl Client {
 
     /// Whether a promise is useful with this cache. A promise that names the state of a copy to validate
     /// (`If-Match`) validates it. A promise of "not modified" needs such a copy.
-    fn is_of_use(&mut self, resource: usize, promised: &Promised) -> bool {
+    fn is_of_use(&mut self, url: &str, promised: &Promised) -> bool {
         if let Some(tag) = &promised.if_none_match {
-            return self.cache.to_validate(resource) == Some(tag.as_str());
+            return self.cache.to_validate(url) == Some(tag.as_str());
         }
-        let has_it = promised.if_match.as_ref().is_some_and(|it| self.cache.holds(resource, it));
-        if has_it && self.cache.validated(resource) {
-            self.outcome.validated.push(resource);
+        let has_it = promised.if_match.as_ref().is_some_and(|it| self.cache.holds(url, it));
+        if has_it && self.cache.validated(url) {
+            self.outcome.validated.extend(self.page.find(url));
         }
         !has_it
     }
 
-    /// The promise of a push whose bytes came before it.
-    fn adopt_push(&mut self, stream: StreamId, resource: Option<usize>, now_us: u64) {
+    /// A push whose bytes came before its promise, or before the navigation to the page that needs it.
+    pub(super) fn adopt_push(&mut self, stream: StreamId, resource: Option<usize>, now: Instant) {
         let (Some(receiving), Some(resource)) = (self.responses.get_mut(&stream), resource) else {
             return;
         };
@@ -71,15 +78,17 @@ impl Client {
         if self.options.keep_bodies {
             self.outcome.bodies.insert(resource, std::mem::take(&mut receiving.body));
         }
-        self.playback.arrived(resource, receiving.body_bytes, now_us);
-        if receiving.ended {
-            self.finish(stream, None, now_us);
+        let (bytes, ended) = (receiving.body_bytes, receiving.ended);
+        self.playback.arrived(resource, bytes, self.micros(now));
+        if ended {
+            self.finish(stream, None, now);
         }
     }
 
     /// The server gave a push up. If the page waits for the resource, it is requested after all.
     pub(super) fn lose_push(&mut self, push: PushId) {
-        if let Some(resource) = self.pushed.lost(push) {
+        let lost = self.pushed.lost(push);
+        if let Some(resource) = lost.and_then(|it| self.page.find(&it)) {
             self.requests.again(resource);
         }
     }

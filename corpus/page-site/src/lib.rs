@@ -19,6 +19,8 @@ pub struct PageSite {
     by_path: BTreeMap<String, Place>,
     /// Bodies for browsers, by page and resource.
     made: Vec<Vec<Made>>,
+    /// For how long a client may use a response that is not a page's document again. `None`: responses do not say.
+    fresh_s: Option<u64>,
 }
 
 /// A page and one of its resources.
@@ -42,7 +44,7 @@ impl PageSite {
                 by_path.insert(resource.url.clone(), place);
             }
         }
-        Self { pages, by_host_and_path, by_path, made: Vec::new() }
+        Self { pages, by_host_and_path, by_path, made: Vec::new(), fresh_s: None }
     }
 
     /// The same for browsers too, by their `user-agent`: they get HTML, CSS and scripts with references that make them
@@ -53,6 +55,12 @@ impl PageSite {
             |page: &Page| (0..page.resources.len()).map(|id| markup::body(page, id)).collect();
         let made = self.pages.iter().map(bodies).collect();
         Self { made, ..self }
+    }
+
+    /// The same, whose responses other than documents say that they stay fresh for so many seconds.
+    #[must_use]
+    pub fn fresh_for(self, seconds: u64) -> Self {
+        Self { fresh_s: Some(seconds), ..self }
     }
 
     fn body(&self, (page, id): Place, resource: &PageResource, request: &Request) -> Made {
@@ -79,6 +87,8 @@ impl Site for PageSite {
         let Some((place, resource)) = self.find(request) else { return Response::empty(404) };
         let mut headers = vec![("content-type".into(), resource.mime.clone())];
         headers.extend(resource.etag.clone().map(|it| ("etag".into(), it)));
+        let fresh_s = self.fresh_s.filter(|_| !resource.main);
+        headers.extend(fresh_s.map(|it| ("cache-control".into(), format!("max-age={it}"))));
         let Made { body, gzip } = self.body(place, resource, request);
         headers.extend(gzip.then(|| ("content-encoding".into(), "gzip".to_owned())));
         headers.extend(resource.vary.clone().map(|it| ("vary".into(), it)));

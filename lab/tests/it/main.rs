@@ -6,6 +6,7 @@ mod corpus_pages;
 mod early_data;
 mod early_hints;
 mod engines;
+mod navigations;
 mod probe;
 mod push;
 mod scenario_schema;

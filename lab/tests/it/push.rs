@@ -153,7 +153,7 @@ fn no_promised_resource_is_asked_for_however_packets_are_reordered() {
 #[test]
 fn what_the_client_has_cached_is_refused_and_needs_no_request() {
     let mut case = Case::new(page(3, 0.0));
-    case.client.cache = HttpCache::fresh([2]);
+    case.client.cache = HttpCache::fresh([case.page.url(2)]);
     let load = case.load(1);
     assert_eq!((load.problems, load.outcome.pushed), (Vec::new(), vec![(1, true), (3, true)]));
     assert_eq!(load.outcome.refused_pushes, 1);
@@ -168,7 +168,7 @@ fn a_repeat_visit_is_pushed_nothing_that_is_cached() {
         let first = case.load(1);
         assert_eq!((first.problems, first.outcome.pushed.len()), (Vec::new(), 8));
         case.client.cookies = first.outcome.cookies;
-        case.client.cache = HttpCache::fresh(1..=8);
+        case.client.cache = HttpCache::fresh((1..=8).map(|it| case.page.url(it)));
         let second = case.load(2);
         assert_eq!((second.problems, second.outcome.pushed), (Vec::new(), Vec::new()));
         assert_eq!(second.outcome.refused_pushes, 0, "nothing was even promised");

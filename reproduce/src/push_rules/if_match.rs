@@ -35,7 +35,7 @@ fn case(push_kb: u64) -> Case {
     page.resources[1].etag = Some(ETAG.into());
     case.page = Arc::new(page);
     case.pushing.conditional.if_match = true;
-    case.client.cache = HttpCache::default().with_stale(1, ETAG);
+    case.client.cache = HttpCache::default().with_stale(&case.page.url(1), ETAG);
     case
 }
 

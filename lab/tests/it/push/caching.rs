@@ -40,6 +40,12 @@ fn after(mut case: Case, visit: &StackLoad) -> Case {
     case
 }
 
+/// Copies to validate, by resource.
+fn copies(case: &Case, tags: &[(usize, &str)]) -> HttpCache {
+    let none = HttpCache::default();
+    tags.iter().fold(none, |all, (resource, tag)| all.with_stale(&case.page.url(*resource), tag))
+}
+
 /// The streams on which requests went, and those on which pushes came.
 fn streams(load: &StackLoad) -> [usize; 2] {
     assert_eq!(load.problems, Vec::<String>::new());
@@ -203,7 +209,7 @@ fn not_modified_is_refused_by_a_client_that_has_lost_its_copy() {
     first.pushing.conditional.not_modified = true;
     let visit = first.load(1);
     let mut second = after(first, &visit);
-    second.client.cache = HttpCache::default().with_stale(1, "\"1-a\"").with_stale(2, "\"old\"");
+    second.client.cache = copies(&second, &[(1, "\"1-a\""), (2, "\"old\"")]);
     let load = second.load(2);
     assert_eq!((load.outcome.validated, load.outcome.refused_pushes), (vec![1], 2));
     assert_eq!(load.problems, Vec::<String>::new());
@@ -219,7 +225,7 @@ fn wasted_bytes(size: u64) -> u64 {
     case.page = Arc::new(page);
     case.pushing.push.truncate(1);
     case.pushing.conditional.if_match = true;
-    case.client.cache = HttpCache::default().with_stale(1, "\"1-a\"");
+    case.client.cache = copies(&case, &[(1, "\"1-a\"")]);
     let load = case.load(1);
     assert_eq!(load.outcome.validated, [1], "the promise says that the copy is right");
     assert_eq!((streams(&load)[0], load.outcome.refused_pushes), (2, 1), "and it is not asked for");
@@ -242,7 +248,7 @@ fn a_push_refused_by_its_tag_costs_a_window_at_most() {
 fn a_tag_that_the_client_has_not_changes_nothing() {
     let mut case = case(3, "no-cache");
     case.pushing.conditional.if_match = true;
-    case.client.cache = HttpCache::default().with_stale(2, "\"old\"");
+    case.client.cache = copies(&case, &[(2, "\"old\"")]);
     let load = case.load(1);
     assert_eq!((streams(&load), load.outcome.refused_pushes), ([1, 3], 0));
     assert!(load.outcome.pushed.iter().all(|(_, used)| *used) && load.outcome.validated.is_empty());

@@ -1,0 +1,54 @@
+//! The pages of a connection that loads several, each as a load of its own.
+
+use crate::Load;
+use client::{NextPage, Outcome};
+use corpus::Page;
+use qlog_tools::timeline::Timeline;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// One page of a connection. Its time zero is the navigation to it.
+#[derive(Debug, Clone)]
+pub struct Navigation {
+    /// The page.
+    pub page: Arc<Page>,
+    /// Its requests, and what came for them. What was used from a cache, or from a push that came for it during an
+    /// earlier page, is not in the timeline.
+    pub load: Load,
+    /// Differences from the page's description.
+    pub problems: Vec<String>,
+    /// How it ended, as the client says.
+    pub outcome: Outcome,
+}
+
+impl Navigation {
+    /// The pages that the client reached, in their order: of `first`, and of those that its options say `then`.
+    /// `timeline` and `outcome` are the connection's.
+    pub fn all(
+        first: &Arc<Page>,
+        then: &[NextPage],
+        timeline: &Timeline,
+        mut outcome: Outcome,
+    ) -> Vec<Self> {
+        let pages = [first].into_iter().chain(then.iter().map(|it| &it.page));
+        let mut outcomes = std::mem::take(&mut outcome.earlier);
+        outcomes.push(outcome);
+        let mut parts = timeline.by_navigation();
+        let pages = pages.zip(outcomes);
+        if let [only] = parts.as_mut_slice() {
+            return pages.map(|(page, it)| Self::of(page, std::mem::take(only), it)).collect();
+        }
+        let own = |page: &Page, timeline: Timeline| {
+            let urls: BTreeSet<String> = page.resources.iter().map(|it| page.url(it.id)).collect();
+            let transfers = timeline.transfers.into_iter().filter(|it| urls.contains(&it.url));
+            Timeline { transfers: transfers.collect(), ..timeline }
+        };
+        pages.zip(parts).map(|((page, it), part)| Self::of(page, own(page, part), it)).collect()
+    }
+
+    fn of(page: &Arc<Page>, timeline: Timeline, outcome: Outcome) -> Self {
+        let problems: Vec<String> = outcome.problems.iter().map(ToString::to_string).collect();
+        let completed = outcome.completed && problems.is_empty();
+        Self { page: Arc::clone(page), load: Load { completed, timeline }, problems, outcome }
+    }
+}
