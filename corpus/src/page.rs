@@ -153,6 +153,9 @@ pub struct PageResource {
     /// Loaded lazily: the load event does not wait for it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lazy: bool,
+    /// Asked for by a prefetch hint: for a page that may come next.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub prefetch: bool,
     /// The `fetchpriority` attribute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetchpriority: Option<FetchPriority>,
@@ -357,6 +360,7 @@ impl PageResource {
             deferred: matches!(self.script, Some(Script::Defer | Script::Module)),
             preload: self.preload,
             lazy: self.lazy,
+            prefetch: self.prefetch,
             browser: self.browser.map(|it| (it.urgency, it.incremental)),
             body_bytes: Some(self.bytes),
         }

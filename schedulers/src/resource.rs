@@ -28,6 +28,8 @@ pub struct Resource {
     pub preload: bool,
     /// An image with `loading=lazy`, which the load event does not wait for.
     pub lazy: bool,
+    /// Asked for by a prefetch hint: for a page that may come next.
+    pub prefetch: bool,
     /// A browser's signal for it in RFC 9218's terms: urgency 0 to 7, incremental.
     pub browser: Option<(u8, bool)>,
     /// Bytes of the body on the wire, when known.
@@ -50,7 +52,7 @@ pub struct Fact {
 }
 
 /// All facts, in the order of the metadata field.
-pub static FACTS: [Fact; 9] = [
+pub static FACTS: [Fact; 10] = [
     fact(["main", "main", "is it the main document"], |it| &mut it.main),
     fact(["critical", "critical", "is it on the critical path"], |it| &mut it.critical)
         .known_if(|kind| matches!(kind, Kind::Html | Kind::Css | Kind::Js)),
@@ -64,6 +66,7 @@ pub static FACTS: [Fact; 9] = [
     }),
     fact(["preload", "preload", "is it preloaded"], |it| &mut it.preload),
     fact(["lazy", "lazy", "is it loaded lazily"], |it| &mut it.lazy),
+    fact(["prefetch", "prefetch", "is it prefetched"], |it| &mut it.prefetch),
 ];
 
 /// A fact that browsers know: its name, its member, its question, and its place in a resource.

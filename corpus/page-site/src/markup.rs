@@ -275,6 +275,7 @@ fn tag(it: &PageResource) -> String {
     };
     let lazy = if it.lazy { " loading=\"lazy\"" } else { "" };
     match it.kind {
+        _ if it.prefetch => format!("<link rel=\"prefetch\" href=\"{url}\">"),
         _ if it.preload => {
             format!("<link rel=\"preload\" as=\"{destination}\" href=\"{url}\" crossorigin>")
         }

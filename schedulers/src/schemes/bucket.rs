@@ -3,8 +3,9 @@
 //! Source: the paper, section 3.3 and Figure 7 (the proposal as of January 2019). Higher buckets go
 //! first, strictly. In a bucket *exclusive sequential* responses (3) go first, one after another; then
 //! *shared sequential* (2: one after another) and *shared* (1: round robin) have half of the wire each. One
-//! after another means in order of request. `bucket-html` puts HTML into bucket 63. Orders: `ccfIfIIhihihiss` and
-//! `cchIhIhIffsisii`.
+//! after another means in order of request. `bucket-html` puts HTML into bucket 63. What is of no listed kind shares the
+//! normal bucket, as in the figure; the paper's implementation put it into bucket 0, where only prefetches belong.
+//! Orders: `ccfIfIIhihihiss` and `cchIhIhIffsisii`.
 
 use super::PAPER;
 use super::halves::{Arrivals, ByWord, Says};
@@ -43,14 +44,15 @@ fn byte(resource: &Resource, html: u8) -> u8 {
     let needed = resource.in_head || resource.critical;
     let critical_if = |critical: bool| if critical { CRITICAL } else { NORMAL };
     let (priority, concurrency) = match resource.kind {
+        _ if resource.prefetch => (IDLE, 2),
         _ if resource.asynchronous || resource.deferred => (NORMAL, 2),
         Kind::Js | Kind::Css => (critical_if(needed), 3),
         Kind::Xhr => (NORMAL, 3),
         Kind::Font => (critical_if(!resource.preload), 2),
         Kind::Html => (html, 2),
         Kind::Image => (critical_if(resource.above_fold), 1),
-        Kind::Media => (NORMAL, 1),
-        Kind::Other => (IDLE, 2),
+        Kind::Other if resource.critical => (CRITICAL, 3),
+        Kind::Media | Kind::Other => (NORMAL, 1),
     };
     priority << 2 | concurrency
 }
@@ -109,6 +111,16 @@ fn shared_group(tree: &mut Tree, level: u16, which: u16) -> Element {
 #[cfg(test)]
 mod tests {
     use super::super::sample;
+    use super::*;
+
+    #[test]
+    fn other_things_share_the_normal_bucket_and_prefetches_are_idle() {
+        let byte = |it: Resource| (normal_byte(&it) >> 2, normal_byte(&it) & 3);
+        let other = Resource { kind: Kind::Other, ..Resource::default() };
+        assert_eq!(byte(other), (31, 1));
+        assert_eq!(byte(Resource { critical: true, ..other }), (63, 3));
+        assert_eq!(byte(Resource { prefetch: true, kind: Kind::Html, ..other }), (0, 2));
+    }
 
     #[test]
     fn exclusive_goes_first_then_sequence_and_sharing_alternate() {

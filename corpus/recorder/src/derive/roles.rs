@@ -60,6 +60,7 @@ impl Reader<'_> {
             in_head: element.is_some_and(|it| it.in_head) && by_parser,
             preload: fetch.preload,
             lazy: of("img").is_some_and(|it| it.mode == "lazy"),
+            prefetch: of("link").is_some_and(|it| it.mode == "prefetch"),
             fetchpriority: element
                 .and_then(|it| serde_json::from_value(json!(it.fetchpriority)).ok()),
             after_first_image: self.is_after_first_image(fetch),
