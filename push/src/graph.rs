@@ -219,6 +219,23 @@ impl Graph {
         found
     }
 
+    /// All that `of` leads to, without itself, in topological order by time of evaluation: what a node leads to comes
+    /// right after it, because it is evaluated before what follows the node. With each comes the edge from `of` through
+    /// which it is found.
+    pub fn in_evaluation_order(&self, of: usize) -> Vec<(usize, Edge)> {
+        let mut seen = BTreeSet::from([of]);
+        let mut found = Vec::new();
+        let from = |node: usize| self.edges.iter().filter(move |it| it.from == node).rev();
+        let mut next: Vec<(usize, Edge)> = from(of).map(|it| (it.to, *it)).collect();
+        while let Some((node, first)) = next.pop() {
+            if seen.insert(node) {
+                found.push((node, first));
+                next.extend(from(node).map(|it| (it.to, first)));
+            }
+        }
+        found
+    }
+
     /// The hidden and critical nodes to which `of` leads, in order of evaluation: the policies with preload name them.
     pub fn hidden_and_critical(&self, of: usize) -> Vec<usize> {
         let wanted = |it: &usize| self.nodes[*it].hidden && self.nodes[*it].critical;

@@ -14,6 +14,9 @@ pub enum Policy {
     NoOpt,
     /// With any response: its children of the same origin in order of evaluation, until they fill the idle time.
     Push,
+    /// With the document: all that it leads to, of the same origin, in topological order by time of evaluation, until it
+    /// fills the idle time (rule 2).
+    PushInEvaluationOrder,
     /// With the document: hints at what is both hidden and critical.
     Preload,
     /// [`Self::Push`] with the document only, and [`Self::Preload`].
@@ -25,9 +28,10 @@ pub enum Policy {
 }
 
 /// All policies with the names that they have in configuration files.
-const NAMES: [(Policy, &str); 6] = [
+const NAMES: [(Policy, &str); 7] = [
     (Policy::NoOpt, "none"),
     (Policy::Push, "push"),
+    (Policy::PushInEvaluationOrder, "push-in-evaluation-order"),
     (Policy::Preload, "preload"),
     (Policy::PushAndPreload, "push-and-preload"),
     (Policy::PushStaticWithHtml, "push-static-with-html"),
@@ -37,8 +41,8 @@ const NAMES: [(Policy, &str); 6] = [
 /// The name is not a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a push policy; there are: none, push, preload, push-and-preload, push-static-with-html, \
-         push-static-with-html-one-bdp"
+    "`{0}` is not a push policy; there are: none, push, push-in-evaluation-order, preload, push-and-preload, \
+         push-static-with-html, push-static-with-html-one-bdp"
 )]
 pub struct UnknownPolicy(String);
 
@@ -167,12 +171,16 @@ impl Policy {
     pub fn plan(self, choice: &Choice<'_>) -> Plan {
         let hidden = || choice.graph.hidden_and_critical(choice.node);
         let (push, hint) = match self {
-            Self::Push => (children_that_fill(choice), Vec::new()),
+            Self::Push => (first_that_fill(choice, children(choice)), Vec::new()),
             _ if !choice.navigation => return Plan::default(),
             Self::NoOpt => return Plan::default(),
+            Self::PushInEvaluationOrder => {
+                let order = choice.graph.in_evaluation_order(choice.node);
+                (first_that_fill(choice, order), Vec::new())
+            }
             Self::Preload => (Vec::new(), hidden()),
             Self::PushAndPreload => {
-                let push = children_that_fill(choice);
+                let push = first_that_fill(choice, children(choice));
                 let hint = hidden().into_iter().filter(|it| !push.contains(it)).collect();
                 (push, hint)
             }
@@ -183,16 +191,22 @@ impl Policy {
     }
 }
 
-/// The first children whose sizes just exceed the budget: each that the network would be idle for, because what goes
+/// The children of the node that was asked for, each with its edge.
+fn children(choice: &Choice<'_>) -> Vec<(usize, Edge)> {
+    let edges = choice.graph.edges.iter().filter(|it| it.from == choice.node);
+    edges.map(|it| (it.to, *it)).collect()
+}
+
+/// The first candidates whose sizes just exceed the budget: each that the network would be idle for, because what goes
 /// before it has gone before the client can ask (rule 1). In the middle of a load none is pushed while more urgent
 /// responses wait (rules 2 and 5).
-fn children_that_fill(choice: &Choice<'_>) -> Vec<usize> {
+fn first_that_fill(choice: &Choice<'_>, candidates: Vec<(usize, Edge)>) -> Vec<usize> {
     let parent = &choice.graph.nodes[choice.node];
     let mut before = 0_u64;
     let mut pushed = Vec::new();
-    for edge in choice.graph.edges.iter().filter(|it| it.from == choice.node) {
-        let node = &choice.graph.nodes[edge.to];
-        let is_idle = before.saturating_add(sent_until_asked(parent, *edge)) < choice.budget.bytes;
+    for (candidate, edge) in candidates {
+        let node = &choice.graph.nodes[candidate];
+        let is_idle = before.saturating_add(sent_until_asked(parent, edge)) < choice.budget.bytes;
         if !is_idle || pushed.len() as u64 >= choice.budget.pushes {
             break;
         }
@@ -201,7 +215,7 @@ fn children_that_fill(choice: &Choice<'_>) -> Vec<usize> {
             || choice.waiting_urgency.is_none_or(|waiting| waiting >= urgency(node));
         if fits && waits_its_turn && (choice.allowed)(node) {
             before = before.saturating_add(node.bytes);
-            pushed.push(edge.to);
+            pushed.push(candidate);
         }
     }
     pushed
@@ -357,6 +371,22 @@ mod tests {
             plan(Policy::Push, &page(html_kib * 1024, &children), 35 * 1024).push.len()
         };
         assert_eq!([9, 20, 34, 35, 41].map(pushed), [3, 2, 1, 0, 0]);
+    }
+
+    #[test]
+    fn in_evaluation_order_what_a_script_writes_goes_before_the_next_script() {
+        let children = [node("/1.js", 5_000), node("/3.js", 10_000), node("/4.js", 10_000)];
+        let mut graph = page(10_000, &children);
+        graph.nodes.push(node("/2.js", 10_000));
+        graph.edges.push(Edge { from: 1, to: 4, place: Place::Script });
+        graph.edges.push(Edge { from: 4, to: 1, place: Place::Script });
+        let pushed = |policy, bytes| {
+            let order = plan(policy, &graph, bytes).push;
+            order.iter().map(|it| &*graph.nodes[*it].path).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(pushed(Policy::PushInEvaluationOrder, 100_000), "/1.js /2.js /3.js /4.js");
+        assert_eq!(pushed(Policy::PushInEvaluationOrder, 16_000), "/1.js /2.js", "just above 16 KB");
+        assert_eq!(pushed(Policy::Push, 100_000), "/1.js /3.js /4.js");
     }
 
     #[test]

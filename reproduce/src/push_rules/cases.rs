@@ -77,7 +77,7 @@ enum Must {
     Shown,
 }
 
-const STUDIES: [Study; 6] = [
+const STUDIES: [Study; 7] = [
     Study {
         policy: Policy::Push,
         early_hints: false,
@@ -117,6 +117,14 @@ const STUDIES: [Study; 6] = [
         what: "PushStaticWithHTML",
         must: [Must::Harm, Must::Shown],
         published: "Published of six pages: -27, -29, 0, +7, -26, 0.",
+    },
+    Study {
+        policy: Policy::PushInEvaluationOrder,
+        early_hints: false,
+        id: "push-in-evaluation-order",
+        what: "push in topological order",
+        must: [Must::NoHarm, Must::Nothing],
+        published: "Called optimal by rule 2 of the source, which did not measure it.",
     },
     Study {
         policy: Policy::NoOpt,
@@ -210,7 +218,9 @@ fn saved_row(html_kb: u64, study: &Study, ms: [f64; 2], must: Must) -> Row {
     let mut row = row.in_table(TABLE).model(saved_percent(model)).note(study.published);
     row = match published_saved(study, html_kb > HTML_KB[0]) {
         Some(saved) => row.published(saved).note(format!("{} {MAGNITUDES}", study.published)),
-        None if study.early_hints => row.required(),
+        None if matches!(study.policy, Policy::PushInEvaluationOrder | Policy::NoOpt) => {
+            row.required()
+        }
         None => row,
     };
     match must {
@@ -237,7 +247,7 @@ fn published_saved(study: &Study, large: bool) -> Option<f64> {
             Policy::PushAndPreload => Some([none, both]),
             Policy::PushStaticWithHtmlOneBdp => one_bdp.map(|it| [straw_none, it]),
             Policy::PushStaticWithHtml => Some([straw_none, all]),
-            Policy::NoOpt => None,
+            Policy::PushInEvaluationOrder | Policy::NoOpt => None,
         };
         ms.map(saved_percent)
     };
