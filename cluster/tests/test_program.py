@@ -43,14 +43,36 @@ def test_ideal_is_byte_for_byte_what_one_machine_makes(client: Client, program: 
             assert here.read_bytes() == there.read_bytes(), name
 
 
+CONDITIONS = ("network", "send_buffer_bytes", "cc", "queue", "push", "gate", "hints", "signals")
+
+
+def runs_of(folder: Path) -> list[tuple[Any, ...]]:
+    keys = ("page", "scheme", "engine", *CONDITIONS, "seed", "completed")
+    return [tuple(run.get(key) for key in keys) for run in study_of(folder)["runs"]]
+
+
+def columns_of(table: Path) -> list[str]:
+    return table.read_text().splitlines()[1].split(",")
+
+
 def test_stack_is_the_same_set_of_runs(client: Client, program: str, tmp_path: Path) -> None:
     arguments = ("davies-meenan", "--schemes", "fifo", "--engine", "stack", "--network", "cable,3g", "--seeds", "2")
     one_machine(program, arguments, tmp_path / "one")
     run_study_on(client, Study(arguments, tmp_path / "many", program, shards=3))
+    assert runs_of(tmp_path / "one") == runs_of(tmp_path / "many")
+    assert len(runs_of(tmp_path / "one")) == 8
 
-    def runs(folder: Path) -> list[tuple[Any, ...]]:
-        keys = ("page", "scheme", "engine", "network", "send_buffer_bytes", "cc", "seed", "completed")
-        return [tuple(run[key] for key in keys) for run in study_of(folder)["runs"]]
 
-    assert runs(tmp_path / "one") == runs(tmp_path / "many")
-    assert len(runs(tmp_path / "one")) == 8
+def test_everything_that_a_study_varies_is_passed_on_and_merged(client: Client, program: str, tmp_path: Path) -> None:
+    arguments = (
+        *("python-datetime", "--schemes", "rr", "--engine", "stack", "--network", "cable"),
+        *("--cc", "bbr2,cubic", "--queue", "2bdp", "--push", "none,push", "--gate", "strict"),
+        *("--hints", "preload", "--signals", "ignore,obey"),
+    )
+    one_machine(program, arguments, tmp_path / "one")
+    run_study_on(client, Study(arguments, tmp_path / "many", program, shards=3))
+    assert len(runs_of(tmp_path / "many")) == 2 * 2 * 2
+    assert runs_of(tmp_path / "one") == runs_of(tmp_path / "many")
+    for table in ("runs.csv", "pages.csv", "summary.csv"):
+        assert columns_of(tmp_path / "many" / table) == columns_of(tmp_path / "one" / table)
+    assert set(CONDITIONS) <= set(columns_of(tmp_path / "many" / "runs.csv"))
