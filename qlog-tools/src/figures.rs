@@ -14,6 +14,7 @@ pub mod lines;
 mod names;
 mod paint;
 pub mod palette;
+pub mod panels;
 pub mod png;
 mod ratio_axis;
 mod resources;

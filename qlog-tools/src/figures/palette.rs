@@ -110,10 +110,15 @@ fn by_kind(resources: &[PageResource]) -> Vec<Look> {
     looks
 }
 
+/// The colour of the line at `place` of a figure.
+pub(super) fn line_colour(place: usize) -> &'static str {
+    LINE_COLOURS[place % LINE_COLOURS.len()]
+}
+
 /// How the line at `place` of a figure is drawn: by colour, and once those are used up by dashes too.
 pub(super) fn line_stroke(place: usize) -> String {
     const DASHES: [&str; 4] = ["", "7 3", "2 2.5", "9 3 2 3"];
-    let colour = LINE_COLOURS[place % LINE_COLOURS.len()];
+    let colour = line_colour(place);
     let dashes = DASHES[place / LINE_COLOURS.len() % DASHES.len()];
     let dashes =
         if dashes.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dashes}""#) };

@@ -41,12 +41,14 @@ impl RatioAxis {
         self.bottom() - share * self.height
     }
 
-    /// The grid with its labels, and the axis' title at the figure's left edge.
+    /// The grid with its labels, and the axis' title, if there is one, at the figure's left edge.
     pub(super) fn draw(&self, svg: &mut Svg, left: f64, right: f64, title: &str) {
-        let middle = number(self.top + self.height / 2.0);
-        svg.raw(&format!(r#"<g transform="rotate(-90 14 {middle})">"#));
-        svg.text(14.0, self.top + self.height / 2.0, SMALL.middle().muted(), title);
-        svg.raw("</g>");
+        if !title.is_empty() {
+            let middle = number(self.top + self.height / 2.0);
+            svg.raw(&format!(r#"<g transform="rotate(-90 14 {middle})">"#));
+            svg.text(14.0, self.top + self.height / 2.0, SMALL.middle().muted(), title);
+            svg.raw("</g>");
+        }
         for (ratio, label) in self.ticks() {
             let y = self.y(ratio);
             let width = if is_one(ratio) { "1.8" } else { "1" };

@@ -1,0 +1,187 @@
+//! Ratios by a few levels of one thing, in several panels with common axes: a line a case, with intervals.
+
+use super::palette::{line_colour, line_stroke};
+use super::ratio_axis::RatioAxis;
+use super::svg::{MARGIN, SMALL, Style, Svg, WIDTH, number};
+use std::fmt::Write as _;
+
+/// A figure of panels, from left to right and from top to bottom.
+#[derive(Debug, Clone, Default)]
+pub struct Panels {
+    /// Above the figure, and its name for screen readers.
+    pub title: String,
+    /// The horizontal axis, with its unit.
+    pub across: String,
+    /// The vertical axis.
+    pub up: String,
+    /// The levels, from left to right.
+    pub places: Vec<String>,
+    /// The cases, in the order of [`Panel::lines`].
+    pub names: Vec<String>,
+    /// Panels beside each other.
+    pub columns: usize,
+    /// The panels.
+    pub panels: Vec<Panel>,
+}
+
+/// A panel.
+#[derive(Debug, Clone, Default)]
+pub struct Panel {
+    /// Above it.
+    pub title: String,
+    /// The points of each case, from left to right.
+    pub lines: Vec<Vec<Point>>,
+}
+
+/// A value at a level.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Point {
+    /// Which of [`Panels::places`].
+    pub place: usize,
+    /// The ratio.
+    pub value: f64,
+    /// From the lower to the upper end.
+    pub interval: Option<[f64; 2]>,
+}
+
+const LEFT: f64 = 74.0;
+const TOP: f64 = 64.0;
+const PLOT_HEIGHT: f64 = 170.0;
+/// From one panel's plot to the next one below.
+const DOWN: f64 = PLOT_HEIGHT + 66.0;
+/// Between panels beside each other.
+const GAP: f64 = 52.0;
+const LEGEND_HEIGHT: f64 = 28.0;
+
+impl Panels {
+    /// The figure.
+    pub fn svg(&self) -> String {
+        let mut svg = Svg::titled(&self.title);
+        let axis = RatioAxis::over(self.ratios(), TOP, PLOT_HEIGHT);
+        let columns = self.columns.max(1);
+        for (place, panel) in self.panels.iter().enumerate() {
+            let axis = axis.shifted((place / columns) as f64 * DOWN);
+            self.draw(&mut svg, panel, axis, place % columns);
+        }
+        let rows = self.panels.len().div_ceil(columns) as f64;
+        let bottom = TOP + rows * DOWN;
+        self.draw_legend(&mut svg, bottom);
+        svg.finish(WIDTH, bottom + LEGEND_HEIGHT, &self.title)
+    }
+
+    fn ratios(&self) -> impl Iterator<Item = f64> + '_ {
+        let points = self.panels.iter().flat_map(|it| it.lines.iter().flatten());
+        points
+            .flat_map(|it| {
+                [Some(it.value), it.interval.map(|it| it[0]), it.interval.map(|it| it[1])]
+            })
+            .flatten()
+    }
+
+    fn width(&self) -> f64 {
+        let columns = self.columns.max(1) as f64;
+        (WIDTH - LEFT - MARGIN - GAP * (columns - 1.0)) / columns
+    }
+
+    fn draw(&self, svg: &mut Svg, panel: &Panel, axis: RatioAxis, column: usize) {
+        let left = LEFT + column as f64 * (self.width() + GAP);
+        let right = left + self.width();
+        axis.draw(svg, left, right, if column == 0 { &self.up } else { "" });
+        svg.text(left, axis.top - 8.0, Style::PLAIN.bold(), &panel.title);
+        let step = self.width() / self.places.len().max(1) as f64;
+        let x = |place: usize| left + (place as f64 + 0.5) * step;
+        for (place, label) in self.places.iter().enumerate() {
+            svg.text(x(place), axis.bottom() + 16.0, SMALL.middle(), label);
+        }
+        let middle = f64::midpoint(left, right);
+        svg.text(middle, axis.bottom() + 32.0, SMALL.middle().muted(), &self.across);
+        // Beside each other, intervals can be told apart.
+        let apart = step * 0.5 / panel.lines.len().max(1) as f64;
+        for (number, points) in panel.lines.iter().enumerate() {
+            let aside = (number as f64 - (panel.lines.len() as f64 - 1.0) / 2.0) * apart;
+            let name = self.names.get(number).map_or("", String::as_str);
+            draw_line(svg, number, points, name, |it| (x(it.place) + aside, axis));
+        }
+    }
+
+    fn draw_legend(&self, svg: &mut Svg, top: f64) {
+        let step = (WIDTH - LEFT - MARGIN) / self.names.len().max(1) as f64;
+        for (place, name) in self.names.iter().enumerate() {
+            let left = LEFT + place as f64 * step;
+            svg.path(
+                &format!("M{} {}h36", number(left), number(top - 4.0)),
+                &line_stroke(place),
+                "",
+            );
+            svg.text(left + 44.0, top, Style::PLAIN, name);
+        }
+    }
+}
+
+fn draw_line(
+    svg: &mut Svg,
+    place: usize,
+    points: &[Point],
+    name: &str,
+    at: impl Fn(&Point) -> (f64, RatioAxis),
+) {
+    let (mut line, mut intervals) = (String::new(), String::new());
+    for point in points {
+        let (x, axis) = at(point);
+        let command = if line.is_empty() { 'M' } else { 'L' };
+        // Writing to a string cannot fail.
+        let _ = write!(line, "{command}{} {}", number(x), number(axis.y(point.value)));
+        if let Some([low, high]) = point.interval {
+            let _ = write!(
+                intervals,
+                "M{} {}V{}",
+                number(x),
+                number(axis.y(low)),
+                number(axis.y(high))
+            );
+        }
+    }
+    let thin = format!(
+        r#"fill="none" stroke="{}" stroke-width="1" stroke-opacity="0.7""#,
+        line_colour(place)
+    );
+    svg.path(&intervals, &thin, "");
+    svg.path(&line, &line_stroke(place), name);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_panel_has_its_lines_with_their_intervals_on_common_axes() {
+        let point =
+            |place, value: f64| Point { place, value, interval: Some([value / 1.1, value * 1.1]) };
+        let panel = |title: &str, most| Panel {
+            title: title.into(),
+            lines: vec![vec![point(0, 1.0), point(1, most)], vec![point(0, 0.9), point(1, 0.8)]],
+        };
+        let panels = Panels {
+            title: "Speedups".into(),
+            across: "loss (%)".into(),
+            up: "speedup".into(),
+            places: vec!["0".into(), "5".into()],
+            names: vec!["fifo".into(), "dfifo".into()],
+            columns: 2,
+            panels: vec![panel("cable", 1.5), panel("lte", 3.0), panel("3g", 1.2)],
+        };
+        let svg = panels.svg();
+        for words in ["Speedups", "cable", "lte", "3g", "loss (%)", ">fifo<", ">dfifo<"] {
+            assert!(svg.contains(words), "{words}: {svg}");
+        }
+        assert_eq!(
+            svg.matches("stroke-opacity=\"0.7\"").count(),
+            6,
+            "two lines in each of three panels"
+        );
+        assert_eq!(svg.matches(">speedup<").count(), 2, "at the left edge only");
+        // \u{d7}1 is as high in both panels of a row.
+        let one = svg.match_indices("stroke-width=\"1.8\"").count();
+        assert_eq!(one, 3);
+    }
+}
