@@ -1,6 +1,6 @@
 //! A reproduction as files: `NAME.json`, `NAME.md`, `NAME.svg` and `NAME.manifest.json`.
 
-use super::{Findings, Kind, Reproduction, Row, Verdict};
+use super::{Findings, Kind, Reproduction, Row, Table, Verdict};
 use lab::{FileError, write_file};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -46,6 +46,7 @@ impl Reproduction {
             }
             text += &columns.row(row);
         }
+        text.extend(self.found.tables.iter().map(Table::markdown));
         // Writing to a string cannot fail.
         let _ = write!(text, "\n![{}]({}.svg)\n\n{}\n", self.name, self.name, caption);
         text

@@ -6,6 +6,7 @@
 mod bench;
 mod downloads;
 mod folder;
+mod loss;
 mod marx;
 mod model;
 mod nginx_push;
@@ -14,10 +15,12 @@ mod push_rules;
 mod row;
 mod sketch;
 mod smig;
+mod table;
 mod verdict;
 
 pub use folder::write;
 pub use row::Row;
+pub use table::{Estimate, Line, Table};
 pub use verdict::{Kind, Verdict, Verdicts};
 
 use corpus::Page;
@@ -54,6 +57,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     push_rules::EXPERIMENT,
     notsent_lowat::EXPERIMENT,
     smig::EXPERIMENT,
+    loss::EXPERIMENT,
 ];
 
 /// The pages and loads of experiments.
@@ -74,6 +78,9 @@ pub struct Findings {
     pub method: String,
     /// Ours beside theirs.
     pub rows: Vec<Row>,
+    /// Results beyond what was published.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<Table>,
     /// Schemes and brackets that were run.
     #[serde(skip)]
     pub schemes: Vec<String>,

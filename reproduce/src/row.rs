@@ -179,7 +179,7 @@ fn percent(share: f64) -> String {
 const DECIMALS: usize = 4;
 
 /// Rounds to four decimals. Zero has no sign.
-fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0 + 0.0
 }
 

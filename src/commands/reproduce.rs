@@ -13,9 +13,9 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  utmost reproduce marx-table2\n  \
 utmost reproduce marx-figure12 --out results\n  utmost reproduce push-rules --runs 5\n  utmost reproduce all --out results --json")]
 pub(crate) struct Arguments {
-    /// An experiment, or `all`
+    /// Experiments, or `all`
     #[arg(value_name = "NAME")]
-    name: Option<String>,
+    names: Vec<String>,
     /// Write NAME.json, NAME.md, NAME.svg and NAME.manifest.json into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -25,21 +25,25 @@ pub(crate) struct Arguments {
     /// Load each case N times, in experiments on engine `stack` [default: as many as the publication]
     #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     runs: Option<NonZeroUsize>,
-    /// Print JSON; an array for `all`
+    /// Print JSON; an array for `all` and for several
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Some(name) = arguments.name.as_deref() else { return list(arguments) };
-    let experiments: Vec<&Experiment> = if name == "all" {
+    if arguments.names.is_empty() {
+        return list(arguments);
+    }
+    let experiments: Vec<&Experiment> = if arguments.names == ["all"] {
         EXPERIMENTS.iter().collect()
     } else {
-        vec![Experiment::find(name).map_err(Failure::bad_input)?]
+        let found = arguments.names.iter().map(|it| Experiment::find(it));
+        found.collect::<Result<_, _>>().map_err(Failure::bad_input)?
     };
     if let ([only], Some(runs)) = (&experiments[..], arguments.runs)
         && only.engine == "ideal"
     {
+        let name = only.name;
         return Err(Failure::BadInput(format!(
             "--runs {runs}: {name} runs on engine ideal, where a load is the same each time; leave out --runs"
         )));
@@ -64,7 +68,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    show(&reproductions, name, arguments.json)?;
+    let as_array = arguments.names.len() > 1 || arguments.names == ["all"];
+    show(&reproductions, as_array, arguments.json)?;
     outside(&reproductions)
 }
 
@@ -79,16 +84,21 @@ fn list(arguments: &Arguments) -> Result<(), Failure> {
     output::line(&output::table(&["name", "what", "source"], &[1, 2], rows).to_string())
 }
 
-fn show(reproductions: &[Reproduction], name: &str, json: bool) -> Result<(), Failure> {
+fn show(reproductions: &[Reproduction], as_array: bool, json: bool) -> Result<(), Failure> {
     if json {
         return match reproductions {
-            [only] if name != "all" => output::json(only),
+            [only] if !as_array => output::json(only),
             all => output::json(&all),
         };
     }
     for made in reproductions {
         output::line(&format!("{}: {}\n{}\n", made.name, made.source, made.found.method))?;
         output::line(&table(&made.found))?;
+        for it in &made.found.tables {
+            let labels: Vec<usize> = (0..it.labels.len()).collect();
+            let lines = output::table(&it.header(), &labels, it.cells());
+            output::line(&format!("{}\n{lines}\n", it.heading))?;
+        }
         output::line(&format!("conditions that hold: {}", made.found.headline()))?;
         for row in made.found.rows.iter().filter(|it| !it.verdicts.hold()) {
             output::line(&format!("{}: {}", row.id, row.told()))?;

@@ -54,6 +54,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         rows,
         schemes: scheme_names(),
         pages,
+        tables: Vec::new(),
         svg: figure.svg(),
         caption: figure.caption(),
     })

@@ -50,6 +50,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         rows: rows(&bucket, &rr),
         schemes: SCHEMES.map(str::to_owned).into(),
         pages: vec![page.clone()],
+        tables: Vec::new(),
         svg: figure.svg(),
         caption: "The area above a curve is its ByteIndex. A step is the completion of a resource.".to_owned(),
     })

@@ -45,6 +45,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         rows,
         schemes: scheme_names(),
         pages: matrix.pages.clone(),
+        tables: Vec::new(),
         svg: figure.svg(),
         caption: figure.caption(),
     })

@@ -65,6 +65,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         rows: rows(&modes),
         schemes: vec!["rr".to_owned(), "fifo".to_owned()],
         pages: vec![Arc::clone(page)],
+        tables: Vec::new(),
         svg: figure.svg(),
         caption: figure.caption(),
     })

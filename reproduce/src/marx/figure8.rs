@@ -67,6 +67,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         rows: rows(page, &ribbons),
         schemes: paper_names(),
         pages: vec![Arc::clone(page)],
+        tables: Vec::new(),
         svg: figure.svg(),
         caption: figure.caption(),
     })

@@ -35,6 +35,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         rows: rows.into_iter().map(|row| Row { id: plain(&row.id), ..row }).collect(),
         schemes: vec!["fifo".to_owned()],
         pages: setup::pages(),
+        tables: Vec::new(),
         svg: figure.svg(),
         caption: "Round trips until the last image when requests go one after the other, divided by those with preload or \
                   push; with images that fit in a packet, and with the article's. Filled: ours. Hollow: the model, for the \

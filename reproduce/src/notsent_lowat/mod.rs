@@ -46,6 +46,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         rows,
         schemes: vec![blog::SCHEME.to_owned()],
         pages: vec![blog::sketch().page(), art_of_living::sketch().page()],
+        tables: Vec::new(),
         svg: figure.svg(),
         caption: "The server's congestion window during a download of 40 MB over 5 Mbit/s and 50 ms with a queue of 1 MB: a \
                   saw-tooth under cubic, which fills the queue and loses packets; close to the bandwidth-delay product under \

@@ -62,6 +62,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         rows,
         schemes: vec!["fifo".to_owned(), "rfc9218".to_owned()],
         pages: pages(pairs.iter().chain(&order)),
+        tables: Vec::new(),
         svg: figure.svg(),
         caption: figure.caption(),
     })

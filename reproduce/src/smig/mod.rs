@@ -57,6 +57,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         rows,
         schemes: small_objects::SCHEMES.map(str::to_owned).to_vec(),
         pages: Vec::new(),
+        tables: Vec::new(),
         svg: figure.svg(),
         caption: "How long objects of 10 KB take beside a download of 50 MB, by the bytes that are committed below the scheduler: \
                   10 Mbit/s, 50 ms, bbr2. The lines lie on one another: below a buffer the scheme no longer \

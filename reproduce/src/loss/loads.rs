@@ -1,0 +1,138 @@
+//! The loads of the study: pages under schemes over links that lose packets.
+
+use super::conditions::Condition;
+use crate::ReproduceError;
+use corpus::Page;
+use lab::stack::{self, Setup};
+use lab::study::statistics::{Interval, mean};
+use lab::study::{RunRecord, SummaryRow, summarise, summarise_pages};
+use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
+use qlog_tools::metrics::{self, BySet};
+use qlog_tools::timeline::Timeline;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use schedulers::{Scheme, find_scheme};
+use server::{Identity, Options};
+use std::sync::Arc;
+
+/// What is loaded in every condition.
+pub(super) struct Plan<'a> {
+    pub(super) pages: &'a [Arc<Page>],
+    /// `rr` and those that are compared with it.
+    pub(super) schemes: &'a [&'static str],
+    /// Loads of each page under each scheme, a seed each.
+    pub(super) runs: usize,
+    /// Loads at a time.
+    pub(super) jobs: usize,
+}
+
+/// A scheme in one condition. Speedups are means over pages of `rr`'s value divided by the scheme's, paired by page and
+/// seed, with their 95 % intervals.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Outcome {
+    pub(super) scheme: String,
+    /// Of the `ByteIndex`.
+    pub(super) speedup: BySet,
+    pub(super) interval: BySet<Interval>,
+    /// That of the page in the middle.
+    pub(super) median: BySet,
+    /// Pages on which `rr` is better.
+    pub(super) rr_better: BySet<usize>,
+    /// Of the time until the last resource is complete.
+    pub(super) load_speedup: Option<f64>,
+    pub(super) load_interval: Option<Interval>,
+    /// How long a byte that has arrived waits for earlier bytes of its stream: the mean over loads.
+    pub(super) blocked_ms: Option<f64>,
+    /// Loads that did not finish. They count in no speedup.
+    pub(super) unfinished: usize,
+}
+
+/// One load.
+struct Loaded {
+    record: RunRecord,
+    blocked_ms: f64,
+}
+
+impl Plan<'_> {
+    /// How many loads `conditions` take.
+    pub(super) fn loads(&self, conditions: usize) -> usize {
+        conditions * self.pages.len() * self.schemes.len() * self.runs
+    }
+
+    /// The outcomes of each condition, in the order of [`Plan::schemes`].
+    pub(super) fn measure(
+        &self,
+        conditions: &[Condition],
+    ) -> Result<Vec<Vec<Outcome>>, ReproduceError> {
+        let identity = Identity::self_signed().map_err(ReproduceError::unusable)?;
+        let schemes = self.schemes.iter().map(|it| find_scheme(it));
+        let schemes: Vec<Scheme> =
+            schemes.collect::<Result<_, _>>().map_err(ReproduceError::unusable)?;
+        let mut cells = Vec::new();
+        for condition in conditions {
+            for page in self.pages {
+                for seed in 0..self.runs as u64 {
+                    cells.extend(schemes.iter().map(|it| (condition, page, it, seed)));
+                }
+            }
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.jobs.max(1)).build()?;
+        let load = |(condition, page, scheme, seed): (&Condition, &Arc<Page>, &Scheme, u64)| {
+            load(condition, page, scheme, seed, &identity)
+        };
+        let loads: Vec<Loaded> = pool
+            .install(|| cells.into_par_iter().map(load).collect::<Result<_, ReproduceError>>())?;
+        Ok(loads.chunks(self.loads(1).max(1)).map(outcomes).collect())
+    }
+}
+
+fn load(
+    condition: &Condition,
+    page: &Arc<Page>,
+    scheme: &Scheme,
+    seed: u64,
+    identity: &Identity,
+) -> Result<Loaded, ReproduceError> {
+    let options = Options { congestion_control: condition.control, ..Options::new(scheme.clone()) };
+    let setup = Setup { seed, ..Setup::new(options, &condition.network, identity) };
+    let load = stack::load(page, setup).map_err(ReproduceError::unusable)?.load;
+    let record = RunRecord {
+        page: page.name.clone(),
+        scheme: scheme.name.clone(),
+        seed,
+        resources: Vec::new(),
+        ..RunRecord::of_load(page, &load)
+    };
+    Ok(Loaded { record, blocked_ms: blocked_ms(&load.timeline) })
+}
+
+fn blocked_ms(timeline: &Timeline) -> f64 {
+    let frames = timeline.frames.iter().collect();
+    HeadOfLine::new(Arrivals { frames: &frames, sent: None }).intra.mean_ms
+}
+
+/// The schemes of one condition's loads.
+fn outcomes(loads: &[Loaded]) -> Vec<Outcome> {
+    let runs: Vec<RunRecord> = loads.iter().map(|it| it.record.clone()).collect();
+    let times = metrics::find("critical_ms").map(|it| summarise(&runs, it)).unwrap_or_default();
+    let indices = summarise(&runs, metrics::byte_index());
+    let pages = summarise_pages(&runs, metrics::byte_index(), true);
+    let rr_better = |scheme: &str, set| {
+        let own = pages.iter().filter(|it| it.scheme == scheme);
+        own.filter(|it| it.speedup.get(set).is_some_and(|it| it < 1.0)).count()
+    };
+    let outcome = |(index, time): (SummaryRow, SummaryRow)| {
+        let own = loads.iter().filter(|it| it.record.scheme == index.scheme);
+        Outcome {
+            speedup: index.mean_speedup,
+            interval: index.mean_speedup_interval,
+            median: index.median_speedup,
+            rr_better: BySet::each(|set| Some(rr_better(&index.scheme, set))),
+            load_speedup: time.mean_speedup.all,
+            load_interval: time.mean_speedup_interval.all,
+            blocked_ms: mean(&own.map(|it| it.blocked_ms).collect::<Vec<_>>()),
+            unfinished: index.unfinished,
+            scheme: index.scheme,
+        }
+    };
+    indices.into_iter().zip(times).map(outcome).collect()
+}
