@@ -175,6 +175,16 @@ pub(crate) const CONGESTION_CONTROLS: Choices<CongestionControl> = &[
     ("reno", "New Reno, RFC 9002", CongestionControl::Reno),
 ];
 
+/// `--idle-reset`, which bbr2 has no use for.
+pub(crate) fn idle_reset(wanted: bool, cc: CongestionControl) -> Result<bool, Failure> {
+    if wanted && cc == CongestionControl::Bbr2 {
+        let cause =
+            "--idle-reset: bbr2 paces by the rate that it has measured; use --cc cubic or reno";
+        return Err(Failure::BadInput(cause.to_owned()));
+    }
+    Ok(wanted)
+}
+
 /// Which certificates a client trusts.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Trust {

@@ -23,6 +23,9 @@ pub struct Options {
     /// Whether cubic and reno spread their packets over a round trip; bbr2 always does. Linux paces TCP only with
     /// the queueing discipline `fq`, so studies of its defaults turn this off.
     pub pacing: bool,
+    /// Whether cubic and reno begin with the initial window again after a pause (RFC 5681, 4.1). It has no effect on
+    /// bbr2, which paces by the rate it has measured.
+    pub idle_reset: bool,
     /// The transport's initial congestion window, in packets.
     pub initial_window_packets: usize,
     /// Sends a fixed number of stream bytes at a fixed interval, as the paper does.
@@ -57,6 +60,7 @@ impl Options {
             send_buffer_bytes: 0,
             congestion_control: CongestionControl::Bbr2,
             pacing: true,
+            idle_reset: false,
             initial_window_packets: 10,
             pace: None,
             udp_payload_bytes: 1350,
@@ -73,6 +77,11 @@ impl Options {
     /// Whether the send loop has to pace, because neither the transport nor a fixed pace does.
     pub(crate) fn needs_bucket(&self) -> bool {
         self.pacing && self.pace.is_none() && self.congestion_control != CongestionControl::Bbr2
+    }
+
+    /// Whether the send loop limits the window after a pause.
+    pub(crate) fn restarts(&self) -> bool {
+        self.idle_reset && self.pace.is_none() && self.congestion_control != CongestionControl::Bbr2
     }
 
     /// The same, paced. The window is opened wide and the UDP payload raised to fit, so that only the pace decides when a

@@ -12,6 +12,8 @@
 //!
 //! [`Window`] tracks the bytes that are offered and not yet on the wire. Its count is exact, or marked as doubtful.
 
+mod holding;
+mod restart;
 mod staging;
 mod token_bucket;
 mod window;
@@ -26,6 +28,7 @@ use crate::{CongestionControl, Options};
 use connection::Connection;
 use connection::experiments::SendOrder;
 use push::Gate;
+use restart::Restart;
 use schedulers::{Call, Resource, Scheduler, Scheme, StreamId};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -56,6 +59,8 @@ pub(crate) struct SendLoop {
     stages_ahead: bool,
     /// Paces where the transport does not.
     bucket: Option<TokenBucket>,
+    /// Limits the window after a pause.
+    restart: Option<Restart>,
     /// A timer of the transport has fired: its probes may ignore the window.
     timer_fired: bool,
     release: Option<Instant>,
@@ -84,6 +89,9 @@ impl SendLoop {
             pace: options.pace.map(Ticks::new),
             stages_ahead: options.congestion_control == CongestionControl::Bbr2
                 && options.pace.is_none(),
+            restart: options
+                .restarts()
+                .then(|| Restart::new(options.initial_window_packets * options.udp_payload_bytes)),
             bucket: options.needs_bucket().then(|| TokenBucket::new(options.udp_payload_bytes)),
             timer_fired: false,
             release: None,
@@ -290,6 +298,9 @@ impl SendLoop {
         if self.timer_fired {
             let sent = self.unasked(out)?;
             self.timer_fired = sent.is_some();
+            if let (Some(restart), Some((bytes, _))) = (&mut self.restart, sent) {
+                restart.sent(bytes, now);
+            }
             if sent.is_some() {
                 return Ok(sent);
             }
@@ -299,31 +310,6 @@ impl SendLoop {
             true if self.bucket.is_some() => self.show_more(out),
             true => Ok(None),
         }
-    }
-
-    /// Whether pacing forbids a datagram of `datagram_bytes` now. A fixed pace alone decides; other pacing would
-    /// shift packets off the ticks.
-    fn must_wait(&mut self, now: Instant, datagram_bytes: usize) -> bool {
-        let quic = &self.connection.quic;
-        let release = match &mut self.bucket {
-            None if self.pace.is_some() => None,
-            None => quic.get_next_release_time().and_then(|it| it.time(now)),
-            Some(bucket) => quic
-                .path_stats()
-                .find(|it| it.active)
-                .map(|it| bucket.release(now, datagram_bytes, it.cwnd, it.rtt)),
-        };
-        self.release = release.filter(|at| *at > now + TIMER_STEP);
-        self.release.is_some()
-    }
-
-    /// Stages the next packet and pokes. A sender that waits for its own pacing is not limited by the application
-    /// (RFC 9002, 7.8), but the transport takes it for that, and would not let the window grow.
-    fn show_more(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
-        if self.window.is_clear() {
-            self.stage(out.len());
-        }
-        if self.window.is_clear() { Ok(None) } else { self.poke(out) }
     }
 
     fn data_datagram(
@@ -339,17 +325,21 @@ impl SendLoop {
                     return self.unasked(out);
                 }
             }
-            self.window.measure(&mut self.connection.quic);
+            self.restart_after_pause(now);
+            self.window.measure(&mut self.connection.quic, self.restart.as_mut());
             if !self.window.fits(&mut self.connection.quic, out.len()) && !self.held_too_long(now) {
                 let quic = &self.connection.quic;
                 self.order.picker_mut().window_full(&|| window::path_has_queue(quic));
-                return self.poke(out);
+                return if self.restarts() { Ok(None) } else { self.poke(out) };
             }
             self.top_up(out.len());
             match self.send(out)? {
                 Some((sent, to)) => {
                     self.held_until = None;
                     self.window.sent(sent, &self.connection.quic);
+                    if let Some(restart) = &mut self.restart {
+                        restart.sent(sent, now);
+                    }
                     if let Some(bucket) = &mut self.bucket {
                         bucket.sent(sent);
                     }
@@ -364,22 +354,6 @@ impl SendLoop {
                 }
             }
         }
-    }
-
-    /// Whether staged bytes have been held back for as long as a probe timeout lasts (RFC 9002, 6.2.1).
-    /// A window that is full because packets are in flight opens sooner. Otherwise the window only seemed full: the
-    /// connection's flow control credit had ended. The transport does not report that, and the client may not extend
-    /// the credit before it has the bytes that are held back.
-    fn held_too_long(&mut self, now: Instant) -> bool {
-        if self.held_until.is_some_and(|it| it <= now) {
-            self.held_until = None;
-            return true;
-        }
-        if self.held_until.is_none() {
-            let path = self.connection.quic.path_stats().find(|it| it.active);
-            self.held_until = path.map(|it| now + it.rtt + 4 * it.rttvar + ACK_DELAY);
-        }
-        false
     }
 
     /// Stages a packet's worth, at a tick if there is a fixed pace. A tick at which nothing is ready passes unused.
@@ -420,12 +394,6 @@ impl SendLoop {
             }
         }
         send_once(quic, out)
-    }
-
-    fn poke(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
-        let quic = &mut self.connection.quic;
-        let size = (1 + quic.destination_id().len() + 8).min(out.len());
-        send_once(quic, &mut out[..size])
     }
 
     fn update_gates(&mut self) {

@@ -63,6 +63,10 @@ pub(crate) struct Arguments {
     /// Congestion control; each of them paces its packets
     #[arg(long, value_parser = values::choice(values::CONGESTION_CONTROLS), default_value = "bbr2")]
     cc: CongestionControl,
+    /// Begin with the initial congestion window again after a pause (RFC 5681, 4.1). Only for cubic and reno: bbr2 paces by
+    /// the rate that it has measured
+    #[arg(long)]
+    idle_reset: bool,
     /// Initial congestion window [default: 10, or as large as needed with --pace]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     initial_window: Option<u32>,
@@ -268,6 +272,7 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         migration: served.migration,
         send_buffer_bytes: arguments.send_buffer,
         congestion_control: arguments.cc,
+        idle_reset: values::idle_reset(arguments.idle_reset, arguments.cc)?,
         qlog_dir: arguments.qlog.clone(),
         early_data: arguments.early_data,
         ticket_key: ticket_key.transpose().map_err(Failure::bad_input)?,

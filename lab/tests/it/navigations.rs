@@ -7,8 +7,9 @@ use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use schedulers::find_scheme;
+use server::CongestionControl::{Bbr2, Cubic, Reno};
 use server::site::{Pushing, Request, Response, Rule, RuledSite, Site};
-use server::{CongestionControl, Identity, Options};
+use server::{Identity, Options};
 use simulator::link::Profile;
 use std::sync::Arc;
 use std::time::Duration;
@@ -217,20 +218,33 @@ fn the_time_between_a_load_and_the_next_navigation_is_exact() {
 }
 
 /// The round trips that a document of 200 KB takes as the second page, after a first one of this size.
-fn round_trips(first_bytes: u64, cc: CongestionControl, think: Duration) -> f64 {
+fn round_trips(first_bytes: u64, think: Duration, change: impl Fn(&mut Options)) -> f64 {
     let pages = [page("/1", first_bytes, &[]), page("/2", 200_000, &[])];
     let mut case = Case::new(&pages, site(&pages));
     case.think = think;
-    case.options.congestion_control = cc;
+    change(&mut case.options);
     let [began_ms, loaded_ms] = times_ms(&case.load()[1]);
     ((loaded_ms - began_ms) / RTT_MS).round()
 }
 
 #[test]
 fn the_window_is_larger_after_the_traffic_of_a_page() {
-    use CongestionControl::{Bbr2, Cubic, Reno};
     // 13,500 bytes at first, doubled each round trip; bbr2 paces, too.
-    let trips =
-        [Cubic, Reno, Bbr2].map(|it| [1000, 1_000_000].map(|bytes| round_trips(bytes, it, SECOND)));
+    let trips = [Cubic, Reno, Bbr2].map(|cc| {
+        [1000, 1_000_000].map(|bytes| round_trips(bytes, SECOND, |it| it.congestion_control = cc))
+    });
     assert_eq!(trips, [[5.0, 1.0], [5.0, 1.0], [6.0, 1.0]]);
+}
+
+#[test]
+fn after_a_pause_the_window_is_the_initial_one_again_where_the_server_resets_it() {
+    let reset = |cc| {
+        move |it: &mut Options| {
+            (it.congestion_control, it.idle_reset) = (cc, true);
+        }
+    };
+    // A probe timeout is 125 ms here, with what round trips vary by.
+    let trips = |think| [Cubic, Reno, Bbr2].map(|cc| round_trips(1_000_000, think, reset(cc)));
+    assert_eq!(trips(Duration::ZERO), [1.0, 1.0, 1.0], "there is no pause");
+    assert_eq!(trips(SECOND), [5.0, 5.0, 1.0], "bbr2 paces instead");
 }

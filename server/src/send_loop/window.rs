@@ -1,5 +1,6 @@
 //! Room in the congestion window, and whether the bytes offered to the transport have gone.
 
+use super::restart::Restart;
 use crate::streams::CONTROL_STREAM;
 use schedulers::StreamId;
 
@@ -107,13 +108,21 @@ impl Window {
     /// of a stream, which flow control limits too. So the larger capacity of two streams counts: the control stream and
     /// the staged stream. The transport computes the capacity when a datagram comes. It subtracts offered bytes, but
     /// not the bytes of headers.
-    pub(crate) fn measure(&mut self, quic: &mut quiche::Connection) {
+    /// After a pause the window is smaller than the transport's.
+    pub(crate) fn measure(&mut self, quic: &mut quiche::Connection, restart: Option<&mut Restart>) {
         if self.opening_bytes.is_none() {
             let control = quic.stream_capacity(CONTROL_STREAM.0).unwrap_or(0);
             let staged =
                 self.staged.and_then(|it| quic.stream_capacity(it.stream.0).ok()).unwrap_or(0);
-            self.opening_bytes = Some(control.max(staged) as u64 + self.offered_bytes);
+            let free_bytes = control.max(staged) as u64 + self.offered_bytes;
+            let room_bytes = restart.map(|it| it.room(window_bytes(quic), free_bytes));
+            self.opening_bytes = Some(room_bytes.unwrap_or(free_bytes));
         }
+    }
+
+    /// The room is measured again before the next packet.
+    pub(crate) fn forget_room(&mut self) {
+        self.opening_bytes = None;
     }
 
     /// Whether the congestion window has no room for a byte.
@@ -195,9 +204,12 @@ pub(crate) fn overhead_max(quic: &quiche::Connection, stream: StreamId, offset: 
 /// Bytes in flight and before the transport; what flow control holds back counts, because the transport does not
 /// tell it apart.
 pub(crate) fn in_flight_bytes(quic: &mut quiche::Connection) -> u64 {
-    let window = quic.path_stats().find(|it| it.active).map_or(0, |it| it.cwnd);
     let free = quic.stream_capacity(CONTROL_STREAM.0).unwrap_or(0);
-    window.saturating_sub(free) as u64
+    window_bytes(quic).saturating_sub(free as u64)
+}
+
+fn window_bytes(quic: &quiche::Connection) -> u64 {
+    quic.path_stats().find(|it| it.active).map_or(0, |it| it.cwnd as u64)
 }
 
 /// Whether round trips have become longer than the shortest by an eighth, the sign of `HyStart++` (RFC 9406, 4.2)

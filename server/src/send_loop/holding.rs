@@ -1,0 +1,58 @@
+//! When a packet must wait: for its pacing, or for room in a window.
+
+use super::{ACK_DELAY, Datagram, SendLoop, TIMER_STEP, send_once};
+use std::time::{Duration, Instant};
+
+impl SendLoop {
+    /// Whether pacing forbids a datagram of `datagram_bytes` now. A fixed pace alone decides; other pacing would
+    /// shift packets off the ticks.
+    pub(super) fn must_wait(&mut self, now: Instant, datagram_bytes: usize) -> bool {
+        let quic = &self.connection.quic;
+        let release = match &mut self.bucket {
+            None if self.pace.is_some() => None,
+            None => quic.get_next_release_time().and_then(|it| it.time(now)),
+            Some(bucket) => quic.path_stats().find(|it| it.active).map(|it| {
+                let window = self.restart.as_ref().map_or(it.cwnd, |limit| limit.window(it.cwnd));
+                bucket.release(now, datagram_bytes, window, it.rtt)
+            }),
+        };
+        self.release = release.filter(|at| *at > now + TIMER_STEP);
+        self.release.is_some()
+    }
+
+    /// Stages the next packet and pokes. A sender that waits for its own pacing is not limited by the application
+    /// (RFC 9002, 7.8), but the transport takes it for that, and would not let the window grow.
+    pub(super) fn show_more(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
+        if self.window.is_clear() {
+            self.stage(out.len());
+        }
+        if self.window.is_clear() || self.restarts() { Ok(None) } else { self.poke(out) }
+    }
+
+    /// Whether staged bytes have been held back for as long as a probe timeout lasts (RFC 9002, 6.2.1).
+    /// A window that is full because packets are in flight opens sooner. Otherwise the window only seemed full: the
+    /// connection's flow control credit had ended. The transport does not report that, and the client may not extend
+    /// the credit before it has the bytes that are held back.
+    pub(super) fn held_too_long(&mut self, now: Instant) -> bool {
+        if self.held_until.is_some_and(|it| it <= now) {
+            self.held_until = None;
+            return true;
+        }
+        if self.held_until.is_none() {
+            self.held_until = self.probe_timeout().map(|it| now + it);
+        }
+        false
+    }
+
+    /// RFC 9002, 6.2.1.
+    pub(super) fn probe_timeout(&self) -> Option<Duration> {
+        let path = self.connection.quic.path_stats().find(|it| it.active)?;
+        Some(path.rtt + 4 * path.rttvar + ACK_DELAY)
+    }
+
+    pub(super) fn poke(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
+        let quic = &mut self.connection.quic;
+        let size = (1 + quic.destination_id().len() + 8).min(out.len());
+        send_once(quic, &mut out[..size])
+    }
+}
