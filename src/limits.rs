@@ -4,6 +4,8 @@
 pub(crate) const TABLE_ROWS_MAX: usize = 10_000;
 /// Most visits of `play`.
 pub(crate) const VISITS_MAX: i64 = 100;
+/// Most pages of a connection.
+pub(crate) const PAGES_MAX: usize = 100;
 /// Most problems that `play` names.
 pub(crate) const PROBLEMS_MAX: usize = 10;
 /// Longest line of an access log.

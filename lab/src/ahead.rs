@@ -61,8 +61,19 @@ impl Ahead {
 
     /// `page` as a site that does this and tells its server no more than `metadata`.
     pub fn site(&self, page: &Page, metadata: Metadata) -> RuledSite {
-        let inner = Arc::new(PageSite::new(Page::clone(page)));
-        let rules = self.pushing(page).into_iter();
+        self.site_of(&[page], None, metadata)
+    }
+
+    /// The same for several pages. Their responses other than documents stay fresh for `fresh_s` seconds, if they say so
+    /// at all.
+    pub fn site_of(&self, pages: &[&Page], fresh_s: Option<u64>, metadata: Metadata) -> RuledSite {
+        let site = PageSite::of(pages.iter().copied().cloned().collect());
+        let site = match fresh_s {
+            Some(seconds) => site.fresh_for(seconds),
+            None => site,
+        };
+        let inner = Arc::new(site);
+        let rules = pages.iter().flat_map(|it| self.pushing(it));
         let rules = rules.map(|(path, pushing)| Rule::pushing(&path, pushing)).collect();
         RuledSite::new(LimitedSite { inner, metadata }, rules)
     }

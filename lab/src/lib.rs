@@ -66,13 +66,19 @@ impl Load {
             timeline = in_order_of_transmission(timeline, &order.runs());
         }
         scheme.clone_into(&mut timeline.name);
-        let all = outcome.earlier.iter().chain([outcome]).flat_map(|it| &it.problems);
-        let mut problems: Vec<String> = all.map(ToString::to_string).collect();
-        if !outcome.completed && !outcome.left && problems.is_empty() {
-            problems.push(format!("not over after {} s", TIME_MAX.as_secs()));
-        }
+        let all = outcome.earlier.iter().chain([outcome]);
+        let problems: Vec<String> = all.flat_map(problems).collect();
         (Self { completed: outcome.completed && problems.is_empty(), timeline }, problems)
     }
+}
+
+/// What went otherwise than the page says.
+fn problems(outcome: &Outcome) -> Vec<String> {
+    let mut problems: Vec<String> = outcome.problems.iter().map(ToString::to_string).collect();
+    if !outcome.completed && !outcome.left && problems.is_empty() {
+        problems.push(format!("not over after {} s", TIME_MAX.as_secs()));
+    }
+    problems
 }
 
 /// The URLs of the resources of `page` above the fold.

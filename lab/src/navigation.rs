@@ -1,6 +1,6 @@
 //! The pages of a connection that loads several, each as a load of its own.
 
-use crate::Load;
+use crate::{Load, problems};
 use client::{NextPage, Outcome};
 use corpus::Page;
 use qlog_tools::timeline::Timeline;
@@ -47,7 +47,7 @@ impl Navigation {
     }
 
     fn of(page: &Arc<Page>, timeline: Timeline, outcome: Outcome) -> Self {
-        let problems: Vec<String> = outcome.problems.iter().map(ToString::to_string).collect();
+        let problems = problems(&outcome);
         let completed = outcome.completed && problems.is_empty();
         Self { page: Arc::clone(page), load: Load { completed, timeline }, problems, outcome }
     }

@@ -49,6 +49,8 @@ pub struct Setup<'a> {
     pub links: Option<(&'a Network, u64)>,
     /// What the server pushes and hints.
     pub ahead: Ahead,
+    /// For how many seconds responses other than documents say that they stay fresh. `None`: they do not say.
+    pub fresh_s: Option<u64>,
     /// The facts about resources that the server gives its scheme.
     pub metadata: Metadata,
     /// In which order the client hands data up.
@@ -77,6 +79,7 @@ impl<'a> Setup<'a> {
             client: client::Options { scheme, ..client::Options::default() },
             links: None,
             ahead: Ahead::default(),
+            fresh_s: None,
             metadata: Metadata::default(),
             delivery_order: DeliveryOrder::default(),
             log_dir,
@@ -86,7 +89,8 @@ impl<'a> Setup<'a> {
 
 /// Loads `page` once.
 pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
-    let Setup { mut options, client, links, ahead, metadata, delivery_order, log_dir } = setup;
+    let Setup { mut options, client, links, ahead, fresh_s, metadata, delivery_order, log_dir } =
+        setup;
     let send_order = (delivery_order == DeliveryOrder::Connection).then(SendOrder::default);
     options.experiments.send_order.clone_from(&send_order);
     // The relay loses the client's last datagram, so waiting for it would be useless.
@@ -99,7 +103,10 @@ pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
         delivery_order: send_order.clone(),
         ..client
     };
-    let outcome = play(page, options, &client_options, links, ahead.site(page, metadata))?;
+    let then = client_options.then.iter().map(|it| it.page.as_ref());
+    let pages: Vec<&Page> = [page.as_ref()].into_iter().chain(then).collect();
+    let site = ahead.site_of(&pages, fresh_s, metadata);
+    let outcome = play(page, options, &client_options, links, site)?;
     let timeline = read_file(&log)?.timeline;
     let (load, problems) = Load::over_transport(&outcome, timeline, &scheme, send_order);
     Ok(WireLoad { load, problems, outcome })

@@ -1,7 +1,8 @@
-//! `utmost play`: one page load.
+//! `utmost play`: page loads over one connection.
 
 mod cancels;
 mod own_server;
+mod pages;
 mod push_log;
 mod session;
 
@@ -15,7 +16,7 @@ use ::client::profile::Profile;
 use ::client::{ClientConfig, Migrating, Options, Outcome, Verify};
 use ::corpus::Page;
 use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Setting, Study};
-use lab::{DeliveryOrder, Load};
+use lab::{DeliveryOrder, Navigation};
 use migration::{History, Visit};
 use qlog_tools::metrics::byte_index;
 use qlog_tools::reader::read_file;
@@ -26,20 +27,21 @@ use std::sync::Arc;
 
 /// Load a page once, and show when each resource arrived
 ///
-/// Without --server, the page is loaded from a server in this process, which sends in the order of --scheme (`rr` by
+/// Several pages are loaded one after another on the same connection, with one HTTP cache and one set of cookies. Without --server, the page is loaded from a server in this process, which sends in the order of --scheme (`rr` by
 /// default).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost play gentelella-index --scheme bucket-html\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --qlog logs --json\n  \
 utmost play davies-meenan --scheme dfifo --delivery-order connection\n  \
 utmost play davies-meenan --engine stack --network 3g --leave-after 800\n  \
+utmost play agency-index creative-home --think 2000 --engine stack --network 3g\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --push-log --visits 2\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --session session.json\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --migrate idle")]
 #[expect(clippy::struct_excessive_bools, reason = "flags, independent of each other")]
 pub(crate) struct Arguments {
-    /// A page: a bundled name, or a file
-    page: String,
+    #[command(flatten)]
+    pages: pages::Pages,
     /// The server to load from
     #[arg(long, value_name = "ADDR:PORT", value_parser = values::server_address)]
     server: Option<SocketAddr>,
@@ -72,7 +74,7 @@ pub(crate) struct Arguments {
     /// Accept pushes, and list the pushed responses
     #[arg(long, requires = "server")]
     push_log: bool,
-    /// Load the page N times, each time with the cookies and the HTTP cache of the visits before
+    /// Load the page N times, each time on a new connection and with the cookies and the HTTP cache of the visits before
     #[arg(long, value_name = "N", requires = "server", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=VISITS_MAX))]
     visits: u32,
@@ -100,15 +102,14 @@ const PUSHES: u64 = 100;
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let profile =
         arguments.profile.as_deref().map(Profile::find).transpose().map_err(Failure::bad_input)?;
-    let page = values::page(&arguments.page)?;
-    let page = Arc::new(match &profile {
-        Some(profile) => profile.applied_to(page),
-        None => page,
-    });
+    let pages = arguments.pages.read(profile.as_ref())?;
+    let [page, then @ ..] = pages.as_slice() else {
+        return Err(Failure::bad_input("no page"));
+    };
     // Browsers signal in RFC 9218's terms.
     let scheme = arguments.scheme.as_deref().or(profile.as_ref().map(|_| "rfc9218"));
     let scheme = match arguments.server {
-        Some(_) => scheme.map(|it| signalled(it, &page)).transpose()?,
+        Some(_) => scheme.map(|it| signalled(it, page)).transpose()?,
         None => scheme.map(find_scheme).transpose().map_err(values::no_scheme)?,
     };
     let scratch = tempfile::tempdir().map_err(Failure::elsewhere)?;
@@ -118,7 +119,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         scheme: scheme.clone(),
         hold_back: profile.and_then(|it| it.hold_back),
         pushes: if arguments.push_log { PUSHES } else { 0 },
-        cancels: arguments.cancels.of(&page)?,
+        cancels: arguments.cancels.of(page, arguments.pages.are_several())?,
+        then: arguments.pages.after_think_time(then),
         ..Options::default()
     };
     let own = arguments.server.is_none();
@@ -129,8 +131,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::BadInput(cause.to_owned()));
     }
     let visits = match arguments.server {
-        Some(server) => from_server(arguments, &page, server, client, &logs)?,
-        None => vec![arguments.own.load(&page, client, delivery_order, &logs)?],
+        Some(server) => from_server(arguments, page, server, client, &logs)?,
+        None => {
+            let fresh_s = arguments.pages.fresh_s();
+            arguments.own.load(page, client, fresh_s, delivery_order, &logs)?
+        }
     };
     // The server in this process runs `rr` by default. Another server's order is known only if it announces it.
     let unsaid = scheme.map_or(if own { "rr" } else { "" }.to_owned(), |it| it.name);
@@ -140,11 +145,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Setting { network: "loopback".to_owned(), ..Setting::default() }
     };
     let engine = if own { arguments.own.engine() } else { Engine::Wire };
-    let run =
-        |it: &Played| RunRecord { engine, setting: setting.clone(), ..run_of(&page, it, &unsaid) };
+    let run = |it: &Played| RunRecord { engine, setting: setting.clone(), ..run_of(it, &unsaid) };
     let runs = visits.iter().map(run).collect();
     let problems: Vec<String> = visits.iter().flat_map(|it| it.problems.clone()).collect();
-    show_all(arguments, &page, visits, runs)?;
+    show_all(arguments, visits, runs)?;
     told(&problems)
 }
 
@@ -155,22 +159,18 @@ fn signalled(name: &str, page: &Page) -> Result<Scheme, Failure> {
     Ok(scheme)
 }
 
-/// The record of a visit, as a study has it.
-fn run_of(page: &Page, visit: &Played, unsaid: &str) -> RunRecord {
-    let mut run = RunRecord {
+/// The record of a page load, as a study has it.
+fn run_of(Played { navigation, .. }: &Played, unsaid: &str) -> RunRecord {
+    let Navigation { page, load, outcome, .. } = navigation;
+    RunRecord {
         page: page.name.clone(),
-        scheme: visit.outcome.announced.clone().unwrap_or_else(|| unsaid.to_owned()),
-        ..RunRecord::of_load(page, &visit.load)
-    };
-    for resource in &mut run.resources {
-        resource.pushed = visit.outcome.pushed.iter().any(|(id, _)| *id == resource.id);
+        scheme: outcome.announced.clone().unwrap_or_else(|| unsaid.to_owned()),
+        ..RunRecord::of_load(page, load).with_outcome(outcome)
     }
-    run
 }
 
 fn show_all(
     arguments: &Arguments,
-    page: &Page,
     visits: Vec<Played>,
     runs: Vec<RunRecord>,
 ) -> Result<(), Failure> {
@@ -184,36 +184,48 @@ fn show_all(
             summary: Vec::new(),
             page_summary: Vec::new(),
             rank_correlations: Vec::new(),
-            loads: visits.into_iter().map(|it| Some(it.load)).collect(),
+            loads: visits.into_iter().map(|it| Some(it.navigation.load)).collect(),
         });
     }
-    for (number, (visit, run)) in visits.iter().zip(&runs).enumerate() {
-        if arguments.visits > 1 {
-            output::line(&format!("visit {}", number + 1))?;
-        }
-        if let Some(name) = &visit.outcome.announced {
-            output::line(&format!("the server sends in the order of {name}"))?;
-        }
-        if let Some(said) = session::said(visit.outcome.early_data) {
-            output::line(said)?;
-        }
-        if arguments.migrate.is_some() {
-            output::line(&format!(
-                "{} bytes came on another connection",
-                visit.outcome.moved_bytes
-            ))?;
-        }
-        // A response without a body is complete without a first byte.
-        let has_come = |it: &ResourceTimes| it.first_byte_ms.or(it.complete_ms).is_some();
-        let came = run.resources.iter().any(has_come);
-        if came && arguments.push_log {
-            push_log::show(run, &visit.load.timeline, &visit.outcome)?;
-        } else if came {
-            show(run, page.resources.len(), arguments.cancels.left())?;
-        }
-        if let Some(tail) = run.tail {
-            output::line(&tail.to_string())?;
-        }
+    for (played, run) in visits.iter().zip(&runs) {
+        show_one(arguments, played, run)?;
+    }
+    Ok(())
+}
+
+fn show_one(arguments: &Arguments, played: &Played, run: &RunRecord) -> Result<(), Failure> {
+    let Navigation { page, load, outcome, .. } = &played.navigation;
+    let visit = (arguments.visits > 1).then(|| format!("visit {}", played.visit));
+    let name = arguments.pages.are_several().then(|| format!("page {}", page.name));
+    let title: Vec<String> = visit.into_iter().chain(name).collect();
+    if !title.is_empty() {
+        output::line(&title.join(", "))?;
+    }
+    if let Some(name) = &outcome.announced {
+        output::line(&format!("the server sends in the order of {name}"))?;
+    }
+    if let Some(said) = session::said(outcome.early_data) {
+        output::line(said)?;
+    }
+    if arguments.migrate.is_some() {
+        output::line(&format!("{} bytes came on another connection", outcome.moved_bytes))?;
+    }
+    // A response without a body is complete without a first byte.
+    let has_come = |it: &ResourceTimes| it.first_byte_ms.or(it.complete_ms).is_some();
+    let came = run.resources.iter().any(has_come);
+    if came && arguments.push_log {
+        push_log::show(run, &load.timeline, outcome)?;
+    } else if came {
+        show(run, page.resources.len(), arguments.cancels.left())?;
+    }
+    if !run.reused.is_empty() {
+        let (reused, all) = (run.reused.len(), page.resources.len());
+        output::line(&format!(
+            "not requested, because the client had them: {reused} of {all} resources"
+        ))?;
+    }
+    if let Some(tail) = run.tail {
+        output::line(&tail.to_string())?;
     }
     Ok(())
 }
@@ -231,11 +243,13 @@ fn told(problems: &[String]) -> Result<(), Failure> {
     Err(Failure::Elsewhere(format!("{last}{more}")))
 }
 
-/// One load, its problems, and the client's account of it.
+/// One page load.
 struct Played {
-    load: Load,
+    /// Counted from 1.
+    visit: u32,
+    navigation: Navigation,
+    /// With where they were met.
     problems: Vec<String>,
-    outcome: Outcome,
 }
 
 fn from_server(
@@ -266,10 +280,18 @@ fn from_server(
         options.qlog_file = Some(logs.join(name));
         options.session = arguments.session.as_deref().map(session::load).transpose()?.flatten();
         let outcome = visit(arguments, page, server, &options)?;
+        let log = options.qlog_file.as_deref().unwrap_or(logs);
+        let timeline = read_file(log).map_err(Failure::elsewhere)?.timeline;
         let moved = if outcome.moved_bytes > 0 { Visit::Migrated } else { Visit::Stayed };
         history.visited(&host, moved);
         (options.cookies, options.cache) = (outcome.cookies.clone(), outcome.cache.clone());
-        visits.push(played(server, outcome, options.qlog_file.as_deref().unwrap_or(logs))?);
+        for mut navigation in Navigation::all(page, &options.then, &timeline, outcome) {
+            // What differs from the page is told, and does not make another server's load incomplete.
+            navigation.load.completed = navigation.outcome.completed;
+            let problems = &navigation.outcome.problems;
+            let problems = problems.iter().map(|it| format!("{server}: {it}")).collect();
+            visits.push(Played { visit: number, navigation, problems });
+        }
     }
     Ok(visits)
 }
@@ -286,16 +308,12 @@ fn visit(
         session::store(file, outcome.session.as_ref())?;
     }
     if let Some(folder) = &arguments.bodies {
-        write_bodies(page, &outcome, folder)?;
+        let pages = [page].into_iter().chain(options.then.iter().map(|it| &it.page));
+        for (page, outcome) in pages.zip(outcome.earlier.iter().chain([&outcome])) {
+            write_bodies(page, outcome, folder)?;
+        }
     }
     Ok(outcome)
-}
-
-fn played(server: SocketAddr, outcome: Outcome, log: &Path) -> Result<Played, Failure> {
-    let problems = outcome.problems.iter().map(|it| format!("{server}: {it}")).collect();
-    let timeline = read_file(log).map_err(Failure::elsewhere)?.timeline;
-    let load = Load { completed: outcome.completed, timeline };
-    Ok(Played { load, problems, outcome })
 }
 
 /// Writes the bodies. A URL whose path leads out of the folder is an error.

@@ -165,6 +165,7 @@ impl<'a> Loader<'a> {
             options: Options { qlog_dir, ..options },
             client: client_options(cell, scheme),
             ahead: cell.setting.ahead(),
+            fresh_s: None,
             // On the paper's network the server alone shapes the traffic.
             links: (network.name != "paper").then_some((&network, cell.seed)),
             metadata: plan.metadata,
@@ -177,10 +178,7 @@ impl<'a> Loader<'a> {
 
     fn record(&self, cell: &Cell<'_>, loaded: &Loaded) -> RunRecord {
         let Loaded { load, outcome, .. } = loaded;
-        let mut run = RunRecord::of_load(cell.page, load);
-        for resource in &mut run.resources {
-            resource.pushed = outcome.pushed.iter().any(|(id, _)| *id == resource.id);
-        }
+        let run = RunRecord::of_load(cell.page, load).with_outcome(outcome);
         let bound = self.bounds.get(&(cell.page.name.as_str(), cell.network.name.as_str()));
         RunRecord {
             page: cell.page.name.clone(),

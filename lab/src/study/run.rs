@@ -4,6 +4,7 @@ use super::plan::Engine;
 use super::pushes::Pushes;
 use super::setting::Setting;
 use crate::{Load, above_fold};
+use client::Outcome;
 use corpus::Page;
 use qlog_tools::metrics::{BySet, Completions, Measured};
 use qlog_tools::tail::Tail;
@@ -43,6 +44,10 @@ pub struct RunRecord {
     /// What came of pushes; `None`: the study says nothing about them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pushes: Option<Pushes<u64>>,
+    /// The resources that were not requested, because the client had them: from its HTTP cache, or from a push that came
+    /// for this page during an earlier one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reused: Vec<usize>,
     /// The resources, in the order of their requests.
     pub resources: Vec<ResourceTimes>,
 }
@@ -98,6 +103,19 @@ impl RunRecord {
             resources,
             ..Self::default()
         }
+    }
+
+    /// The same with what the client says of pushes and of what it had.
+    #[must_use]
+    pub fn with_outcome(mut self, outcome: &Outcome) -> Self {
+        for resource in &mut self.resources {
+            resource.pushed = outcome.pushed.iter().any(|(id, _)| *id == resource.id);
+        }
+        let came = |id: usize| self.resources.iter().any(|it| it.id == id);
+        let pushed = outcome.pushed.iter().filter(|(id, used)| *used && !came(*id));
+        self.reused = outcome.cached.iter().copied().chain(pushed.map(|(id, _)| *id)).collect();
+        self.reused.sort_unstable();
+        self
     }
 
     /// The `ByteIndex`.

@@ -19,7 +19,12 @@ pub(super) struct GivingUp {
 }
 
 impl GivingUp {
-    pub(super) fn of(&self, page: &Page) -> Result<Cancels, Failure> {
+    /// Of the only page: with several it would not be clear which of them is meant.
+    pub(super) fn of(&self, page: &Page, are_several: bool) -> Result<Cancels, Failure> {
+        if are_several && (self.leave_after.is_some() || !self.cancel.is_empty()) {
+            let cause = "--leave-after and --cancel: give up one page; name only that one";
+            return Err(Failure::BadInput(cause.to_owned()));
+        }
         let mut cancels = Cancels { leave_after: self.leave_after, ..Cancels::default() };
         for (path, after) in &self.cancel {
             let at_path = page.resources.iter().filter(|it| fits(path, &it.url));
@@ -41,7 +46,7 @@ impl GivingUp {
     }
 }
 
-fn milliseconds(text: &str) -> Result<Duration, String> {
+pub(super) fn milliseconds(text: &str) -> Result<Duration, String> {
     let ms = text.parse::<u64>().ok().filter(|it| *it <= 3_600_000);
     ms.map(Duration::from_millis)
         .ok_or_else(|| format!("`{text}` is not a time: use milliseconds, at most 3600000"))

@@ -3,14 +3,14 @@
 use super::Played;
 use crate::failure::Failure;
 use crate::values::{self, Choices};
-use ::client::{Options, Outcome};
+use ::client::Options;
 use ::corpus::Page;
 use ::server::{CongestionControl, Identity, Options as ServerOptions};
+use lab::ahead::Ahead;
 use lab::network::Network;
 use lab::stack::{self, Ends};
 use lab::study::{Engine, Setting};
-use lab::{DeliveryOrder, wire};
-use page_site::PageSite;
+use lab::{DeliveryOrder, Metadata, Navigation, wire};
 use schedulers::find_scheme;
 use std::path::Path;
 use std::sync::Arc;
@@ -31,6 +31,9 @@ pub(super) struct OwnServer {
     /// The congestion control of the server in this process
     #[arg(long, value_parser = values::choice(values::CONGESTION_CONTROLS), default_value = "bbr2", conflicts_with = "server")]
     cc: CongestionControl,
+    /// The server in this process begins with its initial window again after a pause; with --cc cubic or reno
+    #[arg(long, conflicts_with = "server")]
+    idle_reset: bool,
 }
 
 const ENGINES: Choices<Engine> = &[
@@ -55,19 +58,22 @@ impl OwnServer {
         Ok(Setting { network, send_buffer_bytes, cc: Some(self.cc), ..Setting::default() })
     }
 
-    /// Loads the page once.
+    /// Loads the page, and those that the client's options say after it, once.
     pub(super) fn load(
         &self,
         page: &Arc<Page>,
         client: Options,
+        fresh_s: Option<u64>,
         delivery_order: DeliveryOrder,
         log_dir: &Path,
-    ) -> Result<Played, Failure> {
+    ) -> Result<Vec<Played>, Failure> {
+        let then = client.then.clone();
         let scheme = client.scheme.clone().map_or_else(|| find_scheme("rr"), Ok);
         let options = ServerOptions {
             qlog_dir: Some(log_dir.to_owned()),
             send_buffer_bytes: self.send_buffer,
             congestion_control: self.cc,
+            idle_reset: values::idle_reset(self.idle_reset, self.cc)?,
             ..ServerOptions::new(scheme.map_err(Failure::bad_input)?)
         };
         let network = self.network()?;
@@ -75,7 +81,7 @@ impl OwnServer {
             Some(pace) => options.paced(pace),
             None => options,
         };
-        let (load, problems) = match (self.engine, &network) {
+        let (load, outcome) = match (self.engine, &network) {
             (Engine::Stack, Some(network)) => {
                 let identity = Identity::self_signed().map_err(Failure::elsewhere)?;
                 let setup = stack::Setup {
@@ -83,22 +89,32 @@ impl OwnServer {
                     log_dir: Some(log_dir),
                     ..stack::Setup::new(options, network, &identity)
                 };
-                let ends = Ends { site: PageSite::new(Page::clone(page)).into(), client };
+                let pages = [page].into_iter().chain(then.iter().map(|it| &it.page));
+                let pages: Vec<&Page> = pages.map(Arc::as_ref).collect();
+                let site = Ahead::default().site_of(&pages, fresh_s, Metadata::Full);
+                let ends = Ends { site, client };
                 let loaded = stack::load_between(page, &ends, setup).map_err(Failure::elsewhere)?;
-                (loaded.load, loaded.problems)
+                (loaded.load, loaded.outcome)
             }
             (_, network) => {
                 let links = network.as_ref().map(|it| (it, 0));
                 let setup = wire::Setup {
                     client,
                     links,
+                    fresh_s,
                     delivery_order,
                     ..wire::Setup::new(options, log_dir)
                 };
                 let loaded = wire::load(page, setup).map_err(Failure::elsewhere)?;
-                (loaded.load, loaded.problems)
+                (loaded.load, loaded.outcome)
             }
         };
-        Ok(Played { load, problems, outcome: Outcome::default() })
+        let played = |mut navigation: Navigation| {
+            // The arguments say it.
+            navigation.outcome.announced = None;
+            Played { visit: 1, problems: navigation.problems.clone(), navigation }
+        };
+        let all = Navigation::all(page, &then, &load.timeline, outcome);
+        Ok(all.into_iter().map(played).collect())
     }
 }

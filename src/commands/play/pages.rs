@@ -1,0 +1,52 @@
+//! The pages to play, one after another on the same connection.
+
+use crate::failure::Failure;
+use crate::limits::PAGES_MAX;
+use crate::values;
+use ::client::NextPage;
+use ::client::profile::Profile;
+use ::corpus::Page;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The pages, and what lies between them.
+#[derive(Debug, clap::Args)]
+pub(super) struct Pages {
+    /// A page: a bundled name, or a file. Several are loaded one after another on the same connection
+    #[arg(required = true, value_name = "PAGE", num_args = 1..=PAGES_MAX)]
+    pages: Vec<String>,
+    /// The time in milliseconds for which the user reads a page before going to the next one
+    #[arg(long, value_name = "MS", value_parser = super::cancels::milliseconds, default_value = "0")]
+    think: Duration,
+    /// For how many seconds responses of the server in this process stay fresh, except documents, if there are several
+    /// pages
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600, conflicts_with = "server")]
+    fresh: u64,
+}
+
+impl Pages {
+    /// Reads them, as the client of `profile` would load them.
+    pub(super) fn read(&self, profile: Option<&Profile>) -> Result<Vec<Arc<Page>>, Failure> {
+        let read = |name: &String| {
+            let page = values::page(name)?;
+            Ok(Arc::new(match profile {
+                Some(profile) => profile.applied_to(page),
+                None => page,
+            }))
+        };
+        self.pages.iter().map(read).collect()
+    }
+
+    pub(super) fn are_several(&self) -> bool {
+        self.pages.len() > 1
+    }
+
+    pub(super) fn after_think_time(&self, pages: &[Arc<Page>]) -> Vec<NextPage> {
+        pages.iter().map(|it| NextPage { page: Arc::clone(it), think: self.think }).collect()
+    }
+
+    /// For how long the server in this process says that responses stay fresh.
+    pub(super) fn fresh_s(&self) -> Option<u64> {
+        self.are_several().then_some(self.fresh)
+    }
+}
