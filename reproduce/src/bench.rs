@@ -2,7 +2,9 @@
 
 use crate::ReproduceError;
 use crate::downloads::{Downloaded, Downloads};
+use client::NextPage;
 use corpus::Page;
+use lab::Navigation;
 use lab::ahead::PUSHES;
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
@@ -16,6 +18,7 @@ use server::site::{Pushing, Request, Response, Rule, RuledSite, Site};
 use server::{CongestionControl, Identity, Options, SignalUse, TicketKey};
 use simulator::link::{Profile, Rate};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A page, a server's and a client's settings, and a network.
 #[derive(Debug, Clone)]
@@ -40,8 +43,20 @@ pub(crate) struct Case {
     pub(crate) client: client::Options,
     /// The client was there before: its requests go with its first packet.
     pub(crate) returning: bool,
+    /// The client loads this page first, on the same connection.
+    pub(crate) before: Option<Before>,
     /// How many loads, if not the bench's own number.
     pub(crate) runs: Option<usize>,
+}
+
+/// An earlier page on the connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Before {
+    pub(crate) page: Arc<Page>,
+    /// From its load to the navigation.
+    pub(crate) think: Duration,
+    /// Whether the server's window is the initial one again after that time.
+    pub(crate) idle_reset: bool,
 }
 
 pub(crate) type Field = (&'static str, String);
@@ -70,6 +85,7 @@ impl Case {
             send_buffer_bytes: 0,
             client: client::Options { pushes: PUSHES, ..client::Options::default() },
             returning: false,
+            before: None,
             runs: None,
         }
     }
@@ -103,6 +119,7 @@ impl Case {
             pacing: self.pacing,
             signals: self.signals,
             send_buffer_bytes: self.send_buffer_bytes,
+            idle_reset: self.before.as_ref().is_some_and(|it| it.idle_reset),
             early_data: self.returning,
             ticket_key: self.returning.then(|| TicketKey::new([0; TicketKey::BYTES])),
             ..Options::new(scheme.clone())
@@ -110,8 +127,22 @@ impl Case {
         let client = client::Options { scheme: Some(scheme), ..client };
         let network = varied(&self.network, bench.variation, seed);
         let setup = Setup { seed, ..Setup::new(options, &network, &bench.identity) };
+        let Some(Before { page, think, .. }) = &self.before else {
+            let ends = Ends { site: self.site(seed), client };
+            return load_between(&self.page, &ends, setup).map_err(ReproduceError::unusable);
+        };
+        let then = vec![NextPage { page: Arc::clone(&self.page), think: *think }];
+        let client = client::Options { then: then.clone(), ..client };
         let ends = Ends { site: self.site(seed), client };
-        load_between(&self.page, &ends, setup).map_err(ReproduceError::unusable)
+        let loaded = load_between(page, &ends, setup).map_err(ReproduceError::unusable)?;
+        let outcome = loaded.outcome.clone();
+        let pages = Navigation::all(page, &then, &loaded.load.timeline, outcome);
+        let Ok([_, Navigation { load, problems, outcome, .. }]) = <[_; 2]>::try_from(pages) else {
+            let problems = loaded.problems.join("; ");
+            let cause = format!("page {} was not reached: {problems}", self.page.name);
+            return Err(ReproduceError::Unusable(cause));
+        };
+        Ok(StackLoad { load, problems, outcome, ..loaded })
     }
 
     fn site(&self, seed: u64) -> RuledSite {
@@ -121,7 +152,9 @@ impl Case {
         }
         let path = self.page.resources[0].url.clone();
         let rule = self.acts_on_fields.then(|| Rule::pushing(&path, pushing));
-        let page = PageSite::new(Page::clone(&self.page));
+        let before = self.before.iter().map(|it| &it.page);
+        let pages = [&self.page].into_iter().chain(before).map(|it| Page::clone(it));
+        let page = PageSite::of(pages.collect());
         let site = WithFields { page, path, fields: self.fields.clone() };
         RuledSite::new(site, rule.into_iter().collect())
     }

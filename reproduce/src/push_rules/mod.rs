@@ -11,6 +11,7 @@ mod pair;
 mod pairs;
 mod published;
 mod setup;
+mod traffic;
 
 use crate::bench::Bench;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
@@ -42,6 +43,9 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let mut rows = pairs::formula_rows();
     rows.extend(pair_rows(&pairs, &bench, &mut stable)?);
     rows.push(pairs::first_flight_row(&bench)?);
+    let mut warmed = Stable::default();
+    rows.extend(pair_rows(&traffic::pairs(), &bench, &mut warmed)?);
+    rows.extend(pair_rows(&traffic::reset_pairs(), &bench, &mut warmed)?);
     let connections = pairs::connection_rows(&rows);
     rows.extend(connections);
     let order = order::pairs();
@@ -54,7 +58,8 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     rows.push(gates::shuffle_row(&bench)?);
     rows.extend(cases::rows(&bench, &mut stable)?);
     rows.extend(if_match::rows(&bench)?);
-    rows.push(stable.row());
+    rows.push(stable.row("stable"));
+    rows.push(warmed.row("stable-traffic"));
     let rows = by_table(&rows);
     let figure = figure(&rows);
     Ok(Findings {
@@ -84,11 +89,12 @@ fn method(bench: &Bench) -> String {
          one has the window that is said, timed with its handshake and three round trips before it for DNS and TCP. \
          What the head names is discovered with the first packet, what the end of a document or a script names with \
          its last byte; nothing takes time to evaluate. A KB is 1024 bytes. The model is whole packets on such a link \
-         and nothing else.",
+         and nothing else. {}",
         bench.runs,
         bench.runs * cases::TIMES,
         VARIATION * 100.0,
         setup::OPEN_WINDOW_PACKETS,
+        traffic::method(),
     )
 }
 
@@ -160,9 +166,9 @@ impl Stable {
         }
     }
 
-    fn row(&self) -> Row {
+    fn row(&self, id: &str) -> Row {
         let metric = "largest distance between the quartiles of any case, in percent of its median";
-        Row::shown("stable", metric, Some(self.worst * 100.0))
+        Row::shown(id, metric, Some(self.worst * 100.0))
             .in_table("All tables")
             .must("at most 1, as in the source".into(), |it| it <= SPREAD * 100.0)
             .note(format!("Of {}.", self.whose))
@@ -187,7 +193,7 @@ mod tests {
         stable.note("a", 0.002);
         stable.note("b", 0.02);
         stable.note("c", 0.001);
-        let row = stable.row();
+        let row = stable.row("stable");
         assert_eq!((row.ours, row.verdicts.hold(), row.note.as_str()), (Some(2.0), false, "Of b."));
     }
 }

@@ -3,7 +3,7 @@
 use super::published::Cell;
 use super::setup::{self, FIRST_FLIGHT_BYTES, HANDSHAKE_BYTES};
 use crate::Row;
-use crate::bench::{Case, PACKET_BYTES, Times};
+use crate::bench::{Before, Case, PACKET_BYTES, Times};
 use crate::model::{Load, Path, Window};
 use crate::sketch::Sketch;
 
@@ -118,6 +118,34 @@ impl Pair {
         let model_ms = model_ms.map(|it| before_ms + it);
         let cases = self.cases.map(|it| Case { returning: true, window_packets: packets, ..it });
         Self { cases, model_ms, clock: Clock::Before(0.0), ..self }
+    }
+
+    /// The same as the page after `before` on a connection that began with a window of `packets`. Its ID begins with `prefix`.
+    pub(super) fn after(
+        mut self,
+        before: &Before,
+        packets: usize,
+        table: &'static str,
+        prefix: &str,
+    ) -> Self {
+        for case in &mut self.cases {
+            (case.before, case.window_packets) = (Some(before.clone()), packets);
+        }
+        Self { id: format!("{prefix}-{}", self.id), table, ..self }
+    }
+
+    /// Judged by a model whose window begins with `packets` and grows.
+    pub(super) fn slow_start(self, packets: usize) -> Self {
+        let model_ms = self.modelled(|load| Load { window: slow_start(packets), ..load });
+        Self { model_ms, ..self }.judged(ALIKE)
+    }
+
+    pub(super) fn is_on(&self, path: Path) -> bool {
+        self.path == path
+    }
+
+    pub(super) fn without_loads(self) -> Self {
+        Self { shows_loads: false, ..self }
     }
 
     fn handshake_ms(&self) -> f64 {

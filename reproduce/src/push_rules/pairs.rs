@@ -46,7 +46,13 @@ fn simple(html_kb: u64, script_kb: u64) -> Sketch {
 
 const SIMPLE: [&[&str]; 2] = [&[], &["/1.js"]];
 
-fn simple_pair(id: String, table: &'static str, path: Path, html_kb: u64, script_kb: u64) -> Pair {
+pub(super) fn simple_pair(
+    id: String,
+    table: &'static str,
+    path: Path,
+    html_kb: u64,
+    script_kb: u64,
+) -> Pair {
     let what = format!("HTML of {html_kb} KB, script of {script_kb} KB");
     Pair::warm(id, simple(html_kb, script_kb), path, SIMPLE).shown(table, what)
 }
@@ -122,7 +128,7 @@ fn cold_fitted() -> Vec<Pair> {
     pairs
 }
 
-fn warm() -> Vec<Pair> {
+pub(super) fn warm() -> Vec<Pair> {
     let disputed = Judge { difference: Some((5.0, 4.0)), ..ALIKE };
     let mut pairs = Vec::new();
     for (network, path, cells, judge) in
@@ -140,7 +146,7 @@ fn warm() -> Vec<Pair> {
 const ANOMALY_3G: &str = "The source's times in this column cannot come from 1360 kbit/s: from 40 to 200 KB they grow by \
      15 KB a second, which is its 2G rate. Only the difference is compared.";
 
-fn tail() -> Vec<Pair> {
+pub(super) fn tail() -> Vec<Pair> {
     let pair = |&((html_kb, first_kb), cell): &((u64, u64), Cell)| {
         let sketch = Sketch::new(format!("tail-{html_kb}-{first_kb}"), html_kb * KB)
             .script("/1.js", first_kb * KB, Found::End(0))
@@ -154,7 +160,7 @@ fn tail() -> Vec<Pair> {
     TAIL.iter().map(pair).collect()
 }
 
-fn chain() -> Vec<Pair> {
+pub(super) fn chain() -> Vec<Pair> {
     let pair = |&(second_kb, cell): &(u64, Cell)| {
         let sketch = Sketch::new(format!("chain-{second_kb}"), 10 * KB)
             .script("/1.js", 10 * KB, Found::End(0))
