@@ -385,7 +385,11 @@ mod tests {
             order.iter().map(|it| &*graph.nodes[*it].path).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(pushed(Policy::PushInEvaluationOrder, 100_000), "/1.js /2.js /3.js /4.js");
-        assert_eq!(pushed(Policy::PushInEvaluationOrder, 16_000), "/1.js /2.js", "just above 16 KB");
+        assert_eq!(
+            pushed(Policy::PushInEvaluationOrder, 16_000),
+            "/1.js /2.js",
+            "just above 16 KB"
+        );
         assert_eq!(pushed(Policy::Push, 100_000), "/1.js /3.js /4.js");
     }
 

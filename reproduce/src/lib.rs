@@ -161,18 +161,14 @@ impl Experiment {
 }
 
 impl Findings {
-    fn verdicts(&self) -> impl Iterator<Item = &Verdicts> + Clone {
-        self.rows.iter().map(|it| &it.verdicts)
-    }
-
     /// The kinds of verdicts that the rows have, in the order of columns.
     pub fn kinds(&self) -> Vec<Kind> {
-        verdict::kinds(self.verdicts())
+        verdict::kinds(&self.rows)
     }
 
     /// `55 of 60 by the source, 210 of 210 by the model`: the conditions that hold.
     pub fn headline(&self) -> String {
-        verdict::headline(self.verdicts())
+        verdict::headline(&self.rows)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a row is held to: conditions by the publication, by a model of our own, and of ours alone, each with its verdict.
 
+use super::Row;
 use serde::Serialize;
 
 /// Who sets a condition.
@@ -111,23 +112,23 @@ impl Verdicts {
 pub type Kind = (&'static str, fn(&Verdicts) -> &Option<Verdict>);
 
 /// The kinds of verdicts that these rows have, in the order of columns.
-pub(super) fn kinds<'a>(verdicts: impl Iterator<Item = &'a Verdicts> + Clone) -> Vec<Kind> {
+pub(super) fn kinds(rows: &[Row]) -> Vec<Kind> {
     let all: [Kind; 3] = [
         ("by the source", |it| &it.source),
         ("by the model", |it| &it.model),
         ("required here", |it| &it.requirement),
     ];
-    all.into_iter().filter(|(_, of)| verdicts.clone().any(|it| of(it).is_some())).collect()
+    all.into_iter().filter(|(_, of)| rows.iter().any(|it| of(&it.verdicts).is_some())).collect()
 }
 
 /// `55 of 60 by the source, 210 of 210 by the model`: the conditions that hold.
-pub(super) fn headline<'a>(verdicts: impl Iterator<Item = &'a Verdicts> + Clone) -> String {
+pub(super) fn headline(rows: &[Row]) -> String {
     let count = |(name, of): Kind| {
-        let judged = verdicts.clone().filter_map(|it| of(it).as_ref());
+        let judged = rows.iter().filter_map(|it| of(&it.verdicts).as_ref());
         let held = judged.clone().filter(|it| it.holds).count();
         format!("{held} of {} {name}", judged.count())
     };
-    kinds(verdicts.clone()).into_iter().map(count).collect::<Vec<_>>().join(", ")
+    kinds(rows).into_iter().map(count).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -159,12 +160,9 @@ mod tests {
 
     #[test]
     fn the_headline_counts_the_source_first() {
-        let values = Values { ours: Some(1.0), published: None, model: None };
-        let mut verdicts = Verdicts::none();
-        verdicts.add(Authority::Requirement, "at most 2".into(), &values, |it| it <= 2.0);
-        verdicts.add(Authority::Source, "above 1".into(), &values, |it| it > 1.0);
-        let rows = [verdicts, Verdicts::none()];
-        assert_eq!(headline(rows.iter()), "0 of 1 by the source, 1 of 1 required here");
+        let shown = Row::shown("id", "metric", Some(1.0));
+        let rows = [shown.clone().above(1.0).required().at_most(2.0), shown];
+        assert_eq!(headline(&rows), "0 of 1 by the source, 1 of 1 required here");
     }
 
     #[test]
