@@ -170,6 +170,7 @@ impl Client {
         }
         loop {
             let due = self.playback.due(now_us);
+            self.log_milestones(now_us);
             if due.is_empty() && self.requests.next(&self.page.resources).is_none() {
                 return self.end_if_loaded(now);
             }
@@ -192,6 +193,14 @@ impl Client {
         self.requests.came(resource);
         self.playback.arrived(resource, self.page.resources[resource].bytes, now_us);
         self.playback.completed(resource, now_us);
+    }
+
+    /// Logs what the user sees. Milestones that the playback foresees are logged before they are reached.
+    fn log_milestones(&mut self, now_us: u64) {
+        for (time_us, milestone) in self.playback.milestones() {
+            let after = Duration::from_micros(time_us.saturating_sub(now_us));
+            http3::log::milestone(self.connection.quic.qlog_streamer(), milestone, after);
+        }
     }
 
     /// Opens a request. False: the server allows no further stream now.

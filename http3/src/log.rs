@@ -7,7 +7,8 @@ use qlog::events::http3::{
 };
 use qlog::events::{EventData, EventImportance, JsonEvent};
 use qlog::streamer::QlogStreamer;
-use schedulers::Priority;
+use schedulers::{Milestone, Priority};
+use std::time::Duration;
 
 /// Logs an event that `session` reported, if qlog has a form for it.
 pub fn event(streamer: &mut QlogStreamer, session: &Session, event: &Event) {
@@ -90,7 +91,7 @@ fn created(
 
 /// Logs that the client goes on to another page (`utmost:navigation`). The first one needs no event: it is the first request.
 pub fn navigation(streamer: Option<&mut QlogStreamer>, page: &str) {
-    own(streamer, "navigation", serde_json::json!({ "page": page }));
+    own(streamer, "utmost:navigation", serde_json::json!({ "page": page }));
 }
 
 /// Logs bytes of a response that came on another connection (`utmost:moved`): those of `stream` here, from `offset` on.
@@ -104,18 +105,27 @@ pub fn moved(
     let data = serde_json::json!({
         "stream_id": stream.0, "offset": offset, "length": length, "final_frame": u8::from(fin)
     });
-    own(streamer, "moved", data);
+    own(streamer, "utmost:moved", data);
+}
+
+/// Logs a milestone of a page load that the client knows to come `after` this moment.
+pub fn milestone(streamer: Option<&mut QlogStreamer>, milestone: Milestone, after: Duration) {
+    let mut data = serde_json::json!({"milestone": milestone.name()});
+    if let Milestone::Region { weight, of } = milestone {
+        data["weight"] = weight.into();
+        data["of"] = of.into();
+    }
+    if !after.is_zero() {
+        data["after_us"] = u64::try_from(after.as_micros()).unwrap_or(u64::MAX).into();
+    }
+    own(streamer, Milestone::EVENT, data);
 }
 
 /// Logs an event that no schema of qlog has.
 fn own(streamer: Option<&mut QlogStreamer>, name: &str, data: serde_json::Value) {
     let Some(streamer) = streamer else { return };
-    let event = JsonEvent {
-        time: 0.0,
-        importance: EventImportance::Core,
-        name: format!("utmost:{name}"),
-        data,
-    };
+    let event =
+        JsonEvent { time: 0.0, importance: EventImportance::Core, name: name.to_owned(), data };
     streamer.add_event_now(event).ok();
 }
 

@@ -10,7 +10,7 @@ use crate::ideal::{self, Conditions};
 use crate::network::Network;
 use corpus::page::{Event, Script};
 use corpus::{Page, generate};
-use qlog_tools::metrics::{Completions, byte_index};
+use qlog_tools::metrics::Completions;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use schedulers::{Kind, Scheme, paper_schemes};
@@ -93,7 +93,7 @@ fn weigh(scheme: &Scheme, page: Page, network: &Network) -> Adversary {
         let scheme = scheme.clone().for_page(&page.graph());
         let load = ideal::load(&page, &scheme, network, Conditions::default());
         Completions::new(&load.timeline, |it| above_fold.contains(&it.url))
-            .map_or(f64::INFINITY, |it| byte_index().of(&it))
+            .map_or(f64::INFINITY, |it| it.byte_index_ms())
     };
     let others = paper_schemes();
     let others = others.iter().filter(|it| it.name != scheme.name);

@@ -35,11 +35,12 @@ pub use metadata::Metadata;
 pub use navigation::Navigation;
 
 use client::Outcome;
+use client::playback::Playback;
 use connection::experiments::SendOrder;
 use corpus::Page;
 use delivery_order::in_order_of_transmission;
 use qlog_tools::figures::PageResource;
-use qlog_tools::timeline::Timeline;
+use qlog_tools::timeline::{RenderTimes, Timeline};
 use schedulers::Kind;
 use serde::{Deserialize, Serialize};
 use simulator::TIME_MAX;
@@ -79,6 +80,18 @@ fn problems(outcome: &Outcome) -> Vec<String> {
         problems.push(format!("not over after {} s", TIME_MAX.as_secs()));
     }
     problems
+}
+
+/// What the user of a load saw; `playback` is at its end.
+fn render_times(playback: &mut Playback) -> RenderTimes {
+    if playback.is_done() {
+        playback.run_on();
+    }
+    let mut times = RenderTimes::default();
+    for (time_us, milestone) in playback.milestones() {
+        times.reached(time_us, milestone);
+    }
+    times
 }
 
 /// The URLs of the resources of `page` above the fold.

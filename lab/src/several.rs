@@ -5,10 +5,10 @@
 //! as one ([`http3::Settings::connection_group`]). All connections open when the load begins. The document
 //! uses the first.
 
-use crate::Load;
 use crate::limits::CONNECTIONS_MAX;
 use crate::network::Network;
 use crate::stack::{SERVER, StackError, patient, server_world};
+use crate::{Load, render_times};
 use client::playback::Playback;
 use connection::{ClientConfig, MemoryLog};
 use corpus::Page;
@@ -149,11 +149,12 @@ impl Several {
     }
 
     /// The timelines of all connections, as their logs have them.
-    fn into_timeline(self) -> Result<Timeline, StackError> {
+    fn into_timeline(mut self) -> Result<Timeline, StackError> {
+        let renders = vec![render_times(&mut self.playback)];
         // The clients finish their logs when they are dropped.
         drop(self.clients);
         let count = self.logs.len() as u64;
-        let mut all = Timeline::default();
+        let mut all = Timeline { renders, ..Timeline::default() };
         for (number, log) in (0..).zip(self.logs) {
             let unique = |stream: u64| (stream / 4 * count + number) * 4 + stream % 4;
             let timeline = read("a client's log", log.take().as_slice())?.timeline;

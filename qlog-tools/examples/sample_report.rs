@@ -69,7 +69,7 @@ fn row(run: &Run<'_>, resources: &[PageResource]) -> Row {
     let is_atf = |it: &Transfer| resources.iter().any(|of| of.above_fold && of.url == it.url);
     let all = Completions::new(run.timeline, |_| true).ok();
     let atf = Completions::new(run.timeline, is_atf).ok();
-    let metrics = Measured::of(all.as_ref(), atf.as_ref());
+    let metrics = Measured::of(run.timeline, all.as_ref(), atf.as_ref());
     Row { scheme: run.scheme.to_owned(), metrics, ..Row::default() }
 }
 

@@ -105,7 +105,7 @@ pub fn path_of(url: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Completions, byte_index};
+    use crate::metrics::Completions;
     use crate::reader::read;
 
     /// A client's log of resources of 100 bytes: path, stream, completion (ms).
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!((of(2, 0).stream, of(2, 1).stream), (8, 4));
         for (run, trace) in runs.iter().enumerate() {
             let sum: f64 = (0..3).map(|place| of(place, run).index_ms.unwrap()).sum();
-            let index = byte_index().of(&Completions::of_trace(trace, |_| true).unwrap());
+            let index = Completions::of_trace(trace, |_| true).unwrap().byte_index_ms();
             assert!((sum - index).abs() < 1e-9, "{sum} {index}");
         }
     }

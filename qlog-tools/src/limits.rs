@@ -16,6 +16,8 @@ pub(crate) const EVENT_NAMES: usize = 1000;
 pub(crate) const MOMENTS: usize = 10_000;
 /// Separate ranges of acknowledged packet numbers kept; the lowest are forgotten first.
 pub(crate) const ACK_RANGES: usize = 4096;
+/// Regions of a page whose rendering is kept; of more, no mean is known.
+pub(crate) const REGIONS: usize = 1 << 16;
 /// Priority signals kept of a trace.
 pub(crate) const SIGNALS: usize = 1 << 16;
 /// Characters of a text kept from a log: a URL, a field's value. A longer one is cut.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::timeline::{RenderTimes, Timeline};
 pub use completions::{Completion, Completions, Unmeasured};
 pub use curve::{CurvePoint, completed_share};
 
@@ -29,8 +30,19 @@ pub struct Metric {
     /// Its definition, in a sentence.
     pub meaning: &'static str,
     #[serde(skip)]
-    compute: fn(&Completions) -> f64,
+    compute: Compute,
 }
+
+/// What a metric is computed from.
+#[derive(Debug, Clone, Copy)]
+enum Compute {
+    /// A set of resources.
+    OfSet(fn(&Completions) -> f64),
+    /// What the user of the first page saw, and t0. `None`: that is not known.
+    OfPage(fn(&RenderTimes, u64) -> Option<f64>),
+}
+
+use Compute::{OfPage, OfSet};
 
 /// Which values of a metric are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -43,7 +55,7 @@ pub enum Better {
 }
 
 /// All metrics. The first is the one that studies compare unless told otherwise.
-pub static METRICS: [Metric; 5] = [
+pub static METRICS: [Metric; 10] = [
     Metric {
         name: "byte_index",
         heading: "ByteIndex",
@@ -51,7 +63,7 @@ pub static METRICS: [Metric; 5] = [
         unit: "ms",
         better: Better::Lower,
         meaning: "How long the average body byte was missing, where a byte counts once its whole resource is there: the area above the curve of download progress (Bocchi et al. 2016; Marx et al. 2019, section 4.2)",
-        compute: |set| set.mean_ms_by_bytes(|it| it.complete_us),
+        compute: OfSet(Completions::byte_index_ms),
     },
     Metric {
         name: "byte_index_sampled",
@@ -60,7 +72,9 @@ pub static METRICS: [Metric; 5] = [
         unit: "ms",
         better: Better::Lower,
         meaning: "The ByteIndex as the paper samples it: each completion is noticed at the next multiple of 100 ms",
-        compute: |set| set.mean_ms_by_bytes(|it| it.complete_us.div_ceil(SAMPLE_US) * SAMPLE_US),
+        compute: OfSet(|set| {
+            set.mean_ms_by_bytes(|it| it.complete_us.div_ceil(SAMPLE_US) * SAMPLE_US)
+        }),
     },
     Metric {
         name: "byte_index_progressive",
@@ -69,7 +83,7 @@ pub static METRICS: [Metric; 5] = [
         unit: "ms",
         better: Better::Lower,
         meaning: "The ByteIndex where bytes count as they can be read, whether or not their resource is complete",
-        compute: Completions::progressive_mean_ms,
+        compute: OfSet(Completions::progressive_mean_ms),
     },
     Metric {
         name: "object_index",
@@ -78,7 +92,7 @@ pub static METRICS: [Metric; 5] = [
         unit: "ms",
         better: Better::Lower,
         meaning: "The mean time to completion, each resource counting the same",
-        compute: Completions::mean_ms_by_resource,
+        compute: OfSet(Completions::mean_ms_by_resource),
     },
     Metric {
         name: "critical_ms",
@@ -87,17 +101,87 @@ pub static METRICS: [Metric; 5] = [
         unit: "ms",
         better: Better::Lower,
         meaning: "When the last resource of the set was complete. The ATF set holds the resources that rendering waits for, so its value says when the page can be shown in full",
-        compute: Completions::last_ms,
+        compute: OfSet(Completions::last_ms),
+    },
+    Metric {
+        name: "first_render",
+        heading: "first render",
+        short: "FR",
+        unit: "ms",
+        better: Better::Lower,
+        meaning: "When the page was first shown: the head of its document had arrived, and everything that blocks rendering was executed",
+        compute: OfPage(|times, start_us| since(times.first_render_us, start_us)),
+    },
+    Metric {
+        name: "hero_render",
+        heading: "hero render",
+        short: "HR",
+        unit: "ms",
+        better: Better::Lower,
+        meaning: "When the page was shown with its hero images",
+        compute: OfPage(|times, start_us| since(times.hero_render_us, start_us)),
+    },
+    Metric {
+        name: "speed_index",
+        heading: "SpeedIndex",
+        short: "SI",
+        unit: "ms",
+        better: Better::Lower,
+        meaning: "How long the average region above the fold was not shown in its final form. Regions are the document, images and fonts, weighted by their bytes",
+        compute: OfPage(RenderTimes::mean_region_ms),
+    },
+    Metric {
+        name: "dom_content_loaded",
+        heading: "DOM ready",
+        short: "DCL",
+        unit: "ms",
+        better: Better::Lower,
+        meaning: "`DOMContentLoaded`: the document had arrived, and all synchronous, deferred and module scripts were executed",
+        compute: OfPage(|times, start_us| since(times.dom_content_loaded_us, start_us)),
+    },
+    Metric {
+        name: "load",
+        heading: "load",
+        short: "load",
+        unit: "ms",
+        better: Better::Lower,
+        meaning: "The load event: everything that was discovered by then had arrived, except lazy resources",
+        compute: OfPage(|times, start_us| since(times.load_us, start_us)),
     },
 ];
+
+fn since(time_us: Option<u64>, start_us: u64) -> Option<f64> {
+    time_us.map(|it| it.saturating_sub(start_us) as f64 / 1000.0)
+}
 
 /// How often the paper looks at the progress, in microseconds.
 const SAMPLE_US: u64 = 100_000;
 
 impl Metric {
-    /// Its value over a set of completed resources.
-    pub fn of(&self, set: &Completions) -> f64 {
-        (self.compute)(set)
+    /// Its values: over the sets that completed, or of the page that `timeline` shows.
+    pub fn of(
+        &self,
+        timeline: &Timeline,
+        all: Option<&Completions>,
+        atf: Option<&Completions>,
+    ) -> BySet {
+        match self.compute {
+            OfSet(compute) => BySet { all: all.map(compute), atf: atf.map(compute) },
+            OfPage(compute) => {
+                let start_us = timeline.start_us().unwrap_or_default();
+                BySet::of_page(timeline.renders.first().and_then(|it| compute(it, start_us)))
+            }
+        }
+    }
+
+    /// Whether it is about the page as a whole. Then it has one value, which counts for both sets.
+    pub fn is_of_page(&self) -> bool {
+        matches!(self.compute, OfPage(_))
+    }
+
+    /// The sets that it has values of its own for.
+    pub fn sets(&self) -> &'static [Set] {
+        if self.is_of_page() { &[Set::All] } else { &Set::BOTH }
     }
 
     /// How many times better than `baseline` the value is: 2 is twice as good. `None` when one is missing or zero.
@@ -110,10 +194,14 @@ impl Metric {
         (worse > 0.0).then(|| better / worse)
     }
 
-    /// The name of the column with its values over a set, in a CSV file: `byte_index_all_ms`.
+    /// The name of the column with its values over a set, in a CSV file: `byte_index_all_ms`, `first_render_ms`.
     pub fn column(&self, set: Set) -> String {
-        let stem = self.name.strip_suffix(&format!("_{}", self.unit)).unwrap_or(self.name);
-        format!("{stem}_{}_{}", set.name(), self.unit)
+        let Self { name, unit, .. } = self;
+        if self.is_of_page() {
+            return format!("{name}_{unit}");
+        }
+        let stem = name.strip_suffix(&format!("_{unit}")).unwrap_or(name);
+        format!("{stem}_{}_{unit}", set.name())
     }
 }
 
@@ -164,6 +252,11 @@ impl<T: Copy> BySet<T> {
         Self { all: value(Set::All), atf: value(Set::Atf) }
     }
 
+    /// A value that belongs to no set counts for both.
+    pub fn of_page(value: Option<T>) -> Self {
+        Self { all: value, atf: value }
+    }
+
     /// The value of a set.
     pub fn get(&self, set: Set) -> Option<T> {
         match set {
@@ -184,12 +277,9 @@ impl Measured {
         Self(METRICS.iter().map(|it| (it.name.to_owned(), value(it))).collect())
     }
 
-    /// Computes every metric over each set that completed.
-    pub fn of(all: Option<&Completions>, atf: Option<&Completions>) -> Self {
-        Self::each(|metric| BySet {
-            all: all.map(|it| metric.of(it)),
-            atf: atf.map(|it| metric.of(it)),
-        })
+    /// Computes every metric of a load, over each set that completed.
+    pub fn of(timeline: &Timeline, all: Option<&Completions>, atf: Option<&Completions>) -> Self {
+        Self::each(|metric| metric.of(timeline, all, atf))
     }
 
     /// The same under longer names: `mean_byte_index`.
@@ -254,5 +344,6 @@ mod tests {
         assert_eq!(byte_index().column(Set::All), "byte_index_all_ms");
         let with_unit = find("critical_ms").unwrap();
         assert_eq!(with_unit.column(Set::Atf), "critical_atf_ms");
+        assert_eq!(find("first_render").unwrap().column(Set::All), "first_render_ms");
     }
 }

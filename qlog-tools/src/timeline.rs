@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schedulers::Milestone;
 use serde::{Deserialize, Serialize};
 
 use crate::assembly::Assembly;
@@ -20,6 +21,62 @@ pub struct Timeline {
     /// When the client went on to another page on this connection. The first navigation is the first request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub navigations_us: Vec<u64>,
+    /// When the user of each page saw what, in the order of the navigations; as far as the client says it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub renders: Vec<RenderTimes>,
+}
+
+/// When the user of a page load saw what, as the client says. `None`: it does not, or it has not been.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RenderTimes {
+    /// The first rendering.
+    pub first_render_us: Option<u64>,
+    /// The rendering of the hero images.
+    pub hero_render_us: Option<u64>,
+    /// `DOMContentLoaded`.
+    pub dom_content_loaded_us: Option<u64>,
+    /// The load event.
+    pub load_us: Option<u64>,
+    /// The regions above the fold that were shown.
+    pub regions: Vec<Region>,
+    /// The weights of all regions together.
+    pub regions_weight: u64,
+}
+
+/// A region of the page, shown at `time_us`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Region {
+    /// When it looked as it would in the end.
+    pub time_us: u64,
+    /// Its weight among the regions.
+    pub weight: u64,
+}
+
+impl RenderTimes {
+    /// Takes down that `milestone` was reached.
+    pub fn reached(&mut self, time_us: u64, milestone: Milestone) {
+        let place = match milestone {
+            Milestone::FirstRender => &mut self.first_render_us,
+            Milestone::HeroRender => &mut self.hero_render_us,
+            Milestone::DomContentLoaded => &mut self.dom_content_loaded_us,
+            Milestone::Load => &mut self.load_us,
+            Milestone::Region { weight, of } => {
+                self.regions.push(Region { time_us, weight });
+                self.regions_weight = of;
+                return;
+            }
+        };
+        place.get_or_insert(time_us);
+    }
+
+    /// The mean over the regions of the time since `start_us` until they were shown, in milliseconds. `None` until all are.
+    pub fn mean_region_ms(&self, start_us: u64) -> Option<f64> {
+        let shown: u64 = self.regions.iter().map(|it| it.weight).fold(0, u64::saturating_add);
+        let weighted =
+            |it: &Region| u128::from(it.weight) * u128::from(it.time_us.saturating_sub(start_us));
+        let sum = self.regions.iter().map(weighted).fold(0, u128::saturating_add);
+        (shown > 0 && shown == self.regions_weight).then(|| sum as f64 / shown as f64 / 1000.0)
+    }
 }
 
 /// One request and its response.
@@ -98,6 +155,9 @@ impl Timeline {
         for frame in &self.frames {
             let of_stream = by_stream.get(&frame.stream).copied();
             parts[of_stream.unwrap_or_else(|| part(frame.time_us))].frames.push(*frame);
+        }
+        for (part, render) in parts.iter_mut().zip(&self.renders) {
+            part.renders.push(render.clone());
         }
         parts
     }

@@ -18,7 +18,7 @@ use ::corpus::Page;
 use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Setting, Study};
 use lab::{DeliveryOrder, Navigation};
 use migration::{History, Visit};
-use qlog_tools::metrics::byte_index;
+use qlog_tools::metrics::{METRICS, byte_index};
 use qlog_tools::reader::read_file;
 use schedulers::{Scheme, find_page_scheme, find_scheme};
 use std::net::SocketAddr;
@@ -362,5 +362,11 @@ fn show(run: &RunRecord, resources: usize, left: Option<String>) -> Result<(), F
         "ByteIndex {} ms, above the fold {} ms; {end}",
         number(index.all, 1),
         number(index.atf, 1),
-    ))
+    ))?;
+    let of_page = METRICS.iter().filter(|it| it.is_of_page()).filter_map(|metric| {
+        let value = run.metrics.get(metric).all?;
+        Some(format!("{} {value:.1} {}", metric.heading, metric.unit))
+    });
+    let seen = of_page.collect::<Vec<String>>().join(", ");
+    if seen.is_empty() { Ok(()) } else { output::line(&seen) }
 }

@@ -78,7 +78,8 @@ fn the_version_is_the_crates() {
 #[test]
 fn the_metrics_are_listed_where_one_is_chosen() {
     let help = crate::stdout_of(&["compare", "--help"]);
-    for name in ["byte_index", "byte_index_sampled", "object_index", "critical_ms"] {
+    for name in ["byte_index", "byte_index_sampled", "object_index", "critical_ms", "first_render"]
+    {
         assert!(help.contains(&format!("- {name}:")), "{name}: {help}");
     }
 }

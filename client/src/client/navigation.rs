@@ -19,6 +19,8 @@ impl Client {
             return;
         }
         self.outcome.completed = true;
+        self.playback.run_on();
+        self.log_milestones(self.micros(now));
         let pushed = self
             .page
             .resources

@@ -149,9 +149,14 @@ impl Conditions {
         met
     }
 
+    /// `DOMContentLoaded` has been.
+    pub(super) fn dom_is_ready(&self) -> bool {
+        self.before_dom_ready == 0
+    }
+
     /// `DOMContentLoaded` has been, the load event has not.
     pub(super) fn load_is_next(&self) -> bool {
-        self.before_dom_ready == 0 && !self.load_fired
+        self.dom_is_ready() && !self.load_fired
     }
 
     fn meet_bytes(&mut self, id: usize, bytes: u64, met: &mut Vec<usize>) {

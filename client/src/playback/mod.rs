@@ -18,10 +18,15 @@
 //! - "Earlier" stylesheets have a smaller ID. `style_applied` on a page without any
 //!   render-blocking stylesheet is the arrival of the document.
 //! - The load event does not come before `DOMContentLoaded`, nor before a discovery of the same instant.
+//! - The first rendering comes when the document's head has arrived, and everything that blocks rendering is applied: the
+//!   critical stylesheets and synchronous scripts of the head, what those stylesheets import, and critical stylesheets
+//!   that were discovered elsewhere by then. It needs an idle main thread, and goes before the next execution. It takes
+//!   no time. The other milestones follow from it: see `docs/metrics.md`.
 //! - Bytes that arrive before their resource is discovered (a push) take effect at its discovery.
 
 mod conditions;
 mod main_thread;
+mod rendering;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +34,8 @@ pub use conditions::wire_bytes;
 use conditions::{Conditions, Happening};
 use corpus::Page;
 use main_thread::MainThread;
+use rendering::Rendering;
+use schedulers::Milestone;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -40,6 +47,7 @@ pub struct Playback {
     states: Vec<State>,
     conditions: Conditions,
     main_thread: MainThread,
+    rendering: Rendering,
     /// (discovery in microseconds, resource): all conditions are met, the delay runs.
     scheduled: BTreeSet<(u64, usize)>,
     /// Discovered and not yet handed out.
@@ -69,6 +77,7 @@ impl Playback {
             states: vec![State::default(); count],
             conditions: Conditions::new(&page),
             main_thread: MainThread::new(&page),
+            rendering: Rendering::new(&page),
             scheduled: BTreeSet::new(),
             fresh: Vec::new(),
             now_us: 0,
@@ -137,6 +146,21 @@ impl Playback {
         self.incomplete == 0 && self.states.iter().all(|it| it.discovered)
     }
 
+    /// The milestones reached since the last call, with their times in microseconds.
+    pub fn milestones(&mut self) -> Vec<(u64, Milestone)> {
+        self.rendering.take_reached()
+    }
+
+    /// Goes on as far as it goes without arrivals: what is complete is still executed and shown. Times are then ahead
+    /// of the caller's.
+    pub fn run_on(&mut self) {
+        self.settle();
+        while let Some(step_us) = self.next_step_us() {
+            self.now_us = step_us.max(self.now_us);
+            self.settle();
+        }
+    }
+
     /// The resources that cannot be discovered, once nothing is outstanding. Empty before.
     pub fn unreachable(&self) -> Vec<usize> {
         let outstanding = self.states.iter().any(|it| it.discovered && it.completed_us.is_none());
@@ -192,6 +216,7 @@ impl Playback {
         let state = &mut self.states[id];
         state.discovered = true;
         self.fresh.push(id);
+        self.rendering.discovered(id);
         let State { completed_us, body_bytes, begun, .. } = *state;
         if completed_us.is_some() {
             self.take_in(id);
@@ -220,10 +245,13 @@ impl Playback {
         self.happen(Happening::Applied(id));
     }
 
-    /// Ends and begins executions that are due. False: there are none.
+    /// Ends and begins executions that are due, and renders between them. False: nothing is due.
     fn step_main_thread(&mut self) -> bool {
         if let Some(id) = self.main_thread.end(self.now_us) {
             self.apply(id);
+            return true;
+        }
+        if self.main_thread.busy_until_us().is_none() && self.rendering.render(self.now_us) {
             return true;
         }
         if let Some(id) = self.main_thread.begin(self.now_us) {
@@ -243,7 +271,13 @@ impl Playback {
 
     fn happen(&mut self, happening: Happening) {
         self.unsettled = true;
-        for id in self.conditions.happen(happening) {
+        self.rendering.happen(happening, self.now_us);
+        let was_ready = self.conditions.dom_is_ready();
+        let met = self.conditions.happen(happening);
+        if !was_ready && self.conditions.dom_is_ready() {
+            self.rendering.reach(Milestone::DomContentLoaded, self.now_us);
+        }
+        for id in met {
             let delay_us = micros(self.page.resources[id].trigger.delay_ms);
             self.scheduled.insert((self.now_us.saturating_add(delay_us), id));
         }

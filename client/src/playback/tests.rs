@@ -1,5 +1,7 @@
 //! A golden timeline for each row of the trigger table, and what holds for every page.
 
+mod rendering;
+
 use super::Playback;
 use corpus::Page;
 use proptest::prelude::*;

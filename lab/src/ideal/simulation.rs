@@ -3,8 +3,8 @@
 use super::clock::{Clock, micros};
 use super::ordered::Ordered;
 use super::way_down::WayDown;
-use crate::Load;
 use crate::limits::SLOTS_MAX;
+use crate::{Load, render_times};
 use client::playback::Playback;
 use corpus::Page;
 use qlog_tools::timeline::{StreamFrame, Timeline, Transfer};
@@ -146,7 +146,7 @@ impl Simulation {
     }
 
     /// The load as the engine records it.
-    pub(crate) fn into_load(self, name: &str) -> Load {
+    pub(crate) fn into_load(mut self, name: &str) -> Load {
         let transfer = |id: &usize| {
             let bytes = Some(self.page.resources[*id].bytes);
             Transfer {
@@ -160,9 +160,11 @@ impl Simulation {
             }
         };
         let transfers = self.requests.iter().map(transfer).collect();
-        let frames = self.arrived;
-        let timeline = Timeline { name: name.to_owned(), transfers, frames, ..Timeline::default() };
-        Load { completed: self.playback.is_done(), timeline }
+        let completed = self.playback.is_done();
+        let renders = vec![render_times(&mut self.playback)];
+        let (name, frames) = (name.to_owned(), self.arrived);
+        let timeline = Timeline { name, transfers, frames, renders, ..Timeline::default() };
+        Load { completed, timeline }
     }
 
     pub(super) fn stream(&self, resource: usize) -> u64 {

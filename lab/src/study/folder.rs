@@ -122,14 +122,14 @@ impl Cells {
         self.text(column, &value.map(|it| it.to_string()).unwrap_or_default())
     }
 
-    /// All metrics: `byte_index_all_ms`, after `prefix`.
+    /// All metrics: `byte_index_all_ms`, `first_render_ms`, after `prefix`.
     fn metrics(self, prefix: &str, values: &Measured) -> Self {
         METRICS.iter().fold(self, |cells, metric| {
             let number = |cells: Self, set| {
                 let column = format!("{prefix}{}", metric.column(set));
                 cells.number(&column, values.get(metric).get(set))
             };
-            Set::BOTH.into_iter().fold(cells, number)
+            metric.sets().iter().copied().fold(cells, number)
         })
     }
 

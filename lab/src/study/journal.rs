@@ -106,7 +106,7 @@ fn entries(bytes: &[u8]) -> io::Result<(Vec<Entry>, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qlog_tools::timeline::{StreamFrame, Timeline, Transfer};
+    use qlog_tools::timeline::{RenderTimes, StreamFrame, Timeline, Transfer};
 
     fn entry(place: usize) -> Entry {
         Entry { place, run: RunRecord { seed: 7, ..RunRecord::default() }, load: None }
@@ -162,6 +162,7 @@ mod tests {
             transfers: vec![transfer],
             frames: vec![frame],
             navigations_us: vec![3],
+            renders: vec![RenderTimes { load_us: Some(9), ..RenderTimes::default() }],
         };
         let load = Load { completed: true, timeline: timeline.clone() };
         for (engine, expected) in [(Engine::Stack, Some(timeline)), (Engine::Ideal, None)] {

@@ -98,7 +98,7 @@ impl RunRecord {
         Self {
             completed: load.completed,
             duration_ms: resources.iter().filter_map(|it| it.complete_ms).fold(0.0, f64::max),
-            metrics: Measured::of(all.as_ref(), atf.as_ref()),
+            metrics: Measured::of(timeline, all.as_ref(), atf.as_ref()),
             tail: Tail::of(timeline),
             resources,
             ..Self::default()

@@ -5,6 +5,7 @@ use lab::ideal::Conditions;
 use lab::network::Network;
 use lab::study::{Engine, Plan, RunRecord, Settings, run};
 use lab::{Contender, Load, ideal, wire};
+use qlog_tools::metrics::find;
 use schedulers::{find_scheme, paper_schemes};
 use server::Options;
 use std::sync::Arc;
@@ -68,6 +69,21 @@ fn first_in_first_out_sends_whole_responses_in_the_order_of_discovery() {
     // The image is found at 20 ms, while the script has the wire; the stylesheet 5 ms after the script.
     assert_eq!(order(&page, &load), "0,0,1,1,1,2,2,2,3");
     assert_eq!(completions_ms(&page, &load), [(0, 20.0), (1, 50.0), (2, 80.0), (3, 90.0)]);
+}
+
+/// First render, hero render, `SpeedIndex`, DOM ready and load, in milliseconds.
+fn render_times_ms(run: &RunRecord) -> [Option<f64>; 5] {
+    ["first_render", "hero_render", "speed_index", "dom_content_loaded", "load"]
+        .map(|it| run.metrics.get(find(it).expect("a metric")).all)
+}
+
+#[test]
+fn a_page_is_shown_earlier_when_its_late_stylesheet_comes_before_its_image() {
+    let page = page();
+    let times = |scheme| render_times_ms(&RunRecord::of_load(&page, &load(&page, scheme, 0)));
+    // The script runs from 50 to 55 and asks for the stylesheet; the document is the only region above the fold.
+    assert_eq!(times("fifo"), [Some(90.0), None, Some(90.0), Some(55.0), Some(90.0)]);
+    assert_eq!(times("dfifo"), [Some(70.0), None, Some(70.0), Some(55.0), Some(90.0)]);
 }
 
 #[test]

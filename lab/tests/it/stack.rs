@@ -6,6 +6,7 @@ use lab::network::Network;
 use lab::stack::{Setup, StackLoad, load};
 use lab::study::RunRecord;
 use lab::{ideal, wire};
+use qlog_tools::metrics::find;
 use schedulers::find_scheme;
 use server::{CongestionControl, Identity, Options};
 use simulator::link::LinkLogEntry;
@@ -110,6 +111,29 @@ fn on_the_papers_network_stack_and_ideal_agree() {
             let ratio = all(&stack.load) / all(&ideal);
             println!("{} {scheme}: stack / ideal = {ratio:.4}", page.name);
             assert!((0.96..1.04).contains(&ratio), "{} {scheme}: {ratio}", page.name);
+        }
+    }
+}
+
+/// What the user sees, as the client logs it and as the engine without a transport computes it. Scripts still run when the
+/// last byte of `gentelella-index` has come.
+#[test]
+fn the_clients_log_says_when_the_page_was_shown() {
+    let network = Network::find("paper").expect("built in");
+    for (page, metrics) in [
+        ("gentelella-index", &["first_render", "speed_index", "dom_content_loaded", "load"][..]),
+        ("davies-meenan", &["first_render", "hero_render", "speed_index", "load"]),
+    ] {
+        let page = bundled(page);
+        let logged = loaded(&page, "paper", 0, |it| options("fifo", it)).load;
+        let scheme = find_scheme("fifo").expect("a scheme");
+        let computed = ideal::load(&page, &scheme, &network, Conditions::default());
+        let [logged, computed] = [&logged, &computed].map(|it| RunRecord::of_load(&page, it));
+        for name in metrics {
+            let metric = find(name).expect("a metric");
+            let of = |run: &RunRecord| run.metrics.get(metric).all.expect(name);
+            let ratio = of(&logged) / of(&computed);
+            assert!((0.96..1.04).contains(&ratio), "{} {name}: {ratio}", page.name);
         }
     }
 }

@@ -44,6 +44,7 @@ impl Collector {
             transfers,
             frames: responses.frames,
             navigations_us: std::mem::take(&mut self.navigations_us),
+            renders: std::mem::take(&mut self.renders),
         };
         trace.details = details;
         trace.arrivals = responses.arrivals;

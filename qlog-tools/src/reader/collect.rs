@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use schedulers::Milestone;
+
 use super::acknowledged::Acknowledged;
 use super::flow::Flow;
 use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, is_cut, kept};
-use super::quic::{DataMoved, Direction, LoneStream, Metrics, Packet, Parameters, Stream};
+use super::quic::{
+    DataMoved, Direction, LoneStream, Metrics, MilestoneEvent, Packet, Parameters, Stream,
+};
 use crate::limits;
-use crate::timeline::StreamFrame;
+use crate::timeline::{RenderTimes, StreamFrame};
 use crate::trace::SchedulerCall;
 use crate::trace::{
     Detail, Packet as PacketRecord, PacketEvent, PrioritySignal, SignalKind, Space, StreamRole,
@@ -37,6 +41,8 @@ pub(super) struct Collector {
     pub(super) cut_texts: u64,
     /// STREAM frames that cannot be.
     pub(super) impossible_frames: u64,
+    /// Of each navigation.
+    pub(super) renders: Vec<RenderTimes>,
 }
 
 /// The messages of one stream.
@@ -228,6 +234,21 @@ impl Collector {
             self.frame(time_us, stream, packet, direction);
         } else {
             self.impossible_frames += 1;
+        }
+        Ok(())
+    }
+
+    pub(super) fn milestone(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
+        let event: MilestoneEvent<'_> = serde_json::from_slice(data)?;
+        let time_us = time_us.saturating_add(event.after_us.map_or(0, |it| it.0));
+        let [weight, of] = [event.weight, event.of].map(|it| it.map_or(0, |it| it.0));
+        let milestone = Milestone::named(&event.milestone, weight, of);
+        if self.renders.len() <= self.navigations_us.len() {
+            self.renders.resize(self.navigations_us.len() + 1, RenderTimes::default());
+        }
+        let Some(render) = self.renders.last_mut() else { return Ok(()) };
+        if let Some(milestone) = milestone.filter(|_| render.regions.len() < limits::REGIONS) {
+            render.reached(time_us, milestone);
         }
         Ok(())
     }

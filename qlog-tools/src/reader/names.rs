@@ -27,6 +27,8 @@ pub(crate) enum EventKind {
     Moved,
     /// Our client: it goes on to another page.
     Navigation,
+    /// Our client: what its user sees, from when on.
+    Milestone,
     /// An event of a known schema that the reader does not need.
     Unused,
     /// An event of no schema known here.
@@ -76,8 +78,8 @@ pub(super) fn kind(name: &str) -> EventKind {
 
 /// Whether only we write such events.
 fn is_our_own(kind: EventKind) -> bool {
-    use EventKind::{Moved, Navigation, Scheduler, Scheme};
-    matches!(kind, Scheduler | Scheme | Moved | Navigation)
+    use EventKind::{Milestone, Moved, Navigation, Scheduler, Scheme};
+    matches!(kind, Scheduler | Scheme | Moved | Milestone | Navigation)
 }
 
 fn is_unused(event: &str) -> bool {
@@ -109,6 +111,7 @@ fn exact(event: &str) -> EventKind {
         "stream_new" => EventKind::LegacyStream,
         "moved" => EventKind::Moved,
         "navigation" => EventKind::Navigation,
+        "milestone" => EventKind::Milestone,
         "timer_updated" | "recovery_parameters_set" | "datagrams_received" | "datagrams_sent" => {
             EventKind::Unused
         }
@@ -150,5 +153,7 @@ mod tests {
         assert_eq!(kind("other:scheme"), EventKind::Unknown);
         assert_eq!(kind("utmost:navigation"), EventKind::Navigation);
         assert_eq!(kind("other:navigation"), EventKind::Unknown);
+        assert_eq!(kind("utmost:milestone"), EventKind::Milestone);
+        assert_eq!(kind("utmost:MILESTONE"), EventKind::Unknown);
     }
 }

@@ -248,6 +248,17 @@ pub(super) struct DataMoved<'a> {
     pub(super) from: Option<Cow<'a, str>>,
 }
 
+/// [`schedulers::Milestone::EVENT`].
+#[derive(Deserialize)]
+pub(super) struct MilestoneEvent<'a> {
+    #[serde(borrow)]
+    pub(super) milestone: Cow<'a, str>,
+    pub(super) weight: Option<Whole>,
+    pub(super) of: Option<Whole>,
+    /// From the event to the milestone.
+    pub(super) after_us: Option<Whole>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

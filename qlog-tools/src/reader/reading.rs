@@ -403,6 +403,7 @@ impl TraceReading {
             }
             EventKind::Moved => collector.lone_stream(time_us, data, Direction::Received)?,
             EventKind::Navigation => collector.navigations_us.push(time_us),
+            EventKind::Milestone => collector.milestone(time_us, data)?,
             EventKind::Unused | EventKind::Unknown => {}
         }
         Ok(Taken::Fresh)

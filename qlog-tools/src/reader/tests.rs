@@ -5,7 +5,7 @@ mod samples;
 use std::io::Write as _;
 
 use super::*;
-use crate::metrics::{Completions, byte_index};
+use crate::metrics::Completions;
 use crate::timeline::Transfer;
 use proptest::prelude::*;
 use schedulers::{Call, Kind, Resource, StreamId};
@@ -67,7 +67,7 @@ fn a_clients_log_becomes_a_timeline() {
     assert_eq!(trace.timeline.unique_stream_bytes(), 24 + 123 + 72);
     // (100 * (110 - 10) + 50 * (160 - 10)) / 150
     let all = Completions::new(&trace.timeline, |_| true).unwrap();
-    let index_ms = byte_index().of(&all);
+    let index_ms = all.byte_index_ms();
     assert!((index_ms - 350.0 / 3.0).abs() < 1e-9, "{index_ms}");
     assert_eq!(trace.details[0].content_type.as_deref(), Some("text/html"));
     assert_eq!(trace.details[1].priority.as_deref(), Some("u=1"));
@@ -174,6 +174,22 @@ fn a_server_log_gives_the_frames_it_sent() {
 }
 
 #[test]
+fn a_milestone_can_be_logged_before_it_is_reached() {
+    let log = r#"
+{"file_schema":"x","trace":{"vantage_point":{"type":"client"}}}
+{"time":5,"name":"utmost:milestone","data":{"milestone":"first_render"}}
+{"time":5,"name":"utmost:milestone","data":{"milestone":"region","weight":30,"of":40}}
+{"time":6,"name":"utmost:milestone","data":{"milestone":"load","after_us":2500}}
+{"time":7,"name":"utmost:milestone","data":{"milestone":"dance"}}
+"#;
+    let trace = read_ok(log.trim().as_bytes());
+    let render = &trace.timeline.renders[0];
+    assert_eq!((render.first_render_us, render.load_us), (Some(5000), Some(8500)));
+    assert_eq!((render.hero_render_us, render.mean_region_ms(0)), (None, None));
+    assert_eq!(trace.counts.unknown_events, 0);
+}
+
+#[test]
 fn a_pushed_response_is_requested_when_it_is_promised() {
     let log = r#"
 {"file_schema":"x","trace":{"vantage_point":{"type":"client"}}}
@@ -200,7 +216,7 @@ fn a_push_that_did_not_finish_is_left_out_of_the_metrics() {
     let trace = read_ok(log.trim().as_bytes());
     let left_out: Vec<&str> = trace.unfinished_pushes().map(|it| &*it.url).collect();
     assert_eq!(left_out, ["/p.css"]);
-    let all = Completions::of_trace(&trace, |_| true).map(|it| byte_index().of(&it));
+    let all = Completions::of_trace(&trace, |_| true).map(|it| it.byte_index_ms());
     assert_eq!(all, Ok(3.0));
     let of_push = Completions::of_trace(&trace, |it| it.stream == 15);
     assert_eq!(of_push, Err(crate::metrics::Unmeasured::EmptySet));

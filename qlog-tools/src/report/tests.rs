@@ -72,7 +72,7 @@ fn row(run: &Run<'_>, resources: &[PageResource]) -> Row {
     let atf = Completions::new(run.timeline, is_atf).ok();
     Row {
         scheme: run.scheme.to_owned(),
-        metrics: Measured::of(all.as_ref().ok(), atf.as_ref()),
+        metrics: Measured::of(run.timeline, all.as_ref().ok(), atf.as_ref()),
         note: all.err().map(|reason| reason.to_string()),
         ..Row::default()
     }

@@ -96,6 +96,7 @@ const FOLDED_FROM: usize = 6;
 
 const ATF: &str = "above the fold";
 const ALL: &str = "all resources";
+const PAGE: &str = "the page";
 
 /// Columns that compare pages are left out where there is one.
 fn summary_columns(pages: usize) -> Vec<Column<SummaryRow>> {
@@ -121,19 +122,26 @@ fn page_columns(compared: &'static Metric) -> Vec<Column<Row>> {
         |metric: &'static Metric| move |it: &Row| value(it.metrics.get(metric).atf, metric.better);
     let all =
         |metric: &'static Metric| move |it: &Row| value(it.metrics.get(metric).all, metric.better);
+    let first = if compared.is_of_page() { PAGE } else { ATF };
     let mut columns = vec![
-        column(ATF, compared.heading, atf(compared)),
-        column(ATF, "middle half", |it: &Row| range(it.atf_spread, milliseconds_text)),
-        column(ATF, "speedup", |it: &Row| times(it.speedup.atf)),
-        column(ATF, "regret", |it: &Row| regret(it.regret)),
-        column(ALL, compared.heading, all(compared)),
-        column(ALL, "speedup", |it: &Row| times(it.speedup.all)),
+        column(first, compared.heading, atf(compared)),
+        column(first, "middle half", |it: &Row| range(it.atf_spread, milliseconds_text)),
+        column(first, "speedup", |it: &Row| times(it.speedup.atf)),
+        column(first, "regret", |it: &Row| regret(it.regret)),
     ];
-    for other in METRICS.iter().filter(|it| it.name != compared.name) {
-        columns.push(column(other.heading, "ATF", atf(other)));
-        columns.push(column(other.heading, "all", all(other)));
+    if !compared.is_of_page() {
+        columns.push(column(ALL, compared.heading, all(compared)));
+        columns.push(column(ALL, "speedup", |it: &Row| times(it.speedup.all)));
     }
-    columns.push(column("load", "ms", |it: &Row| value(it.duration_ms, Better::Lower)));
+    for other in METRICS.iter().filter(|it| it.name != compared.name) {
+        if other.is_of_page() {
+            columns.push(column(PAGE, other.heading, all(other)));
+        } else {
+            columns.push(column(other.heading, "ATF", atf(other)));
+            columns.push(column(other.heading, "all", all(other)));
+        }
+    }
+    columns.push(column("duration", "ms", |it: &Row| value(it.duration_ms, Better::Lower)));
     columns
 }
 

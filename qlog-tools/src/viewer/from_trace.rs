@@ -9,7 +9,7 @@ use super::recording::{Frame, Mark, NO_FRAMES, Recording, Role, Stream};
 use crate::figures::palette::Look;
 use crate::figures::shorten;
 use crate::limits::{NAME_CHARACTERS, SHOWN_PRIORITY_CHARACTERS};
-use crate::metrics::{Completions, Measured, byte_index, completed_share};
+use crate::metrics::{Completions, Measured, completed_share};
 use crate::naming::heading_of_sender;
 use crate::pairing::{Ends, pairs};
 use crate::timeline::{StreamFrame, Transfer};
@@ -240,7 +240,7 @@ fn facts(shown: &Trace, sender: Option<&Trace>) -> Vec<String> {
     facts.extend(sender.into_iter().flat_map(packets));
     facts.push(format!("{} distinct stream bytes", shown.unique_stream_bytes()));
     if let Ok(all) = Completions::of_trace(shown, |_| true) {
-        facts.push(format!("ByteIndex {:.1} ms", byte_index().of(&all)));
+        facts.push(format!("ByteIndex {:.1} ms", all.byte_index_ms()));
     }
     facts
 }
@@ -316,7 +316,7 @@ fn measured(trace: &Trace) -> Result<Measured, String> {
         return Err("the log has no request streams".to_owned());
     }
     let all = Completions::of_trace(trace, |_| true).map_err(|reason| reason.to_string())?;
-    Ok(Measured::of(Some(&all), None))
+    Ok(Measured::of(&trace.timeline, Some(&all), None))
 }
 
 /// The completions on the recording's clock, and the share of body bytes that was complete after each.

@@ -7,7 +7,7 @@ use corpus::Page;
 use lab::above_fold;
 use lab::ideal::Conditions;
 use qlog_tools::figures::{Curve, Curves};
-use qlog_tools::metrics::{self, Completions, CurvePoint, completed_share};
+use qlog_tools::metrics::{Completions, CurvePoint, completed_share};
 use qlog_tools::timeline::{Timeline, Transfer};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -116,7 +116,7 @@ fn of_timeline(
     let points = completed_share(timeline, belongs);
     let samples = samples(points.last().map_or(0.0, |it| it.time_ms));
     let percent_samples = samples.map(|it| 100.0 * (1.0 - share_at(&points, it))).sum();
-    Ok(Progress { points, index_ms: metrics::byte_index().of(&set), percent_samples })
+    Ok(Progress { points, index_ms: set.byte_index_ms(), percent_samples })
 }
 
 /// Each 10 ms, as the figure's axis has it.

@@ -13,9 +13,11 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
     let name = |row: &SummaryRow| {
         format!("{} {}", row.scheme, row.setting.labels(&varied)).trim_end().to_owned()
     };
-    let columns = || COLUMNS.iter().filter(|it| (it.is_for)(rows));
-    let heading =
-        |it: &Column| it.heading.replace("METRIC", metric.heading).replace("UNIT", metric.unit);
+    let columns = || COLUMNS.iter().filter(|it| (it.is_for)(rows, metric));
+    let heading = |it: &Column| {
+        let heading = it.heading.replace("METRIC", metric.heading).replace("UNIT", metric.unit);
+        if metric.is_of_page() { heading.replace(" ATF", "") } else { heading }
+    };
     let headings: Vec<String> = columns().map(heading).collect();
     let header: Vec<&str> = ["scheme"].into_iter().chain(headings.iter().map(|it| &**it)).collect();
     let cells = rows.iter().map(|row| {
@@ -49,8 +51,9 @@ fn conclusion(rows: &[SummaryRow], metric: &Metric) -> Option<String> {
     let (least, most) = (known.first()?, known.last().filter(|_| known.len() > 1)?);
     let factor = (least.0 > 0.0).then(|| most.0 / least.0)?;
     let Metric { heading, unit, .. } = metric;
+    let place = if metric.is_of_page() { "" } else { " above the fold" };
     Some(format!(
-        "the send order alone changes the {heading} above the fold by a factor of {factor:.1}: {:.0} {unit} under {}, \
+        "the send order alone changes the {heading}{place} by a factor of {factor:.1}: {:.0} {unit} under {}, \
          {:.0} {unit} under {}",
         least.0, least.1, most.0, most.1
     ))
@@ -59,16 +62,16 @@ fn conclusion(rows: &[SummaryRow], metric: &Metric) -> Option<String> {
 struct Column {
     /// METRIC and UNIT stand for those of the study.
     heading: &'static str,
-    /// The rows of which it says something.
-    is_for: fn(&[SummaryRow]) -> bool,
+    /// Whether it says something of these rows and this metric.
+    is_for: fn(&[SummaryRow], &Metric) -> bool,
     cell: fn(&SummaryRow, &Metric) -> String,
 }
 
 const COLUMNS: [Column; 13] = [
     column("pages", |row, _| row.pages.to_string()),
-    column("METRIC all UNIT", |row, metric| number(row.mean.get(metric).all, 0)),
+    of_all("METRIC all UNIT", |row, metric| number(row.mean.get(metric).all, 0)),
     column("METRIC ATF UNIT", |row, metric| number(row.mean.get(metric).atf, 0)),
-    column("speedup all", |row, _| number(row.mean_speedup.all, 2)),
+    of_all("speedup all", |row, _| number(row.mean_speedup.all, 2)),
     column("speedup ATF", |row, _| number(row.mean_speedup.atf, 2)),
     column("95 % interval", |row, _| {
         let interval = row.mean_speedup_interval.atf;
@@ -83,16 +86,25 @@ const COLUMNS: [Column; 13] = [
     of_pushes("bytes wasted", |row, _| pushes(row, |it| it.wasted_bytes, 0)),
 ];
 
-fn several_pages(rows: &[SummaryRow]) -> bool {
+fn has_sets(_: &[SummaryRow], metric: &Metric) -> bool {
+    !metric.is_of_page()
+}
+
+fn several_pages(rows: &[SummaryRow], _: &Metric) -> bool {
     rows.iter().any(|it| it.pages > 1)
 }
 
-fn some_pushes(rows: &[SummaryRow]) -> bool {
+fn some_pushes(rows: &[SummaryRow], _: &Metric) -> bool {
     rows.iter().any(|it| it.mean_pushes.is_some())
 }
 
 const fn column(heading: &'static str, cell: fn(&SummaryRow, &Metric) -> String) -> Column {
-    Column { heading, is_for: |_| true, cell }
+    Column { heading, is_for: |_, _| true, cell }
+}
+
+/// A metric of the page has no value for all resources beside the one for those above the fold.
+const fn of_all(heading: &'static str, cell: fn(&SummaryRow, &Metric) -> String) -> Column {
+    Column { heading, is_for: has_sets, cell }
 }
 
 const fn of_several_pages(

@@ -4,7 +4,9 @@ use super::input::{Files, Logs, milliseconds};
 use super::set::{AtfSet, SetArguments};
 use crate::failure::Failure;
 use crate::output::{self, number};
-use qlog_tools::metrics::{BySet, Completions, METRICS, Measured, Set, Unmeasured, byte_index};
+use qlog_tools::metrics::{
+    BySet, Completions, METRICS, Measured, Metric, Set, Unmeasured, byte_index,
+};
 use qlog_tools::naming::shown;
 use qlog_tools::tail::Tail;
 use qlog_tools::trace::{Detail, Trace, Vantage};
@@ -44,7 +46,7 @@ impl Indices {
         let all = Completions::of_trace(trace, |_| true);
         let atf = set.map(|set| Completions::of_trace(trace, |it| set.contains(&it.url)));
         let completed_atf = atf.as_ref().and_then(|it| it.as_ref().ok());
-        let measured = Measured::of(all.as_ref().ok(), completed_atf);
+        let measured = Measured::of(&trace.timeline, all.as_ref().ok(), completed_atf);
         let pushes = trace.unfinished_pushes();
         let left_out = pushes.map(|it| format!("{} (stream {})", it.url, it.stream)).collect();
         Self { all, atf, left_out, measured }
@@ -144,16 +146,21 @@ fn document(trace: &Trace, indices: &Indices, base: Option<BySet>) -> Value {
 }
 
 fn print(traces: &[Trace], indices: &[Indices], bases: &[BySet]) -> Result<(), Failure> {
+    // Only our client says what its user saw.
+    let is_known = |metric: &&Metric| {
+        !metric.is_of_page() || indices.iter().any(|it| it.measured.get(metric).all.is_some())
+    };
+    let metrics: Vec<&Metric> = METRICS.iter().filter(is_known).collect();
     let rows = traces.iter().zip(indices).zip(bases).map(|((trace, it), base)| {
         let (index, speedup) = (it.measured.byte_index(), it.speedup(*base));
         let mut row = vec![shown(&trace.timeline.name, 60)];
-        row.extend(METRICS.iter().map(|metric| number(it.measured.get(metric).get(Set::All), 1)));
+        row.extend(metrics.iter().map(|metric| number(it.measured.get(metric).get(Set::All), 1)));
         row.push(number(speedup.all, 3));
         row.extend([number(index.atf, 1), number(speedup.atf, 3)]);
         row
     });
     let mut header = vec!["log"];
-    header.extend(METRICS.iter().map(|it| it.heading));
+    header.extend(metrics.iter().map(|it| it.heading));
     header.extend(["speedup", "ATF ByteIndex", "ATF speedup"]);
     output::line(&output::table(&header, &[], rows).to_string())?;
     for (trace, it) in traces.iter().zip(indices) {

@@ -1,9 +1,10 @@
 //! The metrics of small pages, computed by hand.
 
 use super::*;
-use crate::metrics::{CurvePoint, METRICS, completed_share, find};
-use crate::timeline::StreamFrame;
+use crate::metrics::{BySet, CurvePoint, METRICS, completed_share, find};
+use crate::timeline::{RenderTimes, StreamFrame};
 use proptest::prelude::*;
+use schedulers::Milestone;
 
 /// (stream, requested ms, body bytes); headers take 10 stream bytes.
 fn page(transfers: &[(u64, u64, u64)], frames: &[(u64, u64, u64, u64)]) -> Timeline {
@@ -39,7 +40,7 @@ fn everything(timeline: &Timeline) -> Result<Completions, Unmeasured> {
 }
 
 fn ms(set: &Completions, metric: &str) -> f64 {
-    find(metric).unwrap().of(set)
+    find(metric).unwrap().of(&Timeline::default(), Some(set), None).all.unwrap()
 }
 
 #[test]
@@ -161,8 +162,32 @@ proptest! {
         sooner.frames[frame].time_us -= earlier_us;
         sooner.frames.sort_by_key(|frame| frame.time_us);
         let after = everything(&sooner).unwrap();
-        for metric in &METRICS {
-            prop_assert!(metric.of(&after) <= metric.of(&before), "{}", metric.name);
+        for metric in METRICS.iter().filter(|it| !it.is_of_page()) {
+            prop_assert!(ms(&after, metric.name) <= ms(&before, metric.name), "{}", metric.name);
         }
     }
+}
+
+#[test]
+fn what_a_user_saw_counts_from_the_first_request_and_for_both_sets() {
+    let mut page = page(&[(0, 1000, 300)], &[(1050, 0, 0, 310)]);
+    let value = |page: &Timeline, name: &str| find(name).unwrap().of(page, None, None);
+    assert_eq!(value(&page, "load"), BySet::default());
+    let milestones = [
+        (1100, Milestone::FirstRender),
+        (1100, Milestone::Region { weight: 300, of: 400 }),
+        (1250, Milestone::DomContentLoaded),
+        (1400, Milestone::HeroRender),
+    ];
+    page.renders.push(RenderTimes::default());
+    for (time_ms, milestone) in milestones {
+        page.renders[0].reached(time_ms * 1000, milestone);
+    }
+    assert_eq!(value(&page, "first_render"), BySet { all: Some(100.0), atf: Some(100.0) });
+    assert_eq!(value(&page, "dom_content_loaded").all, Some(250.0));
+    assert_eq!(value(&page, "hero_render").all, Some(400.0));
+    assert_eq!(value(&page, "speed_index").all, None, "a region is missing");
+    page.renders[0].reached(1_400_000, Milestone::Region { weight: 100, of: 400 });
+    // 300/400 * 100 + 100/400 * 400
+    assert_eq!(value(&page, "speed_index").all, Some(175.0));
 }

@@ -1,0 +1,158 @@
+//! What the user sees when: the milestones of a load.
+
+use super::conditions::{Happening, wire_bytes};
+use corpus::Page;
+use corpus::page::{Event, PageResource, Script};
+use schedulers::{Kind, Milestone};
+use std::sync::Arc;
+
+#[derive(Debug, Clone)]
+pub(super) struct Rendering {
+    roles: Arc<[Role]>,
+    /// Bytes on the wire that hold the document's head.
+    head_bytes: u64,
+    head_has_come: bool,
+    /// Resources that the first rendering waits for.
+    blocking: usize,
+    has_rendered: bool,
+    /// Hero images that are not complete; `None`: the hero was shown, or there is none.
+    heroes: Option<usize>,
+    /// Weights of regions that are complete and wait for the first rendering.
+    hidden: Vec<u64>,
+    regions_weight: u64,
+    reached: Vec<(u64, Milestone)>,
+}
+
+/// What a resource is for the rendering.
+#[derive(Debug, Clone, Copy, Default)]
+struct Role {
+    blocks: Blocks,
+    is_hero: bool,
+    /// Its weight, if it is a region.
+    region: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Blocks {
+    #[default]
+    Never,
+    /// It is in the head.
+    Always,
+    /// If it is discovered before the first rendering.
+    IfKnown,
+}
+
+impl Rendering {
+    pub(super) fn new(page: &Page) -> Self {
+        let mut roles: Vec<Role> = page.resources.iter().map(Role::of).collect();
+        // Who imports is not applied before what it imports.
+        for it in page.resources.iter().filter(|it| it.trigger.on == Event::CssImport) {
+            let by = roles.get(it.trigger.of).map_or(Blocks::Never, |it| it.blocks);
+            if roles[it.id].blocks != Blocks::Never && by == Blocks::Always {
+                roles[it.id].blocks = Blocks::Always;
+            }
+        }
+        let heroes = roles.iter().filter(|it| it.is_hero).count();
+        Self {
+            head_bytes: head_bytes(page),
+            head_has_come: false,
+            blocking: roles.iter().filter(|it| it.blocks == Blocks::Always).count(),
+            has_rendered: false,
+            heroes: Some(heroes).filter(|it| *it > 0),
+            hidden: Vec::new(),
+            regions_weight: roles.iter().filter_map(|it| it.region).sum(),
+            reached: Vec::new(),
+            roles: roles.into(),
+        }
+    }
+
+    pub(super) fn discovered(&mut self, id: usize) {
+        let is_late = self.roles[id].blocks == Blocks::IfKnown && !self.has_rendered;
+        self.blocking += usize::from(is_late);
+    }
+
+    pub(super) fn happen(&mut self, happening: Happening, now_us: u64) {
+        match happening {
+            Happening::Bytes(0, bytes) if bytes >= self.head_bytes => self.head_has_come = true,
+            Happening::Complete(0) => self.head_has_come = true,
+            Happening::Applied(id) => self.applied(id, now_us),
+            Happening::Load => self.reach(Milestone::Load, now_us),
+            _ => {}
+        }
+    }
+
+    pub(super) fn reach(&mut self, milestone: Milestone, now_us: u64) {
+        self.reached.push((now_us, milestone));
+    }
+
+    /// Renders for the first time, if nothing blocks that. False: something does, or it was before.
+    pub(super) fn render(&mut self, now_us: u64) -> bool {
+        if self.has_rendered || !self.head_has_come || self.blocking > 0 {
+            return false;
+        }
+        self.has_rendered = true;
+        self.reach(Milestone::FirstRender, now_us);
+        self.show_hero(now_us);
+        for weight in std::mem::take(&mut self.hidden) {
+            self.show_region(weight, now_us);
+        }
+        true
+    }
+
+    /// The milestones since the last call, with their times in microseconds.
+    pub(super) fn take_reached(&mut self) -> Vec<(u64, Milestone)> {
+        std::mem::take(&mut self.reached)
+    }
+
+    fn applied(&mut self, id: usize, now_us: u64) {
+        let Role { blocks, is_hero, region } = self.roles[id];
+        if blocks != Blocks::Never && !self.has_rendered {
+            self.blocking -= 1;
+        }
+        if is_hero {
+            self.heroes = self.heroes.map(|it| it - 1);
+            self.show_hero(now_us);
+        }
+        match region {
+            Some(weight) if self.has_rendered => self.show_region(weight, now_us),
+            Some(weight) => self.hidden.push(weight),
+            None => {}
+        }
+    }
+
+    fn show_hero(&mut self, now_us: u64) {
+        if self.has_rendered && self.heroes == Some(0) {
+            self.heroes = None;
+            self.reach(Milestone::HeroRender, now_us);
+        }
+    }
+
+    fn show_region(&mut self, weight: u64, now_us: u64) {
+        self.reach(Milestone::Region { weight, of: self.regions_weight }, now_us);
+    }
+}
+
+impl Role {
+    fn of(resource: &PageResource) -> Self {
+        let is_sync_in_head = resource.in_head && resource.script == Some(Script::Sync);
+        let blocks = match resource.kind {
+            Kind::Css if resource.critical && resource.in_head => Blocks::Always,
+            Kind::Css if resource.critical => Blocks::IfKnown,
+            Kind::Js if is_sync_in_head => Blocks::Always,
+            _ => Blocks::Never,
+        };
+        // Stylesheets and scripts have no area of their own.
+        let is_region = resource.above_fold && !matches!(resource.kind, Kind::Css | Kind::Js);
+        Self { blocks, is_hero: resource.hero, region: is_region.then_some(resource.bytes) }
+    }
+}
+
+/// The document's bytes up to its last reference in the head, at least one.
+fn head_bytes(page: &Page) -> u64 {
+    let Some(document) = page.resources.first() else { return 1 };
+    let in_head = |it: &&PageResource| {
+        it.in_head && it.trigger.on == Event::Bytes && it.trigger.of == document.id
+    };
+    let bytes = page.resources.iter().filter(in_head).filter_map(|it| it.trigger.byte);
+    wire_bytes(document, bytes.max().unwrap_or(0))
+}
