@@ -1,6 +1,7 @@
 //! The events that a [`crate::Session`] reports.
 
 use crate::{Header, Settings, Signal, StreamId};
+use schedulers::Element;
 
 /// A push, as `PUSH_PROMISE` numbers it (RFC 9114, 4.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,6 +78,8 @@ pub enum Event {
         /// Whether the response is useful in parts.
         incremental: bool,
     },
+    /// A frame of the tree that names a push that was promised (server only), as the element or as its parent.
+    PushDepend(PushDepend),
     /// The server promises to answer a request that we have not made (client only). The push's own stream may come before
     /// this. The request is well-formed. The client must check that it is safe, cacheable, and for a host that the
     /// server speaks for (RFC 9114, 4.6).
@@ -97,4 +100,42 @@ pub enum Event {
     Frame { frame_type: u64, payload: Vec<u8> },
     /// The peer rejects requests from this stream ID on (at a client), or pushes from this push ID on (at a server).
     GoAway { id: u64 },
+}
+
+/// What [`Signal::Depend`] says, about nodes of which one at least is a push. The server knows their streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PushDepend {
+    /// The node it is about.
+    pub element: TreeNode,
+    /// The node that goes before it.
+    pub parent: TreeNode,
+    /// As in [`Signal::Depend`].
+    pub weight: u16,
+    /// As in [`Signal::Depend`].
+    pub exclusive: bool,
+}
+
+impl PushDepend {
+    /// The signal, if `stream_of` knows the streams of the pushes.
+    pub fn signal(&self, stream_of: impl Fn(PushId) -> Option<StreamId>) -> Option<Signal> {
+        let element_of = |node: TreeNode| match node {
+            TreeNode::Element(element) => Some(element),
+            TreeNode::Push(push) => stream_of(push).map(Element::Stream),
+        };
+        Some(Signal::Depend {
+            element: element_of(self.element)?,
+            parent: element_of(self.parent)?,
+            weight: self.weight,
+            exclusive: self.exclusive,
+        })
+    }
+}
+
+/// A node of the tree as a client names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreeNode {
+    /// The root, a placeholder or a request.
+    Element(Element),
+    /// A push.
+    Push(PushId),
 }

@@ -54,7 +54,7 @@ mod waiting;
 
 pub use authority::host;
 pub use error::{Code, Error};
-pub use event::{Event, Prioritized, PushId};
+pub use event::{Event, Prioritized, PushDepend, PushId, TreeNode};
 pub use extensions::Extension;
 pub use frame::{data_frame_header, put_varint, whole as whole_frame};
 pub use headers::{get_request, malformed_field, status, values};

@@ -249,9 +249,9 @@ impl Incoming {
     ) -> Result<(), Error> {
         let Some(form) = Form::of(extension) else { return Ok(()) };
         let frame = TreeFrame::parse(form, payload)?;
-        let signal = frame.on_request(self.stream, context.reach)?;
+        let said = frame.on_request(self.stream, context.reach)?;
         if context.overtaking.is_none() && !context.node_named {
-            *context.overtaking = signal.map(Event::Priority);
+            *context.overtaking = Some(said);
         }
         Ok(())
     }

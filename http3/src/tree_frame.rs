@@ -11,8 +11,9 @@
 //! `HTTP_WRONG_STREAM` and `HTTP_UNEXPECTED_FRAME` are `H3_FRAME_UNEXPECTED`.
 
 use crate::error::{Code, Error};
+use crate::event::{PushDepend, TreeNode};
 use crate::frame::put_varint;
-use crate::{Extension, Signal, StreamId};
+use crate::{Event, Extension, PushId, Signal, StreamId};
 use octets::Octets;
 use schedulers::Element;
 
@@ -120,38 +121,32 @@ impl TreeFrame {
         Some(Self { element, parent, weight, exclusive })
     }
 
-    /// The signal that it is on the control stream. `None`: it is about a push.
-    pub(crate) fn on_control(&self, reach: Reach) -> Result<Option<Signal>, Error> {
+    /// What it says on the control stream.
+    pub(crate) fn on_control(&self, reach: Reach) -> Result<Event, Error> {
         if self.element == Named::Absent {
             return Code::Frame
                 .fail("PRIORITY of the current stream, or of the root, on the control stream");
         }
-        self.signal(self.element.locate(reach)?, reach)
+        self.event(self.element.locate(reach)?, reach)
     }
 
     /// What it says at the beginning of a request stream (draft 20).
-    pub(crate) fn on_request(
-        &self,
-        stream: StreamId,
-        reach: Reach,
-    ) -> Result<Option<Signal>, Error> {
+    pub(crate) fn on_request(&self, stream: StreamId, reach: Reach) -> Result<Event, Error> {
         match (self.element, self.parent) {
             (Named::Absent, Named::Request(parent)) if parent >= stream.0 => {
                 Code::Frame.fail("PRIORITY puts a request below a later one or itself")
             }
-            (Named::Absent, _) => self.signal(Some(Element::Stream(stream)), reach),
+            (Named::Absent, _) => self.event(TreeNode::Element(Element::Stream(stream)), reach),
             _ => Code::Frame.fail("PRIORITY of something else than the stream it is on"),
         }
     }
 
-    fn signal(&self, element: Option<Element>, reach: Reach) -> Result<Option<Signal>, Error> {
+    /// [`Event::Priority`], or [`Event::PushDepend`] if it names a push.
+    fn event(&self, element: TreeNode, reach: Reach) -> Result<Event, Error> {
         let parent = self.parent.locate(reach)?;
-        Ok(element.zip(parent).map(|(element, parent)| Signal::Depend {
-            element,
-            parent,
-            weight: self.weight,
-            exclusive: self.exclusive,
-        }))
+        let Self { weight, exclusive, .. } = *self;
+        let said = PushDepend { element, parent, weight, exclusive };
+        Ok(said.signal(|_| None).map_or(Event::PushDepend(said), Event::Priority))
     }
 }
 
@@ -198,8 +193,8 @@ impl Named {
         })
     }
 
-    /// The element of the tree. A push is not in it: the server orders pushes.
-    fn locate(self, reach: Reach) -> Result<Option<Element>, Error> {
+    /// The node of the tree.
+    fn locate(self, reach: Reach) -> Result<TreeNode, Error> {
         match self {
             Self::Request(_) if !self.is_element() => {
                 Code::Frame.fail("PRIORITY names a stream that does not carry a request")
@@ -211,10 +206,10 @@ impl Named {
             Self::Placeholder(id) if id >= reach.placeholders => Code::Id.fail(
                 "PRIORITY names a placeholder beyond those announced (draft-ietf-quic-http-22)",
             ),
-            Self::Request(id) => Ok(Some(Element::Stream(StreamId(id)))),
-            Self::Placeholder(id) => Ok(Some(Element::Placeholder(id))),
-            Self::Absent => Ok(Some(Element::Root)),
-            Self::Push(_) => Ok(None),
+            Self::Request(id) => Ok(TreeNode::Element(Element::Stream(StreamId(id)))),
+            Self::Placeholder(id) => Ok(TreeNode::Element(Element::Placeholder(id))),
+            Self::Absent => Ok(TreeNode::Element(Element::Root)),
+            Self::Push(id) => Ok(TreeNode::Push(PushId(id))),
         }
     }
 }
@@ -326,13 +321,27 @@ mod tests {
     }
 
     #[test]
-    fn empty_bits_are_not_looked_at_and_x_is_one_only_in_draft_22() {
-        let read = |form, first| {
-            TreeFrame::parse(form, &[first, 8, 15]).unwrap().on_control(ALL).unwrap().unwrap()
+    fn a_push_is_a_node_like_any_other() {
+        // PT and DT name pushes: push 1 below stream 8, and stream 8 below push 1.
+        let read = |payload: &[u8; 4]| {
+            TreeFrame::parse(Form::Draft22, payload).unwrap().on_control(ALL).unwrap()
         };
-        assert_eq!(read(Form::Draft20, 0x3f), depend(stream(8), Element::Root, 16, false));
-        assert_eq!(read(Form::Draft22, 0x37), depend(stream(8), Element::Root, 16, false));
-        assert_eq!(read(Form::Draft22, 0x3f), depend(stream(8), Element::Root, 16, true));
+        let (push, request) = (TreeNode::Push(PushId(1)), TreeNode::Element(stream(8)));
+        let said = |element, parent| {
+            Event::PushDepend(PushDepend { element, parent, weight: 16, exclusive: false })
+        };
+        assert_eq!(read(&[0x40, 1, 8, 15]), said(push, request));
+        assert_eq!(read(&[0x10, 8, 1, 15]), said(request, push));
+    }
+
+    #[test]
+    fn empty_bits_are_not_looked_at_and_x_is_one_only_in_draft_22() {
+        let read =
+            |form, first| TreeFrame::parse(form, &[first, 8, 15]).unwrap().on_control(ALL).unwrap();
+        let said = |exclusive| Event::Priority(depend(stream(8), Element::Root, 16, exclusive));
+        assert_eq!(read(Form::Draft20, 0x3f), said(false));
+        assert_eq!(read(Form::Draft22, 0x37), said(false));
+        assert_eq!(read(Form::Draft22, 0x3f), said(true));
     }
 
     fn element() -> impl Strategy<Value = Element> {
@@ -357,7 +366,7 @@ mod tests {
             for form in FORMS {
                 let Some(payload) = frame.to_payload(form) else { continue };
                 let read = TreeFrame::parse(form, &payload).unwrap();
-                prop_assert_eq!(read.on_control(ALL), Ok(Some(signal)));
+                prop_assert_eq!(read.on_control(ALL), Ok(Event::Priority(signal)));
                 said += 1;
             }
             prop_assert!(said > 0 || (exclusive && weight == 0));

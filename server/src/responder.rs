@@ -239,6 +239,12 @@ impl Responder {
                     self.obey(Signal::Extensible { stream, urgency, incremental });
                 }
             }
+            Event::PushDepend(said) => {
+                self.nuisances += 1;
+                if let Some(signal) = said.signal(|push| self.sender.streams.push_stream(push)) {
+                    self.obey(signal);
+                }
+            }
             Event::PushCancelled { push } => {
                 self.nuisances += 1;
                 if let Some(stream) = self.sender.streams.push_stream(push) {

@@ -86,9 +86,13 @@ impl Session {
                 incremental: priority.incremental_or_default(),
             }),
             Said::PushPriority(push, priority) => self.place_push(push, priority),
-            Said::Tree(frame) => {
-                frame.on_control(self.reach())?.map_or(Ok(()), |signal| self.place(signal))
-            }
+            Said::Tree(frame) => match frame.on_control(self.reach())? {
+                Event::Priority(signal) => self.place(signal),
+                about_push => {
+                    self.events.push_back(about_push);
+                    Ok(())
+                }
+            },
             Said::Bucket(stream, byte) => self.place(Signal::Bucket { stream, byte }),
         }
     }

@@ -102,6 +102,7 @@ fn line(event: Event) -> Option<String> {
         Event::PushPriority { push, urgency, incremental } => {
             format!("push {} u={urgency} i={incremental}", push.0)
         }
+        Event::PushDepend(said) => format!("{:?} below {:?}", said.element, said.parent),
         Event::PushPromise { stream, push, .. } => format!("promise {} of {}", stream.0, push.0),
         Event::PushStream { stream, push } => format!("stream {} of {}", stream.0, push.0),
         Event::PushCancelled { push } => format!("cancelled {}", push.0),

@@ -241,12 +241,12 @@ fn exclusive_insertions_that_overtake_their_requests_make_the_tree_of_their_fram
 }
 
 #[test]
-fn a_tree_signal_about_a_push_is_checked_and_not_reported() {
+fn a_tree_signal_about_a_push_is_checked_and_reported() {
     let mut server = server(&TREES);
     server.receive(CLIENT_CONTROL, &frame(MAX_PUSH_ID, &[3]), false).unwrap();
     server.promise(&fields(PROMISED)).unwrap();
     on_control(&mut server, Extension::TreeDraft22, &[0x70, 0, 15]).unwrap();
-    assert_eq!(events(&mut server), "");
+    assert_eq!(events(&mut server), "Push(PushId(0)) below Element(Root)");
     let outcome = on_control(&mut server, Extension::TreeDraft22, &[0x70, 1, 15]);
     assert_connection_error(outcome, Code::Id);
 }

@@ -41,9 +41,9 @@ fn a_client_that_allows_all_push_ids_gets_ten_at_a_time_and_each_resource_once()
     assert_eq!(peer.closed_with(), None);
 }
 
-/// A client that orders everything but the push: the document and an image of 1 MB are children of the root.
-#[test]
-fn under_a_tree_a_push_depends_on_its_document_and_does_not_wait_for_all_others() {
+/// A client that orders everything but the push: the document and an image of 1 MB are children of the root. Then it may
+/// send `then` on its control stream. How long the push takes after the document, in milliseconds.
+fn pushed_after_document_ms(then: Option<Vec<u8>>) -> u128 {
     let pushing = Pushing { push: vec!["/20000/css".into()], ..Pushing::default() };
     let site = RuledSite::new(Bodies, vec![Rule::pushing("/5000/html", pushing)]);
     let pace = Pace { packet_bytes: 1400, interval: Duration::from_millis(1) };
@@ -59,10 +59,28 @@ fn under_a_tree_a_push_depends_on_its_document_and_does_not_wait_for_all_others(
         assert!(peer.client.connection.signal(&root));
         peer.get(stream, path);
     }
+    world.run_ms(10, &mut [&mut peer]);
+    if let Some(frame) = then {
+        peer.send_raw(2, &frame, false).expect("room");
+    }
     world.run_ms(2000, &mut [&mut peer]);
     assert_eq!(peer.order(), [4, 15, 0]);
-    let pushed_ms = (peer.ended[1].1 - peer.ended[0].1).as_millis();
+    (peer.ended[1].1 - peer.ended[0].1).as_millis()
+}
+
+#[test]
+fn under_a_tree_a_push_depends_on_its_document_and_does_not_wait_for_all_others() {
+    let pushed_ms = pushed_after_document_ms(None);
     assert!((25..35).contains(&pushed_ms), "15 packets in every second millisecond: {pushed_ms}");
+}
+
+#[test]
+fn the_clients_word_about_a_push_in_the_tree_overrides_the_servers() {
+    // A PRIORITY frame of draft 22: push 0 below the root with weight 1, beside the image with 16.
+    let payload = [0x70, 0, 0];
+    let frame = http3::whole_frame(Extension::TreeDraft22.codepoint(), &payload);
+    let pushed_ms = pushed_after_document_ms(Some(frame));
+    assert!((200..260).contains(&pushed_ms), "15 packets, every seventeenth: {pushed_ms}");
 }
 
 #[test]
