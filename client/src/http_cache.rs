@@ -54,7 +54,7 @@ impl HttpCache {
         }
     }
 
-    /// What is no longer fresh must be validated from now on. Without an entity tag it is lost.
+    /// Copies whose freshness has ended must be validated from now on. Those without an entity tag are removed.
     pub(crate) fn expire(&mut self, now: Instant) {
         self.fresh.retain(|url, it| {
             let stays = it.until.is_none_or(|until| until > now);

@@ -25,6 +25,7 @@ pub mod several;
 pub mod size;
 pub mod stack;
 pub mod study;
+mod warm_up;
 pub mod wire;
 
 pub use contender::Contender;

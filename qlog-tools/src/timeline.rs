@@ -359,7 +359,7 @@ mod tests {
         let frame = |stream, time_us| StreamFrame { time_us, stream, offset: 0, bytes: 10 };
         let whole = Timeline {
             transfers: vec![transfer(0, 5), transfer(15, 19), transfer(4, 20), transfer(8, 45)],
-            // The push of stream 15 was promised to the first page and comes during the second one; stream 3 is no transfer.
+            // The push of stream 15 was promised to the first page and comes during the second one; stream 3 is not a transfer.
             frames: vec![frame(0, 9), frame(3, 10), frame(4, 30), frame(15, 31), frame(8, 50)],
             navigations_us: vec![20, 40],
             ..Timeline::default()

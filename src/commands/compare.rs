@@ -84,6 +84,10 @@ pub(crate) struct Arguments {
     /// How the server uses the client's signals, separated by commas, on engines with a transport [default: ignore]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::choice(values::SIGNALS))]
     signals: Vec<SignalUse>,
+    /// What the client loads before each page on the same connection, separated by commas, on engines with a transport:
+    /// documents of these sizes, such as 0,300k. Traffic has made the windows then [default: 0]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = lab::size::parse)]
+    warm_up: Vec<u64>,
     /// Initial congestion window [default: 10, or as large as needed if the server paces]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     initial_window: Option<u32>,
@@ -116,7 +120,7 @@ pub(crate) struct Arguments {
     keep_qlogs: bool,
     /// Repeat the study that this manifest records
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pages", "schemes", "engine", "network",
-        "send_buffer", "send_buffer_model", "metadata", "delivery_order", "cc", "queue", "push", "gate", "hints", "signals", "initial_window", "seeds", "shard"])]
+        "send_buffer", "send_buffer_model", "metadata", "delivery_order", "cc", "queue", "push", "gate", "hints", "signals", "warm_up", "initial_window", "seeds", "shard"])]
     from: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

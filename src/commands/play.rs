@@ -130,12 +130,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                      --server";
         return Err(Failure::BadInput(cause.to_owned()));
     }
-    let visits = match arguments.server {
-        Some(server) => from_server(arguments, page, server, client, &logs)?,
-        None => {
-            let fresh_s = arguments.pages.fresh_s();
-            arguments.own.load(page, client, fresh_s, delivery_order, &logs)?
-        }
+    let visits = if let Some(server) = arguments.server {
+        from_server(arguments, page, server, client, &logs)?
+    } else {
+        let fresh_s = arguments.pages.fresh_s();
+        arguments.own.load(page, client, fresh_s, delivery_order, &logs)?
     };
     // The server in this process runs `rr` by default. Another server's order is known only if it announces it.
     let unsaid = scheme.map_or(if own { "rr" } else { "" }.to_owned(), |it| it.name);

@@ -229,6 +229,14 @@ fn a_value_that_is_none_is_named_with_its_flag() {
             &["play", page, "--server", "localhost"],
             "invalid value 'localhost' for '--server <ADDR:PORT>'",
         ),
+        (
+            &["play", page, page, "--leave-after", "3"],
+            "--leave-after and --cancel: give up one page; name only that one",
+        ),
+        (
+            &["play", page, "--idle-reset"],
+            "--idle-reset: bbr2 paces by the rate that it has measured",
+        ),
         (&["ordre"], "unrecognized subcommand 'ordre'"),
     ] {
         assert_refused(arguments, 2, expected);

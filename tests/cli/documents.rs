@@ -97,6 +97,20 @@ fn play_is_as_its_schema_says() {
 }
 
 #[test]
+fn play_of_several_pages_has_a_run_for_each_and_says_what_the_client_had() {
+    let page = "examples/page-minimal.json";
+    let document = document(&["play", page, page, "--engine", "stack", "--think", "500", "--json"]);
+    assert_valid("study.json", &document);
+    let runs = document["runs"].as_array().expect("runs");
+    assert_eq!(runs.iter().map(|it| it["completed"] == true).collect::<Vec<_>>(), [true, true]);
+    assert_eq!(
+        (&runs[0]["reused"], &runs[1]["reused"]),
+        (&Value::Null, &serde_json::json!([1, 2]))
+    );
+    assert_eq!(runs[1]["resources"][0]["requested_ms"], 0.0);
+}
+
+#[test]
 fn corpus_stats_is_as_its_schema_says() {
     assert_valid("corpus-stats.json", &document(&["corpus", "stats", "--json"]));
 }

@@ -341,6 +341,10 @@ fn what_does_not_go_together_is_refused_before_anything_is_loaded() {
     );
     refused(&["--schemes", "cpl", "--metadata", "none"], "`cpl` looks ahead in the whole page");
     refused(&["--initial-window", "32"], "an initial window: engine ideal has none");
+    refused(
+        &["--warm-up", "0,300k"],
+        "--warm-up: engine ideal has no connection that could be warm",
+    );
     refused(&["--network", "paper,nosuch"], "no network named `nosuch`");
     refused(&["--shard", "1/2"], "--out");
     refused(&["--shard", "3/2", "--out", "x"], "is not a shard; use I/N");

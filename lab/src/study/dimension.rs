@@ -42,7 +42,7 @@ pub(super) const GATE: &str = "gate";
 pub(super) const HINTS: &str = "hints";
 
 /// All dimensions, in the order of columns.
-pub(super) static DIMENSIONS: [Dimension; 8] = [
+pub(super) static DIMENSIONS: [Dimension; 9] = [
     Dimension {
         column: NETWORK,
         name: "network",
@@ -131,6 +131,17 @@ pub(super) static DIMENSIONS: [Dimension; 8] = [
         label: str::to_owned,
         mark: str::to_owned,
         copy: |to, from| to.signals = from.signals,
+    },
+    Dimension {
+        column: "warm_up_bytes",
+        name: "warm-up",
+        unit: " bytes",
+        usual: "0",
+        always_in: &[],
+        value: |it| json!(it.warm_up_bytes),
+        label: warm_up_label,
+        mark: warm_up_label,
+        copy: |to, from| to.warm_up_bytes = from.warm_up_bytes,
     },
 ];
 
@@ -228,6 +239,15 @@ fn hints_label(hints: &str) -> String {
         other => other,
     }
     .to_owned()
+}
+
+/// `after 300k`.
+fn warm_up_label(bytes: &str) -> String {
+    match bytes.parse() {
+        Ok(0) => "cold".to_owned(),
+        Ok(bytes) => format!("after {}", crate::size::text(bytes)),
+        Err(_) => bytes.to_owned(),
+    }
 }
 
 /// `280K`, as in the paper.

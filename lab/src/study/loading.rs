@@ -8,7 +8,11 @@ use super::run::{OnlyAtf, RunRecord, Unfinished};
 use super::setting::Setting;
 use super::{Study, StudyError};
 use crate::network::Network;
-use crate::{Contender, FileError, Load, bounds, file_name, ideal, stack, wire};
+use crate::{
+    Contender, FileError, Load, Navigation, bounds, file_name, ideal, stack, warm_up, wire,
+};
+use client::NextPage;
+use corpus::Page;
 use rayon::iter::{IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator};
 use schedulers::Scheme;
 use serde_json::Value;
@@ -16,6 +20,7 @@ use server::{Identity, Options};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The state that all loads of a plan share.
 pub(super) struct Loader<'a> {
@@ -144,10 +149,15 @@ impl<'a> Loader<'a> {
             log_dir: logs.filter(|_| self.plan.qlog_dir.is_some()),
             unfinished_log_dir: logs,
         };
-        let site = cell.setting.ahead().site(cell.page, self.plan.metadata);
-        let ends = stack::Ends { site, client: client_options(cell, scheme) };
-        let loaded = stack::load_between(cell.page, &ends, setup)?;
-        Ok(Loaded { load: loaded.load, problems: loaded.problems, outcome: loaded.outcome })
+        let (first, client) = client_options(cell, scheme);
+        let pages = [cell.page.as_ref(), first.as_ref()];
+        let pages = if client.then.is_empty() { &pages[..1] } else { &pages };
+        let site = cell.setting.ahead().site_of(pages, None, self.plan.metadata);
+        let ends = stack::Ends { site, client };
+        let loaded = stack::load_between(&first, &ends, setup)?;
+        let whole =
+            Loaded { load: loaded.load, problems: loaded.problems, outcome: loaded.outcome };
+        Ok(whole.last(&first, &ends.client.then))
     }
 
     fn load_on_wire(
@@ -161,9 +171,11 @@ impl<'a> Loader<'a> {
         let qlog_dir = plan.qlog_dir.as_ref().map(|_| log_dir.to_owned());
         let network = cell.setting.network_of(cell.network)?;
         let options = plan.options(scheme, &network, &cell.setting);
+        let (first, client) = client_options(cell, scheme);
+        let then = client.then.clone();
         let setup = wire::Setup {
             options: Options { qlog_dir, ..options },
-            client: client_options(cell, scheme),
+            client,
             ahead: cell.setting.ahead(),
             fresh_s: None,
             // On the paper's network the server alone shapes the traffic.
@@ -172,8 +184,10 @@ impl<'a> Loader<'a> {
             delivery_order: plan.delivery_order,
             log_dir,
         };
-        let loaded = wire::load(cell.page, setup)?;
-        Ok(Loaded { load: loaded.load, problems: loaded.problems, outcome: loaded.outcome })
+        let loaded = wire::load(&first, setup)?;
+        let whole =
+            Loaded { load: loaded.load, problems: loaded.problems, outcome: loaded.outcome };
+        Ok(whole.last(&first, &then))
     }
 
     fn record(&self, cell: &Cell<'_>, loaded: &Loaded) -> RunRecord {
@@ -209,9 +223,28 @@ impl From<Load> for Loaded {
     }
 }
 
-fn client_options(cell: &Cell<'_>, scheme: &Scheme) -> client::Options {
+impl Loaded {
+    /// The last page of the connection, or what kept the client from reaching it.
+    fn last(mut self, first: &Arc<Page>, then: &[NextPage]) -> Self {
+        let outcome = std::mem::take(&mut self.outcome);
+        let mut pages = Navigation::all(first, then, &self.load.timeline, outcome);
+        match pages.pop() {
+            Some(Navigation { load, problems, outcome, .. }) if pages.len() == then.len() => {
+                Self { load, problems, outcome }
+            }
+            _ => self,
+        }
+    }
+}
+
+/// The first page that the client loads, and its options.
+fn client_options(cell: &Cell<'_>, scheme: &Scheme) -> (Arc<Page>, client::Options) {
     let (scheme, pushes) = (Some(scheme.clone()), cell.setting.ahead().client_pushes());
-    client::Options { scheme, pushes, ..client::Options::default() }
+    let (first, then) = match cell.setting.warm_up_bytes {
+        Some(bytes @ 1..) => warm_up::before(cell.page, bytes),
+        _ => (Arc::clone(cell.page), Vec::new()),
+    };
+    (first, client::Options { scheme, pushes, then, ..client::Options::default() })
 }
 
 fn load_bracket(cell: &Cell<'_>) -> Result<Load, StudyError> {

@@ -225,12 +225,13 @@ impl Plan {
 
     /// Without a transport nothing is pushed, hinted or signalled.
     fn check_nothing_ahead(&self) -> Result<(), StudyError> {
-        let Settings { pushes, gates, hints, signals, .. } = &self.settings;
+        let Settings { pushes, gates, hints, signals, warm_ups_bytes, .. } = &self.settings;
         let needs = [
             ("--push", pushes.is_empty(), "has no streams to push on"),
             ("--gate", gates.is_empty(), "has no streams to push on"),
             ("--hints", hints.is_empty(), "has no responses that could name resources"),
             ("--signals", signals.is_empty(), "has no client that signals"),
+            ("--warm-up", warm_ups_bytes.is_empty(), "has no connection that could be warm"),
         ];
         match needs.iter().find(|(_, is_empty, _)| !is_empty) {
             None => Ok(()),

@@ -31,6 +31,8 @@ pub struct Setting {
     pub hints: Option<Hints>,
     /// How the server uses signals; `None`: its default.
     pub signals: Option<SignalUse>,
+    /// Bytes of a document that the client loads before the page on the same connection; `None`: nothing.
+    pub warm_up_bytes: Option<u64>,
 }
 
 /// The values of each dimension. A study has all combinations.
@@ -59,6 +61,9 @@ pub struct Settings {
     /// Uses of signals; empty: the server's default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signals: Vec<SignalUse>,
+    /// Bytes of documents loaded before; empty: none is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warm_ups_bytes: Vec<u64>,
 }
 
 impl Settings {
@@ -77,6 +82,7 @@ impl Settings {
             gates: Vec::new(),
             hints: Vec::new(),
             signals: Vec::new(),
+            warm_ups_bytes: Vec::new(),
         }
     }
 
@@ -92,7 +98,8 @@ impl Settings {
             let all =
                 spread_where(Setting::pushes, all, &self.gates, |it, gate| it.gate = Some(gate));
             let all = spread(all, &self.hints, |it, hints| it.hints = Some(hints));
-            spread(all, &self.signals, |it, signals| it.signals = Some(signals))
+            let all = spread(all, &self.signals, |it, signals| it.signals = Some(signals));
+            spread(all, &self.warm_ups_bytes, |it, bytes| it.warm_up_bytes = Some(bytes))
         };
         let networks = self.networks.iter();
         networks.flat_map(|it| on(it).into_iter().map(move |setting| (it, setting))).collect()

@@ -2,9 +2,10 @@
 
 use client::{HttpCache, NextPage};
 use corpus::Page;
-use lab::Navigation;
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
+use lab::study::{Engine, Plan, Settings, run};
+use lab::{Contender, Navigation};
 use page_site::PageSite;
 use schedulers::find_scheme;
 use server::CongestionControl::{Bbr2, Cubic, Reno};
@@ -247,4 +248,26 @@ fn after_a_pause_the_window_is_the_initial_one_again_where_the_server_resets_it(
     let trips = |think| [Cubic, Reno, Bbr2].map(|cc| round_trips(1_000_000, think, reset(cc)));
     assert_eq!(trips(Duration::ZERO), [1.0, 1.0, 1.0], "there is no pause");
     assert_eq!(trips(SECOND), [5.0, 5.0, 1.0], "bbr2 paces instead");
+}
+
+#[test]
+fn a_study_of_a_warm_connection_counts_only_the_page_itself() {
+    let page = page("/", 100_000, &["/a.js"]);
+    let network = Network::find("cable").expect("built in");
+    let settings = Settings {
+        warm_ups_bytes: vec![0, 300_000],
+        ..Settings::on(network.clone(), Engine::Stack)
+    };
+    let schemes = vec![Contender::from(find_scheme("fifo").expect("a scheme"))];
+    let plan = Plan { settings, ..Plan::new(vec![page], schemes, Engine::Stack, network) };
+    let study = run(&plan, serde_json::Value::Null, &|| ()).expect("a study");
+    let [cold, warm] = &study.runs[..] else { panic!("{}", study.runs.len()) };
+    for load in [cold, warm] {
+        let ids: Vec<usize> = load.resources.iter().map(|it| it.id).collect();
+        assert_eq!((load.completed, ids), (true, vec![0, 1]));
+        assert_eq!(load.resources[0].requested_ms.to_string(), "0");
+    }
+    assert_eq!([cold, warm].map(|it| it.setting.warm_up_bytes), [Some(0), Some(300_000)]);
+    // 100 KB take 32 ms at 25 Mbit/s.
+    assert_eq!([cold, warm].map(|it| it.duration_ms.round()), [224.0, 101.0]);
 }

@@ -103,7 +103,7 @@ mod tests {
     fn a_pause_ends_with_the_initial_window_which_grows_by_what_is_acknowledged() {
         let t0 = now();
         let mut restart = Restart::new(10_000);
-        assert!(!restart.begins(t0, PTO), "the beginning is no pause");
+        assert!(!restart.begins(t0, PTO), "no connection begins with a pause");
         restart.sent(1000, t0);
         assert!(!restart.begins(t0 + PTO, PTO));
         assert_eq!(restart.room(40_000, 39_000), 39_000, "the transport's");

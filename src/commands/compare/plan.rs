@@ -68,6 +68,7 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
     settings.gates = each_once(&arguments.gate);
     settings.hints = each_once(&arguments.hints);
     settings.signals = each_once(&arguments.signals);
+    settings.warm_ups_bytes = each_once(&arguments.warm_up);
     Ok(Plan {
         settings,
         send_buffer_model: arguments.send_buffer_model,

@@ -19,7 +19,7 @@ pub(super) struct GivingUp {
 }
 
 impl GivingUp {
-    /// Of the only page: with several it would not be clear which of them is meant.
+    /// The cancels of the only page. With several pages it would not be clear which one is meant.
     pub(super) fn of(&self, page: &Page, are_several: bool) -> Result<Cancels, Failure> {
         if are_several && (self.leave_after.is_some() || !self.cancel.is_empty()) {
             let cause = "--leave-after and --cancel: give up one page; name only that one";

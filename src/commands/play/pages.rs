@@ -14,7 +14,7 @@ use std::time::Duration;
 pub(super) struct Pages {
     /// A page: a bundled name, or a file. Several are loaded one after another on the same connection
     #[arg(required = true, value_name = "PAGE", num_args = 1..=PAGES_MAX)]
-    pages: Vec<String>,
+    names: Vec<String>,
     /// The time in milliseconds for which the user reads a page before going to the next one
     #[arg(long, value_name = "MS", value_parser = super::cancels::milliseconds, default_value = "0")]
     think: Duration,
@@ -34,11 +34,11 @@ impl Pages {
                 None => page,
             }))
         };
-        self.pages.iter().map(read).collect()
+        self.names.iter().map(read).collect()
     }
 
     pub(super) fn are_several(&self) -> bool {
-        self.pages.len() > 1
+        self.names.len() > 1
     }
 
     pub(super) fn after_think_time(&self, pages: &[Arc<Page>]) -> Vec<NextPage> {
