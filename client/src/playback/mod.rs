@@ -20,8 +20,8 @@
 //! - The load event does not come before `DOMContentLoaded`, nor before a discovery of the same instant.
 //! - The first rendering comes when the document's head has arrived, and everything that blocks rendering is applied: the
 //!   critical stylesheets and synchronous scripts of the head, what those stylesheets import, and critical stylesheets
-//!   that were discovered elsewhere by then. It needs an idle main thread, and goes before the next execution. It takes
-//!   no time. The other milestones follow from it: see `docs/metrics.md`.
+//!   that were discovered elsewhere by then. It needs an idle main thread, and goes before the next execution. Rendering
+//!   keeps no execution waiting, and is seen a frame later. `docs/metrics.md` has the rules of the other milestones.
 //! - Bytes that arrive before their resource is discovered (a push) take effect at its discovery.
 
 mod conditions;

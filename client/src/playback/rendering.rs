@@ -6,6 +6,9 @@ use corpus::page::{Event, PageResource, Script};
 use schedulers::{Kind, Milestone};
 use std::sync::Arc;
 
+/// How long a display that shows 60 frames a second takes to show one.
+const FRAME_US: u64 = 16_667;
+
 #[derive(Debug, Clone)]
 pub(super) struct Rendering {
     roles: Arc<[Role]>,
@@ -85,13 +88,18 @@ impl Rendering {
         self.reached.push((now_us, milestone));
     }
 
+    /// What is rendered is seen with the next frame.
+    fn show(&mut self, milestone: Milestone, now_us: u64) {
+        self.reach(milestone, now_us.saturating_add(FRAME_US));
+    }
+
     /// Renders for the first time, if nothing blocks that. False: something does, or it was before.
     pub(super) fn render(&mut self, now_us: u64) -> bool {
         if self.has_rendered || !self.head_has_come || self.blocking > 0 {
             return false;
         }
         self.has_rendered = true;
-        self.reach(Milestone::FirstRender, now_us);
+        self.show(Milestone::FirstRender, now_us);
         self.show_hero(now_us);
         for weight in std::mem::take(&mut self.hidden) {
             self.show_region(weight, now_us);
@@ -123,12 +131,12 @@ impl Rendering {
     fn show_hero(&mut self, now_us: u64) {
         if self.has_rendered && self.heroes == Some(0) {
             self.heroes = None;
-            self.reach(Milestone::HeroRender, now_us);
+            self.show(Milestone::HeroRender, now_us);
         }
     }
 
     fn show_region(&mut self, weight: u64, now_us: u64) {
-        self.reach(Milestone::Region { weight, of: self.regions_weight }, now_us);
+        self.show(Milestone::Region { weight, of: self.regions_weight }, now_us);
     }
 }
 

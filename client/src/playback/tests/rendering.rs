@@ -7,7 +7,8 @@ use schedulers::Milestone;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The milestones of a page whose network does `events` (at milliseconds): `first_render@30`, a region with its weight.
+/// The milestones of a page whose network does `events` (at milliseconds): `first_render@46`, a region with its weight.
+/// What is rendered at 30 is seen at 46.7.
 fn milestones(page: &Arc<Page>, events: &[(f64, Net)]) -> String {
     let mut playback = Playback::new(Arc::clone(page));
     playback.start(0);
@@ -47,7 +48,7 @@ fn a_page_of_three_is_shown_once_its_stylesheet_is_applied_and_loads_with_its_im
     let events = [(10.0, Bytes(0, 50)), (20.0, Done(0)), (30.0, Done(1)), (60.0, Done(2))];
     assert_eq!(
         milestones(&page, &events),
-        "dom_content_loaded@20 first_render@35 hero_render@60 300/300@60 load@60"
+        "dom_content_loaded@20 first_render@51 hero_render@76 300/300@76 load@60"
     );
 }
 
@@ -59,7 +60,7 @@ fn the_document_is_a_region_and_stylesheets_and_scripts_are_not() {
     let events = [(10.0, Bytes(0, 50)), (20.0, Done(0)), (30.0, Done(1))];
     assert_eq!(
         milestones(&Arc::new(page), &events),
-        "dom_content_loaded@20 first_render@30 100/100@30 load@30"
+        "dom_content_loaded@20 first_render@46 100/100@46 load@30"
     );
 }
 
@@ -67,7 +68,7 @@ fn the_document_is_a_region_and_stylesheets_and_scripts_are_not() {
 fn nothing_is_shown_before_the_head_has_arrived() {
     let page = page(&[("js", at(300), json!({"script": "async", "in_head": true}))]);
     let events = [(10.0, Bytes(0, 29)), (20.0, Bytes(0, 30)), (50.0, Done(0)), (60.0, Done(1))];
-    assert_eq!(milestones(&page, &events), "first_render@20 dom_content_loaded@50 load@60");
+    assert_eq!(milestones(&page, &events), "first_render@36 dom_content_loaded@50 load@60");
 }
 
 #[test]
@@ -78,11 +79,11 @@ fn synchronous_scripts_of_the_head_block_rendering_and_others_do_not() {
         let page = page(&[("js", at(100), more)]);
         milestones(&page, &[(10.0, Bytes(0, 50)), (20.0, Done(0)), (40.0, Done(1))])
     };
-    assert_eq!(shown("sync", true), "dom_content_loaded@45 first_render@45 load@45");
-    assert_eq!(shown("sync", false), "first_render@10 dom_content_loaded@45 load@45");
-    assert_eq!(shown("defer", true), "first_render@10 dom_content_loaded@45 load@45");
+    assert_eq!(shown("sync", true), "dom_content_loaded@45 first_render@61 load@45");
+    assert_eq!(shown("sync", false), "first_render@26 dom_content_loaded@45 load@45");
+    assert_eq!(shown("defer", true), "first_render@26 dom_content_loaded@45 load@45");
     // The load event waits for its arrival.
-    assert_eq!(shown("async", true), "first_render@10 dom_content_loaded@20 load@40");
+    assert_eq!(shown("async", true), "first_render@26 dom_content_loaded@20 load@40");
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn an_import_blocks_as_the_stylesheet_that_imports_it() {
     let import = json!({"on": "css_import", "of": 1, "delay_ms": 10.0});
     let page = page(&[("css", at(100), sheet()), ("css", import, json!({"critical": true}))]);
     let events = [(10.0, Bytes(0, 50)), (30.0, Done(1)), (90.0, Done(2)), (95.0, Done(0))];
-    assert_eq!(milestones(&page, &events), "first_render@90 dom_content_loaded@95 load@95");
+    assert_eq!(milestones(&page, &events), "first_render@106 dom_content_loaded@95 load@95");
 }
 
 #[test]
@@ -99,11 +100,11 @@ fn a_critical_stylesheet_of_the_body_blocks_only_if_it_is_known_by_then() {
     let events = [(10.0, Bytes(0, 50)), (20.0, Done(0)), (90.0, Done(1))];
     assert_eq!(
         milestones(&page(&[body(500)]), &events),
-        "dom_content_loaded@20 first_render@90 load@90"
+        "dom_content_loaded@20 first_render@106 load@90"
     );
     assert_eq!(
         milestones(&page(&[body(501)]), &events),
-        "first_render@10 dom_content_loaded@20 load@90"
+        "first_render@26 dom_content_loaded@20 load@90"
     );
 }
 
@@ -115,7 +116,7 @@ fn rendering_waits_for_the_main_thread_and_goes_before_the_next_script() {
     ]);
     // The head has arrived at 20, the first script runs from 6 to 56.
     let events = [(5.0, Bytes(0, 1)), (6.0, Done(1)), (20.0, Done(0)), (25.0, Done(2))];
-    assert_eq!(milestones(&page, &events), "first_render@56 dom_content_loaded@106 load@106");
+    assert_eq!(milestones(&page, &events), "first_render@72 dom_content_loaded@106 load@106");
 }
 
 #[test]
@@ -129,7 +130,7 @@ fn the_hero_is_shown_when_all_hero_images_are_and_a_lazy_image_does_not_hold_the
     let events = [(10.0, Done(0)), (20.0, Done(1)), (30.0, Done(2)), (90.0, Done(3))];
     assert_eq!(
         milestones(&page, &events),
-        "dom_content_loaded@10 first_render@10 hero_render@30 load@30"
+        "dom_content_loaded@10 first_render@26 hero_render@46 load@30"
     );
 }
 
