@@ -231,7 +231,8 @@ fn document(page: &Page) -> Pieces {
         .max()
         .unwrap_or(0);
     parts.push((0, format!("<!doctype html><html><head><title>{}</title>", page.name)));
-    parts.push((body_byte + 1, "<body>".to_owned()));
+    // Text right away, because browsers render nothing for the first time before there is something to see.
+    parts.push((body_byte + 1, "<body>text".to_owned()));
     for it in page.resources.iter().filter(tagged) {
         parts.push((it.trigger.byte.unwrap_or(0), tag(it)));
     }

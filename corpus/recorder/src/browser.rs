@@ -148,6 +148,17 @@ impl Chromium {
         self.in_new_window(|tab| load(tab, url, quiet, screenshot))
     }
 
+    /// Loads a page in the same way without tracing it, which would take time, and returns the report of `report.js`.
+    pub fn report(&self, url: &str, quiet: &Quiet) -> Result<String, RecordError> {
+        self.in_new_window(|tab| {
+            set_viewport(tab)?;
+            let (loaded, _) = listen(tab)?;
+            call::<Page::Navigate>(tab, json!({"url": url}))?;
+            wait(quiet, &loaded);
+            report(tab)
+        })
+    }
+
     fn in_new_window<T>(
         &self,
         act: impl FnOnce(&Tab) -> Result<T, Trouble>,
@@ -172,8 +183,7 @@ fn load(tab: &Tab, url: &str, quiet: &Quiet, screenshot: bool) -> Result<Load, T
     call::<Tracing::Start>(tab, trace)?;
     call::<Page::Navigate>(tab, json!({"url": url}))?;
     let finished = wait(quiet, &loaded);
-    let report = tab.evaluate(REPORT, true)?.value;
-    let report = report.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default();
+    let report = report(tab)?;
     tab.call_method(Tracing::End(None))?;
     let stream = trace_streams.recv_timeout(TRACE_MAX)?.ok_or("the trace was lost")?;
     let trace = read_trace(tab, &stream)?;
@@ -181,6 +191,11 @@ fn load(tab: &Tab, url: &str, quiet: &Quiet, screenshot: bool) -> Result<Load, T
         tab.capture_screenshot(Page::CaptureScreenshotFormatOption::Png, None, None, true)
     });
     Ok(Load { trace, report, screenshot: picture.transpose()?, finished })
+}
+
+fn report(tab: &Tab) -> Result<String, Trouble> {
+    let report = tab.evaluate(REPORT, true)?.value;
+    Ok(report.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default())
 }
 
 /// Calls a method of the browser's protocol with these parameters, named as its documentation names them.

@@ -48,6 +48,9 @@ new Promise((done) => {
       boxes, elements,
       largest: last && last.url ? last.url : null,
       requestStart: timing.requestStart,
+      firstRender: performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
+      domReady: timing.domContentLoadedEventStart,
+      loaded: timing.loadEventStart,
       bodies: [timing, ...performance.getEntriesByType('resource')].map((it) => ({
         url: it.name, encoded: it.encodedBodySize, decoded: it.decodedBodySize,
         startTime: it.startTime, responseEnd: it.responseEnd,

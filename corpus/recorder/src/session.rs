@@ -24,7 +24,7 @@ const INITIAL_WINDOW_PACKETS: usize = 1000;
 
 /// A server on this machine, in a thread of its own.
 pub struct LocalServer {
-    /// Its port.
+    /// Its port, or that of a relay before it.
     pub port: u16,
     /// The pin of its certificate's public key.
     pub pin: String,
@@ -35,10 +35,19 @@ pub struct LocalServer {
 impl LocalServer {
     /// Serves `site` on a free port, with clients' RFC 9218 signals obeyed.
     pub fn start(site: Arc<dyn Site>) -> Result<Self, RecordError> {
-        Self::serve(site).map_err(|error| RecordError::Server(error.to_string()))
+        Self::start_with(site, INITIAL_WINDOW_PACKETS)
     }
 
-    fn serve(site: Arc<dyn Site>) -> Result<Self, Trouble> {
+    /// The same, with this initial congestion window.
+    pub fn start_with(
+        site: Arc<dyn Site>,
+        initial_window_packets: usize,
+    ) -> Result<Self, RecordError> {
+        Self::serve(site, initial_window_packets)
+            .map_err(|error| RecordError::Server(error.to_string()))
+    }
+
+    fn serve(site: Arc<dyn Site>, initial_window_packets: usize) -> Result<Self, Trouble> {
         let identity = Identity::self_signed()?;
         let pin = identity.public_key_pin()?;
         let mut event_loop = EventLoop::bind(([127, 0, 0, 1], 0).into())?;
@@ -46,7 +55,7 @@ impl LocalServer {
         let mut options = Options {
             alt_svc_port: Some(HTTPS_PORT),
             signals: SignalUse::Obey,
-            initial_window_packets: INITIAL_WINDOW_PACKETS,
+            initial_window_packets,
             ..Options::new(find_scheme("rfc9218")?)
         };
         options.limits.drain = Duration::ZERO;

@@ -5,6 +5,7 @@ use crate::error::RecordError;
 use crate::observe::{Observations, observe};
 use crate::session::LocalServer;
 use corpus::Page;
+use serde::Deserialize;
 use server::site::{Request, Response, Site};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -70,6 +71,51 @@ pub fn visit(page: &Page, site: Arc<dyn Site>) -> Result<Visit, RecordError> {
     Ok(compare(page, seen))
 }
 
+/// When the user of a page saw what; milliseconds since the request for its document.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RenderTimes {
+    /// The first contentful paint.
+    pub first_render_ms: Option<f64>,
+    /// `DOMContentLoaded`.
+    pub dom_ready_ms: Option<f64>,
+    /// The load event.
+    pub load_ms: Option<f64>,
+}
+
+/// Times of `report.js`; those that are not yet are 0.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Times {
+    request_start: f64,
+    first_render: Option<f64>,
+    dom_ready: Option<f64>,
+    loaded: Option<f64>,
+}
+
+/// Loads the document of `page` in `chromium`, which was started for [`HOST`]. `requests` counts those that reached the
+/// site.
+pub fn render_times(
+    chromium: &Chromium,
+    page: &Page,
+    requests: &dyn Fn() -> usize,
+) -> Result<RenderTimes, RecordError> {
+    let url = format!("https://{HOST}{}", plain(&page.resources[0].url));
+    let quiet = Quiet { requests, waiting: &|| false, after: SILENCE };
+    times(&chromium.report(&url, &quiet)?)
+}
+
+fn times(report: &str) -> Result<RenderTimes, RecordError> {
+    let times: Times = serde_json::from_str(report)
+        .map_err(|error| RecordError::Browser(format!("its report cannot be read: {error}")))?;
+    let since_request =
+        |it: Option<f64>| it.map(|it| it - times.request_start).filter(|it| *it > 0.0);
+    Ok(RenderTimes {
+        first_render_ms: since_request(times.first_render),
+        dom_ready_ms: since_request(times.dom_ready),
+        load_ms: since_request(times.loaded),
+    })
+}
+
 /// What a page says beside (path, status, protocol) of each request.
 fn compare<'a>(page: &Page, seen: impl Iterator<Item = (&'a str, Option<u16>, &'a str)>) -> Visit {
     let mut expected: BTreeMap<String, (u16, bool)> =
@@ -106,6 +152,15 @@ fn plain(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn render_times_count_from_the_request_for_the_document() {
+        let seen =
+            times(r#"{"requestStart":40.5,"firstRender":100.5,"domReady":0,"loaded":240.5}"#);
+        let expected =
+            RenderTimes { first_render_ms: Some(60.0), dom_ready_ms: None, load_ms: Some(200.0) };
+        assert_eq!(seen.unwrap(), expected);
+    }
 
     #[test]
     fn a_visit_is_well_if_all_is_asked_for_over_http3_and_fails_as_the_page_says() {
