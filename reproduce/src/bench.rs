@@ -5,7 +5,7 @@ use crate::downloads::{Downloaded, Downloads};
 use client::NextPage;
 use corpus::Page;
 use lab::Navigation;
-use lab::ahead::PUSHES;
+use lab::ahead::{Ahead, PUSHES};
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
@@ -27,6 +27,8 @@ pub(crate) struct Case {
     pub(crate) network: Network,
     /// What the server pushes with the document. A shuffle is another one in each load.
     pub(crate) pushing: Pushing,
+    /// A policy for the whole page, in place of `pushing`, if it does anything.
+    pub(crate) ahead: Ahead,
     /// Further fields of the document's response.
     pub(crate) fields: Vec<Field>,
     /// Whether the server acts on those fields: hints at them, pushes what they name.
@@ -75,6 +77,7 @@ impl Case {
             page,
             network,
             pushing,
+            ahead: Ahead::default(),
             fields: Vec::new(),
             acts_on_fields: true,
             scheme: "fifo",
@@ -151,12 +154,20 @@ impl Case {
             pushing.gate = Some(Gate::Shuffle(seed));
         }
         let path = self.page.resources[0].url.clone();
-        let rule = self.acts_on_fields.then(|| Rule::pushing(&path, pushing));
+        let own = self.acts_on_fields.then(|| (path.clone(), pushing)).into_iter();
+        let rules = match self.ahead.pushing(&self.page) {
+            ahead if ahead.is_empty() => own.collect(),
+            ahead => ahead,
+        };
+        let max_concurrent_pushes = self.pushing.max_concurrent_pushes;
+        let rules = rules.into_iter().map(|(path, pushing)| {
+            Rule::pushing(&path, Pushing { max_concurrent_pushes, ..pushing })
+        });
         let before = self.before.iter().map(|it| &it.page);
         let pages = [&self.page].into_iter().chain(before).map(|it| Page::clone(it));
         let page = PageSite::of(pages.collect());
         let site = WithFields { page, path, fields: self.fields.clone() };
-        RuledSite::new(site, rule.into_iter().collect())
+        RuledSite::new(site, rules.collect())
     }
 }
 

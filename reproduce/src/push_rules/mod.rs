@@ -7,6 +7,7 @@ mod cases;
 mod gates;
 mod if_match;
 mod order;
+mod pages;
 mod pair;
 mod pairs;
 mod published;
@@ -57,6 +58,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     rows.extend(gates::default_rows(&bench)?);
     rows.push(gates::shuffle_row(&bench)?);
     rows.extend(cases::rows(&bench, &mut stable)?);
+    rows.extend(pages::rows(&bench, &setting.pages)?);
     rows.extend(if_match::rows(&bench)?);
     rows.push(stable.row("stable"));
     rows.push(warmed.row("stable-traffic"));
@@ -66,7 +68,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         method: method(&bench),
         rows,
         schemes: vec!["fifo".to_owned(), "rfc9218".to_owned()],
-        pages: pages(pairs.iter().chain(&order)),
+        pages: [pages_of(pairs.iter().chain(&order)), setting.pages.clone()].concat(),
         tables: Vec::new(),
         svg: figure.svg(),
         caption: figure.caption(),
@@ -74,7 +76,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
 }
 
 /// Each page once.
-fn pages<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Vec<Arc<Page>> {
+fn pages_of<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Vec<Arc<Page>> {
     let by_name = pairs.map(|it| (it.cases[0].page.name.clone(), Arc::clone(&it.cases[0].page)));
     by_name.collect::<BTreeMap<_, _>>().into_values().collect()
 }

@@ -4,6 +4,7 @@ use crate::bench::Case;
 use crate::downloads::network;
 use crate::model::Path;
 use crate::sketch::Sketch;
+use lab::network::Network;
 use simulator::link::Queue;
 
 /// More packets than any page here fills: the window of a connection that has been in use, where the source takes it
@@ -29,6 +30,10 @@ pub(super) fn queued_case(
     queue: Queue,
     window_packets: usize,
 ) -> Case {
-    let network = network("push-rules", path.bits_per_s, path.rtt_ms, queue);
-    Case::new(sketch.page(), network, window_packets)
+    Case::new(sketch.page(), network_of(path, queue), window_packets)
+}
+
+/// One of the source's networks with this queue before its link.
+pub(super) fn network_of(path: Path, queue: Queue) -> Network {
+    network("push-rules", path.bits_per_s, path.rtt_ms, queue)
 }
