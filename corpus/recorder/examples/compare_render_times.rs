@@ -7,7 +7,8 @@
 //!
 //! It needs Chromium. The numbers are the networks and the loads of each page, of which the median counts. Without
 //! pages, all are loaded that our recorder made. Chromium gets the page's imitation (`page_site`), whose stylesheets take
-//! no time to apply, and so does the prediction. The engine is `stack`.
+//! no time to apply and whose images are small, so Chromium signals other priorities than it did on the page itself. The
+//! prediction is for the same stylesheets and signals. The engine is `stack`.
 
 use client::Options;
 use client::profile::Profile;
@@ -23,13 +24,14 @@ use qlog_tools::metrics::find;
 use recorder::browser::{Chromium, HOST};
 use recorder::session::LocalServer;
 use recorder::visit::{RenderTimes, render_times};
-use schedulers::{Kind, find_scheme};
+use schedulers::{Kind, Priority, find_scheme};
 use server::site::{Request, Response, Site};
 use server::{Identity, SignalUse};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Ends early, for want of a better end.
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -88,7 +90,8 @@ fn compare(network: &Network, loads: usize, pages: &[Arc<Page>]) -> Outcome<()> 
     println!("|---|---:|---:|---:|---:|---:|---:|");
     let mut pairs: [Vec<(f64, f64)>; TIMES.len()] = Default::default();
     for page in pages {
-        let (predicted, seen) = (predict(page, network)?, browser.load(page, loads)?);
+        let seen = browser.load(page, loads)?;
+        let predicted = predict(&browser.site.signalled(page), network)?;
         let text = |it: Option<f64>| it.map_or("-".to_owned(), |it| format!("{it:.0}"));
         let cells =
             predicted.iter().zip(&seen).flat_map(|(ours, theirs)| [text(*ours), text(*theirs)]);
@@ -164,18 +167,37 @@ impl Browser {
 struct Stage {
     page: Mutex<Option<PageSite>>,
     requests: AtomicUsize,
+    /// The latest `priority` field of each path.
+    priorities: Mutex<BTreeMap<String, Priority>>,
 }
 
 impl Stage {
     fn show(&self, page: PageSite) {
-        *self.page.lock().unwrap_or_else(PoisonError::into_inner) = Some(page);
+        *locked(&self.page) = Some(page);
+        locked(&self.priorities).clear();
+    }
+
+    /// The page with the signals that Chromium sent.
+    fn signalled(&self, page: &Page) -> Arc<Page> {
+        let (mut page, priorities) = (page.clone(), locked(&self.priorities));
+        for resource in &mut page.resources {
+            let said = priorities.get(&resource.url).map(|it| (*it).into());
+            resource.browser = said.or(resource.browser);
+        }
+        Arc::new(page)
     }
 }
 
 impl Site for Stage {
     fn respond(&self, request: &Request) -> Response {
         self.requests.fetch_add(1, Ordering::SeqCst);
-        let page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = Priority::parse(request.priority.as_deref().unwrap_or_default());
+        locked(&self.priorities).insert(request.path.clone(), said.unwrap_or_default());
+        let page = locked(&self.page);
         page.as_ref().map_or_else(|| Response::empty(503), |it| it.respond(request))
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
