@@ -1,5 +1,6 @@
-//! How much later a page's document is complete because of pushes: for each push policy and gate the load that loses
-//! most, on the engine `stack`. Loads without pushes that met the same link are the measure.
+//! What pushes do to the document and to what is pushed, on the engine `stack`. Loads without pushes that met the same link
+//! are the measure. The first table has, for each push policy and gate, the load whose document is latest; the second, for
+//! each policy and scheme, how much later what is pushed is complete than when it is asked for.
 //!
 //! ```sh
 //! cargo run --example measure_pushes -- cable fifo,rfc9218 preempt,throttle:8900 [PAGE...]
@@ -36,6 +37,19 @@ fn main() -> Outcome<()> {
         let (page, scheme) = (&load.page, &load.scheme);
         println!("| {policy} | {gate} | {loss:.1} | {share:.1} | {page} | {scheme} |");
     }
+    println!("\n| policy | gate | scheme | pushed | later by ms on average |");
+    println!("|---|---|---|---:|---:|");
+    for (_, setting) in plan.settings.each().iter().filter(|it| it.1.push != Some(Policy::NoOpt)) {
+        for scheme in schemes.split(',') {
+            let loads =
+                study.runs.iter().filter(|it| it.setting == *setting && it.scheme == scheme);
+            let later: Vec<f64> = loads.flat_map(|it| pushed_later_ms(it, &study.runs)).collect();
+            let mean = later.iter().sum::<f64>() / later.len() as f64;
+            let policy = setting.push.map_or("", Policy::name);
+            let gate = setting.gate.map(|it| it.to_string()).unwrap_or_default();
+            println!("| {policy} | {gate} | {scheme} | {} | {mean:.1} |", later.len());
+        }
+    }
     Ok(())
 }
 
@@ -59,13 +73,27 @@ fn plan(network: &str, schemes: &str, gates: &str, pages: &[String]) -> Outcome<
     Ok(Plan { settings, jobs, ..Plan::new(pages, schemes, Engine::Stack, network) })
 }
 
-/// How much later the document is complete than in the load without pushes.
-fn loss_ms(load: &RunRecord, all: &[RunRecord]) -> Option<f64> {
-    let plain = all.iter().find(|it| {
+/// The load without pushes that met the same link.
+fn plain<'a>(load: &RunRecord, all: &'a [RunRecord]) -> Option<&'a RunRecord> {
+    all.iter().find(|it| {
         let is_same = it.page == load.page && it.scheme == load.scheme && it.seed == load.seed;
         is_same && it.setting.push == Some(Policy::NoOpt)
+    })
+}
+
+/// How much later the document is complete than in the load without pushes.
+fn loss_ms(load: &RunRecord, all: &[RunRecord]) -> Option<f64> {
+    Some(document_ms(load)? - document_ms(plain(load, all)?)?)
+}
+
+/// How much later each pushed resource is complete than in the load without pushes.
+fn pushed_later_ms(load: &RunRecord, all: &[RunRecord]) -> Vec<f64> {
+    let asked = plain(load, all).map_or(&[][..], |it| &it.resources);
+    let later = load.resources.iter().filter(|it| it.pushed).filter_map(|pushed| {
+        let same = asked.iter().find(|it| it.id == pushed.id)?;
+        Some(pushed.complete_ms? - same.complete_ms?)
     });
-    Some(document_ms(load)? - document_ms(plain?)?)
+    later.collect()
 }
 
 fn document_ms(load: &RunRecord) -> Option<f64> {
