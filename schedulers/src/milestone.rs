@@ -13,7 +13,7 @@ pub enum Milestone {
     Load,
     /// A region above the fold looks as it will in the end.
     Region {
-        /// Its share of what is above the fold.
+        /// Its weight among the regions.
         weight: u64,
         /// The weights of all regions together.
         of: u64,

@@ -240,6 +240,26 @@ fn a_study_names_its_metric_and_is_repeated_with_it() {
     assert!(stdout_of(&other).contains(" ObjectIndex all ms "));
 }
 
+#[test]
+fn a_study_by_render_times_has_one_value_a_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().to_str().expect("UTF-8");
+    let study = ["compare", "case-study-1", "--schemes", "rr,fifo", "--metric", "first_render"];
+    let shown = stdout_of(&[&study[..], &["--out", out]].concat());
+    assert!(shown.contains(" first render ms  speedup "), "{shown}");
+    assert!(shown.contains("the send order alone changes the first render by"), "{shown}");
+    let table = std::fs::read_to_string(folder.path().join("summary.csv")).expect("a table");
+    let header = table.lines().find(|it| !it.starts_with('#')).expect("a header");
+    assert!(
+        header.contains(",mean_first_render_ms,mean_hero_render_ms,mean_speed_index_ms,"),
+        "{header}"
+    );
+    let played = stdout_of(&["play", "case-study-1", "--engine", "stack", "--network", "cable"]);
+    for time in ["first render ", "hero render ", "SpeedIndex ", "DOM ready ", "load "] {
+        assert!(played.lines().last().is_some_and(|it| it.contains(time)), "{time}: {played}");
+    }
+}
+
 /// A recording of a document whose script is needed at once and whose images are not.
 fn har() -> Value {
     let entry = |ms: u32, path: &str, mime: &str, size: u32| {

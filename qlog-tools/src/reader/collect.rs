@@ -41,7 +41,7 @@ pub(super) struct Collector {
     pub(super) cut_texts: u64,
     /// STREAM frames that cannot be.
     pub(super) impossible_frames: u64,
-    /// Of each navigation.
+    /// One for each navigation.
     pub(super) renders: Vec<RenderTimes>,
 }
 
