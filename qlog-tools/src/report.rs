@@ -47,6 +47,21 @@ pub struct SummaryRow {
     pub atf_interval: Option<[f64; 2]>,
     /// Mean of ATF index divided by its lower bound; 1 is as good as can be.
     pub regret: Option<f64>,
+    /// What came of pushes; `None`: the study says nothing about them.
+    pub pushes: Option<PushMeans>,
+}
+
+/// What came of pushes, on average over loads.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PushMeans {
+    /// Promises whose responses the page used.
+    pub taken: f64,
+    /// Promises that the client refused.
+    pub refused: f64,
+    /// Those of them that came after the client had requested the resource.
+    pub late: f64,
+    /// Bytes that were pushed and not used.
+    pub wasted_bytes: f64,
 }
 
 /// A distribution of per-page speedups; `None` without any.

@@ -13,7 +13,7 @@ use qlog_tools::figures::{
 };
 use qlog_tools::metrics::{self, BySet, Set};
 use qlog_tools::report::{
-    self, Comparison, Figure, NamedFigure, PageComparison, Row, Run, Speedups,
+    self, Comparison, Figure, NamedFigure, PageComparison, PushMeans, Row, Run, Speedups,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -143,6 +143,12 @@ impl<'a> View<'a> {
             atf: of(|it| it.atf),
             atf_interval: row.mean_speedup_interval.atf.filter(|_| row.scheme != BASELINE),
             regret: row.mean_regret.atf,
+            pushes: row.mean_pushes.map(|it| PushMeans {
+                taken: it.taken,
+                refused: it.refused,
+                late: it.late,
+                wasted_bytes: it.wasted_bytes,
+            }),
         }
     }
 

@@ -139,3 +139,18 @@ fn the_best_and_the_baseline_are_marked_in_words() {
     assert!(html.contains("did not finish"));
     assert!(html.contains("all resources: only 0 of 1 pages"));
 }
+
+#[test]
+fn what_came_of_pushes_has_columns_where_something_could_be_pushed() {
+    let mut study = comparison();
+    let group = "pushes, mean of a load";
+    assert!(!comparison_report(&study).contains(group));
+    study.summary[0].pushes =
+        Some(PushMeans { taken: 2.5, refused: 1.0, late: 0.5, wasted_bytes: 1234.4 });
+    study.summary[1].pushes = Some(PushMeans { wasted_bytes: 7.0, ..PushMeans::default() });
+    let html = comparison_report(&study);
+    assert_eq!(html.matches(group).count(), 1);
+    for cell in [">2.5<", ">1.0<", ">0.5<", ">1234<", ">7<span class=\"visually-hidden\"> (best)"] {
+        assert!(html.contains(cell), "{cell}: {html}");
+    }
+}

@@ -4,7 +4,7 @@ use minijinja::value::Serde;
 use minijinja::{Value, context};
 use serde::Serialize;
 
-use super::{Comparison, PageComparison, Row, SummaryRow};
+use super::{Comparison, PageComparison, PushMeans, Row, SummaryRow};
 use crate::figures::{milliseconds_text, or_dash, ratio_text};
 use crate::metrics::{Better, METRICS, Metric};
 
@@ -97,6 +97,12 @@ const FOLDED_FROM: usize = 6;
 const ATF: &str = "above the fold";
 const ALL: &str = "all resources";
 const PAGE: &str = "the page";
+const PUSHES: &str = "pushes, mean of a load";
+
+const TAKEN: &str = "taken";
+const REFUSED: &str = "refused";
+const LATE: &str = "late";
+const WASTED: &str = "wasted bytes";
 
 /// Columns that compare pages are left out where there is one.
 fn summary_columns(pages: usize) -> Vec<Column<SummaryRow>> {
@@ -111,6 +117,10 @@ fn summary_columns(pages: usize) -> Vec<Column<SummaryRow>> {
         column(ALL, "median", |it: &SummaryRow| times(it.all.median)),
         column(ALL, "best page", |it: &SummaryRow| times(it.all.best)),
         column(ALL, "worst page", |it: &SummaryRow| times(it.all.worst)),
+        column(PUSHES, TAKEN, |it: &SummaryRow| count(it, |it| it.taken)),
+        column(PUSHES, REFUSED, |it: &SummaryRow| count(it, |it| it.refused)),
+        column(PUSHES, LATE, |it: &SummaryRow| count(it, |it| it.late)),
+        column(PUSHES, WASTED, wasted),
     ];
     let compares_pages = |heading| ["median", "best page", "worst page"].contains(&heading);
     columns.into_iter().filter(|it| pages > 1 || !compares_pages(it.heading)).collect()
@@ -146,7 +156,8 @@ fn page_columns(compared: &'static Metric) -> Vec<Column<Row>> {
 }
 
 /// What a column shows only where there is any of it.
-const OPTIONAL: [&str; 3] = ["95 % interval", "middle half", "regret"];
+const OPTIONAL: [&str; 7] =
+    ["95 % interval", "middle half", "regret", TAKEN, REFUSED, LATE, WASTED];
 
 fn value(value: Option<f64>, better: Better) -> Option<Number> {
     let sign = if better == Better::Lower { 1.0 } else { -1.0 };
@@ -161,6 +172,18 @@ fn times(value: Option<f64>) -> Option<Number> {
 /// Index divided by lower bound: low is good.
 fn regret(value: Option<f64>) -> Option<Number> {
     value.map(|it| Number { text: format!("{it:.2}"), cost: Some(it) })
+}
+
+/// A number of promises, which is neither good nor bad.
+fn count(row: &SummaryRow, of: fn(&PushMeans) -> f64) -> Option<Number> {
+    let value = of(row.pushes.as_ref()?);
+    Some(Number { text: format!("{value:.1}"), cost: None })
+}
+
+/// Fewer are better.
+fn wasted(row: &SummaryRow) -> Option<Number> {
+    let bytes = row.pushes?.wasted_bytes;
+    Some(Number { text: format!("{bytes:.0}"), cost: Some(bytes) })
 }
 
 fn ratio(value: f64) -> String {
