@@ -101,6 +101,16 @@ fn the_kept_results_are_what_the_engines_give_and_as_their_schema_says() {
 }
 
 #[test]
+fn a_result_that_is_made_again_in_part_is_as_its_schema_says() {
+    for name in IN_PART {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("results/{name}.json"));
+        let kept = std::fs::read_to_string(file).expect("a result");
+        let kept: Value = serde_json::from_str(&kept).expect("JSON");
+        crate::documents::assert_valid("reproduction.json", &kept);
+    }
+}
+
+#[test]
 fn an_unknown_experiment_is_told_the_known_ones() {
     let output = utmost(&["reproduce", "marx-table3"]).output().expect("the program runs");
     let line = crate::only_line(&output, 2);

@@ -30,14 +30,14 @@ pub(super) struct Plan<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
     pub(super) scheme: String,
-    /// Of the `ByteIndex`.
+    /// The speedup by `ByteIndex`.
     pub(super) speedup: BySet,
     pub(super) interval: BySet<Interval>,
-    /// That of the page in the middle.
+    /// The middle one of the pages' speedups.
     pub(super) median: BySet,
     /// Pages on which `rr` is better.
     pub(super) rr_better: BySet<usize>,
-    /// Of the time until the last resource is complete.
+    /// The speedup by the time until the last resource is complete.
     pub(super) load_speedup: Option<f64>,
     pub(super) load_interval: Option<Interval>,
     /// How long a byte that has arrived waits for earlier bytes of its stream: the mean over loads.

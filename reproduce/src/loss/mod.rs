@@ -23,7 +23,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 /// `rr`, and the schemes that are compared with it.
 const SCHEMES: [&str; 7] = ["rr", "fifo", "dfifo", "p+", "firefox", "bucket-html", "rfc9218"];
-/// Of those, "the more sequential schemes": one resource after another.
+/// "The more sequential schemes" among them: one resource after another.
 const SEQUENTIAL: [&str; 2] = ["fifo", "dfifo"];
 
 /// The paper speaks of "many parallel streams".
@@ -123,7 +123,44 @@ fn tables(every: &[Series]) -> Vec<Table> {
 
 #[cfg(test)]
 mod tests {
+    use super::conditions::{Condition, Model};
     use super::*;
+    use serde_json::{Value, json};
+    use server::CongestionControl;
+
+    /// One line's value in the table whose heading begins so.
+    fn kept<'a>(tables: &'a Value, heading: &str, labels: &Value, column: usize) -> &'a Value {
+        let all = |it: &'a Value| it.as_array().expect("an array");
+        let begins = |it: &&Value| it["heading"].as_str().expect("text").starts_with(heading);
+        let table = all(tables).iter().find(begins).expect("a table");
+        let line = all(&table["lines"]).iter().find(|it| it["labels"] == *labels);
+        &line.expect("a line")["values"][column]
+    }
+
+    #[test]
+    fn a_condition_that_is_loaded_again_is_what_results_keeps() {
+        let results: Value =
+            serde_json::from_str(include_str!("../../../results/loss.json")).expect("JSON");
+        let pages = pages(&Setting::bundled(1).pages);
+        let plan = Plan { pages: &pages, schemes: &["rr", "fifo"], runs: RUNS, jobs: 2 };
+        let one_percent = (Model::Independent, 1.0);
+        let condition = Condition::new("cable", one_percent, CongestionControl::Bbr2);
+        let outcomes = plan.measure(&[condition.expect("known")]).expect("loads").remove(0);
+        let fifo = &outcomes[1];
+        let atf = Estimate::new(fifo.speedup.atf, fifo.interval.atf);
+        let all = Estimate::new(fifo.speedup.all, fifo.interval.all);
+        let load = Estimate::new(fifo.load_speedup, fifo.load_interval);
+        let blocked = Estimate::new(fifo.blocked_ms, None);
+        let labels = json!(["cable", "independent", "bbr2", "fifo"]);
+        for (heading, made) in [
+            ("Speedup over rr, ByteIndex above", atf),
+            ("Speedup over rr, ByteIndex of all", all),
+            ("Load time of rr", load),
+            ("How long a byte waits", blocked),
+        ] {
+            assert_eq!(&json!(made), kept(&results["tables"], heading, &labels, 2), "{heading}");
+        }
+    }
 
     #[test]
     fn pages_are_chosen_by_rule() {
