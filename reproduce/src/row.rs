@@ -22,7 +22,7 @@ pub struct Row {
     pub table: Option<&'static str>,
     /// The verdicts on ours; none on a row that is shown for comparison.
     pub verdicts: Verdicts,
-    /// Who sets the conditions that are added next.
+    /// The one who sets the conditions that are added next.
     #[serde(skip)]
     pub(super) authority: Authority,
     /// The publication's words, and why ours deviates, if it does.

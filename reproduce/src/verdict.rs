@@ -3,7 +3,7 @@
 use super::Row;
 use serde::Serialize;
 
-/// Who sets a condition.
+/// The one who sets a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Authority {
     /// The publication: its value, or its words.

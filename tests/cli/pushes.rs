@@ -61,7 +61,7 @@ fn pushes_hints_and_signals_that_mean_nothing_are_refused_before_anything_is_loa
     refused(&["--signals", "obey"], "--signals: engine ideal has no client that signals;");
     on_stack(
         &["--push", "none,pull"],
-        "`pull` is not a push policy; there are: none, push, preload, push-and-preload, push-static-with-html, ",
+        "`pull` is not a push policy; there are: none, push, push-in-evaluation-order, preload, push-and-preload, ",
     );
     on_stack(
         &["--push", "push", "--gate", "ajar"],
@@ -71,7 +71,7 @@ fn pushes_hints_and_signals_that_mean_nothing_are_refused_before_anything_is_loa
     for pushes in [&[][..], &["--push", "none,preload"]] {
         on_stack(
             &[&["--gate", "strict"][..], pushes].concat(),
-            "--gate: it holds pushes back, and nothing is pushed; use --push with one of push, push-and-preload, ",
+            "--gate: it holds pushes back, and nothing is pushed; use --push with one of push, push-in-evaluation-order, push-and-preload, ",
         );
     }
     on_stack(

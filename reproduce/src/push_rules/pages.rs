@@ -27,8 +27,11 @@ const MARGIN: f64 = 3.0;
 /// The least harm on some page that the source found by pushing everything.
 const HARM: f64 = -20.0;
 
-/// A policy, and the source's results of it without and with it on each page; `None`: it has none.
-type Studied = (Policy, Option<fn(&StudiedPage) -> Option<[f64; 2]>>);
+/// A page's results without and with a policy, if the source has them.
+type Results = fn(&StudiedPage) -> Option<[f64; 2]>;
+
+/// A policy, and the source's results of it; `None`: it has none.
+type Studied = (Policy, Option<Results>);
 
 const POLICIES: [Studied; 6] = [
     (Policy::Push, Some(|it| Some([it.policies[0], it.policies[1]]))),
@@ -54,10 +57,11 @@ fn case(page: &Arc<Page>, policy: Option<Policy>) -> Case {
 }
 
 fn speed_index_ms(page: &Page, load: StackLoad) -> Result<f64, ReproduceError> {
-    let timeline = &load.load.timeline;
-    let found = metrics::find("speed_index").map(|it| it.of(timeline, None, None).get(Set::All));
-    found.flatten().filter(|_| load.load.completed).ok_or_else(|| {
-        let problems = load.problems.join("; ");
+    let StackLoad { load, problems, .. } = load;
+    let speed_index = metrics::find("speed_index");
+    let found = speed_index.map(|it| it.of(&load.timeline, None, None).get(Set::All));
+    found.flatten().filter(|_| load.completed).ok_or_else(|| {
+        let problems = problems.join("; ");
         ReproduceError::Unusable(format!("page {} did not load: {problems}", page.name))
     })
 }
@@ -76,11 +80,7 @@ pub(super) fn rows(bench: &Bench, pages: &[Arc<Page>]) -> Result<Vec<Row>, Repro
     Ok(rows.flatten().collect())
 }
 
-fn policy_rows(
-    policy: Policy,
-    published: Option<fn(&StudiedPage) -> Option<[f64; 2]>>,
-    saved: &[(f64, &Page)],
-) -> [Row; 3] {
+fn policy_rows(policy: Policy, published: Option<Results>, saved: &[(f64, &Page)]) -> [Row; 3] {
     let id = |what: &str| format!("pages-{}-{what}", policy.name());
     let mut sorted: Vec<f64> = saved.iter().map(|it| it.0).collect();
     sorted.sort_by(f64::total_cmp);
