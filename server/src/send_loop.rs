@@ -89,9 +89,9 @@ impl SendLoop {
             pace: options.pace.map(Ticks::new),
             stages_ahead: options.congestion_control == CongestionControl::Bbr2
                 && options.pace.is_none(),
-            restart: options
-                .restarts()
-                .then(|| Restart::new(options.initial_window_packets * options.udp_payload_bytes)),
+            restart: options.restarts().then(|| {
+                Restart::new((options.initial_window_packets * options.udp_payload_bytes) as u64)
+            }),
             bucket: options.needs_bucket().then(|| TokenBucket::new(options.udp_payload_bytes)),
             timer_fired: false,
             release: None,

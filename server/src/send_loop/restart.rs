@@ -20,8 +20,7 @@ pub(super) struct Restart {
 }
 
 impl Restart {
-    pub(super) fn new(initial_bytes: usize) -> Self {
-        let initial_bytes = initial_bytes as u64;
+    pub(super) fn new(initial_bytes: u64) -> Self {
         let (in_flight_bytes, sent_bytes) = (0, 0);
         Self { initial_bytes, last_sent: None, limit_bytes: None, in_flight_bytes, sent_bytes }
     }
@@ -30,7 +29,7 @@ impl Restart {
     pub(super) fn begins(&mut self, now: Instant, probe_timeout: Duration) -> bool {
         let is_idle = self.last_sent.is_some_and(|it| it + probe_timeout < now);
         if is_idle {
-            *self = Self { limit_bytes: Some(self.initial_bytes), ..Self::new(0) };
+            *self = Self { limit_bytes: Some(self.initial_bytes), ..Self::new(self.initial_bytes) };
         }
         is_idle
     }
@@ -119,5 +118,7 @@ mod tests {
         restart.sent(24_000, t0 + PTO);
         assert_eq!(restart.room(40_000, 40_000), 40_000);
         assert!(!restart.is_in_force());
+        assert!(restart.begins(t0 + 3 * PTO, PTO), "a second pause");
+        assert_eq!(restart.room(40_000, 40_000), 10_000);
     }
 }
