@@ -48,7 +48,7 @@ enum Blocks {
 impl Rendering {
     pub(super) fn new(page: &Page) -> Self {
         let mut roles: Vec<Role> = page.resources.iter().map(Role::of).collect();
-        // Who imports is not applied before what it imports.
+        // A stylesheet is applied after those that it imports.
         for it in page.resources.iter().filter(|it| it.trigger.on == Event::CssImport) {
             let by = roles.get(it.trigger.of).map_or(Blocks::Never, |it| it.blocks);
             if roles[it.id].blocks != Blocks::Never && by == Blocks::Always {
@@ -93,7 +93,7 @@ impl Rendering {
         self.reach(milestone, now_us.saturating_add(FRAME_US));
     }
 
-    /// Renders for the first time, if nothing blocks that. False: something does, or it was before.
+    /// Renders for the first time, if nothing blocks that. False: something blocks it, or it has happened already.
     pub(super) fn render(&mut self, now_us: u64) -> bool {
         if self.has_rendered || !self.head_has_come || self.blocking > 0 {
             return false;

@@ -41,107 +41,102 @@ pub(super) const GATE: &str = "gate";
 /// The column of hints.
 pub(super) const HINTS: &str = "hints";
 
+/// A dimension without a unit, whose values are told as they are in CSV files.
+const PLAIN: Dimension = Dimension {
+    column: "",
+    name: "",
+    unit: "",
+    always_in: &[],
+    value: |_| Value::Null,
+    usual: "",
+    label: str::to_owned,
+    mark: str::to_owned,
+    copy: |_, _| {},
+};
+
 /// All dimensions, in the order of columns.
 pub(super) static DIMENSIONS: [Dimension; 9] = [
     Dimension {
         column: NETWORK,
         name: "network",
-        unit: "",
-        usual: "",
         always_in: &[File::Runs, File::Summary],
         value: |it| json!(it.network),
-        label: str::to_owned,
-        mark: str::to_owned,
         copy: |to, from| to.network.clone_from(&from.network),
+        ..PLAIN
     },
     Dimension {
         column: SEND_BUFFER,
         name: "send buffer",
         unit: " bytes",
-        usual: "",
         always_in: &[File::Runs, File::Summary],
         value: |it| json!(it.send_buffer_bytes),
-        label: str::to_owned,
         mark: buffer_mark,
         copy: |to, from| to.send_buffer_bytes = from.send_buffer_bytes,
+        ..PLAIN
     },
     Dimension {
         column: "cc",
         name: "congestion control",
-        unit: "",
         usual: "bbr2",
         always_in: &[File::Runs],
         value: |it| json!(it.cc),
-        label: str::to_owned,
-        mark: str::to_owned,
         copy: |to, from| to.cc = from.cc,
+        ..PLAIN
     },
     Dimension {
         column: "queue",
         name: "queue",
-        unit: "",
-        usual: "",
-        always_in: &[],
         value: |it| json!(it.queue),
         label: |it| format!("queue {it}"),
         // A heading is not divided at this space.
         mark: |it| format!("queue\u{a0}{it}"),
         copy: |to, from| to.queue = from.queue,
+        ..PLAIN
     },
     Dimension {
         column: PUSH,
         name: "push",
-        unit: "",
         usual: "none",
-        always_in: &[],
         value: |it| json!(it.push),
         label: push_label,
         mark: push_label,
         copy: |to, from| to.push = from.push,
+        ..PLAIN
     },
     Dimension {
         column: GATE,
         name: "gate",
-        unit: "",
-        usual: "",
-        always_in: &[],
         value: |it| json!(it.gate),
-        label: str::to_owned,
-        mark: str::to_owned,
         copy: |to, from| to.gate = from.gate,
+        ..PLAIN
     },
     Dimension {
         column: HINTS,
         name: "hints",
-        unit: "",
         usual: "none",
-        always_in: &[],
         value: |it| json!(it.hints),
         label: hints_label,
         mark: hints_label,
         copy: |to, from| to.hints = from.hints,
+        ..PLAIN
     },
     Dimension {
         column: "signals",
         name: "signals",
-        unit: "",
-        usual: "",
-        always_in: &[],
         value: |it| json!(it.signals),
-        label: str::to_owned,
-        mark: str::to_owned,
         copy: |to, from| to.signals = from.signals,
+        ..PLAIN
     },
     Dimension {
         column: "warm_up_bytes",
         name: "warm-up",
         unit: " bytes",
         usual: "0",
-        always_in: &[],
         value: |it| json!(it.warm_up_bytes),
         label: warm_up_label,
         mark: warm_up_label,
         copy: |to, from| to.warm_up_bytes = from.warm_up_bytes,
+        ..PLAIN
     },
 ];
 

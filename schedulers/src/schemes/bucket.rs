@@ -4,21 +4,27 @@
 //! first, strictly. In a bucket *exclusive sequential* responses (3) go first, one after another; then
 //! *shared sequential* (2: one after another) and *shared* (1: round robin) have half of the wire each. One
 //! after another means in order of request. `bucket-html` puts HTML into bucket 63. What is of no listed kind shares the
-//! normal bucket, as in the figure; the paper's implementation put it into bucket 0, where only prefetches belong.
+//! normal bucket, as in the figure. The paper's implementation put it into bucket 0, where only prefetches belong: the
+//! variant `quicker`.
 //! Orders: `ccfIfIIhihihiss` and `cchIhIhIffsisii`.
 
 use super::PAPER;
 use super::halves::{Arrivals, ByWord, Says};
-use crate::{Element, Halves, Kind, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
+use super::parallel_plus::QUICKER;
+use crate::{
+    Args, Element, Halves, Kind, Language, Place, Rank, Resource, Scheme, SchemeError, StreamId,
+    Tree,
+};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
+        parameters: QUICKER,
         signals: Language::Bucket,
         ..Scheme::new(
             "bucket",
             "Strict priority buckets with three kinds of concurrency (Meenan)",
             PAPER,
-            |_, _| Ok(halves(normal_byte)),
+            |args, _| variant(args, normal_byte, |it| quicker_byte(it, normal_byte)),
         )
     }
 }
@@ -27,7 +33,9 @@ pub(super) fn html_scheme() -> Scheme {
     Scheme {
         name: "bucket-html".to_owned(),
         about: "As bucket, with HTML in the critical bucket",
-        build: |_, _| Ok(halves(byte_with_critical_html)),
+        build: |args, _| {
+            variant(args, byte_with_critical_html, |it| quicker_byte(it, byte_with_critical_html))
+        },
         ..scheme()
     }
 }
@@ -64,6 +72,24 @@ pub(super) fn normal_byte(resource: &Resource) -> u8 {
 
 fn byte_with_critical_html(resource: &Resource) -> u8 {
     byte(resource, CRITICAL)
+}
+
+/// The byte that the paper's implementation (Quicker) gives: things of no listed kind are idle.
+fn quicker_byte(resource: &Resource, byte: fn(&Resource) -> u8) -> u8 {
+    let is_late = resource.asynchronous || resource.deferred;
+    if resource.kind == Kind::Other && !is_late { IDLE << 2 | 2 } else { byte(resource) }
+}
+
+fn variant(
+    args: &Args,
+    figure: fn(&Resource) -> u8,
+    quicker: fn(&Resource) -> u8,
+) -> Result<Halves, SchemeError> {
+    match args.variant.as_deref() {
+        None if args.parameters.is_empty() => Ok(halves(figure)),
+        Some("quicker") if args.parameters.is_empty() => Ok(halves(quicker)),
+        _ => args.refuse("takes no parameters; its variant is `quicker`"),
+    }
 }
 
 struct Buckets {
