@@ -85,6 +85,8 @@ mod tests {
                 "firefox: @quicker",
                 "p+: @quicker",
                 "s+: @quicker",
+                "bucket: @quicker",
+                "bucket-html: @quicker",
                 "rfc9218: @quiche, @h2o, @nghttp3, @quicgo",
                 "weighted-incremental: ALPHA, RHO",
                 "mixed: PERCENT",
