@@ -14,7 +14,7 @@ use crate::responses::Receiving;
 use crate::signalling::Signalling;
 use crate::{NextPage, Options, SavedSession, Verify, preload};
 use connection::experiments::OrderedDelivery;
-use connection::{Arrival, ConnectError, Connection, Destinations, Endpoint, Transmit};
+use connection::{Arrival, ConnectError, Connection, Destinations, Endpoint, Path, Transmit};
 use corpus::Page;
 use http3::{Event, Header, Settings, Signal, StreamId};
 use std::collections::{BTreeMap, VecDeque};
@@ -442,9 +442,9 @@ impl Endpoint for Client {
         self.connection.local_addr()
     }
 
-    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
-        if !self.destinations.receive(datagram, from) {
-            self.connection.receive(datagram, from);
+    fn receive(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
+        if !self.destinations.receive(datagram, path) {
+            self.connection.receive(datagram, path);
         }
         self.cancelling.arrived(now);
         self.start_if_open(now);

@@ -2,7 +2,7 @@
 
 use crate::probe::{Fetch, Fetched, Patience, Plan};
 use crate::{Client, ConnectError, Options, Outcome};
-use connection::Endpoint;
+use connection::{Endpoint, Path};
 use corpus::Page;
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token};
@@ -84,9 +84,10 @@ impl Line {
     }
 
     fn read(&self, endpoint: &mut impl Endpoint, buffer: &mut [u8]) -> Result<(), PlayError> {
+        let path = Path { local: self.local, peer: self.server };
         loop {
             match self.socket.recv(buffer) {
-                Ok(bytes) => endpoint.receive(&mut buffer[..bytes], self.server, now()),
+                Ok(bytes) => endpoint.receive(&mut buffer[..bytes], path, now()),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                     return Err(PlayError::Refused(self.server));

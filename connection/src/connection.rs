@@ -1,6 +1,6 @@
 //! quiche below, HTTP/3 above.
 
-use crate::{ConnectError, End, Transmit};
+use crate::{ConnectError, End, Path, Transmit};
 use http3::{Code, Event, Header, Session, Settings, Signal, StreamId};
 use migration::{EXPORTER_LABEL, MIGRATE, Name, Offer, PAYLOAD_BYTES_MAX, Secret};
 use std::collections::VecDeque;
@@ -175,8 +175,8 @@ impl Connection {
     }
 
     /// Takes a datagram that arrived. Whatever is wrong with it, quiche closes the connection where it must.
-    pub fn receive(&mut self, datagram: &mut [u8], from: SocketAddr) {
-        self.quic.recv(datagram, quiche::RecvInfo { from, to: self.local }).ok();
+    pub fn receive(&mut self, datagram: &mut [u8], path: Path) {
+        self.quic.recv(datagram, path.into()).ok();
     }
 
     /// Follows the handshake, and opens our control and QPACK streams as soon as it allows that. True: it just
@@ -423,7 +423,7 @@ impl Connection {
     pub fn transmit(&mut self, out: &mut [u8]) -> Option<Transmit> {
         self.flush();
         match self.quic.send(out) {
-            Ok((bytes, info)) => Some(Transmit::single(info.to, bytes)),
+            Ok((bytes, info)) => Some(Transmit::single(info.into(), bytes)),
             Err(quiche::Error::Done) => None,
             Err(error) => {
                 self.cause.get_or_insert(End::Transport(error));

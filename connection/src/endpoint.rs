@@ -10,8 +10,8 @@ use std::time::Instant;
 pub trait Endpoint {
     /// The address that datagrams to it carry.
     fn local_addr(&self) -> SocketAddr;
-    /// A datagram came from `from`.
-    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant);
+    /// A datagram came on `path`.
+    fn receive(&mut self, datagram: &mut [u8], path: Path, now: Instant);
     /// Writes the next datagrams to `out`, which holds at least 64 KiB.
     fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit>;
     /// Acts on everything that is due at `now`. May be called at any time.
@@ -20,11 +20,32 @@ pub trait Endpoint {
     fn next_timeout(&self) -> Option<Instant>;
 }
 
-/// Datagrams to one address, one after another in a buffer.
+/// The two addresses of a datagram. A host can have several addresses, and answers from the one that was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Path {
+    /// Our end's.
+    pub local: SocketAddr,
+    /// The other end's.
+    pub peer: SocketAddr,
+}
+
+impl From<quiche::SendInfo> for Path {
+    fn from(info: quiche::SendInfo) -> Self {
+        Self { local: info.from, peer: info.to }
+    }
+}
+
+impl From<Path> for quiche::RecvInfo {
+    fn from(path: Path) -> Self {
+        Self { from: path.peer, to: path.local }
+    }
+}
+
+/// Datagrams on one path, one after another in a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmit {
-    /// Where they go.
-    pub to: SocketAddr,
+    /// From where to where they go.
+    pub path: Path,
     /// Bytes of all of them.
     pub bytes: usize,
     /// Bytes of each but the last, which may be shorter.
@@ -33,8 +54,8 @@ pub struct Transmit {
 
 impl Transmit {
     /// One datagram.
-    pub fn single(to: SocketAddr, bytes: usize) -> Self {
-        Self { to, bytes, segment_bytes: bytes }
+    pub fn single(path: Path, bytes: usize) -> Self {
+        Self { path, bytes, segment_bytes: bytes }
     }
 
     /// The single datagrams in the buffer that [`Endpoint::transmit`] wrote.
@@ -48,8 +69,8 @@ impl<E: Endpoint + ?Sized> Endpoint for &mut E {
         (**self).local_addr()
     }
 
-    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
-        (**self).receive(datagram, from, now);
+    fn receive(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
+        (**self).receive(datagram, path, now);
     }
 
     fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {

@@ -21,5 +21,5 @@ pub use client::{ClientConfig, ConnectError, Verify};
 pub use connection::{Arrival, Connection, ConnectionState, EarlyData, Turn};
 pub use destinations::Destinations;
 pub use end::End;
-pub use endpoint::{Endpoint, Transmit};
+pub use endpoint::{Endpoint, Path, Transmit};
 pub use memory_log::MemoryLog;

@@ -1,34 +1,31 @@
 //! The server's only socket and clock.
 
+mod socket;
+mod unbatched;
+
 use crate::Server;
-use connection::{Endpoint, Transmit};
-use mio::net::UdpSocket;
+use crate::limits::WRITE_BURST;
+use connection::Endpoint;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
-use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook_mio::v1_0::Signals;
-use std::io::{self, ErrorKind, IoSlice};
+use socket::Socket;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const SOCKET: Token = Token(0);
 const STOP: Token = Token(1);
 const SIGNALS: Token = Token(2);
 
-/// Datagrams read before sending gets its turn.
-const READ_BURST: usize = 256;
-
 /// A bound socket and what it waits for.
 pub struct EventLoop {
     poll: Poll,
-    socket: UdpSocket,
+    socket: Socket,
     stop: Stop,
     signals: Option<Signals>,
-    /// Whether the system cuts one buffer into datagrams (UDP GSO).
-    segmentation: bool,
 }
 
 /// Stops an event loop from another thread. A server drains before its loop ends.
@@ -66,15 +63,14 @@ impl EventLoop {
     /// Binds a UDP socket; port 0 takes a free one.
     pub fn bind(listen: SocketAddr) -> io::Result<Self> {
         let poll = Poll::new()?;
-        let mut socket = UdpSocket::bind(listen)?;
-        poll.registry().register(&mut socket, SOCKET, Interest::READABLE | Interest::WRITABLE)?;
+        let socket = Socket::bind(listen, poll.registry(), SOCKET)?;
         let stop = Stop::new(poll.registry(), STOP)?;
-        Ok(Self { poll, socket, stop, signals: None, segmentation: true })
+        Ok(Self { poll, socket, stop, signals: None })
     }
 
     /// The address that was bound.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
+        Ok(self.socket.local_addr())
     }
 
     /// A handle that stops this loop.
@@ -95,104 +91,67 @@ impl EventLoop {
     pub fn run(&mut self, server: &mut Server) -> io::Result<usize> {
         let mut events = Events::with_capacity(64);
         let mut buffer = vec![0; 65_536];
-        let mut pending = None;
         let stop = self.stopper();
         server.wake_with(Box::new(move || {
             // A loop that is gone needs no waking.
             stop.wake().ok();
         }));
+        let (mut is_readable, mut has_more) = (true, false);
         loop {
-            let timeout = server.next_timeout().map(|at| at.saturating_duration_since(now()));
-            match self.poll.poll(&mut events, timeout) {
-                Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
-                _ => {}
+            self.wait(server, &mut events, is_readable || has_more)?;
+            is_readable |= events.iter().any(|it| it.token() == SOCKET && it.is_readable());
+            if events.iter().any(|it| it.token() == SIGNALS) && self.is_signalled() {
+                self.stop.stop();
             }
-            let more = self.read(server, &mut buffer)?;
+            if is_readable {
+                let now = now();
+                is_readable =
+                    self.socket.read(|datagram, path| server.receive(datagram, path, now))?;
+            }
             server.on_timeout(now());
             server.on_arrivals(now());
-            self.write(server, &mut buffer, &mut pending);
-            if self.stop_requested() {
+            has_more = self.write(server, &mut buffer)?;
+            if self.stop.is_requested() {
                 server.drain(now());
             }
             if server.is_drained(now()) {
                 let cut = server.cut();
-                self.write(server, &mut buffer, &mut pending);
+                self.write(server, &mut buffer)?;
                 return Ok(cut);
-            }
-            if more {
-                self.stop.wake()?;
             }
         }
     }
 
-    /// Reads a burst; true: there may be more.
-    fn read(&mut self, server: &mut Server, buffer: &mut [u8]) -> io::Result<bool> {
-        for _ in 0..READ_BURST {
-            match self.socket.recv_from(buffer) {
-                Ok((bytes, from)) => server.receive(&mut buffer[..bytes], from, now()),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-                // What a peer's host answers (ICMP) says nothing about this server.
-                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
-                Err(error) => return Err(error),
+    /// Waits until something happens, or only looks whether something has.
+    fn wait(&mut self, server: &Server, events: &mut Events, only_look: bool) -> io::Result<()> {
+        let until = |at: Instant| at.saturating_duration_since(now());
+        let timeout =
+            if only_look { Some(Duration::ZERO) } else { server.next_timeout().map(until) };
+        match self.poll.poll(events, timeout) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends a burst; true: there may be more. An urgent request or an acknowledgement that came meanwhile has its say
+    /// before the next burst.
+    fn write(&mut self, server: &mut Server, buffer: &mut [u8]) -> io::Result<bool> {
+        let registry = self.poll.registry();
+        if !self.socket.flush(registry)? {
+            return Ok(false);
+        }
+        for _ in 0..WRITE_BURST {
+            let Some(transmit) = server.transmit(now(), buffer) else { return Ok(false) };
+            if !self.socket.send(transmit, &buffer[..transmit.bytes], registry)? {
+                return Ok(false);
             }
         }
         Ok(true)
     }
 
-    fn write(
-        &mut self,
-        server: &mut Server,
-        buffer: &mut [u8],
-        pending: &mut Option<(Transmit, Vec<u8>)>,
-    ) {
-        if let Some((transmit, bytes)) = pending.take()
-            && self.send(transmit, &bytes).is_err()
-        {
-            *pending = Some((transmit, bytes));
-            return;
-        }
-        while let Some(transmit) = server.transmit(now(), buffer) {
-            if self.send(transmit, &buffer[..transmit.bytes]).is_err() {
-                *pending = Some((transmit, buffer[..transmit.bytes].to_vec()));
-                return;
-            }
-        }
-    }
-
-    /// Sends a batch. An error means that the socket is full; anything else is as good as loss.
-    fn send(&mut self, transmit: Transmit, bytes: &[u8]) -> Result<(), ErrorKind> {
-        let Transmit { to, segment_bytes, .. } = transmit;
-        if self.segmentation && bytes.len() > segment_bytes {
-            let size = u16::try_from(segment_bytes).unwrap_or(u16::MAX);
-            let control = [ControlMessage::UdpGsoSegments(&size)];
-            let address = SockaddrStorage::from(to);
-            let flags = MsgFlags::MSG_DONTWAIT;
-            match sendmsg(
-                self.socket.as_raw_fd(),
-                &[IoSlice::new(bytes)],
-                &control,
-                flags,
-                Some(&address),
-            ) {
-                Ok(_) => return Ok(()),
-                Err(nix::errno::Errno::EAGAIN) => return Err(ErrorKind::WouldBlock),
-                Err(_) => self.segmentation = false,
-            }
-        }
-        for datagram in bytes.chunks(segment_bytes.max(1)) {
-            match self.socket.send_to(datagram, to) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    return Err(ErrorKind::WouldBlock);
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn stop_requested(&mut self) -> bool {
-        let signalled = self.signals.as_mut().is_some_and(|it| it.pending().next().is_some());
-        signalled || self.stop.is_requested()
+    /// Whether a signal came.
+    fn is_signalled(&mut self) -> bool {
+        self.signals.as_mut().is_some_and(|it| it.pending().count() > 0)
     }
 }
 

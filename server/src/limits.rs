@@ -100,6 +100,17 @@ pub(crate) const MAX_CONCURRENT: u64 = 10;
 /// Paths that a connection's diary of pushes remembers, as Apache's does.
 pub(crate) const DIARY_PATHS: usize = 256;
 
+/// Bytes of datagrams that the system is asked to keep until the server reads them. It may grant less.
+pub(crate) const SOCKET_RECEIVE_BYTES: usize = 2 << 20;
+/// Reads that one call of the system can answer.
+pub(crate) const READ_CALL: usize = 16;
+/// Datagrams read before sending gets its turn.
+pub(crate) const READ_BURST: usize = 256;
+/// Batches sent before reading gets its turn.
+pub(crate) const WRITE_BURST: usize = 16;
+/// Addresses remembered as those to which the system cannot cut one buffer into datagrams.
+pub(crate) const UNBATCHED_ADDRESSES: usize = 1024;
+
 /// Replies to unknown datagrams that may wait; beyond it they are dropped.
 pub(crate) const REPLIES: usize = 256;
 

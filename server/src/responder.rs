@@ -15,7 +15,7 @@ use crate::send_loop::{Datagram, SendLoop};
 use crate::site::RuledSite;
 use crate::streams::CONTROL_STREAM;
 use crate::{Options, SignalUse};
-use connection::Connection;
+use connection::{Connection, Path};
 use http3::{Code, Event, Extension, Role, Session, Settings, Signal, StreamId};
 use migrating::Migrating;
 use schedulers::Scheme;
@@ -86,12 +86,12 @@ impl Responder {
     pub(crate) fn receive(
         &mut self,
         datagram: &mut [u8],
-        from: SocketAddr,
+        path: Path,
         now: Instant,
         scratch: &mut [u8],
     ) {
         let connection = &mut self.sender.connection;
-        connection.receive(datagram, from);
+        connection.receive(datagram, path);
         connection.open();
         if connection.is_open() {
             self.take_in(now, scratch);

@@ -9,7 +9,7 @@ use crate::retry::Retry;
 use crate::site::RuledSite;
 use crate::tls::transport_config;
 use crate::{Identity, Options, TlsError};
-use connection::{Endpoint, Transmit};
+use connection::{Endpoint, Path, Transmit};
 use quiche::ConnectionId;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -29,7 +29,7 @@ pub struct Server {
     routes: HashMap<Vec<u8>, u64>,
     wakeups: BTreeSet<(Instant, u64)>,
     sendable: VecDeque<u64>,
-    replies: VecDeque<(SocketAddr, Vec<u8>)>,
+    replies: VecDeque<(Path, Vec<u8>)>,
     serial: u64,
     random: SystemRandom,
     scratch: Vec<u8>,
@@ -158,7 +158,7 @@ impl Server {
         &mut self,
         header: &quiche::Header<'_>,
         datagram_bytes: usize,
-        from: SocketAddr,
+        path: Path,
         now: Instant,
     ) -> Option<u64> {
         // RFC 9000, 14.1 and 6.1: smaller ones are not a client's first, and an answer would amplify.
@@ -166,7 +166,7 @@ impl Server {
             return None;
         }
         if !quiche::version_is_supported(header.version) {
-            self.negotiate(header, from);
+            self.negotiate(header, path);
             return None;
         }
         let full = self.connections.len() >= self.shared.options.limits.connections;
@@ -175,12 +175,12 @@ impl Server {
         if !initial || short_id || full || self.draining.is_some() {
             return None;
         }
-        let original = self.opened_token(header, from, now);
+        let original = self.opened_token(header, path.peer, now);
         if original.is_none() && self.handshakes >= self.shared.options.limits.handshakes {
-            self.ask_for_proof(header, from, now);
+            self.ask_for_proof(header, path, now);
             return None;
         }
-        self.connect(header, original, from)
+        self.connect(header, original, path)
     }
 
     /// A new connection. `original` is the ID that a client made up for the server before a Retry packet.
@@ -188,7 +188,7 @@ impl Server {
         &mut self,
         header: &quiche::Header<'_>,
         original: Option<Vec<u8>>,
-        from: SocketAddr,
+        path: Path,
     ) -> Option<u64> {
         // After a Retry packet the client uses the ID that it named. Otherwise it goes on with the one that it made up
         // until it has ours.
@@ -198,10 +198,11 @@ impl Server {
         };
         let scid = ConnectionId::from_ref(&id);
         let odcid = odcid.as_ref();
-        let mut quic = quiche::accept(&scid, odcid, self.local, from, &mut self.config).ok()?;
+        let mut quic =
+            quiche::accept(&scid, odcid, path.local, path.peer, &mut self.config).ok()?;
         self.start_qlog(&mut quic, &id);
         self.serial += 1;
-        let responder = Responder::new(Arc::clone(&self.shared), self.serial, quic, self.local);
+        let responder = Responder::new(Arc::clone(&self.shared), self.serial, quic, path.local);
         let mut ids = vec![id, header.dcid.to_vec()];
         ids.dedup();
         self.routes.extend(ids.iter().map(|it| (it.clone(), self.serial)));
@@ -211,36 +212,36 @@ impl Server {
         Some(self.serial)
     }
 
-    fn reply(&mut self, to: SocketAddr, write: impl FnOnce(&mut [u8]) -> quiche::Result<usize>) {
+    fn reply(&mut self, path: Path, write: impl FnOnce(&mut [u8]) -> quiche::Result<usize>) {
         let mut reply = vec![0; quiche::MIN_CLIENT_INITIAL_LEN];
         if self.replies.len() < REPLIES
             && let Ok(bytes) = write(&mut reply)
         {
             reply.truncate(bytes);
-            self.replies.push_back((to, reply));
+            self.replies.push_back((path, reply));
         }
     }
 
-    fn negotiate(&mut self, header: &quiche::Header<'_>, from: SocketAddr) {
+    fn negotiate(&mut self, header: &quiche::Header<'_>, path: Path) {
         use quiche::Type::{Handshake, Initial, ZeroRTT};
         if matches!(header.ty, Initial | ZeroRTT | Handshake) {
-            self.reply(from, |it| quiche::negotiate_version(&header.scid, &header.dcid, it));
+            self.reply(path, |it| quiche::negotiate_version(&header.scid, &header.dcid, it));
         }
     }
 
     /// Sends a Retry packet: the client proves that it receives at its address by coming back with the token.
-    fn ask_for_proof(&mut self, header: &quiche::Header<'_>, from: SocketAddr, now: Instant) {
+    fn ask_for_proof(&mut self, header: &quiche::Header<'_>, path: Path, now: Instant) {
         let Some(id) = self.new_id() else { return };
         if self.retry.is_none() {
             self.retry = Retry::new(&self.random, now);
         }
         let retry = self.retry.as_mut();
-        let Some(token) = retry.and_then(|it| it.seal(from, &header.dcid, &id, now)) else {
+        let Some(token) = retry.and_then(|it| it.seal(path.peer, &header.dcid, &id, now)) else {
             return;
         };
         let id = ConnectionId::from_ref(&id);
         let (scid, dcid, version) = (&header.scid, &header.dcid, header.version);
-        self.reply(from, |it| quiche::retry(scid, dcid, &id, &token, version, it));
+        self.reply(path, |it| quiche::retry(scid, dcid, &id, &token, version, it));
     }
 
     /// The ID that a client made up at first, if it comes back with a good token.
@@ -345,16 +346,16 @@ impl Server {
         for _ in 0..BATCH {
             let start = batch.map_or(0, |it| it.bytes);
             let Some(space) = out.get_mut(start..start + largest) else { break };
-            let Some((bytes, to)) = entry.responder.datagram(now, space) else {
+            let Some((bytes, path)) = entry.responder.datagram(now, space) else {
                 self.settle(serial, now);
                 return batch;
             };
             let Some(sofar) = &mut batch else {
-                batch = Some(Transmit { to, bytes, segment_bytes: bytes });
+                batch = Some(Transmit { path, bytes, segment_bytes: bytes });
                 continue;
             };
-            if to != sofar.to || bytes > sofar.segment_bytes {
-                self.replies.push_front((to, space[..bytes].to_vec()));
+            if path != sofar.path || bytes > sofar.segment_bytes {
+                self.replies.push_front((path, space[..bytes].to_vec()));
                 break;
             }
             sofar.bytes += bytes;
@@ -417,15 +418,19 @@ impl Endpoint for Server {
         self.local
     }
 
-    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
+    fn receive(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
+        // Nobody can be answered at port 0 (RFC 768: it means that there is none).
+        if path.peer.port() == 0 {
+            return;
+        }
         let Ok(header) = quiche::Header::from_slice(datagram, ID_BYTES) else { return };
         let known = self.routes.get(header.dcid.as_ref()).copied();
-        let Some(serial) = known.or_else(|| self.accept(&header, datagram.len(), from, now)) else {
+        let Some(serial) = known.or_else(|| self.accept(&header, datagram.len(), path, now)) else {
             return;
         };
         let is_new = known.is_none();
         let Some(entry) = self.connections.get_mut(&serial) else { return };
-        entry.responder.receive(datagram, from, now, &mut self.scratch);
+        entry.responder.receive(datagram, path, now, &mut self.scratch);
         let is_connected = entry.responder.sender.connection.is_connected();
         if is_new && entry.responder.sender.connection.quic.path_stats().all(|it| it.recv == 0) {
             // It only looked like a first datagram. No timer runs for it, so it would stay.
@@ -460,9 +465,9 @@ impl Endpoint for Server {
     }
 
     fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
-        if let Some((to, bytes)) = self.replies.pop_front() {
+        if let Some((path, bytes)) = self.replies.pop_front() {
             out[..bytes.len()].copy_from_slice(&bytes);
-            return Some(Transmit::single(to, bytes.len()));
+            return Some(Transmit::single(path, bytes.len()));
         }
         while let Some(serial) = self.sendable.pop_front() {
             let transmit = self.transmit_from(serial, now, out);

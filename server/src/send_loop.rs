@@ -25,12 +25,11 @@ use crate::pace::Ticks;
 use crate::send_buffer::SendBuffer;
 use crate::streams::{OWN_STREAMS, Streams};
 use crate::{CongestionControl, Options};
-use connection::Connection;
 use connection::experiments::SendOrder;
+use connection::{Connection, Path};
 use push::Gate;
 use restart::Restart;
 use schedulers::{Call, Resource, Scheduler, Scheme, StreamId};
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use token_bucket::TokenBucket;
 use window::Window;
@@ -43,7 +42,7 @@ const TIMER_STEP: Duration = Duration::from_millis(1);
 const ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// A datagram that was made: its size and where it goes.
-pub(crate) type Datagram = (usize, SocketAddr);
+pub(crate) type Datagram = (usize, Path);
 
 pub(crate) struct SendLoop {
     pub(crate) connection: Connection,
@@ -334,7 +333,7 @@ impl SendLoop {
             }
             self.top_up(out.len());
             match self.send(out)? {
-                Some((sent, to)) => {
+                Some((sent, path)) => {
                     self.held_until = None;
                     self.window.sent(sent, &self.connection.quic);
                     if let Some(restart) = &mut self.restart {
@@ -343,7 +342,7 @@ impl SendLoop {
                     if let Some(bucket) = &mut self.bucket {
                         bucket.sent(sent);
                     }
-                    return Ok(Some((sent, to)));
+                    return Ok(Some((sent, path)));
                 }
                 None if self.window.proves_empty() => self.window.flushed(),
                 None => {
@@ -435,7 +434,7 @@ fn send_once(
     out: &mut [u8],
 ) -> Result<Option<Datagram>, quiche::Error> {
     match quic.send(out) {
-        Ok((bytes, info)) => Ok(Some((bytes, info.to))),
+        Ok((bytes, info)) => Ok(Some((bytes, info.into()))),
         Err(quiche::Error::Done) => Ok(None),
         Err(error) => Err(error),
     }

@@ -1,6 +1,6 @@
 //! A client without a browser: a study or a test decides what it requests.
 
-use connection::{ClientConfig, ConnectError, Connection, Destinations, Endpoint, Transmit};
+use connection::{ClientConfig, ConnectError, Connection, Destinations, Endpoint, Path, Transmit};
 use http3::{Code, Event, Header, StreamId};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -131,9 +131,9 @@ impl Endpoint for BareClient {
         self.connection.local_addr()
     }
 
-    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
-        if !self.destinations.receive(datagram, from) {
-            self.connection.receive(datagram, from);
+    fn receive(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
+        if !self.destinations.receive(datagram, path) {
+            self.connection.receive(datagram, path);
         }
         self.open();
         self.read(now);

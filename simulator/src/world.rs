@@ -3,7 +3,7 @@
 use crate::limits::TIME_MAX;
 use crate::link::Way;
 use crate::links::{Datagram, Links};
-use connection::Endpoint;
+use connection::{Endpoint, Path};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -80,8 +80,9 @@ impl<S: Endpoint> World<S> {
 
     /// Hands a datagram to the server, past the links.
     pub fn deliver(&mut self, datagram: &[u8], from: SocketAddr) {
+        let path = Path { local: self.server.local_addr(), peer: from };
         let now = self.now();
-        self.server.receive(&mut datagram.to_vec(), from, now);
+        self.server.receive(&mut datagram.to_vec(), path, now);
     }
 
     /// How many datagrams the server sent to an address at which no client was.
@@ -101,7 +102,7 @@ impl<S: Endpoint> World<S> {
         }
         while let Some(transmit) = self.server.transmit(now, &mut self.buffer) {
             for datagram in transmit.datagrams(&self.buffer) {
-                let datagram = Datagram { client: transmit.to, bytes: datagram.to_vec() };
+                let datagram = Datagram { client: transmit.path.peer, bytes: datagram.to_vec() };
                 self.links.down.offer(now_ns, datagram);
             }
         }
@@ -118,15 +119,18 @@ impl<S: Endpoint> World<S> {
         self.elapsed = elapsed;
         let now_ns = nanoseconds(elapsed);
         virtual_clock::set_ns(START_NS + now_ns);
-        let now = self.now();
+        let (now, server) = (self.now(), self.server.local_addr());
         while let Some(Datagram { client, mut bytes }) = self.links.arrival(Way::Down, now_ns) {
             match clients.iter_mut().find(|it| it.local_addr() == client) {
-                Some(endpoint) => endpoint.receive(&mut bytes, self.server.local_addr(), now),
+                Some(endpoint) => {
+                    let path = Path { local: client, peer: server };
+                    endpoint.receive(&mut bytes, path, now);
+                }
                 None => *self.undelivered.entry(client).or_default() += 1,
             }
         }
         while let Some(Datagram { client, mut bytes }) = self.links.arrival(Way::Up, now_ns) {
-            self.server.receive(&mut bytes, client, now);
+            self.server.receive(&mut bytes, Path { local: server, peer: client }, now);
         }
         for endpoint in clients {
             endpoint.on_timeout(now);

@@ -3,7 +3,7 @@
 use super::pace::Pace;
 use super::{Answer, Fetched, Late, Patience, Plan, Request};
 use crate::limits::BODY_BYTES_MAX;
-use connection::{ClientConfig, ConnectError, Connection, Endpoint, MemoryLog, Transmit};
+use connection::{ClientConfig, ConnectError, Connection, Endpoint, MemoryLog, Path, Transmit};
 use http3::{Code, Event, Header, StreamId};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -220,8 +220,8 @@ impl Endpoint for Fetch {
         self.connection.local_addr()
     }
 
-    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
-        self.connection.receive(datagram, from);
+    fn receive(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
+        self.connection.receive(datagram, path);
         self.work(now);
     }
 

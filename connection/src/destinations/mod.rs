@@ -6,7 +6,7 @@
 mod other;
 
 use crate::limits::{EARLY_PUSHES_MAX, KEEP_ALIVE, OTHERS_MAX};
-use crate::{Arrival, ClientConfig, Connection, Transmit};
+use crate::{Arrival, ClientConfig, Connection, Path, Transmit};
 use http3::{Code, PushId, Role, Settings, StreamId};
 use migration::{
     Action, Continuation, Error, MIGRATE, Migrate, Name, Offer, Reads, Receiving, Scope, Secret,
@@ -235,7 +235,7 @@ impl Destinations {
     }
 
     /// Takes a datagram, unless it belongs to the source.
-    pub fn receive(&mut self, datagram: &mut [u8], from: SocketAddr) -> bool {
+    pub fn receive(&mut self, datagram: &mut [u8], path: Path) -> bool {
         if self.others.is_empty() {
             return false;
         }
@@ -245,7 +245,7 @@ impl Destinations {
         let Some(other) = self.others.iter_mut().find(|it| it.has_id(&header.dcid)) else {
             return false;
         };
-        other.receive(datagram, from);
+        other.receive(datagram, path);
         true
     }
 

@@ -1,12 +1,11 @@
 //! One connection beside the source. It makes no requests.
 
 use super::Continuation;
-use crate::Connection;
+use crate::{Connection, Path};
 use http3::{Code, StreamId};
 use migration::{CONTINUATION, Name, Subject};
 use octets::Octets;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 pub(super) struct Other {
     pub(super) connection: Connection,
@@ -44,8 +43,8 @@ impl Other {
         self.connection.quic.source_ids().any(|it| it == id)
     }
 
-    pub(super) fn receive(&mut self, datagram: &mut [u8], from: SocketAddr) {
-        self.connection.receive(datagram, from);
+    pub(super) fn receive(&mut self, datagram: &mut [u8], path: Path) {
+        self.connection.receive(datagram, path);
         self.connection.open();
     }
 

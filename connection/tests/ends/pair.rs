@@ -7,7 +7,7 @@ use boring::nid::Nid;
 use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod};
 use boring::x509::X509;
-use connection::{ClientConfig, Connection, Verify};
+use connection::{ClientConfig, Connection, Path, Verify};
 use http3::{Event, Header, Role, Session, Settings, StreamId};
 use std::time::Instant;
 
@@ -81,7 +81,8 @@ pub(crate) fn carry(from: &mut Connection, to: &mut Connection) -> bool {
     let mut buffer = [0; 1500];
     let mut carried = false;
     while let Some(transmit) = from.transmit(&mut buffer) {
-        to.receive(&mut buffer[..transmit.bytes], from.local_addr());
+        let path = Path { local: to.local_addr(), peer: from.local_addr() };
+        to.receive(&mut buffer[..transmit.bytes], path);
         carried = true;
     }
     carried

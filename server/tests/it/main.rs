@@ -1,5 +1,6 @@
 //! Tests of the whole server core against a client over a simulated link, in virtual time.
 
+mod addresses;
 mod bad_clients;
 mod early_data;
 mod groups;

@@ -1,7 +1,7 @@
 //! A server and any number of bare clients, in virtual time.
 
 use crate::simulation::{Bodies, assert_body};
-use connection::{ClientConfig, Endpoint, Transmit, Verify};
+use connection::{ClientConfig, Endpoint, Path, Transmit, Verify};
 use http3::{Event, Header, NameValue, PushId, Settings, StreamId};
 use server::site::RuledSite;
 use server::{CongestionControl, Identity, Limits, Options, Server};
@@ -313,8 +313,8 @@ impl Endpoint for Peer {
         self.client.local_addr()
     }
 
-    fn receive(&mut self, datagram: &mut [u8], from: SocketAddr, now: Instant) {
-        self.client.receive(datagram, from, now);
+    fn receive(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
+        self.client.receive(datagram, path, now);
         for event in self.client.events().collect::<Vec<_>>() {
             self.on_event(event, now);
         }

@@ -1,7 +1,7 @@
 //! Retry under load: clients prove their addresses before the server keeps anything for them.
 
 use crate::peers::{Peer, World, limits, options};
-use connection::Endpoint;
+use connection::{Endpoint, Path};
 use server::{Limits, Options};
 use std::net::SocketAddr;
 
@@ -29,11 +29,12 @@ fn flood(world: &mut World, count: u16) {
 fn datagram_with_token(world: &mut World, peer: &mut Peer) -> Vec<u8> {
     let first = peer.first_datagram(world);
     let (now, address) = (world.now(), peer.local_addr());
-    world.server.receive(&mut first.clone(), address, now);
+    let server = world.server.local_addr();
+    world.server.receive(&mut first.clone(), Path { local: server, peer: address }, now);
     let mut buffer = vec![0; 65_536];
     let transmit = world.server.transmit(now, &mut buffer).expect("a Retry packet");
-    assert_eq!(transmit.to, address);
-    peer.receive(&mut buffer[..transmit.bytes], world.server.local_addr(), now);
+    assert_eq!(transmit.path, Path { local: server, peer: address });
+    peer.receive(&mut buffer[..transmit.bytes], Path { local: address, peer: server }, now);
     let again = peer.first_datagram(world);
     assert_ne!(again, first);
     again
