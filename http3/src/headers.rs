@@ -1,5 +1,6 @@
 //! Rejects malformed requests and responses (RFC 9114, 4.1.2 to 4.3).
 
+use crate::authority::is_authority;
 use crate::error::{Code, Error};
 use crate::{Header, NameValue, StreamId};
 
@@ -159,16 +160,14 @@ impl<'a> Fields<'a> {
         let has_mandatory_authority =
             scheme.eq_ignore_ascii_case(b"https") || scheme.eq_ignore_ascii_case(b"http");
         match (self.pseudo(b":authority"), self.host) {
-            (Some(b""), _) | (_, Some(b"")) if has_mandatory_authority => {
-                Err(":authority or host is empty (RFC 9114, 4.3.1)")
-            }
             (None, None) if has_mandatory_authority => {
                 Err(":authority and host are missing (RFC 9114, 4.3.1)")
             }
+            (None, None) => Ok(()),
             (Some(authority), Some(host)) if authority != host => {
                 Err(":authority and host differ (RFC 9114, 4.3.1)")
             }
-            _ => Ok(()),
+            (Some(authority), _) | (None, Some(authority)) => check_authority(authority),
         }
     }
 
@@ -177,8 +176,8 @@ impl<'a> Fields<'a> {
             return Err("CONNECT with :scheme or :path (RFC 9114, 4.4)");
         }
         match self.pseudo(b":authority") {
-            None | Some(b"") => Err("CONNECT without :authority (RFC 9114, 4.4)"),
-            Some(_) => Ok(()),
+            None => Err("CONNECT without :authority (RFC 9114, 4.4)"),
+            Some(authority) => check_authority(authority),
         }
     }
 
@@ -195,6 +194,13 @@ impl<'a> Fields<'a> {
             Some(code) if status.len() == 3 && code >= 100 => Ok(code),
             _ => Err(":status is not a status code (RFC 9110, 15)"),
         }
+    }
+}
+
+fn check_authority(authority: &[u8]) -> Result<(), Malformed> {
+    match std::str::from_utf8(authority) {
+        Ok(text) if is_authority(text) => Ok(()),
+        _ => Err("the authority is not a host with or without a port (RFC 3986, 3.2)"),
     }
 }
 
@@ -262,6 +268,17 @@ mod tests {
             ":method=CONNECT",
         ] {
             assert!(is_malformed(request(wrong)), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_authority_makes_a_request_malformed_9114_4_3_1() {
+        for authority in ["user@a.example", "a.example/b", "a\"b", "a:b", "[::1", "é"] {
+            for name in [":authority", "host"] {
+                let fields = format!(":method=GET :scheme=https :path=/ {name}={authority}");
+                assert!(is_malformed(request(&fields)), "{fields}");
+            }
+            assert!(is_malformed(request(&format!(":method=CONNECT :authority={authority}"))));
         }
     }
 

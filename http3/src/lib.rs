@@ -52,7 +52,7 @@ mod tree_frame;
 mod unidirectional;
 mod waiting;
 
-pub use authority::host;
+pub use authority::{host, is_authority};
 pub use error::{Code, Error};
 pub use event::{Event, Prioritized, PushDepend, PushId, TreeNode};
 pub use extensions::Extension;

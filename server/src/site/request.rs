@@ -9,7 +9,7 @@ use std::net::IpAddr;
 pub struct Request {
     /// The method, upper case.
     pub method: String,
-    /// The host that was asked for, perhaps with a port.
+    /// The host that was asked for, perhaps with a port: of `:authority`, or else of `host` (RFC 9114, 4.3.1).
     pub authority: String,
     /// The path with its query.
     pub path: String,
@@ -46,7 +46,7 @@ impl Request {
         let text = |name| text(field(name).unwrap_or_default());
         Self {
             method: text(":method"),
-            authority: text(":authority"),
+            authority: text(if field(":authority").is_some() { ":authority" } else { "host" }),
             path: text(":path"),
             priority: joined(headers, "priority"),
             metadata: field(schedulers::METADATA_FIELD).map(<[u8]>::to_vec),
@@ -126,6 +126,18 @@ fn joined(headers: &[Header], name: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_field_stands_in_for_the_authority_9114_4_3_1() {
+        let authority = |name: &str| {
+            let fields = [(":method", "GET"), (":path", "/"), (name, "a.example:8443")];
+            let header =
+                |(name, value): (&str, &str)| Header::new(name.as_bytes(), value.as_bytes());
+            Request::from_headers(&fields.map(header)).authority
+        };
+        assert_eq!(authority(":authority"), "a.example:8443");
+        assert_eq!(authority("host"), "a.example:8443");
+    }
 
     #[test]
     fn a_request_tells_what_its_response_will_be() {
