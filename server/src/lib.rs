@@ -32,7 +32,7 @@ pub mod upstream;
 pub use config::{Config, ConfigError, ConfigRoute, ConfigSite, line_of};
 pub use early_data::{TicketKey, TicketKeyError};
 pub use experiments::Experiments;
-pub use limits::{Limits, UpstreamLimits};
+pub use limits::{FileLimits, Limits, UpstreamLimits};
 pub use options::{CongestionControl, Options, SignalUse};
 pub use pace::Pace;
 pub use router::Server;

@@ -1,5 +1,6 @@
 //! Every limit on what a peer can make this server hold.
 
+use nix::sys::resource::{Resource, getrlimit};
 use std::time::{Duration, Instant};
 
 /// Limits of a server. Each says what it bounds; beyond it the peer pays, not the server.
@@ -81,6 +82,37 @@ impl Default for UpstreamLimits {
         }
     }
 }
+
+/// What the files of a directory may hold of the system and of memory at a time. Beyond it the answer is 503.
+#[derive(Debug, Clone, Copy)]
+pub struct FileLimits {
+    /// Files that are open, whether responses send them or not.
+    pub descriptors: usize,
+    /// Files up to this size are kept in memory, and need no descriptor.
+    pub small_bytes: u64,
+    /// Bytes of small files that are kept because they are asked for often.
+    pub kept_bytes: u64,
+    /// Bytes of small files in all: kept ones, and others as long as a response sends them.
+    pub memory_bytes: u64,
+}
+
+impl Default for FileLimits {
+    /// Half of the descriptors that the process may have; sockets, logs and backends need the others.
+    fn default() -> Self {
+        let allowed = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(now, _)| now);
+        Self {
+            descriptors: usize::try_from(allowed / 2).unwrap_or(usize::MAX).min(1 << 20),
+            small_bytes: 64 << 10,
+            kept_bytes: 32 << 20,
+            memory_bytes: 64 << 20,
+        }
+    }
+}
+
+/// How long a file is served as it was found, before it is looked at again.
+pub(crate) const FILE_IS_FRESH: Duration = Duration::from_secs(1);
+/// Memory for a kept file beside its bytes and its path.
+pub(crate) const KEPT_FILE_BYTES: u64 = 512;
 
 /// Bytes of a request's or a response's body that wait between a connection and a backend's worker.
 pub(crate) const BUFFER_BYTES: usize = 64 << 10;

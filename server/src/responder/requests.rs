@@ -16,6 +16,7 @@ impl Responder {
         }
         let request = Request {
             client: self.client(),
+            asked_at: Some(now),
             path_state: Pushes::path_state(&mut self.sender.connection),
             waiting_urgency: self.sender.streams.most_urgent(),
             ..Request::from_headers(headers)

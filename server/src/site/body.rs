@@ -1,8 +1,7 @@
 //! The body of a response, read where and when it is sent.
 
+use super::Contents;
 use crate::upstream::Later;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Where the bytes of a body come from.
@@ -13,8 +12,8 @@ pub enum Body {
     Empty,
     /// Bytes in memory.
     Bytes(Arc<[u8]>),
-    /// A file, read as it is sent, so that its size does not matter.
-    File(Arc<File>, u64),
+    /// A file of this size.
+    File(Arc<Contents>, u64),
     /// A body whose real bytes are not at hand.
     Synthetic {
         /// The first bytes.
@@ -53,7 +52,7 @@ impl Body {
                 let part = bytes.get(start..end).ok_or(std::io::ErrorKind::UnexpectedEof)?;
                 buffer.copy_from_slice(part);
             }
-            Self::File(file, _) => file.read_exact_at(buffer, offset)?,
+            Self::File(contents, _) => contents.read_at(offset, buffer)?,
             Self::Synthetic { begin, seed, .. } => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX).min(begin.len());
                 let given = buffer.len().min(begin.len() - start);

@@ -1,16 +1,19 @@
 //! A directory as a site.
 
+use super::hot_files::{HotFile, HotFiles};
 use super::{Body, Request, Response, Site};
+use crate::FileLimits;
+use nix::errno::Errno;
 use percent_encoding::percent_decode_str;
 use schedulers::{Kind, Resource};
-use std::fs::{File, Metadata};
-use std::path::{Component, Path, PathBuf};
+use std::borrow::Cow;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
 
 /// Serves the files below a directory; a path that ends in `/` means its `index.html`.
 pub struct DirectorySite {
-    root: PathBuf,
+    files: HotFiles,
 }
 
 /// A directory that cannot be served.
@@ -26,30 +29,41 @@ pub enum OpenError {
 impl DirectorySite {
     /// A site of the files below `root`.
     pub fn open(root: &Path) -> Result<Self, OpenError> {
+        Self::within(root, FileLimits::default())
+    }
+
+    /// The same within other limits.
+    pub fn within(root: &Path, limits: FileLimits) -> Result<Self, OpenError> {
         let resolved =
             root.canonicalize().map_err(|source| OpenError::Unreadable(root.to_owned(), source))?;
         if !resolved.is_dir() {
             return Err(OpenError::NotADirectory(root.to_owned()));
         }
-        Ok(Self { root: resolved })
+        Ok(Self { files: HotFiles::new(resolved, limits) })
     }
+}
 
-    /// The file that a request path means, if it lies below the root (symbolic links resolved).
-    fn locate(&self, path: &str) -> Option<PathBuf> {
-        let path = path.split(['?', '#']).next()?;
-        let decoded = percent_decode_str(path).decode_utf8().ok()?;
-        let relative = Path::new(decoded.strip_prefix('/')?);
-        let plain = relative.components().all(|it| matches!(it, Component::Normal(_)));
-        if !plain || decoded.contains('\0') {
-            return None;
-        }
-        let mut file = self.root.join(relative);
-        if decoded.ends_with('/') {
-            file.push("index.html");
-        }
-        let resolved = file.canonicalize().ok()?;
-        resolved.starts_with(&self.root).then_some(resolved)
+/// The path that a request asks for, its escapes resolved, if it can be one of a file that is served. Names that begin with
+/// a dot are hidden (`.git`, `.env`), except that of RFC 8615.
+fn wanted(path: &str) -> Option<Cow<'_, str>> {
+    let path = path.split(['?', '#']).next()?;
+    let decoded = percent_decode_str(path).decode_utf8().ok()?;
+    let mut names = decoded.strip_prefix('/')?.split('/');
+    // An absolute path would replace the root.
+    let is_relative = !decoded.starts_with("//");
+    let is_hidden = |name: &str| name.starts_with('.') && name != ".well-known";
+    let is_plain = is_relative && !names.any(is_hidden) && !decoded.contains('\0');
+    is_plain.then(|| as_file(decoded))
+}
+
+/// The path of a file, with one `/` between names.
+fn as_file(path: Cow<'_, str>) -> Cow<'_, str> {
+    if !path.ends_with('/') && !path.contains("//") {
+        return path;
     }
+    let names = path.split('/').filter(|it| !it.is_empty());
+    let index = path.ends_with('/').then_some("index.html");
+    names.chain(index).fold(String::new(), |path, name| path + "/" + name).into()
 }
 
 impl Site for DirectorySite {
@@ -57,36 +71,42 @@ impl Site for DirectorySite {
         if !matches!(request.method.as_str(), "GET" | "HEAD") {
             return Response::only_get_and_head();
         }
-        let Some(path) = self.locate(&request.path) else { return Response::empty(404) };
-        // Before it is opened: to open a pipe waits for its other end.
-        if !path.is_file() {
-            return Response::empty(404);
-        }
-        let Ok(file) = File::open(&path) else { return Response::empty(404) };
-        let Ok(metadata) = file.metadata() else { return Response::empty(404) };
-        let mime = mime_guess::from_path(&path).first_or_octet_stream();
-        let kind = Kind::of_mime(mime.essence_str());
-        let resource = Resource {
-            kind,
-            // A folder does not say who refers to its files; of stylesheets it is nearly always a head.
-            in_head: kind == Kind::Css,
-            body_bytes: Some(metadata.len()),
-            ..Resource::default()
-        };
-        let headers = [("content-type".into(), mime.to_string())].into_iter();
-        Response {
-            headers: headers.chain(etag(&metadata).map(|it| ("etag".into(), it))).collect(),
-            body: Body::File(Arc::new(file), metadata.len()),
-            resource,
-            ..Response::empty(200)
+        let Some(path) = wanted(&request.path) else { return Response::empty(404) };
+        match self.files.find(&path, request.asked_at) {
+            Ok(file) => response(&file),
+            Err(error) if is_missing(&error) => Response::empty(404),
+            Err(_) => Response::unavailable(),
         }
     }
 }
 
-/// As NGINX makes it: when the file was changed, and its size.
-fn etag(metadata: &Metadata) -> Option<String> {
-    let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(format!("\"{:x}-{:x}\"", changed.as_secs(), metadata.len()))
+fn response(file: &HotFile) -> Response {
+    let bytes = file.version.bytes;
+    let resource = Resource {
+        kind: file.kind,
+        // A folder does not say who refers to its files; of stylesheets it is nearly always a head.
+        in_head: file.kind == Kind::Css,
+        body_bytes: Some(bytes),
+        ..Resource::default()
+    };
+    Response {
+        headers: vec![
+            ("content-type".into(), file.mime.clone()),
+            ("etag".into(), file.version.etag()),
+        ],
+        body: Body::File(Arc::clone(&file.contents), bytes),
+        resource,
+        ..Response::empty(200)
+    }
+}
+
+/// Whether there is no such file for anybody. A file that may not be read is none, so that nobody learns of it. Anything
+/// else, such as too many open files, is a trouble of the server that may pass.
+fn is_missing(error: &io::Error) -> bool {
+    use ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound, PermissionDenied};
+    let leads_nowhere = error.raw_os_error() == Some(Errno::ELOOP as i32);
+    let kinds = [NotFound, NotADirectory, PermissionDenied, InvalidInput, InvalidFilename];
+    leads_nowhere || kinds.contains(&error.kind())
 }
 
 #[cfg(test)]
@@ -119,6 +139,13 @@ mod tests {
         std::fs::write(folder.path().join("secret"), "no").expect("written");
         std::fs::write(root.join("a b.html"), "yes").expect("written");
         std::fs::write(root.join("sub/index.html"), "yes").expect("written");
+        std::fs::write(root.join(".env"), "no").expect("written");
+        for hidden in [".git", "sub/.git", ".well-known/.git"] {
+            std::fs::create_dir_all(root.join(hidden)).expect("created");
+            std::fs::write(root.join(hidden).join("config"), "no").expect("written");
+        }
+        std::fs::write(root.join(".well-known/security.txt"), "yes").expect("written");
+        std::os::unix::fs::symlink("loop", root.join("loop")).expect("linked");
         let fifo = std::process::Command::new("mkfifo").arg(root.join("fifo")).status();
         assert!(fifo.is_ok_and(|it| it.success()), "mkfifo is there");
         assert_eq!(status(&DirectorySite::open(&root).expect("a folder"), "/fifo"), 404);
@@ -136,6 +163,17 @@ mod tests {
             ("/link", 404),
             ("//a%20b.html", 404),
             ("/a%00", 404),
+            ("/sub//index.html", 200),
+            ("/sub/./index.html", 404),
+            ("/a%20b.html/", 404),
+            ("/a%20b.html/.", 404),
+            ("/loop", 404),
+            ("/.env", 404),
+            ("/%2eenv", 404),
+            ("/.git/config", 404),
+            ("/sub/.git/config", 404),
+            ("/.well-known/security.txt", 200),
+            ("/.well-known/.git/config", 404),
             ("a", 404),
             ("", 404),
         ];

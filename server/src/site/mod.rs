@@ -3,7 +3,9 @@
 mod ahead;
 mod body;
 mod conditions;
+mod contents;
 mod directory;
+mod hot_files;
 mod memory;
 mod pushing;
 mod request;
@@ -13,6 +15,7 @@ mod rules;
 pub use crate::experiments::ConditionalPushes;
 pub use ahead::{Ahead, Promise};
 pub use body::Body;
+pub use contents::Contents;
 pub use directory::{DirectorySite, OpenError};
 pub use pushing::{Knows, Pushing, as_many_as_fit};
 pub use request::Request;

@@ -3,6 +3,7 @@
 use http3::{Header, NameValue};
 use schedulers::Kind;
 use std::net::IpAddr;
+use std::time::Instant;
 
 /// A request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct Request {
     pub pushed: bool,
     /// A pushed request has the cookies that the client's own request would have.
     pub cookies_known: bool,
+    /// When the request came. `None`: nobody knows, so a site must not trust what it found before.
+    pub asked_at: Option<Instant>,
     /// The client's address, if it is known.
     pub client: Option<IpAddr>,
     /// The state of the path to the client, if the client takes pushes.

@@ -45,6 +45,15 @@ impl Response {
         Self { headers: vec![("allow".into(), "GET, HEAD".to_owned())], ..Self::empty(405) }
     }
 
+    /// The answer while the server lacks something that it will have again.
+    pub fn unavailable() -> Self {
+        let headers = vec![
+            ("retry-after".into(), "1".to_owned()),
+            ("cache-control".into(), "no-store".to_owned()),
+        ];
+        Self { headers, ..Self::empty(503) }
+    }
+
     /// The values of a field, line by line.
     pub fn fields<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.headers.iter().filter(move |(it, _)| it == name).map(|(_, value)| value.as_str())

@@ -3,6 +3,7 @@
 mod addresses;
 mod bad_clients;
 mod early_data;
+mod files;
 mod groups;
 mod headers;
 mod migration;

@@ -1,0 +1,160 @@
+//! The contents of files that responses send, and a budget for what they hold.
+
+use crate::limits::FileLimits;
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The contents of a file, shared by all responses that send it: its bytes, or one descriptor.
+#[derive(Debug)]
+pub struct Contents {
+    place: Place,
+    /// Given back when the last response is done.
+    _share: Share,
+}
+
+#[derive(Debug)]
+enum Place {
+    Memory(Box<[u8]>),
+    /// Read as it is sent, so that its size does not matter.
+    Disk(File),
+}
+
+impl Contents {
+    /// Fills `buffer` from `offset` on; fails if the file has become shorter.
+    pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        match &self.place {
+            Place::Disk(file) => file.read_exact_at(buffer, offset),
+            Place::Memory(bytes) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX);
+                let part = bytes.get(start..start.saturating_add(buffer.len()));
+                buffer.copy_from_slice(part.ok_or(ErrorKind::UnexpectedEof)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Bytes of memory that they hold. `None`: they hold a descriptor.
+    pub(super) fn memory_bytes(&self) -> Option<u64> {
+        match &self.place {
+            Place::Memory(bytes) => Some(bytes.len() as u64),
+            Place::Disk(_) => None,
+        }
+    }
+}
+
+/// A version of a file: two are the same if nobody has written to the file or replaced it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Version {
+    device: u64,
+    inode: u64,
+    changed: (i64, i64),
+    pub(super) bytes: u64,
+}
+
+impl Version {
+    pub(super) fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            changed: (metadata.mtime(), metadata.mtime_nsec()),
+            bytes: metadata.len(),
+        }
+    }
+
+    /// As NGINX makes it: when the file was changed, and its size.
+    pub(super) fn etag(&self) -> String {
+        format!("\"{:x}-{:x}\"", self.changed.0.max(0), self.bytes)
+    }
+}
+
+/// Descriptors and memory that contents hold.
+#[derive(Debug)]
+pub(super) struct Budget {
+    limits: FileLimits,
+    descriptors: AtomicU64,
+    memory: AtomicU64,
+}
+
+/// A part of a budget, given back when it is dropped.
+#[derive(Debug)]
+struct Share {
+    budget: Arc<Budget>,
+    descriptors: u64,
+    bytes: u64,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.budget.descriptors.fetch_sub(self.descriptors, Ordering::Relaxed);
+        self.budget.memory.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl Budget {
+    pub(super) fn new(limits: FileLimits) -> Self {
+        Self { limits, descriptors: AtomicU64::new(0), memory: AtomicU64::new(0) }
+    }
+
+    #[cfg(test)]
+    pub(super) fn open_files(&self) -> u64 {
+        self.descriptors.load(Ordering::Relaxed)
+    }
+
+    /// Opens a regular file. It costs memory if it is small and there is some, otherwise a descriptor.
+    pub(super) fn open(self: &Arc<Self>, path: &Path) -> io::Result<(Contents, Version)> {
+        // Before it is opened: to open a pipe waits for its other end.
+        let found = std::fs::metadata(path)?;
+        if !found.is_file() {
+            return Err(ErrorKind::NotFound.into());
+        }
+        if found.len() <= self.limits.small_bytes
+            && let Some(share) = self.memory(found.len())
+            && let Some(opened) = read_small(path, found.len(), share)?
+        {
+            return Ok(opened);
+        }
+        let share = self.descriptor().ok_or(ErrorKind::QuotaExceeded)?;
+        let file = File::open(path)?;
+        let version = Version::of(&file.metadata()?);
+        Ok((Contents { place: Place::Disk(file), _share: share }, version))
+    }
+
+    fn memory(self: &Arc<Self>, bytes: u64) -> Option<Share> {
+        take(&self.memory, bytes, self.limits.memory_bytes).then(|| Share {
+            budget: Arc::clone(self),
+            descriptors: 0,
+            bytes,
+        })
+    }
+
+    fn descriptor(self: &Arc<Self>) -> Option<Share> {
+        take(&self.descriptors, 1, self.limits.descriptors as u64).then(|| Share {
+            budget: Arc::clone(self),
+            descriptors: 1,
+            bytes: 0,
+        })
+    }
+}
+
+/// Adds `more` to what is held, unless that is more than `most`.
+fn take(held: &AtomicU64, more: u64, most: u64) -> bool {
+    let within = |held: u64| held.checked_add(more).filter(|it| *it <= most);
+    held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within).is_ok()
+}
+
+/// Reads a file of `bytes`. `None`: it changes at this moment.
+fn read_small(path: &Path, bytes: u64, share: Share) -> io::Result<Option<(Contents, Version)>> {
+    let mut file = File::open(path)?;
+    let version = Version::of(&file.metadata()?);
+    let mut read = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
+    file.by_ref().take(bytes + 1).read_to_end(&mut read)?;
+    let is_whole = version.bytes == bytes && read.len() as u64 == bytes;
+    if !is_whole || Version::of(&file.metadata()?) != version {
+        return Ok(None);
+    }
+    Ok(Some((Contents { place: Place::Memory(read.into()), _share: share }, version)))
+}
