@@ -21,7 +21,7 @@ pub trait Endpoint {
 }
 
 /// The two addresses of a datagram. A host can have several addresses, and answers from the one that was asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path {
     /// Our end's.
     pub local: SocketAddr,

@@ -7,6 +7,7 @@
 //! picks a stream, the send loop offers one packet's worth of it to the transport, and quiche encrypts it
 //! (`responder`, `send_loop`).
 
+mod addresses;
 mod alarm;
 mod config;
 mod early_data;

@@ -146,6 +146,11 @@ pub(crate) const UNBATCHED_ADDRESSES: usize = 1024;
 /// Replies to unknown datagrams that may wait; beyond it they are dropped.
 pub(crate) const REPLIES: usize = 256;
 
+/// Addresses that a client can have in the course of one connection.
+pub(crate) const ADDRESSES: usize = 32;
+/// Times that a client is asked to prove an address at which it is.
+pub(crate) const CHALLENGES: u32 = 10;
+
 /// How long a client may take to come back with the token of a Retry packet.
 pub(crate) const RETRY_TOKEN_LIFETIME: Duration = Duration::from_secs(10);
 

@@ -6,6 +6,7 @@ mod relay;
 mod requests;
 mod signals;
 
+use crate::addresses::{Addresses, Verdict};
 use crate::alarm::Alarm;
 use crate::experiments::group::Groups;
 use crate::limits::{Budget, CONTROL_BYTES};
@@ -19,7 +20,7 @@ use connection::{Connection, Path};
 use http3::{Code, Event, Extension, Role, Session, Settings, Signal, StreamId};
 use migrating::Migrating;
 use schedulers::Scheme;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -35,6 +36,7 @@ pub(crate) struct Responder {
     shared: Arc<Shared>,
     /// The connection, as the router numbers it.
     serial: u64,
+    addresses: Addresses,
     pub(crate) sender: SendLoop,
     /// The scheme of pages that have none of their own; its name is announced to clients that take it.
     scheme: Scheme,
@@ -57,14 +59,15 @@ impl Responder {
         shared: Arc<Shared>,
         serial: u64,
         quic: quiche::Connection,
-        local: SocketAddr,
+        path: Path,
     ) -> Self {
         let options = &shared.options;
         let mut session = Session::new(Role::Server, settings(options), http3_limits(options));
         Migrating::offer(&mut session, options);
         Self {
             serial,
-            sender: SendLoop::new(Connection::accepted(quic, session, local), options),
+            addresses: Addresses::new(path),
+            sender: SendLoop::new(Connection::accepted(quic, session, path.local), options),
             scheme: options.scheme.clone(),
             pushes: Pushes::default(),
             paused_upload: false,
@@ -91,8 +94,11 @@ impl Responder {
         scratch: &mut [u8],
     ) {
         let connection = &mut self.sender.connection;
-        connection.receive(datagram, path);
+        if self.addresses.receive(connection, datagram, path, now) == Verdict::Lost {
+            connection.close(Code::NoError, "the new address cannot be proven");
+        }
         connection.open();
+        self.sender.home = self.addresses.home();
         if connection.is_open() {
             self.take_in(now, scratch);
             if self.sender.connection.is_connected() {
@@ -173,6 +179,15 @@ impl Responder {
         for stream in self.sender.streams.take_hungry() {
             self.relay_one(stream, now);
         }
+        if !self.sender.connection.is_closing()
+            && let Some(to) = self.addresses.challenged()
+        {
+            let may_go = self.addresses.spend();
+            let challenge = if may_go { self.sender.challenge(to, out) } else { None };
+            if challenge.is_some() || self.addresses.is_held_back() {
+                return challenge;
+            }
+        }
         let datagram = self.next_datagram(now, out);
         if datagram.is_none() && self.close_if_done() {
             return self.next_datagram(now, out);
@@ -181,15 +196,23 @@ impl Responder {
     }
 
     fn next_datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
-        self.sender.datagram(now, out).unwrap_or_else(|error| {
+        let datagram = self.sender.datagram(now, out).unwrap_or_else(|error| {
             self.sender.connection.close(Code::Internal, &error.to_string());
             None
-        })
+        });
+        datagram.map(|(bytes, to)| (bytes, self.addresses.destination(to)))
+    }
+
+    /// A timer of the transport is due.
+    pub(crate) fn timer_fired(&mut self) {
+        self.sender.timer_fired();
+        self.addresses.timer_fired(&mut self.sender.connection);
     }
 
     pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
         let timeout = self.sender.connection.quic.timeout_instant();
-        [timeout, self.sender.next_wakeup(now)].into_iter().flatten().min()
+        let send = if self.addresses.is_held_back() { None } else { self.sender.next_wakeup(now) };
+        [timeout, send].into_iter().flatten().min()
     }
 
     pub(crate) fn cut(&mut self) {
@@ -283,16 +306,14 @@ impl Responder {
 
     /// The client wants its connections to be ordered as one.
     fn join_group(&mut self, number: u64) {
-        let Some(client) = self.client() else { return };
-        let member = self.shared.groups.join(self.serial, client, number, &self.scheme);
+        let member = self.shared.groups.join(self.serial, self.client(), number, &self.scheme);
         if let Some(member) = member {
             self.sender.reorder(&self.scheme.name, Box::new(member));
         }
     }
 
-    fn client(&self) -> Option<IpAddr> {
-        let mut paths = self.sender.connection.quic.path_stats();
-        paths.find(|it| it.active).map(|it| it.peer_addr.ip())
+    fn client(&self) -> IpAddr {
+        self.addresses.current().peer.ip()
     }
 
     /// Ends both directions of a stream, and drops its response. A promised one is cancelled, too: a reset that overtakes

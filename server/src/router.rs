@@ -202,7 +202,7 @@ impl Server {
             quiche::accept(&scid, odcid, path.local, path.peer, &mut self.config).ok()?;
         self.start_qlog(&mut quic, &id);
         self.serial += 1;
-        let responder = Responder::new(Arc::clone(&self.shared), self.serial, quic, path.local);
+        let responder = Responder::new(Arc::clone(&self.shared), self.serial, quic, path);
         let mut ids = vec![id, header.dcid.to_vec()];
         ids.dedup();
         self.routes.extend(ids.iter().map(|it| (it.clone(), self.serial)));
@@ -457,7 +457,7 @@ impl Endpoint for Server {
             entry.wakeup = None;
             if entry.responder.sender.connection.quic.timeout_instant().is_some_and(|it| it <= now)
             {
-                entry.responder.sender.timer_fired();
+                entry.responder.timer_fired();
             }
             self.enqueue(serial);
             self.pass_turn(serial);

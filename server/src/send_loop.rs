@@ -46,6 +46,8 @@ pub(crate) type Datagram = (usize, Path);
 
 pub(crate) struct SendLoop {
     pub(crate) connection: Connection,
+    /// The client's address as the transport knows it, once there are others.
+    pub(crate) home: Option<Path>,
     pub(crate) streams: Streams,
     pub(crate) order: Order,
     repairs: Option<Repairs>,
@@ -78,6 +80,7 @@ impl SendLoop {
         let order = Order::new(&options.scheme, connection.quic.qlog_streamer());
         Self {
             connection,
+            home: None,
             streams: Streams::default(),
             order,
             repairs: options.experiments.retransmit_in_order.then(Repairs::default),
@@ -257,6 +260,13 @@ impl SendLoop {
         self.rank_repairs();
     }
 
+    /// The next datagram for an address that is not proven: a challenge, if one is due there.
+    pub(crate) fn challenge(&mut self, to: Path, out: &mut [u8]) -> Option<Datagram> {
+        let sent = self.connection.quic.send_on_path(out, Some(to.local), Some(to.peer)).ok();
+        self.window.sent_unasked(sent.map_or(0, |it| it.0));
+        sent.map(|(bytes, info)| (bytes, info.into()))
+    }
+
     fn rank_repairs(&mut self) {
         if let Some(repairs) = &mut self.repairs {
             repairs.rank(&mut self.connection.quic, self.order.picker(), &self.streams);
@@ -385,14 +395,14 @@ impl SendLoop {
         let open_ended = OWN_STREAMS.len() + self.streams.responses() + self.streams.open_ended();
         let others = if lossy { open_ended } else { 0 };
         for _ in 0..others {
-            if let Some(datagram) = send_once(quic, out)? {
+            if let Some(datagram) = send_once(quic, self.home, out)? {
                 return Ok(Some(datagram));
             }
             if let Some(repairs) = &mut self.repairs {
                 repairs.level(quic);
             }
         }
-        send_once(quic, out)
+        send_once(quic, self.home, out)
     }
 
     fn update_gates(&mut self) {
@@ -429,11 +439,15 @@ impl SendLoop {
     }
 }
 
+/// Asks for a packet to `to`. Without it the transport chooses: that may be a path with a challenge for which it has no
+/// credit left, and then it sends nothing at all.
 fn send_once(
     quic: &mut quiche::Connection,
+    to: Option<Path>,
     out: &mut [u8],
 ) -> Result<Option<Datagram>, quiche::Error> {
-    match quic.send(out) {
+    let to = to.filter(|_| quic.local_error().is_none());
+    match quic.send_on_path(out, to.map(|it| it.local), to.map(|it| it.peer)) {
         Ok((bytes, info)) => Ok(Some((bytes, info.into()))),
         Err(quiche::Error::Done) => Ok(None),
         Err(error) => Err(error),

@@ -15,7 +15,7 @@ impl Responder {
             return self.sender.connection.shut(stream, Code::RequestRejected);
         }
         let request = Request {
-            client: self.client(),
+            client: Some(self.client()),
             asked_at: Some(now),
             path_state: Pushes::path_state(&mut self.sender.connection),
             waiting_urgency: self.sender.streams.most_urgent(),

@@ -53,6 +53,6 @@ impl SendLoop {
     pub(super) fn poke(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
         let quic = &mut self.connection.quic;
         let size = (1 + quic.destination_id().len() + 8).min(out.len());
-        send_once(quic, &mut out[..size])
+        send_once(quic, self.home, &mut out[..size])
     }
 }

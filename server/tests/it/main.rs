@@ -11,6 +11,7 @@ mod negotiation;
 mod order;
 mod peers;
 mod pushes;
+mod rebinding;
 mod retry;
 mod rfc9218;
 mod simulation;

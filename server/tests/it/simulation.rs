@@ -68,7 +68,7 @@ impl Link {
         lose_each_from_client: 0,
     };
 
-    fn links(self) -> Links {
+    pub(crate) fn links(self) -> Links {
         let down = Profile {
             queue: Queue::Bytes(self.queue_bytes),
             drops: each(self.lose_each),
@@ -152,7 +152,7 @@ impl Client {
         Self { id_bytes, receive_bytes: 50_000_000, stream_receive_bytes: 50_000_000 }
     }
 
-    fn config(self) -> ClientConfig {
+    pub(crate) fn config(self) -> ClientConfig {
         ClientConfig {
             verify: Verify::Nobody,
             connect_within: Duration::from_secs(100),

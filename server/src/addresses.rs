@@ -1,0 +1,240 @@
+//! Where a client is, when it changes its address in the middle of a connection (RFC 9000, 9).
+//!
+//! quiche makes a path for each address, and each path has its own count of what is in flight. What was in flight on a
+//! path that is left is neither acknowledged nor declared lost, so most of it is never sent again. Therefore quiche
+//! changes its path only as long as the new address is unproven. It sends a challenge there, and we hold back
+//! everything else. When the client has answered, we tell quiche that its datagrams come from the address that quiche knew
+//! before, its *home*, and send there what quiche sends home. Everything that quiche knows about the connection stays,
+//! and it finds what was lost by itself.
+
+use crate::limits::{ADDRESSES, CHALLENGES};
+use connection::{Connection, Path};
+use quiche::PathEvent;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// The addresses of one client.
+pub(crate) struct Addresses {
+    /// The address that the transport knows.
+    home: Path,
+    /// Where the client is.
+    current: Path,
+    /// Where it has proven to be.
+    proven: BTreeSet<Path>,
+    /// Where it did not answer. The transport does not use these paths again.
+    failed: BTreeSet<Path>,
+    moving: Option<Moving>,
+}
+
+/// A change of address that is not proven.
+struct Moving {
+    to: Path,
+    /// The client has left its old address; until then it only tries whether the new one works.
+    has_left: bool,
+    /// Datagrams that may go to the new address. It is one for each that came, so that little is in flight there.
+    allowed: u32,
+    /// The client was asked for a sign of life.
+    was_asked: bool,
+    /// When the last challenge became due, and how many there were.
+    challenged: Instant,
+    challenges: u32,
+}
+
+/// What the caller must do after a datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    GoOn,
+    /// The client is at an address that it cannot prove. Only a new connection can help it.
+    Lost,
+}
+
+impl Addresses {
+    pub(crate) fn new(home: Path) -> Self {
+        Self {
+            home,
+            current: home,
+            proven: BTreeSet::from([home]),
+            failed: BTreeSet::new(),
+            moving: None,
+        }
+    }
+
+    /// Where the client is, as far as it has proven it.
+    pub(crate) fn current(&self) -> Path {
+        self.current
+    }
+
+    /// Passes a datagram on to the transport.
+    pub(crate) fn receive(
+        &mut self,
+        connection: &mut Connection,
+        datagram: &mut [u8],
+        from: Path,
+        now: Instant,
+    ) -> Verdict {
+        if !connection.is_connected() || (from == self.current && self.moving.is_none()) {
+            let known = if from == self.current { self.home } else { from };
+            connection.receive(datagram, known);
+            self.take_events(connection);
+            return Verdict::GoOn;
+        }
+        let before = received(connection);
+        let known = if self.is_news(connection, from, now) { from } else { self.home };
+        connection.receive(datagram, known);
+        self.take_events(connection);
+        let is_genuine = received(connection) > before;
+        if is_genuine { self.came(connection, from, now) } else { Verdict::GoOn }
+    }
+
+    /// Whether the transport must learn that a datagram came from this address, and can. It may send three times as much
+    /// to an unproven address as it knows to have come from there, so it learns of one datagram for each challenge.
+    fn is_news(&self, connection: &Connection, from: Path, now: Instant) -> bool {
+        if self.proven.contains(&from) || self.failed.contains(&from) {
+            return false;
+        }
+        match self.moving.as_ref().filter(|it| it.to == from && it.has_left) {
+            Some(moving) => moving.is_overdue(connection, now),
+            None => has_room(connection, from),
+        }
+    }
+
+    /// A datagram of the client's came from this address.
+    fn came(&mut self, connection: &mut Connection, from: Path, now: Instant) -> Verdict {
+        if self.moving.as_ref().is_none_or(|it| it.to != from) {
+            if self.proven.contains(&from) {
+                self.current = from;
+                self.moving = None;
+                return Verdict::GoOn;
+            }
+            if self.failed.contains(&from) || !has_room(connection, from) {
+                return Verdict::Lost;
+            }
+            self.moving = Some(Moving::to(from, now));
+        }
+        if let Some(moving) = &mut self.moving {
+            moving.allowed += 1;
+            moving.has_left |= active(connection) == Some(from);
+        }
+        self.settle(connection);
+        if self.challenge_again(connection, now) { Verdict::GoOn } else { Verdict::Lost }
+    }
+
+    /// Repeats a challenge that was not answered: the transport does not do so on a path that it does not use. False:
+    /// there were enough.
+    fn challenge_again(&mut self, connection: &mut Connection, now: Instant) -> bool {
+        let Some(moving) = self.moving.as_mut().filter(|it| it.is_overdue(connection, now)) else {
+            return true;
+        };
+        moving.challenged = now;
+        moving.challenges += 1;
+        connection.quic.probe_path(moving.to.local, moving.to.peer).ok();
+        moving.challenges <= CHALLENGES
+    }
+
+    /// Ends a move once it is proven and the transport is back home. The transport goes home with the client's next
+    /// datagram, so the client is asked for one.
+    fn settle(&mut self, connection: &mut Connection) {
+        let Some(moving) = self.moving.as_mut().filter(|it| it.has_left) else { return };
+        if !self.proven.contains(&moving.to) {
+            return;
+        }
+        if active(connection) == Some(self.home) {
+            self.current = moving.to;
+            self.moving = None;
+        } else if !std::mem::replace(&mut moving.was_asked, true) {
+            moving.allowed += 1;
+            let Path { local, peer } = moving.to;
+            connection.quic.send_ack_eliciting_on_path(local, peer).ok();
+        }
+    }
+
+    fn take_events(&mut self, connection: &mut Connection) {
+        while let Some(event) = connection.quic.path_event_next() {
+            match event {
+                PathEvent::Validated(local, peer) | PathEvent::PeerMigrated(local, peer) => {
+                    self.proven.insert(Path { local, peer });
+                }
+                PathEvent::FailedValidation(local, peer) => {
+                    let path = Path { local, peer };
+                    self.failed.insert(path);
+                    self.moving = self.moving.take().filter(|it| it.to != path);
+                }
+                _ => {}
+            }
+        }
+        self.settle(connection);
+    }
+
+    /// A timer of the transport has fired, so it may send there again.
+    pub(crate) fn timer_fired(&mut self, connection: &mut Connection) {
+        self.take_events(connection);
+        if let Some(moving) = &mut self.moving {
+            moving.allowed = moving.allowed.max(1);
+        }
+    }
+
+    /// The address that the client must prove.
+    pub(crate) fn challenged(&self) -> Option<Path> {
+        self.moving.as_ref().map(|it| it.to)
+    }
+
+    /// Whether the client is at an address that it has not proven. Nothing may be sent elsewhere now.
+    pub(crate) fn is_held_back(&self) -> bool {
+        self.moving.as_ref().is_some_and(|it| it.has_left)
+    }
+
+    /// The address that the transport must send to, once it knows several.
+    pub(crate) fn home(&self) -> Option<Path> {
+        let has_others = self.proven.len() + self.failed.len() > 1 || self.moving.is_some();
+        has_others.then_some(self.home)
+    }
+
+    /// Takes one of the datagrams that may go to an unproven address; false: none is left.
+    pub(crate) fn spend(&mut self) -> bool {
+        let Some(moving) = self.moving.as_mut().filter(|it| it.allowed > 0) else { return false };
+        moving.allowed -= 1;
+        true
+    }
+
+    /// Where a datagram goes that the transport sends to `known`.
+    pub(crate) fn destination(&self, known: Path) -> Path {
+        if known == self.home { self.current } else { known }
+    }
+}
+
+impl Moving {
+    fn to(to: Path, now: Instant) -> Self {
+        Self { to, has_left: false, allowed: 0, was_asked: false, challenged: now, challenges: 1 }
+    }
+
+    /// Whether the last challenge should have been answered.
+    fn is_overdue(&self, connection: &Connection, now: Instant) -> bool {
+        now >= self.challenged + 3 * round_trip(connection).max(LEAST_ROUND_TRIP)
+    }
+}
+
+/// A path may have been measured on this machine only.
+const LEAST_ROUND_TRIP: Duration = Duration::from_millis(25);
+
+/// Whether the transport can keep this address.
+fn has_room(connection: &Connection, address: Path) -> bool {
+    let mut paths = connection.quic.path_stats();
+    connection.quic.path_stats().count() < ADDRESSES || paths.any(|it| addresses(&it) == address)
+}
+
+fn round_trip(connection: &Connection) -> Duration {
+    connection.quic.path_stats().map(|it| it.rtt).min().unwrap_or_default()
+}
+
+/// How many of the client's packets the transport has taken. One that is forged or comes again does not count.
+fn received(connection: &Connection) -> usize {
+    connection.quic.path_stats().map(|it| it.recv).sum()
+}
+
+fn active(connection: &Connection) -> Option<Path> {
+    connection.quic.path_stats().find(|it| it.active).map(|it| addresses(&it))
+}
+
+fn addresses(path: &quiche::PathStats) -> Path {
+    Path { local: path.local_addr, peer: path.peer_addr }
+}

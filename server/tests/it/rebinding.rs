@@ -1,0 +1,103 @@
+//! A client whose address changes in the middle of a download, as behind a router that forgets it.
+
+use crate::peers::{Peer, World};
+use crate::simulation::{Bodies, Client, Link, options};
+use connection::{Endpoint, Path, Transmit};
+use server::{CongestionControl, Options};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+/// A client that does not know that the server sees it at another address.
+struct Rebound {
+    peer: Peer,
+    address: SocketAddr,
+}
+
+impl Endpoint for Rebound {
+    fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn receive(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
+        self.peer.receive(datagram, Path { local: at(0), ..path }, now);
+    }
+
+    fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
+        self.peer.transmit(now, out)
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        self.peer.on_timeout(now);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.peer.next_timeout()
+    }
+}
+
+fn at(number: u16) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, 1], 5000 + number))
+}
+
+/// A download of 2 MB, and the times in ms at which the client's address changes. Returns how long it takes, if it is
+/// complete within a minute.
+fn download(options: Options, link: Link, changes_ms: &[u64]) -> Option<Duration> {
+    let mut world = World::over(link.links(), options, Bodies);
+    let peer = Peer::connect(&world, at(0), &Client::with_id(16).config());
+    let mut client = Rebound { peer, address: at(0) };
+    while !client.peer.is_established() {
+        assert!(world.step(&mut [&mut client], None), "a handshake");
+    }
+    let start = world.elapsed();
+    client.peer.get(0, "/2000000/png");
+    for (change_ms, number) in changes_ms.iter().zip(1..) {
+        let change = start + Duration::from_millis(*change_ms);
+        let left = change.saturating_sub(world.elapsed());
+        world.run_for(left, &mut [&mut client]);
+        client.address = at(number);
+        // What is on its way to the old address is lost, and a client that only receives has nothing to say. Browsers
+        // send a PING when nothing comes.
+        client.peer.client.connection.quic.send_ack_eliciting().expect("a path");
+    }
+    while client.peer.ended.is_empty() && world.elapsed() < Duration::from_secs(60) {
+        assert!(world.step(&mut [&mut client], None), "nothing happens any more");
+    }
+    let is_whole = client.peer.body_bytes(0) == Some(2_000_000);
+    is_whole.then(|| world.elapsed() - start)
+}
+
+fn cubic() -> Options {
+    Options { congestion_control: CongestionControl::Cubic, ..options("fifo") }
+}
+
+#[test]
+fn a_download_goes_on_after_a_change_of_address_at_any_time() {
+    let alone = download(options("fifo"), Link::CABLE, &[]).expect("whole");
+    for number in 0..20 {
+        let change_ms = 20 + 45 * number;
+        let taken = download(options("fifo"), Link::CABLE, &[change_ms]).expect("whole");
+        let lost = taken.saturating_sub(alone);
+        assert!(lost < Duration::from_millis(350), "{change_ms}: {alone:?}, {taken:?}");
+        // What is lost ends slow start, so a change in the first round trips costs CUBIC more.
+        let taken = download(cubic(), Link::CABLE, &[change_ms]).expect("whole");
+        assert!(taken < Duration::from_secs(5), "{change_ms}: {taken:?}");
+    }
+}
+
+#[test]
+fn a_download_survives_five_changes_of_address_in_a_row() {
+    let changes = [150, 300, 450, 600, 750];
+    for options in [options("fifo"), cubic()] {
+        let taken = download(options, Link::CABLE, &changes).expect("whole");
+        assert!(taken < Duration::from_secs(6), "{taken:?}");
+    }
+}
+
+#[test]
+fn a_download_survives_changes_of_address_where_one_packet_in_fifty_is_lost() {
+    let link = Link { lose_each: 50, lose_each_from_client: 50, ..Link::CABLE };
+    for first_ms in (100..1000).step_by(90) {
+        let changes = [first_ms, first_ms + 300, first_ms + 600];
+        assert!(download(cubic(), link, &changes).is_some(), "{changes:?}");
+    }
+}
