@@ -132,6 +132,11 @@ impl FrameReader {
         self.header.is_empty() && self.payload.is_none()
     }
 
+    /// Bytes of a frame that is kept until it is whole.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        self.payload.as_ref().map_or(0, |it| it.kept.len() as u64)
+    }
+
     fn take_header(&mut self, bytes: &mut &[u8]) -> Option<(FrameKind, u64)> {
         while let Some((first, rest)) = bytes.split_first() {
             *bytes = rest;

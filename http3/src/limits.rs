@@ -8,6 +8,8 @@
 pub struct Limits {
     /// Bytes of one encoded HEADERS frame, which is kept until it is whole. A longer one is an error of the stream.
     pub headers_payload_bytes: u64,
+    /// Bytes of all HEADERS frames of a connection that are not whole. More is an error of the stream that passes the limit.
+    pub unfinished_bytes: u64,
     /// Bytes of one decoded field section, counted as RFC 9114, 4.2.2 does (names, values, and 32 for each
     /// field). The smaller of this and our `max_field_section_size` setting holds. A larger section is an error of the
     /// stream, which a server may answer with 431.
@@ -39,6 +41,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             headers_payload_bytes: 64 * 1024,
+            unfinished_bytes: 256 * 1024,
             field_section_bytes: 64 * 1024,
             settings_payload_bytes: 256,
             priority_update_payload_bytes: 256,

@@ -42,6 +42,8 @@ pub struct Session {
     scheme_announced: bool,
     goaway_sent: Option<u64>,
     events: VecDeque<Event>,
+    /// Bytes of frames that are kept until they are whole.
+    unfinished_bytes: u64,
     failure: Option<Error>,
 }
 
@@ -63,6 +65,7 @@ impl Session {
             scheme_announced: false,
             goaway_sent: None,
             events: VecDeque::new(),
+            unfinished_bytes: 0,
             failure: None,
         }
     }
@@ -122,6 +125,24 @@ impl Session {
         self.events.pop_front()
     }
 
+    /// Events that [`Self::poll`] has.
+    pub fn events(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Whether a message has begun on `stream` whose header section is not complete.
+    pub fn awaits_head(&self, stream: StreamId) -> bool {
+        self.requests.get(&stream).is_some_and(RequestStream::awaits_header)
+    }
+
+    /// Drops what is kept of a message that the owner does not wait for any more. Further bytes are ignored.
+    pub fn give_up(&mut self, stream: StreamId) {
+        if let Some(request) = self.requests.get_mut(&stream) {
+            self.unfinished_bytes -= request.unfinished_bytes();
+            request.abandon();
+        }
+    }
+
     /// Stream bytes of the HEADERS frames that came on `stream` so far, for logs.
     pub fn headers_frame_bytes(&self, stream: StreamId) -> Option<u64> {
         self.requests.get(&stream).map(RequestStream::headers_frame_bytes)
@@ -129,6 +150,7 @@ impl Session {
 
     /// Forgets a stream that is over on both sides.
     pub fn forget(&mut self, stream: StreamId) {
+        self.give_up(stream);
         self.requests.remove(&stream);
         self.signals.take(stream);
         self.signals.forget_node(stream);
@@ -245,12 +267,19 @@ impl Session {
         let role = self.role;
         let request =
             self.requests.entry(stream).or_insert_with(|| RequestStream::new(stream, role));
+        self.unfinished_bytes -= request.unfinished_bytes();
         let outcome = request.receive(bytes, fin, &mut context);
+        self.unfinished_bytes += request.unfinished_bytes();
         if !request.awaits_header() {
             self.signals.forget_node(stream);
         }
         if let Some(event) = overtaking.filter(|_| request.awaits_header()) {
             self.signals.put_back(stream, event);
+        }
+        if self.unfinished_bytes > self.limits.unfinished_bytes {
+            self.give_up(stream);
+            return Code::ExcessiveLoad
+                .fail_stream(stream, "unfinished field sections are larger than our limit");
         }
         outcome
     }
@@ -262,6 +291,7 @@ impl Session {
         let role = self.role;
         let request =
             self.requests.entry(stream).or_insert_with(|| RequestStream::new(stream, role));
+        self.unfinished_bytes -= request.unfinished_bytes();
         if request.abandon() {
             self.events.push_back(Event::Reset { stream, code });
         }

@@ -104,6 +104,11 @@ impl RequestStream {
         true
     }
 
+    /// Bytes of a frame that is kept until it is whole.
+    pub(crate) fn unfinished_bytes(&self) -> u64 {
+        self.reader.kept_bytes()
+    }
+
     pub(crate) fn header_seen(&self) -> bool {
         self.message.header_seen
     }

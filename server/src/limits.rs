@@ -21,6 +21,13 @@ pub struct Limits {
     pub stream_receive_bytes: u64,
     /// A connection without a packet for this long is dropped.
     pub idle: Duration,
+    /// How long the head of a request may take from its first byte on; beyond it the stream is reset.
+    pub head: Duration,
+    /// How long a response may wait for credit and go on by less than [`Self::stalled_bytes`] meanwhile, or wait without
+    /// that the client takes as much of all responses; beyond it the stream is reset. nginx's `send_timeout` is as long.
+    pub stalled: Duration,
+    /// The bytes that count as progress.
+    pub stalled_bytes: u64,
     /// How long a draining server waits for responses under way.
     pub drain: Duration,
     /// Nuisances that a client may cause at once: responses that it takes back, errors of streams,
@@ -43,6 +50,9 @@ impl Default for Limits {
             receive_bytes: 1 << 20,
             stream_receive_bytes: 256 << 10,
             idle: Duration::from_secs(30),
+            head: Duration::from_secs(10),
+            stalled: Duration::from_secs(60),
+            stalled_bytes: 16 << 10,
             drain: Duration::from_secs(10),
             nuisances: 1000,
             nuisances_per_second: 33,
@@ -168,6 +178,12 @@ pub(crate) const REMEMBERED_FIELD_BYTES: usize = 4096;
 pub(crate) const ADDED_LINKS: usize = 64;
 /// The most bytes of those values: clients limit the size of a head.
 pub(crate) const ADDED_LINKS_BYTES: usize = 8 << 10;
+
+/// How often a connection is searched for requests and responses that make no progress.
+pub(crate) const DEADLINE_CHECKS: Duration = Duration::from_secs(5);
+
+/// Events of one datagram that wait before the server acts on them. Each can hold a decoded head.
+pub(crate) const EVENTS: usize = 64;
 
 /// Bytes of control and QPACK streams that count as one nuisance.
 pub(crate) const CONTROL_BYTES: u64 = 16;

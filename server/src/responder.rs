@@ -1,6 +1,7 @@
 //! The server's work for one connection: requests come in, the site answers, and the send loop sends.
 
 mod ahead;
+pub(crate) mod deadlines;
 mod migrating;
 mod relay;
 mod requests;
@@ -9,14 +10,15 @@ mod signals;
 use crate::addresses::{Addresses, Verdict};
 use crate::alarm::Alarm;
 use crate::experiments::group::Groups;
-use crate::limits::{Budget, CONTROL_BYTES};
+use crate::limits::{Budget, CONTROL_BYTES, EVENTS};
 use crate::order::Picker;
 use crate::pushes::Pushes;
 use crate::send_loop::{Datagram, SendLoop};
 use crate::site::RuledSite;
-use crate::streams::CONTROL_STREAM;
+use crate::streams::{CONTROL_STREAM, OWN_STREAMS};
 use crate::{Options, SignalUse};
 use connection::{Connection, Path};
+use deadlines::Deadlines;
 use http3::{Code, Event, Extension, Role, Session, Settings, Signal, StreamId};
 use migrating::Migrating;
 use schedulers::Scheme;
@@ -51,6 +53,7 @@ pub(crate) struct Responder {
     nuisances: u64,
     /// Bytes of the client's control and QPACK streams that are not counted as nuisances yet.
     control_bytes: u64,
+    deadlines: Deadlines,
     pub(crate) migrating: Migrating,
 }
 
@@ -76,6 +79,7 @@ impl Responder {
             budget: Budget::new(&options.limits),
             nuisances: 0,
             control_bytes: 0,
+            deadlines: Deadlines::default(),
             migrating: Migrating::default(),
             shared,
         }
@@ -93,6 +97,7 @@ impl Responder {
         now: Instant,
         scratch: &mut [u8],
     ) {
+        self.end_overdue(now);
         let connection = &mut self.sender.connection;
         if self.addresses.receive(connection, datagram, path, now) == Verdict::Lost {
             connection.close(Code::NoError, "the new address cannot be proven");
@@ -100,6 +105,7 @@ impl Responder {
         connection.open();
         self.sender.home = self.addresses.home();
         if connection.is_open() {
+            self.check_own_streams();
             self.take_in(now, scratch);
             if self.sender.connection.is_connected() {
                 self.ask_again(now);
@@ -117,8 +123,15 @@ impl Responder {
     fn take_in(&mut self, now: Instant, scratch: &mut [u8]) {
         self.paused_upload = false;
         for stream in self.sender.connection.readable() {
-            self.read_stream(stream, scratch);
+            self.read_stream(stream, now, scratch);
+            if self.sender.connection.session.events() > EVENTS {
+                self.take_events(now);
+            }
         }
+        self.take_events(now);
+    }
+
+    fn take_events(&mut self, now: Instant) {
         while let Some(event) = self.sender.connection.poll() {
             if !self.sender.connection.is_closing() {
                 self.on_event(event, now);
@@ -126,11 +139,17 @@ impl Responder {
         }
     }
 
-    fn read_stream(&mut self, stream: StreamId, scratch: &mut [u8]) {
+    fn read_stream(&mut self, stream: StreamId, now: Instant, scratch: &mut [u8]) {
         // Every request stream is noted, also one that is reset before its request is there.
-        if stream.0.is_multiple_of(4) {
-            self.since_forgotten += usize::from(self.sender.streams.note(stream));
+        let is_new = stream.0.is_multiple_of(4) && self.sender.streams.note(stream);
+        self.since_forgotten += usize::from(is_new);
+        self.read_all(stream, scratch);
+        if is_new && self.sender.connection.session.awaits_head(stream) {
+            self.deadlines.await_head(stream, now);
         }
+    }
+
+    fn read_all(&mut self, stream: StreamId, scratch: &mut [u8]) {
         while !self.sender.connection.is_closing() && !self.is_upload_full(stream) {
             match self.sender.connection.read(stream, scratch) {
                 Ok(None) => return,
@@ -158,6 +177,19 @@ impl Responder {
         if !self.budget.spend(nuisances, now) && !self.sender.connection.is_closing() {
             let reason = "too many resets, errors or control frames";
             self.sender.connection.close(Code::ExcessiveLoad, reason);
+        }
+    }
+
+    /// Our control and QPACK streams last as long as the connection, so the client may not stop them (RFC 9114, 6.2.1; RFC
+    /// 9204, 4.2).
+    fn check_own_streams(&mut self) {
+        let connection = &mut self.sender.connection;
+        let is_stopped = |it: &StreamId| {
+            matches!(connection.quic.stream_capacity(it.0), Err(quiche::Error::StreamStopped(_)))
+        };
+        if OWN_STREAMS.iter().any(is_stopped) {
+            let reason = "a control or QPACK stream was stopped";
+            connection.close(Code::ClosedCriticalStream, reason);
         }
     }
 

@@ -148,6 +148,11 @@ impl Server {
         self.connections.len()
     }
 
+    /// Responses that are under way.
+    pub fn responses(&self) -> usize {
+        self.connections.values().map(|it| it.responder.sender.streams.responses()).sum()
+    }
+
     /// Connection IDs that lead to them.
     pub fn routes(&self) -> usize {
         self.routes.len()

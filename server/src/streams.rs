@@ -5,6 +5,7 @@ mod gates;
 mod tests;
 
 use crate::outgoing::{Arriving, Outgoing, Stage};
+use crate::responder::deadlines::Waiting;
 use crate::site::{Availability, Body};
 use gates::Gated;
 use http3::PushId;
@@ -54,6 +55,8 @@ pub(crate) struct Streams {
     mains: BTreeSet<StreamId>,
     /// Streams whose responses have moved away: they have no end yet.
     open_ended: BTreeSet<StreamId>,
+    /// Bytes that the transport has taken of all responses.
+    taken: u64,
 }
 
 const URGENCIES: usize = URGENCY_MAX as usize + 1;
@@ -279,6 +282,18 @@ impl Streams {
         self.held.contains(&stream)
     }
 
+    /// The responses that have bytes to send.
+    pub(crate) fn waiting(&self) -> Vec<Waiting> {
+        let waits = |(stream, record): (&StreamId, &Stream)| {
+            let outgoing = record.outgoing.as_ref()?;
+            let (stream, offset, taken) = (*stream, outgoing.offset(), self.taken);
+            let has_bytes = outgoing.pending() > 0 || outgoing.committed() > offset;
+            let waits = has_bytes && !self.is_gated(stream);
+            waits.then(|| Waiting { stream, is_held: self.is_held(stream), offset, taken })
+        };
+        self.all.iter().filter_map(waits).collect()
+    }
+
     /// The responses that flow control held back, which are not held any more.
     pub(crate) fn take_held(&mut self) -> BTreeSet<StreamId> {
         std::mem::take(&mut self.held)
@@ -286,6 +301,7 @@ impl Streams {
 
     /// The transport took `bytes` of a response.
     pub(crate) fn offered(&mut self, stream: StreamId, bytes: u64) {
+        self.taken += bytes;
         let Some(outgoing) = self.outgoing_mut(stream) else { return };
         if outgoing.offered(bytes) {
             self.finish(stream);

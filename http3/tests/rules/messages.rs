@@ -209,3 +209,27 @@ fn an_empty_field_section_is_malformed_not_a_panic() {
     let frame = ready(Role::Client).encode_headers(&none).unwrap();
     assert_stream_error(whole(Role::Client, &[frame]).0, REQUEST, Code::Message);
 }
+
+#[test]
+fn unfinished_heads_of_all_requests_share_one_limit() {
+    let limits = Limits { unfinished_bytes: 1_000, ..Limits::default() };
+    let mut session = Session::new(Role::Server, Settings::default(), limits);
+    // HEADERS of 600 bytes without the last one.
+    let begun = &frame(HEADERS, &[0xd1; 600])[..602];
+    session.receive(StreamId(0), begun, false).unwrap();
+    assert!(session.awaits_head(StreamId(0)));
+    let outcome = session.receive(StreamId(4), begun, false);
+    assert_stream_error(outcome, StreamId(4), Code::ExcessiveLoad);
+    assert!(!session.awaits_head(StreamId(4)));
+    // A reset, the owner's decision and the end of a stream make room again.
+    session.stream_reset(StreamId(0), 0x10c).unwrap();
+    session.receive(StreamId(8), begun, false).unwrap();
+    session.give_up(StreamId(8));
+    session.receive(StreamId(12), begun, false).unwrap();
+    session.forget(StreamId(12));
+    session.receive(StreamId(16), begun, false).unwrap();
+    // What follows on a stream that was given up is ignored.
+    session.receive(StreamId(4), &[0], true).unwrap();
+    session.receive(StreamId(8), &[0], true).unwrap();
+    assert_eq!(session.events(), 1, "the reset");
+}

@@ -171,6 +171,21 @@ fn what_breaks_the_protocol_costs_the_connection() {
 }
 
 #[test]
+fn whoever_stops_or_resets_a_control_or_qpack_stream_is_disconnected() {
+    for stream in [3, 7, 11, 2, 6, 10] {
+        let (mut world, mut good, mut bad) = world(limits());
+        if stream % 4 == 3 {
+            bad.stop(stream);
+        } else {
+            bad.client.connection.quic.stream_shutdown(stream, quiche::Shutdown::Write, 0).ok();
+        }
+        world.run_ms(200, &mut [&mut good, &mut bad]);
+        assert_closed(&bad, Code::ClosedCriticalStream);
+        assert_served(&mut world, &mut good);
+    }
+}
+
+#[test]
 fn any_bytes_on_any_stream_harm_nobody_else() {
     let (mut world, mut good, _) = world(limits());
     let mut random: u64 = 7;

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod bad_clients;
+mod deadlines;
 mod early_data;
 mod files;
 mod groups;

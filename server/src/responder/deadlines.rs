@@ -1,0 +1,157 @@
+//! Ends what a client keeps open without progress: requests whose head does not come whole, and responses that it does not
+//! take.
+//!
+//! There is no timer for it. A client that keeps a connection open sends datagrams, and each is an occasion to look; a
+//! silent one is dropped with its connection ([`Limits::idle`]).
+
+use super::Responder;
+use crate::Limits;
+use crate::limits::DEADLINE_CHECKS;
+use http3::{Code, StreamId};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+#[derive(Debug, Default)]
+pub(super) struct Deadlines {
+    /// When they were last looked at.
+    checked: Option<Instant>,
+    /// Streams whose request has begun, and since when the rest of its head is awaited.
+    heads: BTreeMap<StreamId, Instant>,
+    stalls: BTreeMap<StreamId, Stall>,
+}
+
+/// A response with bytes to send.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waiting {
+    pub(crate) stream: StreamId,
+    /// Whether it waits for credit. Otherwise it waits for others, or until the client acknowledges something.
+    pub(crate) is_held: bool,
+    /// The offset of its stream.
+    pub(crate) offset: u64,
+    /// Bytes that the transport has taken of all responses.
+    pub(crate) taken: u64,
+}
+
+/// Since when a response has not moved.
+#[derive(Debug, Clone, Copy)]
+struct Stall {
+    since: Instant,
+    then: Waiting,
+}
+
+impl Stall {
+    /// Whether the response has gone on, or others have gone before it.
+    fn is_over(&self, now: &Waiting, limits: &Limits) -> bool {
+        let Waiting { offset, taken, .. } = self.then;
+        let moved = if now.is_held { now.offset - offset } else { now.taken - taken };
+        moved >= limits.stalled_bytes
+    }
+}
+
+impl Deadlines {
+    pub(super) fn await_head(&mut self, stream: StreamId, now: Instant) {
+        self.heads.entry(stream).or_insert(now);
+    }
+
+    fn are_due(&mut self, now: Instant) -> bool {
+        let last = *self.checked.get_or_insert(now);
+        let due = now.saturating_duration_since(last) >= DEADLINE_CHECKS;
+        if due {
+            self.checked = Some(now);
+        }
+        due
+    }
+
+    /// The streams whose request's head is overdue, or has come.
+    fn take_old_heads(&mut self, now: Instant, limits: &Limits) -> Vec<StreamId> {
+        let is_old = |since: Instant| now.saturating_duration_since(since) >= limits.head;
+        let (old, new) = std::mem::take(&mut self.heads).into_iter().partition(|it| is_old(it.1));
+        self.heads = new;
+        BTreeMap::into_keys(old).collect()
+    }
+
+    /// Of the responses that wait now, those that have waited for the client too long.
+    fn overdue(&mut self, waiting: Vec<Waiting>, now: Instant, limits: &Limits) -> Vec<StreamId> {
+        let mut before = std::mem::take(&mut self.stalls);
+        let mut overdue = Vec::new();
+        for waiting in waiting {
+            let stream = waiting.stream;
+            let stall = before.remove(&stream).filter(|it| !it.is_over(&waiting, limits));
+            let stall = stall.unwrap_or(Stall { since: now, then: waiting });
+            if now.saturating_duration_since(stall.since) >= limits.stalled {
+                overdue.push(stream);
+            } else {
+                self.stalls.insert(stream, stall);
+            }
+        }
+        overdue
+    }
+}
+
+impl Responder {
+    /// Ends what is overdue. Everything that could be sent has been sent.
+    pub(super) fn end_overdue(&mut self, now: Instant) {
+        if !self.deadlines.are_due(now) {
+            return;
+        }
+        let limits = &self.shared.options.limits;
+        let connection = &mut self.sender.connection;
+        for stream in self.deadlines.take_old_heads(now, limits) {
+            if connection.session.awaits_head(stream) {
+                self.nuisances += 1;
+                connection.session.give_up(stream);
+                connection.shut(stream, Code::RequestIncomplete);
+            }
+        }
+        let waiting = self.sender.streams.waiting();
+        // RFC 9114, 4.1.1: a response that is abandoned after its begin.
+        for stream in self.deadlines.overdue(waiting, now, limits) {
+            self.abort(stream, Code::RequestCancelled);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// When, in seconds, a response is overdue that is found waiting each 5 seconds; `waiting` says how.
+    #[expect(clippy::disallowed_methods, reason = "only differences matter")]
+    fn ends_after(waiting: impl Fn(u64) -> Option<Waiting>) -> Option<u64> {
+        let (mut deadlines, start) = (Deadlines::default(), Instant::now());
+        (0..100).map(|it| it * 5).find(|seconds| {
+            let now = start + Duration::from_secs(*seconds);
+            let waiting = waiting(seconds / 5).into_iter().collect();
+            !deadlines.overdue(waiting, now, &Limits::default()).is_empty()
+        })
+    }
+
+    fn held(offset: u64) -> Waiting {
+        Waiting { stream: StreamId(0), is_held: true, offset, taken: 1 << 30 }
+    }
+
+    fn behind_others(taken: u64) -> Waiting {
+        Waiting { stream: StreamId(0), is_held: false, offset: 0, taken }
+    }
+
+    #[test]
+    fn a_client_must_take_16_kib_a_minute_of_a_response_that_waits_for_it() {
+        assert_eq!(ends_after(|_| Some(held(0))), Some(60));
+        assert_eq!(ends_after(|round| Some(held(round))), Some(60));
+        assert_eq!(ends_after(|round| Some(held(round * 1_365))), Some(60));
+        assert_eq!(ends_after(|round| Some(held(round * 1_490))), None);
+    }
+
+    #[test]
+    fn a_response_may_wait_for_others_as_long_as_they_move() {
+        assert_eq!(ends_after(|round| Some(behind_others(round * 1_490))), None);
+        assert_eq!(ends_after(|round| Some(behind_others(round * 1_365))), Some(60));
+    }
+
+    #[test]
+    fn a_response_that_does_not_wait_for_once_begins_anew() {
+        assert_eq!(ends_after(|round| (round != 11).then_some(held(0))), Some(120));
+        assert_eq!(ends_after(|round| (round % 11 != 0).then_some(held(0))), None);
+    }
+}
