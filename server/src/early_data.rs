@@ -39,6 +39,10 @@ impl TicketKey {
         Self(bytes)
     }
 
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// Reads a file of exactly [`Self::BYTES`] bytes.
     pub fn load(path: &Path) -> Result<Self, TicketKeyError> {
         let unreadable = |source| TicketKeyError::Unreadable(path.to_owned(), source);

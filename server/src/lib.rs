@@ -8,6 +8,7 @@
 //! (`responder`, `send_loop`).
 
 mod addresses;
+mod admission;
 mod alarm;
 mod config;
 mod early_data;
@@ -20,6 +21,7 @@ mod order;
 mod outgoing;
 mod pace;
 mod pushes;
+mod reset_key;
 mod responder;
 mod retry;
 mod router;
@@ -28,6 +30,7 @@ mod send_loop;
 pub mod site;
 mod streams;
 mod tls;
+mod unproven;
 pub mod upstream;
 
 pub use config::{Config, ConfigError, ConfigRoute, ConfigSite, line_of};
@@ -36,6 +39,7 @@ pub use experiments::Experiments;
 pub use limits::{FileLimits, Limits, UpstreamLimits};
 pub use options::{CongestionControl, Options, SignalUse};
 pub use pace::Pace;
+pub use reset_key::ResetKey;
 pub use router::Server;
 pub use send_buffer::SendBuffer;
 pub use tls::{Identity, TlsError, certificate_pin};

@@ -6,11 +6,16 @@ use std::time::{Duration, Instant};
 /// Limits of a server. Each says what it bounds; beyond it the peer pays, not the server.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Connections at a time; beyond it new ones are not answered.
+    /// Connections at a time; beyond it new ones are refused.
     pub connections: usize,
     /// Handshakes that are not complete; beyond it a new client must prove its address first (Retry, RFC 9000, 8.1.2),
     /// for which nothing is kept.
     pub handshakes: usize,
+    /// Connections of one client at a time: an IPv4 address, or a network of 64 bits of IPv6. Beyond it, new ones are
+    /// refused.
+    pub connections_per_network: usize,
+    /// How long a handshake may take.
+    pub handshake: Duration,
     /// Requests in flight on a connection (QUIC's bidirectional stream limit).
     pub streams: u64,
     /// Unidirectional streams that a client may open: control, two for QPACK, and room for greasing.
@@ -45,6 +50,8 @@ impl Default for Limits {
         Self {
             connections: 10_000,
             handshakes: 256,
+            connections_per_network: 1000,
+            handshake: Duration::from_secs(10),
             streams: 256,
             unidirectional_streams: 16,
             receive_bytes: 1 << 20,
@@ -155,6 +162,11 @@ pub(crate) const UNBATCHED_ADDRESSES: usize = 1024;
 
 /// Replies to unknown datagrams that may wait; beyond it they are dropped.
 pub(crate) const REPLIES: usize = 256;
+/// Clients that are told at once that there is no room, or that their connection is gone. Such an answer costs more than
+/// silence.
+pub(crate) const REFUSALS: u32 = 100;
+/// Such answers that are allowed again each second.
+pub(crate) const REFUSALS_PER_SECOND: u32 = 100;
 
 /// Addresses that a client can have in the course of one connection.
 pub(crate) const ADDRESSES: usize = 32;
@@ -188,7 +200,7 @@ pub(crate) const EVENTS: usize = 64;
 /// Bytes of control and QPACK streams that count as one nuisance.
 pub(crate) const CONTROL_BYTES: u64 = 16;
 
-/// The nuisances that a client has left: a bucket that refills with time.
+/// What is left of an allowance: a bucket that refills with time.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: f64,
@@ -198,18 +210,21 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) fn new(limits: &Limits) -> Self {
-        let (most, per_second) = (limits.nuisances.into(), limits.nuisances_per_second.into());
+    pub(crate) fn new(most: u32, per_second: u32) -> Self {
+        let (most, per_second) = (most.into(), per_second.into());
         Self { most, per_second, left: most, refilled: None }
     }
 
-    /// Takes off `nuisances`. False: fewer were left.
-    pub(crate) fn spend(&mut self, nuisances: u64, now: Instant) -> bool {
+    /// Takes off `count`. False: less was left.
+    pub(crate) fn spend(&mut self, count: u64, now: Instant) -> bool {
         let past = self.refilled.map_or(Duration::ZERO, |it| now.saturating_duration_since(it));
         self.refilled = Some(now);
         self.left = (self.left + past.as_secs_f64() * self.per_second).min(self.most);
-        self.left -= nuisances as f64;
-        self.left >= 0.0
+        let is_enough = self.left >= count as f64;
+        if is_enough {
+            self.left -= count as f64;
+        }
+        is_enough
     }
 }
 
@@ -227,8 +242,7 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "only differences matter")]
     fn a_budget_is_spent_at_once_and_comes_back_with_time() {
-        let limits = Limits { nuisances: 100, nuisances_per_second: 10, ..Limits::default() };
-        let mut budget = Budget::new(&limits);
+        let mut budget = Budget::new(100, 10);
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         assert!(budget.spend(100, at(0)));

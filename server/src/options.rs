@@ -1,6 +1,6 @@
 //! How a server runs.
 
-use crate::{Experiments, Limits, Pace, TicketKey};
+use crate::{Experiments, Limits, Pace, ResetKey, TicketKey};
 use schedulers::Scheme;
 use std::path::PathBuf;
 
@@ -37,6 +37,8 @@ pub struct Options {
     pub early_data: bool,
     /// The key that seals session tickets. `None`: keys of this server alone, drawn when it starts and every two days.
     pub ticket_key: Option<TicketKey>,
+    /// The key of stateless resets. `None`: the server sends none.
+    pub reset_key: Option<ResetKey>,
     /// Where to write one qlog a connection.
     pub qlog_dir: Option<PathBuf>,
     /// Which responses move to other connections of their client, if it has that extension ([`migration`]). `None`: the
@@ -66,6 +68,7 @@ impl Options {
             udp_payload_bytes: 1350,
             early_data: false,
             ticket_key: None,
+            reset_key: None,
             qlog_dir: None,
             migration: None,
             alt_svc_port: None,

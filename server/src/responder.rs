@@ -76,7 +76,7 @@ impl Responder {
             paused_upload: false,
             since_forgotten: 0,
             refused_from: None,
-            budget: Budget::new(&options.limits),
+            budget: Budget::new(options.limits.nuisances, options.limits.nuisances_per_second),
             nuisances: 0,
             control_bytes: 0,
             deadlines: Deadlines::default(),

@@ -1,22 +1,21 @@
 //! The server's core: connection IDs lead datagrams to connections, and connections take turns to send.
 
+use crate::admission::{Admission, Decision, ID_BYTES};
 use crate::alarm::Alarm;
 use crate::experiments::group::Groups;
-use crate::limits::REPLIES;
 use crate::migrations::{Connections, Migrations};
 use crate::responder::{Responder, Shared};
-use crate::retry::Retry;
 use crate::site::RuledSite;
 use crate::tls::transport_config;
+use crate::unproven::Unproven;
 use crate::{Identity, Options, TlsError};
 use connection::{Endpoint, Path, Transmit};
 use quiche::ConnectionId;
-use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt::Write;
 use std::fs::File;
 use std::io::BufWriter;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -29,15 +28,10 @@ pub struct Server {
     routes: HashMap<Vec<u8>, u64>,
     wakeups: BTreeSet<(Instant, u64)>,
     sendable: VecDeque<u64>,
-    replies: VecDeque<(Path, Vec<u8>)>,
     serial: u64,
-    random: SystemRandom,
     scratch: Vec<u8>,
     draining: Option<Instant>,
-    /// Connections whose handshake is not complete.
-    handshakes: usize,
-    /// Tokens of Retry packets, once there was need of one.
-    retry: Option<Retry>,
+    admission: Admission,
     /// Responses that move between connections, if the operator allows it.
     migrations: Option<Migrations>,
 }
@@ -46,15 +40,18 @@ struct Entry {
     responder: Responder,
     /// The connection IDs that lead here.
     ids: Vec<Vec<u8>>,
-    is_handshaking: bool,
+    /// When the handshake is given up, while it is not complete.
+    handshake_until: Option<Instant>,
+    /// What may go to the client, while its address is unproven.
+    unproven: Option<Unproven>,
+    /// The address under which the client is counted.
+    counted: Option<IpAddr>,
     wakeup: Option<Instant>,
     queued: bool,
 }
 
-const ID_BYTES: usize = 16;
-
-/// The ID that a client makes up for the server has at least this many bytes.
-const MIN_FIRST_ID_BYTES: usize = 8;
+/// RFC 9000, 20.1.
+const CONNECTION_REFUSED: u64 = 0x2;
 
 /// Datagrams in one [`Transmit`]: few enough that the last choice of the batch is not stale.
 const BATCH: usize = 16;
@@ -70,6 +67,7 @@ impl Server {
         Ok(Self {
             config: transport_config(identity, &options)?,
             migrations: options.migration.map(Migrations::new),
+            admission: Admission::new(&options.limits, options.reset_key.clone()),
             shared: Arc::new(Shared {
                 groups: Groups::new(options.experiments.group_connections),
                 site: site.into(),
@@ -81,13 +79,9 @@ impl Server {
             routes: HashMap::new(),
             wakeups: BTreeSet::new(),
             sendable: VecDeque::new(),
-            replies: VecDeque::new(),
             serial: 0,
-            random: SystemRandom::new(),
             scratch: vec![0; 65_536],
             draining: None,
-            handshakes: 0,
-            retry: None,
         })
     }
 
@@ -162,30 +156,20 @@ impl Server {
     fn accept(
         &mut self,
         header: &quiche::Header<'_>,
-        datagram_bytes: usize,
+        datagram: &mut [u8],
         path: Path,
         now: Instant,
     ) -> Option<u64> {
-        // RFC 9000, 14.1 and 6.1: smaller ones are not a client's first, and an answer would amplify.
-        if datagram_bytes < quiche::MIN_CLIENT_INITIAL_LEN {
-            return None;
+        let most = self.shared.options.limits.connections;
+        let is_full = self.connections.len() >= most || self.draining.is_some();
+        match self.admission.decide(header, datagram, path, is_full, now) {
+            Decision::Done => None,
+            Decision::Refuse => {
+                self.refuse(header, datagram, path);
+                None
+            }
+            Decision::Connect(original) => self.connect(header, original, path, now),
         }
-        if !quiche::version_is_supported(header.version) {
-            self.negotiate(header, path);
-            return None;
-        }
-        let full = self.connections.len() >= self.shared.options.limits.connections;
-        let short_id = header.dcid.len() < MIN_FIRST_ID_BYTES;
-        let initial = header.ty == quiche::Type::Initial;
-        if !initial || short_id || full || self.draining.is_some() {
-            return None;
-        }
-        let original = self.opened_token(header, path.peer, now);
-        if original.is_none() && self.handshakes >= self.shared.options.limits.handshakes {
-            self.ask_for_proof(header, path, now);
-            return None;
-        }
-        self.connect(header, original, path)
     }
 
     /// A new connection. `original` is the ID that a client made up for the server before a Retry packet.
@@ -194,83 +178,80 @@ impl Server {
         header: &quiche::Header<'_>,
         original: Option<Vec<u8>>,
         path: Path,
+        now: Instant,
     ) -> Option<u64> {
-        // After a Retry packet the client uses the ID that it named. Otherwise it goes on with the one that it made up
-        // until it has ours.
-        let (id, odcid) = match original {
-            Some(original) => (header.dcid.to_vec(), Some(ConnectionId::from_vec(original))),
-            None => (self.new_id()?.to_vec(), None),
-        };
-        let scid = ConnectionId::from_ref(&id);
-        let odcid = odcid.as_ref();
-        let mut quic =
-            quiche::accept(&scid, odcid, path.local, path.peer, &mut self.config).ok()?;
+        let unproven = original.is_none().then(Unproven::default);
+        let (id, mut quic) = self.accept_quic(header, original, path)?;
         self.start_qlog(&mut quic, &id);
         self.serial += 1;
         let responder = Responder::new(Arc::clone(&self.shared), self.serial, quic, path);
         let mut ids = vec![id, header.dcid.to_vec()];
         ids.dedup();
         self.routes.extend(ids.iter().map(|it| (it.clone(), self.serial)));
-        let entry = Entry { responder, ids, is_handshaking: true, wakeup: None, queued: false };
-        self.handshakes += 1;
+        let handshake_until = Some(now + self.shared.options.limits.handshake);
+        let entry = Entry {
+            responder,
+            ids,
+            handshake_until,
+            unproven,
+            counted: None,
+            wakeup: None,
+            queued: false,
+        };
+        self.admission.begun();
         self.connections.insert(self.serial, entry);
         Some(self.serial)
     }
 
-    fn reply(&mut self, path: Path, write: impl FnOnce(&mut [u8]) -> quiche::Result<usize>) {
-        let mut reply = vec![0; quiche::MIN_CLIENT_INITIAL_LEN];
-        if self.replies.len() < REPLIES
-            && let Ok(bytes) = write(&mut reply)
-        {
-            reply.truncate(bytes);
-            self.replies.push_back((path, reply));
-        }
-    }
-
-    fn negotiate(&mut self, header: &quiche::Header<'_>, path: Path) {
-        use quiche::Type::{Handshake, Initial, ZeroRTT};
-        if matches!(header.ty, Initial | ZeroRTT | Handshake) {
-            self.reply(path, |it| quiche::negotiate_version(&header.scid, &header.dcid, it));
-        }
-    }
-
-    /// Sends a Retry packet: the client proves that it receives at its address by coming back with the token.
-    fn ask_for_proof(&mut self, header: &quiche::Header<'_>, path: Path, now: Instant) {
-        let Some(id) = self.new_id() else { return };
-        if self.retry.is_none() {
-            self.retry = Retry::new(&self.random, now);
-        }
-        let retry = self.retry.as_mut();
-        let Some(token) = retry.and_then(|it| it.seal(path.peer, &header.dcid, &id, now)) else {
-            return;
-        };
-        let id = ConnectionId::from_ref(&id);
-        let (scid, dcid, version) = (&header.scid, &header.dcid, header.version);
-        self.reply(path, |it| quiche::retry(scid, dcid, &id, &token, version, it));
-    }
-
-    /// The ID that a client made up at first, if it comes back with a good token.
-    fn opened_token(
-        &self,
+    /// The transport's side of a new connection, and its ID.
+    fn accept_quic(
+        &mut self,
         header: &quiche::Header<'_>,
-        from: SocketAddr,
-        now: Instant,
-    ) -> Option<Vec<u8>> {
-        self.retry.as_ref()?.open(header.token.as_ref()?, from, &header.dcid, now)
+        original: Option<Vec<u8>>,
+        path: Path,
+    ) -> Option<(Vec<u8>, quiche::Connection)> {
+        // After a Retry packet the client uses the ID that it named. Otherwise it goes on with the one that it made up
+        // until it has ours.
+        let (new, _) = self.admission.new_id()?;
+        let (id, odcid) = match original {
+            Some(original) => (header.dcid.to_vec(), Some(ConnectionId::from_vec(original))),
+            None => (new.to_vec(), None),
+        };
+        self.config.set_stateless_reset_token(self.admission.reset_token(&id));
+        let scid = ConnectionId::from_ref(&id);
+        let (local, peer) = (path.local, path.peer);
+        let quic = quiche::accept(&scid, odcid.as_ref(), local, peer, &mut self.config).ok()?;
+        Some((id, quic))
     }
 
+    /// Tells a client at once that there is no room for it.
+    fn refuse(&mut self, header: &quiche::Header<'_>, datagram: &mut [u8], path: Path) {
+        let Some((_, mut quic)) = self.accept_quic(header, None, path) else { return };
+        // It has the keys for the answer.
+        quic.recv(datagram, path.into()).ok();
+        quic.close(false, CONNECTION_REFUSED, b"").ok();
+        self.admission.reply(path, |out| quic.send(out).map(|(bytes, _)| bytes));
+    }
+
+    /// Notes that a connection's handshake has ended, well or not.
     fn handshake_over(&mut self, serial: u64) {
         if let Some(entry) = self.connections.get_mut(&serial)
-            && std::mem::take(&mut entry.is_handshaking)
+            && entry.handshake_until.take().is_some()
         {
-            self.handshakes -= 1;
+            self.admission.ended();
         }
     }
 
-    fn new_id(&self) -> Option<[u8; ID_BYTES]> {
-        let mut id = [0; ID_BYTES];
-        self.random.fill(&mut id).ok()?;
-        Some(id)
+    /// A client has completed its handshake.
+    fn entered(&mut self, serial: u64, client: IpAddr) {
+        self.handshake_over(serial);
+        if let Some(entry) = self.connections.get_mut(&serial)
+            && entry.counted.is_none()
+        {
+            entry.counted = Some(client);
+            entry.unproven = None;
+            self.admission.entered(client);
+        }
     }
 
     fn start_qlog(&self, quic: &mut quiche::Connection, id: &[u8]) {
@@ -296,14 +277,8 @@ impl Server {
             entry.ids.retain(|it| it != retired.as_ref());
         }
         while quic.is_established() && quic.scids_left() > 0 {
-            let (mut id, mut token) = ([0; ID_BYTES], [0; 16]);
-            if self.random.fill(&mut id).is_err() || self.random.fill(&mut token).is_err() {
-                return;
-            }
-            if quic
-                .new_scid(&ConnectionId::from_ref(&id), u128::from_be_bytes(token), false)
-                .is_err()
-            {
+            let Some((id, token)) = self.admission.new_id() else { return };
+            if quic.new_scid(&ConnectionId::from_ref(&id), token, false).is_err() {
                 return;
             }
             self.routes.insert(id.to_vec(), serial);
@@ -350,8 +325,13 @@ impl Server {
         let largest = self.shared.options.udp_payload_bytes.max(quiche::MIN_CLIENT_INITIAL_LEN);
         for _ in 0..BATCH {
             let start = batch.map_or(0, |it| it.bytes);
-            let Some(space) = out.get_mut(start..start + largest) else { break };
-            let Some((bytes, path)) = entry.responder.datagram(now, space) else {
+            let room = entry.unproven.as_ref().map_or(largest, |it| it.room().min(largest));
+            let Some(space) = out.get_mut(start..start + room) else { break };
+            let datagram = if room > 0 { entry.responder.datagram(now, space) } else { None };
+            if let (Some(unproven), Some((bytes, _))) = (&mut entry.unproven, datagram) {
+                unproven.sent(bytes);
+            }
+            let Some((bytes, path)) = datagram else {
                 self.settle(serial, now);
                 return batch;
             };
@@ -360,7 +340,7 @@ impl Server {
                 continue;
             };
             if path != sofar.path || bytes > sofar.segment_bytes {
-                self.replies.push_front((path, space[..bytes].to_vec()));
+                self.admission.reply_first(path, space[..bytes].to_vec());
                 break;
             }
             sofar.bytes += bytes;
@@ -382,7 +362,8 @@ impl Server {
             self.remove(serial, now);
             return;
         }
-        if let Some(at) = entry.responder.next_wakeup(now) {
+        let wakeup = entry.responder.next_wakeup(now);
+        if let Some(at) = [wakeup, entry.handshake_until].into_iter().flatten().min() {
             entry.wakeup = Some(at);
             self.wakeups.insert((at, serial));
         }
@@ -398,6 +379,9 @@ impl Server {
         for id in &entry.ids {
             self.routes.remove(id);
         }
+        if let Some(client) = entry.counted {
+            self.admission.left(client);
+        }
         entry.responder.picker().silent();
         if let Some(next) = entry.responder.picker().turn() {
             self.enqueue(next);
@@ -405,6 +389,33 @@ impl Server {
         if let Some(at) = entry.wakeup {
             self.wakeups.remove(&(at, serial));
         }
+    }
+}
+
+impl Entry {
+    fn receive(
+        &mut self,
+        packet: quiche::Type,
+        datagram: &mut [u8],
+        path: Path,
+        now: Instant,
+        scratch: &mut [u8],
+    ) {
+        let Some(unproven) = &mut self.unproven else {
+            return self.responder.receive(datagram, path, now, scratch);
+        };
+        unproven.received(datagram.len());
+        let before = self.packets();
+        self.responder.receive(datagram, path, now, scratch);
+        // Only a client that has heard from us can encrypt such a packet (RFC 9000, 8.1).
+        if packet == quiche::Type::Handshake && self.packets() > before {
+            self.unproven = None;
+        }
+    }
+
+    /// How many of the client's packets the transport has taken.
+    fn packets(&self) -> usize {
+        self.responder.sender.connection.quic.path_stats().map(|it| it.recv).sum()
     }
 }
 
@@ -430,20 +441,20 @@ impl Endpoint for Server {
         }
         let Ok(header) = quiche::Header::from_slice(datagram, ID_BYTES) else { return };
         let known = self.routes.get(header.dcid.as_ref()).copied();
-        let Some(serial) = known.or_else(|| self.accept(&header, datagram.len(), path, now)) else {
+        let Some(serial) = known.or_else(|| self.accept(&header, datagram, path, now)) else {
             return;
         };
         let is_new = known.is_none();
         let Some(entry) = self.connections.get_mut(&serial) else { return };
-        entry.responder.receive(datagram, path, now, &mut self.scratch);
+        entry.receive(header.ty, datagram, path, now, &mut self.scratch);
         let is_connected = entry.responder.sender.connection.is_connected();
-        if is_new && entry.responder.sender.connection.quic.path_stats().all(|it| it.recv == 0) {
+        if is_new && entry.packets() == 0 {
             // It only looked like a first datagram. No timer runs for it, so it would stay.
             self.remove(serial, now);
             return;
         }
         if is_connected {
-            self.handshake_over(serial);
+            self.entered(serial, path.peer.ip());
         }
         self.update_routes(serial);
         self.migrate(serial, now);
@@ -460,6 +471,10 @@ impl Endpoint for Server {
             self.wakeups.remove(&(at, serial));
             let Some(entry) = self.connections.get_mut(&serial) else { continue };
             entry.wakeup = None;
+            if entry.handshake_until.is_some_and(|until| until <= now) {
+                self.remove(serial, now);
+                continue;
+            }
             if entry.responder.sender.connection.quic.timeout_instant().is_some_and(|it| it <= now)
             {
                 entry.responder.timer_fired();
@@ -470,7 +485,7 @@ impl Endpoint for Server {
     }
 
     fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
-        if let Some((path, bytes)) = self.replies.pop_front() {
+        if let Some((path, bytes)) = self.admission.take_reply() {
             out[..bytes.len()].copy_from_slice(&bytes);
             return Some(Transmit::single(path, bytes.len()));
         }

@@ -7,8 +7,8 @@ use ::server::event_loop::EventLoop;
 use ::server::site::{DirectorySite, Rule, RuledSite, Site};
 use ::server::upstream::{Address, UpstreamSite};
 use ::server::{
-    Config, ConfigRoute, ConfigSite, CongestionControl, Identity, Options, Pace, Server, SignalUse,
-    TicketKey, UpstreamLimits,
+    Config, ConfigRoute, ConfigSite, CongestionControl, Identity, Options, Pace, ResetKey, Server,
+    SignalUse, TicketKey, UpstreamLimits,
 };
 use migration::Policy;
 use page_site::PageSite;
@@ -266,6 +266,7 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         values::directory(folder, "--qlog")?;
     }
     let ticket_key = arguments.ticket_key.as_deref().map(TicketKey::load);
+    let ticket_key = ticket_key.transpose().map_err(Failure::bad_input)?;
     let mut options = Options {
         negotiated: served.negotiated.clone(),
         signals: served.signals,
@@ -275,7 +276,8 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         idle_reset: values::idle_reset(arguments.idle_reset, arguments.cc)?,
         qlog_dir: arguments.qlog.clone(),
         early_data: arguments.early_data,
-        ticket_key: ticket_key.transpose().map_err(Failure::bad_input)?,
+        reset_key: ticket_key.as_ref().map(ResetKey::of).or_else(ResetKey::random),
+        ticket_key,
         ..Options::new(served.scheme.clone())
     };
     options.limits.drain = Duration::from_secs(arguments.drain_within.into());

@@ -1,6 +1,7 @@
 //! Tests of the whole server core against a client over a simulated link, in virtual time.
 
 mod addresses;
+mod admission;
 mod bad_clients;
 mod deadlines;
 mod early_data;
@@ -13,7 +14,6 @@ mod order;
 mod peers;
 mod pushes;
 mod rebinding;
-mod retry;
 mod rfc9218;
 mod simulation;
 mod waiting;

@@ -1,0 +1,48 @@
+//! What may go to an address that is not proven: three times what came from there (RFC 9000, 8.1). The transport does not
+//! count padding, so the router counts whole datagrams.
+
+/// What came and went while a client's address is unproven.
+#[derive(Debug, Default)]
+pub(crate) struct Unproven {
+    received_bytes: usize,
+    sent_bytes: usize,
+}
+
+/// Less room than this is not worth a datagram.
+const LEAST_BYTES: usize = 100;
+
+impl Unproven {
+    pub(crate) fn received(&mut self, bytes: usize) {
+        self.received_bytes += bytes;
+    }
+
+    pub(crate) fn sent(&mut self, bytes: usize) {
+        self.sent_bytes += bytes;
+    }
+
+    /// Bytes of the largest datagram that may go now; 0: none may.
+    pub(crate) fn room(&self) -> usize {
+        let room = (3 * self.received_bytes).saturating_sub(self.sent_bytes);
+        if room < LEAST_BYTES { 0 } else { room }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_times_what_came_may_go() {
+        let mut unproven = Unproven::default();
+        unproven.received(1200);
+        let mut sent = Vec::new();
+        while unproven.room() > 0 {
+            let bytes = unproven.room().min(1350);
+            unproven.sent(bytes);
+            sent.push(bytes);
+        }
+        assert_eq!(sent, [1350, 1350, 900]);
+        unproven.received(40);
+        assert_eq!(unproven.room(), 120);
+    }
+}

@@ -1,0 +1,194 @@
+//! Who gets a connection: under load, clients prove their addresses before the server keeps anything for them.
+
+use crate::peers::{Peer, World, limits, options};
+use crate::simulation::Bodies;
+use connection::{Endpoint, Path};
+use http3::Settings;
+use server::{Identity, Limits, Options, ResetKey, Server};
+use simulator::Links;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// How many incomplete handshakes the server takes.
+const HANDSHAKES: usize = 4;
+
+fn world() -> World {
+    let limits = Limits { handshakes: HANDSHAKES, ..limits() };
+    World::new(Options { limits, ..options("fifo") })
+}
+
+fn elsewhere(number: u16) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 9], number))
+}
+
+/// First datagrams of clients that never answer.
+fn flood(world: &mut World, count: u16) {
+    for number in 0..count {
+        let first = Peer::new(world, 100).first_datagram(world);
+        world.deliver(&first, elsewhere(number + 1));
+    }
+}
+
+/// What a client sends after the server's Retry packet.
+fn datagram_with_token(world: &mut World, peer: &mut Peer) -> Vec<u8> {
+    let first = peer.first_datagram(world);
+    let (now, address) = (world.now(), peer.local_addr());
+    let server = world.server.local_addr();
+    world.server.receive(&mut first.clone(), Path { local: server, peer: address }, now);
+    let mut buffer = vec![0; 65_536];
+    let transmit = world.server.transmit(now, &mut buffer).expect("a Retry packet");
+    assert_eq!(transmit.path, Path { local: server, peer: address });
+    peer.receive(&mut buffer[..transmit.bytes], Path { local: address, peer: server }, now);
+    let again = peer.first_datagram(world);
+    assert_ne!(again, first);
+    again
+}
+
+#[test]
+fn a_flood_of_first_datagrams_leaves_no_more_than_the_limit_and_a_client_still_gets_through() {
+    let mut world = world();
+    flood(&mut world, 100);
+    assert_eq!(world.server.connections(), HANDSHAKES);
+    assert_eq!(world.server.routes(), 2 * HANDSHAKES);
+    let mut good = Peer::new(&world, 1);
+    world.run_ms(50, &mut [&mut good]);
+    assert_eq!(world.server.connections(), HANDSHAKES + 1);
+    good.get(0, "/50000/png");
+    world.run_ms(1_000, &mut [&mut good]);
+    assert_eq!(good.body_bytes(0), Some(50_000));
+}
+
+#[test]
+fn without_load_a_client_need_not_prove_anything() {
+    let mut world = world();
+    for number in 0..20 {
+        let mut peer = Peer::new(&world, number);
+        world.run_ms(10, &mut [&mut peer]);
+    }
+    assert_eq!(world.server.connections(), 20, "complete handshakes do not count");
+    let first = Peer::new(&world, 50).first_datagram(&world);
+    world.deliver(&first, elsewhere(1));
+    assert_eq!(world.server.connections(), 21);
+}
+
+#[test]
+fn a_token_that_is_forged_late_or_from_another_address_makes_no_connection() {
+    let limits = Limits { handshakes: HANDSHAKES, handshake: Duration::from_secs(60), ..limits() };
+    let mut world = World::new(Options { limits, ..options("fifo") });
+    flood(&mut world, 4);
+    world.run_ms(1, &mut []);
+    let mut peer = Peer::new(&world, 1);
+    let address = peer.local_addr();
+    let good = datagram_with_token(&mut world, &mut peer);
+    // The token follows the IDs of 16 bytes, and has a length of two bytes.
+    let token = 1 + 4 + 1 + 16 + 1 + usize::from(good[22]) + 2;
+    let mut forged = good.clone();
+    forged[token + 20] ^= 1;
+    world.deliver(&forged, address);
+    world.deliver(&good, elsewhere(77));
+    assert_eq!(world.server.connections(), HANDSHAKES);
+    world.deliver(&good, address);
+    assert_eq!(world.server.connections(), HANDSHAKES + 1);
+    world.run_ms(1, &mut []);
+    let mut late = Peer::new(&world, 2);
+    let datagram = datagram_with_token(&mut world, &mut late);
+    world.run_ms(10_000, &mut []);
+    world.deliver(&datagram, late.local_addr());
+    assert_eq!(world.server.connections(), HANDSHAKES + 1);
+}
+
+/// Bytes that the server sends in a minute for a first datagram, for each byte of it.
+#[test]
+fn a_client_that_never_answers_gets_three_times_its_bytes_at_most() {
+    let limits = Limits { handshake: Duration::from_secs(60), ..limits() };
+    let links = Links::immediate().logged();
+    let mut world = World::over(links, Options { limits, ..options("fifo") }, Bodies);
+    let first = Peer::new(&world, 1).first_datagram(&world);
+    world.deliver(&first, elsewhere(1));
+    world.run_ms(60_000, &mut []);
+    let sent: u64 = world.links.take_log().iter().map(|it| it.bytes).sum();
+    assert!(sent > 0 && sent <= 3 * first.len() as u64, "{sent} bytes for {}", first.len());
+}
+
+#[test]
+fn a_handshake_that_takes_too_long_is_given_up() {
+    let mut world = world();
+    flood(&mut world, 3);
+    world.run_ms(9_999, &mut []);
+    assert_eq!(world.server.connections(), 3);
+    world.run_ms(2, &mut []);
+    assert_eq!((world.server.connections(), world.server.routes()), (0, 0));
+}
+
+/// `CONNECTION_REFUSED` of the transport (RFC 9000, 20.1), as `(code, is the application's)`.
+const REFUSED: Option<(u64, bool)> = Some((2, false));
+
+fn refusal(peer: &Peer) -> Option<(u64, bool)> {
+    peer.client.connection.quic.peer_error().map(|it| (it.error_code, it.is_app))
+}
+
+#[test]
+fn a_client_without_room_is_told_so_at_once() {
+    let limits = Limits { connections: 2, ..limits() };
+    let mut world = World::new(Options { limits, ..options("fifo") });
+    let mut peers: Vec<Peer> = (0..3).map(|number| Peer::new(&world, number)).collect();
+    for peer in &mut peers {
+        world.run_ms(10, &mut [peer]);
+    }
+    let refusals: Vec<_> = peers.iter().map(refusal).collect();
+    assert_eq!(refusals, [None, None, REFUSED]);
+    assert_eq!(world.server.connections(), 2);
+}
+
+#[test]
+fn a_draining_server_refuses_new_clients_at_once() {
+    let mut world = world();
+    world.drain();
+    let mut peer = Peer::new(&world, 1);
+    world.run_ms(10, &mut [&mut peer]);
+    assert_eq!(refusal(&peer), REFUSED);
+}
+
+#[test]
+fn one_client_leaves_room_for_others() {
+    let limits = Limits { connections_per_network: 3, ..limits() };
+    let mut world = World::new(Options { limits, ..options("fifo") });
+    let connect = |world: &mut World, address: SocketAddr| {
+        let mut peer = Peer::at(world, address, Settings::default());
+        world.run_ms(10, &mut [&mut peer]);
+        refusal(&peer)
+    };
+    for number in 1..=3 {
+        assert_eq!(connect(&mut world, elsewhere(number)), None);
+    }
+    assert_eq!(connect(&mut world, elsewhere(4)), REFUSED);
+    assert_eq!(connect(&mut world, ([127, 0, 0, 8], 1).into()), None);
+    // The idle timeout ends the first three.
+    world.run_ms(60_000, &mut []);
+    assert_eq!(connect(&mut world, elsewhere(5)), None);
+}
+
+#[test]
+fn a_client_of_an_earlier_run_learns_that_its_connection_is_gone() {
+    let key = ResetKey::random().expect("randomness");
+    let options = || Options { reset_key: Some(key.clone()), ..options("fifo") };
+    let mut world = World::new(options());
+    let mut peer = Peer::new(&world, 1);
+    world.run_ms(10, &mut [&mut peer]);
+    let identity = Identity::self_signed().expect("a certificate");
+    let address = world.server.local_addr();
+    world.server = Server::new(address, &identity, Bodies, options()).expect("a server");
+    peer.get(0, "/1/png");
+    world.run_ms(10, &mut [&mut peer]);
+    assert!(peer.client.connection.is_over());
+}
+
+#[test]
+fn a_flood_of_unknown_packets_is_not_answered_without_limit() {
+    let key = ResetKey::random();
+    let mut world = World::new(Options { reset_key: key, ..options("fifo") });
+    for _ in 0..1000 {
+        world.deliver(&[0x40; 60], elsewhere(1));
+    }
+    assert_eq!(world.replies(elsewhere(1)), 100);
+}
