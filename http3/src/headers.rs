@@ -157,8 +157,16 @@ impl<'a> Fields<'a> {
         if path.is_empty() {
             return Err(":path is empty (RFC 9114, 4.3.1)");
         }
+        if !is_scheme(scheme) {
+            return Err(":scheme is not the scheme of a URI (RFC 9114, 4.3.1)");
+        }
         let has_mandatory_authority =
             scheme.eq_ignore_ascii_case(b"https") || scheme.eq_ignore_ascii_case(b"http");
+        if has_mandatory_authority && !is_path(path, method) {
+            return Err(
+                ":path does not begin with a slash, or has characters of no URI (RFC 9114, 4.3.1)",
+            );
+        }
         match (self.pseudo(b":authority"), self.host) {
             (None, None) if has_mandatory_authority => {
                 Err(":authority and host are missing (RFC 9114, 4.3.1)")
@@ -202,6 +210,20 @@ fn check_authority(authority: &[u8]) -> Result<(), Malformed> {
         Ok(text) if is_authority(text) => Ok(()),
         _ => Err("the authority is not a host with or without a port (RFC 3986, 3.2)"),
     }
+}
+
+/// A scheme of a URI (RFC 3986, 3.1).
+fn is_scheme(scheme: &[u8]) -> bool {
+    let is_of_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    scheme.first().is_some_and(u8::is_ascii_alphabetic) && scheme.iter().all(is_of_scheme)
+}
+
+/// A path and query, or the asterisk of an OPTIONS request. Browsers leave some characters as they are that RFC 3986 does
+/// not allow, but neither spaces, nor the fragment, nor anything beside ASCII.
+fn is_path(path: &[u8], method: &[u8]) -> bool {
+    let is_of_path = |byte: &u8| byte.is_ascii_graphic() && *byte != b'#';
+    let is_absolute = path.starts_with(b"/") && path.iter().all(is_of_path);
+    is_absolute || (path == b"*" && method == b"OPTIONS")
 }
 
 fn is_known_pseudo(name: &[u8]) -> bool {
@@ -279,6 +301,29 @@ mod tests {
                 assert!(is_malformed(request(&fields)), "{fields}");
             }
             assert!(is_malformed(request(&format!(":method=CONNECT :authority={authority}"))));
+        }
+    }
+
+    #[test]
+    fn a_malformed_path_or_scheme_makes_a_request_malformed_9114_4_3_1() {
+        let asked = |method: &str, scheme: &str, path: &str| {
+            let fields = [(":method", method), (":scheme", scheme), (":path", path)];
+            let fields = [&fields[..], &[(":authority", "a.example")]].concat();
+            let header =
+                |(name, value): &(&str, &str)| Header::new(name.as_bytes(), value.as_bytes());
+            check_request(STREAM, &fields.iter().map(header).collect::<Vec<_>>()).is_ok()
+        };
+        for path in ["/", "/a%20b?c=d|{e}", "//", "/*"] {
+            assert!(asked("GET", "https", path), "{path}");
+        }
+        for path in ["a", "*", "http://a.example/", "/a b", "/a#b", "/a\tb", "/\u{e9}", "?a"] {
+            assert!(!asked("GET", "https", path), "{path}");
+        }
+        assert!(asked("OPTIONS", "https", "*"));
+        for (scheme, is_well_formed) in
+            [("HTTPS", true), ("http", true), ("a+b-c.1", true), ("1a", false), ("a b", false)]
+        {
+            assert_eq!(asked("GET", scheme, "/"), is_well_formed, "{scheme}");
         }
     }
 

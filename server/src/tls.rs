@@ -73,6 +73,15 @@ impl Identity {
         }
     }
 
+    /// The names of hosts that the certificate is for. `None`: it says none, or was made by [`Self::self_signed`] for want of
+    /// one.
+    pub fn names(&self) -> Option<Vec<String>> {
+        let names = self.chain.first()?.subject_alt_names()?;
+        let names: Vec<String> =
+            names.iter().filter_map(|it| it.dnsname()).map(str::to_owned).collect();
+        (!self.is_one_size && !names.is_empty()).then_some(names)
+    }
+
     fn certificate(key: &PKey<Private>) -> Result<X509, ErrorStack> {
         let mut name = X509NameBuilder::new()?;
         name.append_entry_by_text("CN", "localhost")?;

@@ -100,6 +100,16 @@ struct Served {
     negotiated: Option<Scheme>,
     signals: SignalUse,
     migration: Option<Policy>,
+    /// Whether it imitates sites of other hosts than the certificate's.
+    is_page: bool,
+}
+
+impl Served {
+    /// The site, for the hosts that the certificate names.
+    fn site_of(&self, identity: &Identity) -> RuledSite {
+        let names = identity.names().filter(|_| !self.is_page);
+        names.map_or_else(|| self.site.clone(), |it| self.site.clone().only_for(&it))
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -117,8 +127,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     event_loop.stop_on_signals().map_err(Failure::elsewhere)?;
     let address = event_loop.local_addr().map_err(Failure::elsewhere)?;
     options.alt_svc_port = Some(address.port());
-    let mut server =
-        Server::new(address, &identity, what.site, options).map_err(Failure::elsewhere)?;
+    let mut server = Server::new(address, &identity, what.site_of(&identity), options)
+        .map_err(Failure::elsewhere)?;
     if arguments.cert.is_none() {
         let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
         eprintln!(
@@ -143,6 +153,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
         eprintln!("warning: {warning}");
     }
     let file = arguments.config.as_deref();
+    let is_page = matches!(config.site, ConfigSite::Pages(_));
     let (site, pages, default_scheme, default_signals): (Arc<dyn Site>, _, _, _) = match config.site
     {
         ConfigSite::Root(root) => {
@@ -181,7 +192,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let default_signals = if directed { SignalUse::Override } else { default_signals };
     let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
     let signals = config.signals.unwrap_or(default_signals);
-    Ok(Served { site, scheme, negotiated, signals, migration: config.migration })
+    Ok(Served { site, scheme, negotiated, signals, migration: config.migration, is_page })
 }
 
 fn upstream(address: &Address) -> Result<Arc<dyn Site>, Failure> {

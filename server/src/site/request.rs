@@ -10,6 +10,8 @@ use std::time::Instant;
 pub struct Request {
     /// The method, upper case.
     pub method: String,
+    /// The scheme of what was asked for, lower case; empty for CONNECT.
+    pub scheme: String,
     /// The host that was asked for, perhaps with a port: of `:authority`, or else of `host` (RFC 9114, 4.3.1).
     pub authority: String,
     /// The path with its query.
@@ -49,6 +51,7 @@ impl Request {
         let text = |name| text(field(name).unwrap_or_default());
         Self {
             method: text(":method"),
+            scheme: text(":scheme").to_ascii_lowercase(),
             authority: text(if field(":authority").is_some() { ":authority" } else { "host" }),
             path: text(":path"),
             priority: joined(headers, "priority"),

@@ -3,7 +3,7 @@
 use super::conditions::conditional;
 use super::memory::Memory;
 use super::pushing::{Pushing, tracked};
-use super::{Ahead, Field, Foreseen, Promise, Request, Response, Site};
+use super::{Ahead, Field, Foreseen, Names, Promise, Request, Response, Site};
 use schedulers::{Kind, Priority, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,6 +51,8 @@ pub fn fits(pattern: &str, path: &str) -> bool {
 pub struct RuledSite {
     source: Arc<dyn Site>,
     rules: Vec<Rule>,
+    /// The hosts that it answers for; `None`: all.
+    names: Option<Names>,
     directives: BTreeMap<String, Priority>,
     /// What remote sources answered last.
     memory: Arc<Mutex<Memory>>,
@@ -69,7 +71,16 @@ impl RuledSite {
     pub fn new(source: impl Site + 'static, rules: Vec<Rule>) -> Self {
         let tracked = tracked(rules.iter().filter_map(|it| it.pushing.as_ref()));
         let directives = BTreeMap::new();
-        Self { source: Arc::new(source), rules, directives, memory: Arc::default(), tracked }
+        let (source, names) = (Arc::new(source), None);
+        Self { source, rules, names, directives, memory: Arc::default(), tracked }
+    }
+
+    /// The same for these hosts only, and those of the rules.
+    #[must_use]
+    pub fn only_for(self, names: &[String]) -> Self {
+        let of_rules = self.rules.iter().filter_map(|it| it.host.as_ref());
+        let names = Names::new(names.iter().chain(of_rules).map(String::as_str));
+        Self { names: Some(names), ..self }
     }
 
     /// The same with directives by path, in RFC 9218's terms. A directive for a path without a query holds with any
@@ -81,6 +92,9 @@ impl RuledSite {
 
     /// Answers a request. An awaited response has what goes ahead of its head; [`Self::head_came`] follows.
     pub fn respond(&self, request: &Request) -> Response {
+        if self.is_foreign(request) {
+            return Response::empty(421);
+        }
         let source = self.source(request);
         let response = self.ordered(request, source.respond(request));
         if response.is_awaited() {
@@ -97,6 +111,12 @@ impl RuledSite {
         let head = self.with_headers(request, head);
         self.memory().note(request, &head);
         self.complete(request, self.ordered(request, head))
+    }
+
+    /// Whether a request asks for a resource of another origin (RFC 9110, 7.4).
+    fn is_foreign(&self, request: &Request) -> bool {
+        let is_https = request.scheme == "https" || request.method == "CONNECT";
+        !is_https || self.names.as_ref().is_some_and(|it| !it.include(request.host()))
     }
 
     fn complete(&self, request: &Request, response: Response) -> Response {
@@ -232,6 +252,23 @@ mod tests {
         ] {
             let request = Request::get(authority, path);
             assert_eq!(site.respond(&request).status, status, "{authority} {path}");
+        }
+    }
+
+    #[test]
+    fn a_request_for_another_origin_is_misdirected() {
+        let site = RuledSite::new(Status(200), vec![rule(Some("b.test"), "/x")]);
+        let status = |site: &RuledSite, scheme: &str, authority: &str| {
+            let scheme = scheme.to_owned();
+            site.respond(&Request { scheme, ..Request::get(authority, "/") }).status
+        };
+        assert_eq!(status(&site, "https", "any.test"), 200, "its names are not known");
+        assert_eq!(status(&site, "http", "a.test"), 421);
+        let site = site.only_for(&["a.test".to_owned()]);
+        for (authority, expected) in
+            [("A.test:4433", 200), ("b.test", 200), ("c.test", 421), ("127.0.0.1:4433", 200)]
+        {
+            assert_eq!(status(&site, "https", authority), expected, "{authority}");
         }
     }
 
