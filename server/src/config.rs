@@ -108,6 +108,7 @@ impl Config {
         let file: File = toml::from_str(text).map_err(unreadable)?;
         let places = Places::of(text).map_err(unreadable)?;
         let (scheme, signals) = (file.site.scheme.clone(), file.site.signals);
+        let ca = file.site.upstream_ca.clone();
         let site =
             file.site.served().map_err(|it| malformed(places.in_site("upstream"), it.into()))?;
         let mut config = Self { scheme, signals, migration: file.migration, ..Self::of(site) };
@@ -132,6 +133,12 @@ impl Config {
             }
         }
         warnings.extend(config.idle(&places));
+        if let Some(ca) = ca
+            && !config.trust(&path.parent().unwrap_or(Path::new("")).join(ca))
+        {
+            let cause = "upstream_ca does nothing without an https:// upstream";
+            warnings.push((places.in_site("upstream_ca"), cause.to_owned()));
+        }
         if matches!(config.site, ConfigSite::Root(_)) {
             config.add_twins();
         }
@@ -142,6 +149,21 @@ impl Config {
         let warning = |(line, cause)| format!("{}: line {line}: {cause}", path.display());
         config.warnings = warnings.into_iter().map(warning).collect();
         Ok(config)
+    }
+
+    /// Makes all backends prove themselves by this file of certificate authorities. False: none has to prove itself.
+    fn trust(&mut self, ca: &Path) -> bool {
+        let of_site = match &mut self.site {
+            ConfigSite::Upstream(address) => Some(address),
+            _ => None,
+        };
+        let of_routes = self.routes.iter_mut().filter_map(|it| it.upstream.as_mut());
+        let mut is_used = false;
+        for address in of_site.into_iter().chain(of_routes).filter(|it| it.is_secure()) {
+            *address = address.clone().trusting(Some(ca.to_owned()));
+            is_used = true;
+        }
+        is_used
     }
 
     fn direct(&mut self, resource: String, directive: FileDirective) -> Result<(), Wrong> {
@@ -258,7 +280,7 @@ mod tests {
                 "[site]\npages = []\n",
                 "x.toml: line 1: [site] must have exactly one of `root`, `page`, `pages`, `upstream`",
             ),
-            ("[site]\nupstream = \"https://a\"", "x.toml: line 2: upstream `https://a`: backends"),
+            ("[site]\nupstream = \"https:a\"", "x.toml: line 2: upstream `https:a`: expected"),
             (
                 "[site]\nroot = \"a\"\n[[route]]\npath = \"/api/*\"\nupstream = \"a\"",
                 "x.toml: line 5: upstream `a`: expected",
@@ -455,6 +477,22 @@ mod tests {
         assert_eq!(warnings("path = \"/*\"", "path = \"/a\""), expected);
         assert_eq!(warnings("path = \"/a\"", "path = \"/*\""), "");
         assert_eq!(warnings("path = \"/*\"\nhost = \"b.test\"", "path = \"/a\""), "");
+    }
+
+    #[test]
+    fn a_ca_is_for_all_backends_over_tls() {
+        let text = "[site]\nroot = \"a\"\nupstream_ca = \"ca.pem\"\n[[route]]\npath = \"/*\"\nupstream = \"https://b\"";
+        let config = Config::parse(text, Path::new("etc/x.toml")).expect("a configuration");
+        let address: Address = "https://b".parse().expect("an address");
+        let trusting = address.trusting(Some("etc/ca.pem".into()));
+        assert_eq!(
+            (config.routes[0].upstream.as_ref(), config.warnings.len()),
+            (Some(&trusting), 0)
+        );
+        let text = text.replace("https", "http");
+        let config = Config::parse(&text, Path::new("x.toml")).expect("a configuration");
+        let expected = "x.toml: line 3: upstream_ca does nothing without an https:// upstream";
+        assert_eq!(config.warnings, [expected]);
     }
 
     #[test]

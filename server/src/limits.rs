@@ -73,17 +73,23 @@ impl Default for Limits {
 /// not a timeout.
 #[derive(Debug, Clone)]
 pub struct UpstreamLimits {
-    /// Requests under way to the backend at a time; each has a thread.
+    /// Requests under way to the backend at a time. A client may have as many as there are places free, which is half of
+    /// what the others leave.
     pub requests: usize,
-    /// Requests that wait for a thread; beyond it the answer is 503.
+    /// Requests that wait for a place, or for the body of the request; beyond it the answer is 503. A client's share of it
+    /// is as large.
     pub waiting: usize,
+    /// How long a request waits for a place; beyond it the answer is 503.
+    pub queue: Duration,
     /// How long connecting may take.
     pub connect: Duration,
     /// How long the head of a response may take; beyond it the answer is 504.
     pub answer: Duration,
-    /// How long a body may stand still, at the backend or at the client.
+    /// How long a body may stand still, at the backend or at the client; and how long the first
+    /// 64 KiB of a request's body may take, before which the backend is not asked. A client that makes others wait gets
+    /// time back by the bytes that it takes or sends, 1 s for 1 KiB.
     pub idle: Duration,
-    /// The most bytes of a response's head and of a request's longest field; beyond it the answer is 502.
+    /// The most bytes of a response's head; beyond it the answer is 502.
     pub header_bytes: usize,
 }
 
@@ -91,7 +97,8 @@ impl Default for UpstreamLimits {
     fn default() -> Self {
         Self {
             requests: 64,
-            waiting: 256,
+            waiting: 512,
+            queue: Duration::from_secs(4),
             connect: Duration::from_secs(5),
             answer: Duration::from_secs(20),
             idle: Duration::from_secs(25),
@@ -131,8 +138,15 @@ pub(crate) const FILE_IS_FRESH: Duration = Duration::from_secs(1);
 /// Memory for a kept file beside its bytes and its path.
 pub(crate) const KEPT_FILE_BYTES: u64 = 512;
 
-/// Bytes of a request's or a response's body that wait between a connection and a backend's worker.
+/// Bytes of a request's or a response's body that wait between a connection and a backend.
 pub(crate) const BUFFER_BYTES: usize = 64 << 10;
+
+/// The least rate at which a client that makes a backend wait must take a response or send a request. Browsers on the
+/// slowest networks are ten times as fast.
+pub(crate) const PROGRESS_BYTES_PER_SECOND: f64 = 1024.0;
+
+/// Bytes of a response that an HTTP/2 backend may send before a client takes them.
+pub(crate) const HTTP2_STREAM_BYTES: u32 = 256 << 10;
 
 /// Bytes of a response from a backend that wait before the scheduler, so that there is always something to pick.
 pub(crate) const AHEAD_BYTES: usize = 64 << 10;
@@ -141,8 +155,6 @@ pub(crate) const AHEAD_BYTES: usize = 64 << 10;
 pub(crate) const BACKEND_FIELDS: usize = 100;
 /// Interim responses to one request, each at most as long as a head may be. No backend has reason to send more.
 pub(crate) const INTERIM_RESPONSES: usize = 16;
-/// Bytes of trailers and of anything else outside a body, between two bytes of the body or after the last.
-pub(crate) const BODILESS_BYTES: usize = 256 << 10;
 
 /// Pushes under way, unless the operator sets a limit (nginx's `http2_max_concurrent_pushes`).
 pub(crate) const MAX_CONCURRENT: u64 = 10;
@@ -235,7 +247,7 @@ mod tests {
     #[test]
     fn a_backend_is_given_up_before_the_connection_that_waits_for_it() {
         let (connection, backend) = (Limits::default(), UpstreamLimits::default());
-        assert!(backend.connect + backend.answer < connection.idle);
+        assert!(backend.queue + backend.connect + backend.answer < connection.idle);
         assert!(backend.idle < connection.idle);
     }
 

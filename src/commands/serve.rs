@@ -5,7 +5,7 @@ use crate::{output, values};
 use ::corpus::Page;
 use ::server::event_loop::EventLoop;
 use ::server::site::{DirectorySite, Rule, RuledSite, Site};
-use ::server::upstream::{Address, UpstreamSite};
+use ::server::upstream::{Address, StartError, UpstreamSite};
 use ::server::{
     Config, ConfigRoute, ConfigSite, CongestionControl, Identity, Options, Pace, ResetKey, Server,
     SignalUse, TicketKey, UpstreamLimits,
@@ -36,9 +36,12 @@ pub(crate) struct Arguments {
     /// Serve a page: a bundled name, or a file
     #[arg(long)]
     page: Option<String>,
-    /// Pass requests on to this backend, over HTTP/1.1
+    /// Pass requests on to this backend: http://HOST[:PORT] by HTTP/1.1, or https://HOST[:PORT] by HTTP/2 or HTTP/1.1
     #[arg(long, value_name = "URL")]
     upstream: Option<Address>,
+    /// Certificate authorities (PEM) that may vouch for an https:// backend [default: the system's]
+    #[arg(long, value_name = "FILE", requires = "upstream")]
+    upstream_ca: Option<PathBuf>,
     /// Read what to serve from a TOML file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scheme", "signals"])]
     config: Option<PathBuf>,
@@ -197,8 +200,11 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
 
 fn upstream(address: &Address) -> Result<Arc<dyn Site>, Failure> {
     let report = Arc::new(|line: &str| eprintln!("{line}"));
-    let site = UpstreamSite::start(address, UpstreamLimits::default(), report);
-    Ok(Arc::new(site.map_err(Failure::elsewhere)?))
+    let site = UpstreamSite::start(address, &UpstreamLimits::default(), report);
+    Ok(Arc::new(site.map_err(|error| match error {
+        StartError::Ca(..) => Failure::bad_input(error),
+        _ => Failure::elsewhere(error),
+    })?))
 }
 
 /// The configuration, from a file or from flags.
@@ -208,7 +214,12 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     }
     let root = arguments.root.clone().map(ConfigSite::Root);
     let page = arguments.page.clone().map(|it| ConfigSite::Pages(vec![it]));
-    let site = root.or(page).or_else(|| arguments.upstream.clone().map(ConfigSite::Upstream));
+    let upstream = arguments.upstream.clone();
+    if arguments.upstream_ca.is_some() && upstream.as_ref().is_some_and(|it| !it.is_secure()) {
+        return Err(Failure::BadInput("--upstream-ca is for --upstream https://".to_owned()));
+    }
+    let upstream = upstream.map(|it| it.trusting(arguments.upstream_ca.clone()));
+    let site = root.or(page).or_else(|| upstream.map(ConfigSite::Upstream));
     let missing = || Failure::BadInput("one of --root, --page, --upstream, --config".to_owned());
     Ok(Config {
         scheme: arguments.scheme.clone(),

@@ -58,11 +58,11 @@ impl Responder {
                 }
                 Piece::End(Ok(())) => self.sender.end(stream),
                 Piece::End(Err(trouble)) if self.awaits_head(stream) => {
-                    self.head_came(stream, Response::empty(trouble.status()), now);
+                    self.head_came(stream, trouble.response(), now);
                     self.sender.end(stream);
                 }
                 // A part must not look like the whole (RFC 9114, 4.1).
-                Piece::End(Err(_)) => self.abort(stream, Code::Internal),
+                Piece::End(Err(trouble)) => self.abort(stream, trouble.code()),
             }
         }
     }

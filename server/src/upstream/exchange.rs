@@ -1,162 +1,199 @@
-//! One request to the backend and its response, shared by a connection and a worker thread.
+//! One request to the backend and its response, shared by a connection and the task that carries it out.
 
-use crate::limits::BUFFER_BYTES;
+use super::queue::Client;
+use super::trouble::Trouble;
+use crate::limits::{BUFFER_BYTES, INTERIM_RESPONSES};
 use crate::site::Response;
+use hyper::body::Bytes;
 use std::collections::VecDeque;
 use std::fmt;
-use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
-/// Why the backend's response does not come or does not end.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
-    /// No worker is free, and too many requests wait for one.
-    #[error("too many requests under way")]
-    Busy,
-    /// No server listens at the address, or the name is unknown.
-    #[error("cannot be reached: {0}")]
-    Unreachable(String),
-    /// Connecting, answering or sending took too long.
-    #[error("too slow: {0}")]
-    TooSlow(String),
-    /// It sent something that is not a response, or broke off.
-    #[error("not a proper response: {0}")]
-    Improper(String),
-    /// HTTP/1.1 cannot express the request.
-    #[error("the request cannot be passed on: {0}")]
-    Unsayable(String),
-    /// The client does not read, or is gone.
-    #[error("the client does not read the response")]
-    ClientGone,
-}
-
-impl Trouble {
-    /// The status of the response that the server sends instead (RFC 9110, 15.6).
-    pub fn status(&self) -> u16 {
-        match self {
-            Self::Busy => 503,
-            Self::TooSlow(_) => 504,
-            Self::Unsayable(_) => 400,
-            Self::Unreachable(_) | Self::Improper(_) | Self::ClientGone => 502,
-        }
-    }
-}
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 /// The request as the backend gets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Outbound {
     pub(super) method: String,
+    /// The host that was asked for, perhaps with a port.
+    pub(super) authority: String,
     /// Path and query.
     pub(super) path: String,
+    /// All fields but `host` and `content-length`.
     pub(super) fields: Vec<(String, String)>,
-    /// Whether a body follows.
-    pub(super) has_body: bool,
+    /// Whether a body is passed on, if there is one.
+    pub(super) takes_body: bool,
+    /// The length of the body, if the client says it.
+    pub(super) length: Option<u64>,
+    /// Whose share of the places it takes.
+    pub(super) client: Client,
 }
 
 /// A request under way to the backend.
 pub struct Exchange {
     pub(super) request: Outbound,
-    /// How long either side waits for the other.
-    patience: Duration,
     state: Mutex<State>,
-    changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     upload: VecDeque<u8>,
     upload_ended: bool,
+    turns: Turns,
     /// The `Link` fields of the backend's first 103 response.
     hints: Option<Vec<String>>,
     hinted: bool,
+    /// Interim responses so far.
+    interim: usize,
     head: Option<Response>,
     body: VecDeque<u8>,
-    /// Bytes of the body so far.
-    body_bytes: u64,
     end: Option<Result<(), Trouble>>,
-    abandoned: bool,
+    /// Why the task must not go on.
+    stopped: Option<Trouble>,
+    /// The task that carries the exchange out.
+    carrier: Option<Waker>,
+    /// The backend's connection, while it waits for more of the request's body.
+    reader: Option<Waker>,
     /// Called when there is news for the connection.
     ring: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
+/// How far the backend's connection has come with the request's body.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Turns {
+    /// How often it has taken some.
+    taken: u64,
+    /// It waits for the client.
+    pub(super) awaits_client: bool,
+}
+
 impl Exchange {
-    pub(super) fn new(request: Outbound, patience: Duration) -> Arc<Self> {
-        Arc::new(Self { request, patience, state: Mutex::default(), changed: Condvar::new() })
+    pub(super) fn new(request: Outbound) -> Arc<Self> {
+        Arc::new(Self { request, state: Mutex::default() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, state: MutexGuard<'_, State>) {
+    /// There is news for the connection.
+    fn ring(state: MutexGuard<'_, State>) {
         let ring = state.ring.clone();
         drop(state);
-        self.changed.notify_all();
         if let Some(ring) = ring {
             ring();
         }
     }
+}
 
-    /// Waits until `go` holds, or the connection gives up.
-    fn wait(&self, go: impl Fn(&State) -> bool) -> Result<MutexGuard<'_, State>, Trouble> {
-        let waits = |it: &mut State| !it.abandoned && !go(it);
-        let waited = self.changed.wait_timeout_while(self.state(), self.patience, waits);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if state.abandoned || !go(&state) { Err(Trouble::ClientGone) } else { Ok(state) }
+impl State {
+    /// There is news for the task and for the backend's connection.
+    fn wake(&mut self) {
+        for waker in [self.carrier.take(), self.reader.take()].into_iter().flatten() {
+            waker.wake();
+        }
+    }
+
+    fn stop(&mut self, trouble: Trouble) {
+        self.stopped.get_or_insert(trouble);
+        self.wake();
     }
 }
 
-/// The worker's side.
+/// The backend's side. Only one task calls the functions that poll, but for [`Self::poll_upload`].
 impl Exchange {
-    pub(super) fn is_abandoned(&self) -> bool {
-        self.state().abandoned
+    /// Ends the exchange from anywhere.
+    pub(super) fn stop(&self, trouble: Trouble) {
+        self.state().stop(trouble);
     }
 
-    /// Early hints came; only the first are kept.
-    pub(super) fn hint(&self, links: Vec<String>) {
+    /// Ready when the exchange must not go on, with the reason.
+    pub(super) fn poll_stopped(&self, context: &mut Context<'_>) -> Poll<Trouble> {
+        self.poll(context, |state| state.stopped.clone())
+    }
+
+    /// Ready when the request's body fills the buffer, or is here wholly: then true.
+    pub(super) fn poll_gathered(&self, context: &mut Context<'_>) -> Poll<bool> {
+        let is_gathered = |it: &State| it.upload_ended || it.upload.len() >= BUFFER_BYTES;
+        self.poll(context, |state| is_gathered(state).then_some(state.upload_ended))
+    }
+
+    /// Ready when the backend's connection has turned to the request's body since `before`.
+    pub(super) fn poll_turns(&self, before: Turns, context: &mut Context<'_>) -> Poll<Turns> {
+        self.poll(context, |state| Some(state.turns).filter(|it| *it != before))
+    }
+
+    pub(super) fn turns(&self) -> Turns {
+        self.state().turns
+    }
+
+    /// Ready when there is room for more of the response's body.
+    pub(super) fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.poll(context, |state| (state.body.len() < BUFFER_BYTES).then_some(()))
+    }
+
+    fn poll<T>(&self, context: &mut Context<'_>, ready: impl Fn(&State) -> Option<T>) -> Poll<T> {
         let mut state = self.state();
-        if !std::mem::replace(&mut state.hinted, true) {
-            state.hints = Some(links);
+        let Some(ready) = ready(&state) else {
+            state.carrier = Some(context.waker().clone());
+            return Poll::Pending;
+        };
+        Poll::Ready(ready)
+    }
+
+    /// The bytes of the request's body that are here and not taken.
+    pub(super) fn upload_bytes(&self) -> usize {
+        self.state().upload.len()
+    }
+
+    /// The next bytes of the request's body; `None` at its end.
+    pub(super) fn poll_upload(&self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut state = self.state();
+        let (front, _) = state.upload.as_slices();
+        let bytes = Bytes::copy_from_slice(front);
+        let awaits_client = bytes.is_empty() && !state.upload_ended;
+        state.turns.awaits_client = awaits_client;
+        if awaits_client {
+            state.wake();
+            state.reader = Some(context.waker().clone());
+            return Poll::Pending;
         }
-        self.tell(state);
+        state.turns.taken += 1;
+        state.upload.drain(..bytes.len());
+        state.wake();
+        Self::ring(state);
+        Poll::Ready(Some(bytes).filter(|it| !it.is_empty()))
+    }
+
+    /// An interim response came, with its `Link` fields if it has early hints. Only the first hints are kept.
+    pub(super) fn interim(&self, links: Option<Vec<String>>) {
+        let mut state = self.state();
+        state.interim += 1;
+        if state.interim > INTERIM_RESPONSES {
+            let cause = format!("more than {INTERIM_RESPONSES} interim responses");
+            state.stop(Trouble::Improper(cause));
+        } else if links.is_some() && !std::mem::replace(&mut state.hinted, true) {
+            state.hints = links;
+        }
+        Self::ring(state);
     }
 
     pub(super) fn answer(&self, head: Response) {
         let mut state = self.state();
         state.head = Some(head);
-        self.tell(state);
+        Self::ring(state);
     }
 
-    pub(super) fn body_bytes(&self) -> u64 {
-        self.state().body_bytes
-    }
-
-    /// Adds to the response's body; waits while the buffer is full.
-    pub(super) fn write_body(&self, bytes: &[u8]) -> Result<(), Trouble> {
-        let mut state = self.wait(|it| it.body.len() < BUFFER_BYTES)?;
+    /// Adds to the response's body, even if there is no room ([`Self::poll_room`]).
+    pub(super) fn write_body(&self, bytes: &[u8]) {
+        let mut state = self.state();
         state.body.extend(bytes);
-        state.body_bytes += bytes.len() as u64;
-        self.tell(state);
-        Ok(())
+        Self::ring(state);
     }
 
     pub(super) fn finish(&self, end: Result<(), Trouble>) {
         let mut state = self.state();
         state.end.get_or_insert(end);
-        self.tell(state);
-    }
-
-    /// Reads the request's body; 0 at its end, an error if it breaks off.
-    pub(super) fn read_upload(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let there = |it: &State| !it.upload.is_empty() || it.upload_ended;
-        let mut state = self.wait(there).map_err(|_| io::ErrorKind::ConnectionAborted)?;
-        let count = buffer.len().min(state.upload.len());
-        for (to, from) in buffer.iter_mut().zip(state.upload.drain(..count)) {
-            *to = from;
-        }
-        self.tell(state);
-        Ok(count)
+        Self::ring(state);
     }
 }
 
@@ -166,7 +203,7 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// A piece of a response, in the order in which a worker brings them.
+/// A piece of a response, in the order in which the backend brings them.
 #[derive(Debug)]
 pub(crate) enum Piece {
     /// The `Link` fields of the first early hints.
@@ -205,19 +242,17 @@ impl Later {
         }
         let count = room.min(state.body.len());
         let bytes: Vec<u8> = state.body.drain(..count).collect();
-        drop(state);
-        self.0.changed.notify_all();
+        state.wake();
         (count > 0).then_some(Piece::Body(bytes))
     }
 
     /// Adds to the request's body, even if there is no room ([`Self::has_room`]).
     pub(crate) fn give(&self, bytes: &[u8]) {
         let mut state = self.0.state();
-        if self.0.request.has_body {
+        if self.0.request.takes_body && state.stopped.is_none() {
             state.upload.extend(bytes);
+            state.wake();
         }
-        drop(state);
-        self.0.changed.notify_all();
     }
 
     pub(crate) fn has_room(&self) -> bool {
@@ -225,88 +260,109 @@ impl Later {
     }
 
     pub(crate) fn end_upload(&self) {
-        self.0.state().upload_ended = true;
-        self.0.changed.notify_all();
+        let mut state = self.0.state();
+        state.upload_ended = true;
+        state.wake();
     }
 }
 
 impl Drop for Later {
     fn drop(&mut self) {
         let mut state = self.0.state();
-        state.abandoned = true;
         state.body = VecDeque::new();
         state.upload = VecDeque::new();
-        drop(state);
-        self.0.changed.notify_all();
+        state.stop(Trouble::ClientGone);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::thread;
 
     fn exchange() -> (Arc<Exchange>, Later) {
         let request = Outbound {
             method: "POST".into(),
+            authority: "a".into(),
             path: "/".into(),
             fields: Vec::new(),
-            has_body: true,
+            takes_body: true,
+            length: None,
+            client: Client::at(None),
         };
-        let exchange = Exchange::new(request, Duration::from_secs(60));
+        let exchange = Exchange::new(request);
         (Arc::clone(&exchange), Later::new(exchange))
     }
 
-    #[test]
-    fn a_worker_waits_while_the_buffer_is_full() {
-        let (worker, later) = exchange();
-        let writer = thread::spawn(move || {
-            for _ in 0..100 {
-                worker.write_body(&[7; 10_000]).expect("taken");
-            }
-            worker.finish(Ok(()));
-        });
-        let (mut taken, mut most) = (0, 0);
-        loop {
-            most = most.max(later.0.state().body.len());
-            match later.next(5000) {
-                Some(Piece::Body(bytes)) => taken += bytes.len(),
-                Some(_) => break,
-                None => thread::yield_now(),
-            }
+    /// What is ready now.
+    fn now<T>(poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Option<T> {
+        match poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(ready) => Some(ready),
+            Poll::Pending => None,
         }
-        writer.join().expect("no panic");
-        assert_eq!(taken, 1_000_000);
-        assert!(most < BUFFER_BYTES + 10_000, "{most}");
     }
 
     #[test]
-    fn a_connection_that_is_gone_ends_the_wait() {
-        let (worker, later) = exchange();
-        worker.write_body(&vec![7; BUFFER_BYTES]).expect("room");
-        let writer = thread::spawn(move || (worker.write_body(&[7]), worker.read_upload(&mut [0])));
+    fn the_backend_waits_while_the_buffer_is_full() {
+        let (backend, later) = exchange();
+        backend.write_body(&vec![7; BUFFER_BYTES]);
+        assert_eq!(now(|it| backend.poll_room(it)), None);
+        assert!(matches!(later.next(1), Some(Piece::Body(bytes)) if bytes == [7]));
+        assert_eq!(now(|it| backend.poll_room(it)), Some(()));
+    }
+
+    #[test]
+    fn a_request_is_ready_to_go_when_its_body_ends_or_fills_the_buffer() {
+        let (backend, later) = exchange();
+        later.give(&vec![7; BUFFER_BYTES - 1]);
+        assert_eq!(now(|it| backend.poll_gathered(it)), None);
+        later.give(&[7]);
+        assert_eq!(now(|it| backend.poll_gathered(it)), Some(false));
+        later.end_upload();
+        assert_eq!(now(|it| backend.poll_gathered(it)), Some(true));
+    }
+
+    #[test]
+    fn a_connection_that_is_gone_stops_the_exchange() {
+        let (backend, later) = exchange();
+        assert_eq!(now(|it| backend.poll_stopped(it)), None);
         drop(later);
-        let (written, read) = writer.join().expect("no panic");
-        assert_eq!(written, Err(Trouble::ClientGone));
-        assert_eq!(read.map_err(|it| it.kind()), Err(io::ErrorKind::ConnectionAborted));
+        assert_eq!(now(|it| backend.poll_stopped(it)), Some(Trouble::ClientGone));
     }
 
     #[test]
     fn an_upload_is_read_to_its_end() {
-        let (worker, later) = exchange();
+        let (backend, later) = exchange();
+        assert_eq!(now(|it| backend.poll_upload(it)), None);
+        assert!(backend.turns().awaits_client);
         later.give(b"ab");
+        assert_eq!(now(|it| backend.poll_upload(it)), Some(Some(Bytes::from_static(b"ab"))));
+        assert!(!backend.turns().awaits_client);
         later.end_upload();
-        let mut buffer = [0; 8];
-        assert_eq!(worker.read_upload(&mut buffer).ok(), Some(2));
-        assert_eq!(worker.read_upload(&mut buffer).ok(), Some(0));
+        assert_eq!(now(|it| backend.poll_upload(it)), Some(None));
+    }
+
+    #[test]
+    fn the_first_early_hints_count_and_the_17th_interim_response_stops_the_exchange() {
+        let (backend, later) = exchange();
+        backend.interim(None);
+        for name in ["a", "b"] {
+            backend.interim(Some(vec![name.to_owned()]));
+        }
+        assert!(matches!(later.next(1), Some(Piece::Hints(links)) if links == ["a"]));
+        assert!(later.next(1).is_none());
+        (3..16).for_each(|_| backend.interim(None));
+        assert_eq!(now(|it| backend.poll_stopped(it)), None);
+        backend.interim(None);
+        let expected = Trouble::Improper("more than 16 interim responses".to_owned());
+        assert_eq!(now(|it| backend.poll_stopped(it)), Some(expected));
     }
 
     #[test]
     fn trouble_after_the_head_follows_the_bytes_that_came() {
-        let (worker, later) = exchange();
-        worker.answer(Response::empty(200));
-        worker.write_body(b"abc").expect("room");
-        worker.finish(Err(Trouble::Improper("short".into())));
+        let (backend, later) = exchange();
+        backend.answer(Response::empty(200));
+        backend.write_body(b"abc");
+        backend.finish(Err(Trouble::Improper("short".into())));
         assert!(matches!(later.next(2), Some(Piece::Head(head)) if head.status == 200));
         assert!(later.next(0).is_none());
         assert!(matches!(later.next(2), Some(Piece::Body(bytes)) if bytes == b"ab"));

@@ -1,9 +1,16 @@
 //! Header fields on their way through a gateway (RFC 9110, 7.6; RFC 9114, 4.2).
 
-use super::exchange::Outbound;
+use super::exchange::{Exchange, Outbound};
+use super::queue::Client;
+use super::trouble::Trouble;
+use super::upload::Upload;
 use crate::site::{Field, Request};
+use hyper::header::{CONTENT_LENGTH, HOST, HeaderName, HeaderValue};
+use hyper::{Uri, Version};
 use std::borrow::Cow;
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Fields that concern one connection only.
 const HOP_BY_HOP: [&str; 9] = [
@@ -18,35 +25,92 @@ const HOP_BY_HOP: [&str; 9] = [
     "upgrade",
 ];
 
-/// Fields in which a gateway names its client. This server is the first gateway, so clients must not send them.
-const CLAIMS: [&str; 5] =
-    ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+/// Fields that this server makes itself.
+const OWN: [&str; 5] = ["host", "cookie", "expect", "content-length", "via"];
+
+/// Whether a gateway names its client in this field. This server is the first gateway, so clients must not send it.
+/// `Proxy` would become the setting `HTTP_PROXY` of a CGI program.
+fn is_claim(name: &str) -> bool {
+    matches!(name, "forwarded" | "x-real-ip" | "proxy") || name.starts_with("x-forwarded-")
+}
+
+/// Whether a backend gets a client's field of this name. Many backends cannot tell `_` from `-` in a name, so `X_Real_IP`
+/// would pass for `X-Real-IP`.
+fn passes(name: &str) -> bool {
+    !OWN.contains(&name) && !HOP_BY_HOP.contains(&name) && !is_claim(name) && !name.contains('_')
+}
 
 /// The request for the backend. It keeps the host that the client asked for.
-pub(super) fn outbound(request: &Request, client: Option<IpAddr>) -> Outbound {
-    let has_body = !matches!(request.method.as_str(), "GET" | "HEAD" | "DELETE" | "OPTIONS")
-        && request.field("content-length") != Some("0");
-    let passes = |name: &str| {
-        let own = matches!(name, "host" | "cookie" | "expect" | "content-length" | "via");
-        !own && !HOP_BY_HOP.contains(&name) && !CLAIMS.contains(&name)
-    };
-    let mut fields: Vec<(String, String)> = vec![("host".into(), request.authority.clone())];
-    fields.extend(request.fields.iter().filter(|(name, _)| passes(name)).cloned());
+pub(super) fn outbound(request: &Request) -> Outbound {
+    let client = request.client;
+    let fields = request.fields.iter().filter(|(name, _)| passes(name));
+    let mut fields: Vec<(String, String)> = fields.cloned().collect();
+    let mut add = |name: &str, value: String| fields.push((name.to_owned(), value));
     // HTTP/1.1 has one cookie field (RFC 9114, 4.2.1).
-    fields.extend(request.cookies().map(|it| ("cookie".to_owned(), it)));
-    let length = request.field("content-length").filter(|_| has_body);
-    fields.extend(length.map(|it| ("content-length".to_owned(), it.to_owned())));
+    if let Some(cookies) = request.cookies() {
+        add("cookie", cookies);
+    }
     // RFC 8470, 5.1: the backend may want to be asked again when the handshake is complete.
     if request.early && request.field("early-data").is_none() {
-        fields.push(("early-data".into(), "1".into()));
+        add("early-data", "1".to_owned());
     }
-    fields.push(("via".into(), via("3", request.field("via"))));
-    fields.push(("forwarded".into(), forwarded(&request.authority, client)));
-    Outbound { method: request.method.clone(), path: request.path.clone(), fields, has_body }
+    add("via", via("3", request.field("via")));
+    add("forwarded", forwarded(&request.authority, client));
+    if let Some(address) = client {
+        add("x-forwarded-for", address.to_string());
+    }
+    add("x-forwarded-host", request.authority.clone());
+    add("x-forwarded-proto", "https".to_owned());
+    Outbound {
+        method: request.method.clone(),
+        authority: request.authority.clone(),
+        path: request.path.clone(),
+        fields,
+        // A body has no meaning there, and some backends take it for another request (RFC 9110, 9.3.1 and 9.3.2).
+        takes_body: !matches!(request.method.as_str(), "GET" | "HEAD"),
+        length: request.field("content-length").and_then(|it| it.parse().ok()),
+        client: Client::at(client),
+    }
+}
+
+/// The request as the HTTP library takes it. If the body `is_whole`, its length is known. A client may stand still for
+/// `idle`.
+pub(super) fn request(
+    exchange: &Arc<Exchange>,
+    is_http2: bool,
+    is_whole: bool,
+    idle: Duration,
+) -> Result<hyper::Request<Upload>, Trouble> {
+    let asked = &exchange.request;
+    let length = if is_whole { Some(exchange.upload_bytes() as u64) } else { asked.length };
+    let uri = Uri::builder().path_and_query(asked.path.as_str());
+    // HTTP/2 has a pseudo-header field in place of the host (RFC 9113, 8.3.1).
+    let uri = if is_http2 { uri.scheme("https").authority(asked.authority.as_str()) } else { uri };
+    let unsayable = |it: &dyn std::error::Error| Trouble::Unsayable(it.to_string());
+    let uri = uri.build().map_err(|it| unsayable(&it))?;
+    let mut request = hyper::Request::builder().method(asked.method.as_str()).uri(uri);
+    if !is_http2 {
+        request = request.header(HOST, asked.authority.as_str());
+    }
+    for (name, value) in &asked.fields {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|it| unsayable(&it))?;
+        let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|it| unsayable(&it))?;
+        request = request.header(name, value);
+    }
+    // A request of these methods states its length even if it is 0 (RFC 9110, 8.6).
+    let states_length = matches!(asked.method.as_str(), "POST" | "PUT" | "PATCH");
+    if let Some(length) = length.filter(|it| asked.takes_body && (*it > 0 || states_length)) {
+        request = request.header(CONTENT_LENGTH, length);
+    }
+    request.body(Upload::new(exchange, length, idle)).map_err(|it| unsayable(&it))
 }
 
 /// The fields of a backend's response that the client gets; `length` is the length of the body, if it is known.
-pub(super) fn inbound(fields: &[(&str, &[u8])], length: Option<u64>) -> Vec<Field> {
+pub(super) fn inbound(
+    fields: &[(&str, &[u8])],
+    version: Version,
+    length: Option<u64>,
+) -> Vec<Field> {
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     let values = |name: &'static str| {
         fields.iter().filter(move |(it, _)| *it == name).map(move |(_, value)| text(value))
@@ -64,7 +128,13 @@ pub(super) fn inbound(fields: &[(&str, &[u8])], length: Option<u64>) -> Vec<Fiel
         .collect();
     passed.extend(length.map(|it| ("content-length".into(), it.to_string())));
     let before = values("via").collect::<Vec<_>>().join(", ");
-    passed.push(("via".into(), via("1.1", Some(before.as_str()).filter(|it| !it.is_empty()))));
+    // RFC 9110, 7.6.3.
+    let protocol = match version {
+        Version::HTTP_10 => "1.0",
+        Version::HTTP_2 => "2",
+        _ => "1.1",
+    };
+    passed.push(("via".into(), via(protocol, Some(before.as_str()).filter(|it| !it.is_empty()))));
     passed
 }
 
@@ -75,13 +145,12 @@ fn via(version: &str, before: Option<&str>) -> String {
 
 /// The `Forwarded` field: the client, the host and the protocol (RFC 7239).
 fn forwarded(authority: &str, client: Option<IpAddr>) -> String {
-    let host = authority.replace(['"', '\\'], "");
     let from = match client {
         Some(IpAddr::V4(address)) => format!("for={address};"),
         Some(IpAddr::V6(address)) => format!("for=\"[{address}]\";"),
         None => String::new(),
     };
-    format!("{from}host=\"{host}\";proto=https")
+    format!("{from}host=\"{authority}\";proto=https")
 }
 
 #[cfg(test)]
@@ -118,18 +187,37 @@ mod tests {
             ("expect", "100-continue"),
         ];
         let client = IpAddr::V6(Ipv6Addr::LOCALHOST);
-        let outbound = outbound(&request(&fields), Some(client));
-        assert_eq!((outbound.path.as_str(), outbound.has_body), ("/a?b", true));
-        let expected = "host: site.example\naccept: */*\nif-none-match: \"1\"\ncookie: a=1; b=2\n\
-                        content-length: 3\nvia: 3 utmost\n\
-                        forwarded: for=\"[::1]\";host=\"site.example\";proto=https";
+        let request = Request { client: Some(client), ..request(&fields) };
+        let outbound = outbound(&request);
+        assert_eq!((outbound.authority.as_str(), outbound.path.as_str()), ("site.example", "/a?b"));
+        assert_eq!((outbound.takes_body, outbound.length), (true, Some(3)));
+        let expected = "accept: */*\nif-none-match: \"1\"\ncookie: a=1; b=2\nvia: 3 utmost\n\
+                        forwarded: for=\"[::1]\";host=\"site.example\";proto=https\nx-forwarded-for: ::1\n\
+                        x-forwarded-host: site.example\nx-forwarded-proto: https";
+        assert_eq!(text(outbound.fields), expected);
+    }
+
+    #[test]
+    fn a_field_that_a_backend_could_take_for_another_is_dropped() {
+        let fields = [
+            "x_forwarded_for",
+            "content_length",
+            "transfer_encoding",
+            "x_real-ip",
+            "x-forwarded-port",
+            "proxy",
+            "x-own",
+        ];
+        let outbound = outbound(&request(&fields.map(|it| (it, "1"))));
+        let expected = "x-own: 1\nvia: 3 utmost\nforwarded: host=\"site.example\";proto=https\n\
+                        x-forwarded-host: site.example\nx-forwarded-proto: https";
         assert_eq!(text(outbound.fields), expected);
     }
 
     #[test]
     fn the_backend_learns_of_a_possible_replay_8470_5_1() {
         let said = |request: &Request| {
-            let fields = outbound(request, None).fields;
+            let fields = outbound(request).fields;
             fields.into_iter().filter(|(name, _)| name == "early-data").count()
         };
         let plain = request(&[]);
@@ -149,7 +237,7 @@ mod tests {
             ("via", b"1.0 other"),
             ("link", b"</a.css>; rel=preload"),
         ];
-        let passed = inbound(&fields, Some(5));
+        let passed = inbound(&fields, Version::HTTP_11, Some(5));
         let expected = "link: </a.css>; rel=preload\ncontent-length: 5\nvia: 1.0 other, 1.1 utmost";
         assert_eq!(text(passed), expected);
     }

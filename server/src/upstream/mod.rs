@@ -1,18 +1,28 @@
-//! A site whose responses another server makes, over HTTP/1.1.
+//! A site whose responses another server makes, over HTTP/1.1 or HTTP/2.
 //!
-//! A request becomes an [`Exchange`], which a connection shares with a worker thread (`backend`). The worker brings the
-//! response's head and body. The connection brings the request's body and takes as much of the response as its client
-//! has room for. Each side waits while the other's buffer is full, so that neither a fast backend nor a fast client
+//! A request becomes an [`Exchange`], which a connection shares with a task of the backend's thread (`carrier`). The task
+//! brings the response's head and body. The connection brings the request's body and takes as much of the response as its
+//! client has room for. Each side waits while the other's buffer is full, so that neither a fast backend nor a fast client
 //! costs memory.
 
+mod address;
 mod backend;
+mod carrier;
+mod connections;
 mod exchange;
 mod fields;
-mod interim;
+mod patience;
+mod places;
+mod queue;
 mod site;
+mod trouble;
 mod troubles;
+mod upload;
 
+pub use address::{Address, AddressError};
+pub use connections::StartError;
 pub(crate) use exchange::Piece;
-pub use exchange::{Exchange, Later, Trouble};
-pub use site::{Address, AddressError, UpstreamSite};
+pub use exchange::{Exchange, Later};
+pub use site::UpstreamSite;
+pub use trouble::Trouble;
 pub use troubles::Report;

@@ -1,73 +1,30 @@
 //! The backend as a site.
 
+use super::address::Address;
 use super::backend::Backend;
-use super::exchange::{Exchange, Later, Trouble};
+use super::connections::StartError;
+use super::exchange::{Exchange, Later};
 use super::fields::outbound;
+use super::trouble::Trouble;
 use super::troubles::Report;
 use crate::limits::UpstreamLimits;
 use crate::site::{Body, Request, Response, Site};
 use percent_encoding::percent_decode_str;
 use schedulers::Resource;
-use std::fmt;
-use std::str::FromStr;
-
-/// Where a backend is: `http://HOST[:PORT]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address {
-    authority: String,
-}
-
-/// Text that is not a backend's address.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AddressError {
-    /// The backend wants TLS.
-    #[error(
-        "upstream `{0}`: backends are reached over http:// only; put it on this machine or in a trusted network"
-    )]
-    Tls(String),
-    /// Anything else.
-    #[error("upstream `{0}`: expected http://HOST:PORT, without a path")]
-    Malformed(String),
-}
-
-impl FromStr for Address {
-    type Err = AddressError;
-
-    fn from_str(text: &str) -> Result<Self, AddressError> {
-        if text.starts_with("https://") {
-            return Err(AddressError::Tls(text.to_owned()));
-        }
-        let authority = text.strip_prefix("http://").map(|it| it.strip_suffix('/').unwrap_or(it));
-        let authority: Option<ureq::http::uri::Authority> =
-            authority.and_then(|it| it.parse().ok());
-        match authority.filter(|it| !it.host().is_empty() && !it.as_str().contains('@')) {
-            Some(authority) => Ok(Self { authority: authority.to_string() }),
-            None => Err(AddressError::Malformed(text.to_owned())),
-        }
-    }
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "http://{}", self.authority)
-    }
-}
 
 /// A site whose responses a backend makes.
 pub struct UpstreamSite {
     backend: Backend,
-    limits: UpstreamLimits,
 }
 
 impl UpstreamSite {
     /// Connects to the backend at `address`; `report` gets a line about each trouble with it.
     pub fn start(
         address: &Address,
-        limits: UpstreamLimits,
+        limits: &UpstreamLimits,
         report: Report,
-    ) -> std::io::Result<Self> {
-        let backend = Backend::start(address, &limits, report)?;
-        Ok(Self { backend, limits })
+    ) -> Result<Self, StartError> {
+        Ok(Self { backend: Backend::start(address, limits, report)? })
     }
 }
 
@@ -80,11 +37,9 @@ impl Site for UpstreamSite {
         if !request.path.starts_with('/') || has_dot_segments(&request.path) {
             return Response::empty(400);
         }
-        let outbound = outbound(request, request.client);
-        let exchange = Exchange::new(outbound, self.limits.idle);
+        let exchange = Exchange::new(outbound(request));
         if !self.backend.take(&exchange) {
-            let headers = vec![("retry-after".into(), "1".to_owned())];
-            return Response { headers, ..Response::empty(Trouble::Busy.status()) };
+            return Trouble::Busy.response();
         }
         let resource = Resource { kind: request.expected_kind(), ..Resource::default() };
         let body = Body::Later(Later::new(exchange).into());
@@ -108,31 +63,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_a_host_and_a_port() {
-        for (text, expected) in [
-            ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
-            ("http://localhost/", "http://localhost"),
-            ("http://[::1]:80", "http://[::1]:80"),
-            ("https://a", "upstream `https://a`: backends are reached over http:// only"),
-            ("127.0.0.1:8080", "upstream `127.0.0.1:8080`: expected http://HOST:PORT"),
-            ("http://", "upstream `http://`: expected"),
-            ("http://a/b", "upstream `http://a/b`: expected"),
-            ("http://a?b", "upstream `http://a?b`: expected"),
-            ("http://user:word@a", "upstream `http://user:word@a`: expected"),
-        ] {
-            let said = match text.parse::<Address>() {
-                Ok(address) => address.to_string(),
-                Err(error) => error.to_string(),
-            };
-            assert!(said.starts_with(expected), "{said}");
-        }
-    }
-
-    #[test]
     fn a_path_does_not_lead_to_another_host() {
         let address = "http://127.0.0.1:1".parse().expect("an address");
-        let limits = UpstreamLimits { requests: 1, ..UpstreamLimits::default() };
-        let site = UpstreamSite::start(&address, limits, std::sync::Arc::new(|_| {}));
+        let limits = UpstreamLimits::default();
+        let site = UpstreamSite::start(&address, &limits, std::sync::Arc::new(|_| {}));
         let site = site.expect("a thread");
         for (path, awaited) in [
             ("@other.example/", false),

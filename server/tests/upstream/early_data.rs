@@ -23,7 +23,7 @@ fn answers(got: &[Fetched]) -> Vec<String> {
 #[test]
 fn the_backend_learns_of_early_data_and_is_asked_again_if_it_refuses_8470_5() {
     let backend = Backend::start(talk);
-    let proxy = Proxy::start(backend.address, UpstreamLimits::default(), Vec::new());
+    let proxy = Proxy::start(backend.address, &UpstreamLimits::default(), Vec::new());
     let of_gateway = Ask::get("/fresh").with("early-data", "1");
     let asks = [Ask::get("/"), Ask::get("/fresh"), of_gateway];
     let early = answers(&fetch_early(proxy.address, &asks));

@@ -1,7 +1,7 @@
 //! A small HTTP/3 client that keeps everything it receives.
 
 use http3::{Event, Header, NameValue, Role, Session, Settings, StreamId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -13,11 +13,24 @@ pub(crate) struct Ask {
     pub(crate) path: String,
     pub(crate) fields: Vec<(&'static str, String)>,
     pub(crate) body: Vec<u8>,
+    pub(crate) authority: Option<&'static str>,
+    /// The request ends.
+    pub(crate) ends: bool,
+    /// The response is read.
+    pub(crate) reads: bool,
 }
 
 impl Ask {
     pub(crate) fn get(path: &str) -> Self {
-        Self { method: "GET", path: path.to_owned(), fields: Vec::new(), body: Vec::new() }
+        Self {
+            method: "GET",
+            path: path.to_owned(),
+            fields: Vec::new(),
+            body: Vec::new(),
+            authority: Some("site.example"),
+            ends: true,
+            reads: true,
+        }
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
@@ -26,15 +39,13 @@ impl Ask {
     }
 
     fn headers(&self) -> Vec<Header> {
-        let pseudo = [
-            (":method", self.method),
-            (":scheme", "https"),
-            (":authority", "site.example"),
-            (":path", self.path.as_str()),
-        ];
+        let authority = self.authority.map(|it| (":authority", it));
+        let pseudo =
+            [(":method", self.method), (":scheme", "https"), (":path", self.path.as_str())];
+        let pseudo = pseudo.into_iter().chain(authority);
         let fields = self.fields.iter().map(|(name, value)| (*name, value.as_str()));
         let header = |(name, value): (&str, &str)| Header::new(name.as_bytes(), value.as_bytes());
-        pseudo.into_iter().chain(fields).map(header).collect()
+        pseudo.chain(fields).map(header).collect()
     }
 }
 
@@ -73,23 +84,38 @@ impl Fetched {
 pub(crate) fn fetch(server: SocketAddr, asks: &[Ask], pushes: u64) -> Vec<Fetched> {
     let mut client = Client::connect(server, pushes);
     client.run(asks);
+    client.leave();
     client.results(asks.len())
 }
+
+/// Makes the requests from another address and stays connected, until the server has seen them all.
+pub(crate) fn hold(server: SocketAddr, asks: &[Ask]) -> Client {
+    let mut client = Client::connect_from(ELSEWHERE, server, 0);
+    // The server answers this one itself, after those before it.
+    let last = Ask { method: "TRACE", ..Ask::get("/") };
+    client.run(&[asks, &[last]].concat());
+    client
+}
+
+/// The address of another client.
+const ELSEWHERE: [u8; 4] = [127, 0, 0, 2];
 
 /// The same in the early data of a connection that resumes another.
 pub(crate) fn fetch_early(server: SocketAddr, asks: &[Ask]) -> Vec<Fetched> {
     let mut first = Client::connect(server, 0);
     first.run(&[Ask::get("/")]);
+    first.leave();
     let session = first.quic.session().expect("a session").to_vec();
     let mut client = Client::connect(server, 0);
     client.quic.set_session(&session).expect("a session");
     client.transmit(&mut vec![0; 65_536]);
     assert!(client.quic.is_in_early_data());
     client.run(asks);
+    client.leave();
     client.results(asks.len())
 }
 
-struct Client {
+pub(crate) struct Client {
     socket: UdpSocket,
     quic: quiche::Connection,
     session: Session,
@@ -101,11 +127,18 @@ struct Client {
     push_streams: BTreeMap<u64, u64>,
     cancelled: Vec<u64>,
     pushes: u64,
+    /// Requests that do not end, and responses that are not read.
+    endless: BTreeSet<u64>,
+    unread: BTreeSet<u64>,
 }
 
 impl Client {
     fn connect(server: SocketAddr, pushes: u64) -> Self {
-        let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        Self::connect_from([127, 0, 0, 1], server, pushes)
+    }
+
+    fn connect_from(from: [u8; 4], server: SocketAddr, pushes: u64) -> Self {
+        let socket = UdpSocket::bind(SocketAddr::from((from, 0))).expect("a free port");
         let local = socket.local_addr().expect("bound");
         let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).expect("a version");
         config.set_application_protos(&[b"h3"]).expect("a protocol");
@@ -131,6 +164,8 @@ impl Client {
             push_streams: BTreeMap::new(),
             cancelled: Vec::new(),
             pushes,
+            endless: BTreeSet::new(),
+            unread: BTreeSet::new(),
         }
     }
 
@@ -144,7 +179,8 @@ impl Client {
                 self.ask(asks, &mut uploads);
             }
             for (stream, bytes) in &mut uploads {
-                if let Ok(taken) = self.quic.stream_send(*stream, bytes, true) {
+                let ends = !self.endless.contains(stream);
+                if let Ok(taken) = self.quic.stream_send(*stream, bytes, ends) {
                     bytes.drain(..taken);
                 }
             }
@@ -153,8 +189,11 @@ impl Client {
             self.receive(&mut buffer);
             self.read(&mut buffer);
         }
+    }
+
+    pub(crate) fn leave(&mut self) {
         self.quic.close(true, 0x100, b"done").ok();
-        self.transmit(&mut buffer);
+        self.transmit(&mut vec![0; 65_536]);
     }
 
     fn ask(&mut self, asks: &[Ask], uploads: &mut BTreeMap<u64, Vec<u8>>) {
@@ -172,6 +211,12 @@ impl Client {
                 bytes.extend(&ask.body);
             }
             uploads.insert(stream, bytes);
+            if !ask.ends {
+                self.endless.insert(stream);
+            }
+            if !ask.reads {
+                self.unread.insert(stream);
+            }
             self.by_stream.insert(stream, Fetched::default());
         }
     }
@@ -200,6 +245,9 @@ impl Client {
 
     fn read(&mut self, buffer: &mut [u8]) {
         for stream in self.quic.readable() {
+            if self.unread.contains(&stream) {
+                continue;
+            }
             loop {
                 let fin = match self.quic.stream_recv(stream, buffer) {
                     Ok((bytes, fin)) => {
@@ -275,7 +323,7 @@ impl Client {
         };
         let requests = self.by_stream.range(..).filter(|(stream, _)| *stream % 4 == 0);
         requests.clone().count() == asks
-            && requests.into_iter().all(|(_, it)| over(it))
+            && requests.into_iter().all(|(stream, it)| over(it) || self.unread.contains(stream))
             && self.promised.keys().all(came)
     }
 

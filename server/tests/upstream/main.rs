@@ -1,9 +1,11 @@
 //! The reverse proxy over real loopback sockets: our server in front of a small backend, and a small client.
 
+mod attacks;
 mod backend;
 mod early_data;
 mod fetch;
 mod pushes;
+mod secure;
 mod troubles;
 
 use backend::{Backend, Talk};
@@ -11,7 +13,7 @@ use fetch::{Ask, Fetched, fetch};
 use schedulers::find_scheme;
 use server::event_loop::{EventLoop, Stop};
 use server::site::{Rule, RuledSite};
-use server::upstream::{Report, UpstreamSite};
+use server::upstream::{Address, Report, UpstreamSite};
 use server::{Identity, Limits, Options, Server, UpstreamLimits};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -28,12 +30,16 @@ struct Proxy {
 }
 
 impl Proxy {
-    fn start(backend: SocketAddr, limits: UpstreamLimits, rules: Vec<Rule>) -> Self {
+    fn start(backend: SocketAddr, limits: &UpstreamLimits, rules: Vec<Rule>) -> Self {
+        let address = format!("http://{backend}").parse().expect("an address");
+        Self::of(&address, limits, rules)
+    }
+
+    fn of(backend: &Address, limits: &UpstreamLimits, rules: Vec<Rule>) -> Self {
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let tell = Arc::clone(&told);
         let report: Report = Arc::new(move |line| tell.lock().expect("whole").push(line.into()));
-        let address = format!("http://{backend}").parse().expect("an address");
-        let site = UpstreamSite::start(&address, limits, report).expect("threads");
+        let site = UpstreamSite::start(backend, limits, report).expect("a thread");
         let site = RuledSite::new(site, rules);
         let mut event_loop =
             EventLoop::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
@@ -70,7 +76,7 @@ impl Drop for Proxy {
 /// What a client gets for one request through the proxy.
 fn through(talk: Talk, ask: Ask) -> Fetched {
     let backend = Backend::start(talk);
-    let proxy = Proxy::start(backend.address, UpstreamLimits::default(), Vec::new());
+    let proxy = Proxy::start(backend.address, &UpstreamLimits::default(), Vec::new());
     fetch(proxy.address, &[ask], 0).remove(0)
 }
 
@@ -104,7 +110,7 @@ fn the_operators_fields_replace_those_of_the_backend_and_are_on_errors_too() {
             "HTTP/1.1 200 OK\r\nX-Mine: 1\r\nSet-Cookie: a=1\r\nContent-Length: 1\r\n\r\nx",
         );
     });
-    let proxy = Proxy::start(backend.address, UpstreamLimits::default(), vec![rule]);
+    let proxy = Proxy::start(backend.address, &UpstreamLimits::default(), vec![rule]);
     let got = fetch(proxy.address, &[Ask::get("/"), Ask::get("/broken")], 0);
     let expected = "content-length: 1\nserver: utmost\nset-cookie: a=1\nset-cookie: b=2\nvia: 1.1 utmost\nx-mine: 2";
     assert_eq!((got[0].status, got[0].fields().as_str()), (200, expected));
@@ -124,7 +130,8 @@ fn a_request_reaches_the_backend_with_the_host_that_was_asked_for() {
         String::from_utf8_lossy(&got.body).lines().map(str::to_owned).collect();
     lines[1..].sort();
     let expected = "GET /a?b=c HTTP/1.1\naccept: */*\ncookie: x=1\nforwarded: for=127.0.0.1;host=\"site.example\";proto=https\n\
-                    host: site.example\nvia: 3 utmost";
+                    host: site.example\nvia: 3 utmost\nx-forwarded-for: 127.0.0.1\nx-forwarded-host: site.example\n\
+                    x-forwarded-proto: https";
     assert_eq!(lines.join("\n"), expected);
 }
 
@@ -211,13 +218,13 @@ fn a_download_larger_than_every_buffer_makes_the_backend_wait() {
 }
 
 #[test]
-fn many_requests_share_few_workers_and_kept_connections() {
+fn many_requests_share_few_places_and_kept_connections() {
     let backend = Backend::start(|head, stream| {
         let path = head.split(' ').nth(1).unwrap_or_default();
         backend::respond(stream, path.as_bytes());
     });
     let limits = UpstreamLimits { requests: 3, ..UpstreamLimits::default() };
-    let proxy = Proxy::start(backend.address, limits, Vec::new());
+    let proxy = Proxy::start(backend.address, &limits, Vec::new());
     let paths: Vec<String> = (0..100).map(|it| format!("/{it}")).collect();
     let asks: Vec<Ask> = paths.iter().map(|it| Ask::get(it)).collect();
     let got = fetch(proxy.address, &asks, 0);

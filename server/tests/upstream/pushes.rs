@@ -69,7 +69,7 @@ fn visits(path: &str, pushing: &Pushing, asks: &[Ask]) -> Vec<Fetched> {
     let backend = Backend::start(talk as Talk);
     let proxy = Proxy::start(
         backend.address,
-        UpstreamLimits::default(),
+        &UpstreamLimits::default(),
         vec![Rule::pushing(path, pushing.clone())],
     );
     asks.iter().map(|it| fetch(proxy.address, std::slice::from_ref(it), 20).remove(0)).collect()
@@ -160,7 +160,7 @@ fn early_hints_of_the_backend_go_to_navigations_once_and_name_pushes() {
 fn a_kept_connection_tells_each_request_of_its_own_early_hints() {
     let backend = Backend::start(talk as Talk);
     let limits = UpstreamLimits { requests: 1, ..UpstreamLimits::default() };
-    let proxy = Proxy::start(backend.address, limits, vec![]);
+    let proxy = Proxy::start(backend.address, &limits, vec![]);
     let asks = ["/hinting", "/", "/hinting", "/plain"].map(Ask::get);
     let got = fetch(proxy.address, &asks, 0);
     let hints: Vec<usize> = got.iter().map(|it| it.hints.len()).collect();

@@ -1,0 +1,248 @@
+//! Carries out one exchange after another: asks the backend and passes on what it answers.
+
+use super::address::Address;
+use super::connections::{Connection, Connections};
+use super::exchange::Exchange;
+use super::fields::{inbound, request};
+use super::patience::Patience;
+use super::places::Place;
+use super::trouble::Trouble;
+use super::troubles::{Report, Troubles};
+use crate::limits::{BACKEND_FIELDS, UpstreamLimits};
+use crate::site::Response;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::{HeaderMap, StatusCode, header};
+use schedulers::{Kind, Resource};
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Context;
+use tokio::time::{Instant, sleep_until, timeout};
+
+type HttpResponse = hyper::Response<Incoming>;
+
+/// What the exchanges with one backend have in common.
+pub(super) struct Carrier {
+    address: Address,
+    connections: Arc<Connections>,
+    limits: UpstreamLimits,
+    troubles: Mutex<Troubles>,
+}
+
+/// A request that was not answered.
+struct Unanswered {
+    trouble: Trouble,
+    /// The backend may have seen it.
+    was_sent: bool,
+}
+
+impl Carrier {
+    pub(super) fn new(
+        address: &Address,
+        connections: Arc<Connections>,
+        limits: &UpstreamLimits,
+        report: Report,
+    ) -> Arc<Self> {
+        let (address, limits) = (address.clone(), limits.clone());
+        let troubles = Mutex::new(Troubles::new(report));
+        Arc::new(Self { address, connections, limits, troubles })
+    }
+
+    /// Carries an exchange out, or ends it.
+    pub(super) async fn carry(self: Arc<Self>, exchange: Arc<Exchange>, mut place: Place) {
+        let end = tokio::select! {
+            biased;
+            trouble = poll_fn(|it| exchange.poll_stopped(it)) => Err(trouble),
+            end = self.carry_out(&exchange, &mut place) => end,
+        };
+        if let Err(trouble) = &end
+            && !trouble.is_the_clients()
+        {
+            let request = &exchange.request;
+            self.tell(format!(
+                "upstream {}: {} {}: {trouble}",
+                self.address, request.method, request.path
+            ));
+        }
+        exchange.finish(end);
+    }
+
+    fn tell(self: &Arc<Self>, line: String) {
+        let now = Instant::now().into_std();
+        if let Some(later) = self.troubles().tell(line, now) {
+            let carrier = Arc::clone(self);
+            tokio::spawn(async move {
+                sleep_until(later.into()).await;
+                carrier.troubles().tell_rest(Instant::now().into_std());
+            });
+        }
+    }
+
+    fn troubles(&self) -> MutexGuard<'_, Troubles> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn carry_out(&self, exchange: &Arc<Exchange>, place: &mut Place) -> Result<(), Trouble> {
+        let is_whole = self.gather(exchange).await?;
+        timeout(self.limits.queue, place.turn()).await.map_err(|_| Trouble::Busy)?;
+        let (response, connection) = self.response(exchange, is_whole).await?;
+        check(&response)?;
+        exchange.answer(head(exchange, &response));
+        self.pass_on(exchange, response.into_body()).await?;
+        self.connections.keep(connection).await;
+        Ok(())
+    }
+
+    /// Waits for the request's body, or for so much of it that the client is seen to send it. True: it is here wholly.
+    async fn gather(&self, exchange: &Exchange) -> Result<bool, Trouble> {
+        if !exchange.request.takes_body {
+            return Ok(true);
+        }
+        let gathered = poll_fn(|it| exchange.poll_gathered(it));
+        timeout(self.limits.idle, gathered).await.map_err(|_| Trouble::ClientSlow)
+    }
+
+    async fn response(
+        &self,
+        exchange: &Arc<Exchange>,
+        is_whole: bool,
+    ) -> Result<(HttpResponse, Connection), Trouble> {
+        let (mut connection, is_reused) = self.connections.get().await?;
+        match self.ask(&mut connection, exchange, is_whole).await {
+            Ok(response) => Ok((response, connection)),
+            // The backend may have closed a reused connection while the request was on its way.
+            Err(it) if is_reused && (!it.was_sent || is_repeatable(exchange, &it.trouble)) => {
+                let mut connection = self.connections.open().await?;
+                let response = self.ask(&mut connection, exchange, is_whole).await;
+                response.map(|it| (it, connection)).map_err(|it| it.trouble)
+            }
+            Err(it) => Err(it.trouble),
+        }
+    }
+
+    async fn ask(
+        &self,
+        connection: &mut Connection,
+        exchange: &Arc<Exchange>,
+        is_whole: bool,
+    ) -> Result<HttpResponse, Unanswered> {
+        let sent = |trouble| Unanswered { trouble, was_sent: true };
+        let request = request(exchange, connection.is_http2(), is_whole, self.limits.idle);
+        let mut request = request.map_err(sent)?;
+        let watched = Arc::clone(exchange);
+        hyper::ext::on_informational(&mut request, move |it| {
+            let has_hints = it.status() == StatusCode::EARLY_HINTS;
+            watched.interim(has_hints.then(|| links(it.headers())));
+        });
+        let most = self.limits.answer;
+        tokio::select! {
+            answer = connection.send(request) => answer.map_err(|mut it| {
+                let was_sent = it.take_message().is_none();
+                Unanswered { trouble: Trouble::of(it.error()), was_sent }
+            }),
+            () = silence(exchange, most) => {
+                Err(sent(Trouble::TooSlow(format!("no answer after {most:?}"))))
+            }
+        }
+    }
+
+    /// Passes the body on as it comes.
+    async fn pass_on(&self, exchange: &Exchange, mut body: Incoming) -> Result<(), Trouble> {
+        let mut patience = Patience::new(self.limits.idle);
+        loop {
+            let since = Instant::now();
+            let room = poll_fn(|it| exchange.poll_room(it));
+            timeout(patience.left(), room).await.map_err(|_| Trouble::ClientSlow)?;
+            patience.waited(since.elapsed());
+            let most = self.limits.idle;
+            let stalled = |_| Trouble::TooSlow(format!("no more of the body after {most:?}"));
+            match timeout(most, next_bytes(&mut body)).await.map_err(stalled)?? {
+                Some(bytes) => {
+                    patience.moved(bytes.len());
+                    exchange.write_body(&bytes);
+                }
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+/// Ends when the backend has neither answered nor taken any of the request's body for `most`.
+async fn silence(exchange: &Exchange, most: std::time::Duration) {
+    let mut turns = exchange.turns();
+    loop {
+        let before = turns;
+        let change = poll_fn(|it: &mut Context<'_>| exchange.poll_turns(before, it));
+        // A client that is too slow is the matter of the upload.
+        turns = if before.awaits_client {
+            change.await
+        } else if let Ok(turns) = timeout(most, change).await {
+            turns
+        } else {
+            return;
+        };
+    }
+}
+
+/// The next bytes of a body; `None` at its end. Trailers are dropped.
+async fn next_bytes(body: &mut Incoming) -> Result<Option<Bytes>, Trouble> {
+    loop {
+        let Some(frame) = body.frame().await else { return Ok(None) };
+        if let Ok(bytes) = frame.map_err(|it| Trouble::of(&it))?.into_data()
+            && !bytes.is_empty()
+        {
+            return Ok(Some(bytes));
+        }
+    }
+}
+
+/// Whether asking twice does no harm (RFC 9110, 9.2.1).
+fn is_repeatable(exchange: &Exchange, trouble: &Trouble) -> bool {
+    let method = exchange.request.method.as_str();
+    matches!(method, "GET" | "HEAD") && matches!(trouble, Trouble::Improper(_))
+}
+
+/// What this server does not pass on.
+fn check(response: &HttpResponse) -> Result<(), Trouble> {
+    let improper = |cause: &str| Err(Trouble::Improper(cause.to_owned()));
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return improper("it switches protocols");
+    }
+    if response.headers().len() > BACKEND_FIELDS {
+        return improper(&format!("its head has more than {BACKEND_FIELDS} fields"));
+    }
+    // The body would be passed on still encoded, and no field would say so.
+    let mut codings = response.headers().get_all(header::TRANSFER_ENCODING).iter();
+    if codings.any(|it| !it.as_bytes().eq_ignore_ascii_case(b"chunked")) {
+        return improper("a transfer coding other than chunked");
+    }
+    Ok(())
+}
+
+fn links(headers: &HeaderMap) -> Vec<String> {
+    let text = |it: &header::HeaderValue| String::from_utf8_lossy(it.as_bytes()).into_owned();
+    headers.get_all(header::LINK).iter().map(text).collect()
+}
+
+fn head(exchange: &Exchange, response: &HttpResponse) -> Response {
+    let status = response.status().as_u16();
+    let fields = response.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let fields: Vec<(&str, &[u8])> = fields.collect();
+    let said = || response.headers().get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
+    let length = match status {
+        // It has no content, and no field about its length (RFC 9110, 8.6).
+        204 => None,
+        // A response without a body states the length it would have (RFC 9110, 8.6).
+        304 => said(),
+        _ if exchange.request.method == "HEAD" => said(),
+        _ => response.body().size_hint().exact(),
+    };
+    let mime = response.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
+    let resource = Resource {
+        kind: Kind::of_mime(mime.unwrap_or_default()),
+        body_bytes: length,
+        ..Resource::default()
+    };
+    let headers = inbound(&fields, response.version(), length);
+    Response { headers, resource, ..Response::empty(status) }
+}

@@ -1,0 +1,267 @@
+//! Connections to a backend: opened, kept for the next request, shared if they are HTTP/2.
+//!
+//! A pool that chooses connections by the requested host would open one for each host that clients think of. All requests
+//! here go to one address, whatever host they name.
+
+use super::address::Address;
+use super::trouble::Trouble;
+use super::upload::Upload;
+use crate::limits::{BACKEND_FIELDS, HTTP2_STREAM_BYTES, UpstreamLimits};
+use boring::error::ErrorStack;
+use boring::ssl::{SslConnector, SslMethod, SslRef};
+use hyper::body::Incoming;
+use hyper::client::conn::{TrySendError, http1, http2};
+use hyper::rt::{Read, Write};
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use std::future::poll_fn;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_boring::HandshakeError;
+
+/// Idle connections are not reused after this time: the backend may just be closing them.
+const KEPT_FOR: Duration = Duration::from_secs(3);
+/// How long an HTTP/2 connection may be silent before its backend must show that it is alive, and how long that may take.
+const SILENT_FOR: Duration = Duration::from_secs(5);
+/// The protocols that are offered by ALPN, in the order of preference.
+const PROTOCOLS: &[u8] = b"\x02h2\x08http/1.1";
+/// The largest window of HTTP/2 (RFC 9113, 6.9.1).
+const MOST_WINDOW: u32 = (1 << 31) - 1;
+/// The least buffer that the HTTP library takes.
+const LEAST_BUFFER_BYTES: usize = 8 << 10;
+
+/// Why the connections of a backend cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum StartError {
+    #[error("{0}: holds no certificates in PEM form: {1}")]
+    Ca(PathBuf, #[source] ErrorStack),
+    #[error("TLS: {0}")]
+    Tls(#[from] ErrorStack),
+    #[error("upstream: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// The connections to one backend.
+pub(super) struct Connections {
+    address: Address,
+    tls: Option<SslConnector>,
+    limits: UpstreamLimits,
+    kept: Mutex<Kept>,
+    /// Held while a connection is opened that others may be able to share.
+    opening: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct Kept {
+    /// Idle since these times, the latest last.
+    http1: Vec<(http1::SendRequest<Upload>, Instant)>,
+    http2: Option<http2::SendRequest<Upload>>,
+    /// The backend chose HTTP/1.1, so that connections are not shared.
+    speaks_http1: bool,
+    /// A task looks for connections that were idle for too long.
+    is_watched: bool,
+}
+
+/// A connection that can take a request.
+pub(super) enum Connection {
+    Http1(http1::SendRequest<Upload>),
+    Http2(http2::SendRequest<Upload>),
+}
+
+impl Connection {
+    pub(super) fn is_http2(&self) -> bool {
+        matches!(self, Self::Http2(_))
+    }
+
+    pub(super) async fn send(
+        &mut self,
+        request: Request<Upload>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<Upload>>> {
+        match self {
+            Self::Http1(sender) => sender.try_send_request(request).await,
+            Self::Http2(sender) => sender.try_send_request(request).await,
+        }
+    }
+}
+
+impl Connections {
+    pub(super) fn new(address: &Address, limits: &UpstreamLimits) -> Result<Arc<Self>, StartError> {
+        Ok(Arc::new(Self {
+            address: address.clone(),
+            tls: address.is_secure().then(|| connector(address)).transpose()?,
+            limits: limits.clone(),
+            kept: Mutex::default(),
+            opening: tokio::sync::Mutex::default(),
+        }))
+    }
+
+    /// A connection, and whether it served requests before.
+    pub(super) async fn get(&self) -> Result<(Connection, bool), Trouble> {
+        if let Some(connection) = self.kept().take() {
+            return Ok((connection, true));
+        }
+        self.in_time(async {
+            let may_be_shared = self.tls.is_some() && !self.kept().speaks_http1;
+            let _turn = if may_be_shared { Some(self.opening.lock().await) } else { None };
+            if let Some(connection) = self.kept().take() {
+                return Ok((connection, true));
+            }
+            Ok((self.connect().await?, false))
+        })
+        .await
+    }
+
+    /// A new connection.
+    pub(super) async fn open(&self) -> Result<Connection, Trouble> {
+        self.in_time(self.connect()).await
+    }
+
+    /// Keeps a connection whose response has ended.
+    pub(super) async fn keep(self: &Arc<Self>, connection: Connection) {
+        // One of HTTP/2 is kept from the beginning.
+        let Connection::Http1(mut sender) = connection else { return };
+        match poll_fn(|it| Poll::Ready(sender.poll_ready(it))).await {
+            Poll::Ready(Ok(())) => self.keep_http1(sender),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => {
+                let connections = Arc::clone(self);
+                tokio::spawn(async move {
+                    if sender.ready().await.is_ok() {
+                        connections.keep_http1(sender);
+                    }
+                });
+            }
+        }
+    }
+
+    fn keep_http1(self: &Arc<Self>, sender: http1::SendRequest<Upload>) {
+        let mut kept = self.kept();
+        kept.http1.push((sender, Instant::now()));
+        if !std::mem::replace(&mut kept.is_watched, true) {
+            tokio::spawn(Arc::clone(self).watch());
+        }
+    }
+
+    /// Closes connections that have been idle for too long, until there are none.
+    async fn watch(self: Arc<Self>) {
+        loop {
+            sleep(KEPT_FOR).await;
+            let mut kept = self.kept();
+            kept.http1.retain(|(sender, since)| !sender.is_closed() && since.elapsed() < KEPT_FOR);
+            kept.is_watched = !kept.http1.is_empty();
+            if !kept.is_watched {
+                return;
+            }
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn in_time<T>(
+        &self,
+        opening: impl Future<Output = Result<T, Trouble>>,
+    ) -> Result<T, Trouble> {
+        let most = self.limits.connect;
+        let late = |_| Err(Trouble::TooSlow(format!("no connection after {most:?}")));
+        timeout(most, opening).await.unwrap_or_else(late)
+    }
+
+    async fn connect(&self) -> Result<Connection, Trouble> {
+        let unreachable = |it: std::io::Error| Trouble::Unreachable(it.to_string());
+        let stream = TcpStream::connect((self.address.host(), self.address.port())).await;
+        let stream = stream.map_err(unreachable)?;
+        stream.set_nodelay(true).map_err(unreachable)?;
+        let Some(tls) = &self.tls else { return self.http1(stream).await };
+        let unusable = |it: ErrorStack| Trouble::Unreachable(format!("TLS: {it}"));
+        let configuration = tls.configure().map_err(unusable)?;
+        let stream = tokio_boring::connect(configuration, self.address.host(), stream).await;
+        let stream = stream.map_err(|it| untrusted(&it))?;
+        if stream.ssl().selected_alpn_protocol() == Some(b"h2") {
+            return self.http2(stream).await;
+        }
+        self.kept().speaks_http1 = true;
+        self.http1(stream).await
+    }
+
+    async fn http1<S>(&self, stream: S) -> Result<Connection, Trouble>
+    where
+        TokioIo<S>: Read + Write + Unpin + Send + 'static,
+    {
+        let mut builder = http1::Builder::new();
+        builder.max_buf_size(self.limits.header_bytes.max(LEAST_BUFFER_BYTES));
+        builder.max_headers(BACKEND_FIELDS);
+        let (sender, connection) =
+            builder.handshake(TokioIo::new(stream)).await.map_err(|it| Trouble::of(&it))?;
+        // What is wrong with it is told to the request under way.
+        tokio::spawn(connection);
+        Ok(Connection::Http1(sender))
+    }
+
+    async fn http2<S>(&self, stream: S) -> Result<Connection, Trouble>
+    where
+        TokioIo<S>: Read + Write + Unpin + Send + 'static,
+    {
+        let streams = u32::try_from(self.limits.requests).unwrap_or(u32::MAX);
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder
+            .timer(TokioTimer::new())
+            .keep_alive_interval(SILENT_FOR)
+            .keep_alive_timeout(SILENT_FOR)
+            .max_header_list_size(u32::try_from(self.limits.header_bytes).unwrap_or(u32::MAX))
+            .initial_stream_window_size(HTTP2_STREAM_BYTES)
+            // A client that does not read fills the window of its own stream only.
+            .initial_connection_window_size(
+                HTTP2_STREAM_BYTES.saturating_mul(streams).min(MOST_WINDOW),
+            );
+        let (sender, connection) =
+            builder.handshake(TokioIo::new(stream)).await.map_err(|it| Trouble::of(&it))?;
+        tokio::spawn(connection);
+        self.kept().http2 = Some(sender.clone());
+        Ok(Connection::Http2(sender))
+    }
+}
+
+impl Kept {
+    /// A connection that can take a request.
+    fn take(&mut self) -> Option<Connection> {
+        if let Some(shared) = &self.http2 {
+            if shared.is_ready() {
+                return Some(Connection::Http2(shared.clone()));
+            }
+            self.http2 = None;
+        }
+        while let Some((sender, since)) = self.http1.pop() {
+            if sender.is_ready() && since.elapsed() < KEPT_FOR {
+                return Some(Connection::Http1(sender));
+            }
+        }
+        None
+    }
+}
+
+fn connector(address: &Address) -> Result<SslConnector, StartError> {
+    let mut tls = SslConnector::builder(SslMethod::tls())?;
+    tls.set_alpn_protos(PROTOCOLS)?;
+    if let Some(ca) = address.ca() {
+        tls.set_ca_file(ca).map_err(|it| StartError::Ca(ca.to_owned(), it))?;
+    }
+    Ok(tls.build())
+}
+
+fn untrusted(error: &HandshakeError<TcpStream>) -> Trouble {
+    let verdict = error.ssl().map(SslRef::verify_result);
+    Trouble::Unreachable(match verdict {
+        Some(Err(why)) => format!(
+            "its certificate is not trusted ({why}): it must name the host of the address, and come from a CA of the \
+             system or of `upstream_ca` (--upstream-ca)"
+        ),
+        _ => format!("TLS: {error}"),
+    })
+}

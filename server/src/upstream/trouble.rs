@@ -1,0 +1,73 @@
+//! What can go wrong between a client and a backend, and what the client gets then.
+
+use crate::site::Response;
+use http3::Code;
+use std::error::Error;
+
+/// Why the backend's response does not come or does not end.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    /// Too many requests are under way or wait.
+    #[error("too many requests under way")]
+    Busy,
+    /// No server listens at the address, the name is unknown, or the server is not the one that is meant.
+    #[error("cannot be reached: {0}")]
+    Unreachable(String),
+    /// Connecting, answering or sending took too long.
+    #[error("too slow: {0}")]
+    TooSlow(String),
+    /// It sent something that is not a response, or broke off.
+    #[error("not a proper response: {0}")]
+    Improper(String),
+    /// HTTP cannot express the request.
+    #[error("the request cannot be passed on: {0}")]
+    Unsayable(String),
+    /// The client neither sends the body of its request nor reads the response.
+    #[error("the client is too slow")]
+    ClientSlow,
+    /// The client has given its request up.
+    #[error("the client is gone")]
+    ClientGone,
+}
+
+impl Trouble {
+    /// The response that the server sends instead (RFC 9110, 15.5 and 15.6).
+    pub(crate) fn response(&self) -> Response {
+        let response = Response::empty(match self {
+            Self::Busy => 503,
+            Self::TooSlow(_) => 504,
+            Self::Unsayable(_) => 400,
+            Self::ClientSlow => 408,
+            Self::Unreachable(_) | Self::Improper(_) | Self::ClientGone => 502,
+        });
+        let is_brief = *self == Self::Busy;
+        let headers = is_brief.then(|| ("retry-after".into(), "1".to_owned()));
+        Response { headers: headers.into_iter().collect(), ..response }
+    }
+
+    /// The code with which a response ends that has begun.
+    pub(crate) fn code(&self) -> Code {
+        match self {
+            Self::ClientSlow | Self::ClientGone => Code::RequestCancelled,
+            _ => Code::Internal,
+        }
+    }
+
+    /// Whether it is a matter between this server and the client, of which the operator need not hear.
+    pub(super) fn is_the_clients(&self) -> bool {
+        matches!(self, Self::ClientSlow | Self::ClientGone)
+    }
+}
+
+impl Trouble {
+    /// What an error of the HTTP library means, with its causes.
+    pub(super) fn of(error: &hyper::Error) -> Self {
+        let text = causes(error);
+        if error.is_timeout() { Self::TooSlow(text) } else { Self::Improper(text) }
+    }
+}
+
+fn causes(error: &dyn Error) -> String {
+    let cause = error.source().map(causes);
+    cause.map_or_else(|| error.to_string(), |it| format!("{error}: {it}"))
+}

@@ -1,0 +1,188 @@
+//! Backends over TLS, by HTTP/2 and HTTP/1.1.
+
+use crate::Proxy;
+use crate::fetch::{Ask, Fetched, fetch};
+use boring::asn1::Asn1Time;
+use boring::bn::{BigNum, MsbOption};
+use boring::ec::{EcGroup, EcKey};
+use boring::hash::MessageDigest;
+use boring::nid::Nid;
+use boring::pkey::PKey;
+use boring::ssl::{AlpnError, SslAcceptor, SslMethod, select_next_proto};
+use boring::x509::extension::SubjectAlternativeName;
+use boring::x509::{X509, X509NameBuilder};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use server::UpstreamLimits;
+use std::convert::Infallible;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tempfile::NamedTempFile;
+
+/// A backend with a certificate for 127.0.0.1 that no CA of the system vouches for.
+struct Secure {
+    address: SocketAddr,
+    certificate: NamedTempFile,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Secure {
+    /// Speaks the protocol that its clients offer among `protocols`.
+    fn start(protocols: &'static [u8]) -> Self {
+        let (acceptor, certificate) = identity(protocols);
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        listener.set_nonblocking(true).expect("a socket");
+        let address = listener.local_addr().expect("bound");
+        let connections = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&connections);
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+                while let Ok((stream, _)) = listener.accept().await {
+                    let acceptor = acceptor.clone();
+                    let count = Arc::clone(&count);
+                    tokio::spawn(async move {
+                        let Ok(stream) = tokio_boring::accept(&acceptor, stream).await else {
+                            return;
+                        };
+                        count.fetch_add(1, Ordering::SeqCst);
+                        if stream.ssl().selected_alpn_protocol() == Some(b"h2") {
+                            let builder =
+                                hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+                            builder
+                                .serve_connection(TokioIo::new(stream), service_fn(echo))
+                                .await
+                                .ok();
+                        } else {
+                            hint(stream).await;
+                        }
+                    });
+                }
+            });
+        });
+        Self { address, certificate, connections }
+    }
+
+    fn proxy(&self, is_trusted: bool) -> Proxy {
+        let ca = is_trusted.then(|| self.certificate.path().to_owned());
+        let address = format!("https://{}", self.address).parse::<server::upstream::Address>();
+        let address = address.expect("an address").trusting(ca);
+        Proxy::of(&address, &UpstreamLimits::default(), Vec::new())
+    }
+}
+
+/// Answers with what the request says.
+async fn echo(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.expect("whole").to_bytes();
+    let forwarded = head.headers.get("x-forwarded-host").map(|it| it.to_str().expect("text"));
+    let host = head.headers.get("host").map(|it| it.to_str().expect("text"));
+    let said = format!(
+        "{:?} {} {} host {host:?} for {forwarded:?}, {} bytes",
+        head.version,
+        head.method,
+        head.uri,
+        body.len()
+    );
+    Ok(Response::new(Full::new(said.into())))
+}
+
+/// Early hints, then a response, over HTTP/1.1.
+async fn hint(mut stream: tokio_boring::SslStream<tokio::net::TcpStream>) {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.expect("a head"));
+    }
+    let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload; as=style\r\n\r\n";
+    let response = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    stream.write_all(format!("{hints}{response}").as_bytes()).await.expect("taken");
+    stream.flush().await.expect("taken");
+}
+
+/// An acceptor with a new certificate, and the file of the certificate.
+fn identity(protocols: &'static [u8]) -> (SslAcceptor, NamedTempFile) {
+    let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).expect("known");
+    let key = PKey::from_ec_key(EcKey::generate(&group).expect("a key")).expect("a key");
+    let mut serial = BigNum::new().expect("a number");
+    serial.rand(64, MsbOption::MAYBE_ZERO, false).expect("a number");
+    let mut subject = X509NameBuilder::new().expect("a builder");
+    subject.append_entry_by_text("CN", "backend").expect("taken");
+    let subject = subject.build();
+    let mut certificate = X509::builder().expect("a builder");
+    certificate.set_version(2).expect("taken");
+    certificate.set_subject_name(&subject).expect("taken");
+    certificate.set_issuer_name(&subject).expect("taken");
+    let name = SubjectAlternativeName::new()
+        .ip("127.0.0.1")
+        .build(&certificate.x509v3_context(None, None));
+    certificate.append_extension(&name.expect("an extension")).expect("taken");
+    certificate.set_serial_number(&serial.to_asn1_integer().expect("a number")).expect("taken");
+    certificate.set_not_before(&Asn1Time::days_from_now(0).expect("a time")).expect("taken");
+    certificate.set_not_after(&Asn1Time::days_from_now(2).expect("a time")).expect("taken");
+    certificate.set_pubkey(&key).expect("taken");
+    certificate.sign(&key, MessageDigest::sha256()).expect("signed");
+    let certificate = certificate.build();
+    let mut file = NamedTempFile::new().expect("a file");
+    file.write_all(&certificate.to_pem().expect("text")).expect("written");
+    let mut acceptor = SslAcceptor::mozilla_intermediate_v5(SslMethod::tls()).expect("TLS");
+    acceptor.set_private_key(&key).expect("taken");
+    acceptor.set_certificate(&certificate).expect("taken");
+    acceptor.set_alpn_select_callback(move |_, offered| {
+        select_next_proto(protocols, offered).ok_or(AlpnError::NOACK)
+    });
+    (acceptor.build(), file)
+}
+
+fn body(got: &Fetched) -> String {
+    String::from_utf8_lossy(&got.body).into_owned()
+}
+
+#[test]
+fn a_backend_that_takes_http2_gets_the_requested_host_by_it() {
+    let backend = Secure::start(b"\x02h2\x08http/1.1");
+    let proxy = backend.proxy(true);
+    let upload = Ask { method: "POST", body: vec![7; 300_000], ..Ask::get("/b") };
+    let got = fetch(proxy.address, &[Ask::get("/a?b"), upload], 0);
+    let expected = [
+        "HTTP/2.0 GET https://site.example/a?b host None for Some(\"site.example\"), 0 bytes",
+        "HTTP/2.0 POST https://site.example/b host None for Some(\"site.example\"), 300000 bytes",
+    ];
+    assert_eq!(got.iter().map(body).collect::<Vec<_>>(), expected, "{}", proxy.told());
+    assert_eq!(got[0].field("via"), Some("2 utmost"));
+}
+
+#[test]
+fn all_requests_share_one_connection_of_http2() {
+    let backend = Secure::start(b"\x02h2");
+    let proxy = backend.proxy(true);
+    let asks: Vec<Ask> = (0..50).map(|it| Ask::get(&format!("/{it}"))).collect();
+    let got = fetch(proxy.address, &asks, 0);
+    assert!(got.iter().all(|it| it.status == 200), "{}", proxy.told());
+    assert_eq!(backend.connections.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn early_hints_come_over_tls_too() {
+    let proxy = Secure::start(b"\x08http/1.1").proxy(true);
+    let ask = Ask::get("/").with("sec-fetch-mode", "navigate");
+    let got = fetch(proxy.address, &[ask], 0).remove(0);
+    assert_eq!((got.status, body(&got).as_str()), (200, "hello"), "{}", proxy.told());
+    assert_eq!(got.hints, ["</a.css>; rel=preload; as=style"]);
+}
+
+#[test]
+fn a_backend_with_an_unknown_certificate_is_a_502_and_the_report_names_the_remedy() {
+    let proxy = Secure::start(b"\x02h2").proxy(false);
+    let got = fetch(proxy.address, &[Ask::get("/")], 0).remove(0);
+    assert_eq!(got.status, 502);
+    let told = proxy.told();
+    assert!(told.contains("GET /: cannot be reached: its certificate is not trusted"), "{told}");
+    assert!(told.contains("--upstream-ca"), "{told}");
+}
