@@ -37,7 +37,7 @@ pub(super) struct FileSite {
     pub(super) pages: Option<Vec<String>>,
     #[serde(default, deserialize_with = "parsed")]
     pub(super) upstream: Option<Address>,
-    /// Of the site's backend and of those of routes.
+    /// The file of certificate authorities for all backends.
     pub(super) upstream_ca: Option<PathBuf>,
     pub(super) scheme: Option<String>,
     pub(super) signals: Option<SignalUse>,

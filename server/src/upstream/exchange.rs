@@ -24,7 +24,7 @@ pub(super) struct Outbound {
     pub(super) takes_body: bool,
     /// The length of the body, if the client says it.
     pub(super) length: Option<u64>,
-    /// Whose share of the places it takes.
+    /// The client in whose share of the places it is.
     pub(super) client: Client,
 }
 

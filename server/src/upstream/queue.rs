@@ -1,4 +1,4 @@
-//! Whose request goes to the backend next. Pure: who waits how long is the matter of [`super::places`].
+//! Chooses the request that goes to the backend next. It is pure; [`super::places`] waits.
 //!
 //! A client may take at most as many places as are still free, which is half of what the others leave. So there is always
 //! a place for another client, and a client alone has half of all. The same holds for places to wait in.
