@@ -3,6 +3,7 @@
 use crate::{Experiments, Limits, Pace, ResetKey, TicketKey};
 use schedulers::Scheme;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The settings of a server.
 #[derive(Debug, Clone)]
@@ -28,6 +29,8 @@ pub struct Options {
     pub idle_reset: bool,
     /// The transport's initial congestion window, in packets.
     pub initial_window_packets: usize,
+    /// Which responses go behind all others, as downloads. `None`: none does.
+    pub downloads: Option<Downloads>,
     /// Sends a fixed number of stream bytes at a fixed interval, as the paper does.
     pub pace: Option<Pace>,
     /// Largest UDP payload sent, in bytes.
@@ -64,6 +67,7 @@ impl Options {
             pacing: true,
             idle_reset: false,
             initial_window_packets: 10,
+            downloads: None,
             pace: None,
             udp_payload_bytes: 1350,
             early_data: false,
@@ -93,6 +97,23 @@ impl Options {
     pub fn paced(self, pace: Pace) -> Self {
         let udp_payload_bytes = self.udp_payload_bytes.max(pace.packet_bytes + Pace::ROOM_BYTES);
         Self { pace: Some(pace), udp_payload_bytes, initial_window_packets: 10_000, ..self }
+    }
+}
+
+/// When a response counts as a download that a page must not wait for: browsers ask for it as urgently as for a page, and
+/// it can take hours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Downloads {
+    /// Bytes of it that have been sent.
+    pub bytes: u64,
+    /// How long ago its first byte was sent.
+    pub age: Duration,
+}
+
+impl Default for Downloads {
+    /// Twice the largest file of the bundled pages, so that no order among the files of a page changes.
+    fn default() -> Self {
+        Self { bytes: 4 << 20, age: Duration::from_secs(2) }
     }
 }
 

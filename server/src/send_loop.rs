@@ -12,6 +12,7 @@
 //!
 //! [`Window`] tracks the bytes that are offered and not yet on the wire. Its count is exact, or marked as doubtful.
 
+mod downloads;
 mod holding;
 mod restart;
 mod staging;
@@ -24,7 +25,7 @@ use crate::outgoing::Outgoing;
 use crate::pace::Ticks;
 use crate::send_buffer::SendBuffer;
 use crate::streams::{OWN_STREAMS, Streams};
-use crate::{CongestionControl, Options};
+use crate::{CongestionControl, Downloads, Options};
 use connection::experiments::SendOrder;
 use connection::{Connection, Path};
 use push::Gate;
@@ -62,6 +63,7 @@ pub(crate) struct SendLoop {
     bucket: Option<TokenBucket>,
     /// Limits the window after a pause.
     restart: Option<Restart>,
+    downloads: Option<Downloads>,
     /// A timer of the transport has fired: its probes may ignore the window.
     timer_fired: bool,
     release: Option<Instant>,
@@ -94,6 +96,7 @@ impl SendLoop {
             restart: options.restarts().then(|| {
                 Restart::new((options.initial_window_packets * options.udp_payload_bytes) as u64)
             }),
+            downloads: options.downloads,
             bucket: options.needs_bucket().then(|| TokenBucket::new(options.udp_payload_bytes)),
             timer_fired: false,
             release: None,
@@ -316,7 +319,7 @@ impl SendLoop {
         }
         match self.must_wait(now, out.len()) {
             false => self.data_datagram(now, out),
-            true if self.bucket.is_some() => self.show_more(out),
+            true if self.bucket.is_some() => self.show_more(now, out),
             true => Ok(None),
         }
     }
@@ -341,7 +344,7 @@ impl SendLoop {
                 self.order.picker_mut().window_full(&|| window::path_has_queue(quic));
                 return if self.restarts() { Ok(None) } else { self.poke(out) };
             }
-            self.top_up(out.len());
+            self.top_up(now, out.len());
             match self.send(out)? {
                 Some((sent, path)) => {
                     self.held_until = None;
@@ -370,7 +373,7 @@ impl SendLoop {
         if self.pace.as_mut().is_some_and(|ticks| !ticks.allow(now)) {
             return;
         }
-        self.stage(datagram_bytes);
+        self.stage(now, datagram_bytes);
         if let Some(ticks) = self.pace.as_mut().filter(|_| self.window.is_clear()) {
             ticks.idle();
         }

@@ -24,6 +24,10 @@ pub(crate) struct Stream {
     urgency: u8,
     /// The client's last priority signal, with the operator's directive.
     pub(crate) said: Option<Priority>,
+    /// When its first byte was committed, where it matters.
+    pub(crate) begun: Option<Instant>,
+    /// It is a download, behind everything else.
+    pub(crate) is_download: bool,
     /// What the site's operator says about the response's order.
     pub(crate) directive: Option<Priority>,
     /// The push that the response is.
@@ -34,6 +38,13 @@ pub(crate) struct Stream {
     gated: Option<Gated>,
     /// Where the response stood in the order when its last byte was committed, if an experiment asks.
     pub(crate) stood: Option<Standing>,
+}
+
+impl Stream {
+    /// Bytes of the response that are committed.
+    pub(crate) fn committed(&self) -> u64 {
+        self.outgoing.as_ref().map_or(0, Outgoing::committed)
+    }
 }
 
 /// The streams, and indices of those that need attention.

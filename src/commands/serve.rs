@@ -7,8 +7,8 @@ use ::server::event_loop::EventLoop;
 use ::server::site::{DirectorySite, Rule, RuledSite, Site};
 use ::server::upstream::{Address, StartError, UpstreamSite};
 use ::server::{
-    Config, ConfigRoute, ConfigSite, CongestionControl, Identity, Options, Pace, ResetKey, Server,
-    SignalUse, TicketKey, UpstreamLimits,
+    Config, ConfigRoute, ConfigSite, CongestionControl, Downloads, Identity, Options, Pace,
+    ResetKey, Server, SignalUse, TicketKey, UpstreamLimits,
 };
 use migration::Policy;
 use page_site::PageSite;
@@ -70,6 +70,10 @@ pub(crate) struct Arguments {
     /// the rate that it has measured
     #[arg(long)]
     idle_reset: bool,
+    /// A response of which this much has gone in at least 2 seconds is a download: it goes behind all others, under schemes
+    /// that take the priorities of RFC 9218. 0: no response is one
+    #[arg(long, value_name = "SIZE", default_value = "4Mi", value_parser = lab::size::parse)]
+    downloads_from: u64,
     /// Initial congestion window [default: 10, or as large as needed with --pace]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     initial_window: Option<u32>,
@@ -296,6 +300,8 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         send_buffer_bytes: arguments.send_buffer,
         congestion_control: arguments.cc,
         idle_reset: values::idle_reset(arguments.idle_reset, arguments.cc)?,
+        downloads: (arguments.downloads_from > 0)
+            .then(|| Downloads { bytes: arguments.downloads_from, ..Downloads::default() }),
         qlog_dir: arguments.qlog.clone(),
         early_data: arguments.early_data,
         reset_key: ticket_key.as_ref().map(ResetKey::of).or_else(ResetKey::random),

@@ -22,9 +22,13 @@ impl SendLoop {
 
     /// Stages the next packet and pokes. A sender that waits for its own pacing is not limited by the application
     /// (RFC 9002, 7.8), but the transport takes it for that, and would not let the window grow.
-    pub(super) fn show_more(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
+    pub(super) fn show_more(
+        &mut self,
+        now: Instant,
+        out: &mut [u8],
+    ) -> Result<Option<Datagram>, quiche::Error> {
         if self.window.is_clear() {
-            self.stage(out.len());
+            self.stage(now, out.len());
         }
         if self.window.is_clear() || self.restarts() { Ok(None) } else { self.poke(out) }
     }

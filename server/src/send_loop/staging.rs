@@ -4,14 +4,15 @@ use super::SendLoop;
 use super::window::{self, Staged, Window};
 use crate::outgoing::{Left, Outgoing};
 use schedulers::{Call, StreamId};
+use std::time::Instant;
 
 impl SendLoop {
     /// Fills the send buffer from the scheduler, and puts its first packet's worth before the transport.
-    pub(super) fn stage(&mut self, datagram_bytes: usize) {
+    pub(super) fn stage(&mut self, now: Instant, datagram_bytes: usize) {
         while self.buffer.bytes() == 0
             || self.buffer.bytes() + self.packet_bytes(datagram_bytes) <= self.buffer_limit_bytes
         {
-            if !self.commit_one(datagram_bytes) {
+            if !self.commit_one(now, datagram_bytes) {
                 break;
             }
         }
@@ -33,7 +34,7 @@ impl SendLoop {
     }
 
     /// Commits one packet's worth of the stream that the scheme picks; false: there is nothing to pick.
-    fn commit_one(&mut self, datagram_bytes: usize) -> bool {
+    fn commit_one(&mut self, now: Instant, datagram_bytes: usize) -> bool {
         while let Some(stream) = self.order.picker().pick() {
             // With a send buffer the bytes wait there for credit; without one, only bytes that have credit are
             // charged, so that bytes offered and bytes charged are the same.
@@ -46,20 +47,20 @@ impl SendLoop {
                 return false;
             }
             self.call(Call::Pick(Some(stream)));
-            self.commit(stream, bytes);
+            self.commit(stream, bytes, now);
             return true;
         }
         false
     }
 
-    fn commit(&mut self, stream: StreamId, bytes: u64) {
+    fn commit(&mut self, stream: StreamId, bytes: u64, now: Instant) {
         let Some(outgoing) = self.streams.outgoing_mut(stream) else { return };
         let left = outgoing.commit(bytes);
         self.has_paused |= outgoing.is_paused();
         self.buffer.push(stream, bytes);
         self.call(Call::Sent(stream, bytes));
         match left {
-            Left::Ready => {}
+            Left::Ready => self.stand_back(stream, now),
             Left::Waiting => self.call(Call::SetReady(stream, false)),
             Left::Nothing => {
                 self.note_standing(stream);
@@ -122,7 +123,7 @@ impl SendLoop {
     }
 
     /// Fills up the staged bytes that a full window had cut short: now they become a full packet.
-    pub(super) fn top_up(&mut self, datagram_bytes: usize) {
+    pub(super) fn top_up(&mut self, now: Instant, datagram_bytes: usize) {
         let Some((stream, staged)) = self.window.short() else { return };
         let wanted = self.chunk_bytes(stream, datagram_bytes).saturating_sub(staged);
         let Some(credit) = self.credit(stream) else { return };
@@ -134,7 +135,7 @@ impl SendLoop {
         };
         let bytes = wanted.min(run);
         if self.buffer.bytes() == 0 && bytes > 0 {
-            self.commit(stream, bytes);
+            self.commit(stream, bytes, now);
         }
         if self.offer(stream, bytes) {
             self.window.topped_up(bytes);

@@ -4,6 +4,7 @@ mod addresses;
 mod admission;
 mod bad_clients;
 mod deadlines;
+mod downloads;
 mod early_data;
 mod files;
 mod groups;

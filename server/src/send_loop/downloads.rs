@@ -1,0 +1,30 @@
+//! Downloads go behind everything else (RFC 9218, 10: a server may depart from what a client says).
+//!
+//! A browser asks for a file of gigabytes as urgently as for a page. While it comes, the next page that the user opens would
+//! wait for its end.
+
+use super::SendLoop;
+use schedulers::{Call, Signal, StreamId, URGENCY_MAX};
+use std::time::Instant;
+
+impl SendLoop {
+    /// Lets a response that has become a download go behind all others. A later signal of the client's counts again.
+    pub(super) fn stand_back(&mut self, stream: StreamId, now: Instant) {
+        let Some(downloads) = self.downloads else { return };
+        let Some(record) = self.streams.get_mut(stream) else { return };
+        let begun = *record.begun.get_or_insert(now);
+        if record.is_download
+            || record.committed() < downloads.bytes
+            || now.saturating_duration_since(begun) < downloads.age
+        {
+            return;
+        }
+        record.is_download = true;
+        self.streams.set_urgency(stream, URGENCY_MAX);
+        self.call(Call::Signal(Signal::Extensible {
+            stream,
+            urgency: URGENCY_MAX,
+            incremental: true,
+        }));
+    }
+}
