@@ -141,14 +141,22 @@ fn update(prioritized: Prioritized, priority_field_value: String) -> Http3Frame 
     Http3Frame::PriorityUpdate { stream_id, push_id, priority_field_value, raw: None }
 }
 
+/// What is logged in place of a credential.
+const REDACTED: &[u8] = b"redacted";
+/// Fields whose values let anybody act as the client.
+const CREDENTIALS: [&[u8]; 4] =
+    [b"cookie", b"set-cookie", b"authorization", b"proxy-authorization"];
+
 fn logged(headers: &[Header]) -> Vec<HttpHeader> {
     let text = |bytes: &[u8]| Some(String::from_utf8_lossy(bytes).into_owned());
+    let is_secret =
+        |it: &Header| CREDENTIALS.iter().any(|name| it.name().eq_ignore_ascii_case(name));
     headers
         .iter()
         .map(|it| HttpHeader {
             name: text(it.name()),
             name_bytes: None,
-            value: text(it.value()),
+            value: if is_secret(it) { text(REDACTED) } else { text(it.value()) },
             value_bytes: None,
         })
         .collect()
@@ -157,4 +165,24 @@ fn logged(headers: &[Header]) -> Vec<HttpHeader> {
 fn write(streamer: &mut QlogStreamer, event: EventData) {
     // A log that cannot be written (a full disk) must not stop the connection.
     streamer.add_event_data_now(event).ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_not_logged() {
+        let fields = [
+            (":path", "/a?b"),
+            ("cookie", "id=1"),
+            ("Set-Cookie", "id=1"),
+            ("authorization", "Basic eDp5"),
+            ("proxy-authorization", "Basic eDp5"),
+            ("accept", "*/*"),
+        ];
+        let headers = fields.map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()));
+        let values: Vec<String> = logged(&headers).into_iter().filter_map(|it| it.value).collect();
+        assert_eq!(values, ["/a?b", "redacted", "redacted", "redacted", "redacted", "*/*"]);
+    }
 }

@@ -41,6 +41,8 @@ pub struct Limits {
     pub nuisances: u32,
     /// Nuisances that are forgiven each second.
     pub nuisances_per_second: u32,
+    /// Limits of logs.
+    pub qlog: QlogLimits,
     /// HTTP/3 limits.
     pub http3: http3::Limits,
 }
@@ -63,6 +65,7 @@ impl Default for Limits {
             drain: Duration::from_secs(10),
             nuisances: 1000,
             nuisances_per_second: 33,
+            qlog: QlogLimits::default(),
             http3: http3::Limits::default(),
         }
     }
@@ -132,6 +135,26 @@ impl Default for FileLimits {
         }
     }
 }
+
+/// How much is logged (`Options::qlog_dir`).
+#[derive(Debug, Clone, Copy)]
+pub struct QlogLimits {
+    /// Bytes of one log; a longer one ends with an event that says so.
+    pub file_bytes: u64,
+    /// Logs in a folder, those from earlier included; further connections are not logged.
+    pub files: u64,
+    /// Bytes of all logs in a folder. Beyond it all logs end.
+    pub folder_bytes: u64,
+}
+
+impl Default for QlogLimits {
+    fn default() -> Self {
+        Self { file_bytes: 64 << 20, files: 10_000, folder_bytes: 16 << 30 }
+    }
+}
+
+/// Bytes of the log of a client that has not proved that it is real. Longer ones are dropped.
+pub(crate) const QLOG_UNPROVEN_BYTES: usize = 64 << 10;
 
 /// How long a file is served as it was found, before it is looked at again.
 pub(crate) const FILE_IS_FRESH: Duration = Duration::from_secs(1);

@@ -4,6 +4,7 @@ use crate::admission::{Admission, Decision, ID_BYTES};
 use crate::alarm::Alarm;
 use crate::experiments::group::Groups;
 use crate::migrations::{Connections, Migrations};
+use crate::qlog_files::{QlogFile, QlogFolder};
 use crate::responder::{Responder, Shared};
 use crate::site::RuledSite;
 use crate::tls::transport_config;
@@ -12,9 +13,6 @@ use crate::{Identity, Options, TlsError};
 use connection::{Endpoint, Path, Transmit};
 use quiche::ConnectionId;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::fmt::Write;
-use std::fs::File;
-use std::io::BufWriter;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
@@ -34,12 +32,17 @@ pub struct Server {
     admission: Admission,
     /// Responses that move between connections, if the operator allows it.
     migrations: Option<Migrations>,
+    /// Where connections are logged, if the operator wants it.
+    qlogs: Option<QlogFolder>,
+    report: Box<dyn Fn(&str) + Send>,
 }
 
 struct Entry {
     responder: Responder,
     /// The connection IDs that lead here.
     ids: Vec<Vec<u8>>,
+    /// Its log, until the client is known to be real.
+    qlog: Option<QlogFile>,
     /// When the handshake is given up, while it is not complete.
     handshake_until: Option<Instant>,
     /// What may go to the client, while its address is unproven.
@@ -67,6 +70,8 @@ impl Server {
         Ok(Self {
             config: transport_config(identity, &options)?,
             migrations: options.migration.map(Migrations::new),
+            qlogs: options.qlog_dir.as_deref().map(|it| QlogFolder::new(it, &options)),
+            report: Box::new(|_| {}),
             admission: Admission::new(&options.limits, options.reset_key.clone()),
             shared: Arc::new(Shared {
                 groups: Groups::new(options.experiments.group_connections),
@@ -89,6 +94,11 @@ impl Server {
     /// datagram has come.
     pub fn wake_with(&self, wake: Box<dyn Fn() + Send + Sync>) {
         self.shared.alarm.wake_with(wake);
+    }
+
+    /// Has `report` told what the operator should know, a line each.
+    pub fn report_with(&mut self, report: Box<dyn Fn(&str) + Send>) {
+        self.report = report;
     }
 
     /// Calls every connection for which something has come from elsewhere.
@@ -182,7 +192,7 @@ impl Server {
     ) -> Option<u64> {
         let unproven = original.is_none().then(Unproven::default);
         let (id, mut quic) = self.accept_quic(header, original, path)?;
-        self.start_qlog(&mut quic, &id);
+        let qlog = self.qlogs.as_ref().map(|it| it.begin(&mut quic, &id));
         self.serial += 1;
         let responder = Responder::new(Arc::clone(&self.shared), self.serial, quic, path);
         let mut ids = vec![id, header.dcid.to_vec()];
@@ -192,6 +202,7 @@ impl Server {
         let entry = Entry {
             responder,
             ids,
+            qlog,
             handshake_until,
             unproven,
             counted: None,
@@ -250,21 +261,10 @@ impl Server {
         {
             entry.counted = Some(client);
             entry.unproven = None;
+            if let Some(refusal) = entry.qlog.take().and_then(QlogFile::confirm) {
+                (self.report)(&refusal);
+            }
             self.admission.entered(client);
-        }
-    }
-
-    fn start_qlog(&self, quic: &mut quiche::Connection, id: &[u8]) {
-        let Some(folder) = &self.shared.options.qlog_dir else { return };
-        let mut name = String::new();
-        for byte in id {
-            // Writing to a String does not fail.
-            write!(name, "{byte:02x}").ok();
-        }
-        // A log that cannot be written must not stop the connection.
-        if let Ok(file) = File::create(folder.join(format!("{name}_server.sqlog"))) {
-            let title = format!("utmost server, scheme {}", self.shared.options.scheme.name);
-            quic.set_qlog(Box::new(BufWriter::new(file)), title, name);
         }
     }
 

@@ -136,6 +136,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     options.alt_svc_port = Some(address.port());
     let mut server = Server::new(address, &identity, what.site_of(&identity), options)
         .map_err(Failure::elsewhere)?;
+    server.report_with(Box::new(|line| eprintln!("{line}")));
     if arguments.cert.is_none() {
         let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
         eprintln!(

@@ -57,6 +57,22 @@ fn garbage_makes_no_connection() {
 }
 
 #[test]
+fn addresses_that_do_not_answer_leave_no_logs() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let qlog_dir = Some(folder.path().to_owned());
+    let mut world = World::new(Options { qlog_dir, limits: limits(), ..options("fifo") });
+    for number in 3..103 {
+        let mut spoofed = Peer::new(&world, number);
+        let datagram = spoofed.first_datagram(&world);
+        world.deliver(&datagram, spoofed.local_addr());
+    }
+    let mut real = Peer::new(&world, 1);
+    world.run_ms(120_000, &mut [&mut real]);
+    let logs = std::fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!((logs, real.is_established()), (1, true));
+}
+
+#[test]
 fn an_unknown_version_is_answered_only_where_the_datagram_is_large() {
     let (mut world, mut good, _) = world(limits());
     let mut first = Peer::new(&world, 3).first_datagram(&world);

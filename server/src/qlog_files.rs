@@ -1,0 +1,310 @@
+//! The qlogs of a server: one file a connection, in a folder that does not grow without end.
+
+use crate::Options;
+use crate::limits::{QLOG_UNPROVEN_BYTES, QlogLimits};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What the names of all these files end with.
+const ENDING: &str = "_server.sqlog";
+/// Nobody else reads addresses and paths of clients.
+const MODE: u32 = 0o600;
+
+/// A folder of logs.
+pub(crate) struct QlogFolder(Arc<Folder>);
+
+struct Folder {
+    path: PathBuf,
+    /// What the logs say about themselves.
+    title: String,
+    limits: QlogLimits,
+    used: Mutex<Used>,
+}
+
+#[derive(Debug, Default)]
+struct Used {
+    files: u64,
+    bytes: u64,
+    /// A connection has got no log, and nobody gets one from now on: the operator was told so.
+    is_full: bool,
+}
+
+/// The log of one connection. Its file is created when the client is real: spoofed addresses must not fill the folder.
+pub(crate) struct QlogFile(Arc<Mutex<Log>>);
+
+struct Log {
+    folder: Arc<Folder>,
+    path: PathBuf,
+    /// The record that is being written. One ends with a line feed, of which there is no other in it.
+    record: Vec<u8>,
+    /// Records that wait for the file.
+    waiting: Vec<u8>,
+    file: Option<BufWriter<File>>,
+    bytes: u64,
+    has_ended: bool,
+}
+
+impl QlogFolder {
+    /// The folder at `path`, with the logs that it has from earlier.
+    pub(crate) fn new(path: &Path, options: &Options) -> Self {
+        let title = format!("utmost server, scheme {}", options.scheme.name);
+        Self::of(path, title, options.limits.qlog)
+    }
+
+    fn of(path: &Path, title: String, limits: QlogLimits) -> Self {
+        let mut used = Used::default();
+        for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().ends_with(ENDING) {
+                used.files += 1;
+                used.bytes += entry.metadata().map_or(0, |it| it.len());
+            }
+        }
+        Self(Arc::new(Folder { path: path.to_owned(), title, limits, used: Mutex::new(used) }))
+    }
+
+    /// Begins the log of the connection whose ID at the server is `id`.
+    pub(crate) fn begin(&self, quic: &mut quiche::Connection, id: &[u8]) -> QlogFile {
+        let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let log = self.log(&name);
+        quic.set_qlog(log.writer(), self.0.title.clone(), name);
+        log
+    }
+
+    /// A log for the connection with this name. Nothing is written before [`QlogFile::confirm`].
+    fn log(&self, name: &str) -> QlogFile {
+        QlogFile(Arc::new(Mutex::new(Log {
+            path: self.0.path.join(format!("{name}{ENDING}")),
+            folder: Arc::clone(&self.0),
+            record: Vec::new(),
+            waiting: Vec::new(),
+            file: None,
+            bytes: 0,
+            has_ended: false,
+        })))
+    }
+}
+
+impl Folder {
+    fn used(&self) -> MutexGuard<'_, Used> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_room(&self, used: &Used) -> bool {
+        used.files < self.limits.files && used.bytes < self.limits.folder_bytes
+    }
+
+    fn refusal(&self) -> String {
+        let QlogLimits { files, folder_bytes, .. } = self.limits;
+        format!(
+            "{}: further connections are not logged, because {files} logs or {} MiB are there; move old logs away and restart",
+            self.path.display(),
+            folder_bytes >> 20,
+        )
+    }
+}
+
+impl QlogFile {
+    /// What the transport writes to.
+    fn writer(&self) -> Box<dyn Write + Send + Sync> {
+        Box::new(Self(Arc::clone(&self.0)))
+    }
+
+    /// The client is real: the file is created. Says, once for the folder, that there is no room for it.
+    pub(crate) fn confirm(self) -> Option<String> {
+        self.log().create()
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for QlogFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut log = self.log();
+        if !log.has_ended {
+            log.record.extend_from_slice(bytes);
+            if bytes.ends_with(b"\n") {
+                log.commit()?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.log().file.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+impl Log {
+    fn create(&mut self) -> Option<String> {
+        let folder = Arc::clone(&self.folder);
+        let mut used = folder.used();
+        if used.is_full || !folder.has_room(&used) {
+            self.end();
+            let is_first = !std::mem::replace(&mut used.is_full, true);
+            return is_first.then(|| folder.refusal());
+        }
+        used.files += 1;
+        // A log that cannot be written must not stop the connection.
+        if self.open().is_err() {
+            self.end();
+        }
+        None
+    }
+
+    fn open(&mut self) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(true).mode(MODE).open(&self.path)?;
+        let mut file = BufWriter::new(file);
+        file.write_all(&std::mem::take(&mut self.waiting))?;
+        self.file = Some(file);
+        Ok(())
+    }
+
+    /// Writes a whole record, or in its place that there is no room for it.
+    fn commit(&mut self) -> io::Result<()> {
+        let mut record = std::mem::take(&mut self.record);
+        let limits = self.folder.limits;
+        let bytes = record.len() as u64;
+        let is_too_long = self.bytes + bytes > limits.file_bytes;
+        let full = {
+            let mut used = self.folder.used();
+            used.bytes += bytes;
+            is_too_long || used.bytes > limits.folder_bytes
+        };
+        if full {
+            record = last_record(&record, limits.file_bytes);
+        }
+        self.bytes += bytes;
+        match &mut self.file {
+            Some(file) => file.write_all(&record)?,
+            None if self.waiting.len() + record.len() <= QLOG_UNPROVEN_BYTES => {
+                self.waiting.extend_from_slice(&record);
+            }
+            None => self.end(),
+        }
+        if full {
+            self.end();
+        }
+        record.clear();
+        self.record = record;
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.has_ended = true;
+        self.record = Vec::new();
+        self.waiting = Vec::new();
+        if let Some(mut file) = self.file.take() {
+            file.flush().ok();
+        }
+    }
+}
+
+/// The last record of a log that is full, at the time of the one that it replaces.
+fn last_record(replaced: &[u8], file_bytes: u64) -> Vec<u8> {
+    let text = String::from_utf8_lossy(replaced);
+    let time = text.split_once("\"time\":").and_then(|(_, rest)| rest.split([',', '}']).next());
+    let time = time.and_then(|it| it.trim().parse::<f64>().ok()).unwrap_or(0.0);
+    let said = format!(
+        "the log ends here: it has reached {} MiB, or its folder is full",
+        file_bytes >> 20
+    );
+    let event = serde_json::json!({
+        "time": time, "name": "loglevel:warning", "data": { "message": said }
+    });
+    format!("\x1e{event}\n").into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+    use tempfile::TempDir;
+
+    const RECORD: &[u8] = b"\x1e{\"time\":1.5,\"name\":\"a:b\",\"data\":{}}\n";
+
+    fn folder(limits: QlogLimits) -> (TempDir, QlogFolder) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let logs = QlogFolder::of(folder.path(), String::new(), limits);
+        (folder, logs)
+    }
+
+    fn files(folder: &TempDir) -> usize {
+        std::fs::read_dir(folder.path()).expect("a folder").count()
+    }
+
+    /// Writes as quiche does: a record in pieces.
+    fn write(writer: &mut dyn Write) {
+        for piece in RECORD.chunks(7) {
+            writer.write_all(piece).expect("written");
+        }
+    }
+
+    #[test]
+    fn a_log_has_no_file_before_its_client_is_real_and_then_everything_from_the_start() {
+        let (at, logs) = folder(QlogLimits::default());
+        let (spoofed, real) = (logs.log("1"), logs.log("2"));
+        let mut writer = real.writer();
+        write(&mut *spoofed.writer());
+        write(&mut *writer);
+        drop(spoofed);
+        assert_eq!(files(&at), 0);
+        assert_eq!(real.confirm(), None);
+        write(&mut *writer);
+        drop(writer);
+        let path = at.path().join("2_server.sqlog");
+        assert_eq!(std::fs::read(&path).expect("a log"), RECORD.repeat(2));
+        let mode = std::fs::metadata(path).expect("a log").permissions().mode();
+        assert_eq!((files(&at), mode & 0o777), (1, 0o600));
+    }
+
+    #[test]
+    fn what_an_unproven_client_has_logged_is_limited() {
+        let (at, logs) = folder(QlogLimits::default());
+        let log = logs.log("1");
+        let mut writer = log.writer();
+        for _ in 0..=QLOG_UNPROVEN_BYTES / RECORD.len() {
+            write(&mut *writer);
+        }
+        assert_eq!(log.log().waiting.capacity(), 0);
+        drop((log, writer));
+        assert_eq!(files(&at), 0);
+    }
+
+    #[test]
+    fn a_log_ends_with_a_whole_record_that_says_so() {
+        let limits = QlogLimits { file_bytes: 2 * RECORD.len() as u64, ..QlogLimits::default() };
+        let (at, logs) = folder(limits);
+        let log = logs.log("1");
+        let mut writer = log.writer();
+        assert_eq!(log.confirm(), None);
+        for _ in 0..5 {
+            write(&mut *writer);
+        }
+        drop(writer);
+        let text = std::fs::read_to_string(at.path().join("1_server.sqlog")).expect("a log");
+        let lines: Vec<&str> = text.lines().collect();
+        let last: serde_json::Value = serde_json::from_str(&lines[2][1..]).expect("JSON");
+        assert_eq!(
+            (lines.len(), &last["time"], &last["name"]),
+            (3, &1.5.into(), &"loglevel:warning".into())
+        );
+    }
+
+    #[test]
+    fn a_full_folder_gets_no_more_logs_and_that_is_told_once() {
+        let limits = QlogLimits { files: 2, ..QlogLimits::default() };
+        let (at, logs) = folder(limits);
+        let told: Vec<_> = (0..4).map(|it| logs.log(&it.to_string()).confirm()).collect();
+        let is_told = told.iter().map(Option::is_some).collect::<Vec<_>>();
+        assert_eq!((is_told.as_slice(), files(&at)), (&[false, false, true, false][..], 2));
+        assert!(told[2].as_ref().is_some_and(|it| it.contains("because 2 logs or")));
+        let later = QlogFolder::of(at.path(), String::new(), limits);
+        assert!(later.log("4").confirm().is_some(), "logs from earlier count");
+    }
+}
