@@ -88,10 +88,13 @@ pub struct UpstreamLimits {
     pub connect: Duration,
     /// How long the head of a response may take; beyond it the answer is 504.
     pub answer: Duration,
-    /// How long a body may stand still, at the backend or at the client; and how long the first
-    /// 64 KiB of a request's body may take, before which the backend is not asked. A client that makes others wait gets
-    /// time back by the bytes that it takes or sends, 1 s for 1 KiB.
+    /// How long a body may stand still, at the backend or on its way from the client; and how long the first 64 KiB of a
+    /// request's body may take, before which the backend is not asked. A client that makes the backend wait gets time back
+    /// by the bytes that it sends or takes, 1 s for 1 KiB.
     pub idle: Duration,
+    /// How long a response may stand still on its way to the client. It is longer than a client may take no credit
+    /// ([`Limits::stalled`]), because a response may also wait behind others of the client.
+    pub unread: Duration,
     /// The most bytes of a response's head; beyond it the answer is 502.
     pub header_bytes: usize,
 }
@@ -105,6 +108,7 @@ impl Default for UpstreamLimits {
             connect: Duration::from_secs(5),
             answer: Duration::from_secs(20),
             idle: Duration::from_secs(25),
+            unread: Duration::from_secs(120),
             header_bytes: 64 << 10,
         }
     }
@@ -272,6 +276,7 @@ mod tests {
         let (connection, backend) = (Limits::default(), UpstreamLimits::default());
         assert!(backend.queue + backend.connect + backend.answer < connection.idle);
         assert!(backend.idle < connection.idle);
+        assert!(backend.unread > connection.stalled);
     }
 
     #[test]

@@ -148,7 +148,7 @@ impl Carrier {
 
     /// Passes the body on as it comes.
     async fn pass_on(&self, exchange: &Exchange, mut body: Incoming) -> Result<(), Trouble> {
-        let mut patience = Patience::new(self.limits.idle);
+        let mut patience = Patience::new(self.limits.unread);
         loop {
             let since = Instant::now();
             let room = poll_fn(|it| exchange.poll_room(it));

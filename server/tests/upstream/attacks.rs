@@ -14,7 +14,13 @@ const MESSAGE_ERROR: u64 = 0x10e;
 
 /// Limits that give nobody up.
 fn patient() -> UpstreamLimits {
-    UpstreamLimits { queue: NEVER, answer: NEVER, idle: NEVER, ..UpstreamLimits::default() }
+    UpstreamLimits {
+        queue: NEVER,
+        answer: NEVER,
+        idle: NEVER,
+        unread: NEVER,
+        ..UpstreamLimits::default()
+    }
 }
 
 /// More than all buffers for `/large`, nothing for `/silent`, else a word.
@@ -80,7 +86,7 @@ fn responses_that_are_not_read_take_at_most_half_of_the_backend() {
 #[test]
 fn a_client_that_does_not_read_gives_its_place_back() {
     let backend = Backend::start(talk);
-    let limits = UpstreamLimits { requests: 1, idle: SHORT, ..patient() };
+    let limits = UpstreamLimits { requests: 1, unread: SHORT, ..patient() };
     let proxy = Proxy::start(backend.address, &limits, Vec::new());
     let _attacker = hold(proxy.address, &[unread("/large")]);
     let got = fetch(proxy.address, &[Ask::get("/a")], 0).remove(0);

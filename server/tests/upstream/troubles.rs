@@ -221,3 +221,29 @@ fn a_method_that_is_not_passed_on_is_a_501() {
     let talk: Talk = |_, stream| backend::respond(stream, b"");
     assert_eq!(through(talk, Ask { method: "TRACE", ..Ask::get("/") }).status, 501);
 }
+
+/// Answers the first request on a connection and closes it at the second.
+fn once(head: &str, stream: &mut std::net::TcpStream) {
+    thread_local! {
+        static ANSWERED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    }
+    if head.starts_with("POST") {
+        backend::body(head, stream);
+    }
+    if ANSWERED.replace(true) {
+        backend::hang_up(stream);
+    } else {
+        backend::respond(stream, b"here");
+    }
+}
+
+#[test]
+fn a_get_is_repeated_after_a_kept_connection_turns_out_to_be_closed_and_a_post_is_not() {
+    let backend = Backend::start(once);
+    let proxy = Proxy::start(backend.address, &UpstreamLimits::default(), Vec::new());
+    let post = Ask { method: "POST", body: b"x".to_vec(), ..Ask::get("/a") };
+    let asks = [Ask::get("/a"), Ask::get("/a"), post];
+    let status = |ask: &Ask| fetch(proxy.address, std::slice::from_ref(ask), 0)[0].status;
+    assert_eq!(asks.each_ref().map(status), [200, 200, 502]);
+    assert_eq!(backend.connections(), 2);
+}
