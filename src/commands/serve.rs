@@ -36,10 +36,10 @@ pub(crate) struct Arguments {
     /// Serve a page: a bundled name, or a file
     #[arg(long)]
     page: Option<String>,
-    /// Pass requests on to this backend: http://HOST[:PORT] by HTTP/1.1, or https://HOST[:PORT] by HTTP/2 or HTTP/1.1
+    /// Pass requests on to this backend: with http over HTTP/1.1, with https over HTTP/2 or HTTP/1.1
     #[arg(long, value_name = "URL")]
     upstream: Option<Address>,
-    /// Certificate authorities (PEM) that may vouch for an https:// backend [default: the system's]
+    /// Certificate authorities (PEM) that may vouch for a backend with https [default: the system's]
     #[arg(long, value_name = "FILE", requires = "upstream")]
     upstream_ca: Option<PathBuf>,
     /// Read what to serve from a TOML file

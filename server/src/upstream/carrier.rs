@@ -1,25 +1,23 @@
 //! Carries out one exchange after another: asks the backend and passes on what it answers.
 
 use super::address::Address;
-use super::connections::{Connection, Connections};
+use super::connections::{Body, Connection, Connections};
 use super::exchange::Exchange;
 use super::fields::{inbound, request};
 use super::patience::Patience;
 use super::places::Place;
-use super::trouble::Trouble;
+use super::trouble::{Trouble, Unanswered};
 use super::troubles::{Report, Troubles};
 use crate::limits::{BACKEND_FIELDS, UpstreamLimits};
 use crate::site::Response;
-use http_body_util::BodyExt;
-use hyper::body::{Body, Bytes, Incoming};
-use hyper::{HeaderMap, StatusCode, header};
+use hyper::{StatusCode, header};
 use schedulers::{Kind, Resource};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Context;
 use tokio::time::{Instant, sleep_until, timeout};
 
-type HttpResponse = hyper::Response<Incoming>;
+type HttpResponse = hyper::Response<Body>;
 
 /// What the exchanges with one backend have in common.
 pub(super) struct Carrier {
@@ -27,13 +25,6 @@ pub(super) struct Carrier {
     connections: Arc<Connections>,
     limits: UpstreamLimits,
     troubles: Mutex<Troubles>,
-}
-
-/// A request that was not answered.
-struct Unanswered {
-    trouble: Trouble,
-    /// The backend may have seen it.
-    was_sent: bool,
 }
 
 impl Carrier {
@@ -126,28 +117,19 @@ impl Carrier {
         exchange: &Arc<Exchange>,
         is_whole: bool,
     ) -> Result<HttpResponse, Unanswered> {
-        let sent = |trouble| Unanswered { trouble, was_sent: true };
         let request = request(exchange, connection.is_http2(), is_whole, self.limits.idle);
-        let mut request = request.map_err(sent)?;
-        let watched = Arc::clone(exchange);
-        hyper::ext::on_informational(&mut request, move |it| {
-            let has_hints = it.status() == StatusCode::EARLY_HINTS;
-            watched.interim(has_hints.then(|| links(it.headers())));
-        });
+        let request = request.map_err(Unanswered::sent)?;
         let most = self.limits.answer;
         tokio::select! {
-            answer = connection.send(request) => answer.map_err(|mut it| {
-                let was_sent = it.take_message().is_none();
-                Unanswered { trouble: Trouble::of(it.error()), was_sent }
-            }),
+            answer = connection.send(request, exchange) => answer,
             () = silence(exchange, most) => {
-                Err(sent(Trouble::TooSlow(format!("no answer after {most:?}"))))
+                Err(Unanswered::sent(Trouble::TooSlow(format!("no answer after {most:?}"))))
             }
         }
     }
 
     /// Passes the body on as it comes.
-    async fn pass_on(&self, exchange: &Exchange, mut body: Incoming) -> Result<(), Trouble> {
+    async fn pass_on(&self, exchange: &Exchange, mut body: Body) -> Result<(), Trouble> {
         let mut patience = Patience::new(self.limits.unread);
         loop {
             let since = Instant::now();
@@ -156,7 +138,7 @@ impl Carrier {
             patience.waited(since.elapsed());
             let most = self.limits.idle;
             let stalled = |_| Trouble::TooSlow(format!("no more of the body after {most:?}"));
-            match timeout(most, next_bytes(&mut body)).await.map_err(stalled)?? {
+            match timeout(most, body.next()).await.map_err(stalled)?? {
                 Some(bytes) => {
                     patience.moved(bytes.len());
                     exchange.write_body(&bytes);
@@ -184,18 +166,6 @@ async fn silence(exchange: &Exchange, most: std::time::Duration) {
     }
 }
 
-/// The next bytes of a body; `None` at its end. Trailers are dropped.
-async fn next_bytes(body: &mut Incoming) -> Result<Option<Bytes>, Trouble> {
-    loop {
-        let Some(frame) = body.frame().await else { return Ok(None) };
-        if let Ok(bytes) = frame.map_err(|it| Trouble::of(&it))?.into_data()
-            && !bytes.is_empty()
-        {
-            return Ok(Some(bytes));
-        }
-    }
-}
-
 /// Whether asking twice does no harm (RFC 9110, 9.2.1).
 fn is_repeatable(exchange: &Exchange, trouble: &Trouble) -> bool {
     let method = exchange.request.method.as_str();
@@ -219,11 +189,6 @@ fn check(response: &HttpResponse) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn links(headers: &HeaderMap) -> Vec<String> {
-    let text = |it: &header::HeaderValue| String::from_utf8_lossy(it.as_bytes()).into_owned();
-    headers.get_all(header::LINK).iter().map(text).collect()
-}
-
 fn head(exchange: &Exchange, response: &HttpResponse) -> Response {
     let status = response.status().as_u16();
     let fields = response.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
@@ -235,7 +200,7 @@ fn head(exchange: &Exchange, response: &HttpResponse) -> Response {
         // A response without a body states the length it would have (RFC 9110, 8.6).
         304 => said(),
         _ if exchange.request.method == "HEAD" => said(),
-        _ => response.body().size_hint().exact(),
+        _ => response.body().length(),
     };
     let mime = response.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
     let resource = Resource {

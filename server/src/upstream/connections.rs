@@ -4,16 +4,19 @@
 //! here go to one address, whatever host they name.
 
 use super::address::Address;
-use super::trouble::Trouble;
+use super::exchange::Exchange;
+use super::http2::{self, Http2};
+use super::trouble::{Trouble, Unanswered};
 use super::upload::Upload;
-use crate::limits::{BACKEND_FIELDS, HTTP2_STREAM_BYTES, UpstreamLimits};
+use crate::limits::{BACKEND_FIELDS, UpstreamLimits};
 use boring::error::ErrorStack;
 use boring::ssl::{SslConnector, SslMethod, SslRef};
-use hyper::body::Incoming;
-use hyper::client::conn::{TrySendError, http1, http2};
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::client::conn::http1;
 use hyper::rt::{Read, Write};
 use hyper::{Request, Response};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use std::future::poll_fn;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,12 +28,8 @@ use tokio_boring::HandshakeError;
 
 /// Idle connections are not reused after this time: the backend may just be closing them.
 const KEPT_FOR: Duration = Duration::from_secs(3);
-/// How long an HTTP/2 connection may be silent before its backend must show that it is alive, and how long that may take.
-const SILENT_FOR: Duration = Duration::from_secs(5);
 /// The protocols that are offered by ALPN, in the order of preference.
 const PROTOCOLS: &[u8] = b"\x02h2\x08http/1.1";
-/// The largest window of HTTP/2 (RFC 9113, 6.9.1).
-const MOST_WINDOW: u32 = (1 << 31) - 1;
 /// The least buffer that the HTTP library takes.
 const LEAST_BUFFER_BYTES: usize = 8 << 10;
 
@@ -60,7 +59,7 @@ pub(super) struct Connections {
 struct Kept {
     /// Idle since these times, the latest last.
     http1: Vec<(http1::SendRequest<Upload>, Instant)>,
-    http2: Option<http2::SendRequest<Upload>>,
+    http2: Option<Http2>,
     /// The backend chose HTTP/1.1, so that connections are not shared.
     speaks_http1: bool,
     /// A task looks for connections that were idle for too long.
@@ -70,7 +69,13 @@ struct Kept {
 /// A connection that can take a request.
 pub(super) enum Connection {
     Http1(http1::SendRequest<Upload>),
-    Http2(http2::SendRequest<Upload>),
+    Http2(Http2),
+}
+
+/// The body of a response.
+pub(super) enum Body {
+    Http1(Incoming),
+    Http2(http2::Body),
 }
 
 impl Connection {
@@ -78,13 +83,54 @@ impl Connection {
         matches!(self, Self::Http2(_))
     }
 
+    /// Sends the request of `exchange`, which learns of interim responses.
     pub(super) async fn send(
         &mut self,
-        request: Request<Upload>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Upload>>> {
+        mut request: Request<Upload>,
+        exchange: &Arc<Exchange>,
+    ) -> Result<Response<Body>, Unanswered> {
+        let sender = match self {
+            Self::Http2(sender) => {
+                return Ok(sender.send(request, exchange).await?.map(Body::Http2));
+            }
+            Self::Http1(sender) => sender,
+        };
+        let watched = Arc::clone(exchange);
+        hyper::ext::on_informational(&mut request, move |it| {
+            watched.interim(it.status(), it.headers());
+        });
+        match sender.try_send_request(request).await {
+            Ok(response) => Ok(response.map(Body::Http1)),
+            Err(mut error) => {
+                let was_sent = error.take_message().is_none();
+                Err(Unanswered { trouble: Trouble::improper(error.error()), was_sent })
+            }
+        }
+    }
+}
+
+impl Body {
+    /// The length, if the backend says it.
+    pub(super) fn length(&self) -> Option<u64> {
         match self {
-            Self::Http1(sender) => sender.try_send_request(request).await,
-            Self::Http2(sender) => sender.try_send_request(request).await,
+            Self::Http1(body) => body.size_hint().exact(),
+            Self::Http2(body) => body.length(),
+        }
+    }
+
+    /// The next bytes; `None` at the end. Trailers are dropped.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Trouble> {
+        loop {
+            let bytes = match self {
+                Self::Http2(body) => body.next().await?,
+                Self::Http1(body) => match body.frame().await.transpose() {
+                    Ok(frame) => frame.map(|it| it.into_data().unwrap_or_default()),
+                    Err(error) => return Err(Trouble::improper(&error)),
+                },
+            };
+            if bytes.as_ref().is_none_or(|it| !it.is_empty()) {
+                return Ok(bytes);
+            }
         }
     }
 }
@@ -184,7 +230,9 @@ impl Connections {
         let stream = tokio_boring::connect(configuration, self.address.host(), stream).await;
         let stream = stream.map_err(|it| untrusted(&it))?;
         if stream.ssl().selected_alpn_protocol() == Some(b"h2") {
-            return self.http2(stream).await;
+            let opened = Http2::open(stream, &self.limits).await?;
+            self.kept().http2 = Some(opened.clone());
+            return Ok(Connection::Http2(opened));
         }
         self.kept().speaks_http1 = true;
         self.http1(stream).await
@@ -198,33 +246,10 @@ impl Connections {
         builder.max_buf_size(self.limits.header_bytes.max(LEAST_BUFFER_BYTES));
         builder.max_headers(BACKEND_FIELDS);
         let (sender, connection) =
-            builder.handshake(TokioIo::new(stream)).await.map_err(|it| Trouble::of(&it))?;
+            builder.handshake(TokioIo::new(stream)).await.map_err(|it| Trouble::improper(&it))?;
         // What is wrong with it is told to the request under way.
         tokio::spawn(connection);
         Ok(Connection::Http1(sender))
-    }
-
-    async fn http2<S>(&self, stream: S) -> Result<Connection, Trouble>
-    where
-        TokioIo<S>: Read + Write + Unpin + Send + 'static,
-    {
-        let streams = u32::try_from(self.limits.requests).unwrap_or(u32::MAX);
-        let mut builder = http2::Builder::new(TokioExecutor::new());
-        builder
-            .timer(TokioTimer::new())
-            .keep_alive_interval(SILENT_FOR)
-            .keep_alive_timeout(SILENT_FOR)
-            .max_header_list_size(u32::try_from(self.limits.header_bytes).unwrap_or(u32::MAX))
-            .initial_stream_window_size(HTTP2_STREAM_BYTES)
-            // A client that does not read fills the window of its own stream only.
-            .initial_connection_window_size(
-                HTTP2_STREAM_BYTES.saturating_mul(streams).min(MOST_WINDOW),
-            );
-        let (sender, connection) =
-            builder.handshake(TokioIo::new(stream)).await.map_err(|it| Trouble::of(&it))?;
-        tokio::spawn(connection);
-        self.kept().http2 = Some(sender.clone());
-        Ok(Connection::Http2(sender))
     }
 }
 
@@ -232,7 +257,7 @@ impl Kept {
     /// A connection that can take a request.
     fn take(&mut self) -> Option<Connection> {
         if let Some(shared) = &self.http2 {
-            if shared.is_ready() {
+            if shared.is_usable() {
                 return Some(Connection::Http2(shared.clone()));
             }
             self.http2 = None;

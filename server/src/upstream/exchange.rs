@@ -4,7 +4,9 @@ use super::queue::Client;
 use super::trouble::Trouble;
 use crate::limits::{BUFFER_BYTES, INTERIM_RESPONSES};
 use crate::site::Response;
+use hyper::StatusCode;
 use hyper::body::Bytes;
+use hyper::header::{HeaderMap, HeaderValue, LINK};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -164,15 +166,15 @@ impl Exchange {
         Poll::Ready(Some(bytes).filter(|it| !it.is_empty()))
     }
 
-    /// An interim response came, with its `Link` fields if it has early hints. Only the first hints are kept.
-    pub(super) fn interim(&self, links: Option<Vec<String>>) {
+    /// An interim response came. Only the first early hints are kept.
+    pub(super) fn interim(&self, status: StatusCode, headers: &HeaderMap) {
         let mut state = self.state();
         state.interim += 1;
         if state.interim > INTERIM_RESPONSES {
             let cause = format!("more than {INTERIM_RESPONSES} interim responses");
             state.stop(Trouble::Improper(cause));
-        } else if links.is_some() && !std::mem::replace(&mut state.hinted, true) {
-            state.hints = links;
+        } else if status == StatusCode::EARLY_HINTS && !std::mem::replace(&mut state.hinted, true) {
+            state.hints = Some(links(headers));
         }
         Self::ring(state);
     }
@@ -195,6 +197,11 @@ impl Exchange {
         state.end.get_or_insert(end);
         Self::ring(state);
     }
+}
+
+fn links(headers: &HeaderMap) -> Vec<String> {
+    let text = |it: &HeaderValue| String::from_utf8_lossy(it.as_bytes()).into_owned();
+    headers.get_all(LINK).iter().map(text).collect()
 }
 
 impl fmt::Debug for Exchange {
@@ -344,15 +351,18 @@ mod tests {
     #[test]
     fn the_first_early_hints_count_and_the_17th_interim_response_stops_the_exchange() {
         let (backend, later) = exchange();
-        backend.interim(None);
-        for name in ["a", "b"] {
-            backend.interim(Some(vec![name.to_owned()]));
-        }
+        let interim = |status: StatusCode, link: &'static str| {
+            let headers = HeaderMap::from_iter([(LINK, HeaderValue::from_static(link))]);
+            backend.interim(status, &headers);
+        };
+        interim(StatusCode::PROCESSING, "0");
+        interim(StatusCode::EARLY_HINTS, "a");
+        interim(StatusCode::EARLY_HINTS, "b");
         assert!(matches!(later.next(1), Some(Piece::Hints(links)) if links == ["a"]));
         assert!(later.next(1).is_none());
-        (3..16).for_each(|_| backend.interim(None));
+        (3..16).for_each(|_| interim(StatusCode::PROCESSING, "0"));
         assert_eq!(now(|it| backend.poll_stopped(it)), None);
-        backend.interim(None);
+        interim(StatusCode::PROCESSING, "0");
         let expected = Trouble::Improper("more than 16 interim responses".to_owned());
         assert_eq!(now(|it| backend.poll_stopped(it)), Some(expected));
     }

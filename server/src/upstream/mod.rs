@@ -11,6 +11,7 @@ mod carrier;
 mod connections;
 mod exchange;
 mod fields;
+mod http2;
 mod patience;
 mod places;
 mod queue;

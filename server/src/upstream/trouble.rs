@@ -60,10 +60,27 @@ impl Trouble {
 }
 
 impl Trouble {
-    /// What an error of the HTTP library means, with its causes.
-    pub(super) fn of(error: &hyper::Error) -> Self {
-        let text = causes(error);
-        if error.is_timeout() { Self::TooSlow(text) } else { Self::Improper(text) }
+    /// A response that the HTTP library does not take, with the causes.
+    pub(super) fn improper(error: &dyn Error) -> Self {
+        Self::Improper(causes(error))
+    }
+}
+
+/// A request that was not answered.
+#[derive(Debug)]
+pub(super) struct Unanswered {
+    pub(super) trouble: Trouble,
+    /// The backend may have seen it.
+    pub(super) was_sent: bool,
+}
+
+impl Unanswered {
+    pub(super) fn sent(trouble: Trouble) -> Self {
+        Self { trouble, was_sent: true }
+    }
+
+    pub(super) fn unsent(trouble: Trouble) -> Self {
+        Self { trouble, was_sent: false }
     }
 }
 

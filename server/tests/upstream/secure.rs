@@ -1,7 +1,7 @@
 //! Backends over TLS, by HTTP/2 and HTTP/1.1.
 
 use crate::Proxy;
-use crate::fetch::{Ask, Fetched, fetch};
+use crate::fetch::{Ask, Fetched, fetch, hold};
 use boring::asn1::Asn1Time;
 use boring::bn::{BigNum, MsbOption};
 use boring::ec::{EcGroup, EcKey};
@@ -11,13 +11,11 @@ use boring::pkey::PKey;
 use boring::ssl::{AlpnError, SslAcceptor, SslMethod, select_next_proto};
 use boring::x509::extension::SubjectAlternativeName;
 use boring::x509::{X509, X509NameBuilder};
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
-use hyper::service::service_fn;
+use h2::RecvStream;
+use h2::server::SendResponse;
+use hyper::body::Bytes;
 use hyper::{Request, Response};
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use server::UpstreamLimits;
-use std::convert::Infallible;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -53,12 +51,7 @@ impl Secure {
                         };
                         count.fetch_add(1, Ordering::SeqCst);
                         if stream.ssl().selected_alpn_protocol() == Some(b"h2") {
-                            let builder =
-                                hyper::server::conn::http2::Builder::new(TokioExecutor::new());
-                            builder
-                                .serve_connection(TokioIo::new(stream), service_fn(echo))
-                                .await
-                                .ok();
+                            speak_http2(stream).await;
                         } else {
                             hint(stream).await;
                         }
@@ -77,24 +70,44 @@ impl Secure {
     }
 }
 
-/// Answers with what the request says.
-async fn echo(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let (head, body) = request.into_parts();
-    let body = body.collect().await.expect("whole").to_bytes();
-    let forwarded = head.headers.get("x-forwarded-host").map(|it| it.to_str().expect("text"));
-    let host = head.headers.get("host").map(|it| it.to_str().expect("text"));
-    let said = format!(
-        "{:?} {} {} host {host:?} for {forwarded:?}, {} bytes",
-        head.version,
-        head.method,
-        head.uri,
-        body.len()
-    );
-    Ok(Response::new(Full::new(said.into())))
+type Stream = tokio_boring::SslStream<tokio::net::TcpStream>;
+
+async fn speak_http2(stream: Stream) {
+    let mut connection = h2::server::handshake(stream).await.expect("HTTP/2");
+    while let Some(Ok((request, respond))) = connection.accept().await {
+        if request.uri().path() == "/last" {
+            connection.graceful_shutdown();
+        }
+        tokio::spawn(echo(request, respond));
+    }
+}
+
+/// Answers with what the request says; below `/hints` early hints go before.
+async fn echo(request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
+    let (head, mut body) = request.into_parts();
+    let mut bytes = 0;
+    while let Some(piece) = body.data().await {
+        let piece = piece.expect("whole");
+        bytes += piece.len();
+        body.flow_control().release_capacity(piece.len()).expect("taken");
+    }
+    let response = || Response::builder().header("link", "</a.css>; rel=preload; as=style");
+    if head.uri.path().starts_with("/hints") {
+        let hints = response().status(103).body(()).expect("a head");
+        respond.send_informational(hints).expect("sent");
+    }
+    let field = |name| head.headers.get(name).map(|it| it.to_str().expect("text"));
+    let (host, forwarded) = (field("host"), field("x-forwarded-host"));
+    let said =
+        format!("{} {} host {host:?} for {forwarded:?}, {bytes} bytes", head.method, head.uri);
+    let mut stream = respond.send_response(Response::new(()), false).expect("sent");
+    let is_large = head.uri.path() == "/large";
+    let said = if is_large { vec![7; 2_000_000].into() } else { said.into() };
+    stream.send_data(said, true).expect("sent");
 }
 
 /// Early hints, then a response, over HTTP/1.1.
-async fn hint(mut stream: tokio_boring::SslStream<tokio::net::TcpStream>) {
+async fn hint(mut stream: Stream) {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -151,8 +164,8 @@ fn a_backend_that_takes_http2_gets_the_requested_host_by_it() {
     let upload = Ask { method: "POST", body: vec![7; 300_000], ..Ask::get("/b") };
     let got = fetch(proxy.address, &[Ask::get("/a?b"), upload], 0);
     let expected = [
-        "HTTP/2.0 GET https://site.example/a?b host None for Some(\"site.example\"), 0 bytes",
-        "HTTP/2.0 POST https://site.example/b host None for Some(\"site.example\"), 300000 bytes",
+        "GET https://site.example/a?b host None for Some(\"site.example\"), 0 bytes",
+        "POST https://site.example/b host None for Some(\"site.example\"), 300000 bytes",
     ];
     assert_eq!(got.iter().map(body).collect::<Vec<_>>(), expected, "{}", proxy.told());
     assert_eq!(got[0].field("via"), Some("2 utmost"));
@@ -169,12 +182,14 @@ fn all_requests_share_one_connection_of_http2() {
 }
 
 #[test]
-fn early_hints_come_over_tls_too() {
-    let proxy = Secure::start(b"\x08http/1.1").proxy(true);
-    let ask = Ask::get("/").with("sec-fetch-mode", "navigate");
-    let got = fetch(proxy.address, &[ask], 0).remove(0);
-    assert_eq!((got.status, body(&got).as_str()), (200, "hello"), "{}", proxy.told());
-    assert_eq!(got.hints, ["</a.css>; rel=preload; as=style"]);
+fn early_hints_come_by_either_protocol() {
+    for protocol in [&b"\x08http/1.1"[..], b"\x02h2"] {
+        let proxy = Secure::start(protocol).proxy(true);
+        let ask = Ask::get("/hints").with("sec-fetch-mode", "navigate");
+        let got = fetch(proxy.address, &[ask], 0).remove(0);
+        assert_eq!((got.status, got.finished), (200, true), "{}", proxy.told());
+        assert_eq!(got.hints, ["</a.css>; rel=preload; as=style"], "{protocol:?}");
+    }
 }
 
 #[test]
@@ -185,4 +200,26 @@ fn a_backend_with_an_unknown_certificate_is_a_502_and_the_report_names_the_remed
     let told = proxy.told();
     assert!(told.contains("GET /: cannot be reached: its certificate is not trusted"), "{told}");
     assert!(told.contains("--upstream-ca"), "{told}");
+}
+
+#[test]
+fn responses_that_are_not_read_do_not_close_the_window_of_others() {
+    let backend = Secure::start(b"\x02h2");
+    let proxy = backend.proxy(true);
+    let unread = Ask { reads: false, ..Ask::get("/large") };
+    let _attacker = hold(proxy.address, &vec![unread; 64]);
+    let got = fetch(proxy.address, &[Ask::get("/a")], 0).remove(0);
+    assert_eq!((got.status, got.finished), (200, true), "{}", proxy.told());
+    assert_eq!(backend.connections.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_connection_of_http2_that_ends_is_followed_by_another() {
+    let backend = Secure::start(b"\x02h2");
+    let proxy = backend.proxy(true);
+    for path in ["/last", "/a", "/b"] {
+        let got = fetch(proxy.address, &[Ask::get(path)], 0).remove(0);
+        assert_eq!((got.status, got.finished), (200, true), "{path}: {}", proxy.told());
+    }
+    assert_eq!(backend.connections.load(Ordering::SeqCst), 2);
 }
