@@ -7,7 +7,7 @@ use crate::Server;
 use crate::limits::WRITE_BURST;
 use connection::Endpoint;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook_mio::v1_0::Signals;
 use socket::Socket;
 use std::io::{self, ErrorKind};
@@ -20,12 +20,16 @@ const SOCKET: Token = Token(0);
 const STOP: Token = Token(1);
 const SIGNALS: Token = Token(2);
 
+/// What is done on SIGHUP.
+pub type Reload = Box<dyn FnMut(&mut Server) + Send>;
+
 /// A bound socket and what it waits for.
 pub struct EventLoop {
     poll: Poll,
     socket: Socket,
     stop: Stop,
     signals: Option<Signals>,
+    reload: Reload,
 }
 
 /// Stops an event loop from another thread. A server drains before its loop ends.
@@ -65,7 +69,7 @@ impl EventLoop {
         let poll = Poll::new()?;
         let socket = Socket::bind(listen, poll.registry(), SOCKET)?;
         let stop = Stop::new(poll.registry(), STOP)?;
-        Ok(Self { poll, socket, stop, signals: None })
+        Ok(Self { poll, socket, stop, signals: None, reload: Box::new(|_| {}) })
     }
 
     /// The address that was bound.
@@ -78,11 +82,12 @@ impl EventLoop {
         self.stop.clone()
     }
 
-    /// Also drains on SIGTERM and SIGINT.
-    pub fn stop_on_signals(&mut self) -> io::Result<()> {
-        let mut signals = Signals::new([SIGTERM, SIGINT])?;
+    /// Also drains on SIGTERM and SIGINT, and calls `reload` on SIGHUP.
+    pub fn heed_signals(&mut self, reload: Reload) -> io::Result<()> {
+        let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
         self.poll.registry().register(&mut signals, SIGNALS, Interest::READABLE)?;
         self.signals = Some(signals);
+        self.reload = reload;
         Ok(())
     }
 
@@ -100,8 +105,8 @@ impl EventLoop {
         loop {
             self.wait(server, &mut events, is_readable || has_more)?;
             is_readable |= events.iter().any(|it| it.token() == SOCKET && it.is_readable());
-            if events.iter().any(|it| it.token() == SIGNALS) && self.is_signalled() {
-                self.stop.stop();
+            if events.iter().any(|it| it.token() == SIGNALS) {
+                self.take_signals(server);
             }
             if is_readable {
                 let now = now();
@@ -149,9 +154,15 @@ impl EventLoop {
         Ok(true)
     }
 
-    /// Whether a signal came.
-    fn is_signalled(&mut self) -> bool {
-        self.signals.as_mut().is_some_and(|it| it.pending().count() > 0)
+    /// Acts on the signals that came.
+    fn take_signals(&mut self, server: &mut Server) {
+        let came: Vec<i32> = self.signals.iter_mut().flat_map(Signals::pending).collect();
+        if came.contains(&SIGHUP) {
+            (self.reload)(server);
+        }
+        if came.iter().any(|it| *it != SIGHUP) {
+            self.stop.stop();
+        }
     }
 }
 

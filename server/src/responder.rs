@@ -23,6 +23,7 @@ use http3::{Code, Event, Extension, Role, Session, Settings, Signal, StreamId};
 use migrating::Migrating;
 use schedulers::Scheme;
 use std::net::IpAddr;
+use std::ops::BitOr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -31,7 +32,7 @@ pub(crate) struct Shared {
     pub(crate) site: RuledSite,
     pub(crate) options: Options,
     pub(crate) alarm: Alarm,
-    pub(crate) groups: Groups,
+    pub(crate) groups: Arc<Groups>,
 }
 
 pub(crate) struct Responder {
@@ -261,23 +262,38 @@ impl Responder {
         self.sender.flush();
     }
 
-    /// Closes a connection that takes no more requests and whose responses have all arrived: the
-    /// transport forgets a stream when everything of it is acknowledged.
+    /// Closes a connection that takes no more requests and whose responses have all arrived: the transport forgets a stream
+    /// when everything of it is acknowledged. True: there is something to send.
     fn close_if_done(&mut self) -> bool {
         let connection = &mut self.sender.connection;
         if self.refused_from.is_none() || connection.is_closing() || !self.sender.is_empty() {
             return false;
         }
         let connection = &mut self.sender.connection;
-        let gone = |(stream, _): (StreamId, _)| {
-            let capacity = connection.quic.stream_capacity(stream.0);
-            matches!(capacity, Err(quiche::Error::InvalidStreamState(_)))
+        let is_there = |it: &StreamId| {
+            let capacity = connection.quic.stream_capacity(it.0);
+            !matches!(capacity, Err(quiche::Error::InvalidStreamState(_)))
         };
-        let done = self.sender.streams.iter().all(gone);
-        if done {
-            self.sender.connection.close(Code::NoError, "the server is going away");
+        let streams = self.sender.streams.iter().map(|(stream, _)| stream);
+        let left: Vec<StreamId> = streams.filter(is_there).collect();
+        if left.is_empty() {
+            connection.close(Code::NoError, "the server is going away");
+            return true;
         }
-        done
+        left.into_iter().map(|it| self.stop_request(it)).fold(false, BitOr::bitor)
+    }
+
+    /// Stops a request whose rest is not wanted any more; true: it was not stopped before.
+    fn stop_request(&mut self, stream: StreamId) -> bool {
+        let connection = &mut self.sender.connection;
+        if connection.session.awaits_head(stream) {
+            connection.session.give_up(stream);
+            connection.shut(stream, Code::RequestRejected);
+            return true;
+        }
+        // RFC 9114, 4.1.1: the response does not need the rest of the request.
+        let (read, code) = (quiche::Shutdown::Read, Code::NoError.value());
+        connection.quic.stream_shutdown(stream.0, read, code).is_ok()
     }
 
     fn on_event(&mut self, event: Event, now: Instant) {

@@ -1,5 +1,8 @@
 //! The server's core: connection IDs lead datagrams to connections, and connections take turns to send.
 
+mod draining;
+mod reload;
+
 use crate::admission::{Admission, Decision, ID_BYTES};
 use crate::alarm::Alarm;
 use crate::experiments::group::Groups;
@@ -74,7 +77,7 @@ impl Server {
             report: Box::new(|_| {}),
             admission: Admission::new(&options.limits, options.reset_key.clone()),
             shared: Arc::new(Shared {
-                groups: Groups::new(options.experiments.group_connections),
+                groups: Arc::new(Groups::new(options.experiments.group_connections)),
                 site: site.into(),
                 options,
                 alarm: Alarm::default(),
@@ -110,41 +113,6 @@ impl Server {
             self.enqueue(serial);
             self.pass_turn(serial);
         }
-    }
-
-    /// Stops accepting and lets responses under way finish, within the limit of [`crate::Limits::drain`].
-    pub fn drain(&mut self, now: Instant) {
-        if self.draining.is_none() {
-            self.draining = Some(now + self.shared.options.limits.drain);
-            self.connections.values_mut().for_each(|it| it.responder.go_away());
-            let serials: Vec<u64> = self.connections.keys().copied().collect();
-            for serial in serials {
-                self.enqueue(serial);
-            }
-        }
-    }
-
-    /// Whether a draining server has nothing left to do.
-    pub fn is_drained(&self, now: Instant) -> bool {
-        let ended = || {
-            self.sendable.is_empty()
-                && self.connections.values().all(|it| it.responder.sender.connection.is_over())
-        };
-        self.draining.is_some_and(|deadline| now >= deadline || ended())
-    }
-
-    /// Closes the connections that are left, tells the clients, and returns how many there were.
-    pub fn cut(&mut self) -> usize {
-        let is_left = |it: &&mut Entry| !it.responder.sender.connection.is_over();
-        let mut left = Vec::new();
-        for (serial, entry) in self.connections.iter_mut().filter(|(_, it)| is_left(it)) {
-            entry.responder.cut();
-            left.push(*serial);
-        }
-        for serial in &left {
-            self.enqueue(*serial);
-        }
-        left.len()
     }
 
     /// Connections that are open.

@@ -3,12 +3,12 @@
 use crate::failure::Failure;
 use crate::{output, values};
 use ::corpus::Page;
-use ::server::event_loop::EventLoop;
+use ::server::event_loop::{EventLoop, Reload};
 use ::server::site::{DirectorySite, Rule, RuledSite, Site};
 use ::server::upstream::{Address, StartError, UpstreamSite};
 use ::server::{
     Config, ConfigRoute, ConfigSite, CongestionControl, Downloads, Identity, Options, Pace,
-    ResetKey, Server, SignalUse, TicketKey, UpstreamLimits,
+    ResetKey, Server, SignalUse, TicketKey, UpstreamLimits, open_to_others,
 };
 use migration::Policy;
 use page_site::PageSite;
@@ -22,7 +22,8 @@ use std::time::Duration;
 /// Serve a directory, a page or a backend over HTTP/3, in the order of a scheme
 ///
 /// Prints one line `listening on ADDR:PORT` when it is ready. On SIGTERM, responses under way finish first.
-#[derive(Debug, clap::Args)]
+/// On SIGHUP, it reads the certificate, the keys and the configuration again, for connections that begin from then on.
+#[derive(Debug, Clone, clap::Args)]
 #[command(
     after_help = "Examples:\n  utmost serve --root site --listen 127.0.0.1:4433 --scheme bucket-html\n  \
 utmost serve --page davies-meenan --scheme dfifo --pace 1400/10 --qlog logs\n  \
@@ -120,25 +121,19 @@ impl Served {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let what = served(arguments)?;
-    let mut options = options(arguments, &what)?;
-    let identity = match (&arguments.cert, &arguments.key) {
-        (Some(certificate), Some(key)) => {
-            Identity::load(certificate, key).map_err(Failure::bad_input)?
-        }
-        _ => Identity::self_signed().map_err(Failure::elsewhere)?,
-    };
+    let Loaded { identity, site, options } = Loaded::load(arguments, None)?;
     let mut event_loop = EventLoop::bind(arguments.listen).map_err(|error| {
         Failure::Elsewhere(format!("{}: {error}; choose another --listen", arguments.listen))
     })?;
-    event_loop.stop_on_signals().map_err(Failure::elsewhere)?;
     let address = event_loop.local_addr().map_err(Failure::elsewhere)?;
-    options.alt_svc_port = Some(address.port());
-    let mut server = Server::new(address, &identity, what.site_of(&identity), options)
-        .map_err(Failure::elsewhere)?;
+    let options = Options { alt_svc_port: Some(address.port()), ..options };
+    let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
+    let mut server = Server::new(address, &identity, site, options).map_err(Failure::elsewhere)?;
     server.report_with(Box::new(|line| eprintln!("{line}")));
+    event_loop
+        .heed_signals(reload(arguments.clone(), address.port(), identity))
+        .map_err(Failure::elsewhere)?;
     if arguments.cert.is_none() {
-        let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
         eprintln!(
             "no --cert: using a self-signed certificate for localhost, valid for 30 days; Chromium \
              takes it with --ignore-certificate-errors-spki-list={pin}"
@@ -153,6 +148,49 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ),
     }
     Ok(())
+}
+
+/// What is read from files, at the start and on SIGHUP.
+struct Loaded {
+    identity: Identity,
+    site: RuledSite,
+    options: Options,
+}
+
+impl Loaded {
+    /// `own`: the certificate that was made for want of one.
+    fn load(arguments: &Arguments, own: Option<&Identity>) -> Result<Self, Failure> {
+        let what = served(arguments)?;
+        let options = options(arguments, &what)?;
+        let identity = match (&arguments.cert, &arguments.key, own) {
+            (Some(certificate), Some(key), _) => {
+                Identity::load(certificate, key).map_err(Failure::bad_input)?
+            }
+            (_, _, Some(own)) => own.clone(),
+            _ => Identity::self_signed().map_err(Failure::elsewhere)?,
+        };
+        let secrets = [&arguments.key, &arguments.ticket_key].into_iter().flatten();
+        for warning in secrets.filter_map(|it| open_to_others(it)) {
+            eprintln!("warning: {warning}");
+        }
+        Ok(Self { site: what.site_of(&identity), identity, options })
+    }
+}
+
+/// Serves new connections by what the files say now, if they can be used.
+fn reload(arguments: Arguments, port: u16, first: Identity) -> Reload {
+    let own = arguments.cert.is_none().then_some(first);
+    Box::new(move |server| {
+        let loaded = Loaded::load(&arguments, own.as_ref());
+        let changed = loaded.and_then(|Loaded { identity, site, options }| {
+            let options = Options { alt_svc_port: Some(port), ..options };
+            server.reload(&identity, site, options).map_err(Failure::elsewhere)
+        });
+        match changed {
+            Ok(()) => eprintln!("reloaded: new connections get what the files say now"),
+            Err(error) => eprintln!("not reloaded, everything stays as it was: {error}"),
+        }
+    })
 }
 
 fn served(arguments: &Arguments) -> Result<Served, Failure> {

@@ -1,9 +1,13 @@
 //! Two processes: `utmost serve`, and `utmost play` against it.
 
 use crate::{data, stdout_of, utmost};
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
 
 /// A server that is ended with the test.
 pub(crate) struct Serving {
@@ -31,10 +35,14 @@ impl Serving {
         Self { process, address }
     }
 
+    fn signal(&self, signal: &str) {
+        let id = self.process.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().expect("kill runs").success());
+    }
+
     /// Sends SIGTERM; the exit code and what was on stderr.
     pub(crate) fn stop(mut self) -> (Option<i32>, String) {
-        let id = self.process.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kill runs").success());
+        self.signal("-TERM");
         let mut stderr = String::new();
         self.process.stderr.take().expect("piped").read_to_string(&mut stderr).expect("UTF-8");
         (self.process.wait().expect("it ends").code(), stderr)
@@ -105,8 +113,18 @@ fn a_directory_is_served_byte_for_byte() {
     assert_eq!(server.stop().0, Some(0));
 }
 
+/// The key that belongs to `server.pem`, as a file that only its owner can read.
+fn private_key() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let key = folder.path().join("key.pem");
+    std::fs::copy(data("server-key.pem"), &key).expect("copied");
+    std::fs::set_permissions(&key, Permissions::from_mode(0o600)).expect("changed");
+    (folder, key)
+}
+
 #[test]
 fn a_certificate_of_nobody_is_refused_unless_told_otherwise() {
+    let (_folder, key) = private_key();
     let path = |name: &str| data(name).to_str().expect("UTF-8").to_owned();
     let server = Serving::start(&[
         "--page",
@@ -114,13 +132,37 @@ fn a_certificate_of_nobody_is_refused_unless_told_otherwise() {
         "--cert",
         &path("server.pem"),
         "--key",
-        &path("server-key.pem"),
+        key.to_str().expect("UTF-8"),
     ]);
     let play = ["play", "examples/page-minimal.json", "--server", &server.address];
     let output = utmost(&play).output().expect("the program runs");
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     stdout_of(&[&play[..], &["--insecure"]].concat());
     assert_eq!(server.stop(), (Some(0), String::new()));
+}
+
+#[test]
+fn sighup_reads_the_files_again_and_keeps_what_it_has_if_they_are_broken() {
+    let (_folder, key) = private_key();
+    let certificate = data("server.pem").to_str().expect("UTF-8").to_owned();
+    let key_argument = key.to_str().expect("UTF-8");
+    let page = "examples/page-minimal.json";
+    let mut server =
+        Serving::start(&["--page", page, "--cert", &certificate, "--key", key_argument]);
+    let mut stderr = BufReader::new(server.process.stderr.take().expect("piped"));
+    let mut told = |server: &Serving| {
+        server.signal("-HUP");
+        let mut line = String::new();
+        stderr.read_line(&mut line).expect("a line");
+        line
+    };
+    assert_eq!(told(&server), "reloaded: new connections get what the files say now\n");
+    std::fs::write(&key, "broken").expect("written");
+    let expected = format!(
+        "not reloaded, everything stays as it was: {key_argument}: holds no private key in PEM form\n"
+    );
+    assert_eq!(told(&server), expected);
+    stdout_of(&["play", page, "--server", &server.address, "--insecure"]);
 }
 
 /// A server of HTTP/1.1 that has the bodies of `examples/page-minimal.json`.

@@ -15,6 +15,7 @@ mod order;
 mod peers;
 mod pushes;
 mod rebinding;
+mod reload;
 mod rfc9218;
 mod simulation;
 mod waiting;

@@ -1,0 +1,27 @@
+//! Another certificate and site for a server that runs.
+
+use super::Server;
+use crate::responder::Shared;
+use crate::site::RuledSite;
+use crate::tls::transport_config;
+use crate::{Identity, Options, TlsError};
+use std::sync::Arc;
+
+impl Server {
+    /// Serves connections that begin from now on with another certificate, site and options. Those that are open keep theirs.
+    /// After an error nothing has changed.
+    ///
+    /// These options stay as they were: the folder of logs, migration, the key of stateless resets, and limits that concern
+    /// all connections.
+    pub fn reload(
+        &mut self,
+        identity: &Identity,
+        site: impl Into<RuledSite>,
+        options: Options,
+    ) -> Result<(), TlsError> {
+        self.config = transport_config(identity, &options)?;
+        let (alarm, groups) = (self.shared.alarm.clone(), Arc::clone(&self.shared.groups));
+        self.shared = Arc::new(Shared { site: site.into(), options, alarm, groups });
+        Ok(())
+    }
+}

@@ -1,0 +1,39 @@
+//! Files that hold secrets.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Permissions of anybody but the owner.
+const OTHERS: u32 = 0o077;
+
+/// What is wrong with the permissions of a key's file, if others than its owner can use it. It is a warning, not an error:
+/// container platforms hand out secrets that all users of the container can read.
+pub fn open_to_others(key: &Path) -> Option<String> {
+    let mode = std::fs::metadata(key).ok()?.permissions().mode() & 0o777;
+    let path = key.display();
+    (mode & OTHERS != 0).then(|| {
+        format!("{path}: not only its owner can read this key (mode {mode:o}); chmod 600 {path}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{Permissions, set_permissions, write};
+
+    #[test]
+    fn a_key_that_others_can_read_is_told_with_the_remedy() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let key = folder.path().join("key.pem");
+        write(&key, "key").expect("written");
+        for (mode, is_open) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true)] {
+            set_permissions(&key, Permissions::from_mode(mode)).expect("changed");
+            assert_eq!(open_to_others(&key).is_some(), is_open, "{mode:o}");
+        }
+        let path = key.display();
+        let expected =
+            format!("{path}: not only its owner can read this key (mode 604); chmod 600 {path}");
+        assert_eq!(open_to_others(&key), Some(expected));
+        assert_eq!(open_to_others(&folder.path().join("none")), None);
+    }
+}
