@@ -2,6 +2,7 @@
 
 use crate::Options;
 use crate::limits::{QLOG_UNPROVEN_BYTES, QlogLimits};
+use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -67,7 +68,11 @@ impl QlogFolder {
 
     /// Begins the log of the connection whose ID at the server is `id`.
     pub(crate) fn begin(&self, quic: &mut quiche::Connection, id: &[u8]) -> QlogFile {
-        let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut name = String::new();
+        for byte in id {
+            // Writing to a String does not fail.
+            write!(name, "{byte:02x}").ok();
+        }
         let log = self.log(&name);
         quic.set_qlog(log.writer(), self.0.title.clone(), name);
         log

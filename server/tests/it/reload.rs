@@ -1,6 +1,7 @@
 //! A server that goes on with another certificate and site, and one that ends.
 
 use crate::peers::{Peer, World, limits, options};
+use http3::Code;
 use server::site::{Request, Response, Site};
 use server::{Identity, Options};
 
@@ -34,6 +35,23 @@ fn a_reload_is_for_new_connections_and_drops_none() {
     assert_eq!(after.statuses[&0], "410");
     let certificate = |it: &Peer| it.client.connection.quic.peer_cert().map(<[u8]>::to_vec);
     assert!(certificate(&after).is_some() && certificate(&before) != certificate(&after));
+}
+
+#[test]
+fn a_request_to_a_server_that_ends_is_rejected_at_once() {
+    let mut world = World::new(options_of_server());
+    let mut peer = Peer::new(&world, 1);
+    world.run_ms(10, &mut [&mut peer]);
+    peer.get(0, "/1000/html/500");
+    world.run_ms(10, &mut [&mut peer]);
+    world.drain();
+    peer.get(4, "/1000/html");
+    world.run_ms(1, &mut [&mut peer]);
+    let rejected = peer.resets.get(&4).copied().and_then(Code::of);
+    assert_eq!((peer.goaway, rejected), (Some(4), Some(Code::RequestRejected)));
+    world.run_ms(500, &mut [&mut peer]);
+    assert_eq!(peer.body_bytes(0), Some(1_000), "what came before is answered");
+    assert!(world.is_drained());
 }
 
 /// How long, in ms, a server drains whose client has done `what` and then nothing for five seconds.
