@@ -11,7 +11,7 @@ mod values;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use commands::{
-    compare, corpus, link, merge, order, play, probe, qlog, reproduce, schemes, serve, view,
+    compare, corpus, link, merge, order, play, probe, qlog, reproduce, schemes, serve, stress, view,
 };
 use failure::Failure;
 use std::process::ExitCode;
@@ -43,6 +43,7 @@ enum Command {
     Corpus(corpus::Arguments),
     Probe(probe::Arguments),
     Qlog(qlog::Arguments),
+    Stress(stress::Arguments),
     View(view::Arguments),
 }
 
@@ -94,6 +95,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Corpus(arguments) => corpus::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
         Command::Qlog(arguments) => qlog::run(&arguments),
+        Command::Stress(arguments) => stress::run(&arguments),
         Command::View(arguments) => view::run(&arguments),
     }
 }

@@ -11,4 +11,5 @@ pub(crate) mod qlog;
 pub(crate) mod reproduce;
 pub(crate) mod schemes;
 pub(crate) mod serve;
+pub(crate) mod stress;
 pub(crate) mod view;

@@ -23,7 +23,7 @@ fn document_ms(downloads: Option<Downloads>, beside_download: bool) -> Option<u1
     while peer.ended.is_empty() && world.elapsed() < end {
         world.step(&mut [&mut peer], Some(end));
     }
-    peer.ended.first().map(|_| (world.elapsed() - start).as_millis())
+    peer.ended.first().map(|_| world.elapsed().saturating_sub(start).as_millis())
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn download(options: Options, link: Link, changes_ms: &[u64]) -> Option<Duration
         assert!(world.step(&mut [&mut client], None), "nothing happens any more");
     }
     let is_whole = client.peer.body_bytes(0) == Some(2_000_000);
-    is_whole.then(|| world.elapsed() - start)
+    is_whole.then(|| world.elapsed().saturating_sub(start))
 }
 
 fn cubic() -> Options {

@@ -1,0 +1,17 @@
+//! What an attack may cost this machine.
+
+use std::time::Duration;
+
+/// Datagrams without a connection, in one second.
+pub(crate) const DATAGRAMS_PER_SECOND: u32 = 2000;
+/// Such datagrams of one attack.
+pub(crate) const FIRST_PACKETS_MAX: u32 = 20_000;
+/// Sockets that such datagrams come from.
+pub(crate) const DATAGRAM_SOCKETS: usize = 20;
+/// Connections of one attack.
+pub(crate) const CONNECTIONS_MAX: usize = 64;
+/// Visitors, and the time between two requests of one.
+pub(crate) const VISITORS: usize = 4;
+pub(crate) const REQUEST_EACH: Duration = Duration::from_millis(20);
+/// How long the server is left alone after an attack before its memory is read: longer than a handshake may take.
+pub(crate) const SETTLE: Duration = Duration::from_secs(11);

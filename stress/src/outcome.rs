@@ -1,0 +1,116 @@
+//! What an attack did, and whether the server held.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What visitors got in one phase.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Served {
+    /// Responses.
+    pub responses: usize,
+    /// The same, as a share of what they would have got from a server that answers at once.
+    pub share_of_wanted: f64,
+    /// Half of the responses took no longer than this.
+    pub p50_ms: f64,
+    /// 99 of 100 responses took no longer than this.
+    pub p99_ms: f64,
+}
+
+/// What came of an attack.
+#[derive(Debug, Clone, Serialize)]
+pub struct Outcome {
+    /// The attack.
+    pub attack: &'static str,
+    /// What visitors got before it.
+    pub before: Served,
+    /// What visitors got during it.
+    pub during: Served,
+    /// Resident bytes of the server before it, at most, and after it; absent without a process to look at.
+    pub memory_bytes: Option<[u64; 3]>,
+    /// The codes of HTTP/3 with which the server closed connections of the attacker, and how often.
+    pub codes: BTreeMap<u64, usize>,
+    /// Bytes that the server sent to addresses that were not proven, for each byte that came from there.
+    pub amplification: Option<f64>,
+    /// What did not hold; empty: everything did.
+    pub failures: Vec<String>,
+}
+
+/// Visitors keep this share of what they got before.
+const SHARE: f64 = 0.8;
+/// 99 of 100 responses take at most this many times as long as before.
+const P99_TIMES: f64 = 3.0;
+/// A response that takes no longer than this is not late, whatever it took before: other processes cause as much.
+const NOT_LATE_MS: f64 = 20.0;
+/// Memory comes back to this many times what it was.
+const MEMORY_TIMES: f64 = 1.1;
+/// RFC 9000, 8.1.
+const AMPLIFICATION: f64 = 3.0;
+
+impl Outcome {
+    /// Whether the server held.
+    pub fn held(&self) -> bool {
+        self.failures.is_empty()
+    }
+
+    /// Judges what was measured; `allowed` are the codes with which the server may close the attacker's connections.
+    pub(crate) fn judge(&mut self, allowed: &[u64], complaint: Option<String>) {
+        let (before, during) = (self.before, self.during);
+        let share = during.share_of_wanted / before.share_of_wanted;
+        if share.is_nan() || share < SHARE {
+            self.failures.push(format!("visitors got {:.0} % of their responses", 100.0 * share));
+        }
+        let late_ms = (P99_TIMES * before.p99_ms).max(NOT_LATE_MS);
+        if during.p99_ms.is_nan() || during.p99_ms > late_ms {
+            let (now, then) = (during.p99_ms, before.p99_ms);
+            self.failures.push(format!("p99 {now:.1} ms instead of {then:.1} ms"));
+        }
+        if let Some([before, _, after]) = self.memory_bytes
+            && after as f64 > MEMORY_TIMES * before as f64
+        {
+            self.failures.push(format!("memory stays at {} kB, was {}", after >> 10, before >> 10));
+        }
+        for code in self.codes.keys().filter(|it| !allowed.contains(it)) {
+            self.failures.push(format!("closed with {code:#x}"));
+        }
+        if let Some(times) = self.amplification.filter(|it| *it > AMPLIFICATION) {
+            self.failures.push(format!("{times:.1} times as many bytes to unproven addresses"));
+        }
+        self.failures.extend(complaint);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn served(share_of_wanted: f64, p99_ms: f64) -> Served {
+        Served { responses: 1, share_of_wanted, p50_ms: 1.0, p99_ms }
+    }
+
+    fn failures(during: Served, memory_bytes: [u64; 3], code: u64) -> String {
+        let mut outcome = Outcome {
+            attack: "a",
+            before: served(1.0, 10.0),
+            during,
+            memory_bytes: Some(memory_bytes),
+            codes: BTreeMap::from([(code, 1)]),
+            amplification: Some(3.5),
+            failures: Vec::new(),
+        };
+        outcome.judge(&[0x107], None);
+        outcome.failures.join("; ")
+    }
+
+    #[test]
+    fn each_promise_is_judged() {
+        assert_eq!(
+            failures(served(0.9, 29.0), [100 << 10, 900 << 10, 110 << 10], 0x107),
+            "3.5 times as many bytes to unproven addresses"
+        );
+        assert_eq!(
+            failures(served(0.7, 31.0), [100 << 10, 900 << 10, 111 << 10], 0x102),
+            "visitors got 70 % of their responses; p99 31.0 ms instead of 10.0 ms; memory stays at 111 kB, was 100; \
+             closed with 0x102; 3.5 times as many bytes to unproven addresses"
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! One connection of an attacker or of a visitor.
+
+use connection::{ClientConfig, ConnectError, Connection, Endpoint, Path, Transmit, Verify};
+use http3::{Event, StreamId};
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+pub(crate) struct Party {
+    pub(crate) connection: Connection,
+    /// Whether it reads what comes.
+    pub(crate) reads: bool,
+    /// Requests that were opened, and responses that are complete.
+    pub(crate) opened: u64,
+    pub(crate) complete: u64,
+    /// Streams on which a script has begun something.
+    pub(crate) has_begun: BTreeSet<StreamId>,
+    /// Responses with another status than 2xx.
+    pub(crate) refused: u64,
+    /// Its end was counted.
+    is_counted: bool,
+    local: SocketAddr,
+    buffer: Vec<u8>,
+}
+
+/// A client that trusts any certificate.
+pub(crate) fn config() -> ClientConfig {
+    ClientConfig {
+        verify: Verify::Nobody,
+        connect_within: Duration::from_secs(5),
+        ..ClientConfig::default()
+    }
+}
+
+impl Party {
+    pub(crate) fn connect(
+        local: SocketAddr,
+        server: SocketAddr,
+        config: &ClientConfig,
+        now: Instant,
+    ) -> Result<Self, ConnectError> {
+        Ok(Self {
+            connection: Connection::connect(Some("localhost"), local, server, config, now)?,
+            reads: true,
+            opened: 0,
+            complete: 0,
+            has_begun: BTreeSet::new(),
+            refused: 0,
+            is_counted: false,
+            local,
+            buffer: vec![0; 65_536],
+        })
+    }
+
+    /// The code of HTTP/3 with which the server closed the connection.
+    pub(crate) fn closed_with(&self) -> Option<u64> {
+        self.connection.quic.peer_error().filter(|it| it.is_app).map(|it| it.error_code)
+    }
+
+    /// The same, once.
+    pub(crate) fn take_code(&mut self) -> Option<u64> {
+        if std::mem::replace(&mut self.is_counted, true) { None } else { self.closed_with() }
+    }
+
+    fn take_in(&mut self) {
+        for stream in self.connection.readable() {
+            while let Ok(Some(turn)) = self.connection.read(stream, &mut self.buffer) {
+                if turn.is_last {
+                    break;
+                }
+            }
+        }
+        while let Some(event) = self.connection.poll() {
+            match event {
+                Event::Finished { .. } => self.complete += 1,
+                Event::Headers { headers, .. } => {
+                    let is_good = http3::values(&headers, ":status").any(|it| it.starts_with(b"2"));
+                    self.refused += u64::from(!is_good);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Endpoint for Party {
+    fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    fn receive(&mut self, datagram: &mut [u8], path: Path, _now: Instant) {
+        // A client does not notice that its address has changed on the way.
+        self.connection.receive(datagram, Path { local: self.local, ..path });
+        self.connection.open();
+        if self.reads && self.connection.is_open() {
+            self.take_in();
+        }
+    }
+
+    fn transmit(&mut self, _now: Instant, out: &mut [u8]) -> Option<Transmit> {
+        self.connection.transmit(out)
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        self.connection.on_timeout(now);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.connection.next_timeout()
+    }
+}

@@ -1,0 +1,114 @@
+//! Connections that break a rule of RFC 9114 each. The server must close them with the code of that rule.
+
+use super::Script;
+use super::floods::frame;
+use crate::party::Party;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// What is sent on which stream, and the code that must come.
+struct Case {
+    name: &'static str,
+    stream: u64,
+    bytes: fn() -> Vec<u8>,
+    fin: bool,
+    code: u64,
+}
+
+const CASES: [Case; 8] = [
+    Case {
+        name: "DATA before HEADERS (4.1)",
+        stream: 0,
+        bytes: || frame(0x00, b"x"),
+        fin: false,
+        code: 0x105,
+    },
+    Case {
+        name: "SETTINGS on a request stream (7.2.4)",
+        stream: 0,
+        bytes: || frame(0x04, b""),
+        fin: false,
+        code: 0x105,
+    },
+    Case {
+        name: "a second SETTINGS frame (7.2.4)",
+        stream: 2,
+        bytes: || frame(0x04, b""),
+        fin: false,
+        code: 0x105,
+    },
+    Case {
+        name: "DATA on the control stream (7.2.1)",
+        stream: 2,
+        bytes: || frame(0x00, b"x"),
+        fin: false,
+        code: 0x105,
+    },
+    Case {
+        name: "the control stream ends (6.2.1)",
+        stream: 2,
+        bytes: Vec::new,
+        fin: true,
+        code: 0x104,
+    },
+    Case {
+        name: "a second control stream (6.2.1)",
+        stream: 14,
+        bytes: || [vec![0x00], frame(0x04, b"")].concat(),
+        fin: false,
+        code: 0x103,
+    },
+    Case {
+        name: "a head that QPACK cannot decode (RFC 9204, 2.2)",
+        stream: 0,
+        bytes: || frame(0x01, &[0x02, 0x00, 0x80]),
+        fin: true,
+        code: 0x200,
+    },
+    Case {
+        name: "MAX_PUSH_ID goes down (7.2.7)",
+        stream: 2,
+        bytes: || [frame(0x0d, &[9]), frame(0x0d, &[8])].concat(),
+        fin: false,
+        code: 0x108,
+    },
+];
+
+pub(crate) const CODES: &[u64] = &[0x103, 0x104, 0x105, 0x108, 0x200];
+
+#[derive(Default)]
+pub(crate) struct Malformed {
+    has_sent: [bool; CASES.len()],
+}
+
+impl Script for Malformed {
+    fn connections(&self) -> usize {
+        CASES.len()
+    }
+
+    fn act(&mut self, number: usize, party: &mut Party, at: Duration) {
+        // Its own SETTINGS go first.
+        if self.has_sent[number] || at < Duration::from_millis(200) {
+            return;
+        }
+        self.has_sent[number] = true;
+        let case = &CASES[number];
+        party.connection.quic.stream_send(case.stream, &(case.bytes)(), case.fin).ok();
+    }
+
+    fn comes_back(&self) -> bool {
+        false
+    }
+
+    fn complaint(&self, parties: &[&Party]) -> Option<String> {
+        let mut complaint = String::new();
+        for (case, party) in CASES.iter().zip(parties) {
+            let code = party.closed_with();
+            if code != Some(case.code) {
+                // Writing to a String does not fail.
+                write!(complaint, "{}: {code:x?}, not {:#x}; ", case.name, case.code).ok();
+            }
+        }
+        (!complaint.is_empty()).then_some(complaint)
+    }
+}

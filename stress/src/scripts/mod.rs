@@ -1,0 +1,70 @@
+//! What attackers do, without sockets and clocks.
+
+pub(crate) mod floods;
+pub(crate) mod malformed;
+pub(crate) mod slow;
+pub(crate) mod wandering;
+
+use crate::party::Party;
+use connection::ClientConfig;
+use http3::{Header, StreamId};
+use std::time::Duration;
+
+/// One attack. Each method is called again and again while it runs.
+pub(crate) trait Script {
+    /// How many connections it has.
+    fn connections(&self) -> usize {
+        5
+    }
+
+    /// How they connect.
+    fn config(&self) -> ClientConfig {
+        crate::party::config()
+    }
+
+    /// What connection `number` does `at` this time after the attack began. It can send.
+    fn act(&mut self, _number: usize, _party: &mut Party, _at: Duration) {}
+
+    /// Whether it sends first packets of clients that never answer, instead of having connections.
+    fn sends_first_packets(&self) -> bool {
+        false
+    }
+
+    /// How often the address of its connections changes.
+    fn moves_each(&self) -> Option<Duration> {
+        None
+    }
+
+    /// A connection that the server closed is replaced.
+    fn comes_back(&self) -> bool {
+        true
+    }
+
+    /// What the server did wrong, if that shows on the connections.
+    fn complaint(&self, _parties: &[&Party]) -> Option<String> {
+        None
+    }
+}
+
+/// A GET that can have more fields.
+fn get(path: &str, more: &[(&str, &str)]) -> Vec<Header> {
+    request("GET", path, more)
+}
+
+fn request(method: &str, path: &str, more: &[(&str, &str)]) -> Vec<Header> {
+    let fields =
+        [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)];
+    let all = fields.iter().chain(more);
+    all.map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())).collect()
+}
+
+/// Opens further requests until there are `count` or the server allows no more.
+fn open_requests(party: &mut Party, count: u64, fields: &[Header], fin: bool) {
+    while party.opened < count {
+        let stream = StreamId(party.opened * 4);
+        if !matches!(party.connection.request(stream, fields, fin), Ok(true)) {
+            return;
+        }
+        party.opened += 1;
+    }
+}

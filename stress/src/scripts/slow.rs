@@ -1,0 +1,68 @@
+//! Attackers that let the server wait.
+
+use super::{Script, get, open_requests, request};
+use crate::party::{Party, config};
+use connection::ClientConfig;
+use http3::StreamId;
+use std::time::Duration;
+
+/// Responses that nobody reads, each with credit for one byte.
+pub(crate) struct UnreadResponses(pub(crate) String);
+
+impl Script for UnreadResponses {
+    fn config(&self) -> ClientConfig {
+        ClientConfig { stream_receive_bytes: 1, windows_grow: false, ..config() }
+    }
+
+    fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
+        party.reads = false;
+        open_requests(party, 200, &get(&self.0, &[]), true);
+    }
+}
+
+/// Heads that never come to their end.
+#[derive(Default)]
+pub(crate) struct SlowHeads {
+    /// The next byte goes at this time.
+    next: Duration,
+}
+
+/// A HEADERS frame of 8,000 bytes begins.
+const HEAD_BEGINS: [u8; 3] = [0x01, 0x5f, 0x40];
+
+impl Script for SlowHeads {
+    fn act(&mut self, number: usize, party: &mut Party, at: Duration) {
+        while party.opened < 200 {
+            let stream = party.opened * 4;
+            if party.connection.quic.stream_send(stream, &HEAD_BEGINS, false).is_err() {
+                break;
+            }
+            party.opened += 1;
+        }
+        if at >= self.next {
+            for stream in 0..party.opened {
+                party.connection.quic.stream_send(stream * 4, &[0], false).ok();
+            }
+            if number + 1 == self.connections() {
+                self.next = at + Duration::from_millis(200);
+            }
+        }
+    }
+}
+
+/// Bodies that never come to their end.
+pub(crate) struct EndlessUploads;
+
+impl Script for EndlessUploads {
+    fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
+        open_requests(party, 100, &request("POST", "/", &[("content-length", "1000000")]), false);
+        for stream in 0..party.opened {
+            let stream = StreamId(stream * 4);
+            if !party.has_begun.insert(stream) {
+                continue;
+            }
+            let frame = http3::data_frame_header(1_000_000);
+            party.connection.quic.stream_send(stream.0, &frame, false).ok();
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Downloads of clients that change their addresses.
+
+use super::{Script, get, open_requests};
+use crate::party::Party;
+use std::time::Duration;
+
+/// One after another, as long as the attack lasts.
+pub(crate) struct Wandering(pub(crate) String);
+
+impl Script for Wandering {
+    fn connections(&self) -> usize {
+        4
+    }
+
+    fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
+        let complete = party.complete;
+        open_requests(party, complete + 1, &get(&self.0, &[]), true);
+    }
+
+    fn moves_each(&self) -> Option<Duration> {
+        Some(Duration::from_millis(300))
+    }
+
+    fn complaint(&self, parties: &[&Party]) -> Option<String> {
+        let stuck = parties.iter().filter(|it| it.complete == 0).count();
+        (stuck > 0).then(|| format!("{stuck} clients got nothing"))
+    }
+}

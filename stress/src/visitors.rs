@@ -1,0 +1,69 @@
+//! Visitors who load a file again and again while a server is attacked.
+
+use crate::limits::{REQUEST_EACH, VISITORS};
+use crate::outcome::Served;
+use crate::party::Party;
+use http3::{Header, StreamId};
+use std::time::{Duration, Instant};
+
+/// What one visitor waits for.
+#[derive(Default)]
+pub(crate) struct Visit {
+    asked: Option<Instant>,
+    next: Option<Instant>,
+    requests: u64,
+    times: Vec<Duration>,
+}
+
+impl Visit {
+    /// Notes a response that has come, and asks again when it is time. True: it asked.
+    pub(crate) fn act(&mut self, party: &mut Party, path: &str, now: Instant) -> bool {
+        if let Some(asked) = self.asked.filter(|_| party.complete >= self.requests) {
+            self.times.push(now - asked);
+            self.asked = None;
+        }
+        let is_time = self.next.is_none_or(|at| now >= at);
+        if self.asked.is_some() || !is_time || !party.connection.is_connected() {
+            return false;
+        }
+        let fields = crate::visitors::get(path);
+        let stream = StreamId(self.requests * 4);
+        if !matches!(party.connection.request(stream, &fields, true), Ok(true)) {
+            return false;
+        }
+        self.requests += 1;
+        self.asked = Some(now);
+        self.next = Some(now + REQUEST_EACH);
+        true
+    }
+
+    /// When it wants to ask again.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        self.next.filter(|_| self.asked.is_none())
+    }
+}
+
+fn get(path: &str) -> Vec<Header> {
+    http3::get_request("localhost", path)
+}
+
+/// What all visitors got since the last call, in `seconds`. A request that still waits counts with the time so far.
+pub(crate) fn served(visits: &mut [Visit], length: Duration, now: Instant) -> Served {
+    let mut times: Vec<Duration> = Vec::new();
+    for visit in visits {
+        times.append(&mut visit.times);
+        times.extend(visit.asked.map(|it| now - it).filter(|it| *it > REQUEST_EACH));
+    }
+    times.sort();
+    let percentile = |share: usize| {
+        let place = (times.len() * share).div_ceil(100).saturating_sub(1);
+        times.get(place).map_or(f64::NAN, |it| it.as_secs_f64() * 1e3)
+    };
+    let wanted = VISITORS as f64 * length.as_secs_f64() / REQUEST_EACH.as_secs_f64();
+    Served {
+        responses: times.len(),
+        share_of_wanted: times.len() as f64 / wanted,
+        p50_ms: percentile(50),
+        p99_ms: percentile(99),
+    }
+}
