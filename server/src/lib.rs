@@ -23,6 +23,7 @@ mod pace;
 mod pushes;
 mod qlog_files;
 mod reset_key;
+mod read_ahead;
 mod responder;
 mod retry;
 mod router;

@@ -188,6 +188,13 @@ pub(crate) const MAX_CONCURRENT: u64 = 10;
 /// Paths that a connection's diary of pushes remembers, as Apache's does.
 pub(crate) const DIARY_PATHS: usize = 256;
 
+/// Bytes of a file that are read ahead of its packets at once.
+pub(crate) const READ_AHEAD_BYTES: usize = 64 << 10;
+/// Files at a time that a server reads ahead; others are read packet by packet.
+pub(crate) const READ_AHEAD_PAGES: usize = 512;
+/// Files at a time that are read ahead for one connection.
+pub(crate) const READ_AHEAD_PAGES_EACH: usize = 16;
+
 /// Bytes of datagrams that the system is asked to keep until the server reads them. It may grant less.
 pub(crate) const SOCKET_RECEIVE_BYTES: usize = 2 << 20;
 /// Reads that one call of the system can answer.

@@ -1,6 +1,7 @@
 //! One response on its way out, from its request to the last byte that the transport takes.
 
 use crate::limits::AHEAD_BYTES;
+use crate::read_ahead::{Page, Pages};
 use crate::site::{Availability, Body, Request};
 use crate::upstream::{Later, Piece};
 use std::collections::VecDeque;
@@ -19,6 +20,8 @@ pub(crate) struct Outgoing {
     /// The stream offset at which the frames end, and the body begins.
     frames_end: u64,
     body: Body,
+    /// Bytes of a file that were read ahead.
+    page: Option<Page>,
     /// The first byte of the body that goes on this stream.
     body_from: u64,
     availability: Availability,
@@ -185,7 +188,7 @@ impl Outgoing {
     }
 
     /// Reads the next committed bytes into `buffer`; true: they are the stream's last.
-    pub(crate) fn read(&self, buffer: &mut [u8]) -> std::io::Result<bool> {
+    pub(crate) fn read(&mut self, buffer: &mut [u8], pages: &Pages) -> std::io::Result<bool> {
         let end = self.offered + buffer.len() as u64;
         let (front, back) = self.frames.as_slices();
         let from_front = front.len().min(buffer.len());
@@ -196,9 +199,20 @@ impl Outgoing {
         start.copy_from_slice(&back[..from_back]);
         if !rest.is_empty() {
             let start = end - rest.len() as u64 - self.frames_end;
-            self.body.read_at(self.body_from + start, rest)?;
+            self.read_body(self.body_from + start, rest, pages)?;
         }
         Ok(self.stream_bytes() == Some(end) && self.cut.is_none())
+    }
+
+    fn read_body(&mut self, offset: u64, buffer: &mut [u8], pages: &Pages) -> std::io::Result<()> {
+        let is_long = self.body.bytes() - offset > buffer.len() as u64;
+        if self.page.is_none() && is_long && matches!(self.body, Body::File(..)) {
+            self.page = pages.take();
+        }
+        match &mut self.page {
+            Some(page) => page.read(&self.body, offset, buffer),
+            None => self.body.read_at(offset, buffer),
+        }
     }
 
     /// The transport took `bytes`; true: it has all.

@@ -13,6 +13,7 @@ use crate::experiments::group::Groups;
 use crate::limits::{Budget, CONTROL_BYTES, EVENTS};
 use crate::order::Picker;
 use crate::pushes::Pushes;
+use crate::read_ahead::Pages;
 use crate::send_loop::{Datagram, SendLoop};
 use crate::site::RuledSite;
 use crate::streams::{CONTROL_STREAM, OWN_STREAMS};
@@ -33,6 +34,7 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) alarm: Alarm,
     pub(crate) groups: Arc<Groups>,
+    pub(crate) pages: Pages,
 }
 
 pub(crate) struct Responder {
@@ -71,7 +73,11 @@ impl Responder {
         Self {
             serial,
             addresses: Addresses::new(path),
-            sender: SendLoop::new(Connection::accepted(quic, session, path.local), options),
+            sender: SendLoop::new(
+                Connection::accepted(quic, session, path.local),
+                options,
+                shared.pages.of_connection(),
+            ),
             scheme: options.scheme.clone(),
             pushes: Pushes::default(),
             paused_upload: false,

@@ -8,6 +8,7 @@ use crate::alarm::Alarm;
 use crate::experiments::group::Groups;
 use crate::migrations::{Connections, Migrations};
 use crate::qlog_files::{QlogFile, QlogFolder};
+use crate::read_ahead::Pages;
 use crate::responder::{Responder, Shared};
 use crate::site::RuledSite;
 use crate::tls::transport_config;
@@ -81,6 +82,7 @@ impl Server {
                 site: site.into(),
                 options,
                 alarm: Alarm::default(),
+                pages: Pages::default(),
             }),
             local,
             connections: BTreeMap::new(),

@@ -23,6 +23,7 @@ use crate::experiments::repairs::Repairs;
 use crate::order::{Order, Picker};
 use crate::outgoing::Outgoing;
 use crate::pace::Ticks;
+use crate::read_ahead::Pages;
 use crate::send_buffer::SendBuffer;
 use crate::streams::{OWN_STREAMS, Streams};
 use crate::{CongestionControl, Downloads, Options};
@@ -75,10 +76,11 @@ pub(crate) struct SendLoop {
     /// Responses from other connections that were dropped, not yet asked for.
     stopped: Vec<StreamId>,
     scratch: Vec<u8>,
+    pages: Pages,
 }
 
 impl SendLoop {
-    pub(crate) fn new(mut connection: Connection, options: &Options) -> Self {
+    pub(crate) fn new(mut connection: Connection, options: &Options, pages: Pages) -> Self {
         let order = Order::new(&options.scheme, connection.quic.qlog_streamer());
         Self {
             connection,
@@ -105,6 +107,7 @@ impl SendLoop {
             has_paused: false,
             stopped: Vec::new(),
             scratch: Vec::new(),
+            pages,
         }
     }
 

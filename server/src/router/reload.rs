@@ -21,7 +21,8 @@ impl Server {
     ) -> Result<(), TlsError> {
         self.config = transport_config(identity, &options)?;
         let (alarm, groups) = (self.shared.alarm.clone(), Arc::clone(&self.shared.groups));
-        self.shared = Arc::new(Shared { site: site.into(), options, alarm, groups });
+        let pages = self.shared.pages.of_connection();
+        self.shared = Arc::new(Shared { site: site.into(), options, alarm, groups, pages });
         Ok(())
     }
 }

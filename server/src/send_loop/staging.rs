@@ -99,10 +99,10 @@ impl SendLoop {
     /// Offers committed bytes to the transport; false: it took none.
     fn offer(&mut self, stream: StreamId, bytes: u64) -> bool {
         self.scratch.resize(usize::try_from(bytes).unwrap_or(0), 0);
-        let Some(outgoing) = self.streams.outgoing(stream).filter(|_| bytes > 0) else {
+        let Some(outgoing) = self.streams.outgoing_mut(stream).filter(|_| bytes > 0) else {
             return false;
         };
-        let Ok(fin) = outgoing.read(&mut self.scratch) else {
+        let Ok(fin) = outgoing.read(&mut self.scratch, &self.pages) else {
             // The file became shorter while it was being sent: the length that was announced is a lie.
             let code = http3::Code::Internal as u64;
             self.connection.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();

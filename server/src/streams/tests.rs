@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::outgoing::Left;
+use crate::read_ahead::Pages;
 use crate::site::Response;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -178,8 +179,8 @@ impl Model {
             return;
         }
         let mut buffer = vec![0; bytes];
-        let outgoing = streams.outgoing(StreamId(stream)).expect("under way");
-        let last = outgoing.read(&mut buffer).expect("in memory");
+        let outgoing = streams.outgoing_mut(StreamId(stream)).expect("under way");
+        let last = outgoing.read(&mut buffer, &Pages::default()).expect("in memory");
         assert_eq!(buffer, plain.bytes[plain.offered..plain.offered + bytes]);
         plain.offered += bytes;
         assert_eq!(last, plain.is_all(plain.offered));
