@@ -151,11 +151,7 @@ impl Admission {
         }
     }
 
-    /// A datagram that must go before other answers.
-    pub(crate) fn reply_first(&mut self, path: Path, datagram: Vec<u8>) {
-        self.replies.push_front((path, datagram));
-    }
-
+    /// The next answer to a datagram that belongs to no connection.
     pub(crate) fn take_reply(&mut self) -> Option<(Path, Vec<u8>)> {
         self.replies.pop_front()
     }

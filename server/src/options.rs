@@ -35,6 +35,16 @@ pub struct Options {
     pub pace: Option<Pace>,
     /// Largest UDP payload sent, in bytes.
     pub udp_payload_bytes: usize,
+    /// Whether the server asks each path with probes whether it carries that much, and sends 1200 bytes until then
+    /// (RFC 9000, 14.3).
+    pub discover_mtu: bool,
+    /// Whether the datagrams of a response are equally long, so that the system can cut a batch into them. If not, each
+    /// is shorter by the bytes by which its end needs a longer offset, or by those of an acknowledgement that it could
+    /// have carried: `results/` was made so.
+    pub even_datagrams: bool,
+    /// Datagrams of one connection that go before another connection has its turn. The stream of each is picked right
+    /// before it is made, but the first to be made waits for the last.
+    pub batch_datagrams: usize,
     /// Whether requests of returning clients are taken before the handshake is complete, and may be replayed
     /// (RFC 8470).
     pub early_data: bool,
@@ -70,6 +80,9 @@ impl Options {
             downloads: None,
             pace: None,
             udp_payload_bytes: 1350,
+            discover_mtu: false,
+            even_datagrams: false,
+            batch_datagrams: 16,
             early_data: false,
             ticket_key: None,
             reset_key: None,
@@ -78,6 +91,18 @@ impl Options {
             alt_svc_port: None,
             limits: Limits::default(),
             experiments: Experiments::default(),
+        }
+    }
+
+    /// The same, for paths that are real. They carry at most 1452 bytes over Ethernet and IPv6, and often less.
+    #[must_use]
+    pub fn over_networks(self) -> Self {
+        Self {
+            udp_payload_bytes: 1452,
+            discover_mtu: true,
+            even_datagrams: true,
+            batch_datagrams: 46,
+            ..self
         }
     }
 
@@ -96,7 +121,13 @@ impl Options {
     #[must_use]
     pub fn paced(self, pace: Pace) -> Self {
         let udp_payload_bytes = self.udp_payload_bytes.max(pace.packet_bytes + Pace::ROOM_BYTES);
-        Self { pace: Some(pace), udp_payload_bytes, initial_window_packets: 10_000, ..self }
+        Self {
+            pace: Some(pace),
+            udp_payload_bytes,
+            discover_mtu: false,
+            initial_window_packets: 10_000,
+            ..self
+        }
     }
 }
 

@@ -206,7 +206,7 @@ impl Outgoing {
 
     fn read_body(&mut self, offset: u64, buffer: &mut [u8], pages: &Pages) -> std::io::Result<()> {
         let is_long = self.body.bytes() - offset > buffer.len() as u64;
-        if self.page.is_none() && is_long && matches!(self.body, Body::File(..)) {
+        if self.page.is_none() && is_long && self.body.is_on_disk() {
             self.page = pages.take();
         }
         match &mut self.page {

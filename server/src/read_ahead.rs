@@ -72,14 +72,20 @@ impl Drop for Page {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Seek, SeekFrom, Write};
+    use crate::site::{DirectorySite, Request, Site};
+    use std::fs::File;
+    use std::io::Write;
 
-    fn file(bytes: usize) -> (std::fs::File, Body) {
-        let mut file = tempfile::tempfile().expect("a file");
+    /// A file that is too large to be kept in memory, and how a site sends it.
+    fn file(bytes: usize) -> (File, Body) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("large");
         let contents: Vec<u8> = (0..bytes).map(|it| (it % 251) as u8).collect();
-        file.write_all(&contents).expect("room");
-        let body = Body::File(Arc::new(file.try_clone().expect("a handle")), bytes as u64);
-        (file, body)
+        std::fs::write(&path, contents).expect("room");
+        let site = DirectorySite::open(folder.path()).expect("a site");
+        let body = site.respond(&Request::get("page.test", "/large")).body;
+        assert!(body.is_on_disk());
+        (File::options().write(true).open(path).expect("a handle"), body)
     }
 
     #[test]
@@ -100,7 +106,6 @@ mod tests {
         let mut page = Pages::default().take().expect("the first");
         let mut packet = [0; 1000];
         page.read(&body, 0, &mut packet).expect("in range");
-        file.seek(SeekFrom::Start(0)).expect("a file");
         file.write_all(&[255; 100_000]).expect("room");
         page.read(&body, 64_000, &mut packet).expect("in range");
         assert_ne!(packet, [255; 1000], "these bytes were there before the file changed");

@@ -105,9 +105,14 @@ impl Responder {
         scratch: &mut [u8],
     ) {
         self.end_overdue(now);
+        let before = self.addresses.current();
         let connection = &mut self.sender.connection;
         if self.addresses.receive(connection, datagram, path, now) == Verdict::Lost {
             connection.close(Code::NoError, "the new address cannot be proven");
+        }
+        if self.addresses.current() != before {
+            // The network behind the new address may carry less (RFC 9000, 14.3).
+            connection.quic.revalidate_pmtu();
         }
         connection.open();
         self.sender.home = self.addresses.home();

@@ -1,5 +1,6 @@
 //! The server's core: connection IDs lead datagrams to connections, and connections take turns to send.
 
+mod batches;
 mod draining;
 mod reload;
 
@@ -14,6 +15,7 @@ use crate::site::RuledSite;
 use crate::tls::transport_config;
 use crate::unproven::Unproven;
 use crate::{Identity, Options, TlsError};
+use batches::Aside;
 use connection::{Endpoint, Path, Transmit};
 use quiche::ConnectionId;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -30,6 +32,8 @@ pub struct Server {
     routes: HashMap<Vec<u8>, u64>,
     wakeups: BTreeSet<(Instant, u64)>,
     sendable: VecDeque<u64>,
+    /// A datagram that was too long for the batch of its connection.
+    aside: Option<Aside>,
     serial: u64,
     scratch: Vec<u8>,
     draining: Option<Instant>,
@@ -60,9 +64,6 @@ struct Entry {
 /// RFC 9000, 20.1.
 const CONNECTION_REFUSED: u64 = 0x2;
 
-/// Datagrams in one [`Transmit`]: few enough that the last choice of the batch is not stale.
-const BATCH: usize = 16;
-
 impl Server {
     /// A server that answers at `local`.
     pub fn new(
@@ -89,6 +90,7 @@ impl Server {
             routes: HashMap::new(),
             wakeups: BTreeSet::new(),
             sendable: VecDeque::new(),
+            aside: None,
             serial: 0,
             scratch: vec![0; 65_536],
             draining: None,
@@ -287,41 +289,6 @@ impl Server {
         }
     }
 
-    /// A batch of one connection: datagrams of equal size, the last perhaps shorter.
-    fn transmit_from(&mut self, serial: u64, now: Instant, out: &mut [u8]) -> Option<Transmit> {
-        let entry = self.connections.get_mut(&serial)?;
-        entry.queued = false;
-        let mut batch: Option<Transmit> = None;
-        let largest = self.shared.options.udp_payload_bytes.max(quiche::MIN_CLIENT_INITIAL_LEN);
-        for _ in 0..BATCH {
-            let start = batch.map_or(0, |it| it.bytes);
-            let room = entry.unproven.as_ref().map_or(largest, |it| it.room().min(largest));
-            let Some(space) = out.get_mut(start..start + room) else { break };
-            let datagram = if room > 0 { entry.responder.datagram(now, space) } else { None };
-            if let (Some(unproven), Some((bytes, _))) = (&mut entry.unproven, datagram) {
-                unproven.sent(bytes);
-            }
-            let Some((bytes, path)) = datagram else {
-                self.settle(serial, now);
-                return batch;
-            };
-            let Some(sofar) = &mut batch else {
-                batch = Some(Transmit { path, bytes, segment_bytes: bytes });
-                continue;
-            };
-            if path != sofar.path || bytes > sofar.segment_bytes {
-                self.admission.reply_first(path, space[..bytes].to_vec());
-                break;
-            }
-            sofar.bytes += bytes;
-            if bytes < sofar.segment_bytes {
-                break;
-            }
-        }
-        self.enqueue(serial);
-        batch
-    }
-
     /// A connection has nothing to send now: notes when to call it again, or drops it.
     fn settle(&mut self, serial: u64, now: Instant) {
         let Some(entry) = self.connections.get_mut(&serial) else { return };
@@ -455,7 +422,13 @@ impl Endpoint for Server {
     }
 
     fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
-        if let Some((path, bytes)) = self.admission.take_reply() {
+        let next = self.sendable.front().copied();
+        if self.aside.as_ref().is_some_and(|it| Some(it.serial) != next) {
+            return self.take_aside(out);
+        }
+        if self.aside.is_none()
+            && let Some((path, bytes)) = self.admission.take_reply()
+        {
             out[..bytes.len()].copy_from_slice(&bytes);
             return Some(Transmit::single(path, bytes.len()));
         }

@@ -14,6 +14,7 @@
 
 mod downloads;
 mod holding;
+mod measures;
 mod restart;
 mod staging;
 mod token_bucket;
@@ -29,6 +30,7 @@ use crate::streams::{OWN_STREAMS, Streams};
 use crate::{CongestionControl, Downloads, Options};
 use connection::experiments::SendOrder;
 use connection::{Connection, Path};
+use measures::Measures;
 use push::Gate;
 use restart::Restart;
 use schedulers::{Call, Resource, Scheduler, Scheme, StreamId};
@@ -57,6 +59,7 @@ pub(crate) struct SendLoop {
     buffer_limit_bytes: u64,
     send_order: Option<SendOrder>,
     window: Window,
+    measures: Measures,
     pace: Option<Ticks>,
     /// Under bbr2, bytes are staged behind those that have likely gone.
     stages_ahead: bool,
@@ -73,6 +76,8 @@ pub(crate) struct SendLoop {
     /// Responses that were dropped, not yet asked for.
     unwanted: u64,
     has_paused: bool,
+    /// Bytes of a full datagram, when the last one was asked for.
+    datagram_bytes: usize,
     /// Responses from other connections that were dropped, not yet asked for.
     stopped: Vec<StreamId>,
     scratch: Vec<u8>,
@@ -91,7 +96,8 @@ impl SendLoop {
             buffer: SendBuffer::default(),
             buffer_limit_bytes: options.send_buffer_bytes,
             send_order: options.experiments.send_order.clone(),
-            window: Window::default(),
+            window: Window::new(options.even_datagrams),
+            measures: Measures::new(options.discover_mtu),
             pace: options.pace.map(Ticks::new),
             stages_ahead: options.congestion_control == CongestionControl::Bbr2
                 && options.pace.is_none(),
@@ -105,6 +111,7 @@ impl SendLoop {
             held_until: None,
             unwanted: 0,
             has_paused: false,
+            datagram_bytes: 0,
             stopped: Vec::new(),
             scratch: Vec::new(),
             pages,
@@ -241,6 +248,7 @@ impl SendLoop {
     /// The transport has read a datagram: windows and credit may have changed.
     pub(crate) fn received(&mut self) {
         self.window.received();
+        self.measures.renew(&self.connection.quic);
         self.order.picker_mut().heard();
         self.rank_repairs();
         for stream in self.streams.take_held() {
@@ -262,6 +270,7 @@ impl SendLoop {
     pub(crate) fn timer_fired(&mut self) {
         self.connection.quic.on_timeout();
         self.timer_fired = true;
+        self.measures.renew(&self.connection.quic);
         self.order.picker_mut().silent();
         self.rank_repairs();
     }
@@ -301,8 +310,9 @@ impl SendLoop {
         }
         self.update_gates();
         let quic = &self.connection.quic;
-        let size = quic.max_send_udp_payload_size().min(out.len());
-        let out = &mut out[..size];
+        self.datagram_bytes = self.measures.datagram_bytes(quic).min(out.len());
+        let room = self.measures.room_bytes(quic).min(out.len());
+        let out = &mut out[..room];
         if !quic.is_established() {
             // The handshake goes by itself; answers to early data behind it.
             let sent = self.unasked(out)?;
@@ -320,7 +330,7 @@ impl SendLoop {
                 return Ok(sent);
             }
         }
-        match self.must_wait(now, out.len()) {
+        match self.must_wait(now) {
             false => self.data_datagram(now, out),
             true if self.bucket.is_some() => self.show_more(now, out),
             true => Ok(None),
@@ -335,23 +345,31 @@ impl SendLoop {
         loop {
             if self.window.is_clear() || (self.stages_ahead && self.window.has_likely_gone()) {
                 self.held_until = None;
-                self.stage_at_tick(now, out.len());
+                self.stage_at_tick(now);
                 if self.window.is_clear() {
                     return self.unasked(out);
                 }
             }
             self.restart_after_pause(now);
             self.window.measure(&mut self.connection.quic, self.restart.as_mut());
-            if !self.window.fits(&mut self.connection.quic, out.len()) && !self.held_too_long(now) {
+            let datagram_bytes = self.datagram_bytes;
+            if !self.window.fits(&mut self.connection.quic, datagram_bytes)
+                && !self.held_too_long(now)
+            {
                 let quic = &self.connection.quic;
                 self.order.picker_mut().window_full(&|| window::path_has_queue(quic));
                 return if self.restarts() { Ok(None) } else { self.poke(out) };
             }
-            self.top_up(now, out.len());
+            self.top_up(now);
             match self.send(out)? {
                 Some((sent, path)) => {
                     self.held_until = None;
-                    self.window.sent(sent, &self.connection.quic);
+                    if self.measures.is_probe(sent, self.datagram_bytes) {
+                        self.window.sent_unasked(sent);
+                    } else {
+                        let retransmitted = self.measures.retransmitted(&self.connection.quic);
+                        self.window.sent(sent, retransmitted);
+                    }
                     if let Some(restart) = &mut self.restart {
                         restart.sent(sent, now);
                     }
@@ -372,11 +390,11 @@ impl SendLoop {
     }
 
     /// Stages a packet's worth, at a tick if there is a fixed pace. A tick at which nothing is ready passes unused.
-    fn stage_at_tick(&mut self, now: Instant, datagram_bytes: usize) {
+    fn stage_at_tick(&mut self, now: Instant) {
         if self.pace.as_mut().is_some_and(|ticks| !ticks.allow(now)) {
             return;
         }
-        self.stage(now, datagram_bytes);
+        self.stage(now);
         if let Some(ticks) = self.pace.as_mut().filter(|_| self.window.is_clear()) {
             ticks.idle();
         }
@@ -397,9 +415,8 @@ impl SendLoop {
     /// state: our own three, those of responses under way, and those whose responses have moved.
     fn send(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
         let quic = &mut self.connection.quic;
-        let lossy = quic.path_stats().any(|it| it.lost > 0 || it.total_pto_count > 0);
         let open_ended = OWN_STREAMS.len() + self.streams.responses() + self.streams.open_ended();
-        let others = if lossy { open_ended } else { 0 };
+        let others = if self.measures.is_lossy() { open_ended } else { 0 };
         for _ in 0..others {
             if let Some(datagram) = send_once(quic, self.home, out)? {
                 return Ok(Some(datagram));

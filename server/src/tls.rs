@@ -159,6 +159,7 @@ pub(crate) fn transport_config(
     config.set_max_idle_timeout(u64::try_from(limits.idle.as_millis()).unwrap_or(u64::MAX));
     config.set_max_recv_udp_payload_size(65_527);
     config.set_max_send_udp_payload_size(options.udp_payload_bytes);
+    config.discover_pmtu(options.discover_mtu);
     config.set_initial_max_data(limits.receive_bytes);
     config.set_initial_max_stream_data_bidi_local(limits.stream_receive_bytes);
     config.set_initial_max_stream_data_bidi_remote(limits.stream_receive_bytes);

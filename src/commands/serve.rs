@@ -345,7 +345,7 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         early_data: arguments.early_data,
         reset_key: ticket_key.as_ref().map(ResetKey::of).or_else(ResetKey::random),
         ticket_key,
-        ..Options::new(served.scheme.clone())
+        ..Options::new(served.scheme.clone()).over_networks()
     };
     options.limits.drain = Duration::from_secs(arguments.drain_within.into());
     if let Some(pace) = arguments.pace {

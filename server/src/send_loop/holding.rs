@@ -4,9 +4,10 @@ use super::{ACK_DELAY, Datagram, SendLoop, TIMER_STEP, send_once};
 use std::time::{Duration, Instant};
 
 impl SendLoop {
-    /// Whether pacing forbids a datagram of `datagram_bytes` now. A fixed pace alone decides; other pacing would
+    /// Whether pacing forbids a full datagram now. A fixed pace alone decides; other pacing would
     /// shift packets off the ticks.
-    pub(super) fn must_wait(&mut self, now: Instant, datagram_bytes: usize) -> bool {
+    pub(super) fn must_wait(&mut self, now: Instant) -> bool {
+        let datagram_bytes = self.datagram_bytes;
         let quic = &self.connection.quic;
         let release = match &mut self.bucket {
             None if self.pace.is_some() => None,
@@ -28,7 +29,7 @@ impl SendLoop {
         out: &mut [u8],
     ) -> Result<Option<Datagram>, quiche::Error> {
         if self.window.is_clear() {
-            self.stage(now, out.len());
+            self.stage(now);
         }
         if self.window.is_clear() || self.restarts() { Ok(None) } else { self.poke(out) }
     }

@@ -8,16 +8,17 @@ use std::time::Instant;
 
 impl SendLoop {
     /// Fills the send buffer from the scheduler, and puts its first packet's worth before the transport.
-    pub(super) fn stage(&mut self, now: Instant, datagram_bytes: usize) {
+    pub(super) fn stage(&mut self, now: Instant) {
         while self.buffer.bytes() == 0
-            || self.buffer.bytes() + self.packet_bytes(datagram_bytes) <= self.buffer_limit_bytes
+            || self.buffer.bytes() + self.packet_bytes(self.datagram_bytes)
+                <= self.buffer_limit_bytes
         {
-            if !self.commit_one(now, datagram_bytes) {
+            if !self.commit_one(now) {
                 break;
             }
         }
         while let Some((stream, run)) = self.buffer.front(|it| self.streams.is_held(it)) {
-            let chunk = self.chunk_bytes(stream, datagram_bytes);
+            let chunk = self.chunk_bytes(stream);
             let Some(credit) = self.credit(stream) else { continue };
             let bytes = chunk.min(run).min(credit);
             let short = bytes < chunk && (run > bytes || self.streams.pending(stream) > 0);
@@ -34,14 +35,14 @@ impl SendLoop {
     }
 
     /// Commits one packet's worth of the stream that the scheme picks; false: there is nothing to pick.
-    fn commit_one(&mut self, now: Instant, datagram_bytes: usize) -> bool {
+    fn commit_one(&mut self, now: Instant) -> bool {
         while let Some(stream) = self.order.picker().pick() {
             // With a send buffer the bytes wait there for credit; without one, only bytes that have credit are
             // charged, so that bytes offered and bytes charged are the same.
             let credit =
                 if self.buffer_limit_bytes > 0 { Some(u64::MAX) } else { self.credit(stream) };
             let Some(credit) = credit else { continue };
-            let chunk = self.chunk_bytes(stream, datagram_bytes);
+            let chunk = self.chunk_bytes(stream);
             let bytes = chunk.min(credit).min(self.streams.pending(stream));
             if bytes == 0 {
                 return false;
@@ -123,9 +124,9 @@ impl SendLoop {
     }
 
     /// Fills up the staged bytes that a full window had cut short: now they become a full packet.
-    pub(super) fn top_up(&mut self, now: Instant, datagram_bytes: usize) {
+    pub(super) fn top_up(&mut self, now: Instant) {
         let Some((stream, staged)) = self.window.short() else { return };
-        let wanted = self.chunk_bytes(stream, datagram_bytes).saturating_sub(staged);
+        let wanted = self.chunk_bytes(stream).saturating_sub(staged);
         let Some(credit) = self.credit(stream) else { return };
         let wanted = wanted.min(credit);
         let run = match self.buffer.front(|_| false) {
@@ -142,11 +143,11 @@ impl SendLoop {
         }
     }
 
-    /// Stream bytes that fit beside all headers in a datagram of `datagram_bytes`.
-    fn chunk_bytes(&self, stream: StreamId, datagram_bytes: usize) -> u64 {
-        let offset = self.streams.outgoing(stream).map_or(0, Outgoing::committed);
+    /// Stream bytes that fit beside all headers in a datagram.
+    fn chunk_bytes(&self, stream: StreamId) -> u64 {
+        let offset = self.streams.outgoing(stream).map_or(0, |it| self.window.offset(it));
         let overhead = window::overhead_max(&self.connection.quic, stream, offset);
-        self.packet_bytes(datagram_bytes.saturating_sub(overhead + self.window.reserve()))
+        self.packet_bytes(self.datagram_bytes.saturating_sub(overhead + self.window.reserve()))
     }
 
     fn packet_bytes(&self, room_bytes: usize) -> u64 {

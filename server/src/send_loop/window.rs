@@ -1,6 +1,7 @@
 //! Room in the congestion window, and whether the bytes offered to the transport have gone.
 
 use super::restart::Restart;
+use crate::outgoing::Outgoing;
 use crate::streams::CONTROL_STREAM;
 use schedulers::StreamId;
 
@@ -11,6 +12,8 @@ pub(crate) struct Window {
     /// Something other than the staged bytes may have gone in a datagram. They have certainly gone only when the
     /// transport says that it has nothing left.
     doubtful: bool,
+    /// Whether datagrams shall be equally long.
+    is_even: bool,
     /// A datagram has gone since the bytes were staged.
     sent_since_staged: bool,
     /// That datagram had room for all of them.
@@ -58,6 +61,16 @@ impl Staged {
 }
 
 impl Window {
+    /// Nothing is offered yet.
+    pub(crate) fn new(is_even: bool) -> Self {
+        Self { is_even, ..Self::default() }
+    }
+
+    /// The stream offset that counts in the room of a packet of these bytes: that of its first byte.
+    pub(crate) fn offset(&self, outgoing: &Outgoing) -> u64 {
+        if self.is_even { outgoing.offset() } else { outgoing.committed() }
+    }
+
     /// Whether nothing is before the transport.
     pub(crate) fn is_clear(&self) -> bool {
         self.staged.is_none()
@@ -146,10 +159,10 @@ impl Window {
         self.opening_bytes.unwrap_or(0) >= self.sent_bytes + need
     }
 
-    pub(crate) fn sent(&mut self, sent: usize, quic: &quiche::Connection) {
+    /// A datagram went; the transport has retransmitted so many stream bytes by now.
+    pub(crate) fn sent(&mut self, sent: usize, retransmitted: u64) {
         let sent = sent as u64;
         self.sent_bytes += sent;
-        let retransmitted: u64 = quic.path_stats().map(|it| it.stream_retrans_bytes).sum();
         let repairs = retransmitted != self.retransmitted_bytes;
         self.retransmitted_bytes = retransmitted;
         self.doubtful |= repairs;
@@ -173,7 +186,9 @@ impl Window {
     /// Packet bytes to leave free: after a datagram came, the next packet may carry an acknowledgement.
     /// Without room for it the last bytes of the packet's data would travel alone in a packet of their own.
     pub(crate) fn reserve(&self) -> usize {
-        if self.doubtful { ACK_FRAME_ROOM } else { 0 }
+        // Even datagrams leave the room in the first of a batch only: the acknowledgement goes with it.
+        let may_carry = self.doubtful && !(self.is_even && self.sent_bytes > 0);
+        if may_carry { ACK_FRAME_ROOM } else { 0 }
     }
 
     /// Whether all offered bytes have gone if the transport has nothing to send. That does not follow if nothing has

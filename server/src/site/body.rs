@@ -42,6 +42,11 @@ impl Body {
         }
     }
 
+    /// Whether each read is a call of the system.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        matches!(self, Self::File(contents, _) if contents.memory_bytes().is_none())
+    }
+
     /// Fills `buffer` from `offset` on; fails if the file has become shorter.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
         match self {

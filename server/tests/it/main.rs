@@ -3,6 +3,7 @@
 mod addresses;
 mod admission;
 mod bad_clients;
+mod datagrams;
 mod deadlines;
 mod downloads;
 mod early_data;
