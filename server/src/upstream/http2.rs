@@ -156,7 +156,7 @@ async fn upload(mut body: Upload, mut stream: SendStream<Bytes>) {
             }
         }
     }
-    // It fails only if nobody wants to know.
+    // It fails only if the exchange has ended.
     stream.send_data(Bytes::new(), true).ok();
 }
 

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv6Addr};
 /// Bits of an IPv6 address that name a network. One client has all addresses of a network.
 const NETWORK_BITS: u32 = 64;
 
-/// Who shares one part of the places: the clients at one address.
+/// The clients at one address, which share one part of the places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Client(Option<IpAddr>);
 
