@@ -171,6 +171,8 @@ fn a_103_has_links_and_nothing_else() {
     let is_final = |it: &&Vec<(String, String)>| it[0] == field(":status", "200");
     let document = responses.iter().find(is_final).expect("a response");
     for (name, value) in fields {
+        // Credentials are not logged.
+        let value = if name == "set-cookie" { "redacted" } else { value };
         assert!(document.contains(&field(name, value)), "{name} is on the response itself");
     }
 }
