@@ -37,7 +37,7 @@ const LEAST_BUFFER_BYTES: usize = 8 << 10;
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum StartError {
-    #[error("{0}: holds no certificates in PEM form: {1}")]
+    #[error("{0}: not a file of certificates in PEM form: {1}")]
     Ca(PathBuf, #[source] ErrorStack),
     #[error("TLS: {0}")]
     Tls(#[from] ErrorStack),
