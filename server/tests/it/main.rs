@@ -2,6 +2,7 @@
 
 mod addresses;
 mod admission;
+mod any_client;
 mod bad_clients;
 mod datagrams;
 mod deadlines;
