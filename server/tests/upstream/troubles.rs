@@ -9,9 +9,9 @@ use std::time::Duration;
 const INTERNAL_ERROR: u64 = 0x102;
 
 /// What a client gets, and the reported troubles.
-fn told(talk: Talk, limits: UpstreamLimits) -> (Fetched, String) {
+fn told(talk: Talk, limits: &UpstreamLimits) -> (Fetched, String) {
     let backend = Backend::start(talk);
-    let proxy = Proxy::start(backend.address, &limits, Vec::new());
+    let proxy = Proxy::start(backend.address, limits, Vec::new());
     let got = fetch(proxy.address, &[Ask::get("/a")], 0).remove(0);
     (got, proxy.told())
 }
@@ -32,7 +32,7 @@ fn an_unreachable_backend_is_a_502() {
 #[test]
 fn a_backend_that_does_not_answer_in_time_is_a_504() {
     let limits = UpstreamLimits { answer: Duration::from_millis(50), ..UpstreamLimits::default() };
-    let (got, told) = told(|_, stream| silence(stream), limits);
+    let (got, told) = told(|_, stream| silence(stream), &limits);
     assert_eq!((got.status, got.finished), (504, true));
     assert!(told.contains("GET /a: too slow"), "{told}");
 }
@@ -62,7 +62,7 @@ fn anything_but_a_response_is_a_502() {
         },
     ];
     for (place, talk) in answers.into_iter().enumerate() {
-        let (got, told) = told(talk, UpstreamLimits::default());
+        let (got, told) = told(talk, &UpstreamLimits::default());
         assert_eq!((got.status, got.finished), (502, true), "answer {place}");
         assert!(told.contains("GET /a: not a proper response"), "answer {place}: {told}");
     }
@@ -79,7 +79,7 @@ fn endless_heads_are_cut_off() {
         while std::io::Write::write_all(stream, &[b'a'; 1000]).is_ok() {}
     };
     for talk in [lines, line] {
-        let (got, told) = told(talk, UpstreamLimits::default());
+        let (got, told) = told(talk, &UpstreamLimits::default());
         assert_eq!((got.status, got.finished), (502, true));
         assert!(told.contains("not a proper response"), "{told}");
     }
@@ -106,7 +106,7 @@ fn endless_interim_responses_are_a_502() {
         let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n";
         while std::io::Write::write_all(stream, hints.as_bytes()).is_ok() {}
     };
-    let (got, told) = told(talk, UpstreamLimits::default());
+    let (got, told) = told(talk, &UpstreamLimits::default());
     assert_eq!((got.status, got.finished), (502, true));
     assert!(told.contains("more than 16 interim responses"), "{told}");
 }
@@ -133,7 +133,7 @@ fn a_response_that_breaks_off_never_ends_cleanly() {
         },
     ];
     for (place, talk) in answers.into_iter().enumerate() {
-        let (got, told) = told(talk, UpstreamLimits::default());
+        let (got, told) = told(talk, &UpstreamLimits::default());
         assert_eq!((got.finished, got.reset), (false, Some(INTERNAL_ERROR)), "answer {place}");
         assert!(told.contains("GET /a: not a proper response"), "answer {place}: {told}");
     }
@@ -148,7 +148,7 @@ fn a_stalled_response_is_aborted() {
             backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nonly this");
             silence(stream);
         },
-        limits,
+        &limits,
     );
     assert_eq!((got.finished, got.reset), (false, Some(INTERNAL_ERROR)));
     assert!(told.contains("too slow"), "{told}");
@@ -162,7 +162,7 @@ fn endless_trailers_are_cut_off() {
         let trailers = b"X-More: and more\r\n".repeat(100);
         while std::io::Write::write_all(stream, &trailers).is_ok() {}
     };
-    let (got, told) = told(talk, UpstreamLimits::default());
+    let (got, told) = told(talk, &UpstreamLimits::default());
     assert_eq!((got.finished, got.reset), (false, Some(INTERNAL_ERROR)));
     assert!(told.contains("not a proper response"), "{told}");
 }
@@ -173,7 +173,7 @@ fn an_unknown_transfer_coding_is_a_502() {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n";
         backend::say(stream, &format!("{head}2\r\nab\r\n0\r\n\r\n"));
     };
-    let (got, told) = told(talk, UpstreamLimits::default());
+    let (got, told) = told(talk, &UpstreamLimits::default());
     assert_eq!((got.status, got.finished), (502, true));
     assert!(told.contains("a transfer coding other than chunked"), "{told}");
 }
