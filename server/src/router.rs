@@ -28,7 +28,8 @@ pub struct Server {
     shared: Arc<Shared>,
     config: quiche::Config,
     local: SocketAddr,
-    connections: BTreeMap<u64, Entry>,
+    /// Boxed: a node of the map has room for eleven of them, half of which is empty.
+    connections: BTreeMap<u64, Box<Entry>>,
     routes: HashMap<Vec<u8>, u64>,
     wakeups: BTreeSet<(Instant, u64)>,
     sendable: VecDeque<u64>,
@@ -182,7 +183,7 @@ impl Server {
             queued: false,
         };
         self.admission.begun();
-        self.connections.insert(self.serial, entry);
+        self.connections.insert(self.serial, Box::new(entry));
         Some(self.serial)
     }
 
@@ -356,7 +357,7 @@ impl Entry {
     }
 }
 
-impl Connections for BTreeMap<u64, Entry> {
+impl Connections for BTreeMap<u64, Box<Entry>> {
     fn responder(&mut self, serial: u64) -> Option<&mut Responder> {
         self.get_mut(&serial).map(|it| &mut it.responder)
     }

@@ -27,7 +27,7 @@ impl Server {
 
     /// Closes the connections that are left, tells the clients, and returns how many there were.
     pub fn cut(&mut self) -> usize {
-        let is_left = |it: &&mut Entry| !it.responder.sender.connection.is_over();
+        let is_left = |it: &&mut Box<Entry>| !it.responder.sender.connection.is_over();
         let mut left = Vec::new();
         for (serial, entry) in self.connections.iter_mut().filter(|(_, it)| is_left(it)) {
             entry.responder.cut();
