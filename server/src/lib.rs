@@ -40,7 +40,7 @@ pub use config::{Config, ConfigError, ConfigRoute, ConfigSite, line_of};
 pub use early_data::{TicketKey, TicketKeyError};
 pub use experiments::Experiments;
 pub use limits::{FileLimits, Limits, QlogLimits, UpstreamLimits};
-pub use options::{CongestionControl, Downloads, Options, SignalUse};
+pub use options::{CongestionControl, Datagrams, Downloads, Options, SignalUse};
 pub use pace::Pace;
 pub use reset_key::ResetKey;
 pub use router::Server;

@@ -35,16 +35,8 @@ pub struct Options {
     pub pace: Option<Pace>,
     /// Largest UDP payload sent, in bytes.
     pub udp_payload_bytes: usize,
-    /// Whether the server asks each path with probes whether it carries that much, and sends 1200 bytes until then
-    /// (RFC 9000, 14.3).
-    pub discover_mtu: bool,
-    /// Whether the datagrams of a response are equally long, so that the system can cut a batch into them. If not, each
-    /// is shorter by the bytes by which its end needs a longer offset, or by those of an acknowledgement that it could
-    /// have carried: `results/` was made so.
-    pub even_datagrams: bool,
-    /// Datagrams of one connection that go before another connection has its turn. The stream of each is picked right
-    /// before it is made, but the first to be made waits for the last.
-    pub batch_datagrams: usize,
+    /// How datagrams are sized and batched.
+    pub datagrams: Datagrams,
     /// Whether requests of returning clients are taken before the handshake is complete, and may be replayed
     /// (RFC 8470).
     pub early_data: bool,
@@ -80,9 +72,7 @@ impl Options {
             downloads: None,
             pace: None,
             udp_payload_bytes: 1350,
-            discover_mtu: false,
-            even_datagrams: false,
-            batch_datagrams: 16,
+            datagrams: Datagrams::default(),
             early_data: false,
             ticket_key: None,
             reset_key: None,
@@ -97,13 +87,7 @@ impl Options {
     /// The same, for paths that are real. They carry at most 1452 bytes over Ethernet and IPv6, and often less.
     #[must_use]
     pub fn over_networks(self) -> Self {
-        Self {
-            udp_payload_bytes: 1452,
-            discover_mtu: true,
-            even_datagrams: true,
-            batch_datagrams: 46,
-            ..self
-        }
+        Self { udp_payload_bytes: 1452, datagrams: Datagrams::Fitted, ..self }
     }
 
     /// Whether the send loop has to pace, because neither the transport nor a fixed pace does.
@@ -124,7 +108,7 @@ impl Options {
         Self {
             pace: Some(pace),
             udp_payload_bytes,
-            discover_mtu: false,
+            datagrams: Datagrams::Fixed,
             initial_window_packets: 10_000,
             ..self
         }
@@ -145,6 +129,29 @@ impl Default for Downloads {
     /// Twice the largest file of the bundled pages, so that no order among the files of a page changes.
     fn default() -> Self {
         Self { bytes: 4 << 20, age: Duration::from_secs(2) }
+    }
+}
+
+/// How datagrams are sized and batched.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Datagrams {
+    /// They have the size that is set. Each is shorter by the bytes by which its end needs a longer offset, or by those of
+    /// an acknowledgement that it could have carried. `results/` was made so.
+    #[default]
+    Fixed,
+    /// They fit the path: the server asks with probes what it carries, and sends 1200 bytes until then (RFC 9000, 14.3).
+    /// Those of a response are equally long, so that the system can cut a batch into them.
+    Fitted,
+}
+
+impl Datagrams {
+    /// Datagrams of one connection that go before another connection has its turn. The stream of each is picked right
+    /// before it is made, but the first to be made waits for the last.
+    pub(crate) fn batch(self) -> usize {
+        match self {
+            Self::Fixed => 16,
+            Self::Fitted => 46,
+        }
     }
 }
 

@@ -96,8 +96,8 @@ impl SendLoop {
             buffer: SendBuffer::default(),
             buffer_limit_bytes: options.send_buffer_bytes,
             send_order: options.experiments.send_order.clone(),
-            window: Window::new(options.even_datagrams),
-            measures: Measures::new(options.discover_mtu),
+            window: Window::new(options.datagrams),
+            measures: Measures::new(options.datagrams),
             pace: options.pace.map(Ticks::new),
             stages_ahead: options.congestion_control == CongestionControl::Bbr2
                 && options.pace.is_none(),

@@ -4,7 +4,7 @@ mod one_size;
 
 use crate::limits::ADDRESSES;
 use crate::responder::settings;
-use crate::{Options, options::CongestionControl};
+use crate::{CongestionControl, Datagrams, Options};
 use boring::asn1::Asn1Time;
 use boring::bn::{BigNum, MsbOption};
 use boring::ec::{EcGroup, EcKey};
@@ -159,7 +159,7 @@ pub(crate) fn transport_config(
     config.set_max_idle_timeout(u64::try_from(limits.idle.as_millis()).unwrap_or(u64::MAX));
     config.set_max_recv_udp_payload_size(65_527);
     config.set_max_send_udp_payload_size(options.udp_payload_bytes);
-    config.discover_pmtu(options.discover_mtu);
+    config.discover_pmtu(options.datagrams == Datagrams::Fitted);
     config.set_initial_max_data(limits.receive_bytes);
     config.set_initial_max_stream_data_bidi_local(limits.stream_receive_bytes);
     config.set_initial_max_stream_data_bidi_remote(limits.stream_receive_bytes);

@@ -27,7 +27,7 @@ impl Server {
         entry.queued = false;
         let options = &self.shared.options;
         let largest = options.udp_payload_bytes.max(quiche::MIN_CLIENT_INITIAL_LEN);
-        for _ in usize::from(batch.is_some())..options.batch_datagrams {
+        for _ in usize::from(batch.is_some())..options.datagrams.batch() {
             let start = batch.map_or(0, |it| it.bytes);
             let room = entry.unproven.as_ref().map_or(largest, |it| it.room().min(largest));
             let end = start + room;

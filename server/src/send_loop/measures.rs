@@ -1,6 +1,7 @@
 //! What the transport says of its paths. It is asked only when an answer can have changed, because each answer costs it a
 //! look at everything it counts.
 
+use crate::Datagrams;
 use connection::Path;
 
 /// What was true of the paths when something came or a timer fired.
@@ -16,9 +17,9 @@ pub(super) struct Measures {
 }
 
 impl Measures {
-    pub(super) fn new(discovers_mtu: bool) -> Self {
+    pub(super) fn new(datagrams: Datagrams) -> Self {
         Self {
-            discovers_mtu,
+            discovers_mtu: datagrams == Datagrams::Fitted,
             first: None,
             mtu_bytes: quiche::MIN_CLIENT_INITIAL_LEN,
             is_on_first: true,

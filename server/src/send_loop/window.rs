@@ -1,6 +1,7 @@
 //! Room in the congestion window, and whether the bytes offered to the transport have gone.
 
 use super::restart::Restart;
+use crate::Datagrams;
 use crate::outgoing::Outgoing;
 use crate::streams::CONTROL_STREAM;
 use schedulers::StreamId;
@@ -12,8 +13,7 @@ pub(crate) struct Window {
     /// Something other than the staged bytes may have gone in a datagram. They have certainly gone only when the
     /// transport says that it has nothing left.
     doubtful: bool,
-    /// Whether datagrams shall be equally long.
-    is_even: bool,
+    datagrams: Datagrams,
     /// A datagram has gone since the bytes were staged.
     sent_since_staged: bool,
     /// That datagram had room for all of them.
@@ -62,13 +62,16 @@ impl Staged {
 
 impl Window {
     /// Nothing is offered yet.
-    pub(crate) fn new(is_even: bool) -> Self {
-        Self { is_even, ..Self::default() }
+    pub(crate) fn new(datagrams: Datagrams) -> Self {
+        Self { datagrams, ..Self::default() }
     }
 
     /// The stream offset that counts in the room of a packet of these bytes: that of its first byte.
     pub(crate) fn offset(&self, outgoing: &Outgoing) -> u64 {
-        if self.is_even { outgoing.offset() } else { outgoing.committed() }
+        match self.datagrams {
+            Datagrams::Fixed => outgoing.committed(),
+            Datagrams::Fitted => outgoing.offset(),
+        }
     }
 
     /// Whether nothing is before the transport.
@@ -187,7 +190,8 @@ impl Window {
     /// Without room for it the last bytes of the packet's data would travel alone in a packet of their own.
     pub(crate) fn reserve(&self) -> usize {
         // Even datagrams leave the room in the first of a batch only: the acknowledgement goes with it.
-        let may_carry = self.doubtful && !(self.is_even && self.sent_bytes > 0);
+        let is_even = self.datagrams == Datagrams::Fitted;
+        let may_carry = self.doubtful && !(is_even && self.sent_bytes > 0);
         if may_carry { ACK_FRAME_ROOM } else { 0 }
     }
 
