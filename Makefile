@@ -10,8 +10,8 @@ demo_page := case-study-1
 
 .PHONY: build test demo interop bench results advisories bootstrap help
 
-build: bootstrap ## builds the program, optimized: target/release/utmost
-	cargo build --locked --release --workspace --bin utmost
+build: bootstrap ## builds the program, optimized: target/release/utmost, and utmost-serve
+	cargo build --locked --release --workspace --bin utmost --bin utmost-serve
 	@echo "built: $(target)/release/utmost"
 
 test: ## checks format, lints, all tests, unused dependencies, licences
@@ -23,7 +23,7 @@ demo: bootstrap ## loads a page with a late hero image under twelve schemes over
 	$(target)/debug/utmost compare $(demo_page) --schemes paper,rfc9218 --engine wire --out out/demo
 
 interop: bootstrap ## tests utmost with other HTTP/3 stacks, and writes docs/interop.md
-	cargo build --locked --workspace --bin utmost
+	cargo build --locked --workspace --bin utmost --bin utmost-serve
 	interop/setup
 	UTMOST_BIN="$(abspath $(target))/debug/utmost" interop/run --write
 

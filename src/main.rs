@@ -3,17 +3,16 @@
 //! One file a subcommand: it parses arguments and prints. The libraries do the work.
 
 mod commands;
-mod failure;
 mod limits;
 mod output;
 mod values;
 
+use ::serve::Failure;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use commands::{
     compare, corpus, link, merge, order, play, probe, qlog, reproduce, schemes, serve, stress, view,
 };
-use failure::Failure;
 use std::process::ExitCode;
 
 /// In what order should a server send the bytes of a web page?
@@ -34,7 +33,7 @@ Exit codes: 0 done, 1 the answer is no, 2 bad usage or input, 3 the other side o
 enum Command {
     Schemes(schemes::Arguments),
     Order(order::Arguments),
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     Play(play::Arguments),
     Compare(Box<compare::Arguments>),
     Merge(merge::Arguments),
@@ -86,7 +85,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::Schemes(arguments) => schemes::run(&arguments),
         Command::Order(arguments) => order::run(&arguments),
-        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Serve(_) => serve::run(),
         Command::Play(arguments) => play::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),

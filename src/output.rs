@@ -1,7 +1,7 @@
 //! Prints tables, JSON and progress.
 
-use crate::failure::Failure;
 use crate::limits::TABLE_ROWS_MAX;
+use ::serve::Failure;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

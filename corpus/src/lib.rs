@@ -9,6 +9,7 @@ pub mod kind;
 pub mod limits;
 pub mod page;
 pub mod read;
+pub mod size;
 pub mod stats;
 
 pub use bundled::{bundled, bundled_names, bundled_text};

@@ -22,7 +22,6 @@ pub mod provenance;
 pub mod relay;
 pub mod scenario;
 pub mod several;
-pub mod size;
 pub mod stack;
 pub mod study;
 mod warm_up;

@@ -1,13 +1,13 @@
 //! Where a client is, when it changes its address in the middle of a connection (RFC 9000, 9).
 //!
-//! quiche makes a path for each address, and each path has its own count of what is in flight. What was in flight on a
-//! path that is left is neither acknowledged nor declared lost, so most of it is never sent again. Therefore quiche
+//! quiche makes a path for each address, and each path counts its own bytes in flight. When quiche leaves a path, packets in
+//! flight there are neither acknowledged nor declared lost, so most of them are never sent again. Therefore quiche
 //! changes its path only as long as the new address is unproven. It sends a challenge there, and we hold back
 //! everything else. When the client has answered, we tell quiche that its datagrams come from the address that quiche knew
 //! before, its *home*, and send there what quiche sends home. Everything that quiche knows about the connection stays,
 //! and it finds what was lost by itself.
 
-use crate::limits::{ADDRESSES, CHALLENGES};
+use crate::limits::CHALLENGES;
 use connection::{Connection, Path};
 use quiche::PathEvent;
 use std::collections::BTreeSet;
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// The addresses of one client.
 pub(crate) struct Addresses {
+    /// How many of them the transport keeps.
+    most: usize,
     /// The address that the transport knows.
     home: Path,
     /// Where the client is.
@@ -49,8 +51,9 @@ pub(crate) enum Verdict {
 }
 
 impl Addresses {
-    pub(crate) fn new(home: Path) -> Self {
+    pub(crate) fn new(home: Path, most: usize) -> Self {
         Self {
+            most,
             home,
             current: home,
             proven: BTreeSet::from([home]),
@@ -94,8 +97,15 @@ impl Addresses {
         }
         match self.moving.as_ref().filter(|it| it.to == from && it.has_left) {
             Some(moving) => moving.is_overdue(connection, now),
-            None => has_room(connection, from),
+            None => self.has_room(connection, from),
         }
+    }
+
+    /// Whether the transport can keep this address.
+    fn has_room(&self, connection: &Connection, address: Path) -> bool {
+        let mut paths = connection.quic.path_stats();
+        connection.quic.path_stats().count() < self.most
+            || paths.any(|it| addresses(&it) == address)
     }
 
     /// A datagram of the client's came from this address.
@@ -106,7 +116,7 @@ impl Addresses {
                 self.moving = None;
                 return Verdict::GoOn;
             }
-            if self.failed.contains(&from) || !has_room(connection, from) {
+            if self.failed.contains(&from) || !self.has_room(connection, from) {
                 return Verdict::Lost;
             }
             self.moving = Some(Moving::to(from, now));
@@ -215,12 +225,6 @@ impl Moving {
 
 /// A path may have been measured on this machine only.
 const LEAST_ROUND_TRIP: Duration = Duration::from_millis(25);
-
-/// Whether the transport can keep this address.
-fn has_room(connection: &Connection, address: Path) -> bool {
-    let mut paths = connection.quic.path_stats();
-    connection.quic.path_stats().count() < ADDRESSES || paths.any(|it| addresses(&it) == address)
-}
 
 fn round_trip(connection: &Connection) -> Duration {
     connection.quic.path_stats().map(|it| it.rtt).min().unwrap_or_default()

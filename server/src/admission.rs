@@ -1,4 +1,4 @@
-//! Who gets a connection, and the answers to datagrams that belong to none.
+//! Lets clients in, and answers datagrams that belong to no connection.
 
 use crate::limits::{Budget, REFUSALS, REFUSALS_PER_SECOND, REPLIES};
 use crate::retry::Retry;
@@ -16,7 +16,7 @@ pub(crate) const ID_BYTES: usize = 16;
 /// The ID that a client makes up for the server has at least this many bytes.
 const MIN_FIRST_ID_BYTES: usize = 8;
 
-/// Who is let in.
+/// Counts the clients that are in, and keeps the answers to the others.
 pub(crate) struct Admission {
     limits: Limits,
     /// Connections whose handshake is not complete.

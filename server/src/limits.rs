@@ -16,6 +16,9 @@ pub struct Limits {
     pub connections_per_network: usize,
     /// How long a handshake may take.
     pub handshake: Duration,
+    /// Addresses that a client can have in the course of one connection. Beyond it the connection is closed, if the client is
+    /// at another one. More than the transport's default of 2 makes handshakes longer by 3 bytes.
+    pub addresses: usize,
     /// Requests in flight on a connection (QUIC's bidirectional stream limit).
     pub streams: u64,
     /// Unidirectional streams that a client may open: control, two for QPACK, and room for greasing.
@@ -54,6 +57,7 @@ impl Default for Limits {
             handshakes: 256,
             connections_per_network: 1000,
             handshake: Duration::from_secs(10),
+            addresses: 2,
             streams: 256,
             unidirectional_streams: 16,
             receive_bytes: 1 << 20,
@@ -214,8 +218,6 @@ pub(crate) const REFUSALS: u32 = 100;
 /// Such answers that are allowed again each second.
 pub(crate) const REFUSALS_PER_SECOND: u32 = 100;
 
-/// Addresses that a client can have in the course of one connection.
-pub(crate) const ADDRESSES: usize = 32;
 /// Times that a client is asked to prove an address at which it is.
 pub(crate) const CHALLENGES: u32 = 10;
 

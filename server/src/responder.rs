@@ -72,7 +72,7 @@ impl Responder {
         Migrating::offer(&mut session, options);
         Self {
             serial,
-            addresses: Addresses::new(path),
+            addresses: Addresses::new(path, options.limits.addresses),
             sender: SendLoop::new(
                 Connection::accepted(quic, session, path.local),
                 options,

@@ -2,7 +2,6 @@
 
 mod one_size;
 
-use crate::limits::ADDRESSES;
 use crate::responder::settings;
 use crate::{CongestionControl, Datagrams, Options};
 use boring::asn1::Asn1Time;
@@ -169,7 +168,7 @@ pub(crate) fn transport_config(
     config.set_max_connection_window(limits.receive_bytes);
     config.set_max_stream_window(limits.stream_receive_bytes);
     // The transport keeps a path for each.
-    config.set_active_connection_id_limit(ADDRESSES as u64);
+    config.set_active_connection_id_limit(limits.addresses as u64);
     config.set_initial_congestion_window_packets(options.initial_window_packets);
     config.set_cc_algorithm(match options.congestion_control {
         CongestionControl::Bbr2 => quiche::CongestionControlAlgorithm::Bbr2Gcongestion,

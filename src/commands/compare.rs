@@ -4,9 +4,9 @@ mod plan;
 mod policy;
 mod show;
 
-use crate::failure::Failure;
 use crate::values::Choices;
 use crate::{output, values};
+use ::serve::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use lab::ahead::Hints;
 use lab::ideal::SendBufferModel;
@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", default_value = "paper", value_delimiter = ',')]
     network: Vec<String>,
     /// Send buffers, separated by commas
-    #[arg(long, value_name = "LIST", default_value = "0", value_delimiter = ',', value_parser = lab::size::parse)]
+    #[arg(long, value_name = "LIST", default_value = "0", value_delimiter = ',', value_parser = corpus::size::parse)]
     send_buffer: Vec<u64>,
     /// The model of a send buffer
     #[arg(long, value_parser = values::choice(SEND_BUFFER_MODELS), default_value = "fifo")]
@@ -86,7 +86,7 @@ pub(crate) struct Arguments {
     signals: Vec<SignalUse>,
     /// What the client loads before each page on the same connection, separated by commas, on engines with a transport:
     /// documents of these sizes, such as 0,300k. Traffic has made the windows then [default: 0]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = lab::size::parse)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = corpus::size::parse)]
     warm_up: Vec<u64>,
     /// Initial congestion window [default: 10, or as large as needed if the server paces]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]

@@ -9,10 +9,10 @@ mod stats;
 #[cfg(feature = "record")]
 mod visit;
 
-use crate::failure::Failure;
 use crate::output;
 use ::corpus::import::{self, Addresses, IMPORTERS, Imported, Label};
 use ::corpus::{PageError, bundled_names};
+use ::serve::Failure;
 use clap::Subcommand;
 use outputs::Kind;
 use std::path::{Path, PathBuf};

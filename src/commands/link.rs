@@ -1,7 +1,7 @@
 //! `utmost link`: the lab's links as a UDP relay.
 
-use crate::failure::Failure;
 use crate::output;
+use ::serve::Failure;
 use lab::network::Network;
 use lab::relay::{Notice, Relay};
 use std::fs::File;

@@ -1,8 +1,8 @@
 //! `utmost merge`: joins the shards of a study.
 
 use super::compare;
-use crate::failure::Failure;
 use crate::{output, values};
+use ::serve::Failure;
 use lab::study::merge::merge;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! `utmost order`: pure scheduling, packet by packet.
 
-use crate::failure::Failure;
 use crate::{output, values};
+use ::serve::Failure;
 use lab::file_name;
 use lab::scenario::{Moment, PANELS, Run, Scenario, figure, over_quic, run as schedule, trace};
 use schedulers::Scheme;

@@ -6,7 +6,6 @@ mod pages;
 mod push_log;
 mod session;
 
-use crate::failure::Failure;
 use crate::limits::{PROBLEMS_MAX, VISITS_MAX};
 use crate::output::number;
 use crate::values::Spare;
@@ -15,6 +14,7 @@ use ::client::event_loop::play;
 use ::client::profile::Profile;
 use ::client::{ClientConfig, Migrating, Options, Outcome, Verify};
 use ::corpus::Page;
+use ::serve::Failure;
 use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Setting, Study};
 use lab::{DeliveryOrder, Navigation};
 use migration::{History, Visit};
@@ -89,7 +89,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WHERE", requires = "server", value_parser = values::choice(values::MIGRATE))]
     migrate: Option<Spare>,
     /// Ask the server to move each response of which this many bytes came
-    #[arg(long, value_name = "SIZE", requires = "migrate", value_parser = lab::size::parse)]
+    #[arg(long, value_name = "SIZE", requires = "migrate", value_parser = corpus::size::parse)]
     migrate_after: Option<u64>,
     /// Print JSON
     #[arg(long)]

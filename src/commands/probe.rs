@@ -1,10 +1,10 @@
 //! `utmost probe`: does a server prioritize?
 
-use crate::failure::Failure;
 use crate::output;
 use crate::values;
 use ::client::Verify;
 use ::client::probe::Patience;
+use ::serve::Failure;
 use lab::probe::{
     BODY_BYTES_MIN, Choice, Effort, Finding, Interval, ProbeError, Run, Target, Verdict, choose,
     judge, reading, run_all,

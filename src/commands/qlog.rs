@@ -15,7 +15,7 @@ mod set;
 mod streams;
 mod tree;
 
-use crate::failure::Failure;
+use ::serve::Failure;
 use clap::Subcommand;
 
 /// Read the qlogs of any QUIC stack

@@ -1,8 +1,8 @@
 //! `utmost reproduce`: a published table or figure, ours beside theirs.
 
-use crate::failure::Failure;
 use crate::{output, values};
 use ::reproduce::{EXPERIMENTS, Experiment, Findings, Reproduction, Setting, write};
+use ::serve::Failure;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! `utmost schemes`: lists the schemes.
 
-use crate::failure::Failure;
 use crate::output;
+use ::serve::Failure;
 use lab::Contender;
 use schedulers::{Language, Needs, REGISTRY};
 use serde_json::{Value, json};

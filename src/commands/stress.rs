@@ -1,7 +1,7 @@
 //! `utmost stress`: attacks on a server on this machine.
 
-use crate::failure::Failure;
 use crate::{output, values};
+use ::serve::Failure;
 use ::stress::{ATTACKS, Attack, Outcome, StressError, Target, find, run as attack};
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -4,9 +4,9 @@ mod host;
 mod library;
 mod upload;
 
-use crate::failure::Failure;
 use crate::limits::VIEW_OPEN_MAX;
 use crate::output;
+use ::serve::Failure;
 use host::is_own_host;
 use library::Library;
 use qlog_tools::naming::set_headings;

@@ -371,3 +371,14 @@ fn a_user_who_leaves_is_told_the_tail() {
     assert_eq!(run["tail"]["cancelled"], 5);
     assert!(run["tail"]["tail_bytes"].as_u64() > Some(0));
 }
+
+/// The virtual clock and the seeded chance of the lab replace functions of the whole program that links them.
+#[test]
+fn the_program_that_serves_does_not_contain_the_virtual_clock() {
+    let contains = |program: &str, text: &[u8]| {
+        let bytes = std::fs::read(program).expect("a program");
+        bytes.windows(text.len()).any(|it| it == text)
+    };
+    assert!(contains(env!("CARGO_BIN_EXE_utmost"), b"virtual_clock"), "the lab contains it");
+    assert!(!contains(env!("CARGO_BIN_EXE_utmost-serve"), b"virtual_clock"));
+}

@@ -240,7 +240,7 @@ fn hints_label(hints: &str) -> String {
 fn warm_up_label(bytes: &str) -> String {
     match bytes.parse() {
         Ok(0) => "cold".to_owned(),
-        Ok(bytes) => format!("after {}", crate::size::text(bytes)),
+        Ok(bytes) => format!("after {}", corpus::size::text(bytes)),
         Err(_) => bytes.to_owned(),
     }
 }

@@ -8,7 +8,7 @@ use crate::downloads::network;
 use crate::model::{Load, Path, Window};
 use crate::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
-use lab::size;
+use corpus::size;
 use schedulers::Kind;
 use simulator::link::Queue;
 

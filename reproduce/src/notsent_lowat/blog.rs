@@ -7,7 +7,7 @@ use crate::model::{Load, Path, Window};
 use crate::row::ratio;
 use crate::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
-use lab::size;
+use corpus::size;
 use schedulers::Kind;
 use server::CongestionControl;
 use simulator::link::Queue;

@@ -31,7 +31,7 @@ impl Socket {
     pub(super) fn bind(listen: SocketAddr, registry: &Registry, token: Token) -> io::Result<Self> {
         let mut io = UdpSocket::bind(listen)?;
         let state = UdpSocketState::new(UdpSockRef::from(&io))?;
-        // The system may grant less, which is no reason not to serve.
+        // The system may grant less. The server runs with what it gets.
         state.set_recv_buffer_size(UdpSockRef::from(&io), SOCKET_RECEIVE_BYTES).ok();
         registry.register(&mut io, token, Interest::READABLE)?;
         Ok(Self {

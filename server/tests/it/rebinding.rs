@@ -3,7 +3,7 @@
 use crate::peers::{Peer, World};
 use crate::simulation::{Bodies, Client, Link, options};
 use connection::{Endpoint, Path, Transmit};
-use server::{CongestionControl, Options};
+use server::{CongestionControl, Limits, Options};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,8 @@ fn at(number: u16) -> SocketAddr {
 /// A download of 2 MB, and the times in ms at which the client's address changes. Returns how long it takes, if it is
 /// complete within a minute.
 fn download(options: Options, link: Link, changes_ms: &[u64]) -> Option<Duration> {
-    let mut world = World::over(link.links(), options, Bodies);
+    let limits = Limits { addresses: 32, ..options.limits };
+    let mut world = World::over(link.links(), Options { limits, ..options }, Bodies);
     let peer = Peer::connect(&world, at(0), &Client::with_id(16).config());
     let mut client = Rebound { peer, address: at(0) };
     while !client.peer.is_established() {

@@ -1,9 +1,9 @@
 //! From flags to a plan.
 
 use super::Arguments;
-use crate::failure::Failure;
 use crate::values;
 use ::corpus::Page;
+use ::serve::Failure;
 use lab::Contender;
 use lab::network::Network;
 use lab::study::{BASELINE, Engine, Plan, Settings, manifest};

@@ -1,8 +1,8 @@
 //! `--policy`: a server's configuration from a study.
 
 use super::Arguments;
-use crate::failure::Failure;
 use crate::output;
+use ::serve::Failure;
 use lab::study::policy::{self, Configuration};
 use lab::study::{Plan, Study};
 use std::ffi::OsStr;

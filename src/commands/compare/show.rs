@@ -1,8 +1,8 @@
 //! A study as a table.
 
-use crate::failure::Failure;
 use crate::output;
 use crate::output::number;
+use ::serve::Failure;
 use lab::study::{Pushes, Study, SummaryRow, varied};
 use qlog_tools::metrics::{self, Metric};
 

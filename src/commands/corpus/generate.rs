@@ -1,9 +1,9 @@
 //! `utmost corpus generate`.
 
 use super::outputs::{self, Kind};
-use crate::failure::Failure;
 use crate::{output, values};
 use ::corpus::generate::{Profile, Shape, generate};
+use ::serve::Failure;
 use lab::adversary::{self, Adversary, adversary};
 use lab::network::Network;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N")]
     resources: Option<usize>,
     /// Body bytes of the page [default: drawn]
-    #[arg(long, value_name = "SIZE", value_parser = lab::size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = corpus::size::parse)]
     bytes: Option<u64>,
     /// Longest chain of discoveries after the document; 1 if the document names everything
     #[arg(long, value_name = "D", default_value_t = 3)]

@@ -3,8 +3,8 @@
 mod access_log;
 
 use super::outputs::{self, Kind};
-use crate::failure::Failure;
 use crate::{output, values};
+use ::serve::Failure;
 use ::server::site::{DirectorySite, Promise, Response, Site};
 use push::scan::{Files, scan};
 use push::{Graph, is_host};

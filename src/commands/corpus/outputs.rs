@@ -1,7 +1,7 @@
 //! Files that `utmost corpus` writes. They replace only files of the same kind: a slip must not cost somebody a
 //! recording.
 
-use crate::failure::Failure;
+use ::serve::Failure;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -2,10 +2,10 @@
 
 use super::outputs::{self, Kind};
 use super::visit::failure;
-use crate::failure::Failure;
 use crate::output;
 use ::corpus::import::name_of;
 use ::corpus::page::Spread;
+use ::serve::Failure;
 use recorder::browser::Trust;
 use recorder::limits::{SETTINGS_MAX, SETTINGS_MIN};
 use recorder::recording::{self, Captures, Judged, Request};

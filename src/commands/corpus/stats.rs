@@ -1,9 +1,9 @@
 //! `utmost corpus list` and `utmost corpus stats`.
 
-use crate::failure::Failure;
 use crate::{output, values};
 use ::corpus::stats::{Distribution, Percentiles, Stats};
 use ::corpus::{Page, bundled_names, stats};
+use ::serve::Failure;
 
 /// The bundled pages, with what each was made from and its licence.
 pub(super) fn list() -> Result<(), Failure> {

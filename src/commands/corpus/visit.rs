@@ -1,8 +1,8 @@
 //! `utmost corpus check --browser` and `utmost corpus bodies`: pages and the bytes behind them.
 
-use crate::failure::Failure;
 use crate::{output, values};
 use ::corpus::Page;
+use ::serve::Failure;
 use page_site::PageSite;
 use recorder::visit::visit;
 use recorder::{RecordError, bodies, package};

@@ -1,8 +1,8 @@
 //! When the user of a page load gives up.
 
-use crate::failure::Failure;
 use ::client::Cancels;
 use ::corpus::Page;
+use ::serve::Failure;
 use server::site::fits;
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
 //! A page load from a server in this process.
 
 use super::Played;
-use crate::failure::Failure;
 use crate::values::{self, Choices};
 use ::client::Options;
 use ::corpus::Page;
+use ::serve::Failure;
 use ::server::{CongestionControl, Identity, Options as ServerOptions};
 use lab::ahead::Ahead;
 use lab::network::Network;
@@ -26,7 +26,7 @@ pub(super) struct OwnServer {
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "server")]
     network: Option<String>,
     /// The send buffer of the server in this process
-    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = lab::size::parse, conflicts_with = "server")]
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = corpus::size::parse, conflicts_with = "server")]
     send_buffer: u64,
     /// The congestion control of the server in this process
     #[arg(long, value_parser = values::choice(values::CONGESTION_CONTROLS), default_value = "bbr2", conflicts_with = "server")]

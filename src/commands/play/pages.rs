@@ -1,11 +1,11 @@
 //! The pages to play, one after another on the same connection.
 
-use crate::failure::Failure;
 use crate::limits::PAGES_MAX;
 use crate::values;
 use ::client::NextPage;
 use ::client::profile::Profile;
 use ::corpus::Page;
+use ::serve::Failure;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! The table of pushed responses, in the manner of nghttp's statistics.
 
-use crate::failure::Failure;
 use crate::output;
 use crate::output::number;
 use ::client::Outcome;
+use ::serve::Failure;
 use lab::study::RunRecord;
 use qlog_tools::pushed::PushedBytes;
 use qlog_tools::timeline::Timeline;

@@ -1,7 +1,7 @@
 //! The file of `--session`.
 
-use crate::failure::Failure;
 use ::client::{EarlyData, SavedSession};
+use ::serve::Failure;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;

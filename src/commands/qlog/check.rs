@@ -1,8 +1,8 @@
 //! `utmost qlog check`: what a log is, and what can be seen in it.
 
 use super::input::{Files, Logs, described};
-use crate::failure::Failure;
 use crate::output;
+use ::serve::Failure;
 use qlog_tools::naming::shown;
 use qlog_tools::trace::{Detail, Repair, Trace};
 use qlog_tools::views::{losses, missing, views};

@@ -2,8 +2,8 @@
 
 use super::input::{logs_of, no_such_file, refusal};
 use super::refused::Refused;
-use crate::failure::Failure;
 use crate::values::{Choices, choice};
+use ::serve::Failure;
 use qlog_tools::convert::{Conversion, ConvertError, Converted, Cut, Part, Target, convert};
 use std::collections::BTreeSet;
 use std::fs::File;

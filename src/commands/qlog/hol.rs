@@ -1,8 +1,8 @@
 //! `utmost qlog hol`: head-of-line blocking, within streams and between them.
 
 use super::input::{Files, Logs};
-use crate::failure::Failure;
 use crate::output;
+use ::serve::Failure;
 use qlog_tools::figures::{PageResource, Stacks};
 use qlog_tools::head_of_line::{Arrivals, Blocking, HeadOfLine};
 use qlog_tools::naming::{name_requests_apart, short_name, shown};

@@ -2,8 +2,8 @@
 
 use super::input::{Files, Logs, milliseconds};
 use super::set::{AtfSet, SetArguments};
-use crate::failure::Failure;
 use crate::output::{self, number};
+use ::serve::Failure;
 use qlog_tools::metrics::{
     BySet, Completions, METRICS, Measured, Metric, Set, Unmeasured, byte_index,
 };

@@ -1,8 +1,8 @@
 //! The files that all `qlog` subcommands take, and the facts of a trace that they share.
 
 use super::refused::Refused;
-use crate::failure::Failure;
 use crate::values::{Choices, choice};
+use ::serve::Failure;
 use qlog_tools::naming::{self, short_name};
 use qlog_tools::reader::{ReadError, ReadOptions, Unread, read_file_traces};
 use qlog_tools::trace::{Detail, Trace, Vantage};

@@ -2,8 +2,8 @@
 
 use super::input::{Logs, logs_of, read, read_each, refusal};
 use super::refused::Refused;
-use crate::failure::Failure;
 use crate::{output, values};
+use ::serve::Failure;
 use qlog_tools::lint::{Allowance, Lint, Rules, browser, lint};
 use qlog_tools::pairing::{client_of, senders};
 use qlog_tools::reader::{ReadError, ReadOptions, Unread, is_har, read_file_traces, read_traces};

@@ -1,6 +1,6 @@
 //! Logs that gave no answer while others did: reported at once, and by the exit code.
 
-use crate::failure::Failure;
+use ::serve::Failure;
 use qlog_tools::trace::Trace;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -1,9 +1,9 @@
 //! `utmost qlog report`: logs as a page that works without a network.
 
 use super::input::{Files, Logs};
-use crate::failure::Failure;
 use crate::limits::REPORT_STREAMS_MAX;
 use crate::output;
+use ::serve::Failure;
 use qlog_tools::figures::still::stills;
 use qlog_tools::naming::set_headings;
 use qlog_tools::pairing::pairs;

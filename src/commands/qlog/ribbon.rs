@@ -2,9 +2,9 @@
 
 use super::input::{Files, Logs};
 use super::set::SetArguments;
-use crate::failure::Failure;
 use crate::output;
 use crate::values::{Choices, choice};
+use ::serve::Failure;
 use qlog_tools::figures::axis::Axis;
 use qlog_tools::figures::{PageResource, RibbonRow, Ribbons};
 use qlog_tools::naming::{name_requests_apart, shown};

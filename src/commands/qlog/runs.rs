@@ -2,7 +2,7 @@
 
 use super::input::Logs;
 use super::refused::Refused;
-use crate::failure::Failure;
+use ::serve::Failure;
 use qlog_tools::alignment::Alignment;
 use qlog_tools::naming::shown;
 use qlog_tools::timeline::Transfer;

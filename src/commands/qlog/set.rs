@@ -1,7 +1,7 @@
 //! The resources that count as above the fold: a page's, or those of a list.
 
-use crate::failure::Failure;
 use crate::values;
+use ::serve::Failure;
 use qlog_tools::alignment::path_of;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

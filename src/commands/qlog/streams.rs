@@ -1,8 +1,8 @@
 //! `utmost qlog streams`: the waterfall as a table.
 
 use super::input::{Files, Logs, described, milliseconds};
-use crate::failure::Failure;
 use crate::output;
+use ::serve::Failure;
 use qlog_tools::naming::shown;
 use qlog_tools::trace::{Detail, StreamRole, Trace};
 use qlog_tools::views::unusable;

@@ -1,9 +1,9 @@
 //! `utmost qlog tree`: the scheduler's tree at a time, from the log of our server.
 
 use super::input::refusal;
-use crate::failure::Failure;
 use crate::limits::TREES_MAX;
 use crate::{output, values};
+use ::serve::Failure;
 use lab::scenario::node_json;
 use qlog_tools::figures::tree::{group_names, in_words};
 use qlog_tools::figures::{TreePanel, Trees, short_name as last_part};

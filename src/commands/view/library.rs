@@ -1,8 +1,8 @@
 //! The logs that can be opened: those of the directory, and those dropped on the page.
 
 use crate::commands::qlog::report::too_large;
-use crate::failure::Failure;
 use crate::limits::{DROPPED_BYTES_MAX, DROPPED_MAX, VIEW_DEPTH_MAX, VIEW_FILES_MAX};
+use ::serve::Failure;
 use qlog_tools::reader::{Detail, ReadOptions, Trace, read_file_traces, read_traces};
 use qlog_tools::viewer::ListedFile;
 use std::collections::BTreeMap;

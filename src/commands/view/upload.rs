@@ -1,7 +1,7 @@
 //! Files dropped on the page.
 
-use crate::failure::Failure;
 use crate::limits::{UPLOAD_BYTES_MAX, UPLOAD_NAME_CHARACTERS_MAX};
+use ::serve::Failure;
 use std::io::Read;
 
 /// The type that the page's script sends.

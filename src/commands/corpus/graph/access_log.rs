@@ -1,8 +1,8 @@
 //! The graph of a page from a server's access log.
 
 use super::LOCALHOST;
-use crate::failure::Failure;
 use crate::limits::LOG_LINE_BYTES_MAX;
+use ::serve::Failure;
 use push::{AccessLog, Counts, Graph, Learner};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, stdin};

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 /// A failure. Its message is one line that names file, place and cause.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// A check failed: exit code 1.
     #[error("{0}")]
     No(String),
@@ -30,20 +30,23 @@ impl From<PlayError> for Failure {
 }
 
 impl Failure {
-    pub(crate) fn bad_input(error: impl Display) -> Self {
+    /// Bad usage or bad input, for this cause.
+    pub fn bad_input(error: impl Display) -> Self {
         Self::BadInput(error.to_string())
     }
 
     /// Bad input in a file, or a file that cannot be used.
-    pub(crate) fn of_file(path: &Path, cause: impl Display) -> Self {
+    pub fn of_file(path: &Path, cause: impl Display) -> Self {
         Self::BadInput(format!("{}: {cause}", path.display()))
     }
 
-    pub(crate) fn elsewhere(error: impl Display) -> Self {
+    /// A failure of the other side or the environment, for this cause.
+    pub fn elsewhere(error: impl Display) -> Self {
         Self::Elsewhere(error.to_string())
     }
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    /// The exit code of the program.
+    pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::No(_) => 1,
             Self::BadInput(_) => 2,

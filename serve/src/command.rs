@@ -1,0 +1,363 @@
+//! `utmost serve`: the server.
+
+use crate::{Failure, values};
+use ::corpus::Page;
+use ::server::event_loop::{EventLoop, Reload};
+use ::server::site::{DirectorySite, Rule, RuledSite, Site};
+use ::server::upstream::{Address, StartError, UpstreamSite};
+use ::server::{
+    Config, ConfigRoute, ConfigSite, CongestionControl, Downloads, Identity, Options, Pace,
+    ResetKey, Server, SignalUse, TicketKey, UpstreamLimits, open_to_others,
+};
+use migration::Policy;
+use page_site::PageSite;
+use schedulers::{Scheme, SchemeError, find_page_scheme, find_scheme};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Serve a directory, a page or a backend over HTTP/3, in the order of a scheme
+///
+/// Prints one line `listening on ADDR:PORT` when it is ready. On SIGTERM, responses under way finish first.
+/// On SIGHUP, it reads the certificate, the keys and the configuration again, for connections that begin from then on.
+#[derive(Debug, Clone, clap::Args)]
+#[command(
+    after_help = "Examples:\n  utmost serve --root site --listen 127.0.0.1:4433 --scheme bucket-html\n  \
+utmost serve --page davies-meenan --scheme dfifo --pace 1400/10 --qlog logs\n  \
+utmost serve --upstream http://127.0.0.1:8080 --cert cert.pem --key key.pem"
+)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["root", "page", "upstream", "config"]))]
+pub struct Arguments {
+    /// Serve the files below this directory
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Serve a page: a bundled name, or a file
+    #[arg(long)]
+    page: Option<String>,
+    /// Pass requests on to this backend: with http over HTTP/1.1, with https over HTTP/2 or HTTP/1.1
+    #[arg(long, value_name = "URL")]
+    upstream: Option<Address>,
+    /// Certificate authorities (PEM) that may vouch for a backend with https [default: the system's]
+    #[arg(long, value_name = "FILE", requires = "upstream")]
+    upstream_ca: Option<PathBuf>,
+    /// Read what to serve from a TOML file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scheme", "signals"])]
+    config: Option<PathBuf>,
+    /// The address to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433")]
+    listen: SocketAddr,
+    /// Certificate chain (PEM) [default: a new self-signed certificate]
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// The order in which to send [default: rfc9218 for --root, bucket-html for --page]
+    #[arg(long, value_name = "NAME")]
+    scheme: Option<String>,
+    /// How to treat clients' signals [default: obey for --root, ignore for --page]
+    #[arg(long, value_parser = values::choice(values::SIGNALS))]
+    signals: Option<SignalUse>,
+    /// The send buffer: at most this many bytes leave ahead of a more urgent response, besides the packet being built
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = corpus::size::parse)]
+    send_buffer: u64,
+    /// Congestion control; each of them paces its packets
+    #[arg(long, value_parser = values::choice(values::CONGESTION_CONTROLS), default_value = "bbr2")]
+    cc: CongestionControl,
+    /// Begin with the initial congestion window again after a pause (RFC 5681, 4.1). Only for cubic and reno: bbr2 paces by
+    /// the rate that it has measured
+    #[arg(long)]
+    idle_reset: bool,
+    /// A response of which this much has gone in at least 2 seconds is a download: it goes behind all others, under schemes
+    /// that take the priorities of RFC 9218. 0: no response is one
+    #[arg(long, value_name = "SIZE", default_value = "4Mi", value_parser = corpus::size::parse)]
+    downloads_from: u64,
+    /// Initial congestion window [default: 10, or as large as needed with --pace]
+    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    initial_window: Option<u32>,
+    /// Send one packet of BYTES stream bytes every MS milliseconds; the paper uses 1400/10
+    #[arg(long, value_name = "BYTES/MS", value_parser = values::pace)]
+    pace: Option<Pace>,
+    /// Answer requests of returning clients before the handshake is complete (0-RTT). An attacker can replay such a
+    /// request, so methods other than GET, HEAD, OPTIONS and TRACE get 425 (RFC 8470)
+    #[arg(long)]
+    early_data: bool,
+    /// File with 48 random bytes that seal sessions, so that clients can resume them after a restart or in another
+    /// process. Replace it often [default: drawn at the start, and again every two days]
+    #[arg(long, value_name = "FILE")]
+    ticket_key: Option<PathBuf>,
+    /// Seconds after SIGTERM in which responses under way must finish
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    drain_within: u32,
+    /// Write one qlog a connection into this directory
+    #[arg(long, value_name = "DIR")]
+    qlog: Option<PathBuf>,
+}
+
+/// The scheme for clients that negotiate one, if the operator did not choose.
+const NEGOTIATED: &str = "bucket-html";
+
+/// Addresses that a client can have in the course of one connection: a phone on a train, a router that often forgets.
+const ADDRESSES: usize = 32;
+
+/// The site, with the defaults that go with it.
+struct Served {
+    site: RuledSite,
+    scheme: Scheme,
+    /// The scheme for clients that negotiate one; `None` if the operator chose one for all.
+    negotiated: Option<Scheme>,
+    signals: SignalUse,
+    migration: Option<Policy>,
+    /// Whether it imitates sites of other hosts than the certificate's.
+    is_page: bool,
+}
+
+impl Served {
+    /// The site, for the hosts that the certificate names.
+    fn site_of(&self, identity: &Identity) -> RuledSite {
+        let names = identity.names().filter(|_| !self.is_page);
+        names.map_or_else(|| self.site.clone(), |it| self.site.clone().only_for(&it))
+    }
+}
+
+/// Serves until a signal ends it.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let Loaded { identity, site, options } = Loaded::load(arguments, None)?;
+    let mut event_loop = EventLoop::bind(arguments.listen).map_err(|error| {
+        Failure::Elsewhere(format!("{}: {error}; choose another --listen", arguments.listen))
+    })?;
+    let address = event_loop.local_addr().map_err(Failure::elsewhere)?;
+    let options = Options { alt_svc_port: Some(address.port()), ..options };
+    let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
+    let mut server = Server::new(address, &identity, site, options).map_err(Failure::elsewhere)?;
+    server.report_with(Box::new(|line| eprintln!("{line}")));
+    event_loop
+        .heed_signals(reload(arguments.clone(), address.port(), identity))
+        .map_err(Failure::elsewhere)?;
+    if arguments.cert.is_none() {
+        eprintln!(
+            "no --cert: using a self-signed certificate for localhost, valid for 30 days; Chromium \
+             takes it with --ignore-certificate-errors-spki-list={pin}"
+        );
+    }
+    writeln!(std::io::stdout().lock(), "listening on {address}").map_err(Failure::elsewhere)?;
+    match event_loop.run(&mut server).map_err(Failure::elsewhere)? {
+        0 => {}
+        cut => eprintln!(
+            "{cut} connections cut after {} s: see --drain-within",
+            arguments.drain_within
+        ),
+    }
+    Ok(())
+}
+
+/// What is read from files, at the start and on SIGHUP.
+struct Loaded {
+    identity: Identity,
+    site: RuledSite,
+    options: Options,
+}
+
+impl Loaded {
+    /// `own`: the certificate that was made for want of one.
+    fn load(arguments: &Arguments, own: Option<&Identity>) -> Result<Self, Failure> {
+        let what = served(arguments)?;
+        let options = options(arguments, &what)?;
+        let identity = match (&arguments.cert, &arguments.key, own) {
+            (Some(certificate), Some(key), _) => {
+                Identity::load(certificate, key).map_err(Failure::bad_input)?
+            }
+            (_, _, Some(own)) => own.clone(),
+            _ => Identity::self_signed().map_err(Failure::elsewhere)?,
+        };
+        let secrets = [&arguments.key, &arguments.ticket_key].into_iter().flatten();
+        for warning in secrets.filter_map(|it| open_to_others(it)) {
+            eprintln!("warning: {warning}");
+        }
+        Ok(Self { site: what.site_of(&identity), identity, options })
+    }
+}
+
+/// Serves new connections by what the files say now, if they can be used.
+fn reload(arguments: Arguments, port: u16, first: Identity) -> Reload {
+    let own = arguments.cert.is_none().then_some(first);
+    Box::new(move |server| {
+        let loaded = Loaded::load(&arguments, own.as_ref());
+        let changed = loaded.and_then(|Loaded { identity, site, options }| {
+            let options = Options { alt_svc_port: Some(port), ..options };
+            server.reload(&identity, site, options).map_err(Failure::elsewhere)
+        });
+        match changed {
+            Ok(()) => eprintln!("reloaded: new connections get what the files say now"),
+            Err(error) => eprintln!("not reloaded, everything stays as it was: {error}"),
+        }
+    })
+}
+
+fn served(arguments: &Arguments) -> Result<Served, Failure> {
+    let config = config(arguments)?;
+    for warning in &config.warnings {
+        eprintln!("warning: {warning}");
+    }
+    let file = arguments.config.as_deref();
+    let is_page = matches!(config.site, ConfigSite::Pages(_));
+    let (site, pages, default_scheme, default_signals): (Arc<dyn Site>, _, _, _) = match config.site
+    {
+        ConfigSite::Root(root) => {
+            let site = DirectorySite::open(&root).map_err(Failure::bad_input)?;
+            (Arc::new(site), Vec::new(), "rfc9218", SignalUse::Obey)
+        }
+        ConfigSite::Pages(names) => {
+            let pages = pages(&names)?;
+            let site = PageSite::of(pages.clone()).for_browsers();
+            (Arc::new(site), pages, "bucket-html", SignalUse::Ignore)
+        }
+        ConfigSite::Upstream(address) => {
+            (upstream(&address)?, Vec::new(), "rfc9218", SignalUse::Obey)
+        }
+    };
+    let chosen = config.scheme.is_some();
+    let name = config.scheme.as_deref().unwrap_or(default_scheme);
+    let scheme = match &pages[..] {
+        [page] => find_page_scheme(name).map(|it| it.for_page(&page.graph())),
+        _ => find_scheme(name),
+    };
+    let scheme = scheme.map_err(|error| in_config(file, error))?;
+    let directed = !config.directives.is_empty();
+    let rules = config.routes.into_iter().map(|it| rule(it, &pages, file));
+    let rules = rules.collect::<Result<_, Failure>>()?;
+    let site = RuledSite::new(site, rules).directing(config.directives);
+    let mut told = BTreeSet::new();
+    // A folder's index has two routes that push the same.
+    for (route, path) in site.absent_pushes().into_iter().filter(|(_, path)| told.insert(*path)) {
+        let place = file.map_or(String::new(), |it| format!("{}: ", it.display()));
+        eprintln!(
+            "warning: {place}[[route]] path \"{route}\": push \"{path}\": the site has no such resource"
+        );
+    }
+    // Directives say nothing to a server that does not use them.
+    let default_signals = if directed { SignalUse::Override } else { default_signals };
+    let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
+    let signals = config.signals.unwrap_or(default_signals);
+    Ok(Served { site, scheme, negotiated, signals, migration: config.migration, is_page })
+}
+
+fn upstream(address: &Address) -> Result<Arc<dyn Site>, Failure> {
+    let report = Arc::new(|line: &str| eprintln!("{line}"));
+    let site = UpstreamSite::start(address, &UpstreamLimits::default(), report);
+    Ok(Arc::new(site.map_err(|error| match error {
+        StartError::Ca(..) => Failure::bad_input(error),
+        _ => Failure::elsewhere(error),
+    })?))
+}
+
+/// The configuration, from a file or from flags.
+fn config(arguments: &Arguments) -> Result<Config, Failure> {
+    if let Some(file) = &arguments.config {
+        return Config::load(file).map_err(Failure::bad_input);
+    }
+    let root = arguments.root.clone().map(ConfigSite::Root);
+    let page = arguments.page.clone().map(|it| ConfigSite::Pages(vec![it]));
+    let upstream = arguments.upstream.clone();
+    if arguments.upstream_ca.is_some() && upstream.as_ref().is_some_and(|it| !it.is_secure()) {
+        return Err(Failure::BadInput("--upstream-ca is for --upstream https://".to_owned()));
+    }
+    let upstream = upstream.map(|it| it.trusting(arguments.upstream_ca.clone()));
+    let site = root.or(page).or_else(|| upstream.map(ConfigSite::Upstream));
+    let missing = || Failure::BadInput("one of --root, --page, --upstream, --config".to_owned());
+    Ok(Config {
+        scheme: arguments.scheme.clone(),
+        signals: arguments.signals,
+        ..Config::of(site.ok_or_else(missing)?)
+    })
+}
+
+fn in_config(file: Option<&Path>, error: SchemeError) -> Failure {
+    let error = Failure::bad_input(error);
+    match file {
+        Some(file) => Failure::BadInput(format!("{}: {error}", file.display())),
+        None => error,
+    }
+}
+
+/// Pages whose documents are at different places.
+fn pages(names: &[String]) -> Result<Vec<Page>, Failure> {
+    let mut pages: Vec<Page> = Vec::new();
+    for name in names {
+        let page = values::page(name)?;
+        if let Some(other) = pages.iter().find(|it| document(it) == document(&page)) {
+            let (host, path) = document(&page);
+            let other = &other.name;
+            return Err(Failure::BadInput(format!(
+                "{name}: its document is at {host}{path}, as that of page `{other}`"
+            )));
+        }
+        pages.push(page);
+    }
+    Ok(pages)
+}
+
+/// Where a page's document is: host and path.
+fn document(page: &Page) -> (&str, &str) {
+    let host = page.origins.first().map_or("", |it| it.host.as_str());
+    (host, page.resources.first().map_or("/", |it| it.url.as_str()))
+}
+
+/// A route of the configuration, its backend started.
+fn rule(config: ConfigRoute, pages: &[Page], file: Option<&Path>) -> Result<Rule, Failure> {
+    let ConfigRoute { host, path, scheme, upstream: address, pushing, headers } = config;
+    let scheme = scheme.map(|it| page_scheme(&it, host.as_deref(), &path, pages)).transpose();
+    let scheme = scheme.map_err(|error| in_config(file, error))?;
+    let source = address.as_ref().map(upstream).transpose()?;
+    Ok(Rule { host, path, source, scheme, pushing, headers })
+}
+
+/// A scheme for the page at this place. One that looks ahead needs the page itself.
+fn page_scheme(
+    name: &str,
+    host: Option<&str>,
+    path: &str,
+    pages: &[Page],
+) -> Result<Scheme, SchemeError> {
+    let is_here =
+        |it: &&Page| document(it).1 == path && host.is_none_or(|host| host == document(it).0);
+    match pages.iter().find(is_here) {
+        Some(page) => Ok(find_page_scheme(name)?.for_page(&page.graph())),
+        None => find_scheme(name),
+    }
+}
+
+fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
+    if let Some(folder) = &arguments.qlog {
+        values::directory(folder, "--qlog")?;
+    }
+    let ticket_key = arguments.ticket_key.as_deref().map(TicketKey::load);
+    let ticket_key = ticket_key.transpose().map_err(Failure::bad_input)?;
+    let mut options = Options {
+        negotiated: served.negotiated.clone(),
+        signals: served.signals,
+        migration: served.migration,
+        send_buffer_bytes: arguments.send_buffer,
+        congestion_control: arguments.cc,
+        idle_reset: values::idle_reset(arguments.idle_reset, arguments.cc)?,
+        downloads: (arguments.downloads_from > 0)
+            .then(|| Downloads { bytes: arguments.downloads_from, ..Downloads::default() }),
+        qlog_dir: arguments.qlog.clone(),
+        early_data: arguments.early_data,
+        reset_key: ticket_key.as_ref().map(ResetKey::of).or_else(ResetKey::random),
+        ticket_key,
+        ..Options::new(served.scheme.clone()).over_networks()
+    };
+    options.limits.addresses = ADDRESSES;
+    options.limits.drain = Duration::from_secs(arguments.drain_within.into());
+    if let Some(pace) = arguments.pace {
+        options = options.paced(pace);
+    }
+    if let Some(packets) = arguments.initial_window {
+        options.initial_window_packets = packets as usize;
+    }
+    Ok(options)
+}

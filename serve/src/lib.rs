@@ -1,0 +1,11 @@
+//! The command `utmost serve`, and what it shares with the other commands: failures, and values of flags.
+//!
+//! The program `utmost-serve` consists of it. It does not contain the lab, whose virtual clock and seeded chance
+//! replace functions of the whole program: a server runs with those of the system.
+
+mod command;
+mod failure;
+pub mod values;
+
+pub use command::{Arguments, run};
+pub use failure::Failure;

@@ -1,0 +1,22 @@
+//! `utmost-serve`: what `utmost serve` runs. It contains nothing of the lab.
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// As `utmost serve`.
+#[derive(Debug, Parser)]
+#[command(name = "utmost-serve", version, max_term_width = 100)]
+struct Program {
+    #[command(flatten)]
+    arguments: serve::Arguments,
+}
+
+fn main() -> ExitCode {
+    match serve::run(&Program::parse().arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("utmost: {failure}");
+            failure.exit_code()
+        }
+    }
+}
