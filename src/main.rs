@@ -85,7 +85,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::Schemes(arguments) => schemes::run(&arguments),
         Command::Order(arguments) => order::run(&arguments),
-        Command::Serve(_) => serve::run(),
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Play(arguments) => play::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),

@@ -97,6 +97,13 @@ pub struct Arguments {
     qlog: Option<PathBuf>,
 }
 
+impl Arguments {
+    /// The name of the chosen scheme.
+    pub fn scheme(&self) -> Option<&str> {
+        self.scheme.as_deref()
+    }
+}
+
 /// The scheme for clients that negotiate one, if the operator did not choose.
 const NEGOTIATED: &str = "bucket-html";
 

@@ -1,6 +1,8 @@
 //! `utmost serve`: hands over to `utmost-serve`, which lies beside this program and does not contain the lab.
 
+use crate::values;
 use ::serve::Failure;
+use schedulers::find_page_scheme;
 pub(crate) use serve::Arguments;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -9,7 +11,9 @@ use std::process::Command;
 const PROGRAM: &str = "utmost-serve";
 
 /// The arguments have been checked; the program reads them again. Returns only if it cannot be started.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    // Only this program knows brackets.
+    arguments.scheme().map(find_page_scheme).transpose().map_err(values::no_scheme)?;
     let own = std::env::current_exe().map_err(Failure::elsewhere)?;
     let program = own.with_file_name(PROGRAM);
     let error = Command::new(&program).args(std::env::args_os().skip(2)).exec();

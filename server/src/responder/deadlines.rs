@@ -70,7 +70,7 @@ impl Deadlines {
         BTreeMap::into_keys(old).collect()
     }
 
-    /// Of the responses that wait now, those that have waited for the client too long.
+    /// The responses that have waited for the client too long.
     fn overdue(&mut self, waiting: Vec<Waiting>, now: Instant, limits: &Limits) -> Vec<StreamId> {
         let mut before = std::mem::take(&mut self.stalls);
         let mut overdue = Vec::new();
