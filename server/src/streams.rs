@@ -50,7 +50,8 @@ impl Stream {
 /// The streams, and indices of those that need attention.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
-    all: BTreeMap<StreamId, Stream>,
+    /// Boxed: a node of the map has room for eleven of them, and few connections have as many.
+    all: BTreeMap<StreamId, Box<Stream>>,
     /// How many responses of each urgency are under way.
     by_urgency: [usize; URGENCIES],
     /// When more of a response is here.
@@ -92,15 +93,15 @@ impl Streams {
     }
 
     pub(crate) fn get(&self, stream: StreamId) -> Option<&Stream> {
-        self.all.get(&stream)
+        self.all.get(&stream).map(Box::as_ref)
     }
 
     pub(crate) fn get_mut(&mut self, stream: StreamId) -> Option<&mut Stream> {
-        self.all.get_mut(&stream)
+        self.all.get_mut(&stream).map(Box::as_mut)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (StreamId, &Stream)> {
-        self.all.iter().map(|(stream, record)| (*stream, record))
+        self.all.iter().map(|(stream, record)| (*stream, record.as_ref()))
     }
 
     pub(crate) fn under_way(&self) -> impl Iterator<Item = StreamId> + '_ {
@@ -295,7 +296,7 @@ impl Streams {
 
     /// The responses that have bytes to send.
     pub(crate) fn waiting(&self) -> Vec<Waiting> {
-        let waits = |(stream, record): (&StreamId, &Stream)| {
+        let waits = |(stream, record): (&StreamId, &Box<Stream>)| {
             let outgoing = record.outgoing.as_ref()?;
             let (stream, offset, taken) = (*stream, outgoing.offset(), self.taken);
             let has_bytes = outgoing.pending() > 0 || outgoing.committed() > offset;
