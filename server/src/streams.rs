@@ -296,14 +296,14 @@ impl Streams {
 
     /// The responses that have bytes to send.
     pub(crate) fn waiting(&self) -> Vec<Waiting> {
-        let waits = |(stream, record): (&StreamId, &Box<Stream>)| {
+        let waits = |(stream, record): (StreamId, &Stream)| {
             let outgoing = record.outgoing.as_ref()?;
-            let (stream, offset, taken) = (*stream, outgoing.offset(), self.taken);
+            let (offset, taken) = (outgoing.offset(), self.taken);
             let has_bytes = outgoing.pending() > 0 || outgoing.committed() > offset;
             let waits = has_bytes && !self.is_gated(stream);
             waits.then(|| Waiting { stream, is_held: self.is_held(stream), offset, taken })
         };
-        self.all.iter().filter_map(waits).collect()
+        self.iter().filter_map(waits).collect()
     }
 
     /// The responses that flow control held back, which are not held any more.

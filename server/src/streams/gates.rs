@@ -46,10 +46,9 @@ impl Streams {
 
     /// The document that is being sent.
     fn document(&self) -> Option<StreamId> {
-        let is_document = |(stream, it): &(&StreamId, &Box<Stream>)| {
-            it.resource.main && self.is_sending(**stream)
-        };
-        self.all.iter().find(is_document).map(|(stream, _)| *stream)
+        let is_document =
+            |(stream, it): &(StreamId, &Stream)| it.resource.main && self.is_sending(*stream);
+        self.iter().find(is_document).map(|(stream, _)| stream)
     }
 
     /// Whether a gate holds the response on `stream` back.
