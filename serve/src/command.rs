@@ -1,7 +1,9 @@
 //! `utmost serve`: the server.
 
+use crate::watch::Watch;
 use crate::{Failure, values};
 use ::corpus::Page;
+use ::server::access_log::Reopen;
 use ::server::event_loop::{EventLoop, Reload};
 use ::server::site::{DirectorySite, Rule, RuledSite, Site};
 use ::server::upstream::{Address, StartError, UpstreamSite};
@@ -95,6 +97,8 @@ pub struct Arguments {
     /// Write one qlog a connection into this directory
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 impl Arguments {
@@ -137,12 +141,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Failure::Elsewhere(format!("{}: {error}; choose another --listen", arguments.listen))
     })?;
     let address = event_loop.local_addr().map_err(Failure::elsewhere)?;
-    let options = Options { alt_svc_port: Some(address.port()), ..options };
+    let watching = arguments.watch.begin()?;
+    let observers = watching.observers.clone();
+    let options = Options { alt_svc_port: Some(address.port()), observers, ..options };
     let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
     let mut server = Server::new(address, &identity, site, options).map_err(Failure::elsewhere)?;
     server.report_with(Box::new(|line| eprintln!("{line}")));
     event_loop
-        .heed_signals(reload(arguments.clone(), address.port(), identity))
+        .heed_signals(reload(arguments.clone(), address.port(), identity, watching.reopener()))
         .map_err(Failure::elsewhere)?;
     if arguments.cert.is_none() {
         eprintln!(
@@ -158,6 +164,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             arguments.drain_within
         ),
     }
+    drop(server);
+    watching.finish();
     Ok(())
 }
 
@@ -188,10 +196,11 @@ impl Loaded {
     }
 }
 
-/// Serves new connections by what the files say now, if they can be used.
-fn reload(arguments: Arguments, port: u16, first: Identity) -> Reload {
+/// Opens the access log again, and serves new connections by what the files say now, if they can be used.
+fn reload(arguments: Arguments, port: u16, first: Identity, access_log: Reopen) -> Reload {
     let own = arguments.cert.is_none().then_some(first);
     Box::new(move |server| {
+        access_log.reopen();
         let loaded = Loaded::load(&arguments, own.as_ref());
         let changed = loaded.and_then(|Loaded { identity, site, options }| {
             let options = Options { alt_svc_port: Some(port), ..options };

@@ -6,6 +6,7 @@
 mod command;
 mod failure;
 pub mod values;
+mod watch;
 
 pub use command::{Arguments, run};
 pub use failure::Failure;

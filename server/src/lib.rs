@@ -7,6 +7,7 @@
 //! picks a stream, the send loop offers one packet's worth of it to the transport, and quiche encrypts it
 //! (`responder`, `send_loop`).
 
+pub mod access_log;
 mod addresses;
 mod admission;
 mod alarm;
@@ -16,6 +17,7 @@ pub mod event_loop;
 mod experiments;
 mod limits;
 mod migrations;
+mod observer;
 mod options;
 mod order;
 mod outgoing;
@@ -40,6 +42,7 @@ pub use config::{Config, ConfigError, ConfigRoute, ConfigSite, line_of};
 pub use early_data::{TicketKey, TicketKeyError};
 pub use experiments::Experiments;
 pub use limits::{FileLimits, Limits, QlogLimits, UpstreamLimits};
+pub use observer::{Answered, Event, Observer, Observers};
 pub use options::{CongestionControl, Datagrams, Downloads, Options, SignalUse};
 pub use pace::Pace;
 pub use reset_key::ResetKey;

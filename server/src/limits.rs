@@ -239,6 +239,11 @@ pub(crate) const ADDED_LINKS: usize = 64;
 /// The most bytes of those values: clients limit the size of a head.
 pub(crate) const ADDED_LINKS_BYTES: usize = 8 << 10;
 
+/// Lines of an access log that wait for a slow disk; others are lost and counted.
+pub(crate) const ACCESS_LOG_LINES: usize = 4096;
+/// The most bytes of each text of a client's that is logged.
+pub(crate) const LOGGED_BYTES: usize = 2048;
+
 /// How often a connection is searched for requests and responses that make no progress.
 pub(crate) const DEADLINE_CHECKS: Duration = Duration::from_secs(5);
 

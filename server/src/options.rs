@@ -1,6 +1,6 @@
 //! How a server runs.
 
-use crate::{Experiments, Limits, Pace, ResetKey, TicketKey};
+use crate::{Experiments, Limits, Observers, Pace, ResetKey, TicketKey};
 use schedulers::Scheme;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -51,6 +51,8 @@ pub struct Options {
     pub migration: Option<migration::Policy>,
     /// The port to announce by `alt-svc`, without which Chromium sends few requests at a time.
     pub alt_svc_port: Option<u16>,
+    /// Who is told what the server does.
+    pub observers: Observers,
     /// Limits on what clients can make the server hold.
     pub limits: Limits,
     /// Experiments, all off by default.
@@ -79,6 +81,7 @@ impl Options {
             qlog_dir: None,
             migration: None,
             alt_svc_port: None,
+            observers: Observers::default(),
             limits: Limits::default(),
             experiments: Experiments::default(),
         }

@@ -19,6 +19,8 @@ pub(crate) struct Outgoing {
     frames: VecDeque<u8>,
     /// The stream offset at which the frames end, and the body begins.
     frames_end: u64,
+    /// Bytes of the frames that are not the body's.
+    overhead: u64,
     body: Body,
     /// Bytes of a file that were read ahead.
     page: Option<Page>,
@@ -90,7 +92,7 @@ impl Outgoing {
     pub(crate) fn new(frames: Vec<u8>) -> Self {
         let frames_end = frames.len() as u64;
         let frames = frames.into();
-        Self { frames, frames_end, available: frames_end, ..Self::default() }
+        Self { frames, frames_end, overhead: frames_end, available: frames_end, ..Self::default() }
     }
 
     /// The times at which more of it is here.
@@ -102,6 +104,7 @@ impl Outgoing {
     pub(super) fn respond(&mut self, head: &[u8], body: Body, availability: Availability) {
         self.frames.extend(head);
         self.frames_end += head.len() as u64;
+        self.overhead += head.len() as u64;
         self.body = body;
         self.availability = availability;
         self.finish();
@@ -111,7 +114,18 @@ impl Outgoing {
         debug_assert!(self.stage != Stage::Whole, "nothing follows an end");
         self.frames.extend(frames);
         self.frames_end += frames.len() as u64;
+        self.overhead += frames.len() as u64;
         self.available += frames.len() as u64;
+    }
+
+    /// So many of the bytes that were added last are the body's.
+    pub(crate) fn carries(&mut self, body_bytes: u64) {
+        self.overhead = self.overhead.saturating_sub(body_bytes);
+    }
+
+    /// Bytes of the body that the transport has.
+    pub(super) fn body_offered(&self) -> u64 {
+        self.offered.saturating_sub(self.overhead)
     }
 
     /// Nothing is added any more. The end of a stream travels with a byte, so there must be one to commit.

@@ -129,6 +129,24 @@ impl Responder {
         if self.sender.connection.is_closing() {
             self.picker().silent();
         }
+        self.tell(now);
+    }
+
+    /// Tells the observers about responses that have ended.
+    fn tell(&mut self, now: Instant) {
+        for watched in self.sender.streams.take_ended() {
+            let event = watched.ended(self.sender.order.scheme(), now);
+            self.shared.options.observers.notice(&event);
+        }
+    }
+
+    /// The connection is over, and with it all responses.
+    pub(crate) fn gone(&mut self, now: Instant) {
+        let left: Vec<StreamId> = self.sender.streams.under_way().collect();
+        for stream in left {
+            self.sender.streams.finish(stream);
+        }
+        self.tell(now);
     }
 
     /// Reads what the client's streams have, as far as there is room for it.
@@ -233,6 +251,7 @@ impl Responder {
             }
         }
         let datagram = self.next_datagram(now, out);
+        self.tell(now);
         if datagram.is_none() && self.close_if_done() {
             return self.next_datagram(now, out);
         }

@@ -320,6 +320,7 @@ impl Server {
         if let Some(client) = entry.counted {
             self.admission.left(client);
         }
+        entry.responder.gone(now);
         entry.responder.picker().silent();
         if let Some(next) = entry.responder.picker().turn() {
             self.enqueue(next);

@@ -4,6 +4,7 @@ mod gates;
 #[cfg(test)]
 mod tests;
 
+use crate::observer::Watched;
 use crate::outgoing::{Arriving, Outgoing, Stage};
 use crate::responder::deadlines::Waiting;
 use crate::site::{Availability, Body};
@@ -38,12 +39,24 @@ pub(crate) struct Stream {
     gated: Option<Gated>,
     /// Where the response stood in the order when its last byte was committed, if an experiment asks.
     pub(crate) stood: Option<Standing>,
+    /// What the observers will be told, if there are any.
+    pub(crate) watched: Option<Box<Watched>>,
 }
 
 impl Stream {
     /// Bytes of the response that are committed.
     pub(crate) fn committed(&self) -> u64 {
         self.outgoing.as_ref().map_or(0, Outgoing::committed)
+    }
+
+    /// What the observers are told about a response that goes no further here.
+    fn end_watch(&mut self, outgoing: &Outgoing) -> Option<Box<Watched>> {
+        let mut watched = self.watched.take()?;
+        let incremental = self.said.and_then(|it| it.incremental);
+        watched.answered.priority = Priority { urgency: Some(self.urgency), incremental };
+        watched.answered.bytes = outgoing.body_offered();
+        watched.answered.is_complete = outgoing.stream_bytes() == Some(outgoing.offset());
+        Some(watched)
     }
 }
 
@@ -69,6 +82,8 @@ pub(crate) struct Streams {
     open_ended: BTreeSet<StreamId>,
     /// Bytes that the transport has taken of all responses.
     taken: u64,
+    /// Watched responses that have ended.
+    ended: Vec<Box<Watched>>,
 }
 
 const URGENCIES: usize = URGENCY_MAX as usize + 1;
@@ -193,8 +208,14 @@ impl Streams {
         let record = self.all.get_mut(&stream)?;
         let outgoing = record.outgoing.take()?;
         self.by_urgency[usize::from(record.urgency)] -= 1;
+        self.ended.extend(record.end_watch(&outgoing));
         self.unlist(stream, outgoing.times());
         Some(outgoing)
+    }
+
+    /// The watched responses that have ended since the last call.
+    pub(crate) fn take_ended(&mut self) -> Vec<Box<Watched>> {
+        std::mem::take(&mut self.ended)
     }
 
     /// Streams of responses that have moved away.

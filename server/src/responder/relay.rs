@@ -55,6 +55,9 @@ impl Responder {
                     let mut frame = self.sender.connection.data_frame_header(stream, length);
                     frame.extend(bytes);
                     self.sender.extend(stream, &frame);
+                    if let Some(outgoing) = self.sender.streams.outgoing_mut(stream) {
+                        outgoing.carries(length);
+                    }
                 }
                 Piece::End(Ok(())) => self.sender.end(stream),
                 Piece::End(Err(trouble)) if self.awaits_head(stream) => {

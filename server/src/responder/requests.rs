@@ -3,6 +3,7 @@
 use super::Responder;
 use crate::SignalUse;
 use crate::early_data::is_safe;
+use crate::observer::Watched;
 use crate::outgoing::{Arriving, Stage};
 use crate::pushes::Pushes;
 use crate::site::{Availability, Body, Request, Response};
@@ -51,6 +52,8 @@ impl Responder {
         self.sender.open(stream, &resource, urgency, first_bytes);
         if let Some(record) = self.sender.streams.get_mut(stream) {
             record.directive = directive;
+            let is_watched = !self.shared.options.observers.is_empty();
+            record.watched = is_watched.then(|| Watched::new(request, now).into());
         }
         if let Body::Later(later) = response.body {
             let hinted = !response.ahead.hints.is_empty();
@@ -71,6 +74,7 @@ impl Responder {
         now: Instant,
     ) {
         self.send_ahead(stream, request, &response.ahead, now);
+        self.note_status(stream, response.status);
         let arrives = self.arriving(stream).is_some();
         // In a 304 it would be the length of the 200 it replaces (RFC 9110, 8.6).
         let length = (!arrives && response.status != 304).then(|| response.body.bytes());
@@ -99,6 +103,13 @@ impl Responder {
         }
         let availability = Availability::new(&response, now);
         self.sender.streams.respond(stream, &frames, response.body, availability);
+    }
+
+    fn note_status(&mut self, stream: StreamId, status: u16) {
+        let record = self.sender.streams.get_mut(stream);
+        if let Some(watched) = record.and_then(|it| it.watched.as_mut()) {
+            watched.answered.status = status;
+        }
     }
 
     /// Notes the size of a body that a backend announces.

@@ -11,7 +11,7 @@ impl Server {
     /// Serves connections that begin from now on with another certificate, site and options. Those that are open keep theirs.
     /// After an error nothing has changed.
     ///
-    /// These options stay as they were: the folder of logs, migration, the key of stateless resets, and limits that concern
+    /// These options stay as they were: the folder of logs, migration, observers, the key of stateless resets, and limits that concern
     /// all connections.
     pub fn reload(
         &mut self,
@@ -20,6 +20,8 @@ impl Server {
         options: Options,
     ) -> Result<(), TlsError> {
         self.config = transport_config(identity, &options)?;
+        let observers = self.shared.options.observers.clone();
+        let options = Options { observers, ..options };
         let (alarm, groups) = (self.shared.alarm.clone(), Arc::clone(&self.shared.groups));
         let pages = self.shared.pages.of_connection();
         self.shared = Arc::new(Shared { site: site.into(), options, alarm, groups, pages });

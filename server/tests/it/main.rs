@@ -13,6 +13,7 @@ mod groups;
 mod headers;
 mod migration;
 mod negotiation;
+mod observing;
 mod order;
 mod peers;
 mod pushes;

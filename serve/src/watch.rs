@@ -1,0 +1,64 @@
+//! What watches a server while it runs: its access log.
+
+use crate::{Failure, values};
+use server::access_log::{AccessLog, Format, Reopen, Writing};
+use server::{Observer, Observers};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The formats of `--access-log-format`.
+const FORMATS: &[(&str, &str, Format)] = &[
+    ("combined", "Apache's combined format, then the time taken in microseconds", Format::Combined),
+    ("json", "a JSON object a line", Format::Json),
+];
+
+/// How a server is watched.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Watch {
+    /// Write a line for each response to the end of this file; - is the standard output. SIGHUP opens it again
+    #[arg(long, value_name = "FILE")]
+    access_log: Option<PathBuf>,
+    /// How the lines are written
+    #[arg(long, value_name = "FORMAT", requires = "access_log", value_parser = values::choice(FORMATS), default_value = "combined")]
+    access_log_format: Format,
+}
+
+/// The observers, and what they need until the end.
+pub(crate) struct Watching {
+    pub(crate) observers: Observers,
+    access_log: Option<Writing>,
+}
+
+impl Watch {
+    pub(crate) fn begin(&self) -> Result<Watching, Failure> {
+        let mut watching = Watching { observers: Observers::default(), access_log: None };
+        if let Some(path) = &self.access_log {
+            let (log, writing) = self.log(path)?;
+            watching.observers.add(log);
+            watching.access_log = Some(writing);
+        }
+        Ok(watching)
+    }
+
+    fn log(&self, path: &Path) -> Result<(Arc<dyn Observer>, Writing), Failure> {
+        let report = |line: &str| eprintln!("{line}");
+        let started = AccessLog::start(path, self.access_log_format, report);
+        let (log, writing) = started.map_err(|error| Failure::of_file(path, error))?;
+        Ok((Arc::new(log), writing))
+    }
+}
+
+impl Watching {
+    /// What opens the access log again.
+    pub(crate) fn reopener(&self) -> Reopen {
+        self.access_log.as_ref().map_or_else(Reopen::default, Writing::reopener)
+    }
+
+    /// Waits until everything is written, after the server was dropped.
+    pub(crate) fn finish(self) {
+        drop(self.observers);
+        if let Some(writing) = self.access_log {
+            writing.finish();
+        }
+    }
+}

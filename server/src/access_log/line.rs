@@ -1,0 +1,142 @@
+//! The lines of an access log.
+
+use crate::Answered;
+use jiff::Timestamp;
+use std::fmt::Write;
+use std::time::SystemTime;
+
+/// How lines are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Apache's combined format, and the microseconds that the response took.
+    #[default]
+    Combined,
+    /// A JSON object a line.
+    Json,
+}
+
+impl Format {
+    /// The line, with its end, of a response that ended at `at`.
+    pub(super) fn line(self, answered: &Answered, at: SystemTime) -> String {
+        let time = Timestamp::try_from(at).unwrap_or(Timestamp::UNIX_EPOCH);
+        match self {
+            Self::Combined => combined(answered, time),
+            Self::Json => json(answered, time),
+        }
+    }
+}
+
+fn combined(answered: &Answered, time: Timestamp) -> String {
+    let Answered { method, path, status, bytes, duration, .. } = answered;
+    let client = answered.client.map_or("-".to_owned(), |it| it.to_canonical().to_string());
+    let time = time.strftime("%d/%b/%Y:%H:%M:%S %z");
+    let bytes = if *bytes == 0 { "-".to_owned() } else { bytes.to_string() };
+    let text = |it: &Option<String>| quoted(it.as_deref().unwrap_or("-"));
+    let (method, path) = (quoted(method), quoted(path));
+    let (referer, agent) = (text(&answered.referer), text(&answered.user_agent));
+    let duration_us = duration.as_micros();
+    format!(
+        "{client} - - [{time}] \"{method} {path} HTTP/3\" {status:03} {bytes} \"{referer}\" \"{agent}\" {duration_us}\n"
+    )
+}
+
+/// What may stand between quotes: a client cannot end a line, or write to a terminal.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
+            b' '..=b'~' => quoted.push(char::from(byte)),
+            // Writing to a String does not fail.
+            _ => write!(quoted, "\\x{byte:02x}").unwrap_or_default(),
+        }
+    }
+    quoted
+}
+
+fn json(answered: &Answered, time: Timestamp) -> String {
+    let priority = answered.priority;
+    let incremental = if priority.incremental_or_default() { ", i" } else { "" };
+    let object = serde_json::json!({
+        "time": format!("{time:.3}"),
+        "client": answered.client.map(|it| it.to_canonical()),
+        "method": answered.method,
+        "host": answered.host,
+        "path": answered.path,
+        "protocol": "HTTP/3",
+        "status": answered.status,
+        "bytes": answered.bytes,
+        "duration_ms": answered.duration.as_secs_f64() * 1e3,
+        "scheme": answered.scheme,
+        "priority": format!("u={}{incremental}", priority.urgency_or_default()),
+        "complete": answered.is_complete,
+        "referer": answered.referer,
+        "user_agent": answered.user_agent,
+    });
+    format!("{object}\n")
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use schedulers::Priority;
+    use std::net::IpAddr;
+    use std::time::Duration;
+
+    pub(in super::super) fn answered() -> Answered {
+        Answered {
+            client: Some(IpAddr::from([192, 0, 2, 1])),
+            method: "GET".to_owned(),
+            host: "a.test".to_owned(),
+            path: "/x?y=1".to_owned(),
+            referer: None,
+            user_agent: Some("Firefox \"1\"\n".to_owned()),
+            status: 200,
+            bytes: 5_000,
+            duration: Duration::from_micros(12_345),
+            scheme: "rfc9218".to_owned(),
+            priority: Priority::new(1, true),
+            is_complete: true,
+        }
+    }
+
+    /// 2026-11-23 08:06:51.25 UTC.
+    fn time() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_421_211_250)
+    }
+
+    #[test]
+    fn a_combined_line_is_apaches_with_microseconds() {
+        assert_eq!(
+            Format::Combined.line(&answered(), time()),
+            "192.0.2.1 - - [23/Nov/2026:08:06:51 +0000] \"GET /x?y=1 HTTP/3\" 200 5000 \"-\" \
+             \"Firefox \\\"1\\\"\\x0a\" 12345\n"
+        );
+        let empty = Answered { bytes: 0, status: 304, ..answered() };
+        assert!(Format::Combined.line(&empty, time()).contains("HTTP/3\" 304 - \""));
+    }
+
+    #[test]
+    fn a_json_line_is_one_object() {
+        let line = Format::Json.line(&answered(), time());
+        assert_eq!(line.matches('\n').count(), 1);
+        let object: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        let expected = serde_json::json!({
+            "time": "2026-11-23T08:06:51.250Z",
+            "client": "192.0.2.1",
+            "method": "GET",
+            "host": "a.test",
+            "path": "/x?y=1",
+            "protocol": "HTTP/3",
+            "status": 200,
+            "bytes": 5_000,
+            "duration_ms": 12.345,
+            "scheme": "rfc9218",
+            "priority": "u=1, i",
+            "complete": true,
+            "referer": null,
+            "user_agent": "Firefox \"1\"\n",
+        });
+        assert_eq!(object, expected);
+    }
+}

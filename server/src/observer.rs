@@ -1,0 +1,155 @@
+//! What a server tells those who watch it, such as an access log.
+
+use crate::limits::LOGGED_BYTES;
+use crate::site::Request;
+use schedulers::Priority;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Watches a server. It is called on the server's thread, so it must not wait for anything.
+pub trait Observer: Send + Sync {
+    /// Something happened.
+    fn notice(&self, event: &Event);
+}
+
+/// Something that an operator may want to know.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A response has ended: the transport has its last byte, or nothing more of it is sent.
+    Answered(Arc<Answered>),
+}
+
+/// A response that has ended. Texts of the client's are cut to a few kB, and none is a credential.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// The client's address.
+    pub client: Option<IpAddr>,
+    /// The method of the request.
+    pub method: String,
+    /// The host that was asked for, perhaps with a port.
+    pub host: String,
+    /// The path with its query.
+    pub path: String,
+    /// The page that referred to it.
+    pub referer: Option<String>,
+    /// The client's program.
+    pub user_agent: Option<String>,
+    /// HTTP status; 0: there was none yet.
+    pub status: u16,
+    /// Bytes of the body that were sent on the connection of the request.
+    pub bytes: u64,
+    /// The time from the request to the end.
+    pub duration: Duration,
+    /// The scheme that ordered it.
+    pub scheme: String,
+    /// Its urgency, and whether it is incremental, as the client or the operator said last.
+    pub priority: Priority,
+    /// Its end was sent.
+    pub is_complete: bool,
+}
+
+/// The observers of a server.
+#[derive(Clone, Default)]
+pub struct Observers(Vec<Arc<dyn Observer>>);
+
+impl Observers {
+    /// Adds another one.
+    pub fn add(&mut self, observer: Arc<dyn Observer>) {
+        self.0.push(observer);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn notice(&self, event: &Event) {
+        for observer in &self.0 {
+            observer.notice(event);
+        }
+    }
+}
+
+impl fmt::Debug for Observers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} observers", self.0.len())
+    }
+}
+
+/// What is noted of a response until it ends.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    asked_at: Instant,
+    pub(crate) answered: Answered,
+}
+
+impl Watched {
+    pub(crate) fn new(request: &Request, now: Instant) -> Self {
+        let answered = Answered {
+            client: request.client,
+            method: cut(&request.method),
+            host: cut(without_user(&request.authority)),
+            path: cut(&request.path),
+            referer: request.field("referer").map(referer),
+            user_agent: request.field("user-agent").map(cut),
+            status: 0,
+            bytes: 0,
+            duration: Duration::ZERO,
+            scheme: String::new(),
+            priority: Priority::default(),
+            is_complete: false,
+        };
+        Self { asked_at: now, answered }
+    }
+
+    pub(crate) fn ended(self, scheme: &str, now: Instant) -> Event {
+        let duration = now.saturating_duration_since(self.asked_at);
+        let scheme = scheme.to_owned();
+        Event::Answered(Arc::new(Answered { duration, scheme, ..self.answered }))
+    }
+}
+
+/// The first bytes of a text.
+fn cut(text: &str) -> String {
+    let fits = |(start, it): &(usize, char)| start + it.len_utf8() <= LOGGED_BYTES;
+    text.char_indices().take_while(fits).map(|(_, it)| it).collect()
+}
+
+/// An authority without user and password.
+fn without_user(authority: &str) -> &str {
+    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+}
+
+/// A referring URL without user and password.
+fn referer(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return cut(url) };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    cut(&format!("{scheme}://{}{path}", without_user(authority)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_in_urls_are_left_out() {
+        let cases = [
+            ("https://me:secret@a.test/x?mail=me@b.test", "https://a.test/x?mail=me@b.test"),
+            ("https://a.test/@me", "https://a.test/@me"),
+            ("https://me:secret@a.test", "https://a.test"),
+            ("about:client", "about:client"),
+        ];
+        for (said, logged) in cases {
+            assert_eq!(referer(said), logged);
+        }
+        assert_eq!(without_user("me:secret@a.test:443"), "a.test:443");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_two_characters() {
+        let text = "ü".repeat(LOGGED_BYTES);
+        assert_eq!(cut(&text), "ü".repeat(LOGGED_BYTES / 2));
+    }
+}
