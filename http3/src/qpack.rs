@@ -48,20 +48,41 @@ pub(crate) fn decode_section(
         _ => return failed("a field section ends inside its prefix (RFC 9204, 4.5.1)"),
     }
     match qpack::Decoder::new().decode(section, limit_bytes) {
-        Ok(headers) => Ok(headers),
+        Ok(headers) if is_laid_out(section) => Ok(headers),
         Err(qpack::Error::HeaderListTooLarge) if is_too_large(section, limit_bytes) => {
             Code::ExcessiveLoad
                 .fail_stream(stream, "the field section is larger than our limit (RFC 9114, 4.2.2)")
         }
-        Err(_) => failed("a field line cannot be decoded (RFC 9204, 2.2)"),
+        _ => failed("a field line cannot be decoded (RFC 9204, 2.2)"),
     }
+}
+
+/// Whether the integers of a section that was decoded fit into 64 bits. The decoder drops the bits above, and would read
+/// another section than was sent (RFC 7541, 5.1).
+fn is_laid_out(section: &[u8]) -> bool {
+    let mut lines = field_lines(section);
+    while let Some(length) = line_bytes(lines) {
+        lines = &lines[length..];
+    }
+    lines.is_empty() && prefix_bytes(section).is_some()
+}
+
+/// The field lines of a section, which follow its prefix.
+fn field_lines(section: &[u8]) -> &[u8] {
+    prefix_bytes(section).map_or(&[], |it| &section[it..])
+}
+
+/// The bytes of the prefix of a section, whose Required Insert Count is 0. `None`: it is cut short, or its base is too large
+/// (RFC 9204, 4.5.1).
+fn prefix_bytes(section: &[u8]) -> Option<usize> {
+    Some(1 + integer(section.get(1..)?, 7)?.1)
 }
 
 /// Whether the first thing wrong with a section that was refused is its size. The decoder reports a wrong
 /// Huffman code as "too large", but the one is an error of the connection, the other of the stream. Line by
 /// line, and no further than the limit, so that a large section costs no more than one that is taken.
 fn is_too_large(section: &[u8], limit_bytes: u64) -> bool {
-    let mut lines = &section[PREFIX_BYTES.min(section.len())..];
+    let mut lines = field_lines(section);
     let mut left_bytes = limit_bytes;
     while let Some(length) = line_bytes(lines) {
         let line = [&[0; PREFIX_BYTES], &lines[..length]].concat();
@@ -104,7 +125,8 @@ fn integer(bytes: &[u8], prefix_bits: u32) -> Option<(u64, usize)> {
     }
     for (index, byte) in bytes.iter().enumerate().skip(1).take(INTEGER_BYTES_MAX) {
         let shift = u32::try_from(7 * (index - 1)).ok()?;
-        value = value.checked_add(u64::from(byte & 0x7f).checked_shl(shift)?)?;
+        let bits = u64::from(byte & 0x7f);
+        value = value.checked_add(bits.checked_shl(shift).filter(|it| it >> shift == bits)?)?;
         if byte & 0x80 == 0 {
             return Some((value, index + 1));
         }
@@ -200,6 +222,38 @@ mod tests {
             "Huffman code of the end"
         );
         assert_eq!(refusal(&[0, 0, 0x51, 0x05, b'a']), failed, "string cut short");
+    }
+
+    /// The decoder would take the first for index 63, and the second for a string of 127 bytes.
+    #[test]
+    fn an_integer_that_no_implementation_holds_is_a_decoding_error_9204_4_1_1() {
+        let above = |start: &[u8]| [&[0, 0], start, &[0x80; 9], &[2]].concat();
+        let failed = (Code::QpackDecompressionFailed, None);
+        assert_eq!(refusal(&above(&[0xff])), failed, "a static index");
+        let value = [above(&[0x51, 0x7f]), vec![b'a'; 127]].concat();
+        assert_eq!(refusal(&value), failed, "the length of a value");
+        let base = [&[0, 0x7f], &[0x80; 9][..], &[2, 0xc0 | 0x11]].concat();
+        assert_eq!(refusal(&base), failed, "a base");
+    }
+
+    #[test]
+    fn a_base_that_nothing_refers_to_may_be_any_9204_4_5_1_2() {
+        let get = [0, 0x7f, 0x80, 0x01, 0xc0 | 0x11];
+        assert_eq!(decode_section(STREAM, &get, 4096).unwrap().len(), 1);
+        let large = encode_section(&[Header::new(b"cookie", &[b'a'; 4096])]).unwrap();
+        let large = [&[0, 0x7f, 0x80, 0x01], &large[2..]].concat();
+        assert_eq!(refusal(&large), (Code::ExcessiveLoad, Some(STREAM)));
+    }
+
+    #[test]
+    fn a_huffman_code_is_padded_with_the_start_of_its_end_9204_4_1_2() {
+        // "a" is 00011.
+        let value = |huffman: &[u8]| [&[0, 0, 0x51], huffman].concat();
+        let failed = (Code::QpackDecompressionFailed, None);
+        assert!(decode_section(STREAM, &value(&[0x81, 0b0001_1111]), 4096).is_ok());
+        assert_eq!(refusal(&value(&[0x81, 0b0001_1000])), failed, "padding of zeros");
+        assert_eq!(refusal(&value(&[0x82, 0b0001_1111, 0xff])), failed, "more than 7 bits");
+        assert_eq!(refusal(&value(&[0x84, 0xff, 0xff, 0xff, 0xff])), failed, "the end itself");
     }
 
     #[test]

@@ -356,11 +356,12 @@ impl Responder {
             Event::Frame { ref payload, .. } => self.on_migrate(payload),
             Event::Data { stream, ref bytes } => self.on_upload(stream, bytes),
             Event::Finished { stream } => self.upload_ended(stream),
-            Event::Reset { stream, code } => {
-                // The client took its request back: the response is of no use.
+            Event::Reset { stream, .. } => {
+                // The client took its request back: the response is of no use. The code is ours, because a server may not
+                // say that it rejected a request on which it worked (RFC 9114, 4.1.1).
                 self.nuisances += 1;
-                let quic = &mut self.sender.connection.quic;
-                quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
+                let (write, code) = (quiche::Shutdown::Write, Code::RequestCancelled.value());
+                self.sender.connection.quic.stream_shutdown(stream.0, write, code).ok();
                 self.sender.drop_response(stream);
             }
             _ => {}

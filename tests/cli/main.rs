@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bootstrap;
+mod conformance;
 mod corpus_pages;
 mod documents;
 mod guides;
