@@ -5,6 +5,7 @@
 
 mod command;
 mod failure;
+mod metrics_page;
 pub mod values;
 mod watch;
 

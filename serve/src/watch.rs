@@ -1,8 +1,10 @@
-//! What watches a server while it runs: its access log.
+//! What watches a server while it runs: its access log, and its metrics.
 
-use crate::{Failure, values};
+use crate::{Failure, metrics_page, values};
 use server::access_log::{AccessLog, Format, Reopen, Writing};
+use server::metrics::Metrics;
 use server::{Observer, Observers};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +23,10 @@ pub(crate) struct Watch {
     /// How the lines are written
     #[arg(long, value_name = "FORMAT", requires = "access_log", value_parser = values::choice(FORMATS), default_value = "combined")]
     access_log_format: Format,
+    /// Answer /metrics (for Prometheus) and /health over HTTP/1.1 at this address, for example 127.0.0.1:9433. Choose one
+    /// that only you reach
+    #[arg(long, value_name = "ADDR:PORT")]
+    metrics: Option<SocketAddr>,
 }
 
 /// The observers, and what they need until the end.
@@ -36,6 +42,12 @@ impl Watch {
             let (log, writing) = self.log(path)?;
             watching.observers.add(log);
             watching.access_log = Some(writing);
+        }
+        if let Some(listen) = self.metrics {
+            let metrics = Arc::new(Metrics::new());
+            let address = metrics_page::start(listen, Arc::clone(&metrics))?;
+            eprintln!("metrics at http://{address}/metrics");
+            watching.observers.add(metrics);
         }
         Ok(watching)
     }

@@ -67,7 +67,7 @@ impl AccessLog {
 
 impl Observer for AccessLog {
     fn notice(&self, event: &Event) {
-        let Event::Answered(answered) = event;
+        let Event::Answered(answered) = event else { return };
         if self.lines.try_send(Arc::clone(answered)).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }

@@ -36,8 +36,14 @@ pub(crate) struct Admission {
 pub(crate) enum Decision {
     /// It is dropped, or was answered.
     Done,
-    /// It is told that there is no room.
-    Refuse,
+    /// There is no room for it. It is told so, unless too many were told.
+    Refuse {
+        is_told: bool,
+        /// Its network has too many connections.
+        of_network: bool,
+    },
+    /// It must prove its address first.
+    ProofAsked,
     /// It begins a connection. With the ID that the client made up before a Retry packet, the address is proven.
     Connect(Option<Vec<u8>>),
 }
@@ -82,7 +88,8 @@ impl Admission {
         }
         let of_network = self.by_network.get(&network(path.peer.ip())).copied().unwrap_or(0);
         if is_full || of_network >= self.limits.connections_per_network {
-            return if self.refusals.spend(1, now) { Decision::Refuse } else { Decision::Done };
+            let is_told = self.refusals.spend(1, now);
+            return Decision::Refuse { is_told, of_network: !is_full };
         }
         let token = header.token.as_ref();
         let original = self
@@ -92,7 +99,7 @@ impl Admission {
             .and_then(|(retry, token)| retry.open(token, path.peer, &header.dcid, now));
         if original.is_none() && self.handshakes >= self.limits.handshakes {
             self.ask_for_proof(header, path, now);
-            return Decision::Done;
+            return Decision::ProofAsked;
         }
         Decision::Connect(original)
     }

@@ -19,6 +19,54 @@ pub trait Observer: Send + Sync {
 pub enum Event {
     /// A response has ended: the transport has its last byte, or nothing more of it is sent.
     Answered(Arc<Answered>),
+    /// A response was given up, because its client did not take it.
+    Overdue,
+    /// A request was passed on to a backend.
+    BackendAsked,
+    /// A connection has begun.
+    Accepted,
+    /// A first datagram was refused. A client's first flight can have two.
+    Refused(Refusal),
+    /// A new client had to prove its address (a Retry packet).
+    ProofAsked,
+    /// A handshake took too long.
+    HandshakeGivenUp,
+    /// A connection has ended.
+    Closed {
+        /// Who ended it: `client`, `server`, or `timeout`.
+        by: &'static str,
+        /// The name of the error code; `other` for codes that nobody has defined.
+        code: &'static str,
+    },
+    /// A connection has no qlog, because there is no room for it.
+    NotLogged,
+    /// The server takes no more connections, because it ends.
+    Draining,
+}
+
+/// Why a client was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// There are as many connections as there may be.
+    Full,
+    /// The client, or its network, has as many as it may have.
+    Network,
+    /// The server ends.
+    Draining,
+}
+
+impl Refusal {
+    /// All causes.
+    pub const ALL: [Self; 3] = [Self::Full, Self::Network, Self::Draining];
+
+    /// The name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Network => "network",
+            Self::Draining => "draining",
+        }
+    }
 }
 
 /// A response that has ended. Texts of the client's are cut to a few kB, and none is a credential.

@@ -117,8 +117,8 @@ impl QlogFile {
         Box::new(Self(Arc::clone(&self.0)))
     }
 
-    /// The client is real: the file is created. Says, once for the folder, that there is no room for it.
-    pub(crate) fn confirm(self) -> Option<String> {
+    /// The client is real: the file is created. `Err`: there is no room for it, and once for the folder a line that says so.
+    pub(crate) fn confirm(self) -> Result<(), Option<String>> {
         self.log().create()
     }
 
@@ -145,20 +145,20 @@ impl Write for QlogFile {
 }
 
 impl Log {
-    fn create(&mut self) -> Option<String> {
+    fn create(&mut self) -> Result<(), Option<String>> {
         let folder = Arc::clone(&self.folder);
         let mut used = folder.used();
         if used.is_full || !folder.has_room(&used) {
             self.end();
             let is_first = !std::mem::replace(&mut used.is_full, true);
-            return is_first.then(|| folder.refusal());
+            return Err(is_first.then(|| folder.refusal()));
         }
         used.files += 1;
         // A log that cannot be written must not stop the connection.
         if self.open().is_err() {
             self.end();
         }
-        None
+        Ok(())
     }
 
     fn open(&mut self) -> io::Result<()> {
@@ -259,7 +259,7 @@ mod tests {
         write(&mut *writer);
         drop(spoofed);
         assert_eq!(files(&at), 0);
-        assert_eq!(real.confirm(), None);
+        assert_eq!(real.confirm(), Ok(()));
         write(&mut *writer);
         drop(writer);
         let path = at.path().join("2_server.sqlog");
@@ -287,7 +287,7 @@ mod tests {
         let (at, logs) = folder(limits);
         let log = logs.log("1");
         let mut writer = log.writer();
-        assert_eq!(log.confirm(), None);
+        assert_eq!(log.confirm(), Ok(()));
         for _ in 0..5 {
             write(&mut *writer);
         }
@@ -306,10 +306,13 @@ mod tests {
         let limits = QlogLimits { files: 2, ..QlogLimits::default() };
         let (at, logs) = folder(limits);
         let told: Vec<_> = (0..4).map(|it| logs.log(&it.to_string()).confirm()).collect();
-        let is_told = told.iter().map(Option::is_some).collect::<Vec<_>>();
-        assert_eq!((is_told.as_slice(), files(&at)), (&[false, false, true, false][..], 2));
-        assert!(told[2].as_ref().is_some_and(|it| it.contains("because 2 logs or")));
+        let is_told =
+            told.iter().map(|it| it.as_ref().map_err(Option::is_some)).collect::<Vec<_>>();
+        assert_eq!(is_told, [Ok(&()), Ok(&()), Err(true), Err(false)]);
+        assert_eq!(files(&at), 2);
+        let line = told[2].as_ref().err().and_then(Option::as_ref);
+        assert!(line.is_some_and(|it| it.contains("because 2 logs or")));
         let later = QlogFolder::of(at.path(), String::new(), limits);
-        assert!(later.log("4").confirm().is_some(), "logs from earlier count");
+        assert!(later.log("4").confirm().is_err(), "logs from earlier count");
     }
 }

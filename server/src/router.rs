@@ -1,6 +1,7 @@
 //! The server's core: connection IDs lead datagrams to connections, and connections take turns to send.
 
 mod batches;
+mod closing;
 mod draining;
 mod reload;
 
@@ -14,7 +15,7 @@ use crate::responder::{Responder, Shared};
 use crate::site::RuledSite;
 use crate::tls::transport_config;
 use crate::unproven::Unproven;
-use crate::{Identity, Options, TlsError};
+use crate::{Event, Identity, Options, Refusal, TlsError};
 use batches::Aside;
 use connection::{Endpoint, Path, Transmit};
 use quiche::ConnectionId;
@@ -147,8 +148,19 @@ impl Server {
         let is_full = self.connections.len() >= most || self.draining.is_some();
         match self.admission.decide(header, datagram, path, is_full, now) {
             Decision::Done => None,
-            Decision::Refuse => {
-                self.refuse(header, datagram, path);
+            Decision::ProofAsked => {
+                self.notice(&Event::ProofAsked);
+                None
+            }
+            Decision::Refuse { is_told, of_network } => {
+                self.notice(&Event::Refused(match of_network {
+                    true => Refusal::Network,
+                    false if self.draining.is_some() => Refusal::Draining,
+                    false => Refusal::Full,
+                }));
+                if is_told {
+                    self.refuse(header, datagram, path);
+                }
                 None
             }
             Decision::Connect(original) => self.connect(header, original, path, now),
@@ -183,6 +195,7 @@ impl Server {
             queued: false,
         };
         self.admission.begun();
+        self.notice(&Event::Accepted);
         self.connections.insert(self.serial, Box::new(entry));
         Some(self.serial)
     }
@@ -217,6 +230,10 @@ impl Server {
         self.admission.reply(path, |out| quic.send(out).map(|(bytes, _)| bytes));
     }
 
+    fn notice(&self, event: &Event) {
+        self.shared.options.observers.notice(event);
+    }
+
     /// Notes that a connection's handshake has ended, well or not.
     fn handshake_over(&mut self, serial: u64) {
         if let Some(entry) = self.connections.get_mut(&serial)
@@ -234,10 +251,12 @@ impl Server {
         {
             entry.counted = Some(client);
             entry.unproven = None;
-            if let Some(refusal) = entry.qlog.take().and_then(QlogFile::confirm) {
-                (self.report)(&refusal);
-            }
+            let qlog = entry.qlog.take().map_or(Ok(()), QlogFile::confirm);
             self.admission.entered(client);
+            if let Err(refusal) = qlog {
+                self.notice(&Event::NotLogged);
+                refusal.iter().for_each(|it| (self.report)(it));
+            }
         }
     }
 
@@ -321,6 +340,7 @@ impl Server {
             self.admission.left(client);
         }
         entry.responder.gone(now);
+        self.notice(&closing::event(&entry.responder.sender.connection.quic));
         entry.responder.picker().silent();
         if let Some(next) = entry.responder.picker().turn() {
             self.enqueue(next);
@@ -411,6 +431,7 @@ impl Endpoint for Server {
             let Some(entry) = self.connections.get_mut(&serial) else { continue };
             entry.wakeup = None;
             if entry.handshake_until.is_some_and(|until| until <= now) {
+                self.notice(&Event::HandshakeGivenUp);
                 self.remove(serial, now);
                 continue;
             }

@@ -5,8 +5,8 @@
 //! silent one is dropped with its connection ([`Limits::idle`]).
 
 use super::Responder;
-use crate::Limits;
 use crate::limits::DEADLINE_CHECKS;
+use crate::{Event, Limits};
 use http3::{Code, StreamId};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -106,6 +106,7 @@ impl Responder {
         let waiting = self.sender.streams.waiting();
         // RFC 9114, 4.1.1: a response that is abandoned after its begin.
         for stream in self.deadlines.overdue(waiting, now, limits) {
+            self.shared.options.observers.notice(&Event::Overdue);
             self.abort(stream, Code::RequestCancelled);
         }
     }

@@ -1,6 +1,7 @@
 //! Responses that a backend brings while they are being sent.
 
 use super::Responder;
+use crate::Event;
 use crate::outgoing::{Arriving, Stage};
 use crate::pushes::may_be_sent;
 use crate::site::{Body, Request, Response};
@@ -11,6 +12,7 @@ use std::time::Instant;
 impl Responder {
     /// A backend will bring the response on `stream`, which has been opened before the scheduler.
     pub(super) fn expect(&mut self, stream: StreamId, arriving: Arriving) {
+        self.shared.options.observers.notice(&Event::BackendAsked);
         arriving.later.watch(self.shared.alarm.bell(self.serial));
         self.sender.streams.arrives_by(stream, arriving);
     }

@@ -1,6 +1,7 @@
 //! The end of a server: it answers what came, and closes.
 
 use super::{Entry, Server};
+use crate::Event;
 use std::time::Instant;
 
 impl Server {
@@ -8,6 +9,7 @@ impl Server {
     pub fn drain(&mut self, now: Instant) {
         if self.draining.is_none() {
             self.draining = Some(now + self.shared.options.limits.drain);
+            self.notice(&Event::Draining);
             self.connections.values_mut().for_each(|it| it.responder.go_away());
             let serials: Vec<u64> = self.connections.keys().copied().collect();
             for serial in serials {

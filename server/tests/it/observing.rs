@@ -1,7 +1,7 @@
 //! What observers are told.
 
 use crate::peers::{Peer, World, limits, options};
-use server::{Answered, Event, Observer, Observers, Options};
+use server::{Answered, Event, Limits, Observer, Observers, Options};
 use std::sync::{Arc, Mutex};
 
 /// Remembers everything.
@@ -20,15 +20,27 @@ impl Diary {
         let events = self.0.lock().expect("whole");
         let answered = |it: &Event| match it {
             Event::Answered(it) => Some(Answered::clone(it)),
+            _ => None,
         };
         events.iter().filter_map(answered).collect()
+    }
+
+    /// Everything else.
+    fn others(&self) -> Vec<String> {
+        let events = self.0.lock().expect("whole");
+        let is_other = |it: &&Event| !matches!(it, Event::Answered(_));
+        events.iter().filter(is_other).map(|it| format!("{it:?}")).collect()
     }
 }
 
 fn world() -> (World, Arc<Diary>) {
+    world_with(limits())
+}
+
+fn world_with(limits: Limits) -> (World, Arc<Diary>) {
     let (diary, mut observers) = (Arc::new(Diary::default()), Observers::default());
     observers.add(Arc::<Diary>::clone(&diary));
-    (World::new(Options { limits: limits(), observers, ..options("fifo") }), diary)
+    (World::new(Options { limits, observers, ..options("fifo") }), diary)
 }
 
 #[test]
@@ -59,4 +71,25 @@ fn a_response_that_the_client_leaves_is_told_with_what_was_sent() {
     let answered = diary.answered();
     let [it] = &answered[..] else { panic!("{answered:?}") };
     assert_eq!((it.bytes, it.is_complete, it.status), (0, false, 200));
+    assert_eq!(diary.others(), ["Accepted", "Closed { by: \"client\", code: \"H3_NO_ERROR\" }"]);
+}
+
+#[test]
+fn whom_the_server_refuses_and_gives_up_is_told() {
+    let limits = Limits { connections: 1, ..limits() };
+    let (mut world, diary) = world_with(limits);
+    let mut slow = Peer::new(&world, 1);
+    world.run_ms(10, &mut [&mut slow]);
+    let mut refused = Peer::new(&world, 2);
+    world.run_ms(10, &mut [&mut slow, &mut refused]);
+    slow.client.unread = Some(http3::StreamId(0));
+    slow.get(0, "/5000000/png");
+    for _ in 0..75 {
+        slow.client.connection.quic.send_ack_eliciting().expect("open");
+        world.run_ms(1_000, &mut [&mut slow]);
+    }
+    world.drain();
+    // A first flight has two datagrams.
+    let told = ["Accepted", "Refused(Full)", "Refused(Full)", "Overdue", "Draining"];
+    assert_eq!(diary.others(), told);
 }

@@ -1,0 +1,258 @@
+//! Counters of what a server does, as text for Prometheus. Counting takes no lock, but for the ends of connections.
+
+mod text;
+
+use crate::{Answered, Event, Observer, Refusal};
+use schedulers::SCHEMES;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use text::Text;
+
+/// Upper bounds of the classes of response times, in milliseconds; the last class has none.
+const TIMES_MS: [u64; 12] = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000, 60_000];
+
+/// The counters of a server, or of several that share a port.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    accepted: AtomicU64,
+    refused: [AtomicU64; Refusal::ALL.len()],
+    proofs: AtomicU64,
+    slow_handshakes: AtomicU64,
+    /// By who ended the connection, and how.
+    closed: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
+    /// By the first digit of the status; 0: there was none.
+    answered: [AtomicU64; 6],
+    incomplete: AtomicU64,
+    body_bytes: AtomicU64,
+    times: BTreeMap<String, Times>,
+    times_of_others: Times,
+    overdue: AtomicU64,
+    unlogged: AtomicU64,
+    backend_requests: AtomicU64,
+    is_draining: AtomicBool,
+}
+
+/// How long the responses of one scheme took.
+#[derive(Debug, Default)]
+struct Times {
+    /// Each counts those of its own class only.
+    classes: [AtomicU64; TIMES_MS.len() + 1],
+    sum_us: AtomicU64,
+}
+
+impl Times {
+    fn add(&self, time: Duration) {
+        let class = TIMES_MS.partition_point(|ms| time > Duration::from_millis(*ms));
+        add(&self.classes[class], 1);
+        add(&self.sum_us, u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+    }
+}
+
+impl Metrics {
+    /// Counters at 0.
+    pub fn new() -> Self {
+        let times = SCHEMES.iter().map(|it| (it.name.clone(), Times::default())).collect();
+        Self { times, ..Self::default() }
+    }
+
+    /// Whether the server takes no more connections, because it ends.
+    pub fn is_draining(&self) -> bool {
+        self.is_draining.load(Relaxed)
+    }
+
+    fn answered(&self, answered: &Answered) {
+        let class = usize::from(answered.status / 100);
+        if let Some(counter) = self.answered.get(class) {
+            add(counter, 1);
+        }
+        add(&self.incomplete, u64::from(!answered.is_complete));
+        add(&self.body_bytes, answered.bytes);
+        // Variants such as `rfc9218@guard:20` count as the scheme that they vary.
+        let scheme = answered.scheme.split('@').next().unwrap_or_default();
+        self.times.get(scheme).unwrap_or(&self.times_of_others).add(answered.duration);
+    }
+}
+
+impl Observer for Metrics {
+    fn notice(&self, event: &Event) {
+        match event {
+            Event::Answered(it) => self.answered(it),
+            Event::Accepted => add(&self.accepted, 1),
+            Event::Refused(refusal) => add(&self.refused[*refusal as usize], 1),
+            Event::ProofAsked => add(&self.proofs, 1),
+            Event::HandshakeGivenUp => add(&self.slow_handshakes, 1),
+            Event::Closed { by, code } => {
+                let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+                *closed.entry((by, code)).or_default() += 1;
+            }
+            Event::Overdue => add(&self.overdue, 1),
+            Event::NotLogged => add(&self.unlogged, 1),
+            Event::BackendAsked => add(&self.backend_requests, 1),
+            Event::Draining => self.is_draining.store(true, Relaxed),
+        }
+    }
+}
+
+fn add(counter: &AtomicU64, more: u64) {
+    counter.fetch_add(more, Relaxed);
+}
+
+impl Metrics {
+    /// The text of `/metrics`. `descriptors`: how many the process has open, if that is known.
+    pub fn text(&self, descriptors: Option<usize>) -> String {
+        let mut text = Text::default();
+        self.write_connections(&mut text);
+        self.write_responses(&mut text);
+        if let Some(open) = descriptors {
+            text.head("process_open_fds", "gauge", "Descriptors of the process.");
+            text.value("", open as u64);
+        }
+        text.into_string()
+    }
+
+    fn write_connections(&self, text: &mut Text) {
+        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let accepted = self.accepted.load(Relaxed);
+        let open = accepted.saturating_sub(closed.values().sum());
+        text.head("utmost_connections_open", "gauge", "Connections that are open.");
+        text.value("", open);
+        text.counter("utmost_connections_accepted_total", "Connections that began.", accepted);
+        let help = "First datagrams that were refused; a client can send two.";
+        text.head("utmost_connections_refused_total", "counter", help);
+        for (refusal, counter) in Refusal::ALL.iter().zip(&self.refused) {
+            text.value(&format!("cause=\"{}\"", refusal.name()), counter.load(Relaxed));
+        }
+        let help = "Connections that ended, by who ended them and the error code.";
+        text.head("utmost_connections_closed_total", "counter", help);
+        for ((by, code), count) in closed {
+            text.value(&format!("by=\"{by}\",code=\"{code}\""), count);
+        }
+        for (name, help, counter) in [
+            ("utmost_retries_total", "Clients that had to prove their address.", &self.proofs),
+            (
+                "utmost_handshakes_given_up_total",
+                "Handshakes that took too long.",
+                &self.slow_handshakes,
+            ),
+            ("utmost_qlogs_refused_total", "Connections without a qlog.", &self.unlogged),
+        ] {
+            text.counter(name, help, counter.load(Relaxed));
+        }
+    }
+
+    fn write_responses(&self, text: &mut Text) {
+        text.head("utmost_responses_total", "counter", "Responses that ended, by status.");
+        let classes = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
+        for (class, counter) in classes.iter().zip(&self.answered) {
+            text.value(&format!("status=\"{class}\""), counter.load(Relaxed));
+        }
+        for (name, help, counter) in [
+            (
+                "utmost_responses_incomplete_total",
+                "Responses that ended before their last byte.",
+                &self.incomplete,
+            ),
+            (
+                "utmost_responses_overdue_total",
+                "Responses given up because their clients did not take them.",
+                &self.overdue,
+            ),
+            ("utmost_body_bytes_total", "Bytes of bodies that were sent.", &self.body_bytes),
+            (
+                "utmost_backend_requests_total",
+                "Requests passed on to backends.",
+                &self.backend_requests,
+            ),
+        ] {
+            text.counter(name, help, counter.load(Relaxed));
+        }
+        let help = "Times from a request to the last byte of its response.";
+        text.head("utmost_response_seconds", "histogram", help);
+        let others = std::iter::once(("other", &self.times_of_others));
+        for (scheme, times) in self.times.iter().map(|(name, it)| (name.as_str(), it)).chain(others)
+        {
+            let classes = times.classes.each_ref().map(|it| it.load(Relaxed));
+            if classes.iter().any(|it| *it > 0) {
+                let sum_us = times.sum_us.load(Relaxed);
+                text.histogram(&format!("scheme=\"{scheme}\""), &TIMES_MS, &classes, sum_us);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn answered(scheme: &str, status: u16, time_ms: u64, is_complete: bool) -> Event {
+        Event::Answered(Arc::new(Answered {
+            client: None,
+            method: String::new(),
+            host: String::new(),
+            path: String::new(),
+            referer: None,
+            user_agent: None,
+            status,
+            bytes: 1_000,
+            duration: Duration::from_millis(time_ms),
+            scheme: scheme.to_owned(),
+            priority: schedulers::Priority::default(),
+            is_complete,
+        }))
+    }
+
+    #[test]
+    fn what_happened_is_counted_under_its_labels() {
+        let metrics = Metrics::new();
+        let closed = Event::Closed { by: "client", code: "H3_NO_ERROR" };
+        for event in [
+            Event::Accepted,
+            Event::Accepted,
+            closed,
+            Event::Refused(Refusal::Network),
+            Event::ProofAsked,
+            Event::Overdue,
+            answered("rfc9218@guard:20", 200, 5, true),
+            answered("rfc9218", 404, 6, true),
+            answered("made up", 0, 100_000, false),
+        ] {
+            metrics.notice(&event);
+        }
+        let text = metrics.text(Some(7));
+        for line in [
+            "# TYPE utmost_connections_open gauge",
+            "utmost_connections_open 1",
+            "utmost_connections_accepted_total 2",
+            "utmost_connections_refused_total{cause=\"network\"} 1",
+            "utmost_connections_closed_total{by=\"client\",code=\"H3_NO_ERROR\"} 1",
+            "utmost_retries_total 1",
+            "utmost_responses_overdue_total 1",
+            "utmost_responses_total{status=\"none\"} 1",
+            "utmost_responses_total{status=\"2xx\"} 1",
+            "utmost_responses_total{status=\"4xx\"} 1",
+            "utmost_responses_incomplete_total 1",
+            "utmost_body_bytes_total 3000",
+            "utmost_response_seconds_bucket{scheme=\"rfc9218\",le=\"0.001\"} 0",
+            "utmost_response_seconds_bucket{scheme=\"rfc9218\",le=\"0.005\"} 1",
+            "utmost_response_seconds_bucket{scheme=\"rfc9218\",le=\"0.01\"} 2",
+            "utmost_response_seconds_sum{scheme=\"rfc9218\"} 0.011",
+            "utmost_response_seconds_bucket{scheme=\"other\",le=\"60\"} 0",
+            "utmost_response_seconds_bucket{scheme=\"other\",le=\"+Inf\"} 1",
+            "utmost_response_seconds_count{scheme=\"other\"} 1",
+            "process_open_fds 7",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_ends_is_draining() {
+        let metrics = Metrics::new();
+        assert!(!metrics.is_draining());
+        metrics.notice(&Event::Draining);
+        assert!(metrics.is_draining());
+    }
+}

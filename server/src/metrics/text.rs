@@ -1,0 +1,58 @@
+//! The text format of Prometheus, version 0.0.4.
+
+use std::fmt::Display;
+
+/// A text that grows by lines. Labels have values of our own, in which nothing needs to be escaped.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    text: String,
+    /// The metric that is being written.
+    name: &'static str,
+}
+
+impl Text {
+    /// Begins a metric.
+    pub(super) fn head(&mut self, name: &'static str, kind: &str, help: &str) {
+        self.name = name;
+        self.text += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+    }
+
+    /// A value of the metric that was begun last.
+    pub(super) fn value(&mut self, labels: &str, value: u64) {
+        self.line("", labels, value);
+    }
+
+    /// A whole metric with one value.
+    pub(super) fn counter(&mut self, name: &'static str, help: &str, value: u64) {
+        self.head(name, "counter", help);
+        self.value("", value);
+    }
+
+    /// A histogram of times. Each of `classes` counts those that are above the bound before its own.
+    pub(super) fn histogram(
+        &mut self,
+        labels: &str,
+        bounds_ms: &[u64],
+        classes: &[u64],
+        sum_us: u64,
+    ) {
+        let mut count = 0;
+        let bounds = bounds_ms.iter().map(|ms| (*ms as f64 / 1e3).to_string());
+        for (bound, class) in bounds.chain(["+Inf".to_owned()]).zip(classes) {
+            count += class;
+            self.line("_bucket", &format!("{labels},le=\"{bound}\""), count);
+        }
+        self.line("_sum", labels, sum_us as f64 / 1e6);
+        self.line("_count", labels, count);
+    }
+
+    fn line(&mut self, ending: &str, labels: &str, value: impl Display) {
+        let name = self.name;
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
+        self.text += &format!("{name}{ending}{labels} {value}\n");
+    }
+
+    pub(super) fn into_string(self) -> String {
+        self.text
+    }
+}
