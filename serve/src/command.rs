@@ -8,8 +8,8 @@ use ::server::event_loop::{EventLoop, Reload};
 use ::server::site::{DirectorySite, Rule, RuledSite, Site};
 use ::server::upstream::{Address, StartError, UpstreamSite};
 use ::server::{
-    Config, ConfigRoute, ConfigSite, CongestionControl, Downloads, Identity, Options, Pace,
-    ResetKey, Server, SignalUse, TicketKey, UpstreamLimits, open_to_others,
+    Config, ConfigLimits, ConfigRoute, ConfigSite, CongestionControl, Downloads, Identity, Options,
+    Pace, ResetKey, Server, SignalUse, TicketKey, UpstreamLimits, open_to_others,
 };
 use migration::Policy;
 use page_site::PageSite;
@@ -122,6 +122,7 @@ struct Served {
     negotiated: Option<Scheme>,
     signals: SignalUse,
     migration: Option<Policy>,
+    limits: ConfigLimits,
     /// Whether it imitates sites of other hosts than the certificate's.
     is_page: bool,
 }
@@ -219,6 +220,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
         eprintln!("warning: {warning}");
     }
     let file = arguments.config.as_deref();
+    let limits = config.limits.of_upstream();
     let is_page = matches!(config.site, ConfigSite::Pages(_));
     let (site, pages, default_scheme, default_signals): (Arc<dyn Site>, _, _, _) = match config.site
     {
@@ -232,7 +234,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
             (Arc::new(site), pages, "bucket-html", SignalUse::Ignore)
         }
         ConfigSite::Upstream(address) => {
-            (upstream(&address)?, Vec::new(), "rfc9218", SignalUse::Obey)
+            (upstream(&address, &limits)?, Vec::new(), "rfc9218", SignalUse::Obey)
         }
     };
     let chosen = config.scheme.is_some();
@@ -243,7 +245,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     };
     let scheme = scheme.map_err(|error| in_config(file, error))?;
     let directed = !config.directives.is_empty();
-    let rules = config.routes.into_iter().map(|it| rule(it, &pages, file));
+    let rules = config.routes.into_iter().map(|it| rule(it, &pages, file, &limits));
     let rules = rules.collect::<Result<_, Failure>>()?;
     let site = RuledSite::new(site, rules).directing(config.directives);
     let mut told = BTreeSet::new();
@@ -258,12 +260,13 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let default_signals = if directed { SignalUse::Override } else { default_signals };
     let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
     let signals = config.signals.unwrap_or(default_signals);
-    Ok(Served { site, scheme, negotiated, signals, migration: config.migration, is_page })
+    let (migration, limits) = (config.migration, config.limits);
+    Ok(Served { site, scheme, negotiated, signals, migration, limits, is_page })
 }
 
-fn upstream(address: &Address) -> Result<Arc<dyn Site>, Failure> {
+fn upstream(address: &Address, limits: &UpstreamLimits) -> Result<Arc<dyn Site>, Failure> {
     let report = Arc::new(|line: &str| eprintln!("{line}"));
-    let site = UpstreamSite::start(address, &UpstreamLimits::default(), report);
+    let site = UpstreamSite::start(address, limits, report);
     Ok(Arc::new(site.map_err(|error| match error {
         StartError::Ca(..) => Failure::bad_input(error),
         _ => Failure::elsewhere(error),
@@ -323,11 +326,16 @@ fn document(page: &Page) -> (&str, &str) {
 }
 
 /// A route of the configuration, its backend started.
-fn rule(config: ConfigRoute, pages: &[Page], file: Option<&Path>) -> Result<Rule, Failure> {
+fn rule(
+    config: ConfigRoute,
+    pages: &[Page],
+    file: Option<&Path>,
+    limits: &UpstreamLimits,
+) -> Result<Rule, Failure> {
     let ConfigRoute { host, path, scheme, upstream: address, pushing, headers } = config;
     let scheme = scheme.map(|it| page_scheme(&it, host.as_deref(), &path, pages)).transpose();
     let scheme = scheme.map_err(|error| in_config(file, error))?;
-    let source = address.as_ref().map(upstream).transpose()?;
+    let source = address.as_ref().map(|it| upstream(it, limits)).transpose()?;
     Ok(Rule { host, path, source, scheme, pushing, headers })
 }
 
@@ -367,6 +375,7 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         ticket_key,
         ..Options::new(served.scheme.clone()).over_networks()
     };
+    options.limits = served.limits.of_server(options.limits);
     options.limits.addresses = ADDRESSES;
     options.limits.drain = Duration::from_secs(arguments.drain_within.into());
     if let Some(pace) = arguments.pace {

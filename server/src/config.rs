@@ -3,6 +3,7 @@
 mod file;
 mod headers;
 mod idle;
+mod limits;
 mod paths;
 mod places;
 mod pushing;
@@ -12,6 +13,7 @@ use crate::SignalUse;
 use crate::site::{Field, Pushing};
 use crate::upstream::Address;
 use file::{File, FileDirective, FileRoute, FileSite, OTHER_KEYS};
+pub use limits::ConfigLimits;
 pub use places::line_of;
 use places::{Places, cause_of};
 use schedulers::Priority;
@@ -33,6 +35,8 @@ pub struct Config {
     pub routes: Vec<ConfigRoute>,
     /// Which responses move between connections of a client; `None`: none does.
     pub migration: Option<migration::Policy>,
+    /// Limits of the server and of backends.
+    pub limits: ConfigLimits,
     /// Messages about settings that do nothing.
     pub warnings: Vec<String>,
 }
@@ -47,6 +51,7 @@ impl Config {
             directives: BTreeMap::new(),
             routes: Vec::new(),
             migration: None,
+            limits: ConfigLimits::default(),
             warnings: Vec::new(),
         }
     }
@@ -111,7 +116,8 @@ impl Config {
         let ca = file.site.upstream_ca.clone();
         let site =
             file.site.served().map_err(|it| malformed(places.in_site("upstream"), it.into()))?;
-        let mut config = Self { scheme, signals, migration: file.migration, ..Self::of(site) };
+        let (migration, limits) = (file.migration, file.limits);
+        let mut config = Self { scheme, signals, migration, limits, ..Self::of(site) };
         let mut warnings = Vec::new();
         if config.migration.is_some_and(|it| it.after_bytes > 0 && !it.knows_sizes()) {
             let cause = "after_bytes does nothing without size or blocking";

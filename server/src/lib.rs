@@ -39,7 +39,7 @@ mod tls;
 mod unproven;
 pub mod upstream;
 
-pub use config::{Config, ConfigError, ConfigRoute, ConfigSite, line_of};
+pub use config::{Config, ConfigError, ConfigLimits, ConfigRoute, ConfigSite, line_of};
 pub use early_data::{TicketKey, TicketKeyError};
 pub use experiments::Experiments;
 pub use limits::{FileLimits, Limits, QlogLimits, UpstreamLimits};

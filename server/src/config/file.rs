@@ -1,6 +1,7 @@
 //! The configuration file as it is written.
 
 use super::headers::FileValues;
+use super::limits::ConfigLimits;
 use super::paths;
 use crate::SignalUse;
 use crate::site::{ConditionalPushes, Knows, Pushing};
@@ -27,6 +28,8 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) route: Vec<FileRoute>,
     pub(super) migration: Option<migration::Policy>,
+    #[serde(default)]
+    pub(super) limits: ConfigLimits,
 }
 
 #[derive(Deserialize)]

@@ -1,0 +1,191 @@
+//! `[limits]`: limits that an operator may change. The keys are the fields of [`Limits`] and [`UpstreamLimits`], with their
+//! units last.
+
+use crate::{Limits, UpstreamLimits};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use std::time::Duration;
+
+/// The largest value of a key: times in seconds and sizes in bytes stay far from where sums overflow.
+const LARGEST: u64 = 1 << 40;
+
+/// A whole number from 1.
+#[derive(Debug, Clone, Copy)]
+struct Number(u64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        match u64::deserialize(value)? {
+            it @ 1..=LARGEST => Ok(Self(it)),
+            it => Err(D::Error::custom(format!("the limit {it} must be from 1 to {LARGEST}"))),
+        }
+    }
+}
+
+/// What a key can set: a count, or a time in seconds.
+trait Limit {
+    fn of(number: u64) -> Self;
+    #[cfg(test)]
+    fn number(&self) -> u64;
+}
+
+macro_rules! counts {
+    ($($type:ty)*) => {
+        $(impl Limit for $type {
+            fn of(number: u64) -> Self {
+                Self::try_from(number).unwrap_or(Self::MAX)
+            }
+
+            #[cfg(test)]
+            fn number(&self) -> u64 {
+                u64::try_from(*self).unwrap_or(u64::MAX)
+            }
+        })*
+    };
+}
+
+counts!(u32 u64 usize);
+
+impl Limit for Duration {
+    fn of(number: u64) -> Self {
+        Self::from_secs(number)
+    }
+
+    #[cfg(test)]
+    fn number(&self) -> u64 {
+        self.as_secs()
+    }
+}
+
+/// A table of keys, each with the field that it sets.
+macro_rules! keys {
+    ($(#[$doc:meta])* $table:ident sets $limits:ty { $($key:ident => $($field:ident).+;)* } $($more:tt)*) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, Default, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $table {
+            $($key: Option<Number>,)*
+            $($more)*
+        }
+
+        impl $table {
+            /// The limits, with those that the file names.
+            fn apply(&self, limits: &mut $limits) {
+                $(if let Some(Number(it)) = self.$key {
+                    limits.$($field).+ = Limit::of(it);
+                })*
+            }
+
+            /// The keys, and their values if the file does not name them.
+            #[cfg(test)]
+            fn defaults() -> Vec<(&'static str, u64)> {
+                let limits = <$limits>::default();
+                vec![$((stringify!($key), limits.$($field).+.number())),*]
+            }
+        }
+    };
+}
+
+keys! {
+    /// `[limits]`.
+    ConfigLimits sets Limits {
+        connections => connections;
+        connections_per_network => connections_per_network;
+        handshakes => handshakes;
+        handshake_s => handshake;
+        streams => streams;
+        receive_bytes => receive_bytes;
+        stream_receive_bytes => stream_receive_bytes;
+        idle_s => idle;
+        head_s => head;
+        stalled_s => stalled;
+        stalled_bytes => stalled_bytes;
+        nuisances => nuisances;
+        nuisances_per_second => nuisances_per_second;
+        qlog_files => qlog.files;
+        qlog_file_bytes => qlog.file_bytes;
+        qlog_folder_bytes => qlog.folder_bytes;
+    }
+    #[serde(default)]
+    upstream: ConfigUpstreamLimits,
+}
+
+keys! {
+    /// `[limits.upstream]`.
+    ConfigUpstreamLimits sets UpstreamLimits {
+        requests => requests;
+        waiting => waiting;
+        queue_s => queue;
+        connect_s => connect;
+        answer_s => answer;
+        idle_s => idle;
+        unread_s => unread;
+        header_bytes => header_bytes;
+    }
+}
+
+impl ConfigLimits {
+    /// These limits of a server, with the ones that the file names.
+    #[must_use]
+    pub fn of_server(&self, mut limits: Limits) -> Limits {
+        self.apply(&mut limits);
+        limits
+    }
+
+    /// The limits of a backend.
+    #[must_use]
+    pub fn of_upstream(&self) -> UpstreamLimits {
+        let mut limits = UpstreamLimits::default();
+        self.upstream.apply(&mut limits);
+        limits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use std::path::Path;
+
+    fn read(limits: &str) -> Result<Config, String> {
+        let text = format!("[site]\nroot = \"a\"\n[limits]\n{limits}");
+        Config::parse(&text, Path::new("x.toml")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn limits_are_read_and_the_others_stay() {
+        let config = read("idle_s = 60\nqlog_files = 5\n[limits.upstream]\nrequests = 8");
+        let limits = config.expect("good").limits;
+        let (server, upstream) = (limits.of_server(Limits::default()), limits.of_upstream());
+        assert_eq!((server.idle, server.qlog.files), (Duration::from_secs(60), 5));
+        assert_eq!((server.connections, upstream.requests, upstream.waiting), (10_000, 8, 512));
+    }
+
+    #[test]
+    fn a_wrong_limit_names_its_line() {
+        for (limits, expected) in [
+            ("idle_s = 0", "x.toml: line 4: the limit 0 must be from 1 to 1099511627776"),
+            ("idle = 3", "x.toml: line 4: unknown field `idle`"),
+            ("idle_s = -1", "x.toml: line 4: idle_s: invalid value"),
+            ("[limits.upstream]\nrequest = 3", "x.toml: line 5: unknown field `request`"),
+        ] {
+            let error = read(limits).expect_err(limits);
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_document_lists_every_key_with_its_default() {
+        let document = include_str!("../../../docs/serve.md");
+        let of_server = ConfigLimits::defaults().into_iter();
+        let of_upstream = ConfigUpstreamLimits::defaults().into_iter();
+        let named = of_upstream.map(|(key, value)| (format!("upstream.{key}"), value));
+        for (key, value) in of_server.map(|(key, value)| (key.to_owned(), value)).chain(named) {
+            let row = format!("| `{key}` | {value} |");
+            assert!(
+                document.lines().any(|it| it.starts_with(&row)),
+                "docs/serve.md has no row {row}"
+            );
+        }
+    }
+}
