@@ -255,7 +255,9 @@ impl Server {
             self.admission.entered(client);
             if let Err(refusal) = qlog {
                 self.notice(&Event::NotLogged);
-                refusal.iter().for_each(|it| (self.report)(it));
+                if let Some(line) = refusal {
+                    (self.report)(&line);
+                }
             }
         }
     }

@@ -50,8 +50,8 @@ impl Stream {
     }
 
     /// What the observers are told about a response that goes no further here.
-    fn end_watch(&mut self, outgoing: &Outgoing) -> Option<Box<Watched>> {
-        let mut watched = self.watched.take()?;
+    fn end_watch(&mut self, outgoing: &Outgoing) -> Option<Watched> {
+        let mut watched = *self.watched.take()?;
         let incremental = self.said.and_then(|it| it.incremental);
         watched.answered.priority = Priority { urgency: Some(self.urgency), incremental };
         watched.answered.bytes = outgoing.body_offered();
@@ -83,7 +83,7 @@ pub(crate) struct Streams {
     /// Bytes that the transport has taken of all responses.
     taken: u64,
     /// Watched responses that have ended.
-    ended: Vec<Box<Watched>>,
+    ended: Vec<Watched>,
 }
 
 const URGENCIES: usize = URGENCY_MAX as usize + 1;
@@ -214,7 +214,7 @@ impl Streams {
     }
 
     /// The watched responses that have ended since the last call.
-    pub(crate) fn take_ended(&mut self) -> Vec<Box<Watched>> {
+    pub(crate) fn take_ended(&mut self) -> Vec<Watched> {
         std::mem::take(&mut self.ended)
     }
 

@@ -59,11 +59,11 @@ impl Limit for Duration {
 
 /// A table of keys, each with the field that it sets.
 macro_rules! keys {
-    ($(#[$doc:meta])* $table:ident sets $limits:ty { $($key:ident => $($field:ident).+;)* } $($more:tt)*) => {
+    ($(#[$doc:meta])* $seen:vis $table:ident sets $limits:ty { $($key:ident => $($field:ident).+;)* } $($more:tt)*) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, Default, Deserialize)]
         #[serde(deny_unknown_fields)]
-        pub struct $table {
+        $seen struct $table {
             $($key: Option<Number>,)*
             $($more)*
         }
@@ -88,7 +88,7 @@ macro_rules! keys {
 
 keys! {
     /// `[limits]`.
-    ConfigLimits sets Limits {
+    pub ConfigLimits sets Limits {
         connections => connections;
         connections_per_network => connections_per_network;
         handshakes => handshakes;

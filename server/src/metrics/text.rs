@@ -1,6 +1,6 @@
 //! The text format of Prometheus, version 0.0.4.
 
-use std::fmt::Display;
+use std::fmt::{Display, Write};
 
 /// A text that grows by lines. Labels have values of our own, in which nothing needs to be escaped.
 #[derive(Debug, Default)]
@@ -14,7 +14,8 @@ impl Text {
     /// Begins a metric.
     pub(super) fn head(&mut self, name: &'static str, kind: &str, help: &str) {
         self.name = name;
-        self.text += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        // Writing to a String does not fail.
+        writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}").unwrap_or_default();
     }
 
     /// A value of the metric that was begun last.
@@ -49,7 +50,7 @@ impl Text {
     fn line(&mut self, ending: &str, labels: &str, value: impl Display) {
         let name = self.name;
         let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
-        self.text += &format!("{name}{ending}{labels} {value}\n");
+        writeln!(self.text, "{name}{ending}{labels} {value}").unwrap_or_default();
     }
 
     pub(super) fn into_string(self) -> String {
