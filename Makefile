@@ -8,7 +8,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 tools := $(or $(UTMOST_TOOLS),.tools)
 demo_page := case-study-1
 
-.PHONY: build test demo interop bench results advisories bootstrap help
+.PHONY: build test demo interop bench bench-peers results advisories bootstrap help
 
 build: bootstrap ## builds the program, optimized: target/release/utmost, and utmost-serve
 	cargo build --locked --release --workspace --bin utmost --bin utmost-serve
@@ -30,6 +30,11 @@ interop: bootstrap ## tests utmost with other HTTP/3 stacks, and writes docs/int
 bench: bootstrap ## the speed of scheduling and of reading logs, next to plain ways of doing so
 	cargo bench --locked --workspace --bench '*'
 
+bench-peers: build ## CPU time of the server beside ngtcp2's, where gtlsserver, Go and openssl are installed
+	benches/peers/run --rounds 5 --only W1,W2L,W3,W4 \
+		utmost='$(target)/release/utmost-serve --root {root} --listen 127.0.0.1:{port} --cert {cert} --key {key}' \
+		gtlsserver='gtlsserver -q -d {root} 127.0.0.1 {port} {key} {cert}'
+
 results: bootstrap ## reproduces published tables and figures, and writes results/
 	cargo build --locked --workspace --bin utmost
 	$(target)/debug/utmost reproduce all --out results || [ $$? = 1 ]
@@ -42,4 +47,4 @@ bootstrap:
 	@./bootstrap
 
 help: ## prints this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST))
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST))

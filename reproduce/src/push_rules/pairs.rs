@@ -286,7 +286,7 @@ pub(super) fn first_flight_row(bench: &Bench) -> Result<Row, ReproduceError> {
         .in_table(NATIVE)
         .model(FIRST_FLIGHT_BYTES)
         .within_share_of_model(0.1)
-        .note("Three times what came, less the handshake (RFC 9000, 8.1)."))
+        .note("Three times what came, less the handshake and its padding (RFC 9000, 8.1)."))
 }
 
 /// The round trip of 3G.
