@@ -33,7 +33,7 @@ pub enum Event {
     HandshakeGivenUp,
     /// A connection has ended.
     Closed {
-        /// Who ended it: `client`, `server`, or `timeout`.
+        /// The end that closed it: `client`, `server`, or `timeout`.
         by: &'static str,
         /// The name of the error code; `other` for codes that nobody has defined.
         code: &'static str,

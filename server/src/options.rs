@@ -51,7 +51,7 @@ pub struct Options {
     pub migration: Option<migration::Policy>,
     /// The port to announce by `alt-svc`, without which Chromium sends few requests at a time.
     pub alt_svc_port: Option<u16>,
-    /// Who is told what the server does.
+    /// Listeners that hear what the server does.
     pub observers: Observers,
     /// Limits on what clients can make the server hold.
     pub limits: Limits,
