@@ -190,9 +190,9 @@ def known_failure(client, server, case):
 def versions():
     """Each stack and its version, from the pins of this folder or from what is installed."""
     python_pins = dict(re.findall(r"^(\S+)==(\S+)$", (INTEROP / "python/requirements.txt").read_text(), re.M))
-    rust_pins = dict(re.findall(r'name = "(\S+)"\nversion = "(\S+)"', (INTEROP / "h3-quinn/Cargo.lock").read_text()))
+    rust_pins = crate_versions(INTEROP / "h3-quinn/Cargo.lock")
     quic_go = re.search(r"quic-go/quic-go v(\S+)", (INTEROP / "quic-go/go.mod").read_text()).group(1)
-    h3i_pins = dict(re.findall(r'name = "(\S+)"\nversion = "(\S+)"', (INTEROP / "h3i/Cargo.lock").read_text()))
+    h3i_pins = crate_versions(INTEROP / "h3i/Cargo.lock")
     curl = "from curl_cffi import Curl; print(Curl().version().decode())"
     libcurl = output([*python("")[:1], "-c", curl]).split()[:1]
     return {
@@ -206,6 +206,10 @@ def versions():
         "h3i": f"{h3i_pins['h3i']} with quiche {h3i_pins['quiche']}",
         "tquic": (INTEROP / "tquic/version").read_text().strip(),
     }
+
+
+def crate_versions(lock):
+    return dict(re.findall(r'name = "(\S+)"\nversion = "(\S+)"', lock.read_text()))
 
 
 def debian_version(package):

@@ -1,6 +1,6 @@
 // An HTTP/3 client and server on quic-go, as small as interoperation needs them.
 //
-//	quic-go serve --listen ADDR --root DIR --cert FILE --key FILE
+//	quic-go serve --listen ADDR --root DIR --cert FILE --key FILE [--streams N]
 //	quic-go fetch --connect ADDR --ca FILE --out DIR [--then URL]... URL...
 package main
 
@@ -56,6 +56,7 @@ func serve(arguments []string) error {
 	root := flags.String("root", ".", "directory to serve")
 	certFile := flags.String("cert", "", "certificate chain, PEM")
 	keyFile := flags.String("key", "", "private key, PEM")
+	streams := flags.Int64("streams", 100, "requests in progress that a connection may have")
 	_ = flags.Parse(arguments)
 
 	certificate, err := tls.LoadX509KeyPair(*certFile, *keyFile)
@@ -68,8 +69,9 @@ func serve(arguments []string) error {
 	}
 	var connections atomic.Int64
 	server := &http3.Server{
-		TLSConfig: http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{certificate}}),
-		Handler:   http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { sendFile(w, r, *root) }),
+		TLSConfig:  http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{certificate}}),
+		QUICConfig: &quic.Config{Allow0RTT: true, MaxIncomingStreams: *streams},
+		Handler:    http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { sendFile(w, r, *root) }),
 		ConnContext: func(ctx context.Context, _ *quic.Conn) context.Context {
 			connections.Add(1)
 			return ctx

@@ -1,7 +1,7 @@
 //! An HTTP/3 client and server on h3 and quinn, as small as interoperation needs them.
 //!
 //! ```text
-//! h3-quinn-peer serve --listen ADDR --root DIR --cert FILE --key FILE
+//! h3-quinn-peer serve --listen ADDR --root DIR --cert FILE --key FILE [--streams N]
 //! h3-quinn-peer fetch --connect ADDR --ca FILE --out DIR URL...
 //! ```
 
