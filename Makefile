@@ -30,10 +30,9 @@ interop: bootstrap ## tests utmost with other HTTP/3 stacks, and writes docs/int
 bench: bootstrap ## the speed of scheduling and of reading logs, next to plain ways of doing so
 	cargo bench --locked --workspace --bench '*'
 
-bench-peers: build ## CPU time of the server beside ngtcp2's, where gtlsserver, Go and openssl are installed
-	benches/peers/run --rounds 5 --only W1,W2L,W3,W4 \
-		utmost='$(target)/release/utmost-serve --root {root} --listen 127.0.0.1:{port} --cert {cert} --key {key}' \
-		gtlsserver='gtlsserver -q -d {root} 127.0.0.1 {port} {key} {cert}'
+bench-peers: build ## the CPU time of the server beside four others, half an hour; writes docs/speed.md
+	benches/peers/setup
+	UTMOST_RELEASE="$(abspath $(target))/release" benches/peers/run --real-time --rounds 7 --write
 
 results: bootstrap ## reproduces published tables and figures, and writes results/
 	cargo build --locked --workspace --bin utmost

@@ -1,0 +1,139 @@
+"""The figures as tables: for a terminal and for docs/speed.md, and as JSON."""
+
+import json
+from statistics import median
+
+from harness import report
+
+from . import goals, servers, works
+
+HEAD = """# Speed beside other servers
+
+`make bench-peers` makes this page and [speed.json](../benches/peers/speed.json), which has the figures of every round.
+
+Each server runs on core 0 and the client, a load generator on quic-go, on core 1, over loopback. In each of {rounds} rounds
+every server starts anew for each work and answers one request first; then the work begins. A server's **CPU time** is
+that of all its threads from the scheduler (`schedstat`), the sending and receiving of datagrams in the kernel included.
+Cells are medians, with the least and the most in brackets. Ratios are medians over the rounds, each within one round: what
+moves the machine moves both sides. *To the best* compares with the best of the other servers. Speeds are those of a client
+that needs more CPU time than most of these servers, so they say less than CPU time does.
+
+The machine: {machine}. Other programs may have run beside the servers{precedence}.
+"""
+NOTES = """## What the servers do
+
+- `utmost` is `utmost-serve --root DIR`: the scheme `rfc9218`, no send buffer. *utmost, bulk* has `--send-buffer 16Mi`: what is
+  written no longer waits for the scheduler, as in servers that write what the transport takes.
+- `gtlsserver` maps its files into memory, h3+quinn and tokio-quiche keep them in memory. All three hold W1's file in their peak
+  memory. utmost and quic-go read it.
+- h3+quinn and tokio-quiche take no notice of priorities here, and quic-go little.
+- For the growth of CPU time every server lets a connection have 10,000 requests at a time; otherwise the limits are its
+  own: 256 with utmost, 100 with the others. A client that wants more waits for `MAX_STREAMS`.
+- The client opens a socket for each connection. It is what ends the growth at 10,000 connections.
+"""
+SINGLE = ("W1", "W2", "W2L", "W3", "W4", "W5", "ACK")
+
+
+def document(figures, asked, missing, facts):
+    """docs/speed.md. `missing`: servers by name that were not measured, with the reason."""
+    parts = [HEAD.format(**facts)]
+    if not asked.only:
+        parts += ["## What holds\n", report.markdown([["goal", "figure", "at most", ""], *goals.rows(figures)]) + "\n"]
+    for title, about, table in tables(figures, missing):
+        parts += [f"## {title}\n", about + "\n", report.markdown(table) + "\n"]
+    if figures.failures:
+        lines = [f"- {server}, {work}: {reason}" for (work, server), reason in figures.failures.items()]
+        parts += ["## What failed\n", "\n".join(lines) + "\n"]
+    parts += [NOTES, "## Versions\n", report.markdown([["server", "version"], *facts["versions"].items()]) + "\n"]
+    if missing:
+        lines = [f"- {name}: {reason}" for name, reason in missing.items()]
+        parts += ["## Missing\n", "\n".join(lines) + "\n"]
+    return "\n".join(parts)
+
+
+def tables(figures, missing):
+    """A title, a sentence and a table for each work, and for each series of works that grow."""
+    found = [it for it in works.WORKS if figures.servers(it.name)]
+    for work in found:
+        if work.name in SINGLE or not series(found, work.name[0]):
+            yield heading(work), work.about[0].upper() + work.about[1:] + ".", single(figures, work, missing)
+    for letter, title, about in GROWTH:
+        if grown := series(found, letter):
+            yield title, about, growth(figures, grown, missing)
+
+
+GROWTH = [
+    ("S", "More requests at a time", "CPU us a request: 10,000 files of 10 KB on one connection, so many at a time."),
+    (
+        "C",
+        "More connections at a time",
+        "CPU us a request: 10,000 files of 10 KB, 100 at a time, over so many connections, which were open before. "
+        "With more connections each of them has fewer requests, so that fewer datagrams and acknowledgements are joined.",
+    ),
+]
+
+
+def series(found, letter):
+    """The works of a series, if there are some to compare."""
+    grown = [it for it in found if it.name[0] == letter and it.name[1:].isdigit()]
+    return grown if len(grown) > 1 else []
+
+
+def heading(work):
+    return "Behind a slow link" if work.name == "ACK" else work.name
+
+
+def single(figures, work, missing):
+    main = work.figures[0]
+    table = [["server", main.heading, "to the first", "to the best", *(it.heading for it in work.figures[1:])]]
+    names = figures.servers(work.name)
+    best = figures.best(work.name, main.key, [it for it in names if it not in (servers.OURS, servers.BULK)])
+    for name in names:
+        ratios = [ratio(figures, work.name, name, other, main.key) for other in (names[0], best)]
+        others = [cell(figures, work.name, name, it) for it in work.figures[1:]]
+        table.append([name, cell(figures, work.name, name, main), *ratios, *others])
+    return table + absent_rows(table, missing)
+
+
+def growth(figures, grown, missing):
+    table = [["server", *(f"{int(it.name[1:]):,}" for it in grown), "last to first"]]
+    for name in figures.servers(grown[0].name):
+        cells = [cell(figures, it.name, name, works.EACH) for it in grown]
+        key = works.EACH.key
+        grew = figures.ratio((grown[-1].name, name, key), (grown[0].name, name, key))
+        table.append([name, *cells, "-" if grew is None else f"{grew:.2f}"])
+    return table + absent_rows(table, missing)
+
+
+def absent_rows(table, missing):
+    there = {row[0] for row in table}
+    return [[name, "missing", *[""] * (len(table[0]) - 2)] for name in missing if name not in there]
+
+
+def ratio(figures, work, name, other, key):
+    value = figures.ratio((work, name, key), (work, other, key)) if other else None
+    return "-" if value is None else f"{value:.2f}"
+
+
+def cell(figures, work, name, figure):
+    values = figures.values(work, name, figure.key)
+    if not values:
+        return "failed"
+    least, middle, most = (f"{it:.{figure.decimals}f}" for it in (min(values), median(values), max(values)))
+    return f"{middle} ({least} to {most})"
+
+
+def as_json(figures, missing, facts):
+    rounds = [{"work": work, "server": server, "rounds": it} for (work, server), it in figures.rounds.items()]
+    whole = {**facts, "missing": missing, "figures": rounded(rounds)}
+    return json.dumps(whole, indent=1) + "\n"
+
+
+def rounded(value):
+    if isinstance(value, float):
+        return round(value, 3)
+    if isinstance(value, dict):
+        return {key: rounded(it) for key, it in value.items()}
+    if isinstance(value, list):
+        return [rounded(it) for it in value]
+    return value

@@ -1,0 +1,149 @@
+"""The servers: how each is started, and which version it is.
+
+To add one, add a row to PEERS and its installation to benches/peers/setup.
+"""
+
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+from harness import processes, stacks
+
+from . import HERE, REPOSITORY
+
+RELEASE = Path(os.environ.get("UTMOST_RELEASE", REPOSITORY / "target" / "release")).resolve()
+INSTALLED = stacks.INSTALLED
+OURS, BULK = "utmost", "utmost, bulk"
+GTLS, TOKIO_QUICHE = "gtlsserver", "tokio-quiche"
+# What is asked of every server for the works with many streams or connections.
+MANY_STREAMS, MANY_CONNECTIONS, IDLE_S = 10_000, 20_000, 60
+
+
+@dataclass(frozen=True)
+class Server:
+    """Serves the site's files. `command(site, port)` is its command line, `many(site, port)` the one with which it
+    takes MANY_STREAMS requests at a time on a connection."""
+
+    name: str
+    command: Callable
+    many: Callable
+    version: Callable
+    # Without it, a bound port is the sign that the server is ready.
+    says_listening: bool = True
+    # Only these works, if any are named.
+    works: tuple = ()
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A server that a reader expects here, and why it is not."""
+
+    name: str
+    reason: str
+
+
+def ours(name, *more, works=()):
+    def command(site, port):
+        return [RELEASE / "utmost-serve", "--root", site.root, *common(site, port)]
+
+    def many(site, port):
+        return [RELEASE / "utmost-serve", "--config", many_config(site), *common(site, port)]
+
+    def common(site, port):
+        return ["--listen", f"127.0.0.1:{port}", "--cert", site.cert, "--key", site.key, *more]
+
+    return Server(name, command, many, our_version, works=works)
+
+
+def many_config(site):
+    """Our limits are raised in a configuration, whose other defaults are those of --root."""
+    limits = {
+        "connections": MANY_CONNECTIONS,
+        "connections_per_network": MANY_CONNECTIONS,
+        "streams": MANY_STREAMS,
+        "idle_s": IDLE_S,
+    }
+    lines = [f'[site]\nroot = "{site.root}"\n[limits]', *(f"{key} = {value}" for key, value in limits.items())]
+    config = site.root.parent / "many.toml"
+    config.write_text("\n".join(lines) + "\n")
+    return config
+
+
+def peer(name, program, version):
+    """A server of interop/ or of this folder: they all take the same options."""
+    command = stacks.peer_server(INSTALLED / program)
+    return Server(name, command, lambda site, port: [*command(site, port), "--streams", MANY_STREAMS], version)
+
+
+def gtlsserver_many(site, port):
+    return [*stacks.gtlsserver(site, port), f"--max-streams-bidi={MANY_STREAMS}", f"--timeout={IDLE_S}s"]
+
+
+def custom(text):
+    """NAME=COMMAND, in which {port}, {root}, {cert} and {key} stand for what the server needs."""
+    name, _, template = text.partition("=")
+
+    def command(site, port):
+        return shlex.split(template.format(port=port, root=site.root, cert=site.cert, key=site.key))
+
+    return Server(name, command, command, lambda: template, says_listening=False)
+
+
+def our_version():
+    asked = [RELEASE / "utmost-serve", "--version"]
+    return stacks.output(asked).removeprefix("utmost-serve ") or "unknown"
+
+
+def tokio_quiche_version():
+    pins = stacks.crate_versions(HERE / "tokio-quiche/Cargo.lock")
+    return f"{pins['tokio-quiche']} with quiche {pins['quiche']}"
+
+
+def of_stack(name):
+    return lambda: stacks.versions()[name]
+
+
+PEERS = [
+    Server(GTLS, stacks.gtlsserver, gtlsserver_many, of_stack("ngtcp2"), says_listening=False),
+    peer("h3+quinn", "h3-quinn-peer", of_stack("h3-quinn")),
+    peer(TOKIO_QUICHE, "tokio-quiche-peer", tokio_quiche_version),
+    peer("quic-go", "quic-go", of_stack("quic-go")),
+]
+ALL = [ours(OURS), ours(BULK, "--send-buffer", "16Mi", works=("W1", "W2L")), *PEERS]
+
+
+def missing(server, site):
+    """Why the server cannot be measured here, if so."""
+    program = str(server.command(site, 0)[0])
+    if shutil.which(program, path=processes.ENVIRONMENT["PATH"]):
+        return None
+    return f"{Path(program).name} is not there: run `benches/peers/setup`, and build the release"
+
+
+def packaged(name, since):
+    """A server of which the system's package would have to have HTTP/3."""
+    policy = stacks.output(["apt-cache", "policy", name])
+    candidate = next((it.split()[-1] for it in policy.splitlines() if "Candidate:" in it), None)
+    if candidate is None:
+        return Absent(name, "this system has no such package")
+    return Absent(name, f"the system's package is {candidate}; HTTP/3 came with {since}")
+
+
+def absent():
+    return [packaged("h2o", "2.3, which was never released"), packaged("nginx", "1.25")]
+
+
+def machine():
+    """The processor and the kernel, in one line."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((it.split(":")[1].strip() for it in lines if it.startswith("model name")), platform.machine())
+    return f"{os.cpu_count()} x {model}, Linux {platform.release()}"
+
+
+def go_version():
+    return subprocess.run(["go", "env", "GOVERSION"], capture_output=True, text=True, check=False).stdout.strip()
