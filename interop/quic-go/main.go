@@ -70,7 +70,7 @@ func serve(arguments []string) error {
 	var connections atomic.Int64
 	server := &http3.Server{
 		TLSConfig:  http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{certificate}}),
-		QUICConfig: &quic.Config{Allow0RTT: true, MaxIncomingStreams: *streams},
+		QUICConfig: &quic.Config{Allow0RTT: true, MaxIncomingStreams: *streams, MaxIdleTimeout: time.Minute},
 		Handler:    http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { sendFile(w, r, *root) }),
 		ConnContext: func(ctx context.Context, _ *quic.Conn) context.Context {
 			connections.Add(1)

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use h3::server::RequestResolver;
@@ -54,6 +55,7 @@ fn server_config(options: &Options) -> Result<quinn::ServerConfig, AnyError> {
     if let Ok(streams) = options.get("--streams") {
         let mut transport = quinn::TransportConfig::default();
         transport.max_concurrent_bidi_streams(streams.parse::<u32>()?.into());
+        transport.max_idle_timeout(Some(Duration::from_secs(60).try_into()?));
         config.transport_config(Arc::new(transport));
     }
     Ok(config)
