@@ -9,27 +9,32 @@ from . import goals, servers, works
 
 HEAD = """# Speed beside other servers
 
-`make bench-peers` makes this page and [speed.json](../benches/peers/speed.json), which has the figures of every round.
+`make bench-peers` measures our server beside others and writes this page.
+[speed.json](../benches/peers/speed.json) has the figures of every round.
 
-Each server runs on core 0 and the client, a load generator on quic-go, on core 1, over loopback. In each of {rounds} rounds
-every server starts anew for each work and answers one request first; then the work begins. A server's **CPU time** is
-that of all its threads from the scheduler (`schedstat`), the sending and receiving of datagrams in the kernel included.
-Cells are medians, with the least and the most in brackets. Ratios are medians over the rounds, each within one round: what
-moves the machine moves both sides. *To the best* compares with the best of the other servers. Speeds are those of a client
-that needs more CPU time than most of these servers, so they say less than CPU time does.
+Each server runs on core 0. The client, a load generator on quic-go, runs on core 1 and talks to it over loopback. There are
+{rounds} rounds. In each round every server starts anew for each work and answers one request first; then the work begins.
 
-The machine: {machine}. Other programs may have run beside the servers{precedence}.
+- **CPU time** is the time for which the server's threads ran (`schedstat`). It includes sending and receiving in the kernel.
+- A cell shows the median of the rounds, with the minimum and the maximum in brackets.
+- A ratio is the median of the ratios of single rounds, because what slows the machine slows both servers of a round.
+- *To the best* compares with the best of the other servers.
+- Requests/s and MB/s say less than CPU time, because the client needs more CPU time than most of these servers.
+
+The machine: {machine}. Other programs may have used it at the same time{precedence}.
 """
-NOTES = """## What the servers do
+NOTES = """## Notes
 
-- `utmost` is `utmost-serve --root DIR`: the scheme `rfc9218`, no send buffer. *utmost, bulk* has `--send-buffer 16Mi`: what is
-  written no longer waits for the scheduler, as in servers that write what the transport takes.
-- `gtlsserver` maps its files into memory, h3+quinn and tokio-quiche keep them in memory. All three hold W1's file in their peak
-  memory. utmost and quic-go read it.
-- h3+quinn and tokio-quiche take no notice of priorities here, and quic-go little.
-- For the growth of CPU time every server lets a connection have 10,000 requests at a time; otherwise the limits are its
-  own: 256 with utmost, 100 with the others. A client that wants more waits for `MAX_STREAMS`.
-- The client opens a socket for each connection. It is what ends the growth at 10,000 connections.
+- `utmost` is `utmost-serve --root DIR`: the scheme `rfc9218` and no send buffer, which means late binding. *utmost, bulk* has
+  `--send-buffer 16Mi`: it writes as much as the transport takes, as other servers do.
+- `gtlsserver` maps files into memory; h3+quinn and tokio-quiche keep them there. The peak memory of these three therefore
+  contains the 200 MB file. utmost and quic-go read it piece by piece.
+- h3+quinn and tokio-quiche ignore priorities, as their examples do. quic-go's server hardly heeds them.
+- In the two tables of growth, every server allows 10,000 requests at a time on a connection. In the other tables each server
+  keeps its own limit: 256 for utmost, 100 for the others. `MAX_STREAMS` then holds the client back.
+- Requests *at a time* are those that the client has sent or wants to send. A fast server has answered many of them before the
+  last one arrives.
+- Each connection of the client has its own socket. One client on one core cannot open many more than 10,000.
 """
 SINGLE = ("W1", "W2", "W2L", "W3", "W4", "W5", "ACK")
 
@@ -63,12 +68,12 @@ def tables(figures, missing):
 
 
 GROWTH = [
-    ("S", "More requests at a time", "CPU us a request: 10,000 files of 10 KB on one connection, so many at a time."),
+    ("S", "More requests at a time", "CPU us a request: 10,000 files of 10 KB on one connection, N at a time."),
     (
         "C",
         "More connections at a time",
-        "CPU us a request: 10,000 files of 10 KB, 100 at a time, over so many connections, which were open before. "
-        "With more connections each of them has fewer requests, so that fewer datagrams and acknowledgements are joined.",
+        "CPU us a request: 10,000 files of 10 KB, 100 at a time, over N connections that are already\nopen. "
+        "The more connections, the fewer requests each of them has. Fewer responses then share a datagram or a system call.",
     ),
 ]
 

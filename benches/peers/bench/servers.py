@@ -125,17 +125,17 @@ def missing(server, site):
     return f"{Path(program).name} is not there: run `benches/peers/setup`, and build the release"
 
 
-def packaged(name, since):
-    """A server of which the system's package would have to have HTTP/3."""
+def packaged(name, why):
+    """A server whose package has no HTTP/3."""
     policy = stacks.output(["apt-cache", "policy", name])
     candidate = next((it.split()[-1] for it in policy.splitlines() if "Candidate:" in it), None)
     if candidate is None:
         return Absent(name, "this system has no such package")
-    return Absent(name, f"the system's package is {candidate}; HTTP/3 came with {since}")
+    return Absent(name, f"the system's package is {candidate}; {why}")
 
 
 def absent():
-    return [packaged("h2o", "2.3, which was never released"), packaged("nginx", "1.25")]
+    return [packaged("h2o", "only its development branch has HTTP/3"), packaged("nginx", "HTTP/3 came with 1.25")]
 
 
 def machine():
