@@ -44,11 +44,6 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Bytes of the response that are committed.
-    pub(crate) fn committed(&self) -> u64 {
-        self.outgoing.as_ref().map_or(0, Outgoing::committed)
-    }
-
     /// What the observers are told about a response that goes no further here.
     fn end_watch(&mut self, outgoing: &Outgoing) -> Option<Watched> {
         let mut watched = *self.watched.take()?;

@@ -74,7 +74,7 @@ impl Party {
             match event {
                 Event::Finished { .. } => self.complete += 1,
                 Event::Headers { headers, .. } => {
-                    let is_good = http3::values(&headers, ":status").any(|it| it.starts_with(b"2"));
+                    let is_good = http3::status(&headers).is_some_and(|it| it / 100 == 2);
                     self.refused += u64::from(!is_good);
                 }
                 _ => {}

@@ -3,7 +3,7 @@
 use crate::limits::{REQUEST_EACH, VISITORS};
 use crate::outcome::Served;
 use crate::party::Party;
-use http3::{Header, StreamId};
+use http3::StreamId;
 use std::time::{Duration, Instant};
 
 /// What one visitor waits for.
@@ -16,25 +16,24 @@ pub(crate) struct Visit {
 }
 
 impl Visit {
-    /// Notes a response that has come, and asks again when it is time. True: it asked.
-    pub(crate) fn act(&mut self, party: &mut Party, path: &str, now: Instant) -> bool {
+    /// Notes a response that has come, and asks again when it is time.
+    pub(crate) fn act(&mut self, party: &mut Party, path: &str, now: Instant) {
         if let Some(asked) = self.asked.filter(|_| party.complete >= self.requests) {
             self.times.push(now - asked);
             self.asked = None;
         }
         let is_time = self.next.is_none_or(|at| now >= at);
         if self.asked.is_some() || !is_time || !party.connection.is_connected() {
-            return false;
+            return;
         }
-        let fields = crate::visitors::get(path);
+        let fields = http3::get_request("localhost", path);
         let stream = StreamId(self.requests * 4);
         if !matches!(party.connection.request(stream, &fields, true), Ok(true)) {
-            return false;
+            return;
         }
         self.requests += 1;
         self.asked = Some(now);
         self.next = Some(now + REQUEST_EACH);
-        true
     }
 
     /// When it wants to ask again.
@@ -43,11 +42,8 @@ impl Visit {
     }
 }
 
-fn get(path: &str) -> Vec<Header> {
-    http3::get_request("localhost", path)
-}
-
-/// What all visitors got since the last call, in `seconds`. A request that still waits counts with the time so far.
+/// What all visitors got since the last call, which was `length` ago. A request that still waits counts with the time so
+/// far.
 pub(crate) fn served(visits: &mut [Visit], length: Duration, now: Instant) -> Served {
     let mut times: Vec<Duration> = Vec::new();
     for visit in visits {

@@ -9,12 +9,23 @@ use std::time::Instant;
 
 impl SendLoop {
     /// Lets a response that has become a download go behind all others. A later signal of the client's counts again.
-    pub(super) fn stand_back(&mut self, stream: StreamId, now: Instant) {
+    /// `bytes` more make `committed` of the response.
+    pub(super) fn stand_back(
+        &mut self,
+        stream: StreamId,
+        bytes: u64,
+        committed: u64,
+        now: Instant,
+    ) {
         let Some(downloads) = self.downloads else { return };
+        let is_first = committed == bytes;
+        if !is_first && committed < downloads.bytes {
+            return;
+        }
         let Some(record) = self.streams.get_mut(stream) else { return };
         let begun = *record.begun.get_or_insert(now);
         if record.is_download
-            || record.committed() < downloads.bytes
+            || committed < downloads.bytes
             || now.saturating_duration_since(begun) < downloads.age
         {
             return;

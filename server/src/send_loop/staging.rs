@@ -57,11 +57,12 @@ impl SendLoop {
     fn commit(&mut self, stream: StreamId, bytes: u64, now: Instant) {
         let Some(outgoing) = self.streams.outgoing_mut(stream) else { return };
         let left = outgoing.commit(bytes);
+        let committed = outgoing.committed();
         self.has_paused |= outgoing.is_paused();
         self.buffer.push(stream, bytes);
         self.call(Call::Sent(stream, bytes));
         match left {
-            Left::Ready => self.stand_back(stream, now),
+            Left::Ready => self.stand_back(stream, bytes, committed, now),
             Left::Waiting => self.call(Call::SetReady(stream, false)),
             Left::Nothing => {
                 self.note_standing(stream);
