@@ -4,12 +4,13 @@ use crate::watch::Watch;
 use crate::{Failure, values};
 use ::corpus::Page;
 use ::server::access_log::Reopen;
-use ::server::event_loop::{EventLoop, Reload};
+use ::server::event_loop::{EventLoop, Reload, Renewal};
 use ::server::site::{DirectorySite, Rule, RuledSite, Site};
 use ::server::upstream::{Address, StartError, UpstreamSite};
 use ::server::{
-    Config, ConfigLimits, ConfigRoute, ConfigSite, CongestionControl, Downloads, Identity, Options,
-    Pace, ResetKey, Server, SignalUse, TicketKey, UpstreamLimits, open_to_others,
+    Config, ConfigLimits, ConfigRoute, ConfigSite, CongestionControl, Downloads, Identity,
+    LoadBalancer, Options, Pace, ResetKey, Server, SignalUse, TicketKey, UpstreamLimits,
+    open_to_others,
 };
 use migration::Policy;
 use page_site::PageSite;
@@ -19,6 +20,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 /// Serve a directory, a page or a backend over HTTP/3, in the order of a scheme
@@ -88,12 +90,16 @@ pub struct Arguments {
     #[arg(long)]
     early_data: bool,
     /// File with 48 random bytes that seal sessions, so that clients can resume them after a restart or in another
-    /// process. Replace it often [default: drawn at the start, and again every two days]
+    /// process. Replace it often [default: drawn at the start, and again every two days; with several shards, on SIGHUP]
     #[arg(long, value_name = "FILE")]
     ticket_key: Option<PathBuf>,
     /// Seconds after SIGTERM in which responses under way must finish
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     drain_within: u32,
+    /// Serve with this many threads, which share the address. Each connection stays on one of them [default: one for each
+    /// core; 1 with [migration], which moves responses between connections of one thread]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..))]
+    shards: Option<u8>,
     /// Write one qlog a connection into this directory
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
@@ -122,6 +128,7 @@ struct Served {
     negotiated: Option<Scheme>,
     signals: SignalUse,
     migration: Option<Policy>,
+    load_balancer: Option<LoadBalancer>,
     limits: ConfigLimits,
     /// Whether it imitates sites of other hosts than the certificate's.
     is_page: bool,
@@ -137,18 +144,22 @@ impl Served {
 
 /// Serves until a signal ends it.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Loaded { identity, site, options } = Loaded::load(arguments, None)?;
-    let mut event_loop = EventLoop::bind(arguments.listen).map_err(|error| {
+    let (Renewal { identity, site, options }, load_balancer) = load(arguments, None)?;
+    let count = shards(arguments.shards, &options)?;
+    let mut loops = EventLoop::bind_shards(arguments.listen, count).map_err(|error| {
         Failure::Elsewhere(format!("{}: {error}; choose another --listen", arguments.listen))
     })?;
-    let address = event_loop.local_addr().map_err(Failure::elsewhere)?;
+    let address = loops[0].local_addr().map_err(Failure::elsewhere)?;
     let watching = arguments.watch.begin()?;
     let observers = watching.observers.clone();
     let options = Options { alt_svc_port: Some(address.port()), observers, ..options };
     let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
-    let mut server = Server::new(address, &identity, site, options).map_err(Failure::elsewhere)?;
-    server.report_with(Box::new(|line| eprintln!("{line}")));
-    event_loop
+    let servers = Server::shards(count, load_balancer, address, &identity, site, &options);
+    let mut servers = servers.map_err(Failure::elsewhere)?;
+    for server in &mut servers {
+        server.report_with(Box::new(|line| eprintln!("{line}")));
+    }
+    loops[0]
         .heed_signals(reload(arguments.clone(), address.port(), identity, watching.reopener()))
         .map_err(Failure::elsewhere)?;
     if arguments.cert.is_none() {
@@ -158,43 +169,53 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         );
     }
     writeln!(std::io::stdout().lock(), "listening on {address}").map_err(Failure::elsewhere)?;
-    match event_loop.run(&mut server).map_err(Failure::elsewhere)? {
+    match EventLoop::run_all(loops, servers).map_err(Failure::elsewhere)? {
         0 => {}
         cut => eprintln!(
             "{cut} connections cut after {} s: see --drain-within",
             arguments.drain_within
         ),
     }
-    drop(server);
     watching.finish();
     Ok(())
 }
 
-/// What is read from files, at the start and on SIGHUP.
-struct Loaded {
-    identity: Identity,
-    site: RuledSite,
-    options: Options,
+/// How many servers share the address.
+fn shards(asked: Option<u8>, options: &Options) -> Result<u8, Failure> {
+    let cores = available_parallelism().map_or(1, |it| u8::try_from(it.get()).unwrap_or(u8::MAX));
+    match (asked, options.migration) {
+        (Some(2..), Some(_)) => Err(Failure::BadInput(
+            "--shards: responses move between connections of one shard only; remove [migration], or use --shards 1"
+                .to_owned(),
+        )),
+        (_, Some(_)) => Ok(1),
+        (asked, None) => Ok(asked.unwrap_or(cores)),
+    }
 }
 
-impl Loaded {
-    /// `own`: the certificate that was made for want of one.
-    fn load(arguments: &Arguments, own: Option<&Identity>) -> Result<Self, Failure> {
-        let what = served(arguments)?;
-        let options = options(arguments, &what)?;
-        let identity = match (&arguments.cert, &arguments.key, own) {
-            (Some(certificate), Some(key), _) => {
-                Identity::load(certificate, key).map_err(Failure::bad_input)?
-            }
-            (_, _, Some(own)) => own.clone(),
-            _ => Identity::self_signed().map_err(Failure::elsewhere)?,
-        };
-        let secrets = [&arguments.key, &arguments.ticket_key].into_iter().flatten();
-        for warning in secrets.filter_map(|it| open_to_others(it)) {
-            eprintln!("warning: {warning}");
-        }
-        Ok(Self { site: what.site_of(&identity), identity, options })
+/// What is read from files, at the start and on SIGHUP. `own`: the certificate that was made for want of one.
+fn load(
+    arguments: &Arguments,
+    own: Option<&Identity>,
+) -> Result<(Renewal, Option<LoadBalancer>), Failure> {
+    let what = served(arguments)?;
+    let mut options = options(arguments, &what)?;
+    if shards(arguments.shards, &options)? > 1 {
+        // A client can come back to another shard.
+        options.ticket_key = options.ticket_key.or_else(TicketKey::random);
     }
+    let identity = match (&arguments.cert, &arguments.key, own) {
+        (Some(certificate), Some(key), _) => {
+            Identity::load(certificate, key).map_err(Failure::bad_input)?
+        }
+        (_, _, Some(own)) => own.clone(),
+        _ => Identity::self_signed().map_err(Failure::elsewhere)?,
+    };
+    let secrets = [&arguments.key, &arguments.ticket_key].into_iter().flatten();
+    for warning in secrets.filter_map(|it| open_to_others(it)) {
+        eprintln!("warning: {warning}");
+    }
+    Ok((Renewal { site: what.site_of(&identity), identity, options }, what.load_balancer))
 }
 
 /// Opens the access log again, and serves new connections by what the files say now, if they can be used.
@@ -202,15 +223,17 @@ fn reload(arguments: Arguments, port: u16, first: Identity, access_log: Reopen) 
     let own = arguments.cert.is_none().then_some(first);
     Box::new(move |server| {
         access_log.reopen();
-        let loaded = Loaded::load(&arguments, own.as_ref());
-        let changed = loaded.and_then(|Loaded { identity, site, options }| {
-            let options = Options { alt_svc_port: Some(port), ..options };
-            server.reload(&identity, site, options).map_err(Failure::elsewhere)
+        let changed = load(&arguments, own.as_ref()).and_then(|(mut renewal, _)| {
+            renewal.options.alt_svc_port = Some(port);
+            let Renewal { identity, site, options } = renewal.clone();
+            server.reload(&identity, site, options).map_err(Failure::elsewhere)?;
+            Ok(renewal)
         });
-        match changed {
-            Ok(()) => eprintln!("reloaded: new connections get what the files say now"),
+        match &changed {
+            Ok(_) => eprintln!("reloaded: new connections get what the files say now"),
             Err(error) => eprintln!("not reloaded, everything stays as it was: {error}"),
         }
+        changed.ok()
     })
 }
 
@@ -260,8 +283,8 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let default_signals = if directed { SignalUse::Override } else { default_signals };
     let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
     let signals = config.signals.unwrap_or(default_signals);
-    let (migration, limits) = (config.migration, config.limits);
-    Ok(Served { site, scheme, negotiated, signals, migration, limits, is_page })
+    let Config { migration, load_balancer, limits, .. } = config;
+    Ok(Served { site, scheme, negotiated, signals, migration, load_balancer, limits, is_page })
 }
 
 fn upstream(address: &Address, limits: &UpstreamLimits) -> Result<Arc<dyn Site>, Failure> {

@@ -1,17 +1,17 @@
 //! Lets clients in, and answers datagrams that belong to no connection.
 
+use crate::client::Client;
 use crate::limits::{Budget, REFUSALS, REFUSALS_PER_SECOND, REPLIES};
 use crate::retry::Retry;
-use crate::{Limits, ResetKey};
+use crate::shards::Shard;
+use crate::{Limits, Refusal, ResetKey};
 use connection::Path;
 use quiche::{ConnectionId, Header};
 use ring::rand::{SecureRandom, SystemRandom};
-use std::collections::{HashMap, VecDeque};
-use std::net::{IpAddr, Ipv6Addr};
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-
-/// Bytes of a connection ID that the server makes.
-pub(crate) const ID_BYTES: usize = 16;
 
 /// The ID that a client makes up for the server has at least this many bytes.
 const MIN_FIRST_ID_BYTES: usize = 8;
@@ -19,10 +19,9 @@ const MIN_FIRST_ID_BYTES: usize = 8;
 /// Counts the clients that are in, and keeps the answers to the others.
 pub(crate) struct Admission {
     limits: Limits,
-    /// Connections whose handshake is not complete.
-    handshakes: usize,
-    /// Connections by the network of their client. A network without any is not listed.
-    by_network: HashMap<IpAddr, usize>,
+    shard: Shard,
+    /// Who is in, at this shard and the others.
+    population: Arc<Mutex<Population>>,
     /// Tokens of Retry packets, once there was need of one.
     retry: Option<Retry>,
     reset_key: Option<ResetKey>,
@@ -31,17 +30,24 @@ pub(crate) struct Admission {
     random: SystemRandom,
 }
 
+/// The clients of all servers that share an address.
+#[derive(Debug, Default)]
+pub(crate) struct Population {
+    /// All connections.
+    connections: usize,
+    /// Connections whose handshake is not complete.
+    handshakes: usize,
+    /// Connections by their client. A client without any is not listed.
+    by_client: BTreeMap<Client, usize>,
+}
+
 /// What becomes of a datagram to an unknown connection ID.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// It is dropped, or was answered.
     Done,
     /// There is no room for it. It is told so, unless too many were told.
-    Refuse {
-        is_told: bool,
-        /// Its network has too many connections.
-        of_network: bool,
-    },
+    Refuse { refusal: Refusal, is_told: bool },
     /// It must prove its address first.
     ProofAsked,
     /// It begins a connection. With the ID that the client made up before a Retry packet, the address is proven.
@@ -49,11 +55,11 @@ pub(crate) enum Decision {
 }
 
 impl Admission {
-    pub(crate) fn new(limits: &Limits, reset_key: Option<ResetKey>) -> Self {
+    pub(crate) fn new(limits: &Limits, reset_key: Option<ResetKey>, shard: Shard) -> Self {
         Self {
             limits: limits.clone(),
-            handshakes: 0,
-            by_network: HashMap::new(),
+            population: shard.population(),
+            shard,
             retry: None,
             reset_key,
             refusals: Budget::new(REFUSALS, REFUSALS_PER_SECOND),
@@ -62,13 +68,18 @@ impl Admission {
         }
     }
 
-    /// Decides about a datagram to an unknown ID. `is_full`: there is no room for another connection at all.
+    /// Other limits, from now on.
+    pub(crate) fn limit(&mut self, limits: &Limits) {
+        self.limits = limits.clone();
+    }
+
+    /// Decides about a datagram to an unknown ID. `is_draining`: nobody else is let in.
     pub(crate) fn decide(
         &mut self,
         header: &Header<'_>,
         datagram: &[u8],
         path: Path,
-        is_full: bool,
+        is_draining: bool,
         now: Instant,
     ) -> Decision {
         if header.ty == quiche::Type::Short {
@@ -86,10 +97,9 @@ impl Admission {
         if header.ty != quiche::Type::Initial || header.dcid.len() < MIN_FIRST_ID_BYTES {
             return Decision::Done;
         }
-        let of_network = self.by_network.get(&network(path.peer.ip())).copied().unwrap_or(0);
-        if is_full || of_network >= self.limits.connections_per_network {
-            let is_told = self.refusals.spend(1, now);
-            return Decision::Refuse { is_told, of_network: !is_full };
+        let (refusal, handshakes) = self.refusal(path.peer.ip(), is_draining);
+        if let Some(refusal) = refusal {
+            return Decision::Refuse { refusal, is_told: self.refusals.spend(1, now) };
         }
         let token = header.token.as_ref();
         let original = self
@@ -97,42 +107,66 @@ impl Admission {
             .as_ref()
             .zip(token)
             .and_then(|(retry, token)| retry.open(token, path.peer, &header.dcid, now));
-        if original.is_none() && self.handshakes >= self.limits.handshakes {
+        if original.is_none() && handshakes >= self.limits.handshakes {
             self.ask_for_proof(header, path, now);
             return Decision::ProofAsked;
         }
         Decision::Connect(original)
     }
 
-    /// A handshake begins.
-    pub(crate) fn begun(&mut self) {
-        self.handshakes += 1;
+    /// Why there is no room for a client at this address, and how many handshakes are not complete.
+    fn refusal(&self, address: IpAddr, is_draining: bool) -> (Option<Refusal>, usize) {
+        let population = self.population();
+        let of_client = population.by_client.get(&Client::at(Some(address)));
+        let refusal = if is_draining {
+            Some(Refusal::Draining)
+        } else if population.connections >= self.limits.connections {
+            Some(Refusal::Full)
+        } else if of_client.is_some_and(|it| *it >= self.limits.connections_per_network) {
+            Some(Refusal::Network)
+        } else {
+            None
+        };
+        (refusal, population.handshakes)
+    }
+
+    /// A connection begins, and its handshake.
+    pub(crate) fn begun(&self) {
+        let mut population = self.population();
+        population.connections += 1;
+        population.handshakes += 1;
     }
 
     /// A handshake is complete, or given up.
-    pub(crate) fn ended(&mut self) {
-        self.handshakes -= 1;
+    pub(crate) fn shaken(&self) {
+        self.population().handshakes -= 1;
     }
 
     /// A client has come in.
-    pub(crate) fn entered(&mut self, client: IpAddr) {
-        *self.by_network.entry(network(client)).or_default() += 1;
+    pub(crate) fn entered(&self, client: IpAddr) {
+        *self.population().by_client.entry(Client::at(Some(client))).or_default() += 1;
     }
 
-    /// A client that had come in has left.
-    pub(crate) fn left(&mut self, client: IpAddr) {
-        let network = network(client);
-        let Some(count) = self.by_network.get_mut(&network) else { return };
+    /// A connection has ended, that of `client` if one had come in.
+    pub(crate) fn ended(&self, client: Option<IpAddr>) {
+        let mut population = self.population();
+        population.connections -= 1;
+        let Some(client) = client.map(|it| Client::at(Some(it))) else { return };
+        let Some(count) = population.by_client.get_mut(&client) else { return };
         *count -= 1;
         if *count == 0 {
-            self.by_network.remove(&network);
+            population.by_client.remove(&client);
         }
     }
 
+    fn population(&self) -> MutexGuard<'_, Population> {
+        self.population.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A new connection ID, and the token with which a later run can end its connection.
-    pub(crate) fn new_id(&self) -> Option<([u8; ID_BYTES], u128)> {
-        let (mut id, mut token) = ([0; ID_BYTES], [0; 16]);
-        self.random.fill(&mut id).ok()?;
+    pub(crate) fn new_id(&self) -> Option<(Vec<u8>, u128)> {
+        let id = self.shard.new_id()?;
+        let mut token = [0; 16];
         self.random.fill(&mut token).ok()?;
         let token = self.reset_key.as_ref().map_or(token, |it| it.token(&id));
         Some((id, u128::from_be_bytes(token)))
@@ -189,7 +223,7 @@ impl Admission {
     /// what it answers, so that two servers do not answer each other for ever.
     fn reset(&mut self, header: &Header<'_>, datagram: &[u8], path: Path, now: Instant) {
         let Some(key) = &self.reset_key else { return };
-        if header.dcid.len() != ID_BYTES
+        if header.dcid.len() != self.shard.id_bytes()
             || datagram.len() <= RESET_BYTES
             || !self.refusals.spend(1, now)
         {
@@ -212,25 +246,3 @@ impl Admission {
 
 /// Bytes of a stateless reset: as few as a short packet that acknowledges something.
 const RESET_BYTES: usize = 42;
-
-/// The addresses that count as one client's: an IPv6 host has a network of its own (RFC 6177).
-fn network(client: IpAddr) -> IpAddr {
-    match client {
-        IpAddr::V4(_) => client,
-        IpAddr::V6(address) => match address.segments() {
-            [a, b, c, d, ..] => Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into(),
-        },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_ipv6_network_counts_as_one_client() {
-        let of = |text: &str| network(text.parse().expect("an address")).to_string();
-        assert_eq!(of("192.0.2.1"), "192.0.2.1");
-        assert_eq!(of("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
-    }
-}

@@ -38,7 +38,8 @@ impl Alarm {
         std::mem::take(&mut *self.rung())
     }
 
-    fn wake(&self) {
+    /// Wakes the server, for the sake of no connection.
+    pub(crate) fn wake(&self) {
         if let Some(wake) = self.0.wake.get() {
             wake();
         }

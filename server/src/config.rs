@@ -1,5 +1,6 @@
 //! The server's configuration file.
 
+mod balancer;
 mod file;
 mod headers;
 mod idle;
@@ -9,9 +10,9 @@ mod places;
 mod pushing;
 mod twins;
 
-use crate::SignalUse;
 use crate::site::{Field, Pushing};
 use crate::upstream::Address;
+use crate::{LoadBalancer, SignalUse};
 use file::{File, FileDirective, FileRoute, FileSite, OTHER_KEYS};
 pub use limits::ConfigLimits;
 pub use places::line_of;
@@ -35,6 +36,8 @@ pub struct Config {
     pub routes: Vec<ConfigRoute>,
     /// Which responses move between connections of a client; `None`: none does.
     pub migration: Option<migration::Policy>,
+    /// The load balancer before the server.
+    pub load_balancer: Option<LoadBalancer>,
     /// Limits of the server and of backends.
     pub limits: ConfigLimits,
     /// Messages about settings that do nothing.
@@ -51,6 +54,7 @@ impl Config {
             directives: BTreeMap::new(),
             routes: Vec::new(),
             migration: None,
+            load_balancer: None,
             limits: ConfigLimits::default(),
             warnings: Vec::new(),
         }
@@ -116,8 +120,14 @@ impl Config {
         let ca = file.site.upstream_ca.clone();
         let site =
             file.site.served().map_err(|it| malformed(places.in_site("upstream"), it.into()))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let load_balancer = file.load_balancer.map(|it| it.load(folder)).transpose();
+        let load_balancer = load_balancer.map_err(|(key, cause)| {
+            malformed(places.in_load_balancer(key), format!("{key}: {cause}"))
+        })?;
         let (migration, limits) = (file.migration, file.limits);
-        let mut config = Self { scheme, signals, migration, limits, ..Self::of(site) };
+        let mut config =
+            Self { scheme, signals, migration, load_balancer, limits, ..Self::of(site) };
         let mut warnings = Vec::new();
         if config.migration.is_some_and(|it| it.after_bytes > 0 && !it.knows_sizes()) {
             let cause = "after_bytes does nothing without size or blocking";
@@ -140,7 +150,7 @@ impl Config {
         }
         warnings.extend(config.idle(&places));
         if let Some(ca) = ca
-            && !config.trust(&path.parent().unwrap_or(Path::new("")).join(ca))
+            && !config.trust(&folder.join(ca))
         {
             let cause = "upstream_ca does nothing without an https:// upstream";
             warnings.push((places.in_site("upstream_ca"), cause.to_owned()));

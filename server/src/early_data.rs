@@ -10,6 +10,7 @@
 use crate::{Limits, Options};
 use boring::hash::{MessageDigest, hash};
 use http3::Settings;
+use ring::rand::{SecureRandom, SystemRandom};
 use std::path::{Path, PathBuf};
 
 /// The key that seals session tickets, so that several processes or runs accept each other's tickets. Anybody who has
@@ -37,6 +38,13 @@ impl TicketKey {
     /// A key of these bytes, which must be random.
     pub fn new(bytes: [u8; Self::BYTES]) -> Self {
         Self(bytes)
+    }
+
+    /// A key of this run alone; `None`: the system has no randomness.
+    pub fn random() -> Option<Self> {
+        let mut bytes = [0; Self::BYTES];
+        SystemRandom::new().fill(&mut bytes).ok()?;
+        Some(Self(bytes))
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

@@ -3,9 +3,11 @@
 mod socket;
 mod unbatched;
 
-use crate::Server;
 use crate::limits::WRITE_BURST;
+use crate::site::RuledSite;
+use crate::{Identity, Options, Server};
 use connection::Endpoint;
+use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook_mio::v1_0::Signals;
@@ -14,14 +16,25 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 const SOCKET: Token = Token(0);
 const STOP: Token = Token(1);
 const SIGNALS: Token = Token(2);
 
-/// What is done on SIGHUP.
-pub type Reload = Box<dyn FnMut(&mut Server) + Send>;
+/// What is done on SIGHUP with the first server. It returns what the other shards get then ([`Server::reload`]), if anything
+/// has changed.
+pub type Reload = Box<dyn FnMut(&mut Server) -> Option<Renewal> + Send>;
+
+/// What a server gets anew.
+#[derive(Clone)]
+#[expect(missing_docs, reason = "the types say it")]
+pub struct Renewal {
+    pub identity: Identity,
+    pub site: RuledSite,
+    pub options: Options,
+}
 
 /// A bound socket and what it waits for.
 pub struct EventLoop {
@@ -30,6 +43,10 @@ pub struct EventLoop {
     stop: Stop,
     signals: Option<Signals>,
     reload: Reload,
+    /// What comes from the loop that hears signals, and the way to the others if this is the one.
+    renewals: Receiver<Renewal>,
+    renew: Sender<Renewal>,
+    others: Vec<(Stop, Sender<Renewal>)>,
 }
 
 /// Stops an event loop from another thread. A server drains before its loop ends.
@@ -66,10 +83,21 @@ impl Stop {
 impl EventLoop {
     /// Binds a UDP socket; port 0 takes a free one.
     pub fn bind(listen: SocketAddr) -> io::Result<Self> {
+        Self::over(UdpSocket::bind(listen)?)
+    }
+
+    /// Binds as many sockets to one address: a loop for each of [`Server::shards`].
+    pub fn bind_shards(listen: SocketAddr, count: u8) -> io::Result<Vec<Self>> {
+        socket::bind(listen, count)?.into_iter().map(Self::over).collect()
+    }
+
+    fn over(io: UdpSocket) -> io::Result<Self> {
         let poll = Poll::new()?;
-        let socket = Socket::bind(listen, poll.registry(), SOCKET)?;
+        let socket = Socket::new(io, poll.registry(), SOCKET)?;
         let stop = Stop::new(poll.registry(), STOP)?;
-        Ok(Self { poll, socket, stop, signals: None, reload: Box::new(|_| {}) })
+        let (renew, renewals) = channel();
+        let (signals, reload, others) = (None, Box::new(|_: &mut Server| None), Vec::new());
+        Ok(Self { poll, socket, stop, signals, reload, renewals, renew, others })
     }
 
     /// The address that was bound.
@@ -108,6 +136,9 @@ impl EventLoop {
             if events.iter().any(|it| it.token() == SIGNALS) {
                 self.take_signals(server);
             }
+            if events.iter().any(|it| it.token() == STOP) {
+                self.renew(server);
+            }
             if is_readable {
                 let now = now();
                 is_readable =
@@ -125,6 +156,31 @@ impl EventLoop {
                 return Ok(cut);
             }
         }
+    }
+
+    /// Serves with a loop and a thread for each server, until one is stopped and all are drained. Returns how many
+    /// connections had to be cut. Only the first loop may heed signals; the others follow it.
+    pub fn run_all(mut loops: Vec<Self>, servers: Vec<Server>) -> io::Result<usize> {
+        let stops: Vec<Stop> = loops.iter().map(Self::stopper).collect();
+        if let Some((first, others)) = loops.split_first_mut() {
+            first.others = others.iter().map(|it| (it.stopper(), it.renew.clone())).collect();
+        }
+        let run = |(mut event_loop, mut server): (Self, Server)| {
+            let cut = event_loop.run(&mut server);
+            // Without one of them, clients would wait in vain.
+            stops.iter().for_each(Stop::stop);
+            cut
+        };
+        std::thread::scope(|scope| {
+            let mut pairs = loops.into_iter().zip(servers);
+            let first = pairs.next();
+            let threads: Vec<_> = pairs.map(|it| scope.spawn(|| run(it))).collect();
+            let mut cut = first.map_or(Ok(0), run)?;
+            for thread in threads {
+                cut += thread.join().unwrap_or_else(|it| std::panic::resume_unwind(it))?;
+            }
+            Ok(cut)
+        })
     }
 
     /// Waits until something happens, or only looks whether something has.
@@ -157,11 +213,27 @@ impl EventLoop {
     /// Acts on the signals that came.
     fn take_signals(&mut self, server: &mut Server) {
         let came: Vec<i32> = self.signals.iter_mut().flat_map(Signals::pending).collect();
-        if came.contains(&SIGHUP) {
-            (self.reload)(server);
+        if came.contains(&SIGHUP)
+            && let Some(renewal) = (self.reload)(server)
+        {
+            for (other, renew) in &self.others {
+                // A loop that is gone needs nothing.
+                renew.send(renewal.clone()).ok();
+                other.wake().ok();
+            }
         }
         if came.iter().any(|it| *it != SIGHUP) {
             self.stop.stop();
+            self.others.iter().for_each(|(other, _)| other.stop());
+        }
+    }
+
+    /// Gives the server what the first one has got.
+    fn renew(&self, server: &mut Server) {
+        for Renewal { identity, site, options } in self.renewals.try_iter() {
+            if let Err(error) = server.reload(&identity, site, options) {
+                server.report(&format!("a shard keeps what it had: {error}"));
+            }
         }
     }
 }

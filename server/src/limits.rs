@@ -16,8 +16,8 @@ pub struct Limits {
     pub connections_per_network: usize,
     /// How long a handshake may take.
     pub handshake: Duration,
-    /// Addresses that a client can have in the course of one connection. Beyond it the connection is closed, if the client is
-    /// at another one. More than the transport's default of 2 makes handshakes longer by 3 bytes.
+    /// Addresses that a client can have in the course of one connection. A client at one more is
+    /// disconnected. More than the transport's default of 2 makes handshakes longer by 3 bytes.
     pub addresses: usize,
     /// Requests in flight on a connection (QUIC's bidirectional stream limit).
     pub streams: u64,
@@ -209,6 +209,9 @@ pub(crate) const READ_BURST: usize = 256;
 pub(crate) const WRITE_BURST: usize = 16;
 /// Addresses remembered as those to which the system cannot cut one buffer into datagrams.
 pub(crate) const UNBATCHED_ADDRESSES: usize = 1024;
+
+/// Bytes of datagrams that wait at a shard to which others have handed them over; beyond it they are dropped.
+pub(crate) const HANDED_BYTES: usize = 4 << 20;
 
 /// Replies to unknown datagrams that may wait; beyond it they are dropped.
 pub(crate) const REPLIES: usize = 256;

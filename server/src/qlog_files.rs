@@ -14,7 +14,8 @@ const ENDING: &str = "_server.sqlog";
 /// Nobody else reads addresses and paths of clients.
 const MODE: u32 = 0o600;
 
-/// A folder of logs.
+/// A folder of logs. Servers that log into the same one share it.
+#[derive(Clone)]
 pub(crate) struct QlogFolder(Arc<Folder>);
 
 struct Folder {
@@ -49,10 +50,11 @@ struct Log {
 }
 
 impl QlogFolder {
-    /// The folder at `path`, with the logs that it has from earlier.
-    pub(crate) fn new(path: &Path, options: &Options) -> Self {
+    /// The folder of a server, with the logs that it has from earlier. `None`: the server does not log.
+    pub(crate) fn of_options(options: &Options) -> Option<Self> {
         let title = format!("utmost server, scheme {}", options.scheme.name);
-        Self::of(path, title, options.limits.qlog)
+        let path = options.qlog_dir.as_deref()?;
+        Some(Self::of(path, title, options.limits.qlog))
     }
 
     fn of(path: &Path, title: String, limits: QlogLimits) -> Self {

@@ -3,22 +3,22 @@
 mod batches;
 mod closing;
 mod draining;
+mod entering;
 mod reload;
 
-use crate::admission::{Admission, Decision, ID_BYTES};
-use crate::alarm::Alarm;
+use crate::admission::Admission;
 use crate::experiments::group::Groups;
 use crate::migrations::{Connections, Migrations};
 use crate::qlog_files::{QlogFile, QlogFolder};
 use crate::read_ahead::Pages;
 use crate::responder::{Responder, Shared};
+use crate::shards::Shard;
 use crate::site::RuledSite;
 use crate::tls::transport_config;
 use crate::unproven::Unproven;
-use crate::{Event, Identity, Options, Refusal, TlsError};
+use crate::{Event, Identity, LoadBalancer, Options, TlsError};
 use batches::Aside;
 use connection::{Endpoint, Path, Transmit};
-use quiche::ConnectionId;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -39,6 +39,7 @@ pub struct Server {
     serial: u64,
     scratch: Vec<u8>,
     draining: Option<Instant>,
+    shard: Shard,
     admission: Admission,
     /// Responses that move between connections, if the operator allows it.
     migrations: Option<Migrations>,
@@ -63,9 +64,6 @@ struct Entry {
     queued: bool,
 }
 
-/// RFC 9000, 20.1.
-const CONNECTION_REFUSED: u64 = 0x2;
-
 impl Server {
     /// A server that answers at `local`.
     pub fn new(
@@ -74,19 +72,54 @@ impl Server {
         site: impl Into<RuledSite>,
         options: Options,
     ) -> Result<Self, TlsError> {
+        let qlogs = QlogFolder::of_options(&options);
+        Self::of_shard(local, identity, site.into(), options, qlogs, Shard::alone())
+    }
+
+    /// Servers that share an address, one for each of `count` threads: the system spreads clients over them. The limits on
+    /// connections and logs hold for all of them together, all others for each. `load_balancer`: what finds the server of a
+    /// connection by its ID.
+    ///
+    /// Responses do not move between connections ([`Options::migration`]) at different shards.
+    pub fn shards(
+        count: u8,
+        load_balancer: Option<LoadBalancer>,
+        local: SocketAddr,
+        identity: &Identity,
+        site: impl Into<RuledSite>,
+        options: &Options,
+    ) -> Result<Vec<Self>, TlsError> {
+        let (site, qlogs) = (site.into(), QlogFolder::of_options(options));
+        let shards = Shard::all(count, load_balancer).ok_or(TlsError::Randomness)?;
+        let server = |shard| {
+            Self::of_shard(local, identity, site.clone(), options.clone(), qlogs.clone(), shard)
+        };
+        shards.into_iter().map(server).collect()
+    }
+
+    fn of_shard(
+        local: SocketAddr,
+        identity: &Identity,
+        site: RuledSite,
+        options: Options,
+        qlogs: Option<QlogFolder>,
+        shard: Shard,
+    ) -> Result<Self, TlsError> {
+        let reset_key = options.reset_key.clone();
         Ok(Self {
             config: transport_config(identity, &options)?,
             migrations: options.migration.map(Migrations::new),
-            qlogs: options.qlog_dir.as_deref().map(|it| QlogFolder::new(it, &options)),
+            qlogs,
             report: Box::new(|_| {}),
-            admission: Admission::new(&options.limits, options.reset_key.clone()),
+            admission: Admission::new(&options.limits, reset_key, shard.clone()),
             shared: Arc::new(Shared {
                 groups: Arc::new(Groups::new(options.experiments.group_connections)),
-                site: site.into(),
+                site,
                 options,
-                alarm: Alarm::default(),
+                alarm: shard.alarm(),
                 pages: Pages::default(),
             }),
+            shard,
             local,
             connections: BTreeMap::new(),
             routes: HashMap::new(),
@@ -99,8 +132,8 @@ impl Server {
         })
     }
 
-    /// Has `wake` called, on any thread, whenever [`Server::on_arrivals`] must be called because something other than a
-    /// datagram has come.
+    /// Has `wake` called, on any thread, whenever [`Server::on_arrivals`] must be called because something has come from
+    /// elsewhere than the socket.
     pub fn wake_with(&self, wake: Box<dyn Fn() + Send + Sync>) {
         self.shared.alarm.wake_with(wake);
     }
@@ -110,8 +143,18 @@ impl Server {
         self.report = report;
     }
 
-    /// Calls every connection for which something has come from elsewhere.
+    /// Tells the operator something.
+    pub(crate) fn report(&self, line: &str) {
+        (self.report)(line);
+    }
+
+    /// Takes in what other shards have handed over, and calls every connection for which something has come from elsewhere.
     pub fn on_arrivals(&mut self, now: Instant) {
+        for (path, mut datagram) in self.shard.take() {
+            if let Some((header, known)) = self.look_up(&mut datagram) {
+                self.take_in(&header, known, &mut datagram, path, now);
+            }
+        }
         for serial in self.shared.alarm.take() {
             let Some(entry) = self.connections.get_mut(&serial) else { continue };
             entry.responder.relay(now, &mut self.scratch);
@@ -136,148 +179,8 @@ impl Server {
         self.routes.len()
     }
 
-    /// The connection that a datagram to an unknown ID begins, if it is a client's first one and there is room.
-    fn accept(
-        &mut self,
-        header: &quiche::Header<'_>,
-        datagram: &mut [u8],
-        path: Path,
-        now: Instant,
-    ) -> Option<u64> {
-        let most = self.shared.options.limits.connections;
-        let is_full = self.connections.len() >= most || self.draining.is_some();
-        match self.admission.decide(header, datagram, path, is_full, now) {
-            Decision::Done => None,
-            Decision::ProofAsked => {
-                self.notice(&Event::ProofAsked);
-                None
-            }
-            Decision::Refuse { is_told, of_network } => {
-                self.notice(&Event::Refused(match of_network {
-                    true => Refusal::Network,
-                    false if self.draining.is_some() => Refusal::Draining,
-                    false => Refusal::Full,
-                }));
-                if is_told {
-                    self.refuse(header, datagram, path);
-                }
-                None
-            }
-            Decision::Connect(original) => self.connect(header, original, path, now),
-        }
-    }
-
-    /// A new connection. `original` is the ID that a client made up for the server before a Retry packet.
-    fn connect(
-        &mut self,
-        header: &quiche::Header<'_>,
-        original: Option<Vec<u8>>,
-        path: Path,
-        now: Instant,
-    ) -> Option<u64> {
-        let unproven = original.is_none().then(Unproven::default);
-        let (id, mut quic) = self.accept_quic(header, original, path)?;
-        let qlog = self.qlogs.as_ref().map(|it| it.begin(&mut quic, &id));
-        self.serial += 1;
-        let responder = Responder::new(Arc::clone(&self.shared), self.serial, quic, path);
-        let mut ids = vec![id, header.dcid.to_vec()];
-        ids.dedup();
-        self.routes.extend(ids.iter().map(|it| (it.clone(), self.serial)));
-        let handshake_until = Some(now + self.shared.options.limits.handshake);
-        let entry = Entry {
-            responder,
-            ids,
-            qlog,
-            handshake_until,
-            unproven,
-            counted: None,
-            wakeup: None,
-            queued: false,
-        };
-        self.admission.begun();
-        self.notice(&Event::Accepted);
-        self.connections.insert(self.serial, Box::new(entry));
-        Some(self.serial)
-    }
-
-    /// The transport's side of a new connection, and its ID.
-    fn accept_quic(
-        &mut self,
-        header: &quiche::Header<'_>,
-        original: Option<Vec<u8>>,
-        path: Path,
-    ) -> Option<(Vec<u8>, quiche::Connection)> {
-        // After a Retry packet the client uses the ID that it named. Otherwise it goes on with the one that it made up
-        // until it has ours.
-        let (new, _) = self.admission.new_id()?;
-        let (id, odcid) = match original {
-            Some(original) => (header.dcid.to_vec(), Some(ConnectionId::from_vec(original))),
-            None => (new.to_vec(), None),
-        };
-        self.config.set_stateless_reset_token(self.admission.reset_token(&id));
-        let scid = ConnectionId::from_ref(&id);
-        let (local, peer) = (path.local, path.peer);
-        let quic = quiche::accept(&scid, odcid.as_ref(), local, peer, &mut self.config).ok()?;
-        Some((id, quic))
-    }
-
-    /// Tells a client at once that there is no room for it.
-    fn refuse(&mut self, header: &quiche::Header<'_>, datagram: &mut [u8], path: Path) {
-        let Some((_, mut quic)) = self.accept_quic(header, None, path) else { return };
-        // It has the keys for the answer.
-        quic.recv(datagram, path.into()).ok();
-        quic.close(false, CONNECTION_REFUSED, b"").ok();
-        self.admission.reply(path, |out| quic.send(out).map(|(bytes, _)| bytes));
-    }
-
     fn notice(&self, event: &Event) {
         self.shared.options.observers.notice(event);
-    }
-
-    /// Notes that a connection's handshake has ended, well or not.
-    fn handshake_over(&mut self, serial: u64) {
-        if let Some(entry) = self.connections.get_mut(&serial)
-            && entry.handshake_until.take().is_some()
-        {
-            self.admission.ended();
-        }
-    }
-
-    /// A client has completed its handshake.
-    fn entered(&mut self, serial: u64, client: IpAddr) {
-        self.handshake_over(serial);
-        if let Some(entry) = self.connections.get_mut(&serial)
-            && entry.counted.is_none()
-        {
-            entry.counted = Some(client);
-            entry.unproven = None;
-            let qlog = entry.qlog.take().map_or(Ok(()), QlogFile::confirm);
-            self.admission.entered(client);
-            if let Err(refusal) = qlog {
-                self.notice(&Event::NotLogged);
-                if let Some(line) = refusal {
-                    (self.report)(&line);
-                }
-            }
-        }
-    }
-
-    /// Gives the client as many IDs as it takes, and forgets those that it retired.
-    fn update_routes(&mut self, serial: u64) {
-        let Some(entry) = self.connections.get_mut(&serial) else { return };
-        let quic = &mut entry.responder.sender.connection.quic;
-        while let Some(retired) = quic.retired_scid_next() {
-            self.routes.remove(retired.as_ref());
-            entry.ids.retain(|it| it != retired.as_ref());
-        }
-        while quic.is_established() && quic.scids_left() > 0 {
-            let Some((id, token)) = self.admission.new_id() else { return };
-            if quic.new_scid(&ConnectionId::from_ref(&id), token, false).is_err() {
-                return;
-            }
-            self.routes.insert(id.to_vec(), serial);
-            entry.ids.push(id.to_vec());
-        }
     }
 
     /// Passes the turn between connections that share an order: a datagram of one may have changed whose turn it is.
@@ -294,6 +197,43 @@ impl Server {
             migrations.update(serial, &mut self.connections, now);
             self.enqueue_touched();
         }
+    }
+
+    /// A datagram's header, and the connection that it is for.
+    fn look_up(&self, datagram: &mut [u8]) -> Option<(quiche::Header<'static>, Option<u64>)> {
+        let header = quiche::Header::from_slice(datagram, self.shard.id_bytes()).ok()?;
+        let known = self.routes.get(header.dcid.as_ref()).copied();
+        Some((header, known))
+    }
+
+    /// A datagram for this shard. It belongs to the connection `known`, or begins one.
+    fn take_in(
+        &mut self,
+        header: &quiche::Header<'_>,
+        known: Option<u64>,
+        datagram: &mut [u8],
+        path: Path,
+        now: Instant,
+    ) {
+        let Some(serial) = known.or_else(|| self.accept(header, datagram, path, now)) else {
+            return;
+        };
+        let is_new = known.is_none();
+        let Some(entry) = self.connections.get_mut(&serial) else { return };
+        entry.receive(header.ty, datagram, path, now, &mut self.scratch);
+        let is_connected = entry.responder.sender.connection.is_connected();
+        if is_new && entry.packets() == 0 {
+            // It only looked like a first datagram. No timer runs for it, so it would stay.
+            self.remove(serial, now);
+            return;
+        }
+        if is_connected {
+            self.entered(serial, path.peer.ip());
+        }
+        self.update_routes(serial);
+        self.migrate(serial, now);
+        self.enqueue(serial);
+        self.pass_turn(serial);
     }
 
     fn enqueue_touched(&mut self) {
@@ -338,9 +278,7 @@ impl Server {
         for id in &entry.ids {
             self.routes.remove(id);
         }
-        if let Some(client) = entry.counted {
-            self.admission.left(client);
-        }
+        self.admission.ended(entry.counted);
         entry.responder.gone(now);
         self.notice(&closing::event(&entry.responder.sender.connection.quic));
         entry.responder.picker().silent();
@@ -400,27 +338,11 @@ impl Endpoint for Server {
         if path.peer.port() == 0 {
             return;
         }
-        let Ok(header) = quiche::Header::from_slice(datagram, ID_BYTES) else { return };
-        let known = self.routes.get(header.dcid.as_ref()).copied();
-        let Some(serial) = known.or_else(|| self.accept(&header, datagram, path, now)) else {
-            return;
-        };
-        let is_new = known.is_none();
-        let Some(entry) = self.connections.get_mut(&serial) else { return };
-        entry.receive(header.ty, datagram, path, now, &mut self.scratch);
-        let is_connected = entry.responder.sender.connection.is_connected();
-        if is_new && entry.packets() == 0 {
-            // It only looked like a first datagram. No timer runs for it, so it would stay.
-            self.remove(serial, now);
+        let Some((header, known)) = self.look_up(datagram) else { return };
+        if known.is_none() && self.shard.hand_over(&header.dcid, datagram, path) {
             return;
         }
-        if is_connected {
-            self.entered(serial, path.peer.ip());
-        }
-        self.update_routes(serial);
-        self.migrate(serial, now);
-        self.enqueue(serial);
-        self.pass_turn(serial);
+        self.take_in(&header, known, datagram, path, now);
     }
 
     fn on_timeout(&mut self, now: Instant) {

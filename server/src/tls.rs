@@ -40,6 +40,8 @@ pub enum TlsError {
     Library(#[from] ErrorStack),
     #[error("transport: {0}")]
     Transport(#[from] quiche::Error),
+    #[error("the system has no randomness")]
+    Randomness,
 }
 
 impl Identity {

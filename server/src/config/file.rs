@@ -1,5 +1,6 @@
 //! The configuration file as it is written.
 
+use super::balancer::FileLoadBalancer;
 use super::headers::FileValues;
 use super::limits::ConfigLimits;
 use super::paths;
@@ -28,6 +29,7 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) route: Vec<FileRoute>,
     pub(super) migration: Option<migration::Policy>,
+    pub(super) load_balancer: Option<FileLoadBalancer>,
     #[serde(default)]
     pub(super) limits: ConfigLimits,
 }

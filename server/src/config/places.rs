@@ -58,6 +58,11 @@ impl<'a> Places<'a> {
         self.in_table("migration", key)
     }
 
+    /// The line of a key of `[load_balancer]`.
+    pub(super) fn in_load_balancer(&self, key: &str) -> usize {
+        self.in_table("load_balancer", key)
+    }
+
     fn in_table(&self, name: &str, key: &str) -> usize {
         let found = self.root.get_ref().get(name);
         let table = found.and_then(|it| it.get_ref().as_table());

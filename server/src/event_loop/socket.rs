@@ -26,10 +26,34 @@ pub(super) struct Socket {
     unsent: Option<(Transmit, Vec<u8>)>,
 }
 
+/// Sockets at the same address. The system gives each the datagrams of some clients.
+pub(super) fn bind(listen: SocketAddr, count: u8) -> io::Result<Vec<UdpSocket>> {
+    let alone = UdpSocket::bind(listen)?;
+    if count == 1 {
+        return Ok(vec![alone]);
+    }
+    // Sockets that share an address also share it with those of an earlier server. Binding alone has shown that there is
+    // none.
+    let listen = alone.local_addr()?;
+    drop(alone);
+    (0..count).map(|_| bind_shared(listen)).collect()
+}
+
+fn bind_shared(listen: SocketAddr) -> io::Result<UdpSocket> {
+    let io = socket2::Socket::new(
+        socket2::Domain::for_address(listen),
+        socket2::Type::DGRAM,
+        Some(socket2::Protocol::UDP),
+    )?;
+    io.set_reuse_port(true)?;
+    io.set_nonblocking(true)?;
+    io.bind(&listen.into())?;
+    Ok(UdpSocket::from_std(io.into()))
+}
+
 impl Socket {
-    /// Binds to `listen` and reports to `registry` under `token`.
-    pub(super) fn bind(listen: SocketAddr, registry: &Registry, token: Token) -> io::Result<Self> {
-        let mut io = UdpSocket::bind(listen)?;
+    /// Reports to `registry` under `token`.
+    pub(super) fn new(mut io: UdpSocket, registry: &Registry, token: Token) -> io::Result<Self> {
         let state = UdpSocketState::new(UdpSockRef::from(&io))?;
         // The system may grant less. The server runs with what it gets.
         state.set_recv_buffer_size(UdpSockRef::from(&io), SOCKET_RECEIVE_BYTES).ok();

@@ -11,8 +11,7 @@ impl Server {
     /// Serves connections that begin from now on with another certificate, site and options. Those that are open keep theirs.
     /// After an error nothing has changed.
     ///
-    /// These options stay as they were: the folder of logs, migration, observers, the key of stateless resets, and limits that concern
-    /// all connections.
+    /// These options stay as they were: the folder of logs and its limits, migration, observers, and the key of stateless resets.
     pub fn reload(
         &mut self,
         identity: &Identity,
@@ -20,6 +19,7 @@ impl Server {
         options: Options,
     ) -> Result<(), TlsError> {
         self.config = transport_config(identity, &options)?;
+        self.admission.limit(&options.limits);
         let observers = self.shared.options.observers.clone();
         let options = Options { observers, ..options };
         let (alarm, groups) = (self.shared.alarm.clone(), Arc::clone(&self.shared.groups));

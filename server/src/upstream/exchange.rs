@@ -1,7 +1,7 @@
 //! One request to the backend and its response, shared by a connection and the task that carries it out.
 
-use super::queue::Client;
 use super::trouble::Trouble;
+use crate::client::Client;
 use crate::limits::{BUFFER_BYTES, INTERIM_RESPONSES};
 use crate::site::Response;
 use hyper::StatusCode;

@@ -1,9 +1,9 @@
 //! Header fields on their way through a gateway (RFC 9110, 7.6; RFC 9114, 4.2).
 
 use super::exchange::{Exchange, Outbound};
-use super::queue::Client;
 use super::trouble::Trouble;
 use super::upload::Upload;
+use crate::client::Client;
 use crate::site::{Field, Request};
 use hyper::header::{CONTENT_LENGTH, HOST, HeaderName, HeaderValue};
 use hyper::{Uri, Version};

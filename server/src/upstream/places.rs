@@ -1,6 +1,7 @@
 //! Places at the backend, and for those that wait for one.
 
-use super::queue::{Client, Queue};
+use super::queue::Queue;
+use crate::client::Client;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 

@@ -3,27 +3,8 @@
 //! A client may take at most as many places as are still free, which is half of what the others leave. So there is always
 //! a place for another client, and a client alone has half of all. The same holds for places to wait in.
 
+use crate::client::Client;
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, Ipv6Addr};
-
-/// Bits of an IPv6 address that name a network. One client has all addresses of a network.
-const NETWORK_BITS: u32 = 64;
-
-/// The clients at one address, which share one part of the places.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Client(Option<IpAddr>);
-
-impl Client {
-    /// The client at `address`, or an unknown one.
-    pub(super) fn at(address: Option<IpAddr>) -> Self {
-        let network =
-            |it: Ipv6Addr| Ipv6Addr::from_bits(it.to_bits() >> NETWORK_BITS << NETWORK_BITS);
-        Self(address.map(|it| match it.to_canonical() {
-            IpAddr::V6(address) => IpAddr::V6(network(address)),
-            IpAddr::V4(address) => IpAddr::V4(address),
-        }))
-    }
-}
 
 /// Places, of which each client has a share.
 #[derive(Debug)]
@@ -143,6 +124,7 @@ impl<T> Queue<T> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::net::IpAddr;
 
     /// The client with this letter.
     fn client(letter: char) -> Client {
@@ -217,15 +199,6 @@ mod tests {
         assert_eq!(entered(&mut queue, 'b'), 2);
         queue.leave(client('a'));
         assert_eq!(entered(&mut queue, 'c'), 1);
-    }
-
-    #[test]
-    fn an_ipv6_network_is_one_client() {
-        let at = |text: &str| Client::at(text.parse().ok());
-        assert_eq!(at("2001:db8::1"), at("2001:db8::ffff:0:0:1"));
-        assert_ne!(at("2001:db8::1"), at("2001:db8:0:1::1"));
-        assert_eq!(at("::ffff:192.0.2.1"), at("192.0.2.1"));
-        assert_ne!(at("192.0.2.1"), at("192.0.2.2"));
     }
 
     #[derive(Debug, Clone, Copy)]

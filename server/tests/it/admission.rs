@@ -149,15 +149,17 @@ fn a_draining_server_refuses_new_clients_at_once() {
     assert_eq!(refusal(&peer), REFUSED);
 }
 
+/// The refusal that a client at this address gets.
+fn connect(world: &mut World, address: SocketAddr) -> Option<(u64, bool)> {
+    let mut peer = Peer::at(world, address, Settings::default());
+    world.run_ms(10, &mut [&mut peer]);
+    refusal(&peer)
+}
+
 #[test]
 fn one_client_leaves_room_for_others() {
     let limits = Limits { connections_per_network: 3, ..limits() };
     let mut world = World::new(Options { limits, ..options("fifo") });
-    let connect = |world: &mut World, address: SocketAddr| {
-        let mut peer = Peer::at(world, address, Settings::default());
-        world.run_ms(10, &mut [&mut peer]);
-        refusal(&peer)
-    };
     for number in 1..=3 {
         assert_eq!(connect(&mut world, elsewhere(number)), None);
     }
@@ -166,6 +168,15 @@ fn one_client_leaves_room_for_others() {
     // The idle timeout ends the first three.
     world.run_ms(60_000, &mut []);
     assert_eq!(connect(&mut world, elsewhere(5)), None);
+}
+
+#[test]
+fn clients_of_ipv4_have_shares_of_their_own_also_at_a_server_of_ipv6() {
+    let limits = Limits { connections_per_network: 1, ..limits() };
+    let mut world = World::new(Options { limits, ..options("fifo") });
+    let refusals = ["[::ffff:192.0.2.1]:1", "[::ffff:192.0.2.2]:1", "[::ffff:192.0.2.2]:2"]
+        .map(|it| connect(&mut world, it.parse().expect("an address")));
+    assert_eq!(refusals, [None, None, REFUSED]);
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod pushes;
 mod rebinding;
 mod reload;
 mod rfc9218;
+mod shards;
 mod simulation;
 mod waiting;
 mod window;

@@ -140,7 +140,11 @@ impl Peer {
     }
 
     pub(crate) fn connect(world: &World, address: SocketAddr, config: &ClientConfig) -> Self {
-        let client = BareClient::connect(address, SERVER.into(), config, world.now());
+        Self::begin(address, config, world.now())
+    }
+
+    pub(crate) fn begin(address: SocketAddr, config: &ClientConfig, now: Instant) -> Self {
+        let client = BareClient::connect(address, SERVER.into(), config, now);
         Self {
             client: client.expect("a client"),
             bodies: BTreeMap::new(),

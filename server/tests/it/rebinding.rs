@@ -8,9 +8,9 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// A client that does not know that the server sees it at another address.
-struct Rebound {
-    peer: Peer,
-    address: SocketAddr,
+pub(crate) struct Rebound {
+    pub(crate) peer: Peer,
+    pub(crate) address: SocketAddr,
 }
 
 impl Endpoint for Rebound {
@@ -35,7 +35,7 @@ impl Endpoint for Rebound {
     }
 }
 
-fn at(number: u16) -> SocketAddr {
+pub(crate) fn at(number: u16) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, 1], 5000 + number))
 }
 

@@ -1,0 +1,152 @@
+//! How a connection begins: who is let in, and which IDs lead to it.
+
+use super::{Entry, Server};
+use crate::Event;
+use crate::admission::Decision;
+use crate::qlog_files::QlogFile;
+use crate::responder::Responder;
+use crate::unproven::Unproven;
+use connection::Path;
+use quiche::ConnectionId;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// RFC 9000, 20.1.
+const CONNECTION_REFUSED: u64 = 0x2;
+
+impl Server {
+    /// The connection that a datagram to an unknown ID begins, if it is a client's first one and there is room.
+    pub(super) fn accept(
+        &mut self,
+        header: &quiche::Header<'_>,
+        datagram: &mut [u8],
+        path: Path,
+        now: Instant,
+    ) -> Option<u64> {
+        match self.admission.decide(header, datagram, path, self.draining.is_some(), now) {
+            Decision::Done => None,
+            Decision::ProofAsked => {
+                self.notice(&Event::ProofAsked);
+                None
+            }
+            Decision::Refuse { refusal, is_told } => {
+                self.notice(&Event::Refused(refusal));
+                if is_told {
+                    self.refuse(header, datagram, path);
+                }
+                None
+            }
+            Decision::Connect(original) => self.connect(header, original, path, now),
+        }
+    }
+
+    /// A new connection. `original` is the ID that a client made up for the server before a Retry packet.
+    fn connect(
+        &mut self,
+        header: &quiche::Header<'_>,
+        original: Option<Vec<u8>>,
+        path: Path,
+        now: Instant,
+    ) -> Option<u64> {
+        let unproven = original.is_none().then(Unproven::default);
+        let (id, mut quic) = self.accept_quic(header, original, path)?;
+        let qlog = self.qlogs.as_ref().map(|it| it.begin(&mut quic, &id));
+        self.serial += 1;
+        let responder = Responder::new(Arc::clone(&self.shared), self.serial, quic, path);
+        let mut ids = vec![id, header.dcid.to_vec()];
+        ids.dedup();
+        self.routes.extend(ids.iter().map(|it| (it.clone(), self.serial)));
+        let handshake_until = Some(now + self.shared.options.limits.handshake);
+        let entry = Entry {
+            responder,
+            ids,
+            qlog,
+            handshake_until,
+            unproven,
+            counted: None,
+            wakeup: None,
+            queued: false,
+        };
+        self.admission.begun();
+        self.notice(&Event::Accepted);
+        self.connections.insert(self.serial, Box::new(entry));
+        Some(self.serial)
+    }
+
+    /// The transport's side of a new connection, and its ID.
+    fn accept_quic(
+        &mut self,
+        header: &quiche::Header<'_>,
+        original: Option<Vec<u8>>,
+        path: Path,
+    ) -> Option<(Vec<u8>, quiche::Connection)> {
+        // After a Retry packet the client uses the ID that it named. Otherwise it goes on with the one that it made up
+        // until it has ours.
+        let (new, _) = self.admission.new_id()?;
+        let (id, odcid) = match original {
+            Some(original) => (header.dcid.to_vec(), Some(ConnectionId::from_vec(original))),
+            None => (new, None),
+        };
+        self.config.set_stateless_reset_token(self.admission.reset_token(&id));
+        let scid = ConnectionId::from_ref(&id);
+        let (local, peer) = (path.local, path.peer);
+        let quic = quiche::accept(&scid, odcid.as_ref(), local, peer, &mut self.config).ok()?;
+        Some((id, quic))
+    }
+
+    /// Tells a client at once that there is no room for it.
+    fn refuse(&mut self, header: &quiche::Header<'_>, datagram: &mut [u8], path: Path) {
+        let Some((_, mut quic)) = self.accept_quic(header, None, path) else { return };
+        // It has the keys for the answer.
+        quic.recv(datagram, path.into()).ok();
+        quic.close(false, CONNECTION_REFUSED, b"").ok();
+        self.admission.reply(path, |out| quic.send(out).map(|(bytes, _)| bytes));
+    }
+
+    /// Notes that a connection's handshake has ended, well or not.
+    pub(super) fn handshake_over(&mut self, serial: u64) {
+        if let Some(entry) = self.connections.get_mut(&serial)
+            && entry.handshake_until.take().is_some()
+        {
+            self.admission.shaken();
+        }
+    }
+
+    /// A client has completed its handshake.
+    pub(super) fn entered(&mut self, serial: u64, client: IpAddr) {
+        self.handshake_over(serial);
+        if let Some(entry) = self.connections.get_mut(&serial)
+            && entry.counted.is_none()
+        {
+            entry.counted = Some(client);
+            entry.unproven = None;
+            let qlog = entry.qlog.take().map_or(Ok(()), QlogFile::confirm);
+            self.admission.entered(client);
+            if let Err(refusal) = qlog {
+                self.notice(&Event::NotLogged);
+                if let Some(line) = refusal {
+                    self.report(&line);
+                }
+            }
+        }
+    }
+
+    /// Gives the client as many IDs as it takes, and forgets those that it retired.
+    pub(super) fn update_routes(&mut self, serial: u64) {
+        let Some(entry) = self.connections.get_mut(&serial) else { return };
+        let quic = &mut entry.responder.sender.connection.quic;
+        while let Some(retired) = quic.retired_scid_next() {
+            self.routes.remove(retired.as_ref());
+            entry.ids.retain(|it| it != retired.as_ref());
+        }
+        while quic.is_established() && quic.scids_left() > 0 {
+            let Some((id, token)) = self.admission.new_id() else { return };
+            if quic.new_scid(&ConnectionId::from_ref(&id), token, false).is_err() {
+                return;
+            }
+            self.routes.insert(id.clone(), serial);
+            entry.ids.push(id);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Servers that share an address, one for each core.
+//!
+//! The system gives each of them the datagrams of some clients, by their addresses. A client whose address changes comes
+//! to another shard. Its connection ID says which shard has the connection, and the datagram is handed over.
+
+use crate::admission::Population;
+use crate::alarm::Alarm;
+use crate::connection_ids::{ConnectionIds, LoadBalancer};
+use crate::limits::HANDED_BYTES;
+use connection::Path;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Datagrams, each with the addresses that it came between.
+pub(crate) type Datagrams = VecDeque<(Path, Vec<u8>)>;
+
+/// A server's place among those that share its address.
+#[derive(Clone)]
+pub(crate) struct Shard {
+    number: u8,
+    all: Arc<Shards>,
+}
+
+struct Shards {
+    ids: ConnectionIds,
+    population: Arc<Mutex<Population>>,
+    inboxes: Vec<Inbox>,
+}
+
+/// What others have handed over to a shard.
+#[derive(Default)]
+struct Inbox {
+    waiting: Mutex<(Datagrams, usize)>,
+    alarm: Alarm,
+}
+
+impl Shard {
+    /// A server that has its address for itself.
+    pub(crate) fn alone() -> Self {
+        Self::of(1, ConnectionIds::random()).remove(0)
+    }
+
+    /// This many servers, with a load balancer before them or not. `None`: the system has no randomness.
+    pub(crate) fn all(count: u8, load_balancer: Option<LoadBalancer>) -> Option<Vec<Self>> {
+        let is_alone = count == 1 && load_balancer.is_none();
+        let ids =
+            if is_alone { ConnectionIds::random() } else { ConnectionIds::routed(load_balancer)? };
+        Some(Self::of(count, ids))
+    }
+
+    fn of(count: u8, ids: ConnectionIds) -> Vec<Self> {
+        let inboxes = (0..count).map(|_| Inbox::default()).collect();
+        let all = Arc::new(Shards { ids, population: Arc::default(), inboxes });
+        (0..count).map(|number| Self { number, all: Arc::clone(&all) }).collect()
+    }
+
+    /// Who is in at all shards.
+    pub(crate) fn population(&self) -> Arc<Mutex<Population>> {
+        Arc::clone(&self.all.population)
+    }
+
+    /// What calls this shard.
+    pub(crate) fn alarm(&self) -> Alarm {
+        self.inbox(self.number).map_or_else(Alarm::default, |it| it.alarm.clone())
+    }
+
+    /// Bytes of a connection ID.
+    pub(crate) fn id_bytes(&self) -> usize {
+        self.all.ids.bytes()
+    }
+
+    /// A new connection ID that names this shard; `None`: the system has no randomness.
+    pub(crate) fn new_id(&self) -> Option<Vec<u8>> {
+        self.all.ids.new_id(self.number)
+    }
+
+    /// Gives another shard a datagram to an ID that names it. False: it is for this shard. When too much waits at the
+    /// other one, the datagram is lost.
+    pub(crate) fn hand_over(&self, id: &[u8], datagram: &[u8], path: Path) -> bool {
+        let other = self.all.ids.shard(id).filter(|it| *it != self.number);
+        let Some(inbox) = other.and_then(|it| self.inbox(it)) else { return false };
+        inbox.put(datagram, path);
+        true
+    }
+
+    /// What others have handed over.
+    pub(crate) fn take(&self) -> Datagrams {
+        self.inbox(self.number).map_or_else(Datagrams::new, Inbox::take)
+    }
+
+    fn inbox(&self, number: u8) -> Option<&Inbox> {
+        self.all.inboxes.get(usize::from(number))
+    }
+}
+
+impl Inbox {
+    fn put(&self, datagram: &[u8], path: Path) {
+        let was_empty = {
+            let (waiting, bytes) = &mut *self.waiting();
+            let was_empty = waiting.is_empty();
+            if *bytes + datagram.len() <= HANDED_BYTES {
+                waiting.push_back((path, datagram.to_vec()));
+                *bytes += datagram.len();
+            }
+            was_empty
+        };
+        if was_empty {
+            self.alarm.wake();
+        }
+    }
+
+    fn take(&self) -> Datagrams {
+        std::mem::take(&mut *self.waiting()).0
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, (Datagrams, usize)> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn path() -> Path {
+        Path { local: ([192, 0, 2, 1], 443).into(), peer: ([192, 0, 2, 2], 5000).into() }
+    }
+
+    #[test]
+    fn a_datagram_goes_to_the_shard_that_its_id_names_and_wakes_it_once() {
+        let shards = Shard::all(3, None).expect("randomness");
+        let woken = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&woken);
+        shards[2].alarm().wake_with(Box::new(move || {
+            count.fetch_add(1, Ordering::SeqCst);
+        }));
+        let id = shards[2].new_id().expect("an ID");
+        assert!(shards[0].hand_over(&id, b"one", path()));
+        assert!(shards[1].hand_over(&id, b"two", path()));
+        assert!(!shards[2].hand_over(&id, b"own", path()));
+        assert_eq!(woken.load(Ordering::SeqCst), 1);
+        let came: Vec<_> = shards[2].take().into_iter().map(|(_, it)| it).collect();
+        assert_eq!(came, [b"one", b"two"]);
+        assert!(shards[2].take().is_empty());
+    }
+
+    #[test]
+    fn what_waits_at_a_shard_has_a_limit() {
+        let shards = Shard::all(2, None).expect("randomness");
+        let id = shards[1].new_id().expect("an ID");
+        let datagram = vec![0; HANDED_BYTES / 4];
+        for _ in 0..5 {
+            assert!(shards[0].hand_over(&id, &datagram, path()));
+        }
+        assert_eq!(shards[1].take().len(), 4);
+        shards[0].hand_over(&id, &datagram, path());
+        assert_eq!(shards[1].take().len(), 1, "there is room again");
+    }
+
+    #[test]
+    fn an_id_of_a_shard_that_is_not_there_stays_where_it_came() {
+        let balancer = LoadBalancer { config_id: 0, server_id: vec![1], key: [7; 16] };
+        let many = Shard::all(8, Some(balancer.clone())).expect("randomness");
+        let few = Shard::all(2, Some(balancer)).expect("randomness");
+        let id = many[7].new_id().expect("an ID");
+        assert!(!few[0].hand_over(&id, b"", path()));
+    }
+}
