@@ -66,7 +66,7 @@ def wait_until_ready(it, server):
     while time.monotonic() < deadline:
         if it.process.poll() is not None:
             raise Failure(f"the server exited with {it.process.returncode}: {last_line(it.log)}")
-        ready = it.said(f"listening on 127.0.0.1:{it.port}") if server.says_listening else is_bound(it.port)
+        ready = it.said(f"listening on {at(server.host, it.port)}") if server.says_listening else is_bound(it.port)
         if ready:
             return
         time.sleep(POLL_SECONDS)
@@ -121,8 +121,14 @@ def free_port():
             return port
 
 
+def at(host, port):
+    """`127.0.0.1:4433`, `[::1]:4433`."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def is_bound(port):
-    rows = Path("/proc/net/udp").read_text().splitlines()[1:]
+    tables = [it for it in (Path("/proc/net/udp"), Path("/proc/net/udp6")) if it.exists()]
+    rows = [row for table in tables for row in table.read_text().splitlines()[1:]]
     return any(row.split()[1].endswith(f":{port:04X}") for row in rows)
 
 

@@ -1,8 +1,9 @@
 """The results as tables: for a terminal and for docs/interop.md."""
 
-from . import pairs, priorities
+from . import cases, pairs, priorities
 from . import site as sites
 
+CASES = "Cases of the QUIC interop runner"
 CASE_NAMES = [case.name for case in sites.CASES]
 HEAD = """# Interoperation with other HTTP/3 stacks
 
@@ -12,6 +13,11 @@ Every cell is one connection over loopback. It passes if the client exits with 0
 SHA-256 of the served file. *stops* means that the server exits after SIGTERM; ours must finish with exit code 0. *one
 connection* means that a server that counts its connections saw one for each case. *known* cells fail for a reason that is
 given below and is not ours.
+
+*Cases of the QUIC interop runner*: a client fetches files from `utmost-serve` through `utmost link`, with the runner's networks:
+10 Mbit/s, a round trip of 30 ms, a queue of 25 packets, unless the case says more. A cell passes if each body has the SHA-256 of
+the served file, the client made as many connections as the case says, and the case has taken place: the link's log, the
+server's qlogs or the router in between show what the list below the table says. *not supported*: the client cannot do this.
 
 *Priorities*: on one connection, the client requests files of 72 packets each, in the order and with the `priority` headers
 that the list of orders names; `utmost serve --scheme rfc9218 --signals obey` sends a packet every 2 ms. A cell passes if
@@ -106,6 +112,8 @@ def document(sections, versions, results):
     parts = [HEAD]
     for title, table in sections:
         parts += [f"## {title}\n", markdown(table) + "\n"]
+        if title == CASES:
+            parts.append("\n".join(cases.legend()) + "\n")
     parts += order_section(results)
     parts += ["## Versions\n", markdown([["stack", "version"], *versions.items()]) + "\n"]
     if lines := problems(results):

@@ -6,19 +6,25 @@ To add one, add a row to CLIENTS or SERVERS and its installation to interop/setu
 import os
 import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable
 
 from . import site as sites
+from .processes import at
 
 INTEROP = Path(__file__).resolve().parent.parent
 REPOSITORY = INTEROP.parent
 INSTALLED = Path(os.environ.get("UTMOST_INTEROP_DIR", REPOSITORY / "target" / "interop")).resolve()
 UTMOST = (REPOSITORY / os.environ.get("UTMOST_BIN", "target/debug/utmost")).resolve()
+UTMOST_SERVE = UTMOST.with_name("utmost-serve")
 
 # What of priorities a client can say: a `priority` header, a request once others are under way, PRIORITY_UPDATE.
 HEADER, LATE, UPDATE = "header", "late", "update"
+
+# What of a case of harness/cases.py not every client can do. Our peers have an option of these names.
+RESUMPTION, EARLY_DATA, KEY_UPDATE = "resumption", "early-data", "key-update"
+ALL_FEATURES = frozenset({RESUMPTION, EARLY_DATA, KEY_UPDATE})
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,10 @@ class Client:
     # Fetches the files of a plan of harness/priorities.py: `by_priority(site, plan, port, out)`.
     by_priority: Callable | None = None
     signals: frozenset = frozenset()
+    # Fetches the files of a case of harness/cases.py: `by_feature(site, case, (host, port), out)` gives the command
+    # lines, which run one after the other.
+    by_feature: Callable | None = None
+    features: frozenset = frozenset()
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,8 @@ class Server:
     drains: bool = False
     # The option that names the folder for its qlogs, if it has one.
     log_option: str | None = None
+    # Where it listens.
+    host: str = "127.0.0.1"
 
 
 def urls(case, port):
@@ -79,6 +91,22 @@ def peer_by_priority(*program):
     return command
 
 
+def peer_by_feature(*program):
+    """A client of this folder that knows `--feature`."""
+
+    def commands(site, case, server, out):
+        feature = ["--feature", case.needs] if case.needs else []
+        options = ["--connect", at(*server), "--ca", site.ca, "--out", out, *feature]
+        return [[*program, "fetch", *options, *urls(case, server[1])]]
+
+    return commands
+
+
+def featured(client, *program):
+    """The client, one of this folder, with all features."""
+    return replace(client, by_feature=peer_by_feature(*program), features=ALL_FEATURES)
+
+
 def priority_client(name, *program, signals):
     return Client(name, peer(*program), peer_by_priority(*program), frozenset(signals))
 
@@ -94,9 +122,30 @@ def peer_server(*program):
 
 
 def gtlsclient(_site, case, port, out):
-    quiet = ["--quiet", "--no-quic-dump", "--no-http-dump"]
-    options = ["--exit-on-all-streams-close", "--sni=localhost", "--download", out]
-    return ["gtlsclient", *quiet, *options, "127.0.0.1", port, *urls(case, port)]
+    return [*GTLSCLIENT, "--download", out, "127.0.0.1", port, *urls(case, port)]
+
+
+GTLSCLIENT = [
+    *("gtlsclient", "--quiet", "--no-quic-dump", "--no-http-dump"),
+    *("--exit-on-all-streams-close", "--sni=localhost"),
+]
+
+
+def gtlsclient_by_feature(_site, case, server, out):
+    """gtlsclient makes one connection a run, and keeps the session in files. On a bad link, a handshake takes time."""
+    state = out.parent / "session"
+    keep = [f"--session-file={state}", f"--tp-file={state}.parameters"]
+    options = {
+        None: [],
+        KEY_UPDATE: ["--key-update=200ms"],
+        RESUMPTION: [*keep, "--disable-early-data"],
+        EARLY_DATA: keep,
+    }[case.needs]
+    command = [*GTLSCLIENT, "--handshake-timeout=60s", *options, "--download", out, *server]
+    first, *others = urls(case, server[1])
+    if case.needs in (RESUMPTION, EARLY_DATA):
+        return [[*command, first], [*command, *others]]
+    return [[*command, first, *others]]
 
 
 def gtlsclient_by_priority(site, plan, port, out):
@@ -138,9 +187,35 @@ def utmost_serve_obeying(site, port):
     return [*utmost_serve(site, port), "--scheme", "rfc9218", "--signals", "obey"]
 
 
+def utmost_serve_logged(case, place, logs):
+    """The program that is installed on servers, for a case of harness/cases.py."""
+
+    def command(site, port):
+        content = ["--root", site.root]
+        if case.config:
+            file = place / "serve.toml"
+            file.write_text(case.config.format(root=site.root))
+            content = ["--config", file]
+        tls = ["--cert", site.cert, "--key", site.key]
+        return [UTMOST_SERVE, *content, "--listen", at(case.host, port), *tls, "--qlog", logs, *case.options]
+
+    return command
+
+
 def utmost_serve_by_priority(site, port, logs):
     """Paced at 1400 bytes each 2 ms, so that requests come while others wait."""
     return [*utmost_serve_obeying(site, port), "--pace", "1400/2", "--qlog", logs]
+
+
+def link(network, server, *options):
+    """The lab's links in front of a server at (host, port), as a relay that listens on the same host."""
+    host, server_port = server
+
+    def command(_site, port):
+        ends = ["--listen", at(host, port), "--to", at(host, server_port)]
+        return [UTMOST, "link", "--network", network, *ends, *options]
+
+    return Server("link", command, host=host)
 
 
 def python(script):
@@ -149,22 +224,25 @@ def python(script):
 
 # Sends any frame: harness/abuse.py uses it for those that are wrong.
 H3I = INSTALLED / "h3i-peer"
+QUIC_GO = [INSTALLED / "quic-go"]
+AIOQUIC = python("aioquic_peer.py")
+H3_QUINN = [INSTALLED / "h3-quinn-peer"]
 
 CLIENTS = [
-    priority_client("quic-go", INSTALLED / "quic-go", signals={HEADER, LATE}),
-    Client("ngtcp2", gtlsclient, gtlsclient_by_priority, frozenset({HEADER})),
-    priority_client("aioquic", *python("aioquic_peer.py"), signals={HEADER, LATE, UPDATE}),
+    featured(priority_client("quic-go", *QUIC_GO, signals={HEADER, LATE}), *QUIC_GO),
+    Client("ngtcp2", gtlsclient, gtlsclient_by_priority, frozenset({HEADER}), gtlsclient_by_feature, ALL_FEATURES),
+    featured(priority_client("aioquic", *AIOQUIC, signals={HEADER, LATE, UPDATE}), *AIOQUIC),
     priority_client("curl_cffi", *python("curl_cffi_peer.py"), signals={HEADER, LATE}),
     priority_client("niquests", *python("niquests_peer.py"), signals={HEADER, LATE}),
-    Client("h3-quinn", peer(INSTALLED / "h3-quinn-peer")),
+    featured(Client("h3-quinn", peer(*H3_QUINN)), *H3_QUINN),
     Client("tquic", tquic_client),
     priority_client("h3i", H3I, signals={HEADER, LATE, UPDATE}),
 ]
 SERVERS = [
-    Server("quic-go", peer_server(INSTALLED / "quic-go")),
+    Server("quic-go", peer_server(*QUIC_GO)),
     Server("ngtcp2", gtlsserver, says_listening=False, log_option="--qlog-dir"),
-    Server("aioquic", peer_server(*python("aioquic_peer.py"))),
-    Server("h3-quinn", peer_server(INSTALLED / "h3-quinn-peer")),
+    Server("aioquic", peer_server(*AIOQUIC)),
+    Server("h3-quinn", peer_server(*H3_QUINN)),
     Server("tquic", tquic_server, says_listening=False, log_option="--qlog-dir"),
 ]
 OUR_CLIENT = Client("utmost", utmost_play)

@@ -84,7 +84,7 @@ def lint_of_load(server, site, folder):
     """Loads the page, and what the linter says of our client's log."""
     (folder / "server").mkdir()
     with running(logging(server, folder / "server"), page_site(site, folder), folder / "linted.log") as it:
-        with running(link(it.port), site, folder / "link.log") as between:
+        with running(stacks.link(NETWORK, ("127.0.0.1", it.port)), site, folder / "link.log") as between:
             options = ["--server", f"127.0.0.1:{between.port}", "--insecure", "--scheme", "rfc9218"]
             answer([stacks.UTMOST, "play", PAGE, *options, "--qlog", folder / "client"], folder / "play")
     return lint(server, folder, [only(folder / "client")])
@@ -130,14 +130,6 @@ def page_site(site, folder):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(bytes(resource["bytes"]))
     return replace(site, root=root)
-
-
-def link(server_port):
-    def command(_site, port):
-        ends = ["--listen", f"127.0.0.1:{port}", "--to", f"127.0.0.1:{server_port}"]
-        return [stacks.UTMOST, "link", "--network", NETWORK, *ends]
-
-    return stacks.Server("link", command)
 
 
 def answer(command, place):

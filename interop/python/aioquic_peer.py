@@ -21,7 +21,7 @@ PRIORITY_UPDATE = 0xF0700
 
 
 def main():
-    arguments = command_line.parse(__doc__, serves=True, updates=True, pushes=True)
+    arguments = command_line.parse(__doc__, serves=True, updates=True, pushes=True, features=True)
     asyncio.run(run_server(arguments) if arguments.subcommand == "serve" else run_client(arguments))
 
 
@@ -34,12 +34,32 @@ async def run_client(arguments):
         max_data=WINDOW_BYTES,
         max_stream_data=WINDOW_BYTES,
     )
+    if arguments.feature not in (command_line.RESUMPTION, command_line.EARLY_DATA):
+        await visit(arguments, configuration, arguments.urls)
+        return
+    first, *others = arguments.urls
+    await visit(arguments, configuration, [first])
+    if configuration.session_ticket is None:
+        raise ConnectionError("the server sent no session ticket")
+    await visit(arguments, configuration, others, early=arguments.feature == command_line.EARLY_DATA)
+
+
+async def visit(arguments, configuration, urls, early=False):
+    """One connection. It leaves the server's session ticket in the configuration, for the next one."""
     host, port = arguments.connect
-    async with connect(host, port, configuration=configuration, create_protocol=Client) as client:
+
+    def keep(ticket):
+        configuration.session_ticket = ticket
+
+    options = {"session_ticket_handler": keep, "wait_connected": not early}
+    async with connect(host, port, configuration=configuration, create_protocol=Client, **options) as client:
         for update in arguments.update:
             client.update_priority(*update.split("#"))
-        gets = [asyncio.ensure_future(save(client, url, arguments.out)) for url in arguments.urls]
+        gets = [asyncio.ensure_future(save(client, url, arguments.out)) for url in urls]
         await asyncio.wait(gets, return_when=asyncio.FIRST_COMPLETED)
+        if arguments.feature == command_line.KEY_UPDATE:
+            client._quic.request_key_update()
+            client.transmit()
         for update in arguments.then_update:
             client.update_priority(*update.split("#"))
             client.transmit()

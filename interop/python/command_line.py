@@ -5,7 +5,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 
-def parse(description, serves=False, updates=False, pushes=False):
+# What a client can be told to do besides fetching (harness/cases.py says what each case needs).
+RESUMPTION, EARLY_DATA, KEY_UPDATE = "resumption", "early-data", "key-update"
+
+
+def parse(description, serves=False, updates=False, pushes=False, features=False):
     parser = argparse.ArgumentParser(description=description)
     subcommands = parser.add_subparsers(dest="subcommand", required=True)
     fetch = subcommands.add_parser("fetch", help="fetch all URLs at once, each body into a file")
@@ -17,6 +21,9 @@ def parse(description, serves=False, updates=False, pushes=False):
         for option, when in (("--update", "before all requests"), ("--then-update", "after the first body")):
             about = f"send PRIORITY_UPDATE for this stream {when}"
             fetch.add_argument(option, action="append", default=[], metavar="STREAM#VALUE", help=about)
+    if features:
+        about = "fetch the others on a second connection; or update the keys after the first body"
+        fetch.add_argument("--feature", choices=(RESUMPTION, EARLY_DATA, KEY_UPDATE), help=about)
     if pushes:
         fetch.add_argument("--pushed", metavar="DIR", type=Path, help="write what is pushed here, and say its IDs")
     fetch.add_argument("urls", nargs="+", metavar="URL", help="a fragment is the request's priority header")
@@ -34,7 +41,7 @@ def parse(description, serves=False, updates=False, pushes=False):
 
 def address(text):
     host, _, port = text.rpartition(":")
-    return host, int(port)
+    return host.strip("[]"), int(port)
 
 
 def file_of(url):

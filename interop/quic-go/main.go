@@ -1,7 +1,7 @@
 // An HTTP/3 client and server on quic-go, as small as interoperation needs them.
 //
 //	quic-go serve --listen ADDR --root DIR --cert FILE --key FILE [--streams N]
-//	quic-go fetch --connect ADDR --ca FILE --out DIR [--then URL]... URL...
+//	quic-go fetch --connect ADDR --ca FILE --out DIR [--then URL]... [--feature NAME] URL...
 package main
 
 import (
@@ -115,18 +115,46 @@ func (list *urlList) Set(url string) error {
 
 // Fetches all URLs at once over one connection, asked for in their order, and those of --then as soon as one body is
 // complete. Each body goes to a file named by its URL's last segment.
+//
+// With --feature resumption or early-data, the first URL has a connection of its own, and the others one that resumes
+// its session. --feature key-update needs nothing: quic-go updates the keys by itself after 100 packets.
 func fetch(arguments []string) error {
 	flags := flag.NewFlagSet("fetch", flag.ExitOnError)
 	connect := flags.String("connect", "", "address of the server")
 	caFile := flags.String("ca", "", "certificate authority, PEM")
 	out := flags.String("out", ".", "directory for the bodies")
+	feature := flags.String("feature", "", "resumption, early-data or key-update")
 	var late urlList
 	flags.Var(&late, "then", "URL to ask for after the first body")
 	_ = flags.Parse(arguments)
 
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	connection, err := dial(ctx, *connect, *caFile)
+	tlsConfig, err := trusting(*caFile)
+	if err != nil {
+		return err
+	}
+	urls, dial := flags.Args(), quic.DialAddr
+	if *feature == "resumption" || *feature == "early-data" {
+		if err := visit(ctx, dial, *connect, tlsConfig, *out, urls[:1], nil); err != nil {
+			return err
+		}
+		urls = urls[1:]
+	}
+	if *feature == "early-data" {
+		dial = quic.DialAddrEarly
+	}
+	return visit(ctx, dial, *connect, tlsConfig, *out, urls, late)
+}
+
+// How long a fetch and a handshake may take: on a bad link a handshake takes more than quic-go's 5 s.
+const patience = time.Minute
+
+type dialer func(context.Context, string, *tls.Config, *quic.Config) (*quic.Conn, error)
+
+// One connection.
+func visit(ctx context.Context, dial dialer, address string, tlsConfig *tls.Config, out string, urls, late []string) error {
+	connection, err := dial(ctx, address, tlsConfig, &quic.Config{HandshakeIdleTimeout: patience})
 	if err != nil {
 		return err
 	}
@@ -136,7 +164,7 @@ func fetch(arguments []string) error {
 	results := make(chan error)
 	ask := func(urls []string) {
 		for _, url := range urls {
-			read, err := fetchOne(ctx, client, url, *out)
+			read, err := fetchOne(ctx, client, url, out)
 			go func() {
 				if err == nil {
 					err = read()
@@ -145,17 +173,18 @@ func fetch(arguments []string) error {
 			}()
 		}
 	}
-	ask(flags.Args())
+	ask(urls)
 	failures := <-results
 	ask(late)
-	for range flags.NArg() + len(late) - 1 {
+	for range len(urls) + len(late) - 1 {
 		failures = errors.Join(failures, <-results)
 	}
 	_ = connection.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
 	return failures
 }
 
-func dial(ctx context.Context, address, caFile string) (*quic.Conn, error) {
+// Trusts one authority, and keeps sessions for connections to come.
+func trusting(caFile string) (*tls.Config, error) {
 	pem, err := os.ReadFile(caFile)
 	if err != nil {
 		return nil, err
@@ -164,8 +193,12 @@ func dial(ctx context.Context, address, caFile string) (*quic.Conn, error) {
 	if !roots.AppendCertsFromPEM(pem) {
 		return nil, fmt.Errorf("%s holds no certificate", caFile)
 	}
-	tlsConfig := &tls.Config{RootCAs: roots, ServerName: "localhost", NextProtos: []string{http3.NextProtoH3}}
-	return quic.DialAddr(ctx, address, tlsConfig, nil)
+	return &tls.Config{
+		RootCAs:            roots,
+		ServerName:         "localhost",
+		NextProtos:         []string{http3.NextProtoH3},
+		ClientSessionCache: tls.NewLRUClientSessionCache(1),
+	}, nil
 }
 
 // Sends the request now; what is returned reads the response. RoundTrip would send requests in any order. A URL's

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! h3-quinn-peer serve --listen ADDR --root DIR --cert FILE --key FILE [--streams N]
-//! h3-quinn-peer fetch --connect ADDR --ca FILE --out DIR URL...
+//! h3-quinn-peer fetch --connect ADDR --ca FILE --out DIR [--feature NAME] URL...
 //! ```
 
 mod client;
