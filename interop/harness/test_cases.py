@@ -53,14 +53,21 @@ def crypto(count):
     return packet("packet_sent", "handshake", {"frame_type": "crypto", "offset": 0, "length": count})
 
 
-class Runs(unittest.TestCase):
+class Site(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.site = sites.build(Path(folder.name))
+
+
+class Runs(Site):
     """A whole case, with programs that stand in for the stacks."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.work = Path(folder.name)
-        self.site = sites.build(self.work)
 
     def outcome(self, case, fault="pass", lost=LOSS, connections=1):
         def serve(_case, _place, logs):
@@ -114,13 +121,10 @@ def program(port, log_file, text, count):
     return [sys.executable, "-c", PROGRAM, port, log_file, text, count]
 
 
-class Evidence(unittest.TestCase):
+class Evidence(Site):
     """What each case must have left behind."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.site = sites.build(Path(folder.name))
         self.certificate = cases.certificate_bytes(self.site)
 
     def fault(self, name, verdicts=(), logs=(), nat=None):
