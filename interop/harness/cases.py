@@ -123,7 +123,7 @@ def frames(log, event, packet_type):
 def handshake_bytes(log):
     """How far the server's handshake goes, after its first message."""
     sent = [it for it in frames(log, "packet_sent", "handshake") if it["frame_type"] == "crypto"]
-    return max((it["offset"] + it["length"] for it in sent), default=0)
+    return max((it["offset"] + it["raw"]["payload_length"] for it in sent), default=0)
 
 
 def certificate_bytes(site):

@@ -50,7 +50,7 @@ def packet(name, packet_type, *frames):
 
 
 def crypto(count):
-    return packet("packet_sent", "handshake", {"frame_type": "crypto", "offset": 0, "length": count})
+    return packet("packet_sent", "handshake", {"frame_type": "crypto", "offset": 0, "raw": {"payload_length": count}})
 
 
 class Site(unittest.TestCase):
