@@ -4,7 +4,7 @@ import json
 import subprocess
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness import processes, stacks
@@ -55,7 +55,11 @@ class Bench:
     def serving(self, server, many=False):
         """The server runs, and has answered a first request."""
         command = server.many if many else server.command
-        pinned = replace(server, command=lambda site, port: self.pinned(SERVER_CORE, command(site, port)))
+        pinned = stacks.Server(
+            server.name,
+            lambda site, port: self.pinned(SERVER_CORE, command(site, port)),
+            says_listening=server.says_listening,
+        )
         with processes.running(pinned, self.site, self.work / "server.log") as it:
             self.load(it, "small")
             yield it

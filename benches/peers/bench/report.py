@@ -25,8 +25,9 @@ The machine: {machine}. Other programs may have used it at the same time{precede
 """
 NOTES = """## Notes
 
-- `utmost` is `utmost-serve --root DIR`: the scheme `rfc9218` and no send buffer, which means late binding. *utmost, bulk* has
-  `--send-buffer 16Mi`: it writes as much as the transport takes, as other servers do.
+- `utmost` is `utmost-serve --root DIR`: the scheme `rfc9218` and no send buffer, which means late binding. On
+  one core it has one shard. *utmost, bulk* has `--send-buffer 16Mi`: it writes as much as the transport takes, as other
+  servers do.
 - `gtlsserver` maps files into memory; h3+quinn and tokio-quiche keep them there. The peak memory of these three therefore
   contains the 200 MB file. utmost and quic-go read it piece by piece.
 - h3+quinn and tokio-quiche ignore priorities, as their examples do. quic-go's server hardly heeds them.
