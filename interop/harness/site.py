@@ -26,6 +26,8 @@ PRIORITY_FILES = dict.fromkeys(PRIORITY_NAMES, 100_000)
 # As many as the QUIC interop runner multiplexes on one connection, and larger ones for transfers that last.
 MANY_FILES = {f"many-{number:04}.bin": 32 for number in range(1999)}
 LARGE_FILES = {"10m.bin": 10_000_000, "12m.bin": 12_000_000}
+# The host of the page that harness/verdicts.py plays. A server answers 421 for hosts that its certificate does not name.
+PAGE_HOST = "davies-meenan.test"
 DOCUMENT = "index.html"
 DOCUMENT_BYTES = 3_000
 
@@ -109,7 +111,7 @@ def page_name(case):
 def certify(work, site):
     """A certificate authority of one run and its certificate for localhost, both ECDSA on P-256."""
     ca_key, request, extensions = work / "ca.key", work / "request.pem", work / "extensions.cnf"
-    extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1\nbasicConstraints=CA:FALSE\n")
+    extensions.write_text(f"subjectAltName=DNS:localhost,DNS:{PAGE_HOST},IP:127.0.0.1,IP:::1\nbasicConstraints=CA:FALSE\n")
     new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc"]
     openssl("req", "-x509", *new_key, "-keyout", ca_key, "-out", site.ca, "-subj", "/CN=utmost interop", "-days", 7)
     openssl("req", "-new", *new_key, "-keyout", site.key, "-out", request, "-subj", "/CN=localhost")

@@ -141,7 +141,7 @@ def gtlsclient_by_feature(_site, case, server, out):
         RESUMPTION: [*keep, "--disable-early-data"],
         EARLY_DATA: keep,
     }[case.needs]
-    command = [*GTLSCLIENT, "--handshake-timeout=60s", *options, "--download", out, *server]
+    command = [*GTLSCLIENT, "--handshake-timeout=60s", "--timeout=60s", *options, "--download", out, *server]
     first, *others = urls(case, server[1])
     if case.needs in (RESUMPTION, EARLY_DATA):
         return [[*command, first], [*command, *others]]
