@@ -73,8 +73,8 @@ class Goals(unittest.TestCase):
 
     def test_a_goal_that_is_missed_fails_with_its_figure(self):
         rows = self.rows(figures(utmost=[100], gtlsserver=[80], tokio_quiche=[200]))
-        self.assertEqual(rows["W1: CPU time, ours to the best other's"], ["1.25", "1.2", "**fails**"])
-        self.assertEqual(rows["W1: CPU time, ours to tokio-quiche's"], ["0.50", "0.8", "holds"])
+        self.assertEqual(rows["W1: CPU time, ours to the best other's"], ["1.250", "1.2", "**fails**"])
+        self.assertEqual(rows["W1: CPU time, ours to tokio-quiche's"], ["0.500", "0.8", "holds"])
 
     def test_a_goal_without_its_figures_is_not_measured(self):
         rows = self.rows(figures(utmost=[100]))
@@ -83,7 +83,7 @@ class Goals(unittest.TestCase):
     def test_our_own_variant_is_not_the_best_other(self):
         made = figures(utmost=[100], gtlsserver=[100])
         made.add("W1", "utmost, bulk", {"cpu_ms": 50, "rate": 1, "peak_mb": 1})
-        self.assertEqual(self.rows(made)["W1: the first place"], ["1.00", "1", "holds"])
+        self.assertEqual(self.rows(made)["W1: the first place"], ["1.000", "1", "holds"])
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import (
 )
 
 func main() {
+	log.SetFlags(0)
 	url := flag.String("url", "", "what to fetch")
 	expected := flag.Int64("bytes", 0, "bytes of each body")
 	connections := flag.Int("connections", 1, "connections in all")
