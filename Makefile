@@ -32,7 +32,8 @@ bench: bootstrap ## the speed of scheduling and of reading logs, next to plain w
 
 bench-peers: build ## the CPU time of the server beside four others, half an hour; writes docs/speed.md
 	benches/peers/setup
-	UTMOST_RELEASE="$(abspath $(target))/release" benches/peers/run --real-time --rounds 7 --write
+	UTMOST_RELEASE="$(abspath $(target))/release" benches/peers/run --rounds 7 --write \
+		$$(chrt -r 5 true 2>/dev/null && echo --real-time)
 
 results: bootstrap ## reproduces published tables and figures, and writes results/
 	cargo build --locked --workspace --bin utmost
