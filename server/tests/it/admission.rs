@@ -58,6 +58,24 @@ fn a_flood_of_first_datagrams_leaves_no_more_than_the_limit_and_a_client_still_g
     assert_eq!(good.body_bytes(0), Some(50_000));
 }
 
+/// quinn's first ID has 20 bytes, four more than that of our client. Limits as large as these take eight bytes more to
+/// announce.
+#[test]
+fn what_is_announced_after_a_retry_packet_leaves_room_for_the_longest_first_id() {
+    let idle = Duration::from_secs(2_000_000);
+    let limits = Limits { addresses: 32, receive_bytes: 1 << 30, idle, ..limits() };
+    let limits = Limits { handshakes: HANDSHAKES, ..limits };
+    let reset_key = ResetKey::random();
+    let mut world = World::new(Options { limits, reset_key, ..options("fifo") });
+    flood(&mut world, 100);
+    let mut peer = Peer::new(&world, 1);
+    world.run_ms(50, &mut [&mut peer]);
+    assert_eq!(world.server.connections(), HANDSHAKES + 1);
+    peer.get(0, "/50000/png");
+    world.run_ms(1_000, &mut [&mut peer]);
+    assert_eq!(peer.body_bytes(0), Some(50_000));
+}
+
 #[test]
 fn without_load_a_client_need_not_prove_anything() {
     let mut world = world();
