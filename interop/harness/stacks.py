@@ -197,7 +197,9 @@ def utmost_serve_logged(case, place, logs):
             file.write_text(case.config.format(root=site.root))
             content = ["--config", file]
         tls = ["--cert", site.cert, "--key", site.key]
-        return [UTMOST_SERVE, *content, "--listen", at(case.host, port), *tls, "--qlog", logs, *case.options]
+        # The link ends with the client, and may take the client's farewell along: the server must not wait for it for long.
+        options = ["--drain-within", 2, "--qlog", logs, *case.options]
+        return [UTMOST_SERVE, *content, "--listen", at(case.host, port), *tls, *options]
 
     return command
 
