@@ -156,6 +156,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
     let servers = Server::shards(count, load_balancer, address, &identity, site, &options);
     let mut servers = servers.map_err(Failure::elsewhere)?;
+    // The access log ends when the last one who could write to it is gone.
+    drop(options);
     for server in &mut servers {
         server.report_with(Box::new(|line| eprintln!("{line}")));
     }

@@ -17,6 +17,7 @@ mod qlog_tree;
 mod results;
 mod serving;
 mod studies;
+mod watching;
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};

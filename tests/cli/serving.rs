@@ -6,36 +6,58 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use tempfile::TempDir;
 
 /// A server that is ended with the test.
 pub(crate) struct Serving {
     process: Child,
+    stdout: BufReader<ChildStdout>,
+    stderr: BufReader<ChildStderr>,
     pub(crate) address: String,
 }
 
 impl Serving {
     /// Starts a server on a free port and waits until it is ready.
     pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::start_at("127.0.0.1:0", arguments)
+    }
+
+    /// The same, at this address.
+    pub(crate) fn start_at(listen: &str, arguments: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_utmost"))
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .arg("serve")
             .args(arguments)
-            .args(["--listen", "127.0.0.1:0"])
+            .args(["--listen", listen])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program runs");
         let mut line = String::new();
-        let stdout = process.stdout.take().expect("piped");
-        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        let mut stdout = BufReader::new(process.stdout.take().expect("piped"));
+        let stderr = BufReader::new(process.stderr.take().expect("piped"));
+        stdout.read_line(&mut line).expect("a line");
         let address = line.trim_end().strip_prefix("listening on ").unwrap_or_default().to_owned();
         assert!(address.starts_with("127.0.0.1:"), "{line:?}");
-        Self { process, address }
+        Self { process, stdout, stderr, address }
     }
 
-    fn signal(&self, signal: &str) {
+    /// The next line on stdout.
+    pub(crate) fn stdout_line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("a line");
+        line
+    }
+
+    /// The next line on stderr.
+    pub(crate) fn stderr_line(&mut self) -> String {
+        let mut line = String::new();
+        self.stderr.read_line(&mut line).expect("a line");
+        line
+    }
+
+    pub(crate) fn signal(&self, signal: &str) {
         let id = self.process.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().expect("kill runs").success());
     }
@@ -44,7 +66,7 @@ impl Serving {
     pub(crate) fn stop(mut self) -> (Option<i32>, String) {
         self.signal("-TERM");
         let mut stderr = String::new();
-        self.process.stderr.take().expect("piped").read_to_string(&mut stderr).expect("UTF-8");
+        self.stderr.read_to_string(&mut stderr).expect("UTF-8");
         (self.process.wait().expect("it ends").code(), stderr)
     }
 }
@@ -149,19 +171,16 @@ fn sighup_reads_the_files_again_and_keeps_what_it_has_if_they_are_broken() {
     let page = "examples/page-minimal.json";
     let mut server =
         Serving::start(&["--page", page, "--cert", &certificate, "--key", key_argument]);
-    let mut stderr = BufReader::new(server.process.stderr.take().expect("piped"));
-    let mut told = |server: &Serving| {
+    let told = |server: &mut Serving| {
         server.signal("-HUP");
-        let mut line = String::new();
-        stderr.read_line(&mut line).expect("a line");
-        line
+        server.stderr_line()
     };
-    assert_eq!(told(&server), "reloaded: new connections get what the files say now\n");
+    assert_eq!(told(&mut server), "reloaded: new connections get what the files say now\n");
     std::fs::write(&key, "broken").expect("written");
     let expected = format!(
         "not reloaded, everything stays as it was: {key_argument}: holds no private key in PEM form\n"
     );
-    assert_eq!(told(&server), expected);
+    assert_eq!(told(&mut server), expected);
     stdout_of(&["play", page, "--server", &server.address, "--insecure"]);
 }
 
@@ -190,7 +209,7 @@ fn backend() -> String {
 }
 
 /// No two parts of 251 bytes or less at different places are the same.
-fn body(bytes: usize) -> Vec<u8> {
+pub(crate) fn body(bytes: usize) -> Vec<u8> {
     (0u8..251).cycle().zip(0u8..=255).cycle().map(|(one, other)| one ^ other).take(bytes).collect()
 }
 
