@@ -2,21 +2,36 @@
 
 use crate::{output, values};
 use ::serve::Failure;
-use ::stress::{ATTACKS, Attack, Outcome, StressError, Target, find, run as attack};
+use ::stress::{
+    ATTACKS, Attack, File, Outcome, Round, Soak, Soaked, StressError, Target, Trend, files_of,
+    find, run as attack, soak,
+};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const FORMAT: &str = "utmost-stress/1";
+const SOAK_FORMAT: &str = "utmost-soak/1";
 
 /// Attack a server on this machine, and show what its visitors notice
 ///
 /// Four visitors load a file fifty times a second each. An attack begins after some time of peace and lasts as long. The server
 /// holds if visitors keep 80 % of their responses, 99 of 100 take at most 3 times as long as before (or 20 ms), memory comes back
 /// to within 10 %, connections are closed only with the codes that fit, and unproven addresses get at most three times what
-/// came from them. Exit codes: 0 it held; 1 it did not; 3 it cannot be reached.
+/// came from them.
+///
+/// With --soak, eight guests come and go for a long time beside the attacks, which take turns. They load files, give some up,
+/// upload, resume sessions, change their addresses, and lose packets. The server holds if every body has the right SHA-256,
+/// every request is answered within 30 s, no connection ends by itself, and the server's memory and descriptors do not rise in
+/// the second half. They rise if the 95 % interval of the slope (Theil and Sen: the median of the slopes between all pairs of
+/// rounds, each with its median) is above 0, and the whole rise is larger than the distance of one round from the line.
+///
+/// Exit codes: 0 it held; 1 it did not; 3 it cannot be reached.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost stress 127.0.0.1:4433 --process 4711\n  \
-utmost stress 127.0.0.1:4433 --attacks rapid-reset,slow-heads --seconds 10 --json")]
+utmost stress 127.0.0.1:4433 --attacks rapid-reset,slow-heads --seconds 10 --json\n  \
+utmost stress 127.0.0.1:4433 --process 4711 --soak 30 --root public")]
 pub(crate) struct Arguments {
     /// The server, at a loopback address
     #[arg(value_name = "ADDR:PORT", required_unless_present = "list", value_parser = values::server_address)]
@@ -30,12 +45,28 @@ pub(crate) struct Arguments {
     /// How long an attack lasts, and the time of peace before it
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
-    /// The file that visitors load
-    #[arg(long, value_name = "PATH", default_value = "/")]
-    path: String,
+    /// The file that visitors load. Of several (/a,/b) they load the first; guests and readers of nothing ask for all
+    #[arg(long, value_name = "PATH", value_delimiter = ',', default_value = "/")]
+    path: Vec<String>,
     /// The server's process, to watch its memory
     #[arg(long, value_name = "PID")]
     process: Option<u32>,
+    /// Let guests come and go for this long
+    #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(1..=1440))]
+    soak: Option<u32>,
+    /// The folder that the server serves: its files are loaded, the largest first, and guests compare what comes with
+    /// them [default: with the first body that comes]
+    #[arg(long, value_name = "DIR", conflicts_with = "path")]
+    root: Option<PathBuf>,
+    /// Lose so many of 100 datagrams from and to guests
+    #[arg(long, value_name = "PERCENT", default_value_t = 1, requires = "soak", value_parser = clap::value_parser!(u32).range(0..=20))]
+    loss: u32,
+    /// Guests keep their addresses
+    #[arg(long, requires = "soak")]
+    stay: bool,
+    /// What guests do and lose follows from this number
+    #[arg(long, default_value_t = 1, requires = "soak")]
+    seed: u64,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -47,16 +78,43 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let Some(address) = arguments.target else { return list() };
     let attacks = chosen(&arguments.attacks)?;
-    let target = Target::new(address, &arguments.path, arguments.process).map_err(failure)?;
+    let target = Target::new(address, files(arguments)?, arguments.process).map_err(failure)?;
     let length = Duration::from_secs(arguments.seconds.into());
+    match arguments.soak {
+        None => attack_all(&target, &attacks, length, arguments.json),
+        Some(minutes) => soak_for(
+            &target,
+            &Soak {
+                length: Duration::from_secs(60 * u64::from(minutes)),
+                attacks,
+                attack_length: length,
+                loss_percent: arguments.loss,
+                patience: PATIENCE,
+                moves: !arguments.stay,
+                seed: arguments.seed,
+            },
+            arguments.json,
+        ),
+    }
+}
+
+/// How long a guest waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn attack_all(
+    target: &Target,
+    attacks: &[&'static Attack],
+    length: Duration,
+    as_json: bool,
+) -> Result<(), Failure> {
     let bar = output::progress(attacks.len(), "attacking");
     let mut outcomes = Vec::new();
     for it in attacks {
-        outcomes.push(attack(&target, it, length).map_err(failure)?);
+        outcomes.push(attack(target, it, length).map_err(failure)?);
         bar.inc(1);
     }
     bar.finish_and_clear();
-    if arguments.json {
+    if as_json {
         let document = serde_json::json!({ "format": FORMAT, "attacks": outcomes });
         output::json_of_program(document)?;
     } else {
@@ -67,6 +125,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::No(format!("the server did not hold against {}", lost.join(", "))))
+}
+
+fn soak_for(target: &Target, plan: &Soak, as_json: bool) -> Result<(), Failure> {
+    let bar = output::progress(plan.rounds() as usize, "soaking");
+    let soaked = soak(target, plan, |_| bar.inc(1)).map_err(failure)?;
+    bar.finish_and_clear();
+    if as_json {
+        output::json_of_program(serde_json::json!({ "format": SOAK_FORMAT, "soak": soaked }))?;
+    } else {
+        show_soak(&soaked)?;
+    }
+    if soaked.failures.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::No(format!("the server did not hold: {}", soaked.failures.join("; "))))
 }
 
 fn list() -> Result<(), Failure> {
@@ -82,6 +155,22 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Attack>, Failure> {
         Failure::BadInput(format!("--attacks {name}: unknown; `utmost stress --list` shows them"))
     };
     names.iter().map(|it| find(it).ok_or_else(|| unknown(it))).collect()
+}
+
+/// The files to load, at least one.
+fn files(arguments: &Arguments) -> Result<Vec<File>, Failure> {
+    let Some(root) = &arguments.root else {
+        return Ok(arguments.path.iter().map(|it| File::unknown(it)).collect());
+    };
+    let files = files_of(root).map_err(|error| Failure::of_file(root, error))?;
+    if files.is_empty() {
+        return Err(no_files(root));
+    }
+    Ok(files)
+}
+
+fn no_files(root: &Path) -> Failure {
+    Failure::of_file(root, "holds no file whose name is of letters, digits, `-`, `_` and `.`")
 }
 
 fn failure(error: StressError) -> Failure {
@@ -112,7 +201,7 @@ fn row(outcome: &Outcome) -> Vec<String> {
     let [before, most, after] = outcome
         .memory_bytes
         .map_or(["-"; 3].map(str::to_owned), |it| it.map(|bytes| (bytes >> 10).to_string()));
-    let codes = outcome.codes.iter().map(|(code, count)| format!("{count} x {code:#x}"));
+    let codes = outcome.attacked.codes.iter().map(|(code, count)| format!("{count} x {code:#x}"));
     let verdict = if outcome.held() { "held".to_owned() } else { outcome.failures.join("; ") };
     vec![
         outcome.attack.to_owned(),
@@ -125,4 +214,55 @@ fn row(outcome: &Outcome) -> Vec<String> {
         codes.collect::<Vec<_>>().join(", "),
         verdict,
     ]
+}
+
+/// A row for each attack: its first and its last round.
+fn show_soak(soaked: &Soaked) -> Result<(), Failure> {
+    let mut rounds: BTreeMap<&str, Vec<&Round>> = BTreeMap::new();
+    for round in &soaked.rounds {
+        rounds.entry(round.attack).or_default().push(round);
+    }
+    let header = ["attack", "rounds", "bodies", "p99 ms first", "last", "kB first", "last", "most"];
+    let rows = rounds.into_iter().map(|(attack, rounds)| soak_row(attack, &rounds));
+    output::line(&output::table(&header, &[], rows).to_string())?;
+    let seen = &soaked.seen;
+    output::line(&format!(
+        "{} bodies of {} MB, {} uploads, {} requests taken back; {} connections, {} of them resumed; {} new addresses",
+        seen.bodies,
+        seen.body_bytes / 1_000_000,
+        seen.uploads,
+        seen.cancelled,
+        seen.connections,
+        seen.resumed,
+        seen.moves
+    ))?;
+    for (name, trend) in [("memory", soaked.memory), ("descriptors", soaked.descriptors)] {
+        output::line(&trend.map_or_else(|| format!("{name}: unknown"), |it| said(name, &it)))?;
+    }
+    Ok(())
+}
+
+fn soak_row(attack: &str, rounds: &[&Round]) -> Vec<String> {
+    let (first, last) = (rounds[0], rounds[rounds.len() - 1]);
+    let kilobytes =
+        |bytes: Option<f64>| bytes.map_or("-".to_owned(), |it| format!("{:.0}", it / 1024.0));
+    let most = rounds.iter().filter_map(|it| it.memory_most).max();
+    vec![
+        attack.to_owned(),
+        rounds.len().to_string(),
+        rounds.iter().map(|it| it.bodies).sum::<usize>().to_string(),
+        format!("{:.1}", first.p99_ms),
+        format!("{:.1}", last.p99_ms),
+        kilobytes(first.memory_bytes),
+        kilobytes(last.memory_bytes),
+        kilobytes(most.map(|it| it as f64)),
+    ]
+}
+
+fn said(name: &str, trend: &Trend) -> String {
+    let Trend { per_hour, interval: [low, high], rise, noise } = trend;
+    let verdict = if trend.is_flat() { "flat" } else { "rises" };
+    format!(
+        "{name} in the second half: {verdict}; {per_hour:.0} an hour (95 %: {low:.0} to {high:.0}), in all {rise:.0}, noise {noise:.0}"
+    )
 }

@@ -1,5 +1,6 @@
 //! The list of attacks.
 
+use crate::files::File;
 use crate::scripts::{Script, floods, malformed, slow, wandering};
 
 /// One attack.
@@ -10,8 +11,8 @@ pub struct Attack {
     pub text: &'static str,
     /// The close codes of HTTP/3 that the server may answer with; none: it must not close the connection.
     pub(crate) codes: &'static [u64],
-    /// The script; it may load the file at this path.
-    pub(crate) script: fn(&str) -> Box<dyn Script>,
+    /// The script; it may load these files.
+    pub(crate) script: fn(&[File]) -> Box<dyn Script>,
 }
 
 /// `H3_EXCESSIVE_LOAD` (RFC 9114, 8.1).
@@ -23,7 +24,7 @@ pub const ATTACKS: &[Attack] = &[
         name: "unread-responses",
         text: "5 connections with 200 requests each, whose responses nobody reads",
         codes: &[EXCESSIVE_LOAD],
-        script: |path| Box::new(slow::UnreadResponses(path.to_owned())),
+        script: |files| Box::new(slow::UnreadResponses(files.to_vec())),
     },
     Attack {
         name: "slow-heads",
@@ -47,7 +48,7 @@ pub const ATTACKS: &[Attack] = &[
         name: "rapid-reset",
         text: "requests that are taken back at once (CVE-2023-44487)",
         codes: &[EXCESSIVE_LOAD],
-        script: |path| Box::new(floods::RapidReset(path.to_owned())),
+        script: |files| Box::new(floods::RapidReset(first(files))),
     },
     Attack {
         name: "priority-updates",
@@ -77,9 +78,13 @@ pub const ATTACKS: &[Attack] = &[
         name: "wandering",
         text: "downloads whose client's address changes every 300 ms",
         codes: &[],
-        script: |path| Box::new(wandering::Wandering(path.to_owned())),
+        script: |files| Box::new(wandering::Wandering(first(files))),
     },
 ];
+
+fn first(files: &[File]) -> String {
+    files.first().map_or_else(|| "/".to_owned(), |it| it.path.clone())
+}
 
 /// The attack of this name.
 pub fn find(name: &str) -> Option<&'static Attack> {

@@ -3,16 +3,28 @@
 //!
 //! [`ATTACKS`] lists the attacks. An attack is a script (`scripts`): pure, it says what each of its connections does at a
 //! time. [`run`] carries it out (`event_loop`), beside the visitors (`visitors`). `outcome` judges.
+//!
+//! [`soak`] lets guests (`guests`) load files for a long time, beside one attack after another, and looks at the server's
+//! process (`trend`). `soaked` judges.
 
 mod attack;
 mod event_loop;
+mod files;
+mod guests;
 mod limits;
+mod loss;
 mod memory;
 mod outcome;
 mod party;
 mod scripts;
+mod soaked;
+mod trend;
 mod visitors;
 
 pub use attack::{ATTACKS, Attack, find};
-pub use event_loop::{StressError, Target, run};
-pub use outcome::{Outcome, Served};
+pub use event_loop::{Soak, StressError, Target, run, soak};
+pub use files::{File, files_of};
+pub use guests::Seen;
+pub use outcome::{Attacked, Outcome, Served};
+pub use soaked::{Round, Soaked};
+pub use trend::Trend;

@@ -15,3 +15,6 @@ pub(crate) const VISITORS: usize = 4;
 pub(crate) const REQUEST_EACH: Duration = Duration::from_millis(20);
 /// How long the server is left alone after an attack before its memory is read: longer than a handshake may take.
 pub(crate) const SETTLE: Duration = Duration::from_secs(11);
+/// Guests of a soak, and the time between two looks at the server's process.
+pub(crate) const GUESTS: usize = 8;
+pub(crate) const SAMPLE_EACH: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! The memory of the server's process.
+//! The memory and the descriptors of the server's process.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,11 @@ use std::path::PathBuf;
 pub(crate) fn resident_bytes(process: u32) -> Option<u64> {
     let path = PathBuf::from(format!("/proc/{process}/status"));
     kilobytes(&std::fs::read_to_string(path).ok()?).map(|it| it * 1024)
+}
+
+/// Descriptors that a process has open; `None`: there is no such process, or it is another user's.
+pub(crate) fn descriptors(process: u32) -> Option<u64> {
+    Some(std::fs::read_dir(format!("/proc/{process}/fd")).ok()?.count() as u64)
 }
 
 fn kilobytes(status: &str) -> Option<u64> {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// What visitors got in one phase.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -25,14 +26,30 @@ pub struct Outcome {
     pub before: Served,
     /// What visitors got during it.
     pub during: Served,
+    /// Responses to visitors with another status than success.
+    pub refused: u64,
     /// Resident bytes of the server before it, at most, and after it; absent without a process to look at.
     pub memory_bytes: Option<[u64; 3]>,
+    /// What the attackers saw.
+    #[serde(flatten)]
+    pub attacked: Attacked,
+    /// What did not hold; empty: everything did.
+    pub failures: Vec<String>,
+}
+
+/// What attackers saw.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Attacked {
     /// The codes of HTTP/3 with which the server closed connections of the attacker, and how often.
     pub codes: BTreeMap<u64, usize>,
     /// Bytes that the server sent to addresses that were not proven, for each byte that came from there.
     pub amplification: Option<f64>,
-    /// What did not hold; empty: everything did.
-    pub failures: Vec<String>,
+    /// What the server did wrong, as the attack's script sees it.
+    #[serde(skip)]
+    pub(crate) complaint: Option<String>,
+    /// The most memory that the server had meanwhile.
+    #[serde(skip)]
+    pub(crate) memory_most: Option<u64>,
 }
 
 /// Visitors keep this share of what they got before.
@@ -53,11 +70,14 @@ impl Outcome {
     }
 
     /// Judges what was measured; `allowed` are the codes with which the server may close the attacker's connections.
-    pub(crate) fn judge(&mut self, allowed: &[u64], complaint: Option<String>) {
+    pub(crate) fn judge(&mut self, allowed: &[u64]) {
         let (before, during) = (self.before, self.during);
         let share = during.share_of_wanted / before.share_of_wanted;
         if share.is_nan() || share < SHARE {
             self.failures.push(format!("visitors got {:.0} % of their responses", 100.0 * share));
+        }
+        if self.refused > 0 {
+            self.failures.push(format!("{} responses without success", self.refused));
         }
         let late_ms = (P99_TIMES * before.p99_ms).max(NOT_LATE_MS);
         if during.p99_ms.is_nan() || during.p99_ms > late_ms {
@@ -69,14 +89,27 @@ impl Outcome {
         {
             self.failures.push(format!("memory stays at {} kB, was {}", after >> 10, before >> 10));
         }
-        for code in self.codes.keys().filter(|it| !allowed.contains(it)) {
-            self.failures.push(format!("closed with {code:#x}"));
-        }
-        if let Some(times) = self.amplification.filter(|it| *it > AMPLIFICATION) {
-            self.failures.push(format!("{times:.1} times as many bytes to unproven addresses"));
-        }
-        self.failures.extend(complaint);
+        self.failures.extend(self.attacked.failures(allowed));
     }
+}
+
+impl Attacked {
+    /// What the server did wrong; `allowed` are the codes with which it may close connections.
+    pub(crate) fn failures(&self, allowed: &[u64]) -> Vec<String> {
+        let codes = self.codes.keys().filter(|it| !allowed.contains(it));
+        let mut failures: Vec<String> = codes.map(|it| format!("closed with {it:#x}")).collect();
+        if let Some(times) = self.amplification.filter(|it| *it > AMPLIFICATION) {
+            failures.push(format!("{times:.1} times as many bytes to unproven addresses"));
+        }
+        failures.extend(self.complaint.clone());
+        failures
+    }
+}
+
+/// So many of 100 times are no longer than this one; NaN of none.
+pub(crate) fn percentile_ms(sorted: &[Duration], share: usize) -> f64 {
+    let place = (sorted.len() * share).div_ceil(100).saturating_sub(1);
+    sorted.get(place).map_or(f64::NAN, |it| it.as_secs_f64() * 1e3)
 }
 
 #[cfg(test)]
@@ -92,12 +125,16 @@ mod tests {
             attack: "a",
             before: served(1.0, 10.0),
             during,
+            refused: u64::from(during.share_of_wanted < 0.8),
             memory_bytes: Some(memory_bytes),
-            codes: BTreeMap::from([(code, 1)]),
-            amplification: Some(3.5),
+            attacked: Attacked {
+                codes: BTreeMap::from([(code, 1)]),
+                amplification: Some(3.5),
+                ..Attacked::default()
+            },
             failures: Vec::new(),
         };
-        outcome.judge(&[0x107], None);
+        outcome.judge(&[0x107]);
         outcome.failures.join("; ")
     }
 
@@ -109,7 +146,7 @@ mod tests {
         );
         assert_eq!(
             failures(served(0.7, 31.0), [100 << 10, 900 << 10, 111 << 10], 0x102),
-            "visitors got 70 % of their responses; p99 31.0 ms instead of 10.0 ms; memory stays at 111 kB, was 100; \
+            "visitors got 70 % of their responses; 1 responses without success; p99 31.0 ms instead of 10.0 ms; memory stays at 111 kB, was 100; \
              closed with 0x102; 3.5 times as many bytes to unproven addresses"
         );
     }

@@ -17,6 +17,8 @@ pub(crate) struct Party {
     pub(crate) has_begun: BTreeSet<StreamId>,
     /// Responses with another status than 2xx.
     pub(crate) refused: u64,
+    /// What came, for those who want to know it.
+    pub(crate) heard: Option<Vec<Event>>,
     /// Its end was counted.
     is_counted: bool,
     local: SocketAddr,
@@ -46,6 +48,7 @@ impl Party {
             complete: 0,
             has_begun: BTreeSet::new(),
             refused: 0,
+            heard: None,
             is_counted: false,
             local,
             buffer: vec![0; 65_536],
@@ -71,13 +74,16 @@ impl Party {
             }
         }
         while let Some(event) = self.connection.poll() {
-            match event {
+            match &event {
                 Event::Finished { .. } => self.complete += 1,
                 Event::Headers { headers, .. } => {
-                    let is_good = http3::status(&headers).is_some_and(|it| it / 100 == 2);
+                    let is_good = http3::status(headers).is_some_and(|it| it / 100 == 2);
                     self.refused += u64::from(!is_good);
                 }
                 _ => {}
+            }
+            if let Some(heard) = &mut self.heard {
+                heard.push(event);
             }
         }
     }

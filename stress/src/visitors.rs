@@ -1,7 +1,7 @@
 //! Visitors who load a file again and again while a server is attacked.
 
 use crate::limits::{REQUEST_EACH, VISITORS};
-use crate::outcome::Served;
+use crate::outcome::{Served, percentile_ms};
 use crate::party::Party;
 use http3::StreamId;
 use std::time::{Duration, Instant};
@@ -51,15 +51,11 @@ pub(crate) fn served(visits: &mut [Visit], length: Duration, now: Instant) -> Se
         times.extend(visit.asked.map(|it| now - it).filter(|it| *it > REQUEST_EACH));
     }
     times.sort();
-    let percentile = |share: usize| {
-        let place = (times.len() * share).div_ceil(100).saturating_sub(1);
-        times.get(place).map_or(f64::NAN, |it| it.as_secs_f64() * 1e3)
-    };
     let wanted = VISITORS as f64 * length.as_secs_f64() / REQUEST_EACH.as_secs_f64();
     Served {
         responses: times.len(),
         share_of_wanted: times.len() as f64 / wanted,
-        p50_ms: percentile(50),
-        p99_ms: percentile(99),
+        p50_ms: percentile_ms(&times, 50),
+        p99_ms: percentile_ms(&times, 99),
     }
 }

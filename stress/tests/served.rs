@@ -1,42 +1,98 @@
-//! An attack on a real server, over loopback.
+//! Attacks on a real server, and a soak of one, over loopback.
 
 use server::event_loop::EventLoop;
 use server::site::{Body, Request, Response, Site};
-use server::{Identity, Options, Server};
+use server::{Identity, Limits, Options, Server};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use stress::{StressError, Target, find, run};
+use stress::{File, Soak, Soaked, StressError, Target, find, run, soak};
 
-struct OneFile;
+/// Bodies of as many bytes as their path says; every so many of them are wrong.
+#[derive(Default)]
+struct Bodies {
+    wrong_each: Option<u64>,
+    served: AtomicU64,
+}
 
-impl Site for OneFile {
-    fn respond(&self, _request: &Request) -> Response {
-        Response { body: Body::synthetic(20_000, 1), ..Response::empty(200) }
+impl Site for Bodies {
+    fn respond(&self, request: &Request) -> Response {
+        let number = self.served.fetch_add(1, Ordering::Relaxed) + 1;
+        let is_wrong = self.wrong_each.is_some_and(|it| number.is_multiple_of(it));
+        let bytes = request.path.trim_start_matches('/').parse().unwrap_or(20_000);
+        Response { body: Body::synthetic(bytes, 1 + u64::from(is_wrong)), ..Response::empty(200) }
     }
 }
 
-#[test]
-fn each_broken_rule_of_http3_gets_its_code() {
+/// What `visit` finds at a server of this site.
+fn at_server<T>(site: Bodies, visit: impl FnOnce(SocketAddr) -> T) -> T {
     let mut event_loop =
         EventLoop::bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
     let address = event_loop.local_addr().expect("bound");
     let identity = Identity::self_signed().expect("a certificate");
     let scheme = schedulers::find_scheme("rfc9218").expect("a scheme");
+    let options = Options::new(scheme);
+    let limits = Limits { addresses: 32, ..options.limits };
     let mut server =
-        Server::new(address, &identity, OneFile, Options::new(scheme)).expect("a server");
+        Server::new(address, &identity, site, Options { limits, ..options }).expect("a server");
     let stop = event_loop.stopper();
     let serving = std::thread::spawn(move || event_loop.run(&mut server).expect("no error"));
-    let target = Target::new(address, "/", None).expect("on this machine");
-    let attack = find("malformed").expect("in the list");
-    let outcome = run(&target, attack, Duration::from_secs(3)).expect("carried out");
+    let found = visit(address);
     stop.stop();
     serving.join().expect("an end");
+    found
+}
+
+#[test]
+fn each_broken_rule_of_http3_gets_its_code() {
+    let outcome = at_server(Bodies::default(), |address| {
+        let target = Target::new(address, vec![File::unknown("/")], None).expect("on this machine");
+        let attack = find("malformed").expect("in the list");
+        run(&target, attack, Duration::from_secs(3)).expect("carried out")
+    });
     let expected = [(0x103, 1), (0x104, 1), (0x105, 4), (0x108, 1), (0x200, 1)];
-    assert_eq!(outcome.codes, BTreeMap::from(expected));
+    assert_eq!(outcome.attacked.codes, BTreeMap::from(expected));
+}
+
+/// A soak of four seconds, in which the server's process is this one.
+fn soaked(site: Bodies) -> Soaked {
+    at_server(site, |address| {
+        let files = ["/300000", "/20000", "/0"].map(File::unknown).to_vec();
+        let target = Target::new(address, files, Some(std::process::id()));
+        let plan = Soak {
+            length: Duration::from_secs(4),
+            attacks: vec![find("rapid-reset").expect("in the list")],
+            attack_length: Duration::from_secs(1),
+            loss_percent: 2,
+            patience: Duration::from_secs(30),
+            // A client whose window is full of unacknowledged uploads cannot prove a new address.
+            moves: false,
+            seed: 7,
+        };
+        soak(&target.expect("on this machine"), &plan, |_| {}).expect("carried out")
+    })
+}
+
+#[test]
+fn guests_of_a_soak_do_everything_and_find_nothing_wrong() {
+    let soaked = soaked(Bodies::default());
+    assert_eq!(soaked.failures, Vec::<String>::new());
+    let seen = soaked.seen;
+    let counts = [seen.bodies, seen.uploads, seen.cancelled, seen.resumed];
+    assert!(counts.iter().all(|it| *it > 0), "{seen:?}");
+    assert_eq!(soaked.rounds.len(), 2);
+    assert!(soaked.rounds.iter().all(|it| it.memory_bytes > Some(1e6)), "{:?}", soaked.rounds);
+}
+
+#[test]
+fn a_soak_sees_a_body_with_other_bytes_of_the_same_number() {
+    let failures = soaked(Bodies { wrong_each: Some(20), ..Bodies::default() }).failures;
+    assert!(failures.iter().any(|it| it.contains("x /20000: other bytes (20000)")), "{failures:?}");
 }
 
 #[test]
 fn only_servers_on_this_machine_are_attacked() {
-    let elsewhere = Target::new("192.0.2.1:443".parse().expect("an address"), "/", None);
+    let elsewhere = Target::new("192.0.2.1:443".parse().expect("an address"), Vec::new(), None);
     assert!(matches!(elsewhere, Err(StressError::Elsewhere(_))));
 }

@@ -51,7 +51,7 @@ fn get(path: &str, more: &[(&str, &str)]) -> Vec<Header> {
     request("GET", path, more)
 }
 
-fn request(method: &str, path: &str, more: &[(&str, &str)]) -> Vec<Header> {
+pub(crate) fn request(method: &str, path: &str, more: &[(&str, &str)]) -> Vec<Header> {
     let fields =
         [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)];
     let all = fields.iter().chain(more);

@@ -1,13 +1,14 @@
 //! Attackers that let the server wait.
 
 use super::{Script, get, open_requests, request};
+use crate::files::File;
 use crate::party::{Party, config};
 use connection::ClientConfig;
 use http3::StreamId;
 use std::time::Duration;
 
-/// Responses that nobody reads, each with credit for one byte.
-pub(crate) struct UnreadResponses(pub(crate) String);
+/// Responses that nobody reads, of all files in turn, each with credit for one byte.
+pub(crate) struct UnreadResponses(pub(crate) Vec<File>);
 
 impl Script for UnreadResponses {
     fn config(&self) -> ClientConfig {
@@ -16,7 +17,10 @@ impl Script for UnreadResponses {
 
     fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
         party.reads = false;
-        open_requests(party, 200, &get(&self.0, &[]), true);
+        for file in self.0.iter().cycle().take(200) {
+            let next = (party.opened + 1).min(200);
+            open_requests(party, next, &get(&file.path, &[]), true);
+        }
     }
 }
 

@@ -1,0 +1,246 @@
+//! Connections that one thread carries on: those of attackers, of visitors, or of guests.
+
+use super::{StressError, TICK, Target, now};
+use crate::limits::{CONNECTIONS_MAX, DATAGRAM_SOCKETS, DATAGRAMS_PER_SECOND, FIRST_PACKETS_MAX};
+use crate::loss::Loss;
+use crate::party::Party;
+use crate::scripts::Script;
+use crate::visitors::Visit;
+use connection::{ClientConfig, ConnectError, Endpoint, Path};
+use mio::net::UdpSocket;
+use mio::{Events, Interest, Poll, Token};
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+/// Connections that carry out an attack, or visit. Each has a socket of its own.
+pub(super) struct Crowd<'a> {
+    pub(super) target: &'a Target,
+    poll: Poll,
+    pub(super) members: Vec<Member>,
+    pub(super) codes: BTreeMap<u64, usize>,
+    /// What happens to its datagrams on their way.
+    pub(super) loss: Loss,
+    /// Sockets of clients that never answer, and bytes that went from them and came to them.
+    spoofers: Vec<UdpSocket>,
+    spoofed_bytes: (u64, u64),
+    buffer: Vec<u8>,
+}
+
+pub(super) struct Member {
+    socket: UdpSocket,
+    pub(super) party: Party,
+    moved: Instant,
+}
+
+impl<'a> Crowd<'a> {
+    pub(super) fn new(target: &'a Target) -> io::Result<Self> {
+        Ok(Self {
+            target,
+            poll: Poll::new()?,
+            members: Vec::new(),
+            codes: BTreeMap::new(),
+            loss: Loss::none(),
+            spoofers: Vec::new(),
+            spoofed_bytes: (0, 0),
+            buffer: vec![0; 65_536],
+        })
+    }
+
+    pub(super) fn join(&mut self, config: &ClientConfig) -> Result<(), StressError> {
+        let number = self.members.len();
+        let member = self.member(number, config)?;
+        self.members.push(member);
+        Ok(())
+    }
+
+    pub(super) fn member(
+        &self,
+        number: usize,
+        config: &ClientConfig,
+    ) -> Result<Member, StressError> {
+        let socket = self.socket(number)?;
+        let party = Party::connect(socket.local_addr()?, self.target.address, config, now())?;
+        Ok(Member { socket, party, moved: now() })
+    }
+
+    fn socket(&self, number: usize) -> io::Result<UdpSocket> {
+        let mut socket = UdpSocket::bind(SocketAddr::new(self.target.address.ip(), 0))?;
+        socket.connect(self.target.address)?;
+        self.poll.registry().register(&mut socket, Token(number), Interest::READABLE)?;
+        Ok(socket)
+    }
+
+    pub(super) fn visit_until(&mut self, visits: &mut [Visit], end: Instant) -> io::Result<()> {
+        while now() < end {
+            for (member, visit) in self.members.iter_mut().zip(visits.iter_mut()) {
+                visit.act(&mut member.party, self.target.path(), now());
+            }
+            self.turn(visits.iter().filter_map(Visit::next).min())?;
+        }
+        Ok(())
+    }
+
+    /// Whether visitors get what they want.
+    pub(super) fn check(&self) -> Result<(), StressError> {
+        let (address, path) = (self.target.address, self.target.path());
+        if self.members.iter().any(|it| it.party.refused > 0) {
+            return Err(StressError::NoFile(address, path.to_owned()));
+        }
+        if self.members.iter().all(|it| it.party.complete > 0) {
+            Ok(())
+        } else {
+            Err(StressError::Silent(address))
+        }
+    }
+
+    /// Carries out a script from `start` on. Returns the most memory that the server had.
+    pub(super) fn attack(
+        &mut self,
+        script: &mut dyn Script,
+        first_packets: Vec<Vec<u8>>,
+        start: Instant,
+        length: Duration,
+    ) -> Result<Option<u64>, StressError> {
+        std::thread::sleep(start.saturating_duration_since(now()));
+        for _ in 0..script.connections().min(CONNECTIONS_MAX) {
+            self.join(&script.config())?;
+        }
+        let mut first_packets = first_packets.into_iter().enumerate().peekable();
+        let mut most = None;
+        while now() < start + length {
+            let at = now() - start;
+            self.act(script, at)?;
+            while let Some((number, packet)) = first_packets.next_if(|(number, _)| {
+                *number as f64 / f64::from(DATAGRAMS_PER_SECOND) < at.as_secs_f64()
+            }) {
+                self.spoofers[number % DATAGRAM_SOCKETS].send(&packet).ok();
+                self.spoofed_bytes.0 += packet.len() as u64;
+            }
+            most = most.max(self.target.memory());
+            self.turn(None)?;
+        }
+        self.leave();
+        Ok(most)
+    }
+
+    /// Lets every attacker act once.
+    fn act(&mut self, script: &mut dyn Script, at: Duration) -> Result<(), StressError> {
+        for number in 0..self.members.len() {
+            let member = &mut self.members[number];
+            if member.party.connection.is_over() {
+                if let Some(code) = member.party.take_code() {
+                    *self.codes.entry(code).or_default() += 1;
+                }
+                if script.comes_back() {
+                    self.members[number] = self.member(number, &script.config())?;
+                }
+                continue;
+            }
+            if member.party.connection.is_connected() {
+                script.act(number, &mut member.party, at);
+            }
+            let is_due = script.moves_each().is_some_and(|it| now() >= member.moved + it);
+            if is_due {
+                self.move_to_new_address(number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a client another address, as a router does that forgets the old one.
+    pub(super) fn move_to_new_address(&mut self, number: usize) -> io::Result<()> {
+        let socket = self.socket(number)?;
+        let member = &mut self.members[number];
+        (member.socket, member.moved) = (socket, now());
+        // Browsers send a PING when nothing comes.
+        member.party.connection.quic.send_ack_eliciting().ok();
+        Ok(())
+    }
+
+    /// First packets of clients that never answer, each of a connection of its own, for an attack of this length.
+    pub(super) fn first_packets(&mut self, length: Duration) -> Result<Vec<Vec<u8>>, StressError> {
+        let server = self.target.address;
+        for _ in 0..DATAGRAM_SOCKETS {
+            let socket = UdpSocket::bind(SocketAddr::new(server.ip(), 0))?;
+            socket.connect(server)?;
+            self.spoofers.push(socket);
+        }
+        let mut config =
+            quiche::Config::new(quiche::PROTOCOL_VERSION).map_err(ConnectError::from)?;
+        config.set_application_protos(&[b"h3"]).map_err(ConnectError::from)?;
+        let seconds = u32::try_from(length.as_secs()).unwrap_or(u32::MAX);
+        let count = seconds.saturating_mul(DATAGRAMS_PER_SECOND).min(FIRST_PACKETS_MAX);
+        let mut packets = Vec::new();
+        for (number, socket) in (0..count).zip(self.spoofers.iter().cycle()) {
+            let id = u64::from(number).to_be_bytes();
+            let id = quiche::ConnectionId::from_ref(&id);
+            let local = socket.local_addr()?;
+            let mut quic = quiche::connect(Some("localhost"), &id, local, server, &mut config)
+                .map_err(ConnectError::from)?;
+            let (bytes, _) = quic.send(&mut self.buffer).map_err(ConnectError::from)?;
+            packets.push(self.buffer[..bytes].to_vec());
+        }
+        Ok(packets)
+    }
+
+    /// The attackers close their connections.
+    fn leave(&mut self) {
+        for member in &mut self.members {
+            member.party.connection.close(http3::Code::NoError, "");
+        }
+        self.write();
+    }
+
+    pub(super) fn parties(&self) -> Vec<&Party> {
+        self.members.iter().map(|it| &it.party).collect()
+    }
+
+    /// Sends, waits until something comes or is due, and reads.
+    pub(super) fn turn(&mut self, wakeup: Option<Instant>) -> io::Result<()> {
+        self.write();
+        let timeouts = self.members.iter().filter_map(|it| it.party.next_timeout());
+        let next = timeouts.chain(wakeup).min().map(|it| it.saturating_duration_since(now()));
+        let mut events = Events::with_capacity(256);
+        match self.poll.poll(&mut events, Some(next.unwrap_or(TICK).min(TICK))) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
+            _ => {}
+        }
+        self.read();
+        Ok(())
+    }
+
+    fn write(&mut self) {
+        for member in &mut self.members {
+            while let Some(transmit) = member.party.transmit(now(), &mut self.buffer) {
+                // What the system does not take is as good as lost.
+                if !self.loss.happens() {
+                    member.socket.send(&self.buffer[..transmit.bytes]).ok();
+                }
+            }
+        }
+    }
+
+    fn read(&mut self) {
+        for member in &mut self.members {
+            let path = Path { local: member.party.local_addr(), peer: self.target.address };
+            while let Ok(bytes) = member.socket.recv(&mut self.buffer) {
+                if !self.loss.happens() {
+                    member.party.receive(&mut self.buffer[..bytes], path, now());
+                }
+            }
+            member.party.on_timeout(now());
+        }
+        for socket in &self.spoofers {
+            while let Ok(bytes) = socket.recv(&mut self.buffer) {
+                self.spoofed_bytes.1 += bytes as u64;
+            }
+        }
+    }
+
+    pub(super) fn amplification(&self) -> Option<f64> {
+        let (sent, came) = self.spoofed_bytes;
+        (sent > 0).then(|| came as f64 / sent as f64)
+    }
+}

@@ -1,0 +1,174 @@
+//! A soak: guests for a long time, beside one attack after another.
+
+use super::crowd::Crowd;
+use super::{Attackers, StressError, Target, now};
+use crate::attack::Attack;
+use crate::files::File;
+use crate::guests::{Guest, Seen, Wish};
+use crate::limits::{GUESTS, SAMPLE_EACH};
+use crate::loss::Loss;
+use crate::memory::descriptors;
+use crate::party::config;
+use crate::soaked::{Round, Sample, Soaked};
+use connection::ClientConfig;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// What a soak does.
+#[derive(Clone)]
+pub struct Soak {
+    /// How long it takes.
+    pub length: Duration,
+    /// The attacks, which take turns.
+    pub attacks: Vec<&'static Attack>,
+    /// How long an attack lasts, and the time of peace before it.
+    pub attack_length: Duration,
+    /// How many of 100 datagrams from and to guests are lost.
+    pub loss_percent: u32,
+    /// How long a guest waits for an answer.
+    pub patience: Duration,
+    /// Whether guests' addresses change at times.
+    pub moves: bool,
+    /// The same seed makes guests want the same.
+    pub seed: u64,
+}
+
+impl Soak {
+    fn round_length(&self) -> Duration {
+        2 * self.attack_length
+    }
+
+    /// How many rounds there are.
+    pub fn rounds(&self) -> u32 {
+        let rounds = self.length.as_secs_f64() / self.round_length().as_secs_f64();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a positive number, and too large ones become the largest"
+        )]
+        (rounds as u32).max(1)
+    }
+
+    fn attack(&self, round: u32) -> &'static Attack {
+        self.attacks[round as usize % self.attacks.len()]
+    }
+}
+
+/// Carries out a soak; `tell` hears of each round. Guests have a thread of their own, as visitors of an attack have.
+pub fn soak(
+    target: &Target,
+    plan: &Soak,
+    mut tell: impl FnMut(&Round),
+) -> Result<Soaked, StressError> {
+    let start = now();
+    std::thread::scope(|scope| {
+        let attackers = scope.spawn(|| attack_in_turn(target, plan, start));
+        let mut stay = Stay::new(target, plan)?;
+        let mut rounds = Vec::new();
+        for number in 0..plan.rounds() {
+            let end = start + plan.round_length() * (number + 1);
+            let samples = stay.go_on_until(end, || attackers.is_finished())?;
+            let times = std::mem::take(&mut stay.seen.times);
+            let round = Round::new(plan.attack(number).name, now() - start, times, &samples);
+            tell(&round);
+            rounds.push(round);
+        }
+        stay.wait_for_answers(now() + plan.patience)?;
+        let attacked = attackers.join().unwrap_or(Err(StressError::Silent(target.address)))?;
+        Ok(Soaked::judge(stay.seen, rounds, &attacked))
+    })
+}
+
+/// What the server did to attackers that it must not do, and how often.
+fn attack_in_turn(
+    target: &Target,
+    plan: &Soak,
+    start: Instant,
+) -> Result<BTreeMap<String, u64>, StressError> {
+    let mut wrong = BTreeMap::new();
+    for number in 0..plan.rounds() {
+        let attack = plan.attack(number);
+        let attackers = Attackers::new(target, attack, plan.attack_length)?;
+        let begin = start + plan.round_length() * number + plan.attack_length;
+        for failure in attackers.attack(begin)?.failures(attack.codes) {
+            *wrong.entry(format!("{}: {failure}", attack.name)).or_default() += 1;
+        }
+    }
+    Ok(wrong)
+}
+
+/// The guests and their connections.
+struct Stay<'a> {
+    crowd: Crowd<'a>,
+    guests: Vec<Guest>,
+    files: Vec<File>,
+    seen: Seen,
+}
+
+impl<'a> Stay<'a> {
+    fn new(target: &'a Target, plan: &Soak) -> Result<Self, StressError> {
+        let mut crowd = Crowd::new(target)?;
+        crowd.loss = Loss::new(plan.loss_percent, plan.seed);
+        for _ in 0..GUESTS {
+            crowd.join(&patient())?;
+        }
+        let guests = (0..GUESTS).map(|it| Guest::new(plan.seed, it, plan.patience, plan.moves));
+        let mut guests: Vec<Guest> = guests.collect();
+        for (member, guest) in crowd.members.iter_mut().zip(&mut guests) {
+            guest.greet(&mut member.party);
+        }
+        Ok(Self { crowd, guests, files: target.files.clone(), seen: Seen::default() })
+    }
+
+    /// Returns what the server had meanwhile.
+    fn go_on_until(
+        &mut self,
+        end: Instant,
+        is_over: impl Fn() -> bool,
+    ) -> Result<Vec<Sample>, StressError> {
+        let mut samples = Vec::new();
+        let mut next_sample = now();
+        while now() < end && !is_over() {
+            self.turn(true)?;
+            if now() >= next_sample {
+                next_sample += SAMPLE_EACH;
+                samples.extend(sample(self.crowd.target));
+            }
+        }
+        Ok(samples)
+    }
+
+    /// Until all requests are answered.
+    fn wait_for_answers(&mut self, end: Instant) -> Result<(), StressError> {
+        while now() < end && self.guests.iter().any(Guest::is_waiting) {
+            self.turn(false)?;
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, may_ask: bool) -> Result<(), StressError> {
+        for (number, guest) in self.guests.iter_mut().enumerate() {
+            let party = &mut self.crowd.members[number].party;
+            match guest.act(party, &mut self.files, &mut self.seen, may_ask, now()) {
+                Wish::Nothing => {}
+                Wish::NewAddress => self.crowd.move_to_new_address(number)?,
+                Wish::NewConnection => {
+                    let mut member = self.crowd.member(number, &patient())?;
+                    guest.greet(&mut member.party);
+                    self.crowd.members[number] = member;
+                }
+            }
+        }
+        let next = self.guests.iter().filter_map(Guest::next).min();
+        Ok(self.crowd.turn(next)?)
+    }
+}
+
+/// How guests connect: on a busy machine, under attack, and with loss.
+fn patient() -> ClientConfig {
+    ClientConfig { connect_within: Duration::from_secs(20), ..config() }
+}
+
+fn sample(target: &Target) -> Option<Sample> {
+    Some((target.memory()?, descriptors(target.process?)?))
+}

@@ -1,0 +1,50 @@
+//! The files that guests load, and what must come.
+
+use ring::digest::{SHA256, digest};
+use std::io;
+use std::path::Path;
+
+/// A file of a server.
+#[derive(Debug, Clone)]
+pub struct File {
+    /// Its path on the server.
+    pub path: String,
+    /// The SHA-256 of its contents. If it is unknown, the first body that comes says it.
+    pub(crate) sha256: Option<Vec<u8>>,
+}
+
+impl File {
+    /// A file whose contents are not known.
+    pub fn unknown(path: &str) -> Self {
+        Self { path: path.to_owned(), sha256: None }
+    }
+}
+
+/// Files of a soak at most.
+const FILES: usize = 64;
+
+/// The files of a folder that a server shows, without those below: at most 64, in the order of their names. The largest is
+/// the first, so that attackers ask for it.
+pub fn files_of(folder: &Path) -> io::Result<Vec<File>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        paths.push(entry?.path());
+    }
+    paths.sort();
+    // Other names would have to be escaped in a URL.
+    let is_plain = |name: &str| {
+        !name.starts_with('.')
+            && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_.".contains(&it))
+    };
+    let mut files = Vec::new();
+    for path in paths.iter().filter(|it| it.is_file()) {
+        let name = path.file_name().and_then(|it| it.to_str()).filter(|it| is_plain(it));
+        if let Some(name) = name.filter(|_| files.len() < FILES) {
+            let contents = std::fs::read(path)?;
+            let sha256 = Some(digest(&SHA256, &contents).as_ref().to_vec());
+            files.push((contents.len(), File { path: format!("/{name}"), sha256 }));
+        }
+    }
+    files.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+    Ok(files.into_iter().map(|(_, file)| file).collect())
+}

@@ -1,0 +1,319 @@
+//! Guests of a soak: clients that come, load files, give some up, upload, change their address, leave and come back.
+
+use crate::files::File;
+use crate::party::Party;
+use crate::scripts::request;
+use http3::{Code, Event, Settings, StreamId};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use ring::digest::{Context, SHA256};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// What all guests of a soak have seen.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Seen {
+    /// Bodies that came whole and were right, and their bytes.
+    pub bodies: u64,
+    #[expect(missing_docs, reason = "said with the bodies")]
+    pub body_bytes: u64,
+    /// Uploads that were answered, whatever the answer was.
+    pub uploads: u64,
+    /// Requests that the guest took back.
+    pub cancelled: u64,
+    /// Connections that were complete, and those of them that resumed a session.
+    pub connections: u64,
+    #[expect(missing_docs, reason = "said with the connections")]
+    pub resumed: u64,
+    /// Times that a guest's address changed.
+    pub moves: u64,
+    /// What was wrong, and how often.
+    pub wrong: BTreeMap<String, u64>,
+    /// How long the bodies took that came since somebody asked.
+    #[serde(skip)]
+    pub(crate) times: Vec<Duration>,
+}
+
+impl Seen {
+    fn note_wrong(&mut self, text: String) {
+        *self.wrong.entry(text).or_default() += 1;
+    }
+}
+
+/// What a guest cannot do itself.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    Nothing,
+    NewAddress,
+    NewConnection,
+}
+
+pub(crate) struct Guest {
+    chance: ChaCha8Rng,
+    /// How long it waits for an answer.
+    patience: Duration,
+    /// Its address changes one of so many times; 0: never.
+    moves_each: u32,
+    /// It has changed on this connection.
+    has_moved: bool,
+    /// It asks so many times before it leaves, and next at this time.
+    asks_left: u32,
+    asks_at: Option<Instant>,
+    waiting: BTreeMap<StreamId, Waiting>,
+    /// It has closed its connection.
+    has_left: bool,
+    is_counted: bool,
+    session: Option<(Vec<u8>, Settings)>,
+}
+
+/// A request that is not answered yet.
+struct Waiting {
+    since: Instant,
+    /// The number of the file; `None`: an upload.
+    file: Option<usize>,
+    status: Option<u16>,
+    bytes: u64,
+    digest: Context,
+    /// It is taken back after so many bytes.
+    until: Option<u64>,
+}
+
+/// Requests that it sends at once, times that it does so on a connection, and the pause between them, at most.
+const AT_ONCE: u32 = 6;
+const ASKS: u32 = 20;
+const PAUSE_MS: u32 = 150;
+/// One of so many requests is an upload, or is taken back; a guest moves or comes without its session one of so many times.
+const UPLOADS: u32 = 10;
+const CANCELS: u32 = 8;
+const MOVES: u32 = 15;
+const STRANGERS: u32 = 2;
+/// Bytes of an upload at most.
+const UPLOAD_BYTES: u32 = 65_536;
+
+impl Guest {
+    pub(crate) fn new(seed: u64, number: usize, patience: Duration, moves: bool) -> Self {
+        let mut chance = ChaCha8Rng::seed_from_u64(seed);
+        chance.set_stream(number as u64);
+        let asks_left = 1 + chance.next_u32() % ASKS;
+        Self {
+            chance,
+            patience,
+            moves_each: if moves { MOVES } else { 0 },
+            has_moved: false,
+            asks_left,
+            asks_at: None,
+            waiting: BTreeMap::new(),
+            has_left: false,
+            is_counted: false,
+            session: None,
+        }
+    }
+
+    /// A number below this one.
+    fn below(&mut self, end: u32) -> u32 {
+        self.chance.next_u32() % end
+    }
+
+    /// Takes in what came, and asks again if it `may_ask` and wants to.
+    pub(crate) fn act(
+        &mut self,
+        party: &mut Party,
+        files: &mut [File],
+        seen: &mut Seen,
+        may_ask: bool,
+        now: Instant,
+    ) -> Wish {
+        for event in party.heard.replace(Vec::new()).unwrap_or_default() {
+            self.hear(party, event, files, seen, now);
+        }
+        if let Some(end) = party.connection.end().filter(|_| !self.has_left) {
+            seen.note_wrong(format!("a connection ended: {end}{}", self.history()));
+            self.waiting.clear();
+            self.has_left = true;
+        }
+        if self.has_left {
+            return self.come_back();
+        }
+        if let Some(late) = self.waiting.values().find(|it| now >= it.since + self.patience) {
+            let path = late.file.map_or("an upload", |it| &files[it].path);
+            let seconds = self.patience.as_secs();
+            seen.note_wrong(format!("{path}: no answer within {seconds} s{}", self.history()));
+            self.leave(party);
+        }
+        if !may_ask || !party.connection.is_connected() || !self.waiting.is_empty() {
+            return Wish::Nothing;
+        }
+        self.count(party, seen);
+        if self.asks_at.is_some_and(|it| now < it) {
+            return Wish::Nothing;
+        }
+        self.ask(party, files, seen, now)
+    }
+
+    /// Whether it waits for an answer.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// When it wants to ask again.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        self.asks_at.filter(|_| self.waiting.is_empty())
+    }
+
+    /// Begins a connection, with the session that it has kept.
+    pub(crate) fn greet(&mut self, party: &mut Party) {
+        party.heard = Some(Vec::new());
+        if let Some((transport, settings)) = self.session.take() {
+            // Without it, the connection is one of a stranger.
+            party.connection.resume(&transport, settings).ok();
+        }
+    }
+
+    /// What may explain a failure.
+    fn history(&self) -> &'static str {
+        if self.has_moved { ", after a change of address" } else { "" }
+    }
+
+    fn come_back(&mut self) -> Wish {
+        (self.has_left, self.is_counted, self.has_moved) = (false, false, false);
+        self.asks_left = 1 + self.below(ASKS);
+        if self.below(STRANGERS) == 0 {
+            self.session = None;
+        }
+        Wish::NewConnection
+    }
+
+    fn leave(&mut self, party: &mut Party) {
+        let settings = party.connection.session.peer_settings().cloned();
+        self.session = party.connection.quic.session().map(<[u8]>::to_vec).zip(settings);
+        party.connection.close(Code::NoError, "");
+        self.waiting.clear();
+        self.has_left = true;
+    }
+
+    fn count(&mut self, party: &Party, seen: &mut Seen) {
+        if !std::mem::replace(&mut self.is_counted, true) {
+            seen.connections += 1;
+            seen.resumed += u64::from(party.connection.quic.is_resumed());
+        }
+    }
+
+    fn ask(&mut self, party: &mut Party, files: &[File], seen: &mut Seen, now: Instant) -> Wish {
+        if self.asks_left == 0 {
+            self.leave(party);
+            return Wish::Nothing;
+        }
+        self.asks_left -= 1;
+        self.asks_at = Some(now + Duration::from_millis(self.below(PAUSE_MS).into()));
+        for _ in 0..=self.below(AT_ONCE) {
+            if self.below(UPLOADS) == 0 {
+                self.upload(party, now);
+            } else {
+                self.download(party, files, seen, now);
+            }
+        }
+        if self.moves_each == 0 || self.below(self.moves_each) != 0 {
+            return Wish::Nothing;
+        }
+        self.has_moved = true;
+        seen.moves += 1;
+        Wish::NewAddress
+    }
+
+    fn download(&mut self, party: &mut Party, files: &[File], seen: &mut Seen, now: Instant) {
+        let file = self.below(u32::try_from(files.len()).unwrap_or(u32::MAX)) as usize;
+        let until = match self.below(CANCELS) {
+            0 => Some([0, 1000, 100_000][self.below(3) as usize]),
+            _ => None,
+        };
+        let stream = party.connection.next_request();
+        let fields = http3::get_request("localhost", &files[file].path);
+        if !matches!(party.connection.request(stream, &fields, true), Ok(true)) {
+            return;
+        }
+        if until == Some(0) {
+            party.connection.shut(stream, Code::RequestCancelled);
+            seen.cancelled += 1;
+            return;
+        }
+        self.waiting.insert(stream, Waiting { until, ..Waiting::new(Some(file), now) });
+    }
+
+    fn upload(&mut self, party: &mut Party, now: Instant) {
+        let bytes = self.below(UPLOAD_BYTES);
+        let stream = party.connection.next_request();
+        let fields = request("POST", "/", &[("content-length", &bytes.to_string())]);
+        if matches!(party.connection.request(stream, &fields, false), Ok(true)) {
+            let mut body = http3::data_frame_header(bytes.into());
+            body.resize(body.len() + bytes as usize, b'x');
+            party.connection.send(stream, body, true);
+            self.waiting.insert(stream, Waiting::new(None, now));
+        }
+    }
+
+    fn hear(
+        &mut self,
+        party: &mut Party,
+        event: Event,
+        files: &mut [File],
+        seen: &mut Seen,
+        now: Instant,
+    ) {
+        match event {
+            Event::Headers { stream, headers } => {
+                if let Some(waiting) = self.waiting.get_mut(&stream) {
+                    waiting.status = http3::status(&headers);
+                }
+            }
+            Event::Data { stream, bytes } => {
+                let Some(waiting) = self.waiting.get_mut(&stream) else { return };
+                waiting.bytes += bytes.len() as u64;
+                waiting.digest.update(&bytes);
+                if waiting.until.is_some_and(|it| waiting.bytes >= it) {
+                    self.waiting.remove(&stream);
+                    party.connection.shut(stream, Code::RequestCancelled);
+                    seen.cancelled += 1;
+                }
+            }
+            Event::Finished { stream } => {
+                if let Some(waiting) = self.waiting.remove(&stream) {
+                    waiting.judge(files, seen, now);
+                }
+            }
+            Event::Reset { stream, code } => match self.waiting.remove(&stream) {
+                Some(Waiting { file: Some(file), .. }) => {
+                    seen.note_wrong(format!("{}: reset with {code:#x}", files[file].path));
+                }
+                Some(_) => seen.uploads += 1,
+                None => {}
+            },
+            _ => {}
+        }
+    }
+}
+
+impl Waiting {
+    fn new(file: Option<usize>, since: Instant) -> Self {
+        Self { since, file, status: None, bytes: 0, digest: Context::new(&SHA256), until: None }
+    }
+
+    /// A response is complete: is it right?
+    fn judge(self, files: &mut [File], seen: &mut Seen, now: Instant) {
+        let Some(file) = self.file else {
+            seen.uploads += 1;
+            return;
+        };
+        let file = &mut files[file];
+        let digest = self.digest.finish().as_ref().to_vec();
+        if self.status != Some(200) {
+            seen.note_wrong(format!("{}: status {}", file.path, self.status.unwrap_or_default()));
+        } else if *file.sha256.get_or_insert_with(|| digest.clone()) == digest {
+            seen.bodies += 1;
+            seen.body_bytes += self.bytes;
+            seen.times.push(now - self.since);
+        } else {
+            seen.note_wrong(format!("{}: other bytes ({})", file.path, self.bytes));
+        }
+    }
+}

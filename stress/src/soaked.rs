@@ -1,0 +1,126 @@
+//! What came of a soak, and whether the server held.
+
+use crate::guests::Seen;
+use crate::outcome::percentile_ms;
+use crate::trend::{Trend, median};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// An attack of a soak, and the time of peace before it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Round {
+    /// The attack.
+    pub attack: &'static str,
+    /// When the round ended, in seconds from the start.
+    pub ended_s: f64,
+    /// Bodies that came whole and were right.
+    pub bodies: usize,
+    /// Half of them took no longer than this.
+    pub p50_ms: f64,
+    /// 99 of 100 took no longer than this.
+    pub p99_ms: f64,
+    /// Resident bytes of the server: the median of the round.
+    pub memory_bytes: Option<f64>,
+    /// The most of them.
+    pub memory_most: Option<u64>,
+    /// Descriptors of the server: the median of the round.
+    pub descriptors: Option<f64>,
+}
+
+/// Resident bytes and descriptors of the server.
+pub(crate) type Sample = (u64, u64);
+
+impl Round {
+    pub(crate) fn new(
+        attack: &'static str,
+        ended: Duration,
+        mut times: Vec<Duration>,
+        samples: &[Sample],
+    ) -> Self {
+        times.sort();
+        let of = |figures: Vec<f64>| (!figures.is_empty()).then(|| median(figures));
+        Self {
+            attack,
+            ended_s: ended.as_secs_f64(),
+            bodies: times.len(),
+            p50_ms: percentile_ms(&times, 50),
+            p99_ms: percentile_ms(&times, 99),
+            memory_bytes: of(samples.iter().map(|it| it.0 as f64).collect()),
+            memory_most: samples.iter().map(|it| it.0).max(),
+            descriptors: of(samples.iter().map(|it| it.1 as f64).collect()),
+        }
+    }
+}
+
+/// What came of a soak.
+#[derive(Debug, Clone, Serialize)]
+pub struct Soaked {
+    /// What the guests have seen.
+    pub seen: Seen,
+    /// The rounds, in the order of time.
+    pub rounds: Vec<Round>,
+    /// The memory of the second half; absent without a process to look at, or with few rounds.
+    pub memory: Option<Trend>,
+    /// The descriptors of the second half.
+    pub descriptors: Option<Trend>,
+    /// What did not hold; empty: everything did.
+    pub failures: Vec<String>,
+}
+
+impl Soaked {
+    /// Judges a soak; `attacked`: what the server did to attackers that it must not do.
+    pub(crate) fn judge(seen: Seen, rounds: Vec<Round>, attacked: &BTreeMap<String, u64>) -> Self {
+        let half = &rounds[rounds.len() / 2..];
+        let trend = |figure: fn(&Round) -> Option<f64>| {
+            let points = half.iter().filter_map(|it| Some((it.ended_s, figure(it)?)));
+            Trend::of(&points.collect::<Vec<_>>())
+        };
+        let (memory, descriptors) = (trend(|it| it.memory_bytes), trend(|it| it.descriptors));
+        let mut failures: Vec<String> = seen
+            .wrong
+            .iter()
+            .chain(attacked)
+            .map(|(text, count)| format!("{count} x {text}"))
+            .collect();
+        if seen.bodies == 0 {
+            failures.push("no body came".to_owned());
+        }
+        for (name, trend) in [("memory", memory), ("descriptors", descriptors)] {
+            if let Some(trend) = trend.filter(|it| !it.is_flat()) {
+                failures.push(format!("{name}: {:.0} more an hour", trend.per_hour));
+            }
+        }
+        Self { seen, rounds, memory, descriptors, failures }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of a server whose memory grows by so many bytes each second after some time.
+    fn failures(bytes_per_second: u64, wrong: BTreeMap<String, u64>) -> Vec<String> {
+        let round = |number: u64| {
+            let memory = 20_000_000 + (number % 3) * 10_000 + number * 10 * bytes_per_second;
+            Round::new(
+                "a",
+                Duration::from_secs(number * 10),
+                vec![],
+                &[(memory, 12), (1 << 30, 12), (0, 12)],
+            )
+        };
+        let seen = Seen { bodies: 1, wrong, ..Seen::default() };
+        Soaked::judge(seen, (1..=60).map(round).collect(), &BTreeMap::new()).failures
+    }
+
+    #[test]
+    fn a_wrong_body_and_memory_that_rises_are_failures() {
+        assert_eq!(failures(0, BTreeMap::new()), Vec::<String>::new());
+        assert_eq!(failures(1000, BTreeMap::new()), ["memory: 3600000 more an hour"]);
+        assert_eq!(
+            failures(0, BTreeMap::from([("/: other bytes".to_owned(), 2)])),
+            ["2 x /: other bytes"]
+        );
+    }
+}
