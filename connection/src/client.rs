@@ -96,7 +96,7 @@ impl Connection {
         SystemRandom::new().fill(&mut id).map_err(|_| ConnectError::Random)?;
         let scid = quiche::ConnectionId::from_ref(&id);
         let mut transport = config.transport()?;
-        let quic = quiche::connect(name, &scid, local, server, &mut transport)?;
+        let quic = quiche::connect_with_buffer_factory(name, &scid, local, server, &mut transport)?;
         let session = Session::new(Role::Client, config.settings.clone(), config.limits);
         let mut connection = Self::new(quic, session, local, Some(now + config.connect_within));
         if config.migration {

@@ -10,7 +10,7 @@ use std::time::Instant;
 /// One HTTP/3 connection, at either end.
 pub struct Connection {
     /// The transport. A send loop writes bodies to it, in its own order.
-    pub quic: quiche::Connection,
+    pub quic: crate::Quic,
     /// The HTTP/3 half.
     pub session: Session,
     local: SocketAddr,
@@ -97,12 +97,12 @@ const EARLY_DATA_ACCEPTED: u32 = 2;
 
 impl Connection {
     /// A server's connection, as quiche accepted it.
-    pub fn accepted(quic: quiche::Connection, session: Session, local: SocketAddr) -> Self {
+    pub fn accepted(quic: crate::Quic, session: Session, local: SocketAddr) -> Self {
         Self::new(quic, session, local, None)
     }
 
     pub(crate) fn new(
-        quic: quiche::Connection,
+        quic: crate::Quic,
         session: Session,
         local: SocketAddr,
         until: Option<Instant>,

@@ -30,7 +30,7 @@ pub enum End {
 
 impl End {
     /// What quiche knows of the end of a connection that is over.
-    pub(crate) fn of(quic: &quiche::Connection) -> Self {
+    pub(crate) fn of(quic: &crate::Quic) -> Self {
         let reason =
             |error: &quiche::ConnectionError| String::from_utf8_lossy(&error.reason).into_owned();
         match (quic.peer_error(), quic.local_error()) {

@@ -8,6 +8,7 @@
 //!
 //! Bodies are the owner's: a server writes them to [`Connection::quic`] itself, in the order that it chooses.
 
+mod buffers;
 mod client;
 mod connection;
 mod destinations;
@@ -17,6 +18,7 @@ pub mod experiments;
 mod limits;
 mod memory_log;
 
+pub use buffers::{Buffers, Quic};
 pub use client::{ClientConfig, ConnectError, Verify};
 pub use connection::{Arrival, Connection, ConnectionState, EarlyData, Turn};
 pub use destinations::Destinations;

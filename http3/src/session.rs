@@ -152,6 +152,10 @@ impl Session {
     pub fn forget(&mut self, stream: StreamId) {
         self.give_up(stream);
         self.requests.remove(&stream);
+        if self.requests.is_empty() {
+            // An empty map keeps a node with room for eleven, and connections are idle for most of their time.
+            self.requests = BTreeMap::new();
+        }
         self.signals.take(stream);
         self.signals.forget_node(stream);
     }

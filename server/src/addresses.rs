@@ -10,7 +10,6 @@
 use crate::limits::CHALLENGES;
 use connection::{Connection, Path};
 use quiche::PathEvent;
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// The addresses of one client.
@@ -22,9 +21,9 @@ pub(crate) struct Addresses {
     /// Where the client is.
     current: Path,
     /// Where it has proven to be.
-    proven: BTreeSet<Path>,
+    proven: Vec<Path>,
     /// Where it did not answer. The transport does not use these paths again.
-    failed: BTreeSet<Path>,
+    failed: Vec<Path>,
     moving: Option<Moving>,
 }
 
@@ -52,14 +51,7 @@ pub(crate) enum Verdict {
 
 impl Addresses {
     pub(crate) fn new(home: Path, most: usize) -> Self {
-        Self {
-            most,
-            home,
-            current: home,
-            proven: BTreeSet::from([home]),
-            failed: BTreeSet::new(),
-            moving: None,
-        }
+        Self { most, home, current: home, proven: vec![home], failed: Vec::new(), moving: None }
     }
 
     /// Where the client is, as far as it has proven it.
@@ -162,11 +154,11 @@ impl Addresses {
         while let Some(event) = connection.quic.path_event_next() {
             match event {
                 PathEvent::Validated(local, peer) | PathEvent::PeerMigrated(local, peer) => {
-                    self.proven.insert(Path { local, peer });
+                    note(&mut self.proven, Path { local, peer });
                 }
                 PathEvent::FailedValidation(local, peer) => {
                     let path = Path { local, peer };
-                    self.failed.insert(path);
+                    note(&mut self.failed, path);
                     self.moving = self.moving.take().filter(|it| it.to != path);
                 }
                 _ => {}
@@ -233,6 +225,12 @@ fn round_trip(connection: &Connection) -> Duration {
 /// How many of the client's packets the transport has taken. One that is forged or comes again does not count.
 fn received(connection: &Connection) -> usize {
     connection.quic.path_stats().map(|it| it.recv).sum()
+}
+
+fn note(paths: &mut Vec<Path>, path: Path) {
+    if !paths.contains(&path) {
+        paths.push(path);
+    }
 }
 
 fn active(connection: &Connection) -> Option<Path> {

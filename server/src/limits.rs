@@ -194,10 +194,13 @@ pub(crate) const DIARY_PATHS: usize = 256;
 
 /// Bytes of a file that are read ahead of its packets at once.
 pub(crate) const READ_AHEAD_BYTES: usize = 64 << 10;
-/// Files at a time that a server reads ahead; others are read packet by packet.
-pub(crate) const READ_AHEAD_PAGES: usize = 512;
-/// Files at a time that are read ahead for one connection.
-pub(crate) const READ_AHEAD_PAGES_EACH: usize = 16;
+/// Such parts of files that a server holds, for responses and for packets that are not acknowledged; beyond it files are
+/// read packet by packet.
+pub(crate) const READ_AHEAD_PAGES: usize = 1024;
+/// Those that one connection can have.
+pub(crate) const READ_AHEAD_PAGES_EACH: usize = 128;
+/// Memory of such parts that is kept for the next ones.
+pub(crate) const SPARE_PAGES: usize = 16;
 
 /// Bytes of datagrams that the system is asked to keep until the server reads them. It may grant less.
 pub(crate) const SOCKET_RECEIVE_BYTES: usize = 2 << 20;
@@ -205,8 +208,8 @@ pub(crate) const SOCKET_RECEIVE_BYTES: usize = 2 << 20;
 pub(crate) const READ_CALL: usize = 16;
 /// Datagrams read before sending gets its turn.
 pub(crate) const READ_BURST: usize = 256;
-/// Batches sent before reading gets its turn.
-pub(crate) const WRITE_BURST: usize = 16;
+/// Batches sent before reading gets its turn: 260 kB at most, less than a millisecond, for which an urgent request waits.
+pub(crate) const WRITE_BURST: usize = 4;
 /// Addresses remembered as those to which the system cannot cut one buffer into datagrams.
 pub(crate) const UNBATCHED_ADDRESSES: usize = 1024;
 

@@ -4,6 +4,7 @@ use crate::limits::AHEAD_BYTES;
 use crate::read_ahead::{Page, Pages};
 use crate::site::{Availability, Body, Request};
 use crate::upstream::{Later, Piece};
+use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,8 +23,8 @@ pub(crate) struct Outgoing {
     /// Bytes of the frames that are not the body's.
     overhead: u64,
     body: Body,
-    /// Bytes of a file that were read ahead.
-    page: Option<Page>,
+    /// Bytes of the body that packets share.
+    page: Page,
     /// The first byte of the body that goes on this stream.
     body_from: u64,
     availability: Availability,
@@ -201,8 +202,23 @@ impl Outgoing {
         }
     }
 
-    /// Reads the next committed bytes into `buffer`; true: they are the stream's last.
-    pub(crate) fn read(&mut self, buffer: &mut [u8], pages: &Pages) -> std::io::Result<bool> {
+    /// Whether these are the last bytes of the stream.
+    pub(crate) fn is_end(&self, bytes: u64) -> bool {
+        self.stream_bytes() == Some(self.offered + bytes) && self.cut.is_none()
+    }
+
+    /// The next committed bytes, if they are somewhere in memory, or read there ahead of others. Otherwise
+    /// [`Self::read`] copies them.
+    pub(crate) fn share(&mut self, bytes: usize, pages: &Pages) -> std::io::Result<Option<Bytes>> {
+        if !self.frames.is_empty() {
+            return Ok(None);
+        }
+        let offset = self.body_from + self.offered - self.frames_end;
+        self.page.share(&self.body, offset, bytes, pages)
+    }
+
+    /// Reads the next committed bytes into `buffer`.
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> std::io::Result<()> {
         let end = self.offered + buffer.len() as u64;
         let (front, back) = self.frames.as_slices();
         let from_front = front.len().min(buffer.len());
@@ -213,20 +229,9 @@ impl Outgoing {
         start.copy_from_slice(&back[..from_back]);
         if !rest.is_empty() {
             let start = end - rest.len() as u64 - self.frames_end;
-            self.read_body(self.body_from + start, rest, pages)?;
+            self.body.read_at(self.body_from + start, rest)?;
         }
-        Ok(self.stream_bytes() == Some(end) && self.cut.is_none())
-    }
-
-    fn read_body(&mut self, offset: u64, buffer: &mut [u8], pages: &Pages) -> std::io::Result<()> {
-        let is_long = self.body.bytes() - offset > buffer.len() as u64;
-        if self.page.is_none() && is_long && self.body.is_on_disk() {
-            self.page = pages.take();
-        }
-        match &mut self.page {
-            Some(page) => page.read(&self.body, offset, buffer),
-            None => self.body.read_at(offset, buffer),
-        }
+        Ok(())
     }
 
     /// The transport took `bytes`; true: it has all.

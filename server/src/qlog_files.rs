@@ -69,7 +69,7 @@ impl QlogFolder {
     }
 
     /// Begins the log of the connection whose ID at the server is `id`.
-    pub(crate) fn begin(&self, quic: &mut quiche::Connection, id: &[u8]) -> QlogFile {
+    pub(crate) fn begin(&self, quic: &mut connection::Quic, id: &[u8]) -> QlogFile {
         let mut name = String::new();
         for byte in id {
             // Writing to a String does not fail.

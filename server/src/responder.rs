@@ -64,7 +64,7 @@ impl Responder {
     pub(crate) fn new(
         shared: Arc<Shared>,
         serial: u64,
-        quic: quiche::Connection,
+        quic: connection::Quic,
         path: Path,
     ) -> Self {
         let options = &shared.options;

@@ -80,7 +80,6 @@ pub(crate) struct SendLoop {
     datagram_bytes: usize,
     /// Responses from other connections that were dropped, not yet asked for.
     stopped: Vec<StreamId>,
-    scratch: Vec<u8>,
     pages: Pages,
 }
 
@@ -113,7 +112,6 @@ impl SendLoop {
             has_paused: false,
             datagram_bytes: 0,
             stopped: Vec::new(),
-            scratch: Vec::new(),
             pages,
         }
     }
@@ -465,7 +463,7 @@ impl SendLoop {
 /// Asks for a packet to `to`. Without it the transport chooses: that may be a path with a challenge for which it has no
 /// credit left, and then it sends nothing at all.
 fn send_once(
-    quic: &mut quiche::Connection,
+    quic: &mut connection::Quic,
     to: Option<Path>,
     out: &mut [u8],
 ) -> Result<Option<Datagram>, quiche::Error> {

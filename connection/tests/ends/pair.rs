@@ -45,7 +45,8 @@ impl Pair {
         let mut server = server_config();
         limit(&mut server);
         let id = quiche::ConnectionId::from_ref(&[1; 16]);
-        let quic = quiche::accept(&id, None, SERVER.into(), CLIENT.into(), &mut server);
+        let quic =
+            quiche::accept_with_buf_factory(&id, None, SERVER.into(), CLIENT.into(), &mut server);
         let session = Session::new(Role::Server, Settings::default(), http3::Limits::default());
         Self {
             client: client(config),

@@ -24,7 +24,7 @@ impl Repairs {
     /// Ranks the streams if a loss was found since this was last asked.
     pub(crate) fn rank(
         &mut self,
-        quic: &mut quiche::Connection,
+        quic: &mut connection::Quic,
         picker: &dyn Picker,
         streams: &Streams,
     ) {
@@ -52,13 +52,13 @@ impl Repairs {
     }
 
     /// The transport has nothing to send: makes all streams alike.
-    pub(crate) fn level(&mut self, quic: &mut quiche::Connection) {
+    pub(crate) fn level(&mut self, quic: &mut connection::Quic) {
         for stream in self.ranked.drain(..) {
             quic.stream_priority(stream.0, DEFAULT_URGENCY, true).ok();
         }
     }
 
-    fn tell(&mut self, quic: &mut quiche::Connection, stream: StreamId, urgency: u8) {
+    fn tell(&mut self, quic: &mut connection::Quic, stream: StreamId, urgency: u8) {
         // A stream that the transport has forgotten needs no rank.
         if quic.stream_priority(stream.0, urgency, true).is_ok() {
             self.ranked.push(stream);

@@ -1,8 +1,9 @@
 //! How a connection ended, in words.
 
 use crate::Event;
+use connection::Quic;
 use http3::Code;
-use quiche::{Connection, ConnectionError};
+use quiche::ConnectionError;
 
 /// RFC 9000, 20.1: the codes of the transport, by their values.
 const TRANSPORT: [&str; 17] = [
@@ -26,7 +27,7 @@ const TRANSPORT: [&str; 17] = [
 ];
 
 /// What the observers are told about a connection that has ended.
-pub(super) fn event(quic: &Connection) -> Event {
+pub(super) fn event(quic: &Quic) -> Event {
     let (by, error) = match (quic.peer_error(), quic.local_error()) {
         (Some(error), _) => ("client", Some(error)),
         (None, Some(error)) => ("server", Some(error)),

@@ -80,7 +80,7 @@ impl Server {
         header: &quiche::Header<'_>,
         original: Option<Vec<u8>>,
         path: Path,
-    ) -> Option<(Vec<u8>, quiche::Connection)> {
+    ) -> Option<(Vec<u8>, connection::Quic)> {
         // After a Retry packet the client uses the ID that it named. Otherwise it goes on with the one that it made up
         // until it has ours.
         let (new, _) = self.admission.new_id()?;
@@ -91,7 +91,8 @@ impl Server {
         self.config.set_stateless_reset_token(self.admission.reset_token(&id));
         let scid = ConnectionId::from_ref(&id);
         let (local, peer) = (path.local, path.peer);
-        let quic = quiche::accept(&scid, odcid.as_ref(), local, peer, &mut self.config).ok()?;
+        let (odcid, config) = (odcid.as_ref(), &mut self.config);
+        let quic = quiche::accept_with_buf_factory(&scid, odcid, local, peer, config).ok()?;
         Some((id, quic))
     }
 

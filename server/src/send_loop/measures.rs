@@ -28,7 +28,7 @@ impl Measures {
     }
 
     /// A datagram came, or a timer fired.
-    pub(super) fn renew(&mut self, quic: &quiche::Connection) {
+    pub(super) fn renew(&mut self, quic: &connection::Quic) {
         self.is_lossy = false;
         for path in quic.path_stats() {
             self.is_lossy |= path.lost > 0 || path.total_pto_count > 0;
@@ -42,13 +42,13 @@ impl Measures {
     }
 
     /// Bytes of a full datagram.
-    pub(super) fn datagram_bytes(&self, quic: &quiche::Connection) -> usize {
+    pub(super) fn datagram_bytes(&self, quic: &connection::Quic) -> usize {
         let most = quic.max_send_udp_payload_size();
         if self.discovers_mtu { self.mtu_bytes.min(most) } else { most }
     }
 
     /// Bytes of the largest datagram that the transport may make: a probe is longer than a full one.
-    pub(super) fn room_bytes(&self, quic: &quiche::Connection) -> usize {
+    pub(super) fn room_bytes(&self, quic: &connection::Quic) -> usize {
         if self.discovers_mtu && self.is_on_first { usize::MAX } else { self.datagram_bytes(quic) }
     }
 
@@ -63,7 +63,7 @@ impl Measures {
     }
 
     /// Stream bytes that the transport has sent again.
-    pub(super) fn retransmitted(&self, quic: &quiche::Connection) -> u64 {
+    pub(super) fn retransmitted(&self, quic: &connection::Quic) -> u64 {
         if !self.is_lossy {
             return 0;
         }

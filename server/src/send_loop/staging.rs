@@ -3,7 +3,10 @@
 use super::SendLoop;
 use super::window::{self, Staged, Window};
 use crate::outgoing::{Left, Outgoing};
+use crate::read_ahead::Pages;
+use connection::Quic;
 use schedulers::{Call, StreamId};
+use std::io;
 use std::time::Instant;
 
 impl SendLoop {
@@ -100,20 +103,17 @@ impl SendLoop {
 
     /// Offers committed bytes to the transport; false: it took none.
     fn offer(&mut self, stream: StreamId, bytes: u64) -> bool {
-        self.scratch.resize(usize::try_from(bytes).unwrap_or(0), 0);
         let Some(outgoing) = self.streams.outgoing_mut(stream).filter(|_| bytes > 0) else {
             return false;
         };
-        let Ok(fin) = outgoing.read(&mut self.scratch, &self.pages) else {
+        let Ok(sent) = send(&mut self.connection.quic, stream, outgoing, bytes, &self.pages) else {
             // The file became shorter while it was being sent: the length that was announced is a lie.
             let code = http3::Code::Internal as u64;
             self.connection.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
             self.drop_response(stream);
             return false;
         };
-        let Ok(taken) = self.connection.quic.stream_send(stream.0, &self.scratch, fin) else {
-            return false;
-        };
+        let Ok(taken) = sent else { return false };
         let taken = taken as u64;
         debug_assert_eq!(taken, bytes, "the credit was asked for before");
         self.buffer.pop(stream, taken);
@@ -154,4 +154,22 @@ impl SendLoop {
     fn packet_bytes(&self, room_bytes: usize) -> u64 {
         self.pace.as_ref().map_or(room_bytes, |it| it.packet_bytes().min(room_bytes)) as u64
     }
+}
+
+/// Passes the next bytes of a response to the transport, and returns how many it took. The outer error is the file's.
+fn send(
+    quic: &mut Quic,
+    stream: StreamId,
+    outgoing: &mut Outgoing,
+    bytes: u64,
+    pages: &Pages,
+) -> io::Result<quiche::Result<usize>> {
+    let (count, fin) = (usize::try_from(bytes).unwrap_or(0), outgoing.is_end(bytes));
+    if let Some(shared) = outgoing.share(count, pages)? {
+        return Ok(quic.stream_send_zc(stream.0, shared, fin).map(|(taken, _)| taken));
+    }
+    pages.lend(count, |copy| {
+        outgoing.read(copy)?;
+        Ok(quic.stream_send(stream.0, copy, fin))
+    })
 }

@@ -40,12 +40,7 @@ pub(crate) struct Staged {
 
 impl Staged {
     /// `bytes` of `stream`, from `offset` on, have just been offered.
-    pub(crate) fn new(
-        quic: &quiche::Connection,
-        stream: StreamId,
-        offset: u64,
-        bytes: u64,
-    ) -> Self {
+    pub(crate) fn new(quic: &connection::Quic, stream: StreamId, offset: u64, bytes: u64) -> Self {
         Self {
             stream,
             bytes,
@@ -125,7 +120,7 @@ impl Window {
     /// the staged stream. The transport computes the capacity when a datagram comes. It subtracts offered bytes, but
     /// not the bytes of headers.
     /// After a pause the window is smaller than the transport's.
-    pub(crate) fn measure(&mut self, quic: &mut quiche::Connection, restart: Option<&mut Restart>) {
+    pub(crate) fn measure(&mut self, quic: &mut connection::Quic, restart: Option<&mut Restart>) {
         if self.opening_bytes.is_none() {
             let control = quic.stream_capacity(CONTROL_STREAM.0).unwrap_or(0);
             let staged =
@@ -142,13 +137,13 @@ impl Window {
     }
 
     /// Whether the congestion window has no room for a byte.
-    pub(crate) fn is_full(quic: &mut quiche::Connection) -> bool {
+    pub(crate) fn is_full(quic: &mut connection::Quic) -> bool {
         quic.stream_capacity(CONTROL_STREAM.0) == Ok(0)
     }
 
     /// Whether the staged bytes fit in the window as one packet of at most `datagram_bytes`. Where it is
     /// not known how much of them is left, or where the window cut them short, only a full packet will do.
-    pub(crate) fn fits(&self, quic: &mut quiche::Connection, datagram_bytes: usize) -> bool {
+    pub(crate) fn fits(&self, quic: &mut connection::Quic, datagram_bytes: usize) -> bool {
         let full = datagram_bytes as u64;
         let need = match self.staged {
             Some(it)
@@ -216,30 +211,30 @@ const ACK_FRAME_ROOM: usize = 14;
 
 /// Packet bytes beside the stream bytes, at most: first byte, connection ID, packet number of 4 bytes,
 /// AEAD tag, and the STREAM frame's type, stream ID, offset and length (quiche writes it in 2 bytes).
-pub(crate) fn overhead_max(quic: &quiche::Connection, stream: StreamId, offset: u64) -> usize {
+pub(crate) fn overhead_max(quic: &connection::Quic, stream: StreamId, offset: u64) -> usize {
     overhead_min(quic, stream, offset) + PACKET_NUMBER_ROOM
 }
 
 /// Bytes in flight and before the transport; what flow control holds back counts, because the transport does not
 /// tell it apart.
-pub(crate) fn in_flight_bytes(quic: &mut quiche::Connection) -> u64 {
+pub(crate) fn in_flight_bytes(quic: &mut connection::Quic) -> u64 {
     let free = quic.stream_capacity(CONTROL_STREAM.0).unwrap_or(0);
     window_bytes(quic).saturating_sub(free as u64)
 }
 
-fn window_bytes(quic: &quiche::Connection) -> u64 {
+fn window_bytes(quic: &connection::Quic) -> u64 {
     quic.path_stats().find(|it| it.active).map_or(0, |it| it.cwnd as u64)
 }
 
 /// Whether round trips have become longer than the shortest by an eighth, the sign of `HyStart++` (RFC 9406, 4.2)
 /// that packets wait in a queue.
-pub(crate) fn path_has_queue(quic: &quiche::Connection) -> bool {
+pub(crate) fn path_has_queue(quic: &connection::Quic) -> bool {
     let path = quic.path_stats().find(|it| it.active);
     path.is_some_and(|it| it.min_rtt.is_some_and(|least| it.rtt > least + least / 8))
 }
 
 /// As [`overhead_max`] with a packet number of 1 byte.
-fn overhead_min(quic: &quiche::Connection, stream: StreamId, offset: u64) -> usize {
+fn overhead_min(quic: &connection::Quic, stream: StreamId, offset: u64) -> usize {
     let frame = 1 + octets::varint_len(stream.0) + octets::varint_len(offset) + 2;
     1 + quic.destination_id().len() + 1 + 16 + frame
 }

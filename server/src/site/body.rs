@@ -47,6 +47,15 @@ impl Body {
         matches!(self, Self::File(contents, _) if contents.memory_bytes().is_none())
     }
 
+    /// The whole body for packets to share, if it is in memory.
+    pub(crate) fn shared(&self) -> Option<bytes::Bytes> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes::Bytes::from_owner(Arc::clone(bytes))),
+            Self::File(contents, _) => Contents::shared(contents),
+            _ => None,
+        }
+    }
+
     /// Fills `buffer` from `offset` on; fails if the file has become shorter.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
         match self {

@@ -1,6 +1,7 @@
 //! The contents of files that responses send, and a budget for what they hold.
 
 use crate::limits::FileLimits;
+use bytes::Bytes;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -37,12 +38,32 @@ impl Contents {
         }
     }
 
-    /// Bytes of memory that they hold. `None`: they hold a descriptor.
-    pub(super) fn memory_bytes(&self) -> Option<u64> {
+    /// All of them, if they are in memory.
+    fn in_memory(&self) -> Option<&[u8]> {
         match &self.place {
-            Place::Memory(bytes) => Some(bytes.len() as u64),
+            Place::Memory(bytes) => Some(bytes),
             Place::Disk(_) => None,
         }
+    }
+
+    /// All of them for others to share, if they are in memory.
+    pub(super) fn shared(contents: &Arc<Self>) -> Option<Bytes> {
+        let in_use = InUse(Arc::clone(contents));
+        contents.in_memory().map(|_| Bytes::from_owner(in_use))
+    }
+
+    /// Bytes of memory that they hold. `None`: they hold a descriptor.
+    pub(super) fn memory_bytes(&self) -> Option<u64> {
+        self.in_memory().map(|it| it.len() as u64)
+    }
+}
+
+/// Contents that somebody sends: they count in the budget as long.
+struct InUse(Arc<Contents>);
+
+impl AsRef<[u8]> for InUse {
+    fn as_ref(&self) -> &[u8] {
+        self.0.in_memory().unwrap_or_default()
     }
 }
 

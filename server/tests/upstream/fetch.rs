@@ -117,7 +117,7 @@ pub(crate) fn fetch_early(server: SocketAddr, asks: &[Ask]) -> Vec<Fetched> {
 
 pub(crate) struct Client {
     socket: UdpSocket,
-    quic: quiche::Connection,
+    quic: connection::Quic,
     session: Session,
     local: SocketAddr,
     server: SocketAddr,
@@ -150,8 +150,9 @@ impl Client {
         config.set_initial_max_stream_data_uni(256 << 10);
         config.set_initial_max_streams_uni(16 + pushes);
         let id = quiche::ConnectionId::from_ref(&[7; 16]);
-        let quic = quiche::connect(Some("localhost"), &id, local, server, &mut config)
-            .expect("a connection");
+        let quic =
+            quiche::connect_with_buffer_factory(Some("localhost"), &id, local, server, &mut config)
+                .expect("a connection");
         let session = Session::new(Role::Client, Settings::default(), http3::Limits::default());
         Self {
             socket,
