@@ -20,7 +20,7 @@ const MIN_FIRST_ID_BYTES: usize = 8;
 pub(crate) struct Admission {
     limits: Limits,
     shard: Shard,
-    /// Who is in, at this shard and the others.
+    /// The clients at this shard and the others.
     population: Arc<Mutex<Population>>,
     /// Tokens of Retry packets, once there was need of one.
     retry: Option<Retry>,

@@ -3,7 +3,7 @@
 mod socket;
 mod unbatched;
 
-use crate::limits::WRITE_BURST;
+use crate::limits::{WRITE_BURST, WRITE_BURST_BYTES};
 use crate::site::RuledSite;
 use crate::{Identity, Options, Server};
 use connection::Endpoint;
@@ -201,10 +201,15 @@ impl EventLoop {
         if !self.socket.flush(registry)? {
             return Ok(false);
         }
+        let mut bytes = 0;
         for _ in 0..WRITE_BURST {
             let Some(transmit) = server.transmit(now(), buffer) else { return Ok(false) };
             if !self.socket.send(transmit, &buffer[..transmit.bytes], registry)? {
                 return Ok(false);
+            }
+            bytes += transmit.bytes;
+            if bytes >= WRITE_BURST_BYTES {
+                break;
             }
         }
         Ok(true)

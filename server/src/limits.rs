@@ -208,8 +208,10 @@ pub(crate) const SOCKET_RECEIVE_BYTES: usize = 2 << 20;
 pub(crate) const READ_CALL: usize = 16;
 /// Datagrams read before sending gets its turn.
 pub(crate) const READ_BURST: usize = 256;
-/// Batches sent before reading gets its turn: 260 kB at most, less than a millisecond, for which an urgent request waits.
-pub(crate) const WRITE_BURST: usize = 4;
+/// Batches sent before reading gets its turn.
+pub(crate) const WRITE_BURST: usize = 16;
+/// Bytes after which reading gets its turn before that: an urgent request waits less than a millisecond.
+pub(crate) const WRITE_BURST_BYTES: usize = 256 << 10;
 /// Addresses remembered as those to which the system cannot cut one buffer into datagrams.
 pub(crate) const UNBATCHED_ADDRESSES: usize = 1024;
 

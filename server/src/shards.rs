@@ -54,7 +54,7 @@ impl Shard {
         (0..count).map(|number| Self { number, all: Arc::clone(&all) }).collect()
     }
 
-    /// Who is in at all shards.
+    /// The clients of all shards.
     pub(crate) fn population(&self) -> Arc<Mutex<Population>> {
         Arc::clone(&self.all.population)
     }
