@@ -161,6 +161,7 @@ mod tests {
             let shared = share(&mut page, &body, offset, 1347, &pages).expect("room");
             assert_eq!(shared, exact[..], "at {offset}");
         }
+        share(&mut page, &body, 148_000, 1347, &pages).expect("room");
         let last = share(&mut page, &body, 149_999, 1, &pages).expect("in the page");
         assert_eq!(last.len(), 1);
         assert_eq!(share(&mut Page::default(), &body, 149_999, 1, &pages), None, "nothing ahead");
