@@ -60,6 +60,10 @@ pub(crate) struct Responder {
     pub(crate) migrating: Migrating,
 }
 
+/// Bytes of a datagram that acknowledges what came from an address that is not proven. That is less than three times the
+/// smallest datagram of a client.
+const ACKNOWLEDGEMENT_BYTES: usize = 100;
+
 impl Responder {
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -246,8 +250,13 @@ impl Responder {
         {
             let may_go = self.addresses.spend();
             let challenge = if may_go { self.sender.challenge(to, out) } else { None };
-            if challenge.is_some() || self.addresses.is_held_back() {
+            if challenge.is_some() {
                 return challenge;
+            }
+            if self.addresses.is_held_back() {
+                let small = out.len().min(ACKNOWLEDGEMENT_BYTES);
+                let sent = may_go.then(|| self.sender.acknowledgement(&mut out[..small]));
+                return sent.flatten().map(|bytes| (bytes, to));
             }
         }
         let datagram = self.next_datagram(now, out);

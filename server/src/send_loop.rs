@@ -280,6 +280,16 @@ impl SendLoop {
         sent.map(|(bytes, info)| (bytes, info.into()))
     }
 
+    /// An acknowledgement for a client at an unproven address, if one is due: its size. Without it, a client that sends
+    /// much has no window left to answer the challenge.
+    pub(crate) fn acknowledgement(&mut self, out: &mut [u8]) -> Option<usize> {
+        let home = self.home?;
+        let quic = &mut self.connection.quic;
+        let (bytes, _) = quic.send_on_path(out, Some(home.local), Some(home.peer)).ok()?;
+        self.window.sent_unasked(bytes);
+        Some(bytes)
+    }
+
     fn rank_repairs(&mut self) {
         if let Some(repairs) = &mut self.repairs {
             repairs.rank(&mut self.connection.quic, self.order.picker(), &self.streams);

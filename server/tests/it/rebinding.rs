@@ -102,3 +102,35 @@ fn a_download_survives_changes_of_address_where_one_packet_in_fifty_is_lost() {
         assert!(download(cubic(), link, &changes).is_some(), "{changes:?}");
     }
 }
+
+/// A client whose window is full of a request's body when its address changes has room for the answer to the challenge
+/// only if the server acknowledges what came.
+#[test]
+fn an_upload_survives_a_change_of_address_at_any_time() {
+    for change_ms in (0..200).step_by(10) {
+        let limits = Limits { addresses: 32, ..Limits::default() };
+        let options = Options { limits, ..options("fifo") };
+        let mut world = World::over(Link::CABLE.links(), options, Bodies);
+        let peer = Peer::connect(&world, at(0), &Client::with_id(16).config());
+        let mut client = Rebound { peer, address: at(0) };
+        while !client.peer.is_established() {
+            assert!(world.step(&mut [&mut client], None), "a handshake");
+        }
+        // The response comes after two seconds.
+        assert!(client.peer.try_post(0, "/1000/html/2000"));
+        let body = [&[0, 0x80, 0x0f, 0x42, 0x40][..], &vec![7; 1_000_000]].concat();
+        let (start, mut sent, mut has_changed) = (world.elapsed(), 0, false);
+        while client.peer.ended.is_empty() {
+            let elapsed = world.elapsed().saturating_sub(start);
+            assert!(elapsed < Duration::from_secs(10), "{change_ms} ms: no response");
+            sent += client.peer.send_raw(0, &body[sent..], false).unwrap_or(0);
+            if !has_changed && elapsed >= Duration::from_millis(change_ms) {
+                has_changed = true;
+                client.address = at(1);
+            }
+            let soon = world.elapsed() + Duration::from_millis(1);
+            world.step(&mut [&mut client], Some(soon));
+        }
+        assert_eq!(client.peer.body_bytes(0), Some(1000), "{change_ms} ms");
+    }
+}
