@@ -77,8 +77,16 @@ impl Addresses {
         let known = if self.is_news(connection, from, now) { from } else { self.home };
         connection.receive(datagram, known);
         self.take_events(connection);
-        let is_genuine = received(connection) > before;
-        if is_genuine { self.came(connection, from, now) } else { Verdict::GoOn }
+        if received(connection) == before {
+            return Verdict::GoOn;
+        }
+        let verdict = self.came(connection, from, now);
+        if verdict == Verdict::Lost {
+            // There it learns that its connection is closed. That is one datagram.
+            self.current = from;
+            self.moving = None;
+        }
+        verdict
     }
 
     /// Whether the transport must learn that a datagram came from this address, and can. It may send three times as much

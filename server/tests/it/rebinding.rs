@@ -134,3 +134,19 @@ fn an_upload_survives_a_change_of_address_at_any_time() {
         assert_eq!(client.peer.body_bytes(0), Some(1000), "{change_ms} ms");
     }
 }
+
+#[test]
+fn a_client_at_one_address_too_many_learns_there_that_its_connection_is_closed() {
+    let limits = Limits { addresses: 2, ..Limits::default() };
+    let options = Options { limits, ..options("fifo") };
+    let mut world = World::over(Link::CABLE.links(), options, Bodies);
+    let peer = Peer::connect(&world, at(0), &Client::with_id(16).config());
+    let mut client = Rebound { peer, address: at(0) };
+    for number in 0..3 {
+        client.address = at(number);
+        client.peer.client.connection.quic.send_ack_eliciting().expect("a path");
+        world.run_for(Duration::from_millis(500), &mut [&mut client]);
+        assert_eq!(client.peer.client.connection.is_over(), number == 2, "address {number}");
+    }
+    assert_eq!(client.peer.closed_with(), Some(http3::Code::NoError as u64));
+}
