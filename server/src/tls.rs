@@ -162,8 +162,7 @@ pub(crate) fn transport_config(
     config.set_max_send_udp_payload_size(options.udp_payload_bytes);
     config.discover_pmtu(options.datagrams == Datagrams::Fitted);
     config.set_initial_max_data(limits.receive_bytes);
-    // Nothing for streams that a server opens in both directions: HTTP/3 has none (RFC 9114, 6.1). The transport has 128
-    // bytes for what it announces. After a Retry packet, to a client with IDs of 20 bytes such as quinn, all would not fit.
+    config.set_initial_max_stream_data_bidi_local(limits.stream_receive_bytes);
     config.set_initial_max_stream_data_bidi_remote(limits.stream_receive_bytes);
     config.set_initial_max_stream_data_uni(limits.stream_receive_bytes);
     config.set_initial_max_streams_bidi(limits.streams);
