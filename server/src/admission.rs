@@ -41,6 +41,20 @@ pub(crate) struct Population {
     by_client: BTreeMap<Client, usize>,
 }
 
+impl Population {
+    fn of(&self, client: IpAddr) -> usize {
+        self.by_client.get(&Client::at(Some(client))).copied().unwrap_or(0)
+    }
+}
+
+/// Whether a connection begins.
+enum Begin {
+    Refused(Refusal),
+    /// Its client must prove its address first.
+    Unproven,
+    Begun,
+}
+
 /// What becomes of a datagram to an unknown connection ID.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
@@ -50,7 +64,7 @@ pub(crate) enum Decision {
     Refuse { refusal: Refusal, is_told: bool },
     /// It must prove its address first.
     ProofAsked,
-    /// It begins a connection. With the ID that the client made up before a Retry packet, the address is proven.
+    /// It begins a connection, which is counted. With the ID that the client made up before a Retry packet, the address is proven.
     Connect(Option<Vec<u8>>),
 }
 
@@ -97,44 +111,40 @@ impl Admission {
         if header.ty != quiche::Type::Initial || header.dcid.len() < MIN_FIRST_ID_BYTES {
             return Decision::Done;
         }
-        let (refusal, handshakes) = self.refusal(path.peer.ip(), is_draining);
-        if let Some(refusal) = refusal {
-            return Decision::Refuse { refusal, is_told: self.refusals.spend(1, now) };
-        }
         let token = header.token.as_ref();
         let original = self
             .retry
             .as_ref()
             .zip(token)
             .and_then(|(retry, token)| retry.open(token, path.peer, &header.dcid, now));
-        if original.is_none() && handshakes >= self.limits.handshakes {
-            self.ask_for_proof(header, path, now);
-            return Decision::ProofAsked;
+        match self.begin(path.peer.ip(), original.is_some(), is_draining) {
+            Begin::Refused(refusal) => {
+                Decision::Refuse { refusal, is_told: self.refusals.spend(1, now) }
+            }
+            Begin::Unproven => {
+                self.ask_for_proof(header, path, now);
+                Decision::ProofAsked
+            }
+            Begin::Begun => Decision::Connect(original),
         }
-        Decision::Connect(original)
     }
 
-    /// Why there is no room for a client at this address, and how many handshakes are not complete.
-    fn refusal(&self, address: IpAddr, is_draining: bool) -> (Option<Refusal>, usize) {
-        let population = self.population();
-        let of_client = population.by_client.get(&Client::at(Some(address)));
-        let refusal = if is_draining {
-            Some(Refusal::Draining)
-        } else if population.connections >= self.limits.connections {
-            Some(Refusal::Full)
-        } else if of_client.is_some_and(|it| *it >= self.limits.connections_per_network) {
-            Some(Refusal::Network)
-        } else {
-            None
-        };
-        (refusal, population.handshakes)
-    }
-
-    /// A connection begins, and its handshake.
-    pub(crate) fn begun(&self) {
+    /// Counts a new connection of a client at this address, if there is room. Shards count one after another.
+    fn begin(&self, address: IpAddr, is_proven: bool, is_draining: bool) -> Begin {
         let mut population = self.population();
-        population.connections += 1;
-        population.handshakes += 1;
+        if is_draining {
+            Begin::Refused(Refusal::Draining)
+        } else if population.connections >= self.limits.connections {
+            Begin::Refused(Refusal::Full)
+        } else if population.of(address) >= self.limits.connections_per_network {
+            Begin::Refused(Refusal::Network)
+        } else if !is_proven && population.handshakes >= self.limits.handshakes {
+            Begin::Unproven
+        } else {
+            population.connections += 1;
+            population.handshakes += 1;
+            Begin::Begun
+        }
     }
 
     /// A handshake is complete, or given up.
@@ -142,9 +152,14 @@ impl Admission {
         self.population().handshakes -= 1;
     }
 
-    /// A client has come in.
-    pub(crate) fn entered(&self, client: IpAddr) {
-        *self.population().by_client.entry(Client::at(Some(client))).or_default() += 1;
+    /// A client comes in; false: others of its network were faster, and there is no room any more.
+    pub(crate) fn enter(&self, client: IpAddr) -> bool {
+        let mut population = self.population();
+        let has_room = population.of(client) < self.limits.connections_per_network;
+        if has_room {
+            *population.by_client.entry(Client::at(Some(client))).or_default() += 1;
+        }
+        has_room
     }
 
     /// A connection has ended, that of `client` if one had come in.

@@ -197,12 +197,10 @@ fn backend() -> String {
                 Some("/hero.jpg") => 30_000,
                 _ => 8000,
             };
-            write!(
-                stream,
-                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {bytes}\r\n\r\n"
-            )
-            .expect("sent");
-            stream.write_all(&body(bytes)).expect("sent");
+            let head =
+                format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {bytes}\r\n\r\n");
+            // A pushed request is given up if the client refuses the push.
+            stream.write_all(&[head.as_bytes(), &body(bytes)].concat()).ok();
         }
     });
     format!("http://{address}")

@@ -5,7 +5,7 @@ use crate::admission::Decision;
 use crate::qlog_files::QlogFile;
 use crate::responder::Responder;
 use crate::unproven::Unproven;
-use crate::{Datagrams, Event};
+use crate::{Datagrams, Event, Refusal};
 use connection::Path;
 use quiche::ConnectionId;
 use std::net::IpAddr;
@@ -50,7 +50,11 @@ impl Server {
         now: Instant,
     ) -> Option<u64> {
         let unproven = original.is_none().then(Unproven::default);
-        let (id, mut quic) = self.accept_quic(header, original, path)?;
+        let Some((id, mut quic)) = self.accept_quic(header, original, path) else {
+            self.admission.shaken();
+            self.admission.ended(None);
+            return None;
+        };
         let qlog = self.qlogs.as_ref().map(|it| it.begin(&mut quic, &id));
         self.serial += 1;
         let responder = Responder::new(Arc::clone(&self.shared), self.serial, quic, path);
@@ -68,7 +72,6 @@ impl Server {
             wakeup: None,
             queued: false,
         };
-        self.admission.begun();
         self.notice(&Event::Accepted);
         self.connections.insert(self.serial, Box::new(entry));
         Some(self.serial)
@@ -133,11 +136,17 @@ impl Server {
         self.handshake_over(serial);
         if let Some(entry) = self.connections.get_mut(&serial)
             && entry.counted.is_none()
+            && !entry.responder.sender.connection.is_closing()
         {
-            entry.counted = Some(client);
             entry.unproven = None;
+            if !self.admission.enter(client) {
+                let quic = &mut entry.responder.sender.connection.quic;
+                quic.close(false, CONNECTION_REFUSED, b"").ok();
+                self.notice(&Event::Refused(Refusal::Network));
+                return;
+            }
+            entry.counted = Some(client);
             let qlog = entry.qlog.take().map_or(Ok(()), QlogFile::confirm);
-            self.admission.entered(client);
             if let Err(refusal) = qlog {
                 self.notice(&Event::NotLogged);
                 if let Some(line) = refusal {

@@ -189,6 +189,16 @@ fn one_client_leaves_room_for_others() {
 }
 
 #[test]
+fn clients_that_shake_hands_at_once_have_no_more_than_their_share() {
+    let limits = Limits { connections_per_network: 1, ..limits() };
+    let mut world = World::new(Options { limits, ..options("fifo") });
+    let mut peers = [1, 2].map(|it| Peer::at(&world, elsewhere(it), Settings::default()));
+    let [one, other] = &mut peers;
+    world.run_ms(10, &mut [one, other]);
+    assert_eq!(peers.each_ref().map(refusal), [None, REFUSED]);
+}
+
+#[test]
 fn clients_of_ipv4_have_shares_of_their_own_also_at_a_server_of_ipv6() {
     let limits = Limits { connections_per_network: 1, ..limits() };
     let mut world = World::new(Options { limits, ..options("fifo") });
