@@ -3,6 +3,7 @@
 use super::conditions::Condition;
 use crate::ReproduceError;
 use corpus::Page;
+use lab::Metadata;
 use lab::stack::{self, Setup};
 use lab::study::statistics::{Interval, mean};
 use lab::study::{RunRecord, SummaryRow, summarise, summarise_pages};
@@ -93,7 +94,9 @@ fn load(
     identity: &Identity,
 ) -> Result<Loaded, ReproduceError> {
     let options = Options { congestion_control: condition.control, ..Options::new(scheme.clone()) };
-    let setup = Setup { seed, ..Setup::new(options, &condition.network, identity) };
+    // As the paper's server, which had a resource list.
+    let metadata = Metadata::Full;
+    let setup = Setup { seed, metadata, ..Setup::new(options, &condition.network, identity) };
     let load = stack::load(page, setup).map_err(ReproduceError::unusable)?.load;
     let record = RunRecord {
         page: page.name.clone(),

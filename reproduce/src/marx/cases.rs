@@ -1,5 +1,6 @@
 //! The two case studies: a hero image behind large deferred scripts, and a large document.
 
+use super::KNOWN;
 use super::matrix::{
     ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, page_bytes, scheme_names,
 };
@@ -48,7 +49,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     Ok(Findings {
         method: format!(
             "Pages made by hand from the paper's description, with sizes of our own: {}; engine `ideal`, network \
-             `paper`. Speedups are over `rr` without a send buffer.",
+             `paper`. Speedups are over `rr` without a send buffer. {KNOWN}",
             sizes.join(" and ")
         ),
         rows,

@@ -2,7 +2,7 @@
 
 use super::matrix::{ALL, ATF, ATF_1000K, Buffer, Matrix, Measure, mean, page_bytes, scheme_names};
 use super::published::{DAVIES_SPEEDUP, DAVIES_SPEEDUP_1000K, TABLE_2, WELL_PERFORMING};
-use super::{DAVIES, cases};
+use super::{DAVIES, KNOWN, cases};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use qlog_tools::figures::{Dot, DotGroup, SizeClass, SpeedupDots};
@@ -39,7 +39,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     Ok(Findings {
         method: format!(
             "The {} bundled pages on engine `ideal` and network `paper`; indices sampled each 100 ms; `rr` has the \
-             same send buffer as the scheme.",
+             same send buffer as the scheme. {KNOWN}",
             matrix.pages.len()
         ),
         rows,

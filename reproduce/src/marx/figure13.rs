@@ -2,7 +2,7 @@
 
 use super::published::{STACK_RR_BLOCKED, STACK_RR_JITTER};
 use super::stacks::Stacks;
-use super::{DAVIES, load};
+use super::{DAVIES, KNOWN, load};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
@@ -59,7 +59,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         method: format!(
             "The page of Davies and Meenan, with sizes of our own, on engine `ideal` and network `paper-jitter`: of \
              four packets one is held until 1 to 3 later ones have gone. {SEEDS} loads each, seeds 0 to {}; medians. \
-             With blocking the client hands packets up in the order in which they left.",
+             With blocking the client hands packets up in the order in which they left. {KNOWN}",
             SEEDS - 1
         ),
         rows: rows(&modes),

@@ -1,7 +1,7 @@
 //! Figure 8: the order in which each scheme sends, on the page of Davies and Meenan, with and without send buffers.
 
 use super::matrix::paper_names;
-use super::{DAVIES, load};
+use super::{DAVIES, KNOWN, load};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
@@ -59,11 +59,12 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
             .collect(),
     };
     Ok(Findings {
-        method: "The page of Davies and Meenan in the request order of Figure 8, with sizes of our own, on engine \
-                 `ideal` and network `paper`. The figure is read as orders: how often the sender switches, what \
-                 completes when, how alike two orders are (the mean distance of a packet's places, as a share of \
-                 all packets)."
-            .to_owned(),
+        method: format!(
+            "The page of Davies and Meenan in the request order of Figure 8, with sizes of our own, on engine \
+             `ideal` and network `paper`. The figure is read as orders: how often the sender switches, what \
+             completes when, how alike two orders are (the mean distance of a packet's places, as a share of \
+             all packets). {KNOWN}"
+        ),
         rows: rows(page, &ribbons),
         schemes: paper_names(),
         pages: vec![Arc::clone(page)],

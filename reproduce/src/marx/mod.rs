@@ -13,16 +13,20 @@ pub(super) mod table2;
 
 use crate::ReproduceError;
 use corpus::Page;
-use lab::Load;
 use lab::ideal::{self, Conditions};
 use lab::network::Network;
+use lab::{Load, Metadata};
 use schedulers::find_scheme;
 use std::sync::Arc;
 
 /// The page of Davies and Meenan, which the paper's figures show.
 const DAVIES: &str = "davies-meenan";
 
-/// Loads `page` once on a network of this name.
+/// What the schemes know, for the methods.
+const KNOWN: &str = "The server has a resource list, as the paper's had: schemes know all that a page says of a resource \
+    (`--metadata full`).";
+
+/// Loads `page` once on a network of this name, with the paper's resource list at the server.
 fn load(
     page: &Arc<Page>,
     scheme: &str,
@@ -31,5 +35,6 @@ fn load(
 ) -> Result<Load, ReproduceError> {
     let scheme = find_scheme(scheme).map_err(ReproduceError::unusable)?;
     let network = Network::find(network).map_err(ReproduceError::unusable)?;
+    let conditions = Conditions { metadata: Metadata::Full, ..conditions };
     Ok(ideal::load(page, &scheme, &network, conditions))
 }

@@ -1,5 +1,6 @@
 //! Table 2: mean speedups over `rr`, of all resources, above the fold, and with a send buffer of 1000 KB.
 
+use super::KNOWN;
 use super::matrix::{
     ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, late_script_share, mean,
     page_bytes, scheme_names,
@@ -92,7 +93,7 @@ fn method(matrix: &Matrix) -> String {
         "The {} bundled pages, not the paper's 43, on engine `ideal` and network `paper`: one packet of 1400 bytes \
          each 10 ms. An index is sampled each 100 ms as in the paper; a speedup is `rr`'s index, with the same send \
          buffer, divided by the scheme's; the mean is over pages. The send buffer is bytes between scheduler and \
-         transport, first in, first out.",
+         transport, first in, first out. {KNOWN}",
         matrix.pages.len()
     )
 }
