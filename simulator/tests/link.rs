@@ -7,8 +7,8 @@
 
 use proptest::prelude::*;
 use simulator::link::{
-    Blackhole, CappedLoss, Cause, EcnMark, GilbertElliott, Jitter, Link, LinkLogEntry, Loss,
-    Profile, Queue, Rate, Reorder, Trace, Verdict, Way,
+    Blackhole, CappedLoss, Cause, EcnMark, EveryNth, GilbertElliott, Jitter, Link, LinkLogEntry,
+    Loss, Overtaken, Profile, Queue, Rate, Reorder, Trace, Verdict, Way,
 };
 use std::sync::Arc;
 
@@ -85,12 +85,26 @@ fn nothing_arrives_in_a_blackhole_and_its_windows_come_again() {
 #[test]
 fn a_held_datagram_follows_the_later_ones_or_leaves_when_its_time_is_over() {
     let jitter = |later, at_most_ms| Profile {
-        jitter: Some(Jitter { share: 1.0, later: [later, later], at_most_ms }),
+        jitter: Some(Jitter::ByChance(Overtaken { share: 1.0, later: [later, later], at_most_ms })),
         ..megabyte()
     };
     // All are held for two later ones; the last two have none and leave after 50 ms.
     assert_eq!(arrivals(&jitter(2, 50.0), &[0.0; 4]), "1@8 2@9 3@58 4@59");
     assert_eq!(arrivals(&jitter(2, 1.0), &[0.0; 4]), "1@7 2@8 3@9 4@10");
+}
+
+#[test]
+fn each_fourth_datagram_but_the_first_is_late_as_in_the_papers_implementation() {
+    let profile = Profile {
+        jitter: Some(Jitter::ByNumber(EveryNth { every: 4, late_ms: [20.0, 20.0] })),
+        ..megabyte()
+    };
+    let each_ten_ms: Vec<f64> = (0..13).map(|it| f64::from(it) * 10.0).collect();
+    // The eighth arrives with the tenth, and the twelfth after all others.
+    assert_eq!(
+        arrivals(&profile, &each_ten_ms),
+        "1@6 2@16 3@26 4@36 5@46 6@56 7@66 9@86 8@96 10@96 11@106 13@126 12@136"
+    );
 }
 
 #[test]
@@ -237,11 +251,10 @@ fn any_profile() -> impl Strategy<Value = Profile> {
             Some(Loss::GilbertElliott(GilbertElliott { good: 0.01, bad: 0.8, to_bad, to_good }))
         }),
     ];
-    let jitter = proptest::option::of((0.0..1.0).prop_map(|share| Jitter {
-        share,
-        later: [1, 3],
-        at_most_ms: 20.0,
-    }));
+    let jitter =
+        proptest::option::of((0.0..1.0).prop_map(|share| {
+            Jitter::ByChance(Overtaken { share, later: [1, 3], at_most_ms: 20.0 })
+        }));
     let reorder = proptest::option::of((0.0..1.0).prop_map(|share| Reorder { share, by_ms: 3.0 }));
     let delay_ms = 0.0..50.0;
     (rate, delay_ms, queue, loss, jitter, reorder, 0.0..0.5, 0.0..0.5).prop_map(

@@ -2,7 +2,7 @@
 //! schemes with the same seed meet the same link.
 
 use super::bottleneck::nanoseconds;
-use super::profile::{GilbertElliott, Jitter, Loss, Profile};
+use super::profile::{EveryNth, GilbertElliott, Jitter, Loss, Overtaken, Profile};
 use super::{Cause, Way};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -66,12 +66,25 @@ impl Chance {
         let late = profile.reorder.filter(|it| happens(&mut self.reorder, it.share));
         let corrupted = happens(&mut self.corrupt, profile.corrupt);
         let (position, change) = (self.corrupt.next_u64(), self.corrupt.next_u32());
+        let (held_for, jitter_ns) = self.jittered(profile.jitter);
         Fate {
             lost,
-            held_for: profile.jitter.and_then(|it| held_for(&mut self.jitter, it)),
-            late_ns: late.map_or(0, |it| nanoseconds(it.by_ms * 1e6)),
+            held_for,
+            late_ns: late.map_or(0, |it| nanoseconds(it.by_ms * 1e6)) + jitter_ns,
             duplicated: happens(&mut self.duplicate, profile.duplicate),
             corrupted: corrupted.then(|| (position, change.to_le_bytes()[0].max(1))),
+        }
+    }
+
+    /// How many later datagrams leave before this one, and how late it is.
+    fn jittered(&mut self, jitter: Option<Jitter>) -> (Option<u32>, u64) {
+        match jitter {
+            None => (None, 0),
+            Some(Jitter::ByChance(it)) => (held_for(&mut self.jitter, it), 0),
+            Some(Jitter::ByNumber(it)) => {
+                let late_ns = late_ns(&mut self.jitter, it);
+                (None, if it.is_late(self.number) { late_ns } else { 0 })
+            }
         }
     }
 
@@ -95,7 +108,12 @@ impl Chance {
     }
 }
 
-fn held_for(source: &mut ChaCha8Rng, jitter: Jitter) -> Option<u32> {
+fn late_ns(source: &mut ChaCha8Rng, jitter: EveryNth) -> u64 {
+    let [least, most] = jitter.late_ms;
+    nanoseconds((least + (most - least) * drawn(source)) * 1e6)
+}
+
+fn held_for(source: &mut ChaCha8Rng, jitter: Overtaken) -> Option<u32> {
     let held = happens(source, jitter.share);
     let [least, most] = jitter.later;
     // So few values that the remainder's bias is below a thousand-millionth.
@@ -105,6 +123,10 @@ fn held_for(source: &mut ChaCha8Rng, jitter: Jitter) -> Option<u32> {
 
 /// Draws once, whatever the share.
 fn happens(source: &mut ChaCha8Rng, share: f64) -> bool {
-    let drawn = (source.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
-    drawn < share
+    drawn(source) < share
+}
+
+/// From 0 to below 1.
+fn drawn(source: &mut ChaCha8Rng) -> f64 {
+    (source.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }

@@ -13,8 +13,8 @@ mod trace;
 
 pub use log::{Cause, LinkLogEntry, Verdict};
 pub use profile::{
-    Blackhole, CappedLoss, EcnMark, GilbertElliott, Impossible, Jitter, Loss, Profile, Queue, Rate,
-    Reorder,
+    Blackhole, CappedLoss, EcnMark, EveryNth, GilbertElliott, Impossible, Jitter, Loss, Overtaken,
+    Profile, Queue, Rate, Reorder,
 };
 pub use trace::{OPPORTUNITY_BYTES, Trace, TraceError};
 
@@ -177,7 +177,10 @@ impl<T: AsMut<[u8]> + Clone> Link<T> {
             let place = usize::try_from(position % travelling.bytes).unwrap_or(0);
             travelling.datagram.as_mut()[place] ^= change;
         }
-        let hold = self.profile.jitter.zip(fate.held_for);
+        let hold = match self.profile.jitter {
+            Some(Jitter::ByChance(jitter)) => fate.held_for.map(|later| (jitter, later)),
+            _ => None,
+        };
         let hold_ns = hold.map_or(0, |(jitter, _)| nanoseconds(jitter.at_most_ms * 1e6));
         let arrives_ns = departs_ns + self.delay_ns + fate.late_ns + hold_ns;
         let copy = fate.duplicated.then(|| Travelling { duplicate: true, ..travelling.clone() });

@@ -122,22 +122,53 @@ pub struct GilbertElliott {
     pub to_good: f64,
 }
 
-/// The paper's jitter (section 5.2): some datagrams are held until a few later ones have left.
+/// Lets datagrams be overtaken, as the paper has it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "jitter: { share, later = [least, most] }, or { every, late_ms = [least, most] }"
+)]
+pub enum Jitter {
+    /// As its text says.
+    ByChance(Overtaken),
+    /// As its implementation did.
+    ByNumber(EveryNth),
+}
+
+/// The jitter of the paper's text (section 5.2): some datagrams are held until a few later ones have left.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Jitter {
+pub struct Overtaken {
     /// The share that is held.
     pub share: f64,
     /// How many later ones leave first: the least and the most, each number equally likely.
     pub later: [u32; 2],
     /// A held datagram leaves after this time in any case.
-    #[serde(default = "Jitter::at_most_ms")]
+    #[serde(default = "Overtaken::at_most_ms")]
     pub at_most_ms: f64,
 }
 
-impl Jitter {
+impl Overtaken {
     fn at_most_ms() -> f64 {
         50.0
+    }
+}
+
+/// The jitter of the paper's implementation: it counted packets and sent each fourth one, except the first of them, 20 to
+/// 25 ms late.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EveryNth {
+    /// Each so many datagrams one is late; the first time after twice as many.
+    pub every: u64,
+    /// By how much: the least and the most, any time in between equally likely.
+    pub late_ms: [f64; 2],
+}
+
+impl EveryNth {
+    /// Whether it is datagram `number`, counted from 1.
+    pub(super) fn is_late(self, number: u64) -> bool {
+        number > self.every && number.is_multiple_of(self.every)
     }
 }
 
@@ -210,18 +241,7 @@ impl Profile {
         share("duplicate", self.duplicate)?;
         share("corrupt", self.corrupt)?;
         self.check_loss()?;
-        if let Some(it) = self.jitter {
-            share("jitter.share", it.share)?;
-            within("jitter.at_most_ms", it.at_most_ms, 0.0..=60_000.0, "from 0 to 60000")?;
-            let [least, most] = it.later;
-            if least == 0 || least > most || most > 1000 {
-                return impossible(
-                    "jitter.later",
-                    format_args!("[{least}, {most}]"),
-                    "the least and the most, from 1 to 1000",
-                );
-            }
-        }
+        self.jitter.as_ref().map_or(Ok(()), Jitter::check)?;
         if let Some(it) = self.reorder {
             share("reorder.share", it.share)?;
             within("reorder.by_ms", it.by_ms, 0.0..=60_000.0, "from 0 to 60000")?;
@@ -242,6 +262,40 @@ impl Profile {
                 share("loss.bad", it.bad)?;
                 share("loss.to_bad", it.to_bad)?;
                 share("loss.to_good", it.to_good)
+            }
+        }
+    }
+}
+
+impl Jitter {
+    fn check(&self) -> Result<(), Impossible> {
+        match self {
+            Self::ByChance(it) => {
+                share("jitter.share", it.share)?;
+                within("jitter.at_most_ms", it.at_most_ms, 0.0..=60_000.0, "from 0 to 60000")?;
+                let [least, most] = it.later;
+                if least == 0 || least > most || most > 1000 {
+                    return impossible(
+                        "jitter.later",
+                        format_args!("[{least}, {most}]"),
+                        "the least and the most, from 1 to 1000",
+                    );
+                }
+                Ok(())
+            }
+            Self::ByNumber(it) => {
+                if it.every == 0 {
+                    return impossible("jitter.every", 0, "1 or more");
+                }
+                let [least, most] = it.late_ms;
+                if 0.0 <= least && least <= most && most <= 60_000.0 {
+                    return Ok(());
+                }
+                impossible(
+                    "jitter.late_ms",
+                    format_args!("[{least}, {most}]"),
+                    "the least and the most, from 0 to 60000",
+                )
             }
         }
     }
