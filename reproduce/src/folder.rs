@@ -35,8 +35,11 @@ impl Reproduction {
              Made by `utmost reproduce {}`.\n\n",
             self.name, self.source, method, self.name
         );
-        let columns =
-            Columns { model: rows.iter().any(|it| it.model.is_some()), kinds: self.found.kinds() };
+        let columns = Columns {
+            interval: rows.iter().any(|it| it.interval.is_some()),
+            model: rows.iter().any(|it| it.model.is_some()),
+            kinds: self.found.kinds(),
+        };
         let mut table = None;
         for (place, row) in rows.iter().enumerate() {
             if place == 0 || row.table != table {
@@ -55,31 +58,35 @@ impl Reproduction {
 
 /// The columns of a table that not every experiment has.
 struct Columns {
+    interval: bool,
     model: bool,
     kinds: Vec<Kind>,
 }
 
 impl Columns {
     fn heading(&self) -> String {
+        let interval = if self.interval { " 95 % |" } else { "" };
         let model = if self.model { " model |" } else { "" };
         let kinds =
             self.kinds.iter().fold(String::new(), |text, (name, _)| text + " " + name + " |");
-        let align = if self.model { "---:|" } else { "" };
+        let align = "---:|".repeat(usize::from(self.interval) + usize::from(self.model));
         let lines = "---|".repeat(self.kinds.len());
         format!(
-            "| | what | ours | published |{model}{kinds} note |\n|---|---|---:|---:|{align}{lines}---|\n"
+            "| | what | ours |{interval} published |{model}{kinds} note |\n|---|---|---:|---:|{align}{lines}---|\n"
         )
     }
 
     fn row(&self, row: &Row) -> String {
         let model = if self.model { format!(" {} |", number(row.model)) } else { String::new() };
+        let interval = row.interval_text().unwrap_or_default();
+        let interval = if self.interval { format!(" {interval} |") } else { String::new() };
         let verdicts = self.kinds.iter().map(|(_, of)| match of(&row.verdicts) {
             None => " |".to_owned(),
             Some(Verdict { condition, holds: true }) => format!(" yes: {condition} |"),
             Some(Verdict { condition, holds: false }) => format!(" **no**: {condition} |"),
         });
         format!(
-            "| {} | {} | {} | {} |{model}{} {} |\n",
+            "| {} | {} | {} |{interval} {} |{model}{} {} |\n",
             row.id,
             row.metric,
             row.ours.map(|it| row.text_from(it, decimals(it))).unwrap_or_default(),
@@ -107,13 +114,16 @@ mod tests {
     fn a_row_that_fails_a_condition_stands_out() {
         let row = Row::shown("a", "speedup", Some(1.5)).published(2.8).at_least(2.3).note("x | y");
         let shown = Row::shown("b", "speedup", None);
-        let columns = |model, rows: &[Row]| Columns { model, kinds: kinds(rows) };
+        let columns = |model, rows: &[Row]| Columns { interval: false, model, kinds: kinds(rows) };
         let both = columns(false, &[row.clone(), shown.clone()]);
         assert_eq!(
             both.row(&row),
             "| a | speedup | 1.50 | 2.80 | **no**: at least 2.3 | x \\| y |\n"
         );
         assert_eq!(both.row(&shown), "| b | speedup |  |  | |  |\n");
+        let interval = Columns { interval: true, ..columns(false, &[]) };
+        let estimated = shown.clone().interval(Some([1.0, 2.0]));
+        assert_eq!(interval.row(&estimated), "| b | speedup |  | 1.00 to 2.00 |  |  |\n");
         let modelled = shown.model(3.0);
         let alone = columns(true, std::slice::from_ref(&modelled));
         assert_eq!(alone.row(&modelled), "| b | speedup |  |  | 3.00 |  |\n");

@@ -107,8 +107,8 @@ pub struct Reproduction {
     /// Its findings.
     #[serde(flatten)]
     pub found: Findings,
-    /// Whether every condition holds.
-    pub all_hold: bool,
+    /// Whether every condition holds; null if no row has one.
+    pub all_hold: Option<bool>,
     /// Its provenance.
     pub provenance: Value,
 }
@@ -153,7 +153,7 @@ impl Experiment {
             format: FORMAT,
             name: self.name,
             source: self.source,
-            all_hold: found.rows.iter().all(|it| it.verdicts.hold()),
+            all_hold: verdict::all_hold(&found.rows),
             provenance: provenance(program, self.engine, &found),
             found,
         })

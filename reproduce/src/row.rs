@@ -1,6 +1,7 @@
 //! One comparison of ours with theirs.
 
 use super::verdict::{Authority, Values, Verdicts};
+use lab::study::statistics::Interval;
 use serde::Serialize;
 
 /// One number, ours beside the published one.
@@ -12,6 +13,9 @@ pub struct Row {
     pub metric: String,
     /// Our value, to four decimals.
     pub ours: Option<f64>,
+    /// The 95 % interval of our value, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
     /// The published value; null if the publication has words only.
     pub published: Option<f64>,
     /// The value of a model of our own, if there is one.
@@ -33,6 +37,11 @@ impl Row {
     /// Our value with two decimals, or with as many more as tell it from the limits of its conditions.
     pub fn ours_text(&self) -> Option<String> {
         self.ours.map(|ours| self.text_from(ours, 2))
+    }
+
+    /// The interval of our value as text.
+    pub fn interval_text(&self) -> Option<String> {
+        self.interval.map(|[low, high]| format!("{low:.2} to {high:.2}"))
     }
 
     /// The note, and why source and model judge differently.
@@ -67,6 +76,7 @@ impl Row {
             id: id.into().to_lowercase(),
             metric: metric.into(),
             ours: ours.map(rounded),
+            interval: None,
             published: None,
             model: None,
             table: None,
@@ -99,6 +109,10 @@ impl Row {
 
     pub(super) fn between(self, least: f64, most: f64) -> Self {
         self.must(format!("{least} to {most}"), |it| (least..=most).contains(&it))
+    }
+
+    pub(super) fn interval(self, interval: Option<Interval>) -> Self {
+        Self { interval: interval.map(|it| it.map(rounded)), ..self }
     }
 
     pub(super) fn published(self, value: f64) -> Self {
@@ -156,7 +170,7 @@ impl Row {
 
     /// Adds a reason if one of the row's conditions does not hold.
     pub(super) fn because(mut self, reason: &str) -> Self {
-        if !self.verdicts.hold() {
+        if self.verdicts.fail() {
             if !self.note.is_empty() {
                 self.note += " ";
             }
@@ -204,7 +218,7 @@ mod tests {
 
     #[test]
     fn an_unknown_value_meets_no_condition() {
-        assert!(row(None).verdicts.hold());
+        assert_eq!(row(None).verdicts.hold(), None);
         for judged in [
             row(None).at_least(0.0),
             row(None).at_most(9.0),
@@ -212,7 +226,7 @@ mod tests {
             row(None).above(0.0),
             row(None).model(1.0).within_share_of_model(0.5),
         ] {
-            assert!(!judged.verdicts.hold(), "{judged:?}");
+            assert!(judged.verdicts.fail(), "{judged:?}");
         }
     }
 
@@ -222,7 +236,7 @@ mod tests {
         let source = judged(None).source.expect("a verdict");
         assert_eq!(source.condition, "above 1; below 3");
         let hold = [None, Some(0.0), Some(2.0), Some(4.0)].map(|it| judged(it).hold());
-        assert_eq!(hold, [false, false, true, false]);
+        assert_eq!(hold, [false, false, true, false].map(Some));
     }
 
     #[test]
@@ -238,7 +252,7 @@ mod tests {
     #[test]
     fn limits_belong_to_at_least_and_at_most_and_not_to_above_and_below() {
         let two = row(Some(2.0));
-        let holds = |row: Row| row.verdicts.hold();
+        let holds = |row: Row| row.verdicts.hold() == Some(true);
         assert!(holds(two.clone().at_least(2.0)) && holds(two.clone().at_most(2.0)));
         assert!(!holds(two.clone().below(2.0)) && !holds(two.clone().above(2.0)));
         assert!(holds(two.clone().between(1.0, 2.0)));

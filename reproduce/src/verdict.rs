@@ -61,9 +61,14 @@ impl Verdicts {
         [&self.source, &self.model, &self.requirement].into_iter().flatten()
     }
 
-    /// Whether every condition holds.
-    pub fn hold(&self) -> bool {
-        self.all().all(|it| it.holds)
+    /// Whether every condition holds; `None` without a condition.
+    pub fn hold(&self) -> Option<bool> {
+        self.all().map(|it| it.holds).reduce(|one, other| one && other)
+    }
+
+    /// Whether a condition does not hold.
+    pub fn fail(&self) -> bool {
+        self.hold() == Some(false)
     }
 
     /// Adds a condition. Several by one authority must all hold.
@@ -131,6 +136,11 @@ pub(super) fn headline(rows: &[Row]) -> String {
     kinds(rows).into_iter().map(count).collect::<Vec<_>>().join(", ")
 }
 
+/// Whether every condition of these rows holds; `None` if none of them has one.
+pub(super) fn all_hold(rows: &[Row]) -> Option<bool> {
+    rows.iter().filter_map(|it| it.verdicts.hold()).reduce(|one, other| one && other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,10 +176,22 @@ mod tests {
     }
 
     #[test]
+    fn without_a_condition_nothing_holds_and_nothing_fails() {
+        let shown = Row::shown("id", "metric", Some(1.0));
+        assert_eq!((shown.verdicts.hold(), shown.verdicts.fail()), (None, false));
+        assert_eq!(all_hold(&[shown.clone(), shown.clone()]), None);
+        assert_eq!(all_hold(&[shown.clone(), shown.clone().above(0.0)]), Some(true));
+        assert_eq!(
+            all_hold(&[shown.clone(), shown.clone().above(0.0), shown.above(1.0)]),
+            Some(false)
+        );
+    }
+
+    #[test]
     fn a_condition_that_the_published_value_fails_is_told() {
         let values = Values { ours: Some(9.0), published: Some(0.6), model: None };
         let mut verdicts = Verdicts::none();
         verdicts.add(Authority::Source, "above 3".into(), &values, |it| it > 3.0);
-        assert!(verdicts.hold() && !verdicts.source_meets_itself);
+        assert!(verdicts.hold() == Some(true) && !verdicts.source_meets_itself);
     }
 }

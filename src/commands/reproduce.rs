@@ -100,7 +100,7 @@ fn show(reproductions: &[Reproduction], as_array: bool, json: bool) -> Result<()
             output::line(&format!("{}\n{lines}\n", it.heading))?;
         }
         output::line(&format!("conditions that hold: {}", made.found.headline()))?;
-        for row in made.found.rows.iter().filter(|it| !it.verdicts.hold()) {
+        for row in made.found.rows.iter().filter(|it| it.verdicts.fail()) {
             output::line(&format!("{}: {}", row.id, row.told()))?;
         }
         output::line("")?;
@@ -118,14 +118,15 @@ fn table(found: &Findings) -> String {
         let values = [
             row.id.clone(),
             row.ours_text().unwrap_or_else(|| "-".to_owned()),
+            row.interval_text().unwrap_or_default(),
             output::number(row.published, 2),
             output::number(row.model, 2),
         ];
         values.into_iter().chain(verdicts).collect()
     });
-    let mut header = vec!["row", "ours", "published", "model"];
+    let mut header = vec!["row", "ours", "95 %", "published", "model"];
     header.extend(kinds.iter().map(|(name, _)| *name));
-    let texts: Vec<usize> = (4..header.len()).collect();
+    let texts: Vec<usize> = (5..header.len()).collect();
     output::table(&header, &texts, rows).to_string()
 }
 
@@ -134,7 +135,7 @@ fn outside(reproductions: &[Reproduction]) -> Result<(), Failure> {
         .iter()
         .flat_map(|made| made.found.rows.iter().map(move |row| (made.name, row)));
     let outside: Vec<String> = rows
-        .filter(|(_, row)| !row.verdicts.hold())
+        .filter(|(_, row)| row.verdicts.fail())
         .map(|(name, row)| format!("{name} {}", row.id))
         .collect();
     if outside.is_empty() {

@@ -4,6 +4,7 @@ mod bad_input;
 mod bootstrap;
 mod conformance;
 mod corpus_pages;
+mod definitions;
 mod documents;
 mod guides;
 mod help;

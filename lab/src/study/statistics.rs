@@ -58,6 +58,26 @@ pub fn bootstrap_mean(groups: &[Vec<f64>]) -> Option<Interval> {
     Some([means.quantile(0.025), means.quantile(0.975)])
 }
 
+/// A 95 % interval of any statistic of `count` values, such as pages: percentiles of a bootstrap that draws their places with
+/// replacement. Draws without the statistic do not count. Seeded. `None` for fewer than six values, or if most draws do
+/// not have the statistic.
+pub fn bootstrap(count: usize, statistic: impl Fn(&[usize]) -> Option<f64>) -> Option<Interval> {
+    if count < BOOTSTRAP_MIN {
+        return None;
+    }
+    let mut random = ChaCha8Rng::seed_from_u64(BOOTSTRAP_SEED);
+    let drawn = (0..RESAMPLES).filter_map(|_| {
+        let places: Vec<usize> = (0..count).map(|_| random.random_range(0..count)).collect();
+        statistic(&places)
+    });
+    let values: Vec<f64> = drawn.collect();
+    if values.len() < RESAMPLES / 2 {
+        return None;
+    }
+    let mut values = Data::new(values);
+    Some([values.quantile(0.025), values.quantile(0.975)])
+}
+
 /// Hodges and Lehmann's estimate of the middle of a symmetric distribution, the median of the means of all
 /// pairs, and its 95 % interval from Wilcoxon's signed-rank distribution, exact up to 50 values (Hollander,
 /// Wolfe, Chicken, Nonparametric Statistical Methods, 3rd ed., sections 3.2 and 3.3). Fewer than six
@@ -142,6 +162,20 @@ mod tests {
         assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
         assert_eq!((median(&[]), mean(&[])), (None, None));
+    }
+
+    #[test]
+    fn a_bootstrap_of_any_statistic_is_seeded_and_needs_six_values() {
+        let values: Vec<f64> = (0..20).map(f64::from).collect();
+        let middle = |count: usize| {
+            bootstrap(count, |places| {
+                median(&places.iter().map(|it| values[*it]).collect::<Vec<_>>())
+            })
+        };
+        let [low, high] = middle(20).expect("an interval");
+        assert!((3.0..9.0).contains(&low) && (10.0..16.0).contains(&high), "{low} to {high}");
+        assert_eq!((middle(20), middle(5)), (Some([low, high]), None));
+        assert_eq!(bootstrap(20, |_| None), None);
     }
 
     #[test]

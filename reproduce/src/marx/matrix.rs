@@ -5,6 +5,7 @@ use super::load;
 use crate::ReproduceError;
 use corpus::Page;
 use lab::ideal::{Conditions, SendBufferModel};
+use lab::study::statistics::Interval;
 use lab::study::{RunRecord, statistics};
 use qlog_tools::metrics::{self, BySet};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -132,6 +133,11 @@ impl Matrix {
         pages.filter_map(|it| Some((it, self.speedup(&it.name, scheme, measure)?))).collect()
     }
 
+    /// The 95 % interval of their mean, over pages.
+    pub(super) fn interval(&self, scheme: &str, measure: Measure) -> Option<Interval> {
+        mean_interval(&self.speedups(scheme, measure))
+    }
+
     /// Their mean: a cell of Table 2.
     pub(super) fn mean(&self, scheme: &str, measure: Measure) -> Option<f64> {
         mean(&self.speedups(scheme, measure))
@@ -140,6 +146,19 @@ impl Matrix {
 
 pub(super) fn mean(speedups: &[PageSpeedup<'_>]) -> Option<f64> {
     statistics::mean(&speedups.iter().map(|it| it.1).collect::<Vec<_>>())
+}
+
+/// The 95 % interval of the mean, over pages.
+pub(super) fn mean_interval(speedups: &[PageSpeedup<'_>]) -> Option<Interval> {
+    statistics::bootstrap_mean(&speedups.iter().map(|it| vec![it.1]).collect::<Vec<_>>())
+}
+
+/// The mean without the three highest.
+pub(super) fn mean_of_all_but_three(speedups: &[PageSpeedup<'_>]) -> Option<f64> {
+    let mut values: Vec<f64> = speedups.iter().map(|it| it.1).collect();
+    values.sort_by(f64::total_cmp);
+    values.truncate(values.len().saturating_sub(3));
+    statistics::mean(&values)
 }
 
 /// The share of a page's bytes that are scripts below the fold: deferred, asynchronous, or late.

@@ -2,6 +2,7 @@
 //! WEBIST 2019: its table, its figures and its case studies, on engine `ideal` and the paper's network.
 
 pub(super) mod cases;
+mod explanations;
 pub(super) mod figure11;
 pub(super) mod figure12;
 pub(super) mod figure13;

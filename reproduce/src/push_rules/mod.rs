@@ -196,6 +196,9 @@ mod tests {
         stable.note("b", 0.02);
         stable.note("c", 0.001);
         let row = stable.row("stable");
-        assert_eq!((row.ours, row.verdicts.hold(), row.note.as_str()), (Some(2.0), false, "Of b."));
+        assert_eq!(
+            (row.ours, row.verdicts.hold(), row.note.as_str()),
+            (Some(2.0), Some(false), "Of b.")
+        );
     }
 }

@@ -1,0 +1,357 @@
+//! Explanations of what deviates from the paper, each tested on the pages: a row says whether they carry it.
+
+use super::matrix::{
+    ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, PageSpeedup, late_script_share,
+    mean, mean_interval, page_bytes,
+};
+use super::published::{TABLE_2, WELL_PERFORMING};
+use crate::row::ratio;
+use crate::{Estimate, Line, Row, Table};
+use corpus::Page;
+use corpus::page::{Script, SourceKind};
+use lab::study::statistics::{self, Interval, spearman};
+use qlog_tools::figures::ratio_text;
+use schedulers::Kind;
+use std::sync::Arc;
+
+/// The heading of [`rows`].
+pub(super) const TABLE: &str = "Explanations, tested on the pages";
+
+/// The pages by their origin.
+const SOURCES: [(&str, SourceKind); 4] = [
+    ("recorded", SourceKind::Recorded),
+    ("imported", SourceKind::Imported),
+    ("hand-made", SourceKind::Hand),
+    ("generated", SourceKind::Generated),
+];
+
+/// The columns of Table 2.
+const COLUMNS: [(&str, Measure); 3] = [("All", ALL), ("ATF", ATF), ("1000K", ATF_1000K)];
+
+/// The explanations of Table 2.
+pub(super) fn rows(matrix: &Matrix) -> Vec<Row> {
+    let mut rows = late_scripts(matrix);
+    rows.extend(["zeroweight", "bucket-html"].map(|it| hero_gain(matrix, it)));
+    for (id, what, has) in [("hero", "with a hero image", true), ("no-hero", "without one", false)]
+    {
+        let of: Vec<PageSpeedup<'_>> = matrix
+            .speedups("zeroweight", ATF)
+            .into_iter()
+            .filter(|it| has_hero(it.0) == has)
+            .collect();
+        rows.push(mean_row(
+            &format!("zeroweight-{id}"),
+            &format!("zeroweight on pages {what}"),
+            &of,
+        ));
+    }
+    rows.extend(buffer(matrix));
+    rows.extend(firefox(matrix));
+    rows.extend(SOURCES.map(|(name, kind)| ranks_by_source(matrix, name, kind)));
+    rows
+}
+
+/// What the gains of Figure 12 go with.
+pub(super) fn gains(matrix: &Matrix) -> [Row; 2] {
+    let gain = |page: &Arc<Page>| {
+        let of = WELL_PERFORMING.iter().filter_map(|it| matrix.speedup(&page.name, it, ATF));
+        statistics::mean(&of.collect::<Vec<_>>())
+    };
+    let pairs = |of: fn(&Page) -> f64| {
+        let pages = matrix.pages.iter();
+        pages.filter_map(|it| Some((of(it), gain(it)?))).collect::<Vec<_>>()
+    };
+    let what =
+        "rank correlation, over pages, of the mean ATF speedup of the well-performing schemes with";
+    let below = "the share of bytes below the fold";
+    [
+        correlation(
+            "gain-by-size",
+            format!("{what} the size of the page"),
+            &pairs(|it| page_bytes(it) as f64),
+            None,
+        ),
+        correlation(
+            "gain-by-bytes-below-fold",
+            format!("{what} {below}"),
+            &pairs(below_fold_share),
+            Some(1.0),
+        ),
+    ]
+}
+
+/// The geometric mean, the median and the mean without the best pages beside the paper's kind of mean.
+pub(super) fn other_means(matrix: &Matrix) -> Table {
+    let lines = TABLE_2.iter().map(|it| {
+        let values = COLUMNS.iter().flat_map(|(_, measure)| {
+            let logs: Vec<f64> =
+                matrix.speedups(it.scheme, *measure).iter().map(|it| it.1.ln()).collect();
+            let groups: Vec<Vec<f64>> = logs.iter().map(|it| vec![*it]).collect();
+            let interval = statistics::bootstrap_mean(&groups).map(|it| it.map(f64::exp));
+            let middle = |places: &[usize]| {
+                statistics::median(&places.iter().map(|it| logs[*it].exp()).collect::<Vec<_>>())
+            };
+            let all: Vec<usize> = (0..logs.len()).collect();
+            [
+                Estimate::new(statistics::mean(&logs).map(f64::exp), interval),
+                Estimate::new(middle(&all), statistics::bootstrap(logs.len(), middle)),
+            ]
+        });
+        Line { labels: vec![it.scheme.to_owned()], values: values.collect() }
+    });
+    let columns = COLUMNS
+        .iter()
+        .flat_map(|(name, _)| [format!("{name}, geometric mean"), format!("{name}, median")]);
+    Table {
+        heading: "Other means of the same speedups, with 95 % intervals".to_owned(),
+        labels: vec!["scheme"],
+        columns: columns.collect(),
+        lines: lines.collect(),
+    }
+}
+
+/// The ATF column by the pages' source.
+pub(super) fn by_source(matrix: &Matrix) -> Table {
+    let lines = TABLE_2.iter().map(|it| {
+        let values = SOURCES.iter().map(|(_, kind)| {
+            let of = of_source(matrix, it.scheme, *kind);
+            Estimate::new(mean(&of), mean_interval(&of))
+        });
+        Line { labels: vec![it.scheme.to_owned()], values: values.collect() }
+    });
+    let columns = SOURCES.iter().map(|(name, kind)| {
+        let pages = matrix.pages.iter().filter(|it| it.source.kind == *kind).count();
+        format!("{name} ({pages} pages)")
+    });
+    Table {
+        heading: "Mean ATF speedup by the pages' source".to_owned(),
+        labels: vec!["scheme"],
+        columns: columns.collect(),
+        lines: lines.collect(),
+    }
+}
+
+/// "zeroweight gains little on pages with many late scripts, because it sends them first."
+fn late_scripts(matrix: &Matrix) -> Vec<Row> {
+    let scheme = |name: &str| {
+        let each = matrix.speedups(name, ATF).into_iter();
+        each.map(|(page, it)| (late_script_share(page), it)).collect::<Vec<_>>()
+    };
+    let relative = relative_to_dfifo(matrix, "zeroweight").into_iter();
+    let relative: Vec<(f64, f64)> =
+        relative.map(|(page, it)| (late_script_share(page), it)).collect();
+    let what = "rank correlation, over pages, of the share of bytes in scripts below the fold with";
+    vec![
+        correlation(
+            "late-scripts-zeroweight",
+            format!("{what} the ATF speedup of zeroweight"),
+            &scheme("zeroweight"),
+            Some(-1.0),
+        ),
+        correlation(
+            "late-scripts-zeroweight-over-dfifo",
+            format!(
+                "{what} the ATF speedup of zeroweight divided by that of dfifo, which sends them late"
+            ),
+            &relative,
+            Some(-1.0),
+        ),
+        correlation(
+            "late-scripts-dfifo",
+            format!("{what} the ATF speedup of dfifo"),
+            &scheme("dfifo"),
+            None,
+        ),
+    ]
+}
+
+/// "The good performance [...] can be partially attributed to giving hero images a higher server-side priority" (page 140).
+fn hero_gain(matrix: &Matrix, scheme: &str) -> Row {
+    let relative: Vec<(bool, f64)> = relative_to_dfifo(matrix, scheme)
+        .into_iter()
+        .map(|(page, it)| (has_hero(page), it))
+        .collect();
+    let statistic = |places: &[usize]| {
+        let of = |has: bool| {
+            let of = places.iter().map(|it| relative[*it]).filter(|it| it.0 == has);
+            statistics::mean(&of.map(|it| it.1).collect::<Vec<_>>())
+        };
+        Some(of(true)? - of(false)?)
+    };
+    let all: Vec<usize> = (0..relative.len()).collect();
+    let interval = statistics::bootstrap(relative.len(), statistic);
+    let heroes = relative.iter().filter(|it| it.0).count();
+    Row::shown(
+        format!("hero-{scheme}"),
+        format!("mean ATF speedup of {scheme} over dfifo on pages with a hero image, minus that on the others"),
+        statistic(&all),
+    )
+    .interval(interval)
+    .note(format!(
+        "The paper: schemes that know the hero image gain by it (page 140). {} {heroes} pages have one, {} have none.",
+        carried(interval, 1.0),
+        relative.len() - heroes
+    ))
+}
+
+/// "The buffer makes rr, the baseline, faster; 280 KB hold small pages whole."
+fn buffer(matrix: &Matrix) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (name, buffer) in [("280k", Buffer::fifo(280_000)), ("1000k", Buffer::K1000)] {
+        let rr = matrix.speedups("rr", ATF.buffered(buffer).over_unbuffered_rr());
+        let interval = mean_interval(&rr);
+        let above_one = interval.map(|it| it.map(|it| it - 1.0));
+        let median = statistics::median(&rr.iter().map(|it| it.1).collect::<Vec<_>>());
+        let row = Row::shown(
+            format!("buffer-rr-{name}"),
+            format!(
+                "mean ATF speedup of rr with {} KB of buffer over rr without",
+                buffer.bytes / 1000
+            ),
+            mean(&rr),
+        );
+        rows.push(row.interval(interval).note(format!(
+            "The buffer makes the baseline faster, which lowers speedups over it. {} The median is {}.",
+            carried(above_one, 1.0),
+            ratio_text(median)
+        )));
+    }
+    rows.push(large_pages(matrix));
+    rows
+}
+
+/// The effect of 280 KB on the pages that it does not hold.
+fn large_pages(matrix: &Matrix) -> Row {
+    let limit_bytes = 280_000;
+    let large = |scheme: &str, measure| {
+        let of = matrix.speedups(scheme, measure).into_iter();
+        mean(&of.filter(|it| page_bytes(it.0) > limit_bytes).collect::<Vec<_>>())
+    };
+    let buffered = ATF.buffered(Buffer::fifo(limit_bytes));
+    let changes = TABLE_2.iter().filter_map(|it| {
+        Some((ratio(large(it.scheme, buffered), large(it.scheme, ATF))? - 1.0).abs())
+    });
+    let small = matrix.pages.iter().filter(|it| page_bytes(it) <= limit_bytes).count();
+    Row::shown(
+        "buffer-280k-large-pages",
+        "largest change of a mean ATF speedup by 280 KB of buffer on pages larger than that, as a share",
+        changes.reduce(f64::max),
+    )
+    .note(format!(
+        "280 KB hold {small} of {} pages whole. If these were the reason, the change would be small here.",
+        matrix.pages.len()
+    ))
+}
+
+/// "firefox gains more here, because its text places deferred scripts of the head behind others."
+fn firefox(matrix: &Matrix) -> [Row; 2] {
+    let relative: Vec<PageSpeedup<'_>> = matrix
+        .pages
+        .iter()
+        .filter_map(|page| {
+            let of = |scheme: &str| matrix.speedup(&page.name, scheme, ATF);
+            Some((page, of("firefox")? / of(FIREFOX_AS_RUN)?))
+        })
+        .collect();
+    [("deferred", "with", true), ("none-deferred", "without", false)].map(|(id, what, has)| {
+        let of = relative.iter().filter(|it| has_deferred_in_head(it.0) == has);
+        let of: Vec<PageSpeedup<'_>> = of.copied().collect();
+        let interval = mean_interval(&of);
+        let note = if has {
+            let above_one = interval.map(|it| it.map(|it| it - 1.0));
+            format!("The text's place for them is the faster one. {}", carried(above_one, 1.0))
+        } else {
+            "The place of deferred scripts cannot be the reason here, and firefox still differs.".to_owned()
+        };
+        Row::shown(
+            format!("firefox-{id}"),
+            format!(
+                "mean ATF speedup of firefox over {FIREFOX_AS_RUN} on pages {what} deferred or asynchronous scripts in the head"
+            ),
+            mean(&of),
+        )
+        .interval(interval)
+        .note(format!("{note} {} pages.", of.len()))
+    })
+}
+
+fn ranks_by_source(matrix: &Matrix, name: &str, kind: SourceKind) -> Row {
+    let pairs =
+        TABLE_2.iter().filter_map(|it| Some((mean(&of_source(matrix, it.scheme, kind))?, it.atf)));
+    let zeroweight = mean(&of_source(matrix, "zeroweight", kind));
+    Row::shown(
+        format!("spearman-atf-{name}"),
+        format!("rank correlation of the ten means with the published ones, ATF, {name} pages"),
+        spearman(&pairs.collect::<Vec<_>>()),
+    )
+    .published(1.0)
+    .note(format!("zeroweight has {} on these pages.", ratio_text(zeroweight)))
+}
+
+fn of_source<'a>(matrix: &'a Matrix, scheme: &str, kind: SourceKind) -> Vec<PageSpeedup<'a>> {
+    let each = matrix.speedups(scheme, ATF).into_iter();
+    each.filter(|it| it.0.source.kind == kind).collect()
+}
+
+fn relative_to_dfifo<'a>(matrix: &'a Matrix, scheme: &str) -> Vec<PageSpeedup<'a>> {
+    let each = matrix.speedups(scheme, ATF).into_iter();
+    each.filter_map(|(page, it)| Some((page, it / matrix.speedup(&page.name, "dfifo", ATF)?)))
+        .collect()
+}
+
+fn mean_row(id: &str, what: &str, of: &[PageSpeedup<'_>]) -> Row {
+    let row = Row::shown(id, format!("mean ATF speedup of {what}"), mean(of));
+    row.interval(mean_interval(of)).note(format!("{} pages.", of.len()))
+}
+
+/// A rank correlation with its interval. `sign` is what an explanation predicts.
+fn correlation(id: &str, metric: String, pairs: &[(f64, f64)], sign: Option<f64>) -> Row {
+    let drawn =
+        |places: &[usize]| spearman(&places.iter().map(|it| pairs[*it]).collect::<Vec<_>>());
+    let interval = statistics::bootstrap(pairs.len(), drawn);
+    let verdict = match sign {
+        Some(sign) => carried(interval, sign),
+        None => "For comparison.",
+    };
+    let row = Row::shown(id, metric, spearman(pairs));
+    row.interval(interval).note(format!("{verdict} {} pages.", pairs.len()))
+}
+
+/// Whether the whole interval has the sign that an explanation predicts.
+fn carried(interval: Option<Interval>, sign: f64) -> &'static str {
+    match interval {
+        None => "There are too few pages to test this explanation.",
+        Some(it) if it.iter().all(|it| it * sign > 0.0) => "The data carry this explanation.",
+        Some(_) => "The data do not carry this explanation.",
+    }
+}
+
+fn has_hero(page: &Page) -> bool {
+    page.resources.iter().any(|it| Kind::of_mime(&it.mime) == Kind::Image && it.above_fold)
+}
+
+fn has_deferred_in_head(page: &Page) -> bool {
+    let is_late = |it: &Option<Script>| matches!(it, Some(Script::Defer | Script::Async));
+    page.resources.iter().any(|it| it.in_head && is_late(&it.script))
+}
+
+fn below_fold_share(page: &Page) -> f64 {
+    let below = page.resources.iter().filter(|it| !it.above_fold).map(|it| it.bytes);
+    below.sum::<u64>() as f64 / page_bytes(page).max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_explanation_is_carried_if_its_whole_interval_has_the_sign() {
+        let [yes, no] =
+            ["The data carry this explanation.", "The data do not carry this explanation."];
+        assert_eq!(carried(Some([0.1, 0.4]), 1.0), yes);
+        assert_eq!(carried(Some([-0.4, -0.1]), -1.0), yes);
+        assert_eq!(carried(Some([-0.1, 0.4]), 1.0), no);
+        assert_eq!(carried(Some([0.1, 0.4]), -1.0), no);
+        assert!(carried(None, 1.0).contains("too few"));
+    }
+}
