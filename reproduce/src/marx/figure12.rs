@@ -209,8 +209,8 @@ fn less_than_half(matrix: &Matrix) -> [Row; 2] {
         )
         .published(published)
         .note(format!(
-            "The other reading, and close to the published value: the paper seems to divide by rr without a buffer; \
-             ours is {}'s.",
+            "The other reading, and closer to the published value; ours is {}'s. Its ten means do not fit, though: see \
+             `cells-1000k-fifo-unbuffered-rr` of marx-table2.",
             loser(without)
         )),
     ]
