@@ -84,7 +84,7 @@ impl Client {
             destinations,
             server_name: name.to_owned(),
             playback: Playback::new(Arc::clone(&page)),
-            signalling: Signalling::new(options.scheme.as_ref(), options.metadata),
+            signalling: Signalling::new(options.scheme.as_ref(), options.says),
             page,
             next: options.then.clone().into(),
             reads_until: None,

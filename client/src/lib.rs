@@ -27,6 +27,6 @@ pub use client::Client;
 pub use connection::{ClientConfig, ConnectError, EarlyData, Verify};
 pub use cookies::CookieJar;
 pub use http_cache::HttpCache;
-pub use options::{Migrating, NextPage, Options};
+pub use options::{Migrating, NextPage, Options, Says};
 pub use outcome::{Outcome, Problem};
 pub use saved_session::{SavedSession, SessionError};

@@ -19,10 +19,10 @@ pub struct Options {
     /// The scheme whose client half decides what is signalled. `None`: the scheme the server announces, if any. Nothing
     /// is signalled under a scheme that [no client can signal](schedulers::Language::None).
     pub scheme: Option<Scheme>,
+    /// How much it says of that.
+    pub says: Says,
     /// Which requests wait although their resources are discovered.
     pub hold_back: Option<HoldBack>,
-    /// Whether each request says what its resource is for (`utmost-metadata`).
-    pub metadata: bool,
     /// How many promised pushes may be outstanding; 0 turns pushes off.
     pub pushes: u64,
     /// The pages to load after the first, on the same connection.
@@ -46,6 +46,18 @@ pub struct Options {
     pub qlog_file: Option<PathBuf>,
     /// Whether to keep the bodies.
     pub keep_bodies: bool,
+}
+
+/// How much a client says about order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Says {
+    /// Nothing, and it takes no announcement. Its bytes are the same under every scheme.
+    Nothing,
+    /// The signals of its scheme.
+    #[default]
+    Signals,
+    /// Also what the resource of each request is for (`utmost-metadata`).
+    Metadata,
 }
 
 /// A navigation from a page that is loaded to another.
@@ -74,7 +86,7 @@ impl Options {
         config.unidirectional_streams += self.pushes;
         config.limits.unidirectional_streams =
             config.limits.unidirectional_streams.saturating_add(pushes);
-        config.settings = Signalling::settings(self.scheme.as_ref());
+        config.settings = Signalling::settings(self.scheme.as_ref(), self.says);
         config.migration = self.migration.is_some();
         config
     }

@@ -1,6 +1,7 @@
 //! The client's signals about order: the client half of a scheme, chosen by the user or adopted from the server, in the
 //! forms that the server understands.
 
+use crate::Says;
 use crate::limits::EARLY_SIGNALS;
 use corpus::PageResource;
 use http3::{Extension, Settings, Signal, StreamId};
@@ -13,7 +14,7 @@ pub(crate) struct Signalling {
     half: Option<Box<dyn ClientHalf>>,
     /// No scheme was chosen: the server's announcement is adopted.
     adopts: bool,
-    with_metadata: bool,
+    says: Says,
     server_spoke: bool,
     /// Signals that wait for the server's SETTINGS, which say in which form to send them.
     early: Vec<Signal>,
@@ -31,14 +32,20 @@ pub(crate) struct Said {
 }
 
 impl Signalling {
-    pub(crate) fn new(scheme: Option<&Scheme>, with_metadata: bool) -> Self {
-        let mut signalling = Self { adopts: scheme.is_none(), with_metadata, ..Self::default() };
-        signalling.half = scheme.and_then(|it| signalling.take(it));
+    pub(crate) fn new(scheme: Option<&Scheme>, says: Says) -> Self {
+        let is_silent = says == Says::Nothing;
+        let adopts = scheme.is_none() && !is_silent;
+        let mut signalling = Self { adopts, says, ..Self::default() };
+        signalling.half = scheme.filter(|_| !is_silent).and_then(|it| signalling.take(it));
         signalling
     }
 
-    /// The settings to offer: of the two revisions of the bucket byte, the one that the scheme uses.
-    pub(crate) fn settings(scheme: Option<&Scheme>) -> Settings {
+    /// The settings to offer: of the two revisions of the bucket byte, the one that the scheme uses. A client
+    /// that says nothing offers nothing.
+    pub(crate) fn settings(scheme: Option<&Scheme>, says: Says) -> Settings {
+        if says == Says::Nothing {
+            return Settings::default();
+        }
         let other = match scheme {
             Some(scheme) if scheme.name == "bucket7" => Extension::BucketJanuary2019,
             _ => Extension::BucketJune2019,
@@ -76,7 +83,7 @@ impl Signalling {
             self.under_way.insert(stream, known);
         }
         let mut said = Said::default();
-        if self.with_metadata {
+        if self.says == Says::Metadata {
             said.fields.push((schedulers::METADATA_FIELD, schedulers::metadata_field(&known)));
         }
         let signals = self.half.as_mut().map(|it| it.request(stream, &known)).unwrap_or_default();
@@ -125,7 +132,7 @@ mod tests {
     #[test]
     fn an_adopted_scheme_signals_about_requests_under_way_once() {
         let page = corpus::bundled("davies-meenan").expect("bundled");
-        let mut signalling = Signalling::new(None, false);
+        let mut signalling = Signalling::new(None, Says::Signals);
         signalling.settings_came();
         for (stream, resource) in [StreamId(0), StreamId(4)].into_iter().zip(&page.resources) {
             signalling.request(stream, resource);
@@ -144,7 +151,7 @@ mod tests {
     fn a_complete_response_changes_the_priorities_of_others() {
         let page = corpus::bundled("davies-meenan").expect("bundled");
         let plus = find_scheme("p+").expect("a scheme");
-        let mut signalling = Signalling::new(Some(&plus), false);
+        let mut signalling = Signalling::new(Some(&plus), Says::Signals);
         signalling.request(StreamId(0), &page.resources[0]);
         assert_eq!(signalling.closed(StreamId(0)), []);
         let weights = signalling.settings_came().into_iter().map(|it| match it {
@@ -158,7 +165,7 @@ mod tests {
     #[test]
     fn a_scheme_that_was_chosen_is_kept() {
         let rr = find_scheme("rr").expect("a scheme");
-        let mut signalling = Signalling::new(Some(&rr), false);
+        let mut signalling = Signalling::new(Some(&rr), Says::Signals);
         assert_eq!(signalling.preferred("bucket-html"), []);
     }
 }

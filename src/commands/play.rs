@@ -12,7 +12,7 @@ use crate::values::Spare;
 use crate::{output, values};
 use ::client::event_loop::play;
 use ::client::profile::Profile;
-use ::client::{ClientConfig, Migrating, Options, Outcome, Verify};
+use ::client::{ClientConfig, Migrating, Options, Outcome, Says, Verify};
 use ::corpus::Page;
 use ::serve::Failure;
 use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Setting, Study};
@@ -261,7 +261,7 @@ fn from_server(
     let mut options = Options {
         transport: ClientConfig { verify: Verify::from(&arguments.trust), ..client.transport },
         keep_bodies: arguments.bodies.is_some(),
-        metadata: arguments.metadata,
+        says: if arguments.metadata { Says::Metadata } else { Says::Signals },
         cache_digest: arguments.cache_digest,
         ..client
     };

@@ -11,12 +11,12 @@ use crate::network::Network;
 use crate::{
     Contender, FileError, Load, Navigation, bounds, file_name, ideal, stack, warm_up, wire,
 };
-use client::NextPage;
+use client::{NextPage, Says};
 use corpus::Page;
 use rayon::iter::{IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator};
 use schedulers::Scheme;
 use serde_json::Value;
-use server::{Identity, Options};
+use server::{Identity, Options, SignalUse};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -149,7 +149,7 @@ impl<'a> Loader<'a> {
             log_dir: logs.filter(|_| self.plan.qlog_dir.is_some()),
             unfinished_log_dir: logs,
         };
-        let (first, client) = client_options(cell, scheme);
+        let (first, client) = client_options(cell, scheme, setup.options.signals);
         let pages = [cell.page.as_ref(), first.as_ref()];
         let pages = if client.then.is_empty() { &pages[..1] } else { &pages };
         let site = cell.setting.ahead().site_of(pages, None, self.plan.metadata);
@@ -171,7 +171,7 @@ impl<'a> Loader<'a> {
         let qlog_dir = plan.qlog_dir.as_ref().map(|_| log_dir.to_owned());
         let network = cell.setting.network_of(cell.network)?;
         let options = plan.options(scheme, &network, &cell.setting);
-        let (first, client) = client_options(cell, scheme);
+        let (first, client) = client_options(cell, scheme, options.signals);
         let then = client.then.clone();
         let setup = wire::Setup {
             options: Options { qlog_dir, ..options },
@@ -237,14 +237,20 @@ impl Loaded {
     }
 }
 
-/// The first page that the client loads, and its options.
-fn client_options(cell: &Cell<'_>, scheme: &Scheme) -> (Arc<Page>, client::Options) {
+/// The first page that the client loads, and its options. Where the server ignores signals, the client sends none:
+/// schemes that send in the same order then give the same load, byte for byte.
+fn client_options(
+    cell: &Cell<'_>,
+    scheme: &Scheme,
+    signals: SignalUse,
+) -> (Arc<Page>, client::Options) {
     let (scheme, pushes) = (Some(scheme.clone()), cell.setting.ahead().client_pushes());
     let (first, then) = match cell.setting.warm_up_bytes {
         Some(bytes @ 1..) => warm_up::before(cell.page, bytes),
         _ => (Arc::clone(cell.page), Vec::new()),
     };
-    (first, client::Options { scheme, pushes, then, ..client::Options::default() })
+    let says = if signals.uses_signals() { Says::Signals } else { Says::Nothing };
+    (first, client::Options { scheme, says, pushes, then, ..client::Options::default() })
 }
 
 fn load_bracket(cell: &Cell<'_>) -> Result<Load, StudyError> {

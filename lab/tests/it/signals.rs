@@ -1,6 +1,7 @@
 //! What clients say over the wire, and what servers make of it, from the servers' logs.
 
 use corpus::Page;
+use lab::Metadata;
 use lab::network::Network;
 use lab::scenario::Scenario;
 use lab::stack::{self, Ends};
@@ -43,7 +44,7 @@ fn calls_of(page: &Arc<Page>, options: Options, client: client::Options) -> Vec<
     let logs = folder.path();
     let scheme = options.scheme.clone();
     let options = Options { qlog_dir: Some(logs.to_owned()), ..options };
-    let setup = wire::Setup { client, ..wire::Setup::new(options, logs) };
+    let setup = wire::Setup { client, metadata: Metadata::Full, ..wire::Setup::new(options, logs) };
     let load = wire::load(page, setup).expect("a load").load;
     assert!(load.completed);
     let trace = read_file(&server_log(logs)).expect("a log");
@@ -252,7 +253,7 @@ fn a_client_without_a_scheme_adopts_the_servers() {
 fn metadata_of_the_client_lets_an_ignorant_server_run_any_scheme() {
     let client = client::Options {
         scheme: Some(scheme("rr")),
-        metadata: true,
+        says: client::Says::Metadata,
         ..client::Options::default()
     };
     let calls = calls(options(scheme("bucket-html"), SignalUse::Obey), client);

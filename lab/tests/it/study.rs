@@ -201,3 +201,37 @@ fn a_study_on_stack_in_a_folder_keeps_what_its_figures_need() {
     );
     assert!(study.runs.iter().all(|it| it.lower_bound.atf > Some(0.0)));
 }
+
+/// Schemes cannot differ on a page without anything to order, whatever happens on the link.
+#[test]
+fn a_page_with_one_resource_loads_in_the_same_time_under_every_scheme() {
+    let mut page = Page::clone(&bundled("davies-meenan"));
+    page.resources.truncate(1);
+    page.resources[0].bytes = 300_000;
+    let network = |name| Network::find(name).expect("built in");
+    let schemes = paper_schemes().iter().cloned().map(Contender::from).collect();
+    let mut plan = Plan::new(vec![Arc::new(page)], schemes, Engine::Stack, network("cable"));
+    plan.settings.networks = vec![network("cable"), network("3g-lossy")];
+    plan.seeds = vec![0, 1];
+    let study = run(&plan, serde_json::json!({}), &|| ()).expect("a study");
+    assert_eq!(study.summary.len(), 22);
+    for row in &study.summary {
+        let speedups = (row.worst_page_speedup.all, row.best_page_speedup.all);
+        assert_eq!(speedups, (Some(1.0), Some(1.0)), "{} {:?}", row.scheme, row.setting);
+    }
+}
+
+#[test]
+fn a_study_on_stack_gives_the_same_loads_on_one_thread_and_on_two() {
+    let mut plan = plan(Engine::Stack, "cable");
+    plan.pages.truncate(1);
+    plan.schemes.truncate(4);
+    let network = |name| Network::find(name).expect("built in");
+    plan.settings.networks = ["cable", "lte", "3g-lossy", "satellite"].map(network).to_vec();
+    let of = |jobs| {
+        let plan = Plan { jobs, ..plan.clone() };
+        let study = run(&plan, serde_json::json!({}), &|| ()).expect("a study");
+        serde_json::to_string(&study.runs).expect("a journal")
+    };
+    assert_eq!(of(1), of(2));
+}
