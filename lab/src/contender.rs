@@ -1,6 +1,6 @@
 //! The contenders that a study compares: schemes, and the brackets between which all of them lie.
 
-use schedulers::{Scheme, SchemeError, find_page_scheme};
+use schedulers::{Needs, Scheme, SchemeError, find_page_scheme};
 
 /// A scheme, or a bracket: the best or the worst order of a page, whoever would have to know what.
 #[derive(Debug, Clone)]
@@ -62,6 +62,11 @@ impl Contender {
             Self::Scheme(scheme) => Some(scheme),
             Self::Oracle | Self::AntiOracle => None,
         }
+    }
+
+    /// Whether it is a scheme that must know the whole page. A bracket is searched for, and knows it anyway.
+    pub fn looks_ahead(&self) -> bool {
+        self.scheme().is_some_and(|it| it.needs == Needs::Page)
     }
 }
 

@@ -14,10 +14,10 @@ pub enum Metadata {
     None,
     /// What a browser knows when it asks: also where the document refers to it and how (`in_head`, `async`,
     /// `defer`, `preload`, after the first image), what the browser would signal, and which stylesheets and
-    /// scripts it waits for. Not what is above the fold.
-    Browser,
-    /// All that the page says, hero images included.
+    /// scripts it waits for. Not what is above the fold: a browser learns that when it lays the page out.
     #[default]
+    Browser,
+    /// All that the page says, hero images and what is above the fold included: what the metrics reward.
     Full,
 }
 

@@ -41,8 +41,9 @@ pub(crate) struct Arguments {
     /// Pages: bundled names, or files
     #[arg(required_unless_present = "from", value_name = "PAGE")]
     pages: Vec<String>,
-    /// Schemes, separated by commas; `paper` and `all` stand for several. Engine ideal also has `oracle` and
-    /// `anti-oracle`: the best and the worst order found for the resources above the fold
+    /// Schemes, separated by commas; `paper` and `all` stand for several. `all` has those that look ahead in the page only
+    /// with --metadata full. Engine ideal also has `oracle` and `anti-oracle`: the best and the worst order found for the
+    /// resources above the fold
     #[arg(long, value_name = "LIST", default_value = "paper")]
     schemes: String,
     /// How pages are loaded
@@ -57,9 +58,9 @@ pub(crate) struct Arguments {
     /// The model of a send buffer
     #[arg(long, value_parser = values::choice(SEND_BUFFER_MODELS), default_value = "fifo")]
     send_buffer_model: SendBufferModel,
-    /// The facts that the server knows about the resources that it sends
-    #[arg(long, value_parser = values::choice(METADATA), default_value = "full")]
-    metadata: Metadata,
+    /// The facts that the server knows about the resources that it sends [default: browser]
+    #[arg(long, value_parser = values::choice(METADATA))]
+    metadata: Option<Metadata>,
     /// The order in which the client hands over arrived bytes
     #[arg(long, value_parser = values::choice(values::DELIVERY_ORDERS), default_value = "stream")]
     delivery_order: DeliveryOrder,
@@ -175,7 +176,12 @@ const METADATA: Choices<Metadata> = &[
          what is above the fold",
         Metadata::Browser,
     ),
-    ("full", "Everything that the page says, hero images included", Metadata::Full),
+    (
+        "full",
+        "Everything that the page says, also what is above the fold, which the metrics reward and no server knows by \
+         itself",
+        Metadata::Full,
+    ),
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {

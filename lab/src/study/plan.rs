@@ -8,7 +8,6 @@ use crate::{Contender, DeliveryOrder, Metadata};
 use corpus::Page;
 use push::Policy;
 use qlog_tools::metrics::{self, Metric};
-use schedulers::Needs;
 use serde::{Deserialize, Serialize};
 use server::SignalUse;
 use std::fmt;
@@ -206,9 +205,9 @@ impl Plan {
                  {engine} has not; use --engine ideal, or fifo"
             ));
         }
-        let sighted = |it: &&Contender| it.scheme().is_some_and(|it| it.needs == Needs::Page);
+        self.check_signals()?;
         if self.metadata != Metadata::Full
-            && let Some(scheme) = self.schemes.iter().find(sighted)
+            && let Some(scheme) = self.schemes.iter().find(|it| it.looks_ahead())
         {
             return impossible(format!(
                 "`{}` looks ahead in the whole page: use --metadata full",
@@ -216,7 +215,6 @@ impl Plan {
             ));
         }
         self.check_pushes()?;
-        self.check_signals()?;
         for (network, setting) in self.settings.each() {
             setting.network_of(network)?;
         }
@@ -254,19 +252,12 @@ impl Plan {
         ))
     }
 
-    /// A server that obeys does not use what it knows.
+    /// A server that obeys does not use what it knows of a page.
     fn check_signals(&self) -> Result<(), StudyError> {
         if !self.settings.signals.contains(&SignalUse::Obey) {
             return Ok(());
         }
-        if self.metadata != Metadata::Full {
-            return impossible(
-                "--signals obey: the server places by signals alone, so --metadata changes nothing; leave it out, or use \
-                 --signals ignore or override",
-            );
-        }
-        let sighted = |it: &&Contender| it.scheme().is_some_and(|it| it.needs == Needs::Page);
-        match self.schemes.iter().find(sighted) {
+        match self.schemes.iter().find(|it| it.looks_ahead()) {
             None => Ok(()),
             Some(scheme) => impossible(format!(
                 "--signals obey: `{}` looks ahead in the page, which signals do not tell; use --signals ignore",

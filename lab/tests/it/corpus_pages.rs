@@ -1,5 +1,6 @@
 //! The bundled pages behave as pages do.
 
+use lab::Metadata;
 use lab::ideal::Conditions;
 use lab::network::Network;
 use lab::study::RunRecord;
@@ -13,7 +14,7 @@ fn indices(page: &Arc<corpus::Page>, scheme: &Scheme, send_buffer_bytes: u64) ->
         page,
         scheme,
         &network,
-        Conditions { send_buffer_bytes, ..Conditions::default() },
+        Conditions { send_buffer_bytes, metadata: Metadata::Full, ..Conditions::default() },
     );
     assert!(load.completed, "{} under {}", page.name, scheme.name);
     let index = RunRecord::of_load(page, &load).byte_index();

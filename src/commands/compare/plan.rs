@@ -4,9 +4,10 @@ use super::Arguments;
 use crate::values;
 use ::corpus::Page;
 use ::serve::Failure;
-use lab::Contender;
 use lab::network::Network;
 use lab::study::{BASELINE, Engine, Plan, Settings, manifest};
+use lab::{Contender, Metadata};
+use server::SignalUse;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -72,13 +73,25 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
     Ok(Plan {
         settings,
         send_buffer_model: arguments.send_buffer_model,
-        metadata: arguments.metadata,
+        metadata: metadata(arguments)?,
         delivery_order: arguments.delivery_order,
         seeds: (0..arguments.seeds).collect(),
         initial_window_packets: arguments.initial_window.map(|it| it as usize),
         shard: arguments.shard,
         ..Plan::new(pages(&arguments.pages)?, schemes(arguments)?, engine, first)
     })
+}
+
+/// What the server knows. One that obeys signals does not use it.
+fn metadata(arguments: &Arguments) -> Result<Metadata, Failure> {
+    match arguments.metadata {
+        Some(_) if arguments.signals.contains(&SignalUse::Obey) => Err(Failure::BadInput(
+            "--signals obey: the server places by signals alone, so --metadata changes nothing; leave it out, or use \
+             --signals ignore or override"
+                .to_owned(),
+        )),
+        metadata => Ok(metadata.unwrap_or_default()),
+    }
 }
 
 fn each_once<T: Copy + PartialEq>(values: &[T]) -> Vec<T> {
@@ -117,9 +130,13 @@ fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
     Ok(networks)
 }
 
-/// The requested schemes, after the baseline and a policy's default.
+/// The requested schemes, after the baseline and a policy's default. `all` leaves out those that know too little.
 fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
-    let asked = values::contenders(&arguments.schemes)?;
+    let mut asked = values::contenders(&arguments.schemes)?;
+    if arguments.metadata != Some(Metadata::Full) {
+        let named = |name: &str| arguments.schemes.split(',').any(|it| it.trim() == name);
+        asked.retain(|it| !it.looks_ahead() || named(it.name()));
+    }
     let mut all = Vec::new();
     let default = arguments.policy.as_ref().map(|_| arguments.policy_default.as_str());
     for name in [Some(BASELINE), default].into_iter().flatten() {
