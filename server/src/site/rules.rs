@@ -4,7 +4,9 @@ use super::conditions::conditional;
 use super::memory::Memory;
 use super::pushing::{Pushing, tracked};
 use super::{Ahead, Field, Foreseen, Names, Promise, Request, Response, Site};
+use percent_encoding::percent_decode_str;
 use schedulers::{Kind, Priority, Scheme};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -37,13 +39,25 @@ impl Rule {
     }
 }
 
-/// Whether a rule for the paths of `pattern` holds for `path`.
+/// Whether a rule for the paths of `pattern` holds for `path`, however much of either is percent-encoded, and with
+/// how many slashes in a row: a directory gives the same file for all of these.
 pub fn fits(pattern: &str, path: &str) -> bool {
-    let plain = path.split('?').next().unwrap_or_default();
-    match pattern.strip_suffix('*') {
-        Some(prefix) => plain.starts_with(prefix),
-        None => pattern == plain || pattern == path,
+    let (plain, query) = divided(path);
+    if let Some(prefix) = pattern.strip_suffix('*') {
+        return plain.starts_with(&*divided(prefix).0);
     }
+    let (wanted, wanted_query) = divided(pattern);
+    wanted == plain && (wanted_query.is_none() || wanted_query == query)
+}
+
+/// A path without percent-encoding and with single slashes, and its query as it is.
+fn divided(path: &str) -> (Cow<'_, str>, Option<&str>) {
+    let (plain, query) = path.split_once('?').map_or((path, None), |(it, query)| (it, Some(query)));
+    let mut plain = percent_decode_str(plain).decode_utf8_lossy();
+    while plain.contains("//") {
+        plain = Cow::Owned(plain.replace("//", "/"));
+    }
+    (plain, query)
 }
 
 /// A source of content under the rules of its operator: what a server serves.
@@ -269,6 +283,28 @@ mod tests {
             [("A.test:4433", 200), ("b.test", 200), ("c.test", 421), ("127.0.0.1:4433", 200)]
         {
             assert_eq!(status(&site, "https", authority), expected, "{authority}");
+        }
+    }
+
+    #[test]
+    fn a_rule_holds_for_its_paths_in_whatever_way_a_client_writes_them() {
+        for (pattern, path, expected) in [
+            ("/sub/*", "/sub/a", true),
+            ("/sub/*", "/sub%2fa", true),
+            ("/sub/*", "/%73ub/a?b=%2f", true),
+            ("/sub/*", "/sub", false),
+            ("/sub/*", "/sub%252fa", false),
+            ("/sub/a", "/sub///a", true),
+            ("/sub/a", "/sub//%61?b", true),
+            ("/a%20b", "/a%20b", true),
+            ("/caf%C3%A9", "/caf%c3%a9", true),
+            ("/a?b=1", "/%61?b=1", true),
+            ("/a?b=1", "/a?b=%31", false),
+            ("/a?b=1", "/a", false),
+            ("/a", "/a%3Fb", false),
+            ("/*", "/%FF", true),
+        ] {
+            assert_eq!(fits(pattern, path), expected, "{pattern} {path}");
         }
     }
 
