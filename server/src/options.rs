@@ -3,7 +3,7 @@
 use crate::{Experiments, Limits, Observers, Pace, ResetKey, TicketKey};
 use schedulers::Scheme;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// The settings of a server.
 #[derive(Debug, Clone)]
@@ -51,6 +51,9 @@ pub struct Options {
     pub migration: Option<migration::Policy>,
     /// The port to announce by `alt-svc`, without which Chromium sends few requests at a time.
     pub alt_svc_port: Option<u16>,
+    /// The clock of the `date` field (RFC 9110, 6.6.1). `None`: responses have none of the server's own, as in studies,
+    /// whose bytes must not depend on the day.
+    pub wall_clock: Option<fn() -> SystemTime>,
     /// Listeners that hear what the server does.
     pub observers: Observers,
     /// Limits on what clients can make the server hold.
@@ -81,6 +84,7 @@ impl Options {
             qlog_dir: None,
             migration: None,
             alt_svc_port: None,
+            wall_clock: None,
             observers: Observers::default(),
             limits: Limits::default(),
             experiments: Experiments::default(),

@@ -8,7 +8,8 @@ use crate::outgoing::{Arriving, Stage};
 use crate::pushes::Pushes;
 use crate::site::{Availability, Body, Request, Response};
 use http3::{Code, Extension, Header, StreamId};
-use std::time::Instant;
+use jiff::Timestamp;
+use std::time::{Instant, SystemTime};
 
 impl Responder {
     pub(super) fn on_request(&mut self, stream: StreamId, headers: &[Header], now: Instant) {
@@ -130,6 +131,9 @@ impl Responder {
         length: Option<u64>,
     ) -> Vec<Header> {
         let mut fields = response_headers(response, length, self.shared.options.alt_svc_port);
+        let clock =
+            self.shared.options.wall_clock.filter(|_| response.fields("date").next().is_none());
+        fields.extend(clock.map(|it| Header::new(b"date", http_date(it()).as_bytes())));
         let record = self.sender.streams.get(stream);
         if let Some(directive) = record.and_then(|it| it.directive) {
             let value = directive.to_string();
@@ -161,4 +165,22 @@ fn response_headers(
         fields.push(Header::new(b"alt-svc", format!("h3=\":{port}\"; ma=86400").as_bytes()));
     }
     fields
+}
+
+/// A time as HTTP writes it (RFC 9110, 5.6.7); empty for one that the calendar does not have.
+fn http_date(time: SystemTime) -> String {
+    let time = Timestamp::try_from(time);
+    time.map(|it| it.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_date_is_written_as_rfc_9110_writes_it() {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        assert_eq!(http_date(time), "Sun, 06 Nov 1994 08:49:37 GMT");
+    }
 }
