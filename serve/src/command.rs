@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
+use std::time::SystemTime;
 
 /// Serve a directory, a page or a backend over HTTP/3, in the order of a scheme
 ///
@@ -51,7 +52,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scheme", "signals"])]
     config: Option<PathBuf>,
     /// The address to listen on; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433", value_parser = values::address)]
     listen: SocketAddr,
     /// Certificate chain (PEM) [default: a new self-signed certificate]
     #[arg(long, value_name = "FILE", requires = "key")]
@@ -173,10 +174,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     writeln!(std::io::stdout().lock(), "listening on {address}").map_err(Failure::elsewhere)?;
     match EventLoop::run_all(loops, servers).map_err(Failure::elsewhere)? {
         0 => {}
-        cut => eprintln!(
-            "{cut} connections cut after {} s: see --drain-within",
-            arguments.drain_within
-        ),
+        1 => eprintln!("1 connection cut: see --drain-within"),
+        cut => eprintln!("{cut} connections cut: see --drain-within"),
     }
     watching.finish();
     Ok(())
@@ -201,7 +200,7 @@ fn load(
     own: Option<&Identity>,
 ) -> Result<(Renewal, Option<LoadBalancer>), Failure> {
     let what = served(arguments)?;
-    let mut options = options(arguments, &what)?;
+    let mut options = Options { wall_clock: Some(now), ..options(arguments, &what)? };
     if shards(arguments.shards, &options)? > 1 {
         // A client can come back to another shard.
         options.ticket_key = options.ticket_key.or_else(TicketKey::random);
@@ -218,6 +217,11 @@ fn load(
         eprintln!("warning: {warning}");
     }
     Ok((Renewal { site: what.site_of(&identity), identity, options }, what.load_balancer))
+}
+
+#[expect(clippy::disallowed_methods, reason = "responses say when they were made")]
+fn now() -> SystemTime {
+    SystemTime::now()
 }
 
 /// Opens the access log again, and serves new connections by what the files say now, if they can be used.

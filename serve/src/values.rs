@@ -76,6 +76,14 @@ pub const SIGNALS: Choices<SignalUse> = &[
     ("override", "The client's signals add to what the server knows", SignalUse::Override),
 ];
 
+/// An address to listen on.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "an IP address and a port are needed, for example 127.0.0.1:4433, 0.0.0.0:443 or [::]:443"
+            .to_owned()
+    })
+}
+
 /// The congestion controls of the transport.
 pub const CONGESTION_CONTROLS: Choices<CongestionControl> = &[
     ("bbr2", "BBR version 2", CongestionControl::Bbr2),

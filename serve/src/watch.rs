@@ -7,12 +7,16 @@ use server::{Observer, Observers};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The formats of `--access-log-format`.
 const FORMATS: &[(&str, &str, Format)] = &[
     ("combined", "Apache's combined format, then the time taken in microseconds", Format::Combined),
     ("json", "a JSON object a line", Format::Json),
 ];
+
+/// How long a server that ends waits for its access log, for example for the reader of a pipe.
+const LOG_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How a server is watched.
 #[derive(Debug, Clone, clap::Args)]
@@ -25,7 +29,7 @@ pub(crate) struct Watch {
     access_log_format: Format,
     /// Answer /metrics (for Prometheus) and /health over HTTP/1.1 at this address, for example 127.0.0.1:9433. Choose one
     /// that only you reach
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = values::address)]
     metrics: Option<SocketAddr>,
 }
 
@@ -69,8 +73,10 @@ impl Watching {
     /// Waits until everything is written, after the server was dropped.
     pub(crate) fn finish(self) {
         drop(self.observers);
-        if let Some(writing) = self.access_log {
-            writing.finish();
+        if self.access_log.is_some_and(|it| !it.finish(LOG_PATIENCE)) {
+            eprintln!(
+                "the access log does not end: its last lines are missing, because nobody takes them"
+            );
         }
     }
 }

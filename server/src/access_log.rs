@@ -11,9 +11,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
-use std::time::SystemTime;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
+use std::time::{Duration, SystemTime};
 
 /// Nobody else reads addresses and paths of clients.
 const MODE: u32 = 0o600;
@@ -26,7 +25,8 @@ pub struct AccessLog {
 
 /// The thread that writes.
 pub struct Writing {
-    thread: JoinHandle<()>,
+    /// Disconnected once the thread has ended.
+    ended: Receiver<()>,
     reopen: Reopen,
 }
 
@@ -60,8 +60,12 @@ impl AccessLog {
             report: Box::new(report),
         };
         let builder = std::thread::Builder::new().name("access log".to_owned());
-        let thread = builder.spawn(move || writer.run(&coming))?;
-        Ok((Self { lines, lost }, Writing { thread, reopen }))
+        let (end, ended) = channel();
+        builder.spawn(move || {
+            writer.run(&coming);
+            drop(end);
+        })?;
+        Ok((Self { lines, lost }, Writing { ended, reopen }))
     }
 }
 
@@ -80,10 +84,10 @@ impl Writing {
         self.reopen.clone()
     }
 
-    /// Waits until everything is written, after the [`AccessLog`] was dropped.
-    pub fn finish(self) {
-        // A thread that panicked has nothing to write any more.
-        self.thread.join().ok();
+    /// Waits until everything is written, after the [`AccessLog`] was dropped, but no longer than `patience`: nobody may
+    /// be reading a pipe. Returns whether everything is written.
+    pub fn finish(self, patience: Duration) -> bool {
+        matches!(self.ended.recv_timeout(patience), Err(RecvTimeoutError::Disconnected))
     }
 }
 
@@ -158,6 +162,9 @@ fn now() -> SystemTime {
 mod tests {
     use super::line::tests::answered;
     use super::*;
+
+    /// More than any test takes.
+    const PATIENCE: Duration = Duration::from_secs(60);
     use std::os::unix::fs::PermissionsExt;
     use std::sync::Mutex;
 
@@ -179,7 +186,7 @@ mod tests {
             let (log, writing) = AccessLog::start(&file, Format::Combined, |_| {}).expect("a log");
             log.notice(&event(path));
             drop(log);
-            writing.finish();
+            assert!(writing.finish(PATIENCE));
         }
         assert_eq!(paths(&file), ["/a", "/b"]);
         let mode = std::fs::metadata(&file).expect("a log").permissions().mode();
@@ -196,8 +203,23 @@ mod tests {
         writing.reopener().reopen();
         log.notice(&event("/new"));
         drop(log);
-        writing.finish();
+        assert!(writing.finish(PATIENCE));
         assert_eq!((paths(&old).len(), paths(&file)), (0, vec!["/new".to_owned()]));
+    }
+
+    #[test]
+    fn a_log_that_nobody_reads_does_not_hold_up_the_end() {
+        let (reader, writer) = io::pipe().expect("a pipe");
+        let path = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&writer));
+        let (log, writing) =
+            AccessLog::start(Path::new(&path), Format::Json, |_| ()).expect("it opens");
+        // A pipe holds 64 kB, and a line has some 200 bytes.
+        for _ in 0..2_000 {
+            log.notice(&event("/"));
+        }
+        drop(log);
+        assert!(!writing.finish(Duration::from_millis(50)));
+        drop(reader);
     }
 
     #[test]

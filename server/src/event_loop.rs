@@ -15,7 +15,7 @@ use socket::Socket;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -53,25 +53,42 @@ pub struct EventLoop {
 #[derive(Clone)]
 pub struct Stop {
     waker: Arc<Waker>,
-    requested: Arc<AtomicBool>,
+    urgency: Arc<AtomicU8>,
 }
+
+/// What a loop is asked for, in the order of urgency.
+const END: u8 = 1;
+const END_NOW: u8 = 2;
 
 impl Stop {
     /// A handle that stops the loop that polls with `registry`, by waking it with `token`.
     pub fn new(registry: &Registry, token: Token) -> io::Result<Self> {
-        Ok(Self { waker: Arc::new(Waker::new(registry, token)?), requested: Arc::default() })
+        Ok(Self { waker: Arc::new(Waker::new(registry, token)?), urgency: Arc::default() })
     }
 
     /// Asks the loop to end.
     pub fn stop(&self) {
-        self.requested.store(true, Ordering::SeqCst);
+        self.ask(END);
+    }
+
+    /// Asks the loop to end without waiting for responses under way.
+    pub fn hurry(&self) {
+        self.ask(END_NOW);
+    }
+
+    fn ask(&self, urgency: u8) {
+        self.urgency.fetch_max(urgency, Ordering::SeqCst);
         // A loop that is gone needs no waking.
         self.waker.wake().ok();
     }
 
     /// Whether the loop was asked to end.
     pub fn is_requested(&self) -> bool {
-        self.requested.load(Ordering::SeqCst)
+        self.urgency() >= END
+    }
+
+    fn urgency(&self) -> u8 {
+        self.urgency.load(Ordering::SeqCst)
     }
 
     /// Lets the loop go round once more without waiting.
@@ -147,11 +164,13 @@ impl EventLoop {
             server.on_timeout(now());
             server.on_arrivals(now());
             has_more = self.write(server, &mut buffer)?;
-            if self.stop.is_requested() {
-                server.drain(now());
+            match self.stop.urgency() {
+                END => server.drain(now()),
+                END_NOW => server.hurry(now()),
+                _ => {}
             }
             if server.is_drained(now()) {
-                let cut = server.cut();
+                let cut = server.cut(now());
                 self.write(server, &mut buffer)?;
                 return Ok(cut);
             }
@@ -228,8 +247,10 @@ impl EventLoop {
             }
         }
         if came.iter().any(|it| *it != SIGHUP) {
-            self.stop.stop();
-            self.others.iter().for_each(|(other, _)| other.stop());
+            // Whoever asks again does not want to wait.
+            let ask = if self.stop.is_requested() { Stop::hurry } else { Stop::stop };
+            ask(&self.stop);
+            self.others.iter().for_each(|(other, _)| ask(other));
         }
     }
 

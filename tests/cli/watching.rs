@@ -210,6 +210,30 @@ fn restart(shards: &str) {
 }
 
 #[test]
+fn a_second_signal_cuts_what_is_under_way_and_the_log_says_so() {
+    let (backend, begun, go_on) = slow_backend();
+    let logs = tempfile::tempdir().expect("a folder");
+    let log = logs.path().join("access.log");
+    let log_file = log.to_str().expect("UTF-8");
+    let arguments = ["--upstream", &backend, "--access-log", log_file, "--drain-within", "3600"];
+    let mut server = Serving::start(&[&arguments[..], &["--metrics", "127.0.0.1:0"]].concat());
+    let metrics = metrics_of(&mut server);
+    let play = ["play", PAGE, "--server", &server.address, "--insecure"];
+    let mut visit = Command::new(env!("CARGO_BIN_EXE_utmost"));
+    visit.current_dir(env!("CARGO_MANIFEST_DIR")).args(play);
+    let visit = visit.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut visit = visit.expect("it runs");
+    begun.recv().expect("half of a response");
+    server.signal("-TERM");
+    while fetch(&metrics, "/health").0 == 200 {}
+    assert_eq!(server.stop().0, Some(0), "by the second signal");
+    visit.wait().expect("it ends");
+    go_on.send(()).expect("the backend listens");
+    let lines = std::fs::read_to_string(&log).expect("a log");
+    assert!(lines.contains("\"GET / HTTP/3\" 200 4000 "), "{lines}");
+}
+
+#[test]
 fn at_its_end_a_server_completes_what_is_under_way_and_refuses_what_comes() {
     restart("1");
 }

@@ -27,12 +27,19 @@ impl Server {
         self.draining.is_some_and(|deadline| now >= deadline || ended())
     }
 
-    /// Closes the connections that are left, tells the clients, and returns how many there were.
-    pub fn cut(&mut self) -> usize {
+    /// Ends the time for responses under way.
+    pub fn hurry(&mut self, now: Instant) {
+        self.drain(now);
+        self.draining = Some(now);
+    }
+
+    /// Closes the connections that are left, tells the clients and the observers, and returns how many there were.
+    pub fn cut(&mut self, now: Instant) -> usize {
         let is_left = |it: &&mut Box<Entry>| !it.responder.sender.connection.is_over();
         let mut left = Vec::new();
         for (serial, entry) in self.connections.iter_mut().filter(|(_, it)| is_left(it)) {
             entry.responder.cut();
+            entry.responder.gone(now);
             left.push(*serial);
         }
         for serial in &left {
