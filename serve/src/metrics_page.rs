@@ -1,45 +1,99 @@
 //! `/metrics` and `/health` over HTTP/1.1, on a thread of its own.
 
 use crate::Failure;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
 use server::metrics::Metrics;
-use std::io::Cursor;
+use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use tiny_http::{Header, Method, Response, Server};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 
 /// The text format of Prometheus.
-const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+
+/// Connections at a time. Further ones are closed at once.
+const CONNECTIONS: usize = 256;
+
+/// The time for a connection: for one request and its response.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Without descriptors, the time until the next attempt to accept a connection.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Answers until the program ends. Returns the address, whose port the system may have chosen.
 pub(crate) fn start(listen: SocketAddr, metrics: Arc<Metrics>) -> Result<SocketAddr, Failure> {
-    let failed = |error| Failure::Elsewhere(format!("{listen}: {error}; choose another --metrics"));
-    let server = Server::http(listen).map_err(failed)?;
-    let address = server.server_addr().to_ip().unwrap_or(listen);
-    let builder = std::thread::Builder::new().name("metrics".to_owned());
-    let answer_all = move || {
-        for request in server.incoming_requests() {
-            let answer = answer(request.method(), request.url(), &metrics);
-            // Nobody waits for the answer any more.
-            request.respond(answer).ok();
-        }
+    let failed = |error: io::Error| {
+        Failure::Elsewhere(format!("{listen}: {error}; choose another --metrics"))
     };
+    let listener = std::net::TcpListener::bind(listen).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(failed)?;
+    let listener = {
+        let _context = runtime.enter();
+        TcpListener::from_std(listener).map_err(failed)?
+    };
+    let builder = std::thread::Builder::new().name("metrics".to_owned());
+    let answer_all = move || runtime.block_on(accept_all(&listener, &metrics));
     builder.spawn(answer_all).map_err(Failure::elsewhere)?;
     Ok(address)
 }
 
-fn answer(method: &Method, url: &str, metrics: &Metrics) -> Response<Cursor<Vec<u8>>> {
-    let (status, text) = match url.split('?').next() {
-        _ if !matches!(method, Method::Get | Method::Head) => (405, "GET only\n".to_owned()),
-        Some("/metrics") => (200, metrics.text(descriptors())),
-        Some("/health") if metrics.is_draining() => (503, "draining\n".to_owned()),
-        Some("/health") => (200, "ok\n".to_owned()),
-        _ => (404, "only /metrics and /health are here\n".to_owned()),
-    };
-    let response = Response::from_string(text).with_status_code(status);
-    match Header::from_bytes("Content-Type", TEXT) {
-        Ok(header) => response.with_header(header),
-        Err(()) => response,
+async fn accept_all(listener: &TcpListener, metrics: &Arc<Metrics>) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        if let Ok(place) = Arc::clone(&room).try_acquire_owned() {
+            let metrics = Arc::clone(metrics);
+            tokio::spawn(async move {
+                answer_one(stream, &metrics).await;
+                drop(place);
+            });
+        }
     }
+}
+
+/// Answers one request.
+async fn answer_one(stream: TcpStream, metrics: &Metrics) {
+    let service = |request: Request<Incoming>| {
+        let answer = answer(request.method(), request.uri().path(), metrics);
+        async move { Ok::<_, Infallible>(answer) }
+    };
+    let mut http = hyper::server::conn::http1::Builder::new();
+    let connection =
+        http.keep_alive(false).serve_connection(TokioIo::new(stream), service_fn(service));
+    // If it does not end well, nobody waits for the answer any more.
+    tokio::time::timeout(PATIENCE, connection).await.ok();
+}
+
+fn answer(method: &Method, path: &str, metrics: &Metrics) -> Response<Full<Bytes>> {
+    let (status, text) = match path {
+        _ if !matches!(*method, Method::GET | Method::HEAD) => {
+            (StatusCode::METHOD_NOT_ALLOWED, "GET only\n".to_owned())
+        }
+        "/metrics" => (StatusCode::OK, metrics.text(descriptors())),
+        "/health" if metrics.is_draining() => {
+            (StatusCode::SERVICE_UNAVAILABLE, "draining\n".to_owned())
+        }
+        "/health" => (StatusCode::OK, "ok\n".to_owned()),
+        _ => (StatusCode::NOT_FOUND, "only /metrics and /health are here\n".to_owned()),
+    };
+    let mut response = Response::new(Full::from(text));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, TEXT);
+    response
 }
 
 /// Descriptors that the process has open, where the system lists them. One is for the list.
@@ -62,6 +116,21 @@ mod tests {
         let mut text = String::new();
         stream.read_to_string(&mut text).expect("an answer");
         text
+    }
+
+    #[test]
+    fn idle_connections_take_no_room_from_the_health_check() {
+        let metrics = Arc::new(Metrics::new());
+        let address = start(([127, 0, 0, 1], 0).into(), metrics).expect("a port");
+        let idle: Vec<TcpStream> = (0..CONNECTIONS - 1)
+            .map(|_| {
+                let mut stream = TcpStream::connect(address).expect("it listens");
+                stream.write_all(b"GET /health HTTP/1.1\r\n").expect("half a head");
+                stream
+            })
+            .collect();
+        assert!(fetch(address, "/health").starts_with("HTTP/1.1 200 "));
+        drop(idle);
     }
 
     #[test]

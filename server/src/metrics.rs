@@ -20,6 +20,7 @@ pub struct Metrics {
     refused: [AtomicU64; Refusal::ALL.len()],
     proofs: AtomicU64,
     slow_handshakes: AtomicU64,
+    not_entered: AtomicU64,
     /// By who ended the connection, and how.
     closed: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
     /// By the first digit of the status; 0: there was none.
@@ -82,6 +83,7 @@ impl Observer for Metrics {
             Event::Accepted => add(&self.accepted, 1),
             Event::Refused(refusal) => add(&self.refused[*refusal as usize], 1),
             Event::ProofAsked => add(&self.proofs, 1),
+            Event::NotEntered => add(&self.not_entered, 1),
             Event::HandshakeGivenUp => add(&self.slow_handshakes, 1),
             Event::Closed { by, code } => {
                 let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,7 +120,11 @@ impl Metrics {
         let open = accepted.saturating_sub(closed.values().sum());
         text.head("utmost_connections_open", "gauge", "Connections that are open.");
         text.value("", open);
-        text.counter("utmost_connections_accepted_total", "Connections that began.", accepted);
+        text.counter(
+            "utmost_connections_accepted_total",
+            "Clients that completed their handshakes.",
+            accepted,
+        );
         let help = "First datagrams that were refused; a client can send two.";
         text.head("utmost_connections_refused_total", "counter", help);
         for (refusal, counter) in Refusal::ALL.iter().zip(&self.refused) {
@@ -135,6 +141,11 @@ impl Metrics {
                 "utmost_handshakes_given_up_total",
                 "Handshakes that took too long.",
                 &self.slow_handshakes,
+            ),
+            (
+                "utmost_handshakes_ended_total",
+                "Handshakes that led to no connection.",
+                &self.not_entered,
             ),
             ("utmost_qlogs_refused_total", "Connections without a qlog.", &self.unlogged),
         ] {
@@ -214,6 +225,7 @@ mod tests {
             closed,
             Event::Refused(Refusal::Network),
             Event::ProofAsked,
+            Event::NotEntered,
             Event::Overdue,
             answered("rfc9218@guard:20", 200, 5, true),
             answered("rfc9218", 404, 6, true),
@@ -229,6 +241,7 @@ mod tests {
             "utmost_connections_refused_total{cause=\"network\"} 1",
             "utmost_connections_closed_total{by=\"client\",code=\"H3_NO_ERROR\"} 1",
             "utmost_retries_total 1",
+            "utmost_handshakes_ended_total 1",
             "utmost_responses_overdue_total 1",
             "utmost_responses_total{status=\"none\"} 1",
             "utmost_responses_total{status=\"2xx\"} 1",

@@ -23,15 +23,17 @@ pub enum Event {
     Overdue,
     /// A request was passed on to a backend.
     BackendAsked,
-    /// A connection has begun.
+    /// A client has completed its handshake.
     Accepted,
+    /// A handshake has ended without a connection, or its client has used up its share of them.
+    NotEntered,
     /// A first datagram was refused. A client's first flight can have two.
     Refused(Refusal),
     /// A new client had to prove its address (a Retry packet).
     ProofAsked,
     /// A handshake took too long.
     HandshakeGivenUp,
-    /// A connection has ended.
+    /// A connection whose client had completed its handshake has ended.
     Closed {
         /// The end that closed it: `client`, `server`, or `timeout`.
         by: &'static str,

@@ -280,7 +280,12 @@ impl Server {
         }
         self.admission.ended(entry.counted);
         entry.responder.gone(now);
-        self.notice(&closing::event(&entry.responder.sender.connection.quic));
+        // Anybody can send first packets that lead to nothing.
+        let ended = match entry.counted {
+            Some(_) => closing::event(&entry.responder.sender.connection.quic),
+            None => Event::NotEntered,
+        };
+        self.notice(&ended);
         entry.responder.picker().silent();
         if let Some(next) = entry.responder.picker().turn() {
             self.enqueue(next);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use std::time::Duration;
 
 /// The largest value of a key: times in seconds and sizes in bytes stay far from where sums overflow.
-const LARGEST: u64 = 1 << 40;
+const LARGEST: i64 = 1 << 40;
 
 /// A whole number from 1.
 #[derive(Debug, Clone, Copy)]
@@ -15,8 +15,8 @@ struct Number(u64);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        match u64::deserialize(value)? {
-            it @ 1..=LARGEST => Ok(Self(it)),
+        match i64::deserialize(value)? {
+            it @ 1..=LARGEST => Ok(Self(it.unsigned_abs())),
             it => Err(D::Error::custom(format!("the limit {it} must be from 1 to {LARGEST}"))),
         }
     }
@@ -166,7 +166,8 @@ mod tests {
         for (limits, expected) in [
             ("idle_s = 0", "x.toml: line 4: the limit 0 must be from 1 to 1099511627776"),
             ("idle = 3", "x.toml: line 4: unknown field `idle`"),
-            ("idle_s = -1", "x.toml: line 4: idle_s: invalid value"),
+            ("idle_s = -1", "x.toml: line 4: the limit -1 must be from 1 to 1099511627776"),
+            ("idle_s = true", "x.toml: line 4: idle_s: invalid type"),
             ("[limits.upstream]\nrequest = 3", "x.toml: line 5: unknown field `request`"),
         ] {
             let error = read(limits).expect_err(limits);

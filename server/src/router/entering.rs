@@ -72,7 +72,6 @@ impl Server {
             wakeup: None,
             queued: false,
         };
-        self.notice(&Event::Accepted);
         self.connections.insert(self.serial, Box::new(entry));
         Some(self.serial)
     }
@@ -146,6 +145,7 @@ impl Server {
                 return;
             }
             entry.counted = Some(client);
+            self.shared.options.observers.notice(&Event::Accepted);
             let qlog = entry.qlog.take().map_or(Ok(()), QlogFile::confirm);
             if let Err(refusal) = qlog {
                 self.notice(&Event::NotLogged);
