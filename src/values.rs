@@ -3,15 +3,15 @@
 use ::client::Verify;
 use ::serve::Failure;
 use lab::{Contender, DeliveryOrder};
-use schedulers::{SCHEMES, Scheme, SchemeError, find_scheme, paper_schemes};
+use schedulers::{Catalogue, SCHEMES, Scheme, SchemeError, paper_schemes};
 pub(crate) use serve::values::*;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use url::Url;
 
 /// `paper`, `all`, or names separated by commas; each once, in the order given.
-pub(crate) fn schemes(list: &str) -> Result<Vec<Scheme>, Failure> {
-    listed(list, find_scheme, |it| &it.name)
+pub(crate) fn schemes(list: &str, catalogue: &Catalogue) -> Result<Vec<Scheme>, Failure> {
+    listed(list, |name| catalogue.find(name), |it| &it.name)
 }
 
 /// Why a name does not name a scheme. A bracket is not a scheme.
@@ -28,13 +28,18 @@ pub(crate) fn no_scheme(error: SchemeError) -> Failure {
 }
 
 /// Like [`schemes`], with the brackets `oracle` and `anti-oracle`.
-pub(crate) fn contenders(list: &str) -> Result<Vec<Contender>, Failure> {
-    listed(list, Contender::find, Contender::name)
+pub(crate) fn contenders(list: &str, catalogue: &Catalogue) -> Result<Vec<Contender>, Failure> {
+    listed(list, |name| Contender::find_in(catalogue, name), Contender::name)
+}
+
+/// The names of a catalogue's own schemes, separated by commas.
+pub(crate) fn own_names(catalogue: &Catalogue) -> String {
+    catalogue.own().iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(",")
 }
 
 fn listed<T: From<Scheme>>(
     list: &str,
-    find: fn(&str) -> Result<T, SchemeError>,
+    find: impl Fn(&str) -> Result<T, SchemeError>,
     name_of: fn(&T) -> &str,
 ) -> Result<Vec<T>, Failure> {
     let mut all: Vec<T> = Vec::new();
@@ -123,13 +128,14 @@ mod tests {
 
     #[test]
     fn a_list_of_schemes_holds_each_once_and_refuses_unknown_names() {
+        let known = |list| schemes(list, &Catalogue::default());
         let names: Vec<String> =
-            schemes("fifo,paper,fifo").expect("known").into_iter().map(|it| it.name).collect();
+            known("fifo,paper,fifo").expect("known").into_iter().map(|it| it.name).collect();
         assert_eq!(
             names.join(" "),
             "fifo rr wrr dfifo firefox p+ s+ spdyrr bucket bucket-html zeroweight"
         );
-        assert!(schemes("fifo,nosuch").is_err());
+        assert!(known("fifo,nosuch").is_err());
     }
 
     #[test]

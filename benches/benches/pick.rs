@@ -3,7 +3,8 @@
 //! A page of 10, 100, 1,000 or 10,000 responses of all kinds that never end; one iteration is one packet.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use schedulers::{Kind, Resource, SCHEMES, Scheduler, Scheme, StreamId};
+use schedulers::conformance::mixed;
+use schedulers::{SCHEMES, Scheduler, Scheme, StreamId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hint::black_box;
@@ -11,28 +12,11 @@ use std::hint::black_box;
 const STREAMS: [u64; 4] = [10, 100, 1000, 10_000];
 const PACKET_BYTES: u64 = 1400;
 
-/// A resource of a mixed page: each fact holds for every second, third, ... of them.
-fn resource(index: u64) -> Resource {
-    let every = |n| index.is_multiple_of(n);
-    Resource {
-        kind: Kind::ALL[usize::try_from(index % 8).unwrap_or(0)],
-        main: index == 0,
-        in_head: every(2),
-        critical: every(3),
-        above_fold: every(5),
-        after_first_image: every(7),
-        asynchronous: every(11),
-        deferred: every(13),
-        preload: every(17),
-        ..Resource::default()
-    }
-}
-
 /// A scheduler with `streams` ready streams, warm: each of those that share has sent.
 fn busy(scheme: &Scheme, streams: u64) -> Scheduler {
     let mut scheduler = Scheduler::new(scheme);
     for index in 0..streams {
-        scheduler.open(StreamId(4 * index), &resource(index));
+        scheduler.open(StreamId(4 * index), &mixed(usize::try_from(index).unwrap_or(0)));
         scheduler.set_ready(StreamId(4 * index), true);
     }
     for _ in 0..2 * streams {

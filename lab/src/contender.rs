@@ -1,9 +1,10 @@
 //! The contenders that a study compares: schemes, and the brackets between which all of them lie.
 
-use schedulers::{Needs, Scheme, SchemeError, find_page_scheme};
+use schedulers::{Catalogue, Needs, Scheme, SchemeError};
 
 /// A scheme, or a bracket: the best or the worst order of a page, whoever would have to know what.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "contenders are few, and nearly all are schemes")]
 pub enum Contender {
     /// A scheme.
     Scheme(Scheme),
@@ -17,12 +18,17 @@ impl Contender {
     /// The contenders that are not schemes.
     pub const BRACKETS: [Self; 2] = [Self::Oracle, Self::AntiOracle];
 
-    /// A scheme or a bracket by its name.
+    /// A scheme of the registry or a bracket by its name.
     pub fn find(name: &str) -> Result<Self, SchemeError> {
+        Self::find_in(&Catalogue::default(), name)
+    }
+
+    /// A scheme of a catalogue or a bracket by its name.
+    pub fn find_in(catalogue: &Catalogue, name: &str) -> Result<Self, SchemeError> {
         match name {
             "oracle" => Ok(Self::Oracle),
             "anti-oracle" => Ok(Self::AntiOracle),
-            name => Ok(Self::Scheme(find_page_scheme(name)?)),
+            name => Ok(Self::Scheme(catalogue.find_for_page(name)?)),
         }
     }
 
@@ -36,9 +42,9 @@ impl Contender {
     }
 
     /// Its behaviour, in a line.
-    pub fn about(&self) -> &'static str {
+    pub fn about(&self) -> &str {
         match self {
-            Self::Scheme(scheme) => scheme.about,
+            Self::Scheme(scheme) => &scheme.about,
             Self::Oracle => {
                 "The best order that is found, above the fold, often proven (docs/bounds.md)"
             }

@@ -9,6 +9,7 @@ pub mod adversary;
 pub mod ahead;
 pub mod bounds;
 mod contender;
+pub mod decision_cost;
 mod delivery_order;
 mod file_error;
 mod file_name;
@@ -24,6 +25,7 @@ pub mod scenario;
 pub mod several;
 pub mod stack;
 pub mod study;
+pub mod twins;
 mod warm_up;
 pub mod wire;
 

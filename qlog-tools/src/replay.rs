@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use schedulers::{
-    Call, Element, Kind, PageGraph, Scheduler, Scheme, Signal, Snapshot, StreamId, find_page_scheme,
+    Call, Catalogue, Element, Kind, PageGraph, Scheduler, Scheme, Signal, Snapshot, StreamId,
 };
 
 use crate::figures::tree::TreeChange;
@@ -19,6 +19,8 @@ use crate::trace::Trace;
 pub struct Replay<'a> {
     trace: &'a Trace,
     page: Option<&'a PageGraph>,
+    /// The schemes that the log can name.
+    catalogue: Catalogue,
     /// The scheme and its scheduler, once known.
     ordering: Option<(Scheme, Scheduler)>,
     /// The first call that has not been made.
@@ -102,11 +104,18 @@ impl<'a> Replay<'a> {
             let cause = "no calls of a scheduler (utmost:scheduler): it needs the log of `utmost serve --qlog`";
             return Err(ReplayError { file: trace.file.clone(), cause: cause.to_owned() });
         }
-        let mut replay = Self { trace, page, ordering: None, next: 0 };
+        let catalogue = Catalogue::default();
+        let mut replay = Self { trace, page, catalogue, ordering: None, next: 0 };
         if let Some(scheme) = scheme {
             replay.start(scheme).map_err(|cause| replay.error(0, &cause))?;
         }
         Ok(replay)
+    }
+
+    /// The same, where the log can also name schemes of one's own.
+    #[must_use]
+    pub fn knowing(self, catalogue: Catalogue) -> Self {
+        Self { catalogue, ..self }
     }
 
     /// The scheme and its tree after all calls up to `time_us`; `None` before the first. Earlier than the time before: the
@@ -158,7 +167,7 @@ impl<'a> Replay<'a> {
             let cause = "from here on several connections are ordered as one, and their calls are in several logs";
             return Err(cause.to_owned());
         }
-        let scheme = find_page_scheme(scheme).map_err(|error| error.to_string())?;
+        let scheme = self.catalogue.find_for_page(scheme).map_err(|error| error.to_string())?;
         self.start(scheme)
     }
 }
@@ -200,7 +209,7 @@ mod tests {
 
     fn trees(log: &str, scheme: Option<&str>, times_ms: &[u64]) -> Result<Vec<String>, String> {
         let trace = trace(log);
-        let scheme = scheme.map(|it| find_page_scheme(it).unwrap());
+        let scheme = scheme.map(|it| schedulers::find_page_scheme(it).unwrap());
         let mut replay = Replay::new(&trace, scheme, None).map_err(|it| it.to_string())?;
         let mut text = |time_ms: &u64| match replay.tree_at(1000 * time_ms) {
             Ok(tree) => {

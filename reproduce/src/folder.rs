@@ -68,7 +68,7 @@ impl Columns {
         let interval = if self.interval { " 95 % |" } else { "" };
         let model = if self.model { " model |" } else { "" };
         let kinds =
-            self.kinds.iter().fold(String::new(), |text, (name, _)| text + " " + name + " |");
+            self.kinds.iter().fold(String::new(), |text, (name, _)| text + " " + *name + " |");
         let align = "---:|".repeat(usize::from(self.interval) + usize::from(self.model));
         let lines = "---|".repeat(self.kinds.len());
         format!(

@@ -65,7 +65,7 @@ impl Table {
 
     pub(super) fn markdown(&self) -> String {
         let (labels, columns) = (self.labels.len(), self.columns.len());
-        let align = "---|".repeat(labels) + &"---:|".repeat(columns);
+        let align = "---|".repeat(labels) + "---:|".repeat(columns).as_str();
         let heading = &self.heading;
         let mut text = format!("\n## {heading}\n\n| {} |\n|{align}\n", self.header().join(" | "));
         for cells in self.cells() {

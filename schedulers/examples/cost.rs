@@ -7,9 +7,10 @@
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 #![expect(clippy::unwrap_used, reason = "a tool for developers, with input of its own only")]
 
+use schedulers::conformance::mixed;
 use schedulers::{
-    Element, GraphResource, Kind, Needs, PageGraph, Place, REGISTRY, Resource, Scheduler, Scheme,
-    Signal, StreamId, Tree, find_page_scheme,
+    Element, GraphResource, Needs, PageGraph, Place, REGISTRY, Resource, Scheduler, Scheme, Signal,
+    StreamId, Tree, find_page_scheme,
 };
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -193,32 +194,12 @@ fn scheme(name: &str, streams: usize) -> Scheme {
     find_page_scheme(name).unwrap().for_page(&graph)
 }
 
-/// A resource of a mixed page: each fact holds for every second, third, ... of them.
-fn resource(index: usize) -> Resource {
-    use Kind::{Css, Font, Html, Image, Js, Media, Other, Xhr};
-    let every = |n| index.is_multiple_of(n);
-    Resource {
-        id: Some(index),
-        kind: [Html, Css, Js, Font, Image, Media, Xhr, Other][index % 8],
-        main: index == 0,
-        in_head: every(2),
-        critical: every(3),
-        above_fold: every(5),
-        after_first_image: every(7),
-        asynchronous: every(11),
-        deferred: every(13),
-        preload: every(17),
-        body_bytes: Some(1 << 40),
-        ..Resource::default()
-    }
-}
-
 /// A scheduler with `streams` ready streams.
 fn busy(scheme: &Scheme, streams: usize) -> Scheduler {
     let mut scheduler = Scheduler::new(scheme);
     for index in 0..streams {
         let stream = StreamId(4 * index as u64);
-        scheduler.open(stream, &resource(index));
+        scheduler.open(stream, &mixed(index));
         scheduler.set_ready(stream, true);
     }
     scheduler

@@ -22,6 +22,7 @@
 //! All schemes are placements in one [`Tree`]; see [`schemes`] for one file a scheme.
 
 mod call;
+pub mod conformance;
 mod dictionary;
 mod graph;
 mod guard;
@@ -49,9 +50,9 @@ pub use random::SplitMix64;
 pub use resource::{FACTS, Fact, Resource};
 pub use scheduler::Scheduler;
 pub use scheme::{
-    Args, Build, ClientHalf, GroupName, Halves, Language, Needs, REGISTRY, SCHEMES, Scheme,
-    SchemeError, ServerHalf, find_page_scheme, find_scheme, paper_schemes,
+    Args, Build, Catalogue, ClientHalf, GroupName, Halves, Language, Needs, REGISTRY, SCHEMES,
+    Scheme, SchemeError, ServerHalf, find_page_scheme, find_scheme, near_names, paper_schemes,
 };
-pub use schemes::usual_urgency;
+pub use schemes::{Condition, Declared, Group, Order, Rule, Said, usual_urgency};
 pub use signal::{Element, Signal, StreamId, UnknownElement};
 pub use tree::{Place, Rank, Snapshot, SnapshotNode, Standing, Tree};

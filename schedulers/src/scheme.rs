@@ -3,6 +3,7 @@
 use crate::limits::PLACEHOLDERS_MAX;
 use crate::schemes;
 use crate::{Element, PageGraph, Place, Resource, Signal, StreamId, Tree};
+use std::borrow::Cow;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::{Arc, LazyLock};
@@ -111,20 +112,21 @@ impl fmt::Display for Language {
 
 /// Makes the halves of a scheme for one connection, or says what is wrong with what followed its name, or
 /// that it needs the page's graph.
-pub type Build = fn(&Args, Option<&PageGraph>) -> Result<Halves, SchemeError>;
+pub type Build =
+    Arc<dyn Fn(&Args, Option<&PageGraph>) -> Result<Halves, SchemeError> + Send + Sync>;
 
 /// The name of a placeholder by its ID.
-pub type GroupName = fn(u64) -> Option<String>;
+pub type GroupName = Arc<dyn Fn(u64) -> Option<String> + Send + Sync>;
 
 /// A scheme, chosen by name: [`find_scheme`]. One of your own is a literal of this type.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Scheme {
     /// As in `utmost schemes`, parameters and variant included.
     pub name: String,
     /// Its behaviour, in a line.
-    pub about: &'static str,
+    pub about: Cow<'static, str>,
     /// Where it is described.
-    pub source: &'static str,
+    pub source: Cow<'static, str>,
     /// The parameters and variants that may follow its name; empty when there are none.
     pub parameters: &'static str,
     /// Placeholders that a client needs to signal it, after Table 1 of the paper.
@@ -146,26 +148,45 @@ pub struct Scheme {
     /// A guard against starvation (RFC 9218, section 10): every this many packets, one goes to the ready stream that has
     /// sent nothing for longest, whatever the order says.
     pub guard: Option<NonZeroU32>,
+    /// The text of the file that it was read from; `None`: it is compiled in.
+    pub text: Option<Arc<str>>,
+}
+
+impl fmt::Debug for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scheme").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl Scheme {
     /// A scheme that needs nothing but its name and takes nothing after it, revision 1.
-    pub fn new(name: &str, about: &'static str, source: &'static str, build: Build) -> Self {
+    pub fn new(
+        name: &str,
+        about: impl Into<Cow<'static, str>>,
+        source: impl Into<Cow<'static, str>>,
+        build: impl Fn(&Args, Option<&PageGraph>) -> Result<Halves, SchemeError> + Send + Sync + 'static,
+    ) -> Self {
         Self {
             name: name.to_owned(),
-            about,
-            source,
+            about: about.into(),
+            source: source.into(),
             parameters: "",
             placeholders: 0,
             signals: Language::Silence,
-            group_name: |_| None,
+            group_name: Arc::new(|_| None),
             revision: 1,
             needs: Needs::Nothing,
-            build,
+            build: Arc::new(build),
             args: Args { name: name.to_owned(), ..Args::default() },
             page: None,
             guard: None,
+            text: None,
         }
+    }
+
+    /// Its name without what followed it.
+    pub fn base_name(&self) -> &str {
+        self.name.split([':', '@']).next().unwrap_or_default()
     }
 
     /// Both halves, for one connection.
@@ -257,51 +278,89 @@ pub fn paper_schemes() -> &'static [Scheme] {
     &SCHEMES[..schemes::PAPER_SCHEMES]
 }
 
-/// Finds a scheme by its name, which parameters (`:`), a variant (`@`), and `@guard` or `@guard:PACKETS`
-/// ([`Scheme::guard`]) may follow. What it gives can be built; a scheme that needs a page is
-/// [`SchemeError::NeedsPage`].
-pub fn find_scheme(name: &str) -> Result<Scheme, SchemeError> {
-    let scheme = parse(name)?;
-    scheme.try_halves()?;
-    Ok(scheme)
+/// The schemes that can be found by name: those of the registry, and a caller's own, which go first.
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    own: Vec<Scheme>,
 }
 
-/// As [`find_scheme`], for a caller that has pages: what it gives can be built once it is
-/// [for a page](Scheme::for_page).
+impl Catalogue {
+    /// The registry and `own`.
+    pub fn with(own: Vec<Scheme>) -> Self {
+        Self { own }
+    }
+
+    /// The caller's own schemes.
+    pub fn own(&self) -> &[Scheme] {
+        &self.own
+    }
+
+    /// Finds a scheme by its name, which parameters (`:`), a variant (`@`), and `@guard` or `@guard:PACKETS`
+    /// ([`Scheme::guard`]) may follow. What it gives can be built; a scheme that needs a page is
+    /// [`SchemeError::NeedsPage`].
+    pub fn find(&self, name: &str) -> Result<Scheme, SchemeError> {
+        let scheme = self.parse(name)?;
+        scheme.try_halves()?;
+        Ok(scheme)
+    }
+
+    /// As [`Catalogue::find`], for a caller that has pages: what it gives can be built once it is
+    /// [for a page](Scheme::for_page).
+    pub fn find_for_page(&self, name: &str) -> Result<Scheme, SchemeError> {
+        let scheme = self.parse(name)?;
+        scheme.clone().for_page(&PageGraph::default()).try_halves()?;
+        Ok(scheme)
+    }
+}
+
+/// As [`Catalogue::find`], in the registry alone.
+pub fn find_scheme(name: &str) -> Result<Scheme, SchemeError> {
+    Catalogue::default().find(name)
+}
+
+/// As [`Catalogue::find_for_page`], in the registry alone.
 pub fn find_page_scheme(name: &str) -> Result<Scheme, SchemeError> {
-    let scheme = parse(name)?;
-    scheme.clone().for_page(&PageGraph::default()).try_halves()?;
-    Ok(scheme)
+    Catalogue::default().find_for_page(name)
 }
 
 /// Under `@guard`, one of this many packets goes to the starved.
 const GUARD_PACKETS: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
 
-fn parse(name: &str) -> Result<Scheme, SchemeError> {
-    let refuse = |takes: String| Err(SchemeError::Arguments { name: name.to_owned(), takes });
-    let (plain, guard) = match name.split_once("@guard") {
-        None => (name, None),
-        Some((plain, "")) => (plain, Some(GUARD_PACKETS)),
-        Some((plain, packets)) => match packets.strip_prefix(':').map(str::parse) {
-            Some(Ok(packets)) => (plain, Some(packets)),
-            _ => return refuse("`@guard` takes packets, as in `@guard:20`".to_owned()),
-        },
-    };
-    let (head, variant) = match plain.split_once('@') {
-        Some((head, variant)) => (head, Some(variant.to_owned())),
-        None => (plain, None),
-    };
-    let mut parts = head.split(':');
-    let base = parts.next().unwrap_or_default();
-    let parameters: Vec<String> = parts.map(str::to_owned).collect();
-    let Some(scheme) = REGISTRY.iter().find(|scheme| scheme.name == base) else {
-        return Err(SchemeError::Unknown { name: name.to_owned(), near: near_names(base) });
-    };
-    if scheme.parameters.is_empty() && (variant.is_some() || !parameters.is_empty()) {
-        return refuse(format!("`{base}` takes no parameters and has no variants"));
+impl Catalogue {
+    fn parse(&self, name: &str) -> Result<Scheme, SchemeError> {
+        let refuse = |takes: String| Err(SchemeError::Arguments { name: name.to_owned(), takes });
+        let (plain, guard) = match name.split_once("@guard") {
+            None => (name, None),
+            Some((plain, "")) => (plain, Some(GUARD_PACKETS)),
+            Some((plain, packets)) => match packets.strip_prefix(':').map(str::parse) {
+                Some(Ok(packets)) => (plain, Some(packets)),
+                _ => return refuse("`@guard` takes packets, as in `@guard:20`".to_owned()),
+            },
+        };
+        let (head, variant) = match plain.split_once('@') {
+            Some((head, variant)) => (head, Some(variant.to_owned())),
+            None => (plain, None),
+        };
+        let mut parts = head.split(':');
+        let base = parts.next().unwrap_or_default();
+        let parameters: Vec<String> = parts.map(str::to_owned).collect();
+        let Some(scheme) = self.all().find(|scheme| scheme.name == base) else {
+            return Err(SchemeError::Unknown { name: name.to_owned(), near: self.near(base) });
+        };
+        if scheme.parameters.is_empty() && (variant.is_some() || !parameters.is_empty()) {
+            return refuse(format!("`{base}` takes no parameters and has no variants"));
+        }
+        let args = Args { name: plain.to_owned(), parameters, variant };
+        Ok(Scheme { name: name.to_owned(), args, guard, ..scheme.clone() })
     }
-    let args = Args { name: plain.to_owned(), parameters, variant };
-    Ok(Scheme { name: name.to_owned(), args, guard, ..scheme.clone() })
+
+    fn all(&self) -> impl Iterator<Item = &Scheme> {
+        self.own.iter().chain(REGISTRY.iter())
+    }
+
+    fn near(&self, name: &str) -> Vec<String> {
+        near_names(name, self.all().map(|scheme| scheme.name.as_str()))
+    }
 }
 
 impl Args {
@@ -333,13 +392,13 @@ impl Args {
     }
 }
 
-/// The names that look most like `name`: within two edits and less than the name's own length, the nearest first.
-fn near_names(name: &str) -> Vec<String> {
+/// The names among `names` that look most like `name`: within two edits and less than the name's own length, the nearest
+/// first.
+pub fn near_names<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let wanted = name.to_ascii_lowercase();
     let longest = wanted.chars().count().min(64);
-    let mut near: Vec<(usize, &str)> = REGISTRY
-        .iter()
-        .map(|scheme| (edits(&wanted, &scheme.name), scheme.name.as_str()))
+    let mut near: Vec<(usize, &str)> = names
+        .map(|name| (edits(&wanted, &name.to_ascii_lowercase()), name))
         .filter(|(edits, _)| *edits <= 2 && *edits < longest)
         .collect();
     near.sort_by_key(|(edits, _)| *edits);

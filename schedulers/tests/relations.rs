@@ -6,13 +6,14 @@ mod resources;
 mod slots;
 
 use proptest::prelude::*;
+use schedulers::conformance::{self, Slot};
 use schedulers::{Kind, Resource, Scheduler, Signal, StreamId, find_scheme};
-use slots::{Slot, slots};
+use slots::slots;
 use std::collections::BTreeSet;
 
 /// The stream that sends in each slot under a scheme of this name.
 fn order(scheme: &str, slots: &[Slot]) -> Vec<Option<u64>> {
-    slots::order(&find_scheme(scheme).unwrap(), None, slots)
+    conformance::order(&find_scheme(scheme).unwrap(), None, slots)
 }
 
 /// The schemes in which every ready response has a share, and the packets within which its turn comes.

@@ -14,7 +14,7 @@ use ::server::{
 };
 use migration::Policy;
 use page_site::PageSite;
-use schedulers::{Scheme, SchemeError, find_page_scheme, find_scheme};
+use schedulers::{Catalogue, Scheme, SchemeError, find_scheme};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -32,6 +32,7 @@ use std::time::SystemTime;
 #[command(
     after_help = "Examples:\n  utmost serve --root site --listen 127.0.0.1:4433 --scheme bucket-html\n  \
 utmost serve --page davies-meenan --scheme dfifo --pace 1400/10 --qlog logs\n  \
+utmost serve --root site --scheme-file examples/schemes/fonts-first.toml --scheme fonts-first\n  \
 utmost serve --upstream http://127.0.0.1:8080 --cert cert.pem --key key.pem"
 )]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["root", "page", "upstream", "config"]))]
@@ -63,6 +64,8 @@ pub struct Arguments {
     /// The order in which to send [default: rfc9218 for --root, bucket-html for --page]
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
+    #[command(flatten)]
+    own: values::OwnSchemes,
     /// How to treat clients' signals [default: obey for --root, ignore for --page]
     #[arg(long, value_parser = values::choice(values::SIGNALS))]
     signals: Option<SignalUse>,
@@ -112,6 +115,11 @@ impl Arguments {
     /// The name of the chosen scheme.
     pub fn scheme(&self) -> Option<&str> {
         self.scheme.as_deref()
+    }
+
+    /// The schemes that the flags make known.
+    pub fn catalogue(&self) -> Result<Catalogue, Failure> {
+        self.own.catalogue(&[])
     }
 }
 
@@ -266,15 +274,19 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
             (upstream(&address, &limits)?, Vec::new(), "rfc9218", SignalUse::Obey)
         }
     };
+    let catalogue = arguments.own.catalogue(&config.scheme_files)?;
     let chosen = config.scheme.is_some();
     let name = config.scheme.as_deref().unwrap_or(default_scheme);
     let scheme = match &pages[..] {
-        [page] => find_page_scheme(name).map(|it| it.for_page(&page.graph())),
-        _ => find_scheme(name),
+        [page] => catalogue.find_for_page(name).map(|it| it.for_page(&page.graph())),
+        _ => catalogue.find(name),
     };
     let scheme = scheme.map_err(|error| in_config(file, error))?;
     let directed = !config.directives.is_empty();
-    let rules = config.routes.into_iter().map(|it| rule(it, &pages, file, &limits));
+    let rules = config.routes.into_iter().map(|it| {
+        let here = Here { pages: &pages, catalogue: &catalogue, file };
+        rule(it, &here, &limits)
+    });
     let rules = rules.collect::<Result<_, Failure>>()?;
     let site = RuledSite::new(site, rules).directing(config.directives);
     let mut told = BTreeSet::new();
@@ -354,16 +366,18 @@ fn document(page: &Page) -> (&str, &str) {
     (host, page.resources.first().map_or("/", |it| it.url.as_str()))
 }
 
+/// What the routes of a configuration refer to.
+struct Here<'a> {
+    pages: &'a [Page],
+    catalogue: &'a Catalogue,
+    file: Option<&'a Path>,
+}
+
 /// A route of the configuration, its backend started.
-fn rule(
-    config: ConfigRoute,
-    pages: &[Page],
-    file: Option<&Path>,
-    limits: &UpstreamLimits,
-) -> Result<Rule, Failure> {
+fn rule(config: ConfigRoute, here: &Here<'_>, limits: &UpstreamLimits) -> Result<Rule, Failure> {
     let ConfigRoute { host, path, scheme, upstream: address, pushing, headers } = config;
-    let scheme = scheme.map(|it| page_scheme(&it, host.as_deref(), &path, pages)).transpose();
-    let scheme = scheme.map_err(|error| in_config(file, error))?;
+    let scheme = scheme.map(|it| page_scheme(&it, host.as_deref(), &path, here)).transpose();
+    let scheme = scheme.map_err(|error| in_config(here.file, error))?;
     let source = address.as_ref().map(|it| upstream(it, limits)).transpose()?;
     Ok(Rule { host, path, source, scheme, pushing, headers })
 }
@@ -373,13 +387,13 @@ fn page_scheme(
     name: &str,
     host: Option<&str>,
     path: &str,
-    pages: &[Page],
+    here: &Here<'_>,
 ) -> Result<Scheme, SchemeError> {
     let is_here =
         |it: &&Page| document(it).1 == path && host.is_none_or(|host| host == document(it).0);
-    match pages.iter().find(is_here) {
-        Some(page) => Ok(find_page_scheme(name)?.for_page(&page.graph())),
-        None => find_scheme(name),
+    match here.pages.iter().find(is_here) {
+        Some(page) => Ok(here.catalogue.find_for_page(name)?.for_page(&page.graph())),
+        None => here.catalogue.find(name),
     }
 }
 

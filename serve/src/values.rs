@@ -4,9 +4,10 @@ use crate::failure::Failure;
 use ::corpus::Page;
 use ::corpus::import::{ImportError, import};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use schedulers::Catalogue;
 use server::{CongestionControl, Pace, SignalUse};
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// `1400/10`: stream bytes of a packet, and the milliseconds from one to the next.
@@ -31,6 +32,24 @@ pub fn server_address(text: &str) -> Result<SocketAddr, String> {
     let mut found: Vec<SocketAddr> = found.collect();
     found.sort_by_key(SocketAddr::is_ipv6);
     found.first().copied().ok_or_else(|| format!("`{text}`: no address"))
+}
+
+/// Schemes of the user's own, beside those of the registry.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct OwnSchemes {
+    /// Also know the scheme that this TOML file describes (docs/own-schemes.md). The flag can be repeated
+    #[arg(long, value_name = "FILE")]
+    scheme_file: Vec<PathBuf>,
+}
+
+impl OwnSchemes {
+    /// The registry, and the schemes of the files. `more`: files that a configuration names.
+    pub fn catalogue(&self, more: &[PathBuf]) -> Result<Catalogue, Failure> {
+        let files = [&self.scheme_file, more].concat();
+        let read = scheme_files::read_all(&files, &scheme_files::to_stderr());
+        let read = read.map_err(Failure::bad_input)?;
+        Ok(Catalogue::with(read.into_iter().map(|it| it.scheme).collect()))
+    }
 }
 
 /// A page by its bundled name or its file.

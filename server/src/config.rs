@@ -28,6 +28,8 @@ pub struct Config {
     pub site: ConfigSite,
     /// The scheme, by name.
     pub scheme: Option<String>,
+    /// Files of schemes that are not built in.
+    pub scheme_files: Vec<PathBuf>,
     /// How clients' signals are used.
     pub signals: Option<SignalUse>,
     /// Directives for single resources, by path.
@@ -50,6 +52,7 @@ impl Config {
         Self {
             site,
             scheme: None,
+            scheme_files: Vec::new(),
             signals: None,
             directives: BTreeMap::new(),
             routes: Vec::new(),
@@ -100,13 +103,17 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Reads a file; a relative `root` counts from the file's own directory.
+    /// Reads a file; a relative `root`, and relative files, count from the file's own directory.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Unreadable(path.to_owned(), source))?;
         let mut config = Self::parse(&text, path)?;
-        if let (ConfigSite::Root(root), Some(folder)) = (&mut config.site, path.parent()) {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        if let ConfigSite::Root(root) = &mut config.site {
             *root = folder.join(&root);
+        }
+        for file in &mut config.scheme_files {
+            *file = folder.join(&file);
         }
         Ok(config)
     }
@@ -117,6 +124,7 @@ impl Config {
         let file: File = toml::from_str(text).map_err(unreadable)?;
         let places = Places::of(text).map_err(unreadable)?;
         let (scheme, signals) = (file.site.scheme.clone(), file.site.signals);
+        let scheme_files = file.site.scheme_files.clone();
         let ca = file.site.upstream_ca.clone();
         let site =
             file.site.served().map_err(|it| malformed(places.in_site("upstream"), it.into()))?;
@@ -128,6 +136,7 @@ impl Config {
         let (migration, limits) = (file.migration, file.limits);
         let mut config =
             Self { scheme, signals, migration, load_balancer, limits, ..Self::of(site) };
+        config.scheme_files = scheme_files;
         let mut warnings = Vec::new();
         if config.migration.is_some_and(|it| it.after_bytes > 0 && !it.knows_sizes()) {
             let cause = "after_bytes does nothing without size or blocking";

@@ -36,6 +36,7 @@ utmost compare davies-meenan --engine stack --network cable --cc bbr2,cubic --qu
 utmost compare davies-meenan --engine stack --network cable --push none,push --gate strict,throttle:8900\n  \
 utmost compare agency-index --network paper-jitter --delivery-order connection --metadata browser\n  \
 utmost compare agency-index --send-buffer 280k,1000k --send-buffer-model delay\n  \
+utmost compare agency-index --scheme-file examples/schemes/fonts-first.toml --schemes fonts-first,bucket-html\n  \
 utmost compare --from study/manifest.json --out again")]
 pub(crate) struct Arguments {
     /// Pages: bundled names, or files
@@ -43,9 +44,11 @@ pub(crate) struct Arguments {
     pages: Vec<String>,
     /// Schemes, separated by commas; `paper` and `all` stand for several. `all` has those that look ahead in the page only
     /// with --metadata full. Engine ideal also has `oracle` and `anti-oracle`: the best and the worst order found for the
-    /// resources above the fold
-    #[arg(long, value_name = "LIST", default_value = "paper")]
-    schemes: String,
+    /// resources above the fold [default: paper, and those of --scheme-file]
+    #[arg(long, value_name = "LIST")]
+    schemes: Option<String>,
+    #[command(flatten)]
+    own: values::OwnSchemes,
     /// How pages are loaded
     #[arg(long, value_parser = values::choice(ENGINES), default_value = "ideal")]
     engine: Engine,
@@ -120,7 +123,7 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "out")]
     keep_qlogs: bool,
     /// Repeat the study that this manifest records
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["pages", "schemes", "engine", "network",
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pages", "schemes", "scheme_file", "engine", "network",
         "send_buffer", "send_buffer_model", "metadata", "delivery_order", "cc", "queue", "push", "gate", "hints", "signals", "warm_up", "initial_window", "seeds", "shard"])]
     from: Option<PathBuf>,
     /// Print JSON

@@ -16,15 +16,18 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  utmost order examples/late-stylesheet.json --scheme rr,fifo,dfifo
   utmost order examples/late-stylesheet.json --scheme firefox --trace --figures out
+  utmost order examples/late-stylesheet.json --scheme-file examples/schemes/fonts-first.toml
   utmost order examples/trees/figure-6.json --scheme tree --qlog logs
   utmost qlog tree logs/figure-6-tree.sqlog --at 39"
 )]
 pub(crate) struct Arguments {
     /// A file of format utmost-scenario/1
     scenario: PathBuf,
-    /// Schemes by name, separated by commas; `paper` and `all` stand for several
-    #[arg(long, value_name = "NAMES")]
-    scheme: String,
+    /// Schemes by name, separated by commas; `paper` and `all` stand for several [default: those of --scheme-file]
+    #[arg(long, value_name = "NAMES", required_unless_present = "scheme_file")]
+    scheme: Option<String>,
+    #[command(flatten)]
+    own: values::OwnSchemes,
     /// Print JSON: runs of `[first_slot, stream, packets, last_bytes]`
     #[arg(long)]
     json: bool,
@@ -46,7 +49,9 @@ pub(crate) struct Arguments {
 type Trace<'a> = (&'a Scheme, Vec<Moment>);
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let schemes = values::schemes(&arguments.scheme)?;
+    let catalogue = arguments.own.catalogue(&[])?;
+    let names = arguments.scheme.clone().unwrap_or_else(|| values::own_names(&catalogue));
+    let schemes = values::schemes(&names, &catalogue)?;
     let scenario = Scenario::read(&arguments.scenario).map_err(Failure::bad_input)?;
     let orders = schemes.iter().map(|scheme| (scheme.name.clone(), schedule(&scenario, scheme)));
     let traces = arguments.trace.then(|| traces(&scenario, &schemes)).transpose()?;

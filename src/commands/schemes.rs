@@ -1,21 +1,35 @@
-//! `utmost schemes`: lists the schemes.
+//! `utmost schemes`: lists the schemes, or checks one from a file.
+
+mod check;
 
 use crate::output;
 use ::serve::Failure;
 use lab::Contender;
 use schedulers::{Language, Needs, REGISTRY};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
-/// List all schemes: name, what it does, source, parameters, placeholders, how clients signal it
+/// List all schemes: name, what it does, source, parameters, placeholders, how clients signal it; or check one from a file
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  utmost schemes --json")]
+#[command(after_help = "Examples:\n  utmost schemes --json\n  \
+utmost schemes --check examples/schemes/dfifo.toml\n  \
+utmost schemes --check examples/schemes/fonts-first.toml --beside dfifo")]
 pub(crate) struct Arguments {
+    /// Check the scheme in this file: the rules that every scheme keeps, the orders of its twin, and what a decision costs
+    #[arg(long, value_name = "FILE")]
+    check: Option<PathBuf>,
+    /// With --check: also measure this scheme [default: the file's twin]
+    #[arg(long, value_name = "NAME", requires = "check")]
+    beside: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(file) = &arguments.check {
+        return check::run(file, arguments.beside.as_deref(), arguments.json);
+    }
     let all = REGISTRY.iter().cloned().map(Contender::from).chain(Contender::BRACKETS);
     if arguments.json {
         let rows: Vec<Value> = all.map(|it| contender_json(&it)).collect();
@@ -51,7 +65,7 @@ fn contender_json(contender: &Contender) -> Value {
     json!({
         "name": contender.name(),
         "about": contender.about(),
-        "source": scheme.map_or("docs/bounds.md", |it| it.source),
+        "source": scheme.map_or("docs/bounds.md", |it| &*it.source),
         "parameters": scheme.map_or("", |it| it.parameters),
         "placeholders": scheme.map_or(0, |it| it.placeholders),
         "signals": scheme.map_or(Language::None, |it| it.signals).to_string(),

@@ -2,7 +2,6 @@
 
 use crate::values;
 use ::serve::Failure;
-use schedulers::find_page_scheme;
 pub(crate) use serve::Arguments;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -13,7 +12,9 @@ const PROGRAM: &str = "utmost-serve";
 /// The arguments have been checked; the program reads them again. Returns only if it cannot be started.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Only this program knows brackets.
-    arguments.scheme().map(find_page_scheme).transpose().map_err(values::no_scheme)?;
+    let catalogue = arguments.catalogue()?;
+    let scheme = arguments.scheme().map(|name| catalogue.find_for_page(name));
+    scheme.transpose().map_err(values::no_scheme)?;
     let own = std::env::current_exe().map_err(Failure::elsewhere)?;
     let program = own.with_file_name(PROGRAM);
     let error = Command::new(&program).args(std::env::args_os().skip(2)).exec();

@@ -10,6 +10,7 @@ mod guides;
 mod help;
 mod logs;
 mod orders;
+mod own_schemes;
 mod plain_english;
 mod pushes;
 mod qlog;

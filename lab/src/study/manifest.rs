@@ -9,6 +9,7 @@ use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
 use corpus::Page;
 use qlog_tools::metrics;
+use schedulers::{Catalogue, Scheme};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt::Display;
@@ -20,6 +21,9 @@ pub const FILE: &str = "manifest.json";
 
 /// The folder beside it with the pages that are not bundled.
 const PAGES: &str = "pages";
+
+/// The folder beside it with the files of schemes that are not built in.
+const SCHEMES: &str = "schemes";
 
 /// The keys that a plan has in the manifest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -53,6 +57,9 @@ struct RecordedPage {
 struct RecordedScheme {
     name: String,
     revision: u32,
+    /// The hash of its file; `None`: it is built in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
 }
 
 /// Keys in which two manifests of one study may differ: they say where and when it ran.
@@ -84,7 +91,11 @@ fn recorded(plan: &Plan) -> Recorded {
             .map(|it| RecordedPage { name: it.name.clone(), sha256: page_sha256(it) })
             .collect(),
         schemes: schemes
-            .map(|it| RecordedScheme { name: it.name().to_owned(), revision: it.revision() })
+            .map(|it| RecordedScheme {
+                name: it.name().to_owned(),
+                revision: it.revision(),
+                sha256: text_of(it).map(|text| corpus::sha256_hex(text.as_bytes())),
+            })
             .collect(),
         settings: plan.settings.clone(),
         send_buffer_model: plan.send_buffer_model,
@@ -111,14 +122,29 @@ pub(super) fn read(path: &Path) -> Result<Value, StudyError> {
     serde_json::from_str(&text).map_err(|error| unusable(path, error))
 }
 
-/// Keeps the pages of `plan` that are not bundled beside its manifest.
-pub(super) fn keep_pages(plan: &Plan, folder: &Path) -> std::io::Result<()> {
+/// The text of the file that a scheme was read from.
+fn text_of(contender: &Contender) -> Option<&str> {
+    contender.scheme()?.text.as_deref()
+}
+
+/// Keeps the pages of `plan` that are not bundled, and its schemes that are not built in, beside its manifest.
+pub(super) fn keep_inputs(plan: &Plan, folder: &Path) -> std::io::Result<()> {
     let foreign = |it: &&Arc<Page>| corpus::bundled(&it.name) != Some(it.as_ref());
     for page in plan.pages.iter().filter(foreign) {
         std::fs::create_dir_all(folder.join(PAGES))?;
         std::fs::write(page_file(folder, &page.name), page.to_text())?;
     }
+    for scheme in plan.schemes.iter().filter_map(Contender::scheme) {
+        if let Some(text) = &scheme.text {
+            std::fs::create_dir_all(folder.join(SCHEMES))?;
+            std::fs::write(scheme_file(folder, scheme.base_name()), text.as_bytes())?;
+        }
+    }
     Ok(())
+}
+
+fn scheme_file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(SCHEMES).join(format!("{}.toml", crate::file_name(name)))
 }
 
 fn page_file(folder: &Path, name: &str) -> PathBuf {
@@ -132,7 +158,7 @@ pub fn plan(path: &Path) -> Result<Plan, StudyError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let pages = recorded.pages.iter().map(|it| page(it, folder));
     let pages = pages.collect::<Result<_, _>>().map_err(|cause| unusable(path, cause))?;
-    let schemes = recorded.schemes.iter().map(contender);
+    let schemes = recorded.schemes.iter().map(|it| contender(it, folder));
     let schemes = schemes.collect::<Result<_, _>>().map_err(|cause| unusable(path, cause))?;
     let networks = recorded.networks.iter().map(network);
     let networks: Vec<Network> =
@@ -184,17 +210,34 @@ fn page(recorded: &RecordedPage, folder: &Path) -> Result<Arc<Page>, String> {
     Err(format!("page `{}` is not what it was: its SHA-256 differs", recorded.name))
 }
 
-fn contender(recorded: &RecordedScheme) -> Result<Contender, String> {
-    let found = Contender::find(&recorded.name).map_err(|error| error.to_string())?;
-    if found.revision() == recorded.revision {
+fn contender(recorded: &RecordedScheme, folder: &Path) -> Result<Contender, String> {
+    let RecordedScheme { name, revision, sha256 } = recorded;
+    let own = sha256.as_ref().map(|hash| own_scheme(name, hash, folder)).transpose()?;
+    let catalogue = Catalogue::with(own.into_iter().collect());
+    let found = Contender::find_in(&catalogue, name).map_err(|error| error.to_string())?;
+    if found.revision() == *revision {
         return Ok(found);
     }
+    let now = found.revision();
     Err(format!(
-        "scheme `{}` has revision {} now, the study revision {}; use the version of utmost that it names",
-        recorded.name,
-        found.revision(),
-        recorded.revision
+        "scheme `{name}` has revision {now} now, the study revision {revision}; use the version of utmost that it names"
     ))
+}
+
+/// A scheme from the file that the study kept.
+fn own_scheme(name: &str, sha256: &str, folder: &Path) -> Result<Scheme, String> {
+    let base = name.split(['@', ':']).next().unwrap_or_default();
+    let file = scheme_file(folder, base);
+    if !file.exists() {
+        let file = file.display();
+        return Err(format!("the file of scheme `{base}` is not in {file}; put it there"));
+    }
+    let read = scheme_files::read(&file, scheme_files::to_stderr()).map_err(|it| it.to_string())?;
+    let text = read.scheme.text.as_deref().unwrap_or_default();
+    if corpus::sha256_hex(text.as_bytes()) == sha256 {
+        return Ok(read.scheme);
+    }
+    Err(format!("scheme `{base}` is not what it was: the SHA-256 of {} differs", file.display()))
 }
 
 fn network(recorded: &Value) -> Result<Network, String> {
@@ -240,7 +283,7 @@ mod tests {
         let said = provenance(&plan, json!({"utmost": "0"}));
         let path = folder.path().join(FILE);
         std::fs::write(&path, said.to_string()).expect("written");
-        keep_pages(&plan, folder.path()).expect("written");
+        keep_inputs(&plan, folder.path()).expect("written");
         let back = super::plan(&path).expect("a plan");
         assert_eq!(provenance(&back, json!({"utmost": "0"})), said);
         assert_eq!(back.initial_window_packets, Some(32));
@@ -251,6 +294,38 @@ mod tests {
         let message = super::plan(&path).expect_err("changed").to_string();
         assert!(message.contains("page `mine` is not what it was"), "{message}");
     }
+
+    #[test]
+    fn a_manifest_keeps_the_file_of_a_scheme_and_names_one_that_is_not_what_it_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text =
+            "[scheme]\nname = \"mine\"\nabout = \"mine\"\n[[place]]\nshare = \"sequential\"\n";
+        let report = scheme_files::to_stderr();
+        let own = scheme_files::parse(text, "mine.toml", report).expect("a scheme").scheme;
+        let catalogue = Catalogue::with(vec![own]);
+        let schemes = ["rr", "mine", "mine@guard:3"];
+        let schemes = schemes.map(|it| Contender::find_in(&catalogue, it).expect("known")).to_vec();
+        let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
+        let paper = Network::find("paper").expect("built in");
+        let plan = Plan::new(vec![page], schemes, Engine::Ideal, paper);
+        let said = provenance(&plan, json!({"utmost": "0"}));
+        assert_eq!(said["schemes"][0], json!({"name": "rr", "revision": 1}));
+        assert_eq!(said["schemes"][2]["name"], "mine@guard:3");
+        let path = folder.path().join(FILE);
+        std::fs::write(&path, said.to_string()).expect("written");
+        keep_inputs(&plan, folder.path()).expect("written");
+        let back = super::plan(&path).expect("a plan");
+        assert_eq!(provenance(&back, json!({"utmost": "0"})), said);
+
+        let kept = folder.path().join("schemes/mine.toml");
+        std::fs::write(&kept, text.replace("sequential", "shared")).expect("written");
+        let message = super::plan(&path).expect_err("changed").to_string();
+        assert!(message.contains("scheme `mine` is not what it was"), "{message}");
+        std::fs::remove_file(&kept).expect("removed");
+        let message = super::plan(&path).expect_err("gone").to_string();
+        assert!(message.contains("mine.toml; put it there"), "{message}");
+    }
+
     #[test]
     fn a_manifest_of_old_names_one_congestion_control_or_none() {
         let old = |engine: &str, control: Value| {

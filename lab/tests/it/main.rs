@@ -7,6 +7,7 @@ mod early_data;
 mod early_hints;
 mod engines;
 mod navigations;
+mod own_schemes;
 mod probe;
 mod push;
 mod scenario_schema;

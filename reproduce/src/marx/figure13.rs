@@ -290,7 +290,8 @@ fn figure(page: &Page, modes: &[(&Jittering, Mode)]) -> DeliveryStacks {
         let label = match jittering.mark {
             "" => mode.label.to_owned(),
             mark => {
-                mark.to_owned() + &mode.label.replace("HOL-blocking", "HOL").replace(" only", "")
+                let label = mode.label.replace("HOL-blocking", "HOL").replace(" only", "");
+                format!("{mark}{label}")
             }
         };
         StackRow { label, stacks: stacks.collect() }

@@ -5,12 +5,9 @@
 
 #![no_main]
 
-#[path = "../../tests/operations/mod.rs"]
-mod operations;
-
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use operations::{Call, apply, note};
+use schedulers::conformance::Act;
 use schedulers::{FACTS, Element, Kind, Resource, SCHEMES, Scheduler, Signal, StreamId};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -62,14 +59,14 @@ fn signal(input: &mut Unstructured) -> Result<Signal> {
     })
 }
 
-fn call(input: &mut Unstructured) -> Result<Call> {
+fn act(input: &mut Unstructured) -> Result<Act> {
     Ok(match input.int_in_range(0_u8..=7)? {
-        0 | 1 => Call::Open(stream(input)?, resource(input)?),
-        2 => Call::Signal(signal(input)?),
-        3 | 4 => Call::SetReady(stream(input)?, bool::arbitrary(input)?),
-        5 => Call::Send(u64::arbitrary(input)? % 3000),
-        6 => Call::SendAnyway(stream(input)?, u64::arbitrary(input)?),
-        _ => Call::Close(stream(input)?),
+        0 | 1 => Act::Open(stream(input)?, resource(input)?),
+        2 => Act::Signal(signal(input)?),
+        3 | 4 => Act::SetReady(stream(input)?, bool::arbitrary(input)?),
+        5 => Act::Send(u64::arbitrary(input)? % 3000),
+        6 => Act::SendAnyway(stream(input)?, u64::arbitrary(input)?),
+        _ => Act::Close(stream(input)?),
     })
 }
 
@@ -80,9 +77,9 @@ fuzz_target!(|bytes: &[u8]| {
     scheme.guard = input.arbitrary::<u8>().ok().and_then(|it| NonZeroU32::new(it.into()));
     let mut scheduler = Scheduler::new(&scheme);
     let mut open = BTreeMap::new();
-    while let (false, Ok(call)) = (input.is_empty(), call(&mut input)) {
-        apply(&mut scheduler, &call);
-        note(&mut open, &call);
+    while let (false, Ok(act)) = (input.is_empty(), act(&mut input)) {
+        act.apply(&mut scheduler);
+        act.note(&mut open);
         match scheduler.pick() {
             Some(picked) => assert_eq!(open.get(&picked.0), Some(&true), "{}", scheme.name),
             None => assert!(!open.values().any(|ready| *ready), "{}", scheme.name),

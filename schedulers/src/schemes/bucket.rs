@@ -31,12 +31,17 @@ pub(super) fn scheme() -> Scheme {
 
 pub(super) fn html_scheme() -> Scheme {
     Scheme {
-        name: "bucket-html".to_owned(),
-        about: "As bucket, with HTML in the critical bucket",
-        build: |args, _| {
-            variant(args, byte_with_critical_html, |it| quicker_byte(it, byte_with_critical_html))
-        },
-        ..scheme()
+        parameters: QUICKER,
+        signals: Language::Bucket,
+        ..Scheme::new(
+            "bucket-html",
+            "As bucket, with HTML in the critical bucket",
+            PAPER,
+            |args, _| {
+                let html = byte_with_critical_html;
+                variant(args, html, |it| quicker_byte(it, byte_with_critical_html))
+            },
+        )
     }
 }
 

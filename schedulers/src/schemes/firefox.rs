@@ -21,13 +21,14 @@ use crate::{
     ClientHalf, Element, Halves, Kind, Language, Place, Resource, Scheme, ServerHalf, Signal,
     StreamId, Tree,
 };
+use std::sync::Arc;
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         parameters: "@quicker: the mapping of the paper's implementation",
         placeholders: 6,
         signals: Language::Tree,
-        group_name,
+        group_name: Arc::new(group_name),
         ..Scheme::new("firefox", "A tree of six weighted groups (Firefox)", PAPER, |args, _| {
             let takes = "takes no parameters; its variant is `quicker`";
             match args.variant.as_deref() {

@@ -6,6 +6,15 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
+/// A client that says nothing about order.
+pub(super) struct Silent;
+
+impl ClientHalf for Silent {
+    fn request(&mut self, _stream: StreamId, _resource: &Resource) -> Vec<Signal> {
+        Vec::new()
+    }
+}
+
 /// A client that says where a server would put each response: below its group, and of responses that go one after
 /// another below the open one that goes right before it.
 pub(super) struct Tells<P> {

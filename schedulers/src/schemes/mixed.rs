@@ -7,10 +7,11 @@
 use super::halves::{ByWord, Says};
 use super::{rfc9218, weighted_incremental::GUPTA_BARTOS};
 use crate::{Element, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
+use std::sync::Arc;
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
-        group_name: |id| Some(rfc9218::group_name(id)),
+        group_name: Arc::new(|id| Some(rfc9218::group_name(id))),
         parameters: "PERCENT of the whole responses, from 1 to 99 (50), as in mixed:75",
         signals: Language::Priority,
         ..Scheme::new(

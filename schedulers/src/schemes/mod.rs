@@ -8,6 +8,7 @@
 mod bucket;
 mod bucket7;
 mod cpl;
+mod declared;
 mod dependencies;
 mod dfifo;
 mod fifo;
@@ -30,6 +31,7 @@ mod weighted_incremental;
 mod wrr;
 mod zeroweight;
 
+pub use declared::{Condition, Declared, Group, Order, Rule, Said};
 pub use rfc9218::usual_urgency;
 
 use crate::Scheme;

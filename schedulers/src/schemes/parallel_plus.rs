@@ -14,13 +14,14 @@ use crate::{
     ServerHalf, Signal, StreamId, Tree,
 };
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         parameters: QUICKER,
         placeholders: 3,
         signals: Language::Tree,
-        group_name: |id| nth_name(&["HIGH", "NORMAL", "LOW"], id),
+        group_name: Arc::new(|id| nth_name(&["HIGH", "NORMAL", "LOW"], id)),
         ..Scheme::new(
             "p+",
             "Parallel+: high priority in sequence, medium and low share",

@@ -9,6 +9,7 @@
 use super::halves::{ByWord, Says};
 use crate::{Element, Halves, Kind, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Two groups an urgency, as a `priority` field writes them: `u=2`, `u=2, i`.
 pub(super) fn group_name(id: u64) -> String {
@@ -18,7 +19,7 @@ pub(super) fn group_name(id: u64) -> String {
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
-        group_name: |id| Some(group_name(id)),
+        group_name: Arc::new(|id| Some(group_name(id))),
         parameters: "@quiche (the default), @h2o, @nghttp3, @quicgo: who goes first within an urgency",
         signals: Language::Priority,
         ..Scheme::new(

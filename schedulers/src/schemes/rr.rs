@@ -4,8 +4,8 @@
 //! `hicIsfhicIsfhiI`.
 
 use super::PAPER;
-use super::halves::Stays;
-use crate::{ClientHalf, Halves, Place, Resource, Scheme, Signal, StreamId};
+use super::halves::{Silent, Stays};
+use crate::{Halves, Place, Scheme};
 
 pub(super) fn scheme() -> Scheme {
     Scheme::new(
@@ -14,15 +14,6 @@ pub(super) fn scheme() -> Scheme {
         PAPER,
         |_, _| Ok(Halves::new(Silent, Stays::at(|_, _, _| Place::DEFAULT))),
     )
-}
-
-/// A client that says nothing about order.
-struct Silent;
-
-impl ClientHalf for Silent {
-    fn request(&mut self, _stream: StreamId, _resource: &Resource) -> Vec<Signal> {
-        Vec::new()
-    }
 }
 
 #[cfg(test)]

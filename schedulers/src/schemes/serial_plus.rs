@@ -10,13 +10,14 @@
 use super::parallel_plus::{Groups, HIGH, LOW, QUICKER, Restore, SECOND, halves};
 use super::{WIJNANTS, firefox, nth_name};
 use crate::{Element, Kind, Language, Place, Rank, Resource, Scheme};
+use std::sync::Arc;
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         parameters: QUICKER,
         placeholders: 8,
         signals: Language::Tree,
-        group_name,
+        group_name: Arc::new(group_name),
         ..Scheme::new(
             "s+",
             "Serial+: high and medium priority in sequence, low as in firefox",

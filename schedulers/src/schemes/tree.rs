@@ -13,13 +13,14 @@ use crate::scheme::obey;
 use crate::{
     Element, Halves, Language, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
 };
+use std::sync::Arc;
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         placeholders: 6,
         signals: Language::Tree,
         parameters: "@draft20: an unknown parent is the root, without orphans",
-        group_name,
+        group_name: Arc::new(group_name),
         ..Scheme::new(
             "tree",
             "The dependency tree that the client signals, with an orphan placeholder (draft 22)",

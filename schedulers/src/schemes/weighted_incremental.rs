@@ -10,10 +10,11 @@ use super::halves::{ByWord, Says};
 use super::rfc9218;
 use crate::{Element, Halves, Language, Place, Resource, Scheme, StreamId, Tree};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
-        group_name: |id| Some(format!("u={id}")),
+        group_name: Arc::new(|id| Some(format!("u={id}"))),
         parameters: "ALPHA from 0 to 1 (0.8), RHO from 0.01 to 1000 (1), as in weighted-incremental:0.5:1",
         signals: Language::Priority,
         ..Scheme::new(

@@ -45,6 +45,9 @@ pub(super) struct FileSite {
     /// The file of certificate authorities for all backends.
     pub(super) upstream_ca: Option<PathBuf>,
     pub(super) scheme: Option<String>,
+    /// Files of schemes that are not built in.
+    #[serde(default)]
+    pub(super) scheme_files: Vec<PathBuf>,
     pub(super) signals: Option<SignalUse>,
 }
 

@@ -132,16 +132,23 @@ fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
 
 /// The requested schemes, after the baseline and a policy's default. `all` leaves out those that know too little.
 fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
-    let mut asked = values::contenders(&arguments.schemes)?;
+    let catalogue = arguments.own.catalogue(&[])?;
+    let own = values::own_names(&catalogue);
+    let names = match &arguments.schemes {
+        Some(list) => list.clone(),
+        None if own.is_empty() => "paper".to_owned(),
+        None => format!("paper,{own}"),
+    };
+    let mut asked = values::contenders(&names, &catalogue)?;
     if arguments.metadata != Some(Metadata::Full) {
-        let named = |name: &str| arguments.schemes.split(',').any(|it| it.trim() == name);
+        let named = |name: &str| names.split(',').any(|it| it.trim() == name);
         asked.retain(|it| !it.looks_ahead() || named(it.name()));
     }
     let mut all = Vec::new();
     let default = arguments.policy.as_ref().map(|_| arguments.policy_default.as_str());
     for name in [Some(BASELINE), default].into_iter().flatten() {
         if !asked.iter().any(|it| it.name() == name) {
-            all.extend(values::contenders(name)?);
+            all.extend(values::contenders(name, &catalogue)?);
         }
     }
     all.extend(asked);

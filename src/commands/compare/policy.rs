@@ -35,6 +35,9 @@ pub(super) fn write(arguments: &Arguments, plan: &Plan, study: &Study) -> Result
         let text = serde_json::to_string_pretty(&graph).map_err(Failure::elsewhere)?;
         written(&file.with_file_name(name), text)?;
     }
+    for (name, text) in configuration.scheme_files(&choices) {
+        written(&file.with_file_name(name), text.to_string())?;
+    }
     written(file, configuration.to_toml(&choices))?;
     if arguments.json {
         return Ok(());

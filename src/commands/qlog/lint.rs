@@ -8,7 +8,7 @@ use qlog_tools::lint::{Allowance, Lint, Rules, browser, lint};
 use qlog_tools::pairing::{client_of, senders};
 use qlog_tools::reader::{ReadError, ReadOptions, Unread, is_har, read_file_traces, read_traces};
 use qlog_tools::trace::{Detail, Trace};
-use schedulers::{Scheme, find_page_scheme, find_scheme};
+use schedulers::Scheme;
 use serde::de::IgnoredAny;
 use serde_json::json;
 use std::fs::File;
@@ -40,6 +40,8 @@ pub(crate) struct Arguments {
     /// Judge by this scheme instead of the one that the log names, or RFC 9218
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
+    #[command(flatten)]
+    own: values::OwnSchemes,
     /// The page, for schemes that place by it
     #[arg(long, value_name = "PAGE", requires = "scheme")]
     page: Option<String>,
@@ -180,12 +182,13 @@ fn browser_traces(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, Failure
 
 fn scheme(arguments: &Arguments) -> Result<Option<Scheme>, Failure> {
     let Some(name) = &arguments.scheme else { return Ok(None) };
+    let catalogue = arguments.own.catalogue(&[])?;
     let scheme = match &arguments.page {
         Some(page) => {
             let graph = values::page(page)?.graph();
-            find_page_scheme(name).map(|it| it.for_page(&graph))
+            catalogue.find_for_page(name).map(|it| it.for_page(&graph))
         }
-        None => find_scheme(name),
+        None => catalogue.find(name),
     };
     scheme.map(Some).map_err(values::no_scheme)
 }

@@ -11,7 +11,7 @@ use qlog_tools::naming::{short_name, shown};
 use qlog_tools::reader::read_file;
 use qlog_tools::replay::{Replay, busiest_us, happened, kinds};
 use qlog_tools::trace::Trace;
-use schedulers::{Element, Scheme, Snapshot, SnapshotNode, StreamId, find_page_scheme};
+use schedulers::{Element, Scheme, Snapshot, SnapshotNode, StreamId};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,6 +31,8 @@ pub(crate) struct Arguments {
     /// The scheme that ran, when the log does not say
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
+    #[command(flatten)]
+    own: values::OwnSchemes,
     /// The page that was served, by name or file: cpl needs it
     #[arg(long, value_name = "PAGE")]
     page: Option<String>,
@@ -91,9 +93,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// The tree of each time, by time.
 fn trees(arguments: &Arguments, trace: &Trace) -> Result<Vec<Seen>, Failure> {
     let page = arguments.page.as_deref().map(values::page).transpose()?.map(|it| it.graph());
-    let scheme = arguments.scheme.as_deref().map(find_page_scheme).transpose();
+    let catalogue = arguments.own.catalogue(&[])?;
+    let scheme = arguments.scheme.as_deref().map(|name| catalogue.find_for_page(name)).transpose();
     let scheme = scheme.map_err(values::no_scheme)?;
-    let mut replay = Replay::new(trace, scheme, page.as_ref()).map_err(Failure::bad_input)?;
+    let replay = Replay::new(trace, scheme, page.as_ref()).map_err(Failure::bad_input)?;
+    let mut replay = replay.knowing(catalogue);
     let busiest_ms = busiest_us(trace).map(|it| it as f64 / 1000.0);
     let mut times_ms = arguments.at.clone();
     times_ms.extend(busiest_ms.filter(|_| arguments.at.is_empty()));

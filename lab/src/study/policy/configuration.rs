@@ -3,11 +3,14 @@
 use super::super::dimension::notable;
 use super::super::{Plan, Study};
 use super::Choice;
+use crate::Contender;
 use corpus::Page;
 use push::Graph;
 use server::SignalUse;
 use server::site::Pushing;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What a configuration is made of, beside its choices.
 pub struct Configuration<'a> {
@@ -30,7 +33,7 @@ impl Configuration<'_> {
             let page = self.plan.pages.iter().find(|it| it.name == choice.page)?;
             Some(format!("\n{}", self.route(page, choice)))
         });
-        self.head() + &routes.collect::<String>()
+        self.head(choices) + routes.collect::<String>().as_str()
     }
 
     /// The graphs that the file names, each with its file's name.
@@ -47,18 +50,36 @@ impl Configuration<'_> {
         format!("{}-{}.json", self.stem, crate::file_name(&page.name))
     }
 
-    fn head(&self) -> String {
+    /// The texts of the files of schemes that the file names and that are not built in, each with its file's name.
+    pub fn scheme_files(&self, choices: &[Choice]) -> Vec<(String, Arc<str>)> {
+        let chosen = choices.iter().filter(|it| it.differs()).map(|it| it.best.as_str());
+        let named: BTreeSet<&str> = chosen.chain([self.default]).collect();
+        let schemes = self.plan.schemes.iter().filter_map(Contender::scheme);
+        let files = schemes.filter(|it| named.contains(it.name.as_str())).filter_map(|it| {
+            let name = crate::file_name(it.base_name());
+            Some((format!("{}-{name}.toml", self.stem), Arc::clone(it.text.as_ref()?)))
+        });
+        files.collect::<BTreeMap<_, _>>().into_iter().collect()
+    }
+
+    fn head(&self, choices: &[Choice]) -> String {
         let Self { plan, study, default, pages, .. } = self;
         let listed: Vec<String> = pages.iter().map(|it| quoted(it)).collect();
         let settings = plan.settings.each();
         let plain = settings.iter().find(|(_, it)| it.ahead().is_nothing());
         let setting = plain.map(|(_, it)| it.words(&notable(&[it])));
         let signals = plain.and_then(|(_, it)| it.signals).unwrap_or(SignalUse::Ignore);
+        let files: Vec<String> =
+            self.scheme_files(choices).iter().map(|(name, _)| quoted(name)).collect();
+        let files = match files.len() {
+            0 => String::new(),
+            _ => format!("scheme_files = [{}]\n", files.join(", ")),
+        };
         format!(
             "# The order in which each page is sent, as a study found it. Serve it, and announce it to clients, with\n\
              # utmost serve --config FILE. Ratios are the ATF {} under the default, {default}, divided by that\n\
              # under the scheme, with their 95 % interval, on engine {}, {}.\n\
-             # {}\n\n[site]\n{} = {}\nscheme = {}\nsignals = {}\n",
+             # {}\n\n[site]\n{} = {}\n{files}scheme = {}\nsignals = {}\n",
             plan.metric.heading,
             plan.engine.name(),
             setting.unwrap_or_default(),

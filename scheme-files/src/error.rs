@@ -1,0 +1,61 @@
+//! Why a file is not a scheme.
+
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why a file is not a scheme. Each message names the file, the line, the cause and the remedy.
+#[derive(Debug, Error)]
+pub enum SchemeFileError {
+    /// The file cannot be read.
+    #[error("{}: {cause}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The file says something that is not a scheme.
+    #[error("{file}: line {line}: {cause}")]
+    Wrong {
+        /// The file.
+        file: String,
+        /// From 1.
+        line: usize,
+        /// What is wrong, and what to write instead.
+        cause: String,
+    },
+}
+
+/// A cause with its place in the text, in bytes.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) at: usize,
+    pub(crate) cause: String,
+}
+
+impl Fault {
+    pub(crate) fn at<T>(at: usize, cause: impl Into<String>) -> Result<T, Self> {
+        Err(Self { at, cause: cause.into() })
+    }
+
+    /// The error in `text`, the contents of `file`.
+    pub(crate) fn of(self, file: &str, text: &str) -> SchemeFileError {
+        SchemeFileError::Wrong {
+            file: file.to_owned(),
+            line: line_of(text, self.at),
+            cause: self.cause,
+        }
+    }
+}
+
+/// The line of a byte, from 1.
+pub(crate) fn line_of(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|it| *it == b'\n').count()
+}
+
+/// `; near it: a, b`, or nothing.
+pub(crate) fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let near = schedulers::near_names(name, names);
+    if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) }
+}

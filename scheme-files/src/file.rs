@@ -1,0 +1,336 @@
+//! A scheme file as it is written, and the scheme that it is.
+
+use crate::condition::conditions;
+use crate::error::{Fault, near};
+use crate::limits::{GROUPS_MAX, NAME_BYTES_MAX, PLACES_MAX, RANK_MAX, TEXT_BYTES_MAX};
+use crate::script::Script;
+use crate::scripted;
+use crate::signals::{self, FileSays, Form, PlacedRule};
+use crate::{RESERVED, Report, SchemeFile};
+use schedulers::{Declared, Element, Group, Order, REGISTRY, Rule, Scheme, find_scheme};
+use serde::Deserialize;
+use std::sync::Arc;
+use toml::Spanned;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    scheme: FileScheme,
+    #[serde(default)]
+    group: Vec<Spanned<FileGroup>>,
+    #[serde(default)]
+    place: Vec<Spanned<FilePlace>>,
+    script: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileScheme {
+    name: Spanned<String>,
+    about: Spanned<String>,
+    #[serde(default)]
+    source: Option<Spanned<String>>,
+    #[serde(default)]
+    signals: Form,
+    twin: Option<Spanned<String>>,
+    #[serde(default)]
+    replaces_built_in: bool,
+    #[serde(default)]
+    common_time: bool,
+    revision: Option<Spanned<u32>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileGroup {
+    name: Spanned<String>,
+    parent: Option<Spanned<String>>,
+    rank: Option<Spanned<i64>>,
+    weight: Option<Spanned<i64>>,
+    weight_while: Option<FileWeightWhile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileWeightWhile {
+    open: Spanned<String>,
+    weight: Spanned<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FilePlace {
+    when: Option<Spanned<toml::Value>>,
+    parent: Option<Spanned<String>>,
+    rank: Option<Spanned<i64>>,
+    weight: Option<Spanned<i64>>,
+    #[serde(default)]
+    share: Share,
+    says: Option<Spanned<FileSays>>,
+}
+
+/// How the responses of one place go.
+#[derive(Default, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Share {
+    #[default]
+    Shared,
+    Sequential,
+    NewestFirst,
+    ByStreamId,
+}
+
+impl From<Share> for Order {
+    fn from(share: Share) -> Self {
+        match share {
+            Share::Shared => Self::Shared,
+            Share::Sequential => Self::ByRequest,
+            Share::NewestFirst => Self::Newest,
+            Share::ByStreamId => Self::ByStream,
+        }
+    }
+}
+
+/// The scheme in `text`.
+pub(crate) fn parse(text: &str, file: &str, report: Report) -> Result<SchemeFile, Fault> {
+    let read: File = toml::from_str(text).map_err(|error| Fault {
+        at: error.span().map_or(0, |it| it.start),
+        cause: error.message().to_owned(),
+    })?;
+    let name = name(&read.scheme)?;
+    let groups = groups(&read.group)?;
+    let form = read.scheme.signals;
+    let rules = rules(&read.place, &groups, form)?;
+    let twin = twin(&read.scheme)?;
+    let has_script = read.script.is_some();
+    let names: Vec<String> = groups.iter().map(|(group, _)| group.name.clone()).collect();
+    let placeholders = if form == Form::Tree { u32::try_from(names.len()).unwrap_or(0) } else { 0 };
+    let (about, source) = texts(&read.scheme)?;
+    let scheme = match read.script {
+        None if read.place.is_empty() => {
+            let at = read.scheme.name.span().start;
+            return Fault::at(at, "the file places nothing: add [[place]] tables, or a `script`");
+        }
+        Some(script) if !read.place.is_empty() => {
+            let at = script.span().start;
+            return Fault::at(at, "a file has [[place]] tables or a `script`; remove one of them");
+        }
+        None => {
+            signals::check(form, &groups, &rules)?;
+            let declared = declared(groups, rules, &read.scheme);
+            Scheme::new(&name, about, source, move |_, _| Ok(declared.halves()))
+        }
+        Some(script) => {
+            let declared = declared(groups, Vec::new(), &read.scheme);
+            let script = Script::compile(script.as_ref(), first_line(text, &script), form)?;
+            let scripted = scripted::Scripted::new(script, declared, form, &name, file, report);
+            Scheme::new(&name, about, source, move |_, _| Ok(scripted.halves()))
+        }
+    };
+    let group_name = move |id: u64| names.get(usize::try_from(id).ok()?).cloned();
+    let scheme = Scheme {
+        placeholders,
+        signals: form.language(),
+        group_name: Arc::new(group_name),
+        revision: read.scheme.revision.map_or(1, Spanned::into_inner),
+        text: Some(Arc::from(text)),
+        ..scheme
+    };
+    Ok(SchemeFile { scheme, twin, has_script })
+}
+
+fn declared(
+    groups: Vec<(Group, usize)>,
+    rules: Vec<PlacedRule>,
+    scheme: &FileScheme,
+) -> Arc<Declared> {
+    let groups = groups.into_iter().map(|(it, _)| it).collect();
+    let rules = rules.into_iter().map(|(it, _)| it).collect();
+    let declared = Declared::new(groups, rules, scheme.signals.language());
+    Arc::new(if scheme.common_time { declared.with_common_time() } else { declared })
+}
+
+/// The line of the file on which the script's first line stands, and where the script is.
+fn first_line(text: &str, script: &Spanned<String>) -> (usize, usize) {
+    let at = script.span().start;
+    let quoted = text.get(at..).unwrap_or_default().trim_start_matches(['\'', '"']);
+    let begins_below = quoted.starts_with('\n') || quoted.starts_with("\r\n");
+    (crate::error::line_of(text, at) + usize::from(begins_below), at)
+}
+
+fn name(scheme: &FileScheme) -> Result<String, Fault> {
+    let (name, at) = (scheme.name.get_ref(), scheme.name.span().start);
+    let is_plain = |it: &u8| it.is_ascii_alphanumeric() || b"+-_.".contains(it);
+    if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(|it| is_plain(&it)) {
+        return Fault::at(
+            at,
+            format!(
+                "name \"{}\" must have 1 to {NAME_BYTES_MAX} letters, digits and marks of `+-_.`",
+                name.escape_default().take(60).collect::<String>()
+            ),
+        );
+    }
+    if RESERVED.contains(&name.as_str()) {
+        return Fault::at(at, format!("`{name}` stands for other schemes; choose another name"));
+    }
+    if !scheme.replaces_built_in && REGISTRY.iter().any(|it| it.name == *name) {
+        return Fault::at(
+            at,
+            format!(
+                "`{name}` is a built-in scheme: choose another name, or write replaces_built_in = true"
+            ),
+        );
+    }
+    Ok(name.clone())
+}
+
+fn texts(scheme: &FileScheme) -> Result<(String, String), Fault> {
+    let text = |it: &Spanned<String>| {
+        let (text, at) = (it.get_ref(), it.span().start);
+        if text.is_empty() || text.len() > TEXT_BYTES_MAX || text.contains(char::is_control) {
+            return Fault::at(
+                at,
+                format!("this text must be one line of 1 to {TEXT_BYTES_MAX} bytes"),
+            );
+        }
+        Ok(text.clone())
+    };
+    if let Some(zero) = scheme.revision.as_ref().filter(|it| *it.get_ref() == 0) {
+        return Fault::at(zero.span().start, "revision 0 must be 1 or more");
+    }
+    let source = scheme.source.as_ref().map(text).transpose()?;
+    Ok((text(&scheme.about)?, source.unwrap_or_else(|| "a file".to_owned())))
+}
+
+fn twin(scheme: &FileScheme) -> Result<Option<String>, Fault> {
+    let Some(twin) = &scheme.twin else { return Ok(None) };
+    match find_scheme(twin.get_ref()) {
+        Ok(_) => Ok(Some(twin.get_ref().clone())),
+        Err(error) => Fault::at(twin.span().start, format!("twin: {error}")),
+    }
+}
+
+fn groups(read: &[Spanned<FileGroup>]) -> Result<Vec<(Group, usize)>, Fault> {
+    if let Some(more) = read.get(GROUPS_MAX) {
+        return Fault::at(more.span().start, format!("at most {GROUPS_MAX} groups"));
+    }
+    let mut groups: Vec<(Group, usize)> = Vec::new();
+    for it in read {
+        let at = it.span().start;
+        let FileGroup { name, parent, rank, weight, .. } = it.get_ref();
+        let group = Group {
+            name: group_name(name, &groups)?,
+            parent: parent_of(parent.as_ref(), &groups, read)?,
+            level: level(rank.as_ref())?,
+            weight: weight_of(weight.as_ref())?,
+            weight_while: None,
+        };
+        groups.push((group, at));
+    }
+    for (index, it) in read.iter().enumerate() {
+        let Some(FileWeightWhile { open, weight }) = &it.get_ref().weight_while else { continue };
+        let watched = element(open, &groups)?;
+        if watched == Element::Placeholder(index as u64) {
+            return Fault::at(open.span().start, "a group cannot wait for itself; name another");
+        }
+        groups[index].0.weight_while = Some((watched, weight_of(Some(weight))?));
+    }
+    Ok(groups)
+}
+
+fn group_name(name: &Spanned<String>, above: &[(Group, usize)]) -> Result<String, Fault> {
+    let (text, at) = (name.get_ref(), name.span().start);
+    if text.is_empty() || text.len() > TEXT_BYTES_MAX || text == "root" {
+        return Fault::at(at, "a group needs a name other than \"root\"");
+    }
+    if above.iter().any(|(it, _)| it.name == *text) {
+        return Fault::at(at, format!("a second group named `{text}`; name each once"));
+    }
+    Ok(text.clone())
+}
+
+/// The parent of a group, which stands above it: no group is below itself.
+fn parent_of(
+    parent: Option<&Spanned<String>>,
+    above: &[(Group, usize)],
+    all: &[Spanned<FileGroup>],
+) -> Result<Element, Fault> {
+    let Some(parent) = parent else { return Ok(Element::Root) };
+    let is_later =
+        all.iter().skip(above.len()).any(|it| it.get_ref().name.get_ref() == parent.get_ref());
+    if is_later {
+        let name = parent.get_ref();
+        let cause = format!("group `{name}` must stand in the file before the groups below it");
+        return Fault::at(parent.span().start, format!("{cause}; no group is below itself"));
+    }
+    element(parent, above)
+}
+
+/// `root`, or a group by its name.
+fn element(name: &Spanned<String>, groups: &[(Group, usize)]) -> Result<Element, Fault> {
+    let text = name.get_ref();
+    if text == "root" {
+        return Ok(Element::Root);
+    }
+    let found = (0..).zip(groups).find(|(_, (it, _))| it.name == *text);
+    found.map_or_else(
+        || {
+            let near = near(text, groups.iter().map(|(it, _)| it.name.as_str()));
+            let cause = format!("no [[group]] is named `{}`{near}; add it", text.escape_default());
+            Fault::at(name.span().start, cause)
+        },
+        |(id, _)| Ok(Element::Placeholder(id)),
+    )
+}
+
+fn level(rank: Option<&Spanned<i64>>) -> Result<u16, Fault> {
+    let Some(rank) = rank else { return Ok(0) };
+    let level = u16::try_from(*rank.get_ref()).ok().filter(|it| *it <= RANK_MAX);
+    level.map_or_else(
+        || {
+            let cause = format!("rank {} must be from 0 (first) to {RANK_MAX}", rank.get_ref());
+            Fault::at(rank.span().start, cause)
+        },
+        Ok,
+    )
+}
+
+fn weight_of(weight: Option<&Spanned<i64>>) -> Result<u16, Fault> {
+    let Some(weight) = weight else { return Ok(Rule::DEFAULT.weight) };
+    if let Ok(it @ 1..=256) = u16::try_from(*weight.get_ref()) {
+        return Ok(it);
+    }
+    Fault::at(weight.span().start, format!("weight {} must be from 1 to 256", weight.get_ref()))
+}
+
+fn rules(
+    read: &[Spanned<FilePlace>],
+    groups: &[(Group, usize)],
+    form: Form,
+) -> Result<Vec<PlacedRule>, Fault> {
+    if let Some(more) = read.get(PLACES_MAX) {
+        return Fault::at(more.span().start, format!("at most {PLACES_MAX} places"));
+    }
+    let mut rules: Vec<PlacedRule> = Vec::new();
+    for it in read {
+        let at = it.span().start;
+        if rules.iter().any(|(rule, _)| rule.when.is_empty()) {
+            let cause = "an earlier [[place]] has no `when` and takes every resource: put it last";
+            return Fault::at(at, cause);
+        }
+        let place = it.get_ref();
+        let parent = place.parent.as_ref().map(|it| element(it, groups)).transpose()?;
+        let when = place.when.as_ref().map(|it| conditions(it.get_ref(), it.span().start));
+        let says = place.says.as_ref().map(|it| it.get_ref().said(form, it.span().start));
+        let rule = Rule {
+            when: when.transpose()?.unwrap_or_default(),
+            parent: parent.unwrap_or(Element::Root),
+            level: level(place.rank.as_ref())?,
+            weight: weight_of(place.weight.as_ref())?,
+            order: place.share.into(),
+            says: says.transpose()?,
+        };
+        rules.push((rule, at));
+    }
+    Ok(rules)
+}

@@ -1,0 +1,88 @@
+//! Schemes of one's own, read from files at run time, without a compiler.
+//!
+//! A file (TOML) names a scheme and places responses: by rules ([`schedulers::Declared`]), or by a script in a small
+//! language (Rhai) that is called when a response opens, is sent and closes. The result is a [`Scheme`] like those of the
+//! registry. `docs/own-schemes.md` describes the format.
+//!
+//! A script has no access to files, clocks, chance or other connections, and all that it computes and remembers is bounded
+//! (`limits.rs`), so a scheduler stays a pure function of its calls. A script that fails is not called again on that
+//! connection: responses that open from then on go last, in the order of their requests.
+
+mod condition;
+mod error;
+mod file;
+mod limits;
+mod script;
+mod scripted;
+mod signals;
+mod values;
+
+pub use error::SchemeFileError;
+use limits::FILE_BYTES_MAX;
+use schedulers::Scheme;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Hears warnings while a scheme runs.
+pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Reports to the standard error stream.
+pub fn to_stderr() -> Report {
+    Arc::new(|line| eprintln!("warning: {line}"))
+}
+
+/// Names that stand for something else where schemes are named.
+pub const RESERVED: [&str; 4] = ["all", "paper", "oracle", "anti-oracle"];
+
+/// A scheme that a file describes.
+#[derive(Debug, Clone)]
+pub struct SchemeFile {
+    /// The scheme.
+    pub scheme: Scheme,
+    /// The scheme of the registry whose orders it claims to give.
+    pub twin: Option<String>,
+    /// Whether a script places its responses.
+    pub has_script: bool,
+}
+
+/// Reads a scheme from a file. `report` hears of a script that fails while it runs, once.
+pub fn read(path: &Path, report: Report) -> Result<SchemeFile, SchemeFileError> {
+    let unreadable = |cause| SchemeFileError::Unreadable { path: path.to_owned(), cause };
+    let mut text = String::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(FILE_BYTES_MAX as u64 + 1).read_to_string(&mut text).map_err(unreadable)?;
+    parse(&text, &path.display().to_string(), report)
+}
+
+/// Reads a scheme from a text; `file` is its name in messages.
+pub fn parse(text: &str, file: &str, report: Report) -> Result<SchemeFile, SchemeFileError> {
+    if text.len() > FILE_BYTES_MAX {
+        return Err(SchemeFileError::Wrong {
+            file: file.to_owned(),
+            line: 1,
+            cause: format!("the file is longer than {FILE_BYTES_MAX} bytes; a scheme is shorter"),
+        });
+    }
+    file::parse(text, file, report).map_err(|fault| fault.of(file, text))
+}
+
+/// Reads schemes from files, each of another name.
+pub fn read_all(paths: &[PathBuf], report: &Report) -> Result<Vec<SchemeFile>, SchemeFileError> {
+    let mut all: Vec<SchemeFile> = Vec::new();
+    for path in paths {
+        let one = read(path, Arc::clone(report))?;
+        if let Some(other) = all.iter().position(|it| it.scheme.name == one.scheme.name) {
+            let (name, other) = (one.scheme.name, paths[other].display());
+            let cause = format!("scheme `{name}` is also in {other}; name one of them differently");
+            return Err(SchemeFileError::Wrong {
+                file: path.display().to_string(),
+                line: 1,
+                cause,
+            });
+        }
+        all.push(one);
+    }
+    Ok(all)
+}

@@ -1,0 +1,168 @@
+//! A script, and calls of its functions.
+//!
+//! The language is Rhai without modules, clocks, shared values and `eval`. Of its packages a script gets those that
+//! compute; the one with `sleep` and `exit` is left out.
+
+use crate::error::Fault;
+use crate::limits::{
+    ARRAY_MAX, CALLS_MAX, EXPRESSION_DEPTH_MAX, FUNCTIONS_MAX, MAP_MAX, OPERATIONS_MAX,
+    STRING_BYTES_MAX, VARIABLES_MAX,
+};
+use crate::signals::Form;
+use crate::values;
+use rhai::packages::{
+    ArithmeticPackage, BasicArrayPackage, BasicFnPackage, BasicIteratorPackage, BasicMapPackage,
+    BasicMathPackage, BasicStringPackage, LogicPackage, MoreStringPackage, Package,
+};
+use rhai::{AST, CallFnOptions, Dynamic, Engine, EvalAltResult, FuncArgs, Position, Scope};
+
+/// The functions that a script may have: name, parameters, and whether it must.
+const FUNCTIONS: [(&str, &[&str], bool); 6] = [
+    ("setup", &[], false),
+    ("opened", &["stream", "resource"], true),
+    ("signalled", &["stream", "said"], false),
+    ("sent", &["stream", "bytes"], false),
+    ("closed", &["stream"], false),
+    ("says", &["resource"], false),
+];
+
+/// A compiled script.
+pub(crate) struct Script {
+    engine: Engine,
+    ast: AST,
+    /// The line of the file on which the script begins.
+    first_line: usize,
+    /// The names of [`FUNCTIONS`] that it has.
+    functions: Vec<&'static str>,
+}
+
+/// Why a call failed: the line in the file, if it is known, and the cause.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) line: Option<usize>,
+    pub(crate) cause: String,
+}
+
+impl Script {
+    /// Compiles `text`, whose first line is line `first_line` of its file, at byte `at`.
+    pub(crate) fn compile(
+        text: &str,
+        (first_line, at): (usize, usize),
+        form: Form,
+    ) -> Result<Self, Fault> {
+        let engine = engine();
+        // A fault is at a byte; the line of the script is part of the cause.
+        let wrong = |line: Option<usize>, cause: String| Fault {
+            at,
+            cause: line.map_or(cause.clone(), |line| format!("script, line {line}: {cause}")),
+        };
+        let ast = engine.compile(text).map_err(|error| {
+            let line = error.position().line().map(|line| first_line + line - 1);
+            wrong(line, error.err_type().to_string())
+        })?;
+        let mut statements = ast.clone();
+        statements.clear_functions();
+        if statements.iter_literal_variables(true, true).next().is_some() {
+            let cause = "a script consists of functions: put values that they share into `this`, in `fn setup()`";
+            return Err(wrong(None, cause.to_owned()));
+        }
+        check_functions(&ast, form).map_err(|cause| wrong(None, cause))?;
+        let has = |name: &str| ast.iter_functions().any(|it| it.name == name);
+        let functions = FUNCTIONS.iter().map(|it| it.0).filter(|name| has(name)).collect();
+        Ok(Self { engine, ast, first_line, functions })
+    }
+
+    /// Whether the script has this function of [`FUNCTIONS`].
+    pub(crate) fn has(&self, function: &str) -> bool {
+        self.functions.contains(&function)
+    }
+
+    /// Calls a function; `this` is what the script remembers.
+    pub(crate) fn call(
+        &self,
+        name: &str,
+        this: &mut Dynamic,
+        arguments: impl FuncArgs,
+    ) -> Result<Dynamic, Failure> {
+        let options = CallFnOptions::new().eval_ast(false).bind_this_ptr(this);
+        let result = self.engine.call_fn_with_options(
+            options,
+            &mut Scope::new(),
+            &self.ast,
+            name,
+            arguments,
+        );
+        let result = result.map_err(|error| self.failure(&error))?;
+        self.engine
+            .ensure_data_size_within_limits(this)
+            .map_err(|error| Failure { line: None, cause: format!("`this`: {error}") })?;
+        Ok(result)
+    }
+
+    fn failure(&self, error: &EvalAltResult) -> Failure {
+        let mut inner = error;
+        let mut line = inner.position().line();
+        while let EvalAltResult::ErrorInFunctionCall(_, _, cause, _) = inner {
+            inner = cause;
+            line = inner.position().line().or(line);
+        }
+        let mut plain = inner.to_string();
+        let position = inner.position();
+        if position != Position::NONE {
+            let suffix = format!(" ({position})");
+            plain = plain.trim_end_matches(&suffix).to_owned();
+        }
+        Failure { line: line.map(|line| self.first_line + line - 1), cause: plain }
+    }
+}
+
+fn engine() -> Engine {
+    let mut engine = Engine::new_raw();
+    ArithmeticPackage::new().register_into_engine(&mut engine);
+    LogicPackage::new().register_into_engine(&mut engine);
+    BasicMathPackage::new().register_into_engine(&mut engine);
+    BasicArrayPackage::new().register_into_engine(&mut engine);
+    BasicMapPackage::new().register_into_engine(&mut engine);
+    BasicStringPackage::new().register_into_engine(&mut engine);
+    MoreStringPackage::new().register_into_engine(&mut engine);
+    BasicIteratorPackage::new().register_into_engine(&mut engine);
+    BasicFnPackage::new().register_into_engine(&mut engine);
+    engine
+        .disable_symbol("eval")
+        .disable_symbol("print")
+        .disable_symbol("debug")
+        .set_strict_variables(true)
+        .set_fail_on_invalid_map_property(true)
+        .set_max_operations(OPERATIONS_MAX)
+        .set_max_call_levels(CALLS_MAX)
+        .set_max_expr_depths(EXPRESSION_DEPTH_MAX, EXPRESSION_DEPTH_MAX)
+        .set_max_functions(FUNCTIONS_MAX)
+        .set_max_variables(VARIABLES_MAX)
+        .set_max_string_size(STRING_BYTES_MAX)
+        .set_max_array_size(ARRAY_MAX)
+        .set_max_map_size(MAP_MAX);
+    values::register(&mut engine);
+    engine
+}
+
+/// The script has the functions that it needs, with their parameters.
+fn check_functions(ast: &AST, form: Form) -> Result<(), String> {
+    let signalled = matches!(form, Form::Bucket | Form::Rfc9218);
+    if form == Form::Tree {
+        return Err(
+            "clients cannot signal a script by tree frames: use signals = \"bucket\", \"rfc9218\" or \"none\"".to_owned()
+        );
+    }
+    for (name, parameters, is_needed) in FUNCTIONS {
+        let signature = format!("fn {name}({})", parameters.join(", "));
+        let is_needed = is_needed || (signalled && ["says", "signalled"].contains(&name));
+        match ast.iter_functions().find(|it| it.name == name) {
+            None if is_needed => return Err(format!("the script needs `{signature}`")),
+            Some(it) if it.params.len() != parameters.len() => {
+                return Err(format!("`{name}` must take other parameters: `{signature}`"));
+            }
+            None | Some(_) => {}
+        }
+    }
+    Ok(())
+}

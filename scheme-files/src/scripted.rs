@@ -1,0 +1,197 @@
+//! The halves of a scheme whose script places responses.
+
+use crate::Report;
+use crate::script::{Failure, Script};
+use crate::signals::Form;
+use crate::values::{self, number, stream_number};
+use rhai::{Dynamic, Map};
+use schedulers::{
+    ClientHalf, Declared, Element, Halves, Place, Rank, Resource, Said, ServerHalf, Signal,
+    StreamId, Tree,
+};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// A scheme with a script, for all connections.
+pub(crate) struct Scripted {
+    script: Script,
+    groups: Arc<Declared>,
+    form: Form,
+    /// The scheme's name and its file.
+    name: String,
+    file: String,
+    report: Report,
+    has_reported: AtomicBool,
+}
+
+impl Scripted {
+    pub(crate) fn new(
+        script: Script,
+        groups: Arc<Declared>,
+        form: Form,
+        name: &str,
+        file: &str,
+        report: Report,
+    ) -> Arc<Self> {
+        let (name, file, has_reported) = (name.to_owned(), file.to_owned(), AtomicBool::new(false));
+        Arc::new(Self { script, groups, form, name, file, report, has_reported })
+    }
+
+    /// Both halves, for one connection.
+    pub(crate) fn halves(self: &Arc<Self>) -> Halves {
+        let server = ScriptedServer {
+            scheme: Arc::clone(self),
+            this: Dynamic::from(Map::new()),
+            open: BTreeSet::new(),
+            failed: None,
+        };
+        match self.form {
+            Form::None => Halves::of_server("its file says that clients do not", server),
+            _ => Halves::new(ScriptedClient(Arc::clone(self)), server),
+        }
+    }
+
+    /// Warns of the first failure.
+    fn tell(&self, function: &str, Failure { line, cause }: &Failure) {
+        if self.has_reported.swap(true, Relaxed) {
+            return;
+        }
+        let line = line.map_or(String::new(), |line| format!(" line {line}:"));
+        let consequence = "on this connection the script is not called again, and responses that open from now on go last, \
+                           in the order of their requests";
+        (self.report)(&format!(
+            "{}:{line} scheme `{}`, `{function}`: {cause}; {consequence}",
+            self.file, self.name
+        ));
+    }
+}
+
+/// The server half.
+struct ScriptedServer {
+    scheme: Arc<Scripted>,
+    /// What the script remembers of the connection.
+    this: Dynamic,
+    open: BTreeSet<StreamId>,
+    /// After a failure: how many responses have opened since.
+    failed: Option<u64>,
+}
+
+impl ScriptedServer {
+    /// Does what a function of the script returned, unless the script has failed.
+    fn act(
+        &mut self,
+        tree: &mut Tree,
+        function: &str,
+        opened: Option<StreamId>,
+        result: Result<Dynamic, Failure>,
+    ) {
+        let groups = self.scheme.groups.groups();
+        let puts = result.and_then(|it| {
+            values::puts(it, opened, groups).map_err(|cause| Failure { line: None, cause })
+        });
+        match puts {
+            // A response that has closed in the meantime stays closed.
+            Ok(puts) => {
+                let is_there = |element: Element| match element {
+                    Element::Stream(stream) => self.open.contains(&stream),
+                    Element::Root | Element::Placeholder(_) => true,
+                };
+                for (element, place) in puts.into_iter().filter(|(element, _)| is_there(*element)) {
+                    tree.put(element, place);
+                }
+            }
+            Err(failure) => self.fail(function, &failure),
+        }
+    }
+
+    fn fail(&mut self, function: &str, failure: &Failure) {
+        self.scheme.tell(function, failure);
+        self.failed.get_or_insert(0);
+    }
+
+    /// The last place of all, after a failure.
+    fn put_last(&mut self, tree: &mut Tree, stream: StreamId) {
+        let opened = self.failed.get_or_insert(0);
+        *opened += 1;
+        let rank = Rank::sequence_in(u16::MAX, *opened);
+        tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank));
+    }
+}
+
+impl ServerHalf for ScriptedServer {
+    fn setup(&mut self, tree: &mut Tree) {
+        self.scheme.groups.set_up(tree);
+        if self.scheme.script.has("setup") {
+            let result = self.scheme.script.call("setup", &mut self.this, ());
+            self.act(tree, "setup", None, result);
+        }
+    }
+
+    fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
+        self.open.insert(stream);
+        if self.failed.is_none() {
+            let arguments = (stream_number(stream), *resource);
+            let result = self.scheme.script.call("opened", &mut self.this, arguments);
+            self.act(tree, "opened", Some(stream), result);
+            if self.failed.is_none() && !tree.contains(Element::Stream(stream)) {
+                let cause =
+                    "returned no place for the stream; return one such as #{ rank: 1 }".to_owned();
+                self.fail("opened", &Failure { line: None, cause });
+            }
+        }
+        if self.failed.is_some() {
+            self.put_last(tree, stream);
+        }
+    }
+
+    fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
+        if self.failed.is_some() || !self.scheme.script.has("signalled") {
+            return;
+        }
+        let Some((stream, said)) = Said::of_signal(signal) else { return };
+        if let Some(said) = values::said_map(said, self.scheme.form) {
+            let arguments = (stream_number(stream), said);
+            let result = self.scheme.script.call("signalled", &mut self.this, arguments);
+            self.act(tree, "signalled", Some(stream), result);
+        }
+    }
+
+    fn sent(&mut self, tree: &mut Tree, stream: StreamId, bytes: u64) {
+        if self.failed.is_none() && self.scheme.script.has("sent") {
+            let arguments = (stream_number(stream), number(bytes));
+            let result = self.scheme.script.call("sent", &mut self.this, arguments);
+            self.act(tree, "sent", Some(stream), result);
+        }
+    }
+
+    fn closed(&mut self, tree: &mut Tree, stream: StreamId) {
+        self.open.remove(&stream);
+        if self.failed.is_none() && self.scheme.script.has("closed") {
+            let result =
+                self.scheme.script.call("closed", &mut self.this, (stream_number(stream),));
+            self.act(tree, "closed", None, result);
+        }
+    }
+}
+
+/// The client half: what `says` returns.
+struct ScriptedClient(Arc<Scripted>);
+
+impl ClientHalf for ScriptedClient {
+    fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
+        if !matches!(self.0.form, Form::Bucket | Form::Rfc9218) {
+            return Vec::new();
+        }
+        let result = self.0.script.call("says", &mut Dynamic::from(Map::new()), (*resource,));
+        let said =
+            result.and_then(|it| values::said(&it).map_err(|cause| Failure { line: None, cause }));
+        match said {
+            Ok(said) => vec![said.signal_about(stream)],
+            Err(failure) => {
+                self.0.tell("says", &failure);
+                Vec::new()
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What clients signal: the form, and the word of each place.
+
+use crate::error::Fault;
+use schedulers::{Element, Group, Language, Order, PLACEHOLDERS_MAX, Rule, Said};
+use serde::Deserialize;
+use std::ops::RangeInclusive;
+
+/// `signals`: the form in which clients signal the scheme.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Form {
+    #[default]
+    Silence,
+    Tree,
+    Bucket,
+    Rfc9218,
+    None,
+}
+
+impl Form {
+    pub(crate) fn language(self) -> Language {
+        match self {
+            Self::Silence => Language::Silence,
+            Self::Tree => Language::Tree,
+            Self::Bucket => Language::Bucket,
+            Self::Rfc9218 => Language::Priority,
+            Self::None => Language::None,
+        }
+    }
+}
+
+/// `says`: what a client says about a response in this place.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileSays {
+    priority: Option<u8>,
+    concurrency: Option<u8>,
+    urgency: Option<u8>,
+    incremental: Option<bool>,
+    weight: Option<u16>,
+}
+
+impl FileSays {
+    /// The word in the form that the file chose.
+    pub(crate) fn said(self, form: Form, at: usize) -> Result<Said, Fault> {
+        let Self { priority, concurrency, urgency, incremental, weight } = self;
+        let bucket = priority.is_some() || concurrency.is_some();
+        let rfc9218 = urgency.is_some() || incremental.is_some();
+        match form {
+            Form::Bucket if !rfc9218 && weight.is_none() => {
+                let priority = number("priority", priority, 0..=63, at)?;
+                let concurrency = number("concurrency", concurrency, 0..=3, at)?;
+                Ok(Said::Bucket(priority << 2 | concurrency))
+            }
+            Form::Rfc9218 if !bucket && weight.is_none() => {
+                let urgency = number("urgency", urgency, 0..=7, at)?;
+                Ok(Said::Priority(urgency, incremental.unwrap_or(false)))
+            }
+            Form::Tree if !bucket && !rfc9218 => {
+                Ok(Said::Weight(number("weight", weight, 0..=256, at)?))
+            }
+            Form::Silence | Form::None => Fault::at(
+                at,
+                "`says` needs `signals` in [scheme]: \"bucket\", \"rfc9218\" or \"tree\"",
+            ),
+            _ => Fault::at(at, format!("`says` must be {}", example(form))),
+        }
+    }
+}
+
+fn example(form: Form) -> &'static str {
+    match form {
+        Form::Bucket => "{ priority = 0 to 63, concurrency = 0 to 3 } where signals = \"bucket\"",
+        Form::Rfc9218 => {
+            "{ urgency = 0 to 7, incremental = true or false } where signals = \"rfc9218\""
+        }
+        Form::Tree | Form::Silence | Form::None => "{ weight = 0 to 256 } where signals = \"tree\"",
+    }
+}
+
+fn number<T: PartialOrd + Copy + std::fmt::Display>(
+    key: &str,
+    value: Option<T>,
+    range: RangeInclusive<T>,
+    at: usize,
+) -> Result<T, Fault> {
+    match value {
+        Some(value) if range.contains(&value) => Ok(value),
+        Some(value) => {
+            let (least, most) = (range.start(), range.end());
+            Fault::at(at, format!("`says`: {key} {value} must be from {least} to {most}"))
+        }
+        None => Fault::at(at, format!("`says` needs {key}")),
+    }
+}
+
+/// A rule, and where it stands.
+pub(crate) type PlacedRule = (Rule, usize);
+
+/// Checks that clients can signal these places in the chosen form.
+pub(crate) fn check(
+    form: Form,
+    groups: &[(Group, usize)],
+    rules: &[PlacedRule],
+) -> Result<(), Fault> {
+    let speaks = rules.iter().any(|(rule, _)| rule.says.is_some());
+    match form {
+        Form::Silence | Form::None => Ok(()),
+        Form::Tree if !speaks => check_tree(groups, rules),
+        Form::Tree | Form::Bucket | Form::Rfc9218 => check_words(form, rules),
+    }
+}
+
+/// A server that hears a word must find one place for it.
+fn check_words(form: Form, rules: &[PlacedRule]) -> Result<(), Fault> {
+    for (index, (rule, at)) in rules.iter().enumerate() {
+        if rule.says.is_none() {
+            return Fault::at(*at, format!("this place needs `says`, as in {}", example(form)));
+        }
+        let is_same = |it: &Rule| {
+            (it.parent, it.level, it.weight, it.order)
+                == (rule.parent, rule.level, rule.weight, rule.order)
+        };
+        let before = rules[..index].iter().position(|(it, _)| it.says == rule.says && !is_same(it));
+        if let Some(before) = before {
+            let before = before + 1;
+            return Fault::at(
+                *at,
+                format!(
+                    "this place `says` the same as [[place]] {before}, but differs from it: a server that hears it cannot \
+                     tell them apart; let them say different things"
+                ),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// A tree of HTTP/2 has weights and chains, but no ranks.
+fn check_tree(groups: &[(Group, usize)], rules: &[PlacedRule]) -> Result<(), Fault> {
+    let remedy = "use signals = \"bucket\" or \"rfc9218\" with `says`, or signals = \"none\"";
+    if let Some((_, at)) = groups.get(PLACEHOLDERS_MAX) {
+        let cause = format!("clients cannot make more than {PLACEHOLDERS_MAX} groups; {remedy}");
+        return Fault::at(*at, cause);
+    }
+    if let Some((_, at)) = groups.iter().find(|(group, _)| group.level > 0) {
+        return Fault::at(*at, format!("tree frames cannot give a group a rank; {remedy}"));
+    }
+    let shares = |it: &Rule| it.order == Order::Shared;
+    if let Some((_, at)) = rules.iter().find(|(rule, _)| shares(rule) && rule.level > 0) {
+        let cause = format!("tree frames cannot give a rank to responses that share; {remedy}");
+        return Fault::at(*at, cause);
+    }
+    // Any other resource shares below the root.
+    let catches_all = rules.iter().any(|(rule, _)| rule.when.is_empty());
+    for (rule, at) in rules.iter().filter(|(rule, _)| !shares(rule)) {
+        let is_here = |parent: Element| parent == rule.parent;
+        let mixed = rules.iter().any(|(it, _)| is_here(it.parent) && shares(it))
+            || groups.iter().any(|(it, _)| is_here(it.parent))
+            || (!catches_all && is_here(Element::Root));
+        if mixed {
+            let cause = "tree frames cannot put a sequence beside nodes that share: give the sequence a group of its own";
+            return Fault::at(*at, format!("{cause}, or {remedy}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! What passes between a script and the tree: resources, words and places.
+
+use crate::error::near;
+use crate::limits::{PUTS_MAX, RANK_MAX};
+use crate::signals::Form;
+use rhai::{Dynamic, Engine, Map};
+use schedulers::{Element, FACTS, Group, Place, Rank, Resource, Said, StreamId};
+
+type Result<T> = std::result::Result<T, String>;
+
+/// A node and its place, by `put(who, place)`.
+#[derive(Debug, Clone)]
+struct Put {
+    who: Dynamic,
+    place: Map,
+}
+
+/// Makes the types and functions of a script known.
+pub(crate) fn register(engine: &mut Engine) {
+    engine.register_type_with_name::<Resource>("Resource");
+    for fact in &FACTS {
+        // `async` is a word of the language.
+        let name = if fact.name == "async" { "asynchronous" } else { fact.name };
+        engine.register_get(name, |resource: &mut Resource| fact.get(resource));
+    }
+    engine.register_get("kind", |it: &mut Resource| it.kind.name());
+    engine
+        .register_get("id", |it: &mut Resource| known(it.id.and_then(|it| i64::try_from(it).ok())));
+    engine.register_get("body_bytes", |it: &mut Resource| known(it.body_bytes.map(number)));
+    engine.register_get("browser_urgency", |it: &mut Resource| {
+        known(it.browser.map(|(urgency, _)| i64::from(urgency)))
+    });
+    engine.register_get("browser_incremental", |it: &mut Resource| {
+        it.browser.map_or(Dynamic::UNIT, |(_, incremental)| incremental.into())
+    });
+    engine.register_type_with_name::<Put>("Put");
+    engine.register_fn("put", |who: Dynamic, place: Map| Put { who, place });
+}
+
+fn known(value: Option<i64>) -> Dynamic {
+    value.map_or(Dynamic::UNIT, Dynamic::from)
+}
+
+/// A number of bytes as scripts have it.
+pub(crate) fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// A stream as scripts have it: its ID.
+pub(crate) fn stream_number(stream: StreamId) -> i64 {
+    stream.0.cast_signed()
+}
+
+/// What a function of a script wants to move: nodes and their places. A map is the place of the stream that the call is
+/// about. Values of other types are ignored, because the last expression of any function is its result.
+pub(crate) fn puts(
+    result: Dynamic,
+    about: Option<StreamId>,
+    groups: &[Group],
+) -> Result<Vec<(Element, Place)>> {
+    let of_put = |put: Put| Ok((element(&put.who, groups)?, place(&put.place, groups)?));
+    let result = match result.try_cast_result::<Put>() {
+        Ok(put) => return Ok(vec![of_put(put)?]),
+        Err(result) => result,
+    };
+    let result = match (result.try_cast_result::<Map>(), about) {
+        (Ok(map), Some(stream)) => {
+            return Ok(vec![(Element::Stream(stream), place(&map, groups)?)]);
+        }
+        (Ok(_), None) => return Ok(Vec::new()),
+        (Err(result), _) => result,
+    };
+    let Ok(list) = result.into_array() else { return Ok(Vec::new()) };
+    let puts = list.into_iter().filter_map(Dynamic::try_cast::<Put>);
+    puts.take(PUTS_MAX).map(of_put).collect()
+}
+
+/// A stream by its number, or a group by its name.
+fn element(who: &Dynamic, groups: &[Group]) -> Result<Element> {
+    if let Ok(stream) = who.as_int() {
+        return Ok(Element::Stream(StreamId(stream.cast_unsigned())));
+    }
+    let Ok(name) = who.as_immutable_string_ref() else {
+        let kind = who.type_name();
+        return Err(format!(
+            "a node is a stream's number or a group's name, not a value of type {kind}"
+        ));
+    };
+    if name.as_str() == "root" {
+        return Ok(Element::Root);
+    }
+    let found = (0..).zip(groups).find(|(_, it)| it.name == name.as_str());
+    found.map_or_else(
+        || {
+            let near = near(&name, groups.iter().map(|it| it.name.as_str()));
+            Err(format!("no [[group]] is named `{}`{near}; add it", name.escape_default()))
+        },
+        |(id, _)| Ok(Element::Placeholder(id)),
+    )
+}
+
+/// `#{ parent: "HIGH", rank: 1, order: 7, weight: 32 }`.
+fn place(map: &Map, groups: &[Group]) -> Result<Place> {
+    let (mut parent, mut rank, mut weight, mut order) = (Element::Root, 0, 16, None);
+    for (key, value) in map {
+        match key.as_str() {
+            "parent" => parent = element(value, groups)?,
+            "rank" => rank = within("rank", value, 0, RANK_MAX)?,
+            "weight" => weight = within("weight", value, 1, 256)?,
+            "order" => order = Some(whole("order", value)?),
+            "then" => {}
+            other => {
+                let known = ["parent", "rank", "weight", "order", "then"];
+                let near = near(other, known.into_iter());
+                return Err(format!("a place has no `{}`{near}", other.escape_default()));
+            }
+        }
+    }
+    let then = map.get("then").map(|it| whole("then", it)).transpose()?;
+    let rank = match order {
+        None => Rank::level(rank),
+        Some(order) => Rank::sequence_in(rank, sorted(order)).then(then.map_or(0, sorted)),
+    };
+    Ok(Place::below(parent).rank(rank).weight(weight))
+}
+
+/// The same order among numbers that are not negative.
+fn sorted(number: i64) -> u64 {
+    number.cast_unsigned() ^ (1 << 63)
+}
+
+fn whole(key: &str, value: &Dynamic) -> Result<i64> {
+    value
+        .as_int()
+        .map_err(|kind| format!("{key} must be a whole number, not a value of type {kind}"))
+}
+
+fn within(key: &str, value: &Dynamic, least: u16, most: u16) -> Result<u16> {
+    let number = whole(key, value)?;
+    let found = u16::try_from(number).ok().filter(|it| (least..=most).contains(it));
+    found.ok_or_else(|| format!("{key} {number} must be from {least} to {most}"))
+}
+
+/// What a client says, as scripts have it; `None`: it is said in another form than the scheme's.
+pub(crate) fn said_map(said: Said, form: Form) -> Option<Map> {
+    let entry = |key: &str, value: Dynamic| (key.into(), value);
+    let number = |it: u8| Dynamic::from(i64::from(it));
+    match (said, form) {
+        (Said::Bucket(byte), Form::Bucket) => Some(Map::from([
+            entry("priority", number(byte >> 2)),
+            entry("concurrency", number(byte & 3)),
+        ])),
+        (Said::Priority(urgency, incremental), Form::Rfc9218) => Some(Map::from([
+            entry("urgency", number(urgency)),
+            entry("incremental", incremental.into()),
+        ])),
+        _ => None,
+    }
+}
+
+/// What `says` returned.
+pub(crate) fn said(result: &Dynamic) -> Result<Said> {
+    let wrong = "`says` must return #{ priority: 0 to 63, concurrency: 0 to 3 } or #{ urgency: 0 to 7, incremental: true or false }";
+    let map = result.as_map_ref().map_err(|_| wrong.to_owned())?;
+    let number = |key: &str, most: u16| -> Result<u8> {
+        let value = map.get(key).ok_or_else(|| wrong.to_owned())?;
+        Ok(u8::try_from(within(key, value, 0, most)?).unwrap_or(u8::MAX))
+    };
+    if map.contains_key("priority") {
+        return Ok(Said::Bucket(number("priority", 63)? << 2 | number("concurrency", 3)?));
+    }
+    let incremental = map.get("incremental").map_or(Ok(false), Dynamic::as_bool);
+    let incremental = incremental.map_err(|_| wrong.to_owned())?;
+    Ok(Said::Priority(number("urgency", 7)?, incremental))
+}
