@@ -4,10 +4,11 @@
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use schedulers::conformance::mixed;
-use schedulers::{SCHEMES, Scheduler, Scheme, StreamId};
+use schedulers::{SCHEMES, Scheduler, Scheme, StreamId, find_scheme};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hint::black_box;
+use std::path::PathBuf;
 
 const STREAMS: [u64; 4] = [10, 100, 1000, 10_000];
 const PACKET_BYTES: u64 = 1400;
@@ -53,5 +54,26 @@ fn pick(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, pick);
+/// The schemes in `examples/schemes`, each beside the built-in one that it is written after.
+fn own(criterion: &mut Criterion) {
+    const STREAMS: u64 = 100;
+    let mut group = criterion.benchmark_group("own");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/schemes");
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("a folder")
+        .map(|it| it.expect("an entry").path())
+        .collect();
+    paths.sort();
+    for path in paths {
+        let file = scheme_files::read(&path, scheme_files::to_stderr()).expect("a scheme");
+        let twin = file.twin.map(|it| find_scheme(&it).expect("a scheme"));
+        for scheme in twin.iter().chain([&file.scheme]) {
+            let mut scheduler = busy(scheme, STREAMS);
+            group.bench_function(&scheme.name, |bencher| bencher.iter(|| decide(&mut scheduler)));
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, pick, own);
 criterion_main!(benches);

@@ -31,21 +31,20 @@ pub enum SchemeFileError {
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) at: usize,
+    /// The line, where it is known better than by the place: in a script.
+    pub(crate) line: Option<usize>,
     pub(crate) cause: String,
 }
 
 impl Fault {
     pub(crate) fn at<T>(at: usize, cause: impl Into<String>) -> Result<T, Self> {
-        Err(Self { at, cause: cause.into() })
+        Err(Self { at, line: None, cause: cause.into() })
     }
 
     /// The error in `text`, the contents of `file`.
     pub(crate) fn of(self, file: &str, text: &str) -> SchemeFileError {
-        SchemeFileError::Wrong {
-            file: file.to_owned(),
-            line: line_of(text, self.at),
-            cause: self.cause,
-        }
+        let line = self.line.unwrap_or_else(|| line_of(text, self.at));
+        SchemeFileError::Wrong { file: file.to_owned(), line, cause: self.cause }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A scheme file as it is written, and the scheme that it is.
 
 use crate::condition::conditions;
-use crate::error::{Fault, near};
+use crate::error::{Fault, line_of, near};
 use crate::limits::{GROUPS_MAX, NAME_BYTES_MAX, PLACES_MAX, RANK_MAX, TEXT_BYTES_MAX};
 use crate::script::Script;
 use crate::scripted;
@@ -20,7 +20,6 @@ struct File {
     group: Vec<Spanned<FileGroup>>,
     #[serde(default)]
     place: Vec<Spanned<FilePlace>>,
-    script: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -38,6 +37,7 @@ struct FileScheme {
     #[serde(default)]
     common_time: bool,
     revision: Option<Spanned<u32>>,
+    script: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -95,6 +95,7 @@ impl From<Share> for Order {
 pub(crate) fn parse(text: &str, file: &str, report: Report) -> Result<SchemeFile, Fault> {
     let read: File = toml::from_str(text).map_err(|error| Fault {
         at: error.span().map_or(0, |it| it.start),
+        line: None,
         cause: error.message().to_owned(),
     })?;
     let name = name(&read.scheme)?;
@@ -102,11 +103,11 @@ pub(crate) fn parse(text: &str, file: &str, report: Report) -> Result<SchemeFile
     let form = read.scheme.signals;
     let rules = rules(&read.place, &groups, form)?;
     let twin = twin(&read.scheme)?;
-    let has_script = read.script.is_some();
+    let has_script = read.scheme.script.is_some();
     let names: Vec<String> = groups.iter().map(|(group, _)| group.name.clone()).collect();
     let placeholders = if form == Form::Tree { u32::try_from(names.len()).unwrap_or(0) } else { 0 };
     let (about, source) = texts(&read.scheme)?;
-    let scheme = match read.script {
+    let scheme = match &read.scheme.script {
         None if read.place.is_empty() => {
             let at = read.scheme.name.span().start;
             return Fault::at(at, "the file places nothing: add [[place]] tables, or a `script`");
@@ -122,7 +123,7 @@ pub(crate) fn parse(text: &str, file: &str, report: Report) -> Result<SchemeFile
         }
         Some(script) => {
             let declared = declared(groups, Vec::new(), &read.scheme);
-            let script = Script::compile(script.as_ref(), first_line(text, &script), form)?;
+            let script = Script::compile(script.as_ref(), first_line(text, script), form)?;
             let scripted = scripted::Scripted::new(script, declared, form, &name, file, report);
             Scheme::new(&name, about, source, move |_, _| Ok(scripted.halves()))
         }
@@ -150,12 +151,13 @@ fn declared(
     Arc::new(if scheme.common_time { declared.with_common_time() } else { declared })
 }
 
-/// The line of the file on which the script's first line stands, and where the script is.
-fn first_line(text: &str, script: &Spanned<String>) -> (usize, usize) {
+/// The line of the file on which the script's first line stands, if the script has lines of its own, and where the script is.
+fn first_line(text: &str, script: &Spanned<String>) -> (Option<usize>, usize) {
     let at = script.span().start;
-    let quoted = text.get(at..).unwrap_or_default().trim_start_matches(['\'', '"']);
-    let begins_below = quoted.starts_with('\n') || quoted.starts_with("\r\n");
-    (crate::error::line_of(text, at) + usize::from(begins_below), at)
+    let raw = text.get(at..).unwrap_or_default();
+    let lines = raw.strip_prefix("'''").or_else(|| raw.strip_prefix("\"\"\""));
+    let begins_below = |it: &str| it.starts_with('\n') || it.starts_with("\r\n");
+    (lines.map(|it| line_of(text, at) + usize::from(begins_below(it))), at)
 }
 
 fn name(scheme: &FileScheme) -> Result<String, Fault> {

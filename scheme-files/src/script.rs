@@ -30,8 +30,8 @@ const FUNCTIONS: [(&str, &[&str], bool); 6] = [
 pub(crate) struct Script {
     engine: Engine,
     ast: AST,
-    /// The line of the file on which the script begins.
-    first_line: usize,
+    /// The line of the file on which the script begins, if its lines are lines of the file.
+    first_line: Option<usize>,
     /// The names of [`FUNCTIONS`] that it has.
     functions: Vec<&'static str>,
 }
@@ -44,20 +44,16 @@ pub(crate) struct Failure {
 }
 
 impl Script {
-    /// Compiles `text`, whose first line is line `first_line` of its file, at byte `at`.
+    /// Compiles `text`, which stands at byte `at` of its file, and whose first line is line `first_line` there.
     pub(crate) fn compile(
         text: &str,
-        (first_line, at): (usize, usize),
+        (first_line, at): (Option<usize>, usize),
         form: Form,
     ) -> Result<Self, Fault> {
         let engine = engine();
-        // A fault is at a byte; the line of the script is part of the cause.
-        let wrong = |line: Option<usize>, cause: String| Fault {
-            at,
-            cause: line.map_or(cause.clone(), |line| format!("script, line {line}: {cause}")),
-        };
+        let wrong = |line: Option<usize>, cause: String| Fault { at, line, cause };
         let ast = engine.compile(text).map_err(|error| {
-            let line = error.position().line().map(|line| first_line + line - 1);
+            let line = in_file(first_line, error.position().line());
             wrong(line, error.err_type().to_string())
         })?;
         let mut statements = ast.clone();
@@ -112,8 +108,13 @@ impl Script {
             let suffix = format!(" ({position})");
             plain = plain.trim_end_matches(&suffix).to_owned();
         }
-        Failure { line: line.map(|line| self.first_line + line - 1), cause: plain }
+        Failure { line: in_file(self.first_line, line), cause: plain }
     }
+}
+
+/// The line of the file for a line of the script.
+fn in_file(first_line: Option<usize>, line: Option<usize>) -> Option<usize> {
+    Some(first_line? + line? - 1)
 }
 
 fn engine() -> Engine {

@@ -1,5 +1,6 @@
 //! Schemes from files, as `docs/own-schemes.md` describes them.
 
+use crate::serving::Serving;
 use crate::{only_line, stdout_of, utmost};
 use serde_json::Value;
 use std::fs;
@@ -76,7 +77,11 @@ fn a_check_of_a_scheme_that_is_not_like_its_twin_says_no() {
 fn a_script_that_fails_is_a_broken_rule() {
     let folder = TempDir::new().expect("a folder");
     let file = folder.path().join("x.toml");
-    let script = "script = 'fn opened(stream, resource) { loop {} }'\n[scheme]\nname = \"x\"\nabout = \"x\"\n";
+    let script = "[scheme]
+name = \"x\"
+about = \"x\"
+script = 'fn opened(stream, resource) { loop {} }'
+";
     fs::write(&file, script).expect("written");
     let output = utmost(&["schemes", "--check", text(&file)]).output().expect("it runs");
     assert_eq!(output.status.code(), Some(1));
@@ -114,6 +119,28 @@ fn a_study_is_repeated_from_the_scheme_file_beside_its_manifest() {
     fs::write(&kept, block("toml").replace("rank = 2", "rank = 3")).expect("written");
     let output = utmost(&["compare", "--from", text(&manifest)]).output().expect("it runs");
     assert!(only_line(&output, 2).contains("scheme `fonts-first` is not what it was"));
+}
+
+/// The server knows the file, from a flag or from its configuration, and its log can be read with it.
+#[test]
+fn a_server_sends_in_the_order_of_a_file() {
+    let (folder, file) = example();
+    let config = folder.path().join("serve.toml");
+    let site = "[site]\npage = \"davies-meenan\"\nscheme_files = [\"fonts-first.toml\"]\nscheme = \"fonts-first\"\n";
+    fs::write(&config, site).expect("written");
+    let logs = folder.path().join("logs");
+    let server = Serving::start(&["--config", text(&config), "--qlog", text(&logs)]);
+    let play = ["play", "davies-meenan", "--server", &server.address, "--insecure"];
+    assert!(stdout_of(&play).starts_with("the server sends in the order of fonts-first\n"));
+    assert_eq!(server.stop().0, Some(0));
+    let log = fs::read_dir(&logs).expect("logs").next().expect("a log").expect("an entry").path();
+    let output = utmost(&["qlog", "tree", text(&log)]).output().expect("it runs");
+    assert!(only_line(&output, 2).contains("no scheme is named `fonts-first`"));
+    let tree = stdout_of(&["qlog", "tree", text(&log), "--scheme-file", text(&file)]);
+    assert!(tree.contains(" ms, fonts-first\n"), "{tree}");
+    let lint =
+        ["qlog", "lint", text(&log), "--scheme-file", text(&file), "--scheme", "fonts-first"];
+    assert!(stdout_of(&lint).contains(" 0 of "));
 }
 
 #[test]

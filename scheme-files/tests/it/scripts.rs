@@ -4,7 +4,15 @@ use crate::{Reported, parse};
 use schedulers::{Kind, Resource, Scheduler, Scheme, StreamId};
 
 fn scripted(script: &str) -> String {
-    format!("script = '''\n{script}\n'''\n[scheme]\nname = \"my\"\nabout = \"mine\"\n")
+    format!(
+        "[scheme]
+name = \"my\"
+about = \"mine\"
+script = '''
+{script}
+'''
+"
+    )
 }
 
 /// Runs ten responses, of which each is sent for two packets; the order of packets, and what was reported.
@@ -108,7 +116,7 @@ fn a_script_that_fails_later_leaves_the_others_where_they_are() {
     let (order, reported) = run(script);
     assert_eq!(order, "44332211005566778899");
     assert!(
-        reported[0].starts_with("my.toml: line 2: scheme `my`, `opened`: Runtime error: no;"),
+        reported[0].starts_with("my.toml: line 5: scheme `my`, `opened`: Runtime error: no;"),
         "{}",
         reported[0]
     );
@@ -149,10 +157,7 @@ fn a_script_reaches_nothing_but_its_connection() {
         ("fn opened(stream, resource) { print(1); #{} }", "print"),
     ] {
         let message = parse(&scripted(script)).expect_err("refused").to_string();
-        assert!(
-            message.starts_with("my.toml: line 1: script, line 2: ") && message.contains(cause),
-            "{message}"
-        );
+        assert!(message.starts_with("my.toml: line 5: ") && message.contains(cause), "{message}");
     }
     fails_with("fn opened(stream, resource) { sleep(1); #{} }", "Function not found: sleep");
     fails_with("fn opened(stream, resource) { timestamp(); #{} }", "timestamp");
@@ -163,15 +168,14 @@ fn the_functions_of_a_script_are_checked() {
     let message = |script: &str| parse(&scripted(script)).expect_err("refused").to_string();
     assert_eq!(
         message("fn opene(stream) {}"),
-        "my.toml: line 1: the script needs `fn opened(stream, resource)`"
+        "my.toml: line 4: the script needs `fn opened(stream, resource)`"
     );
     assert!(
         message("fn opened(stream) {}")
             .contains("`opened` must take other parameters: `fn opened(stream, resource)`")
     );
     assert!(
-        message("fn opened(stream, resource) {\n  let = 1;\n}")
-            .starts_with("my.toml: line 1: script, line 3: ")
+        message("fn opened(stream, resource) {\n  let = 1;\n}").starts_with("my.toml: line 6: ")
     );
     assert!(
         message("const X = 1; fn opened(stream, resource) {}")
@@ -179,6 +183,14 @@ fn the_functions_of_a_script_are_checked() {
     );
     let both = format!("{}[[place]]\n", scripted("fn opened(stream, resource) {}"));
     assert!(parse(&both).expect_err("refused").to_string().contains("remove one of them"));
+}
+
+/// Escapes hide the lines of a script; the line is then the key's.
+#[test]
+fn a_script_on_one_line_is_named_by_that_line() {
+    let text = "[scheme]\nname = \"my\"\nabout = \"mine\"\nscript = \"fn opened(stream, resource) {\\n let = 1;}\"";
+    let message = parse(text).expect_err("refused").to_string();
+    assert!(message.starts_with("my.toml: line 4: "), "{message}");
 }
 
 /// One connection's state never reaches another.
