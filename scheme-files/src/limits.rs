@@ -13,8 +13,8 @@ pub(crate) const TEXT_BYTES_MAX: usize = 1000;
 /// The highest rank in a file. The rank after it is kept for responses whose script failed.
 pub(crate) const RANK_MAX: u16 = u16::MAX - 1;
 
-/// Operations of one call of a script: some milliseconds.
-pub(crate) const OPERATIONS_MAX: u64 = 20_000;
+/// Operations of one call of a script. The most expensive ones, on the longest lists, take some tenths of a second together.
+pub(crate) const OPERATIONS_MAX: u64 = 10_000;
 /// Functions of a script that call each other.
 pub(crate) const CALLS_MAX: usize = 16;
 /// Depth of an expression, in a function or outside.
@@ -26,8 +26,8 @@ pub(crate) const VARIABLES_MAX: usize = 64;
 /// Bytes of the texts in one value of a script.
 pub(crate) const STRING_BYTES_MAX: usize = 1024;
 /// Elements of the arrays in one value of a script; of `this`, too.
-pub(crate) const ARRAY_MAX: usize = 2048;
+pub(crate) const ARRAY_MAX: usize = 1024;
 /// Entries of the maps in one value of a script; of `this`, too.
-pub(crate) const MAP_MAX: usize = 2048;
+pub(crate) const MAP_MAX: usize = 1024;
 /// Nodes that a script moves in one call; more are ignored.
 pub(crate) const PUTS_MAX: usize = 512;
