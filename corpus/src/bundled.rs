@@ -20,7 +20,63 @@ pub fn bundled(name: &str) -> Option<&'static Page> {
     pages[index].as_ref()
 }
 
+/// Sites and templates that several bundled pages come from.
+const SITES: [(&str, &[&str]); 7] = [
+    ("admin-lte", &["admin-lte-profile", "admin-lte-widgets"]),
+    (
+        "creative-tim",
+        &[
+            "argon-dashboard",
+            "argon-free-index",
+            "argon-profile",
+            "material-landing",
+            "material-profile",
+        ],
+    ),
+    ("fomantic", &["fomantic-card", "fomantic-homepage"]),
+    (
+        "gentelella",
+        &["gentelella-form", "gentelella-index", "gentelella-media", "gentelella-tables"],
+    ),
+    ("kicad", &["kicad-gerbview", "kicad-pcbnew", "kicad-start"]),
+    ("sb-admin", &["sb-admin-index", "sb-admin-tables"]),
+    (
+        "startbootstrap",
+        &[
+            "agency-home",
+            "agency-index",
+            "creative-home",
+            "freelancer-home",
+            "grayscale-home",
+            "landing-home",
+            "stylish-home",
+        ],
+    ),
+];
+
+/// The site that a bundled page shares with others.
+pub(crate) fn shared_site(name: &str) -> Option<&'static str> {
+    SITES.iter().find(|(_, pages)| pages.contains(&name)).map(|(site, _)| *site)
+}
+
 /// The text of the bundled page with this name. Its SHA-256 is computed from it.
 pub fn bundled_text(name: &str) -> Option<&'static str> {
     TEXTS.iter().find(|&&(it, _)| it == name).map(|&(_, text)| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_of_a_site_are_bundled_and_belong_to_one() {
+        let mut pages: Vec<&str> =
+            SITES.iter().flat_map(|(_, pages)| pages.iter().copied()).collect();
+        assert!(pages.iter().all(|it| bundled(it).is_some()), "{pages:?}");
+        pages.sort_unstable();
+        assert!(pages.windows(2).all(|it| it[0] != it[1]));
+        let sites: std::collections::BTreeSet<&str> =
+            bundled_names().into_iter().filter_map(|it| Some(bundled(it)?.site())).collect();
+        assert_eq!((bundled_names().len(), sites.len()), (60, 42));
+    }
 }

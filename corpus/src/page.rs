@@ -32,6 +32,10 @@ pub struct Source {
     pub from: String,
     /// The licence of its origin.
     pub licence: String,
+    /// The site or template that it shares with other pages: studies do not count pages that are alike as if they were
+    /// independent. By default it shares none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
     /// SHA-256 of the file that it was made from, in hex, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
@@ -292,6 +296,12 @@ pub enum Event {
 }
 
 impl Page {
+    /// The site or template that it shares with other pages, or its own name.
+    pub fn site(&self) -> &str {
+        let said = self.source.site.as_deref();
+        said.or_else(|| crate::bundled::shared_site(&self.name)).unwrap_or(&self.name)
+    }
+
     /// The host that serves a resource: `localhost` where the page does not name its origin.
     pub fn host(&self, resource: usize) -> &str {
         let origin = self.origins.get(self.resources[resource].origin);

@@ -1,10 +1,10 @@
 //! Names as file names.
 
-/// A name as a file name: characters outside `[a-z0-9-]` are percent-encoded.
+/// A name as a file name: of characters outside `[a-z0-9-]` the bytes in hex after `_`, because `%` begins a comment in LaTeX.
 pub fn file_name(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     name.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("_{byte:02X}") })
         .collect()
 }
 
@@ -12,8 +12,8 @@ pub fn file_name(name: &str) -> String {
 mod tests {
     #[test]
     fn a_scheme_name_becomes_a_file_name_that_every_system_takes() {
-        assert_eq!(super::file_name("p+"), "p%2B");
-        assert_eq!(super::file_name("kway:4"), "kway%3A4");
+        assert_eq!(super::file_name("p+"), "p_2B");
+        assert_eq!(super::file_name("kway:4"), "kway_3A4");
         assert_eq!(super::file_name("bucket-html"), "bucket-html");
     }
 }

@@ -22,6 +22,15 @@ pub enum Metadata {
 }
 
 impl Metadata {
+    /// As in flags and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Browser => "browser",
+            Self::Full => "full",
+        }
+    }
+
     /// Removes from `known` the facts that the scheme must not know.
     pub fn of(self, known: Resource) -> Resource {
         let Resource { kind, body_bytes, .. } = known;

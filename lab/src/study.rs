@@ -26,9 +26,10 @@ pub use dimension::{Dimension, varied};
 pub use page_summary::{PageRow, summarise_pages};
 pub use plan::{Engine, Plan, Shard};
 pub use pushes::Pushes;
+pub use report::conditions;
 pub use run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
 pub use setting::{Setting, Settings};
-pub use summary::{SummaryRow, summarise};
+pub use summary::{SummaryRow, by_site, summarise};
 
 use crate::network::NetworkError;
 use crate::stack::StackError;
@@ -65,7 +66,7 @@ pub struct Study {
     pub page_summary: Vec<PageRow>,
     /// How alike this study and publications rank the schemes.
     pub rank_correlations: Vec<RankCorrelation>,
-    /// The loads with the first seed, in the order of `runs`, for figures. Not part of the JSON.
+    /// What came when, in the order of `runs`, where it was kept: figures repeat other loads. Not part of the JSON.
     #[serde(skip)]
     pub loads: Vec<Option<Load>>,
 }
@@ -121,14 +122,14 @@ pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<
         progress();
         Ok(())
     })?;
-    loader.study(manifest::provenance(plan, program), entries)
+    Ok(loader.study(manifest::provenance(plan, program), entries))
 }
 
 impl Study {
     /// Its summaries computed from its runs.
     fn new(plan: &Plan, provenance: Value, runs: Vec<RunRecord>, loads: Vec<Option<Load>>) -> Self {
         let metric = plan.metric;
-        let summary = summarise(&runs, metric);
+        let summary = summarise(&runs, metric, |page| plan.site_of(page));
         let page_summary = summarise_pages(&runs, metric, plan.has_chance());
         let published = metric.name == byte_index().name;
         let rank_correlations = if published { rank_correlations(&summary) } else { Vec::new() };

@@ -82,6 +82,7 @@ impl Sketch {
             format: "utmost-page/1".into(),
             name: self.name.clone(),
             source: Source {
+                site: None,
                 kind: SourceKind::Hand,
                 from: "utmost reproduce".into(),
                 licence: "MIT OR Apache-2.0".into(),

@@ -229,7 +229,7 @@ pub(crate) fn present(
     if json {
         return output::json(study);
     }
-    show::show(study)?;
+    show::show(plan, study)?;
     match out {
         Some(it) => output::line(&format!("report: {}", it.join(folder::REPORT).display())),
         None => Ok(()),

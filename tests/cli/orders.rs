@@ -84,7 +84,7 @@ fn figures_are_a_drawing_a_scheme_under_names_that_every_system_takes() {
     let text =
         stdout_of(&["order", SCENARIO, "--scheme", "p+,firefox", "--trace", "--figures", path]);
     assert!(text.ends_with(&format!("figures: {path}\n")), "{text}");
-    for name in ["p%2B-tree.svg", "firefox-tree.svg"] {
+    for name in ["p_2B-tree.svg", "firefox-tree.svg"] {
         let svg = std::fs::read_to_string(figures.join(name)).expect(name);
         assert!(svg.starts_with("<svg ") && svg.contains(">stream 12</text>"), "{svg}");
     }

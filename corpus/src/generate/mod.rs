@@ -160,6 +160,7 @@ fn name(shape: &Shape) -> String {
 
 fn source(shape: &Shape) -> Source {
     Source {
+        site: None,
         kind: SourceKind::Generated,
         from: command(shape),
         licence: "MIT OR Apache-2.0".to_owned(),

@@ -171,6 +171,7 @@ pub fn name_of(path: &Path) -> String {
 impl Label {
     fn into_source(self, kind: SourceKind) -> (String, Source) {
         let source = Source {
+            site: None,
             kind,
             from: self.from,
             licence: self.licence,

@@ -2,9 +2,10 @@
 //! `summary.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
 
 use super::dimension::{self, Dimension, File};
+use super::loading::Loader;
 use super::setting::Setting;
 use super::statistics::Interval;
-use super::{PageRow, Plan, Pushes, RunRecord, Study, StudyError, SummaryRow};
+use super::{PageRow, Plan, Pushes, RunRecord, Study, StudyError, SummaryRow, report};
 use crate::{FileError, file_name, write_file};
 use qlog_tools::figures::png::{PngError, Rasterizer};
 use qlog_tools::metrics::{BySet, METRICS, Measured, Set};
@@ -26,7 +27,8 @@ pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Option<PngErro
     write_json(&folder.join(super::manifest::FILE), &study.provenance)?;
     write_json(&folder.join("study.json"), study)?;
     write_tables(study, folder)?;
-    let comparison = super::report::comparison(plan, study);
+    let loader = Loader::new(plan)?;
+    let comparison = report::comparison(plan, study, |places| loader.again(study, places))?;
     write_file(&folder.join(REPORT), comparison_report(&comparison))?;
     write_figures(&figures, drawings(&comparison))
 }
@@ -215,10 +217,12 @@ fn summary_cells(study: &Study, row: &SummaryRow, columns: &Columns) -> Cells {
         .text("scheme", &row.scheme)
         .setting(columns, &row.setting)
         .text("pages", &row.pages)
+        .text("sites", &row.sites)
         .text("unfinished", &row.unfinished)
         .metrics("mean_", &row.mean)
         .by_set("mean_speedup", row.mean_speedup)
         .interval("mean_speedup", row.mean_speedup_interval)
+        .by_set("geometric_mean_speedup", row.geometric_mean_speedup)
         .by_set("median_speedup", row.median_speedup)
         .by_set("best_page_speedup", row.best_page_speedup)
         .by_set("worst_page_speedup", row.worst_page_speedup)

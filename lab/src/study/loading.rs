@@ -4,6 +4,7 @@ use super::dimension::SEND_BUFFER;
 use super::journal::Entry;
 use super::plan::{Cell, Engine, Plan};
 use super::pushes::Pushes;
+use super::report::DRAWN_MAX;
 use super::run::{OnlyAtf, RunRecord, Unfinished};
 use super::setting::Setting;
 use super::{Study, StudyError};
@@ -13,7 +14,7 @@ use crate::{
 };
 use client::{NextPage, Says};
 use corpus::Page;
-use rayon::iter::{IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::Scheme;
 use serde_json::Value;
 use server::{Identity, Options, SignalUse};
@@ -65,31 +66,50 @@ impl<'a> Loader<'a> {
         self.pool.install(|| cells.par_iter().map(one).collect())
     }
 
-    /// The study that has these loads. On `ideal` it repeats those that a figure needs and no journal keeps.
-    pub(super) fn study(
-        &self,
-        provenance: Value,
-        mut entries: Vec<Entry>,
-    ) -> Result<Study, StudyError> {
+    /// The study that has these loads.
+    pub(super) fn study(&self, provenance: Value, mut entries: Vec<Entry>) -> Study {
         entries.sort_by_key(|it| it.place);
-        let cells: BTreeMap<usize, Cell<'_>> =
-            self.plan.cells().into_iter().map(|it| (it.place, it)).collect();
-        let load = |entry: &mut Entry| match (entry.load.take(), cells.get(&entry.place)) {
-            (None, Some(cell)) if self.plan.engine == Engine::Ideal && self.draws(cell) => {
-                Ok(Some(self.load(cell, None)?.load))
-            }
-            (kept, _) => Ok(kept),
-        };
-        let loads = self
-            .pool
-            .install(|| entries.par_iter_mut().map(load).collect::<Result<_, StudyError>>())?;
-        let runs = entries.into_iter().map(|it| it.run).collect();
-        Ok(Study::new(self.plan, provenance, runs, loads))
+        let (runs, loads) = entries.into_iter().map(|it| (it.run, it.load)).unzip();
+        Study::new(self.plan, provenance, runs, loads)
     }
 
-    /// Whether figures show this load: they show the first seed's.
-    fn draws(&self, cell: &Cell<'_>) -> bool {
-        self.plan.seeds.first() == Some(&cell.seed)
+    /// What came when in these loads of `study`, which figures show: as it was kept, or once more.
+    pub(super) fn again(
+        &self,
+        study: &Study,
+        places: &[usize],
+    ) -> Result<BTreeMap<usize, Load>, StudyError> {
+        let key = |page, scheme, setting, seed| (page, scheme, setting, seed);
+        let cells = self.plan.cells();
+        let cells: BTreeMap<_, &Cell<'_>> = cells
+            .iter()
+            .map(|it| (key(&*it.page.name, it.scheme.name(), &*it.setting, it.seed), it))
+            .collect();
+        let load = |place: &usize| {
+            let run = &study.runs[*place];
+            let cell = cells.get(&key(&*run.page, &*run.scheme, &run.setting, run.seed));
+            match (study.loads[*place].clone(), cell) {
+                (Some(kept), _) => Ok(Some((*place, kept))),
+                (None, Some(cell)) if self.plan.repeats() => {
+                    Ok(Some((*place, self.load(cell, None)?.load)))
+                }
+                _ => Ok(None),
+            }
+        };
+        let loads: Result<Vec<_>, StudyError> =
+            self.pool.install(|| places.par_iter().map(load).collect());
+        Ok(loads?.into_iter().flatten().collect())
+    }
+
+    /// Whether what came when is kept: of a load that cannot be repeated, or of one that figures show anyway.
+    fn keeps(&self, cell: &Cell<'_>) -> bool {
+        let Plan { engine, seeds, pages, settings, .. } = self.plan;
+        let all_drawn = seeds.len() == 1 && pages.len() * settings.each().len() <= DRAWN_MAX;
+        match engine {
+            Engine::Ideal => false,
+            Engine::Stack => all_drawn,
+            Engine::Wire => seeds.first() == Some(&cell.seed),
+        }
     }
 
     fn run(&self, cell: &Cell<'_>) -> Result<Entry, StudyError> {
@@ -103,7 +123,7 @@ impl<'a> Loader<'a> {
             let qlog = logs.map(|it| it.keep(self.plan, cell)).transpose()?.flatten();
             run.unfinished = Some(Unfinished { problem, qlog });
         }
-        Ok(Entry { place: cell.place, run, load: Some(load).filter(|_| self.draws(cell)) })
+        Ok(Entry { place: cell.place, run, load: Some(load).filter(|_| self.keeps(cell)) })
     }
 
     fn load(&self, cell: &Cell<'_>, logs: Option<&Path>) -> Result<Loaded, StudyError> {

@@ -41,7 +41,7 @@ pub fn merge(
     let provenance = merged_provenance(&manifests[0], program);
     begin(&plan, &provenance, out)?;
     write(&plan, &entries, out).map_err(|error| StudyError::Record(FileError::at(out)(error)))?;
-    let study = Loader::new(&plan)?.study(provenance, entries)?;
+    let study = Loader::new(&plan)?.study(provenance, entries);
     Ok((plan, study))
 }
 

@@ -145,6 +145,16 @@ impl Plan {
         self.cells().len()
     }
 
+    /// Whether a load is the same each time.
+    pub fn repeats(&self) -> bool {
+        self.engine != Engine::Wire
+    }
+
+    /// The site of one of its pages.
+    pub fn site_of<'a>(&'a self, page: &'a str) -> &'a str {
+        self.pages.iter().find(|it| it.name == page).map_or(page, |it| it.site())
+    }
+
     /// Whether two loads with different seeds can differ.
     pub fn has_chance(&self) -> bool {
         self.engine != Engine::Ideal || self.settings.networks.iter().any(Network::is_jittered)

@@ -132,13 +132,13 @@ mod tests {
             index("bucket", 200.0),
             index("fifo", 100.0),
         ];
-        let found = rank_correlations(&summarise(&runs, byte_index()));
+        let found = rank_correlations(&summarise(&runs, byte_index(), |it| it));
         assert_eq!(found.len(), 2);
         let correlations: Vec<String> =
             found.iter().map(|it| format!("{:.3}", it.spearman)).collect();
         // The paper has fifo below spdyrr and bucket above the fold.
         assert_eq!(correlations, ["1.000", "0.700"]);
         assert!(found.iter().all(|it| it.schemes == 5));
-        assert_eq!(rank_correlations(&summarise(&runs[..4], byte_index())), []);
+        assert_eq!(rank_correlations(&summarise(&runs[..4], byte_index(), |it| it)), []);
     }
 }

@@ -43,7 +43,7 @@ pub fn run_into(
     });
     journal().sync().map_err(file)?;
     entries.extend(fresh?);
-    loader.study(provenance, entries)
+    Ok(loader.study(provenance, entries))
 }
 
 /// Makes sure that `folder` is this study's, and returns the provenance that it records.

@@ -4,9 +4,9 @@ use super::dimension::{Dimension, NETWORK, SEND_BUFFER, notable};
 use super::setting::Setting;
 use super::statistics::{mean, median};
 use super::summary::{Group, Paired, group, measured};
-use super::{BASELINE, Plan, RunRecord, Study, SummaryRow};
+use super::{BASELINE, Plan, RunRecord, Study, StudyError, SummaryRow};
 use crate::network::{Network, queue_text};
-use crate::{Contender, figure_resources};
+use crate::{Contender, Load, figure_resources};
 use corpus::Page;
 use qlog_tools::figures::{
     Dot, DotGroup, HeatMap, HeatRow, Interleaving, InterleavingLine, SpeedupDots, Table,
@@ -19,9 +19,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Pages (on each network, with each buffer) that are drawn; of more, those that gain most from a scheme.
-const DRAWN_MAX: usize = 24;
+pub(super) const DRAWN_MAX: usize = 24;
 
-pub(super) fn comparison(plan: &Plan, study: &Study) -> Comparison {
+/// `again` gives what came when in the loads at these places of the study.
+pub(super) fn comparison(
+    plan: &Plan,
+    study: &Study,
+    again: impl FnOnce(&[usize]) -> Result<BTreeMap<usize, Load>, StudyError>,
+) -> Result<Comparison, StudyError> {
     let view = View::new(plan, study);
     let mut pages: Vec<(&Page, &Compared, PageComparison)> = Vec::new();
     for setting in &view.settings {
@@ -43,16 +48,22 @@ pub(super) fn comparison(plan: &Plan, study: &Study) -> Comparison {
     } else {
         String::new()
     };
+    let shown = |place: &usize| view.shown(pages[*place].0, pages[*place].1);
+    let loads = again(&drawn.iter().flat_map(shown).collect::<Vec<_>>())?;
     let pages = pages.into_iter().enumerate().map(|(place, (page, setting, compared))| {
         if !drawn.contains(&place) {
             return compared;
         }
-        compared.drawn(&figure_resources(page), &view.first_loads(page, setting), plan.metric)
+        let places = view.shown(page, setting);
+        let runs = places.iter().filter_map(|it| {
+            Some(Run { scheme: &study.runs[*it].scheme, timeline: &loads.get(it)?.timeline })
+        });
+        compared.drawn(&figure_resources(page), &runs.collect::<Vec<_>>(), plan.metric)
     });
     let pages = pages.collect();
-    Comparison {
+    Ok(Comparison {
         title: title(plan),
-        what: what(plan),
+        what: conditions(plan),
         baseline: BASELINE.to_owned(),
         metric: plan.metric,
         provenance: study.provenance.clone(),
@@ -60,7 +71,7 @@ pub(super) fn comparison(plan: &Plan, study: &Study) -> Comparison {
         figures: view.figures(),
         omitted,
         pages,
-    }
+    })
 }
 
 /// A setting among those of the study.
@@ -117,13 +128,28 @@ impl<'a> View<'a> {
         schemes.map(row).collect()
     }
 
-    fn first_loads(&self, page: &Page, setting: &Compared) -> Vec<Run<'a>> {
-        let first = |scheme: &'a Contender| {
+    /// The place of the load that figures show of each scheme.
+    fn shown(&self, page: &Page, setting: &Compared) -> Vec<usize> {
+        let shown = |scheme: &Contender| {
             let places = self.places(&page.name, scheme.name(), setting);
-            let load = places.iter().find_map(|it| self.study.loads.get(*it)?.as_ref())?;
-            Some(Run { scheme: scheme.name(), timeline: &load.timeline })
+            let first = || places.iter().find(|it| self.study.loads[**it].is_some());
+            if self.plan.repeats() { self.middle(places) } else { first().copied() }
         };
-        self.plan.schemes.iter().filter_map(first).collect()
+        self.plan.schemes.iter().filter_map(shown).collect()
+    }
+
+    /// The load in the middle by the study's metric, of an even number the better one of the two; of loads that did not
+    /// complete the first.
+    fn middle(&self, places: &[usize]) -> Option<usize> {
+        let value = |place: &usize| {
+            let run = Some(&self.study.runs[*place]).filter(|it| it.completed)?;
+            let values = run.metrics.get(self.plan.metric);
+            Some((values.atf.or(values.all)?, *place))
+        };
+        let mut values: Vec<(f64, usize)> = places.iter().filter_map(value).collect();
+        values.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let middle = values.get(values.len().saturating_sub(1) / 2).map(|it| it.1);
+        middle.or_else(|| places.first().copied())
     }
 
     fn summary(&self, row: &SummaryRow) -> report::SummaryRow {
@@ -406,7 +432,8 @@ fn title(plan: &Plan) -> String {
     format!("{pages} under {} schemes", plan.schemes.len())
 }
 
-fn what(plan: &Plan) -> String {
+/// The conditions under which all loads of a study were made.
+pub fn conditions(plan: &Plan) -> String {
     let networks = plan.settings.networks.iter().map(|it| {
         let own = format!(", queue {}", queue_text(it.down.queue));
         let queue = if plan.settings.queues.is_empty() { &*own } else { "" };
@@ -417,13 +444,18 @@ fn what(plan: &Plan) -> String {
     let networks = networks.collect::<Vec<_>>().join(", ");
     let seeds = match plan.seeds.len() {
         1 => String::new(),
-        seeds => format!("; medians of {seeds} loads each, figures of the first"),
+        seeds => {
+            let shown = if plan.repeats() { "the one in the middle" } else { "the first" };
+            format!("; medians of {seeds} loads each, figures of {shown}")
+        }
     };
     let settings: Vec<Setting> = plan.settings.each().into_iter().map(|it| it.1).collect();
     let dimensions =
         notable(&settings.iter().collect::<Vec<_>>()).into_iter().filter(|it| it.column != NETWORK);
     let others: Vec<String> = dimensions.map(|it| it.all_words(&settings)).collect();
-    format!("engine {}, {networks}, {}{seeds}", plan.engine.name(), others.join(", "))
+    let known = plan.metadata.name();
+    let others = others.iter().map(|it| format!("{it}, ")).collect::<String>();
+    format!("engine {}, {networks}, {others}metadata {known}{seeds}", plan.engine.name())
 }
 
 #[cfg(test)]

@@ -27,35 +27,69 @@ const BOOTSTRAP_SEED: u64 = 1;
 /// A bootstrap, and Wilcoxon's interval, need at least this many values.
 const BOOTSTRAP_MIN: usize = 6;
 
-/// A 95 % interval of the mean of the groups' means: percentiles of a bootstrap in two stages, which draws groups
-/// (pages) and, within each, values (loads), both with replacement (Davison and Hinkley, Bootstrap Methods
-/// and their Application, 1997, section 3.8). Seeded: the same values give the same interval. `None` for fewer
-/// than six pages, or fewer than six loads of a single page: an interval from so few values is too narrow.
-pub fn bootstrap_mean(groups: &[Vec<f64>]) -> Option<Interval> {
-    let drawn = match groups {
-        [only] => only.len(),
-        several => several.len(),
-    };
-    if drawn < BOOTSTRAP_MIN || groups.iter().any(Vec::is_empty) {
+/// The geometric mean; `None` without values.
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    Some(mean(&values.iter().map(|it| it.ln()).collect::<Vec<_>>())?.exp())
+}
+
+/// A 95 % interval of the mean of all values (pages), by a studentised bootstrap that draws clusters (sites), because the pages
+/// of a site are alike (Davison and Hinkley, Bootstrap Methods and their Application, 1997, sections 3.8 and 5.2.1). On data
+/// with a known mean, percentiles of as many draws cover it less often than they say: 82 to 88 times in 100 with ten pages,
+/// and 77 times if sites are not drawn as wholes. Seeded: the same values give the same interval. `None` for fewer than six
+/// clusters.
+pub fn bootstrap_mean(clusters: &[Vec<f64>]) -> Option<Interval> {
+    if clusters.len() < BOOTSTRAP_MIN || clusters.iter().any(Vec::is_empty) {
         return None;
     }
+    let sums: Vec<ClusterSum> = clusters.iter().map(|it| ClusterSum::of(it)).collect();
+    let own = Estimate::of(&sums);
     let mut random = ChaCha8Rng::seed_from_u64(BOOTSTRAP_SEED);
-    let mut group_mean = |group: &[f64]| {
-        if let [only] = group {
-            return *only;
+    let mut drawn = sums.clone();
+    let mut deviations = Vec::with_capacity(RESAMPLES);
+    for _ in 0..RESAMPLES {
+        drawn.fill_with(|| sums[random.random_range(0..sums.len())]);
+        let estimate = Estimate::of(&drawn);
+        // A draw of equal clusters says nothing about the error.
+        if estimate.error > 0.0 {
+            deviations.push((estimate.mean - own.mean) / estimate.error);
         }
-        let sum: f64 = (0..group.len()).map(|_| group[random.random_range(0..group.len())]).sum();
-        sum / group.len() as f64
-    };
-    let mut places = ChaCha8Rng::seed_from_u64(BOOTSTRAP_SEED + 1);
-    let means: Vec<f64> = (0..RESAMPLES)
-        .map(|_| {
-            let drawn = (0..groups.len()).map(|_| places.random_range(0..groups.len()));
-            drawn.map(|it| group_mean(&groups[it])).sum::<f64>() / groups.len() as f64
-        })
-        .collect();
-    let mut means = Data::new(means);
-    Some([means.quantile(0.025), means.quantile(0.975)])
+    }
+    if deviations.is_empty() {
+        return Some([own.mean; 2]);
+    }
+    let mut deviations = Data::new(deviations);
+    let [low, high] = [0.975, 0.025].map(|it| own.mean - deviations.quantile(it) * own.error);
+    Some([low, high])
+}
+
+/// The values of a cluster, as far as a mean needs them.
+#[derive(Debug, Clone, Copy)]
+struct ClusterSum {
+    sum: f64,
+    count: f64,
+}
+
+impl ClusterSum {
+    fn of(values: &[f64]) -> Self {
+        Self { sum: values.iter().sum(), count: values.len() as f64 }
+    }
+}
+
+/// A mean over the values of clusters.
+struct Estimate {
+    mean: f64,
+    /// Its standard error, that of a ratio of sums over clusters.
+    error: f64,
+}
+
+impl Estimate {
+    fn of(clusters: &[ClusterSum]) -> Self {
+        let count: f64 = clusters.iter().map(|it| it.count).sum();
+        let mean = clusters.iter().map(|it| it.sum).sum::<f64>() / count;
+        let squares: f64 = clusters.iter().map(|it| (it.sum - mean * it.count).powi(2)).sum();
+        let clusters = clusters.len() as f64;
+        Self { mean, error: (squares * clusters / (clusters - 1.0)).sqrt() / count }
+    }
 }
 
 /// A 95 % interval of any statistic of `count` values, such as pages: percentiles of a bootstrap that draws their places with
@@ -199,31 +233,60 @@ mod tests {
         assert_eq!(hodges_lehmann(&[]), None);
     }
 
-    #[test]
-    fn an_interval_of_the_mean_covers_it_19_times_in_20() {
+    /// Of 300 studies with planted speedups of this many sites: logarithms are normal, sites differ by 0.4 and the pages of
+    /// a site by 0.2.
+    fn covered(sites: usize, pages_of: impl Fn(&mut ChaCha8Rng) -> usize) -> usize {
         let mut random = ChaCha8Rng::seed_from_u64(7);
-        let covered = (0..300)
-            .filter(|_| {
-                let sample: Vec<Vec<f64>> =
-                    (0..40).map(|_| vec![random.random_range(0.0..2.0)]).collect();
-                let [low, high] = bootstrap_mean(&sample).expect("40 values");
-                (low..=high).contains(&1.0)
-            })
-            .count();
-        assert!((270..=299).contains(&covered), "{covered} of 300");
+        let standard = Normal::standard();
+        let normal = move |random: &mut ChaCha8Rng, deviation: f64| {
+            deviation * standard.inverse_cdf(random.random_range(1e-9..1.0))
+        };
+        let truth = f64::exp((0.4 * 0.4 + 0.2 * 0.2) / 2.0);
+        let studies = (0..300).filter(|_| {
+            let sample: Vec<Vec<f64>> = (0..sites)
+                .map(|_| {
+                    let site = normal(&mut random, 0.4);
+                    let pages = pages_of(&mut random);
+                    (0..pages).map(|_| (site + normal(&mut random, 0.2)).exp()).collect()
+                })
+                .collect();
+            let [low, high] = bootstrap_mean(&sample).expect("enough sites");
+            (low..=high).contains(&truth)
+        });
+        studies.count()
     }
 
     #[test]
-    fn a_bootstrap_is_the_same_from_run_to_run_and_needs_six_pages_or_six_loads_of_one() {
-        let pages = |count: u32| (0..count).map(|it| vec![f64::from(it), 4.0]).collect::<Vec<_>>();
-        assert_eq!(bootstrap_mean(&pages(6)), bootstrap_mean(&pages(6)));
-        assert!(bootstrap_mean(&pages(6)).is_some());
-        assert_eq!(bootstrap_mean(&pages(5)), None);
-        assert_eq!(bootstrap_mean(&[vec![1.0; 5]]), None);
-        assert_eq!(bootstrap_mean(&[vec![2.0; 6]]), Some([2.0, 2.0]));
-        let loads = vec![1.0, 1.0, 1.0, 3.0, 3.0, 3.0];
-        let [low, high] = bootstrap_mean(&[loads]).expect("one page, six loads");
-        assert!((1.0..2.0).contains(&low) && (2.0..=3.0).contains(&high), "{low} {high}");
+    fn an_interval_of_the_mean_covers_it_in_93_to_97_of_100_studies() {
+        let expected = 300 * 93 / 100..=300 * 97 / 100;
+        for sites in [10, 20, 40] {
+            let covered = covered(sites, |_| 1);
+            assert!(expected.contains(&covered), "{sites} pages of as many sites: {covered}");
+        }
+        for sites in [20, 40] {
+            let covered = covered(sites, |random| random.random_range(1..=4));
+            assert!(expected.contains(&covered), "{sites} sites of one to four pages: {covered}");
+        }
+        // Ten sites that differ in their weight, too, are few.
+        assert_eq!(covered(10, |random| random.random_range(1..=4)), 277);
+    }
+
+    #[test]
+    fn a_bootstrap_is_the_same_from_run_to_run_and_needs_six_sites() {
+        let sites = |count: u32| (0..count).map(|it| vec![f64::from(it), 4.0]).collect::<Vec<_>>();
+        assert_eq!(bootstrap_mean(&sites(6)), bootstrap_mean(&sites(6)));
+        assert!(bootstrap_mean(&sites(6)).is_some());
+        assert_eq!(bootstrap_mean(&sites(5)), None);
+        assert_eq!(bootstrap_mean(&vec![vec![2.0]; 6]), Some([2.0, 2.0]));
+        let [low, high] =
+            bootstrap_mean(&[1.0, 1.0, 1.0, 3.0, 3.0, 3.0].map(|it| vec![it])).expect("six");
+        assert!((0.5..1.5).contains(&low) && (2.5..3.5).contains(&high), "{low} {high}");
+    }
+
+    #[test]
+    fn a_geometric_mean_of_a_ratio_and_its_inverse_is_one() {
+        assert!((geometric_mean(&[4.0, 0.25]).expect("two") - 1.0).abs() < 1e-12);
+        assert_eq!(geometric_mean(&[]), None);
     }
 
     #[test]

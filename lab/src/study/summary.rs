@@ -6,10 +6,10 @@ use super::dimension::varied;
 use super::pushes::Pushes;
 use super::run::{OnlyAtf, RunRecord};
 use super::setting::Setting;
-use super::statistics::{Interval, bootstrap_mean, mean, median};
+use super::statistics::{Interval, bootstrap_mean, geometric_mean, mean, median};
 use qlog_tools::metrics::{BySet, Measured, Metric};
 use serde::{Serialize, Serializer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One scheme in one setting.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,6 +21,8 @@ pub struct SummaryRow {
     pub setting: Setting,
     /// Pages that count: those with a load that completed under this scheme and, with the same seed, under `rr`.
     pub pages: usize,
+    /// The sites that they come from.
+    pub sites: usize,
     /// Loads that did not finish. They count in nothing else.
     pub unfinished: usize,
     /// The mean of each metric over all loads.
@@ -29,8 +31,10 @@ pub struct SummaryRow {
     /// Mean of the pages' speedups. A page's is the mean of its loads', each against the load of `rr` that met the
     /// same link.
     pub mean_speedup: BySet,
-    /// Its 95 % interval: pages, and loads within them, drawn again and again.
+    /// Its 95 % interval: sites, each with all of its pages, drawn again and again; of a single page its loads.
     pub mean_speedup_interval: BySet<Interval>,
+    /// The geometric mean of the pages' speedups: no scheme gains by exchanging the two that are compared.
+    pub geometric_mean_speedup: BySet,
     /// The median of the pages' speedups.
     pub median_speedup: BySet,
     /// The page that gains most.
@@ -98,28 +102,47 @@ pub(super) fn grouped<'a, K: Ord + Clone>(
     groups
 }
 
-/// One row for each scheme and setting, in the order of first appearance; speedups are those of `metric`.
-pub fn summarise(runs: &[RunRecord], metric: &'static Metric) -> Vec<SummaryRow> {
+/// One row for each scheme and setting, in the order of first appearance; speedups are those of `metric`. `site_of` names the
+/// site of a page: intervals draw the pages of a site together.
+pub fn summarise<'a>(
+    runs: &'a [RunRecord],
+    metric: &'static Metric,
+    site_of: impl Fn(&'a str) -> &'a str,
+) -> Vec<SummaryRow> {
     let baselines = Paired::of(runs, BASELINE, metric);
     let varied = varied(runs.iter().map(|it| &it.setting));
     let groups = grouped(runs, |it| (&it.scheme, &it.setting));
-    groups.iter().map(|it| row(it, it[0].setting.told(&varied), &baselines)).collect()
+    groups.iter().map(|it| row(it, it[0].setting.told(&varied), &baselines, &site_of)).collect()
 }
 
-fn row(runs: &[&RunRecord], setting: Setting, baselines: &Paired<'_>) -> SummaryRow {
-    let mut pages: BTreeMap<&str, Vec<BySet>> = BTreeMap::new();
+fn row<'a>(
+    runs: &[&'a RunRecord],
+    setting: Setting,
+    baselines: &Paired<'_>,
+    site_of: &impl Fn(&'a str) -> &'a str,
+) -> SummaryRow {
+    let mut pages: BTreeMap<&'a str, Vec<BySet>> = BTreeMap::new();
     for run in runs {
         if let Some(speedup) = baselines.speedup(run) {
             pages.entry(&run.page).or_default().push(speedup);
         }
     }
-    let ratios = |set| -> Vec<Vec<f64>> {
-        let loads = pages.values().map(|it| it.iter().filter_map(|it| it.get(set)).collect());
-        loads.filter(|it: &Vec<f64>| !it.is_empty()).collect()
+    let loads = |speedups: &[BySet], set| -> Vec<f64> {
+        speedups.iter().filter_map(|it| it.get(set)).collect()
+    };
+    let means = |set| -> Vec<(&'a str, f64)> {
+        pages.iter().filter_map(|(page, it)| Some((*page, mean(&loads(it, set))?))).collect()
     };
     let of_pages = |of: fn(&[f64]) -> Option<f64>| {
-        let means = |set| ratios(set).iter().filter_map(|it| mean(it)).collect::<Vec<f64>>();
-        BySet::each(|set| of(&means(set)))
+        BySet::each(|set| of(&means(set).iter().map(|it| it.1).collect::<Vec<_>>()))
+    };
+    let sites: BTreeSet<&str> = pages.keys().map(|it| site_of(it)).collect();
+    let drawn = |set| -> Vec<Vec<f64>> {
+        let mut only = pages.values();
+        match (only.next(), only.next()) {
+            (Some(page), None) => loads(page, set).into_iter().map(|it| vec![it]).collect(),
+            _ => by_site(&means(set), site_of),
+        }
     };
     let completed: Vec<&RunRecord> = runs.iter().filter(|it| it.completed).copied().collect();
     let regrets: Vec<f64> = completed.iter().filter_map(|it| it.regret()).collect();
@@ -127,16 +150,30 @@ fn row(runs: &[&RunRecord], setting: Setting, baselines: &Paired<'_>) -> Summary
         scheme: runs[0].scheme.clone(),
         setting,
         pages: pages.len(),
+        sites: sites.len(),
         unfinished: runs.len() - completed.len(),
         mean: measured(&completed, mean),
         mean_speedup: of_pages(mean),
-        mean_speedup_interval: BySet::each(|set| bootstrap_mean(&ratios(set))),
+        mean_speedup_interval: BySet::each(|set| bootstrap_mean(&drawn(set))),
+        geometric_mean_speedup: of_pages(geometric_mean),
         median_speedup: of_pages(median),
         best_page_speedup: of_pages(|it| it.iter().copied().max_by(f64::total_cmp)),
         worst_page_speedup: of_pages(|it| it.iter().copied().min_by(f64::total_cmp)),
         mean_regret: OnlyAtf { atf: mean(&regrets) },
         mean_pushes: Pushes::means(&completed),
     }
+}
+
+/// The values of pages, those of a site together.
+pub fn by_site<'a>(
+    pages: &[(&'a str, f64)],
+    site_of: impl Fn(&'a str) -> &'a str,
+) -> Vec<Vec<f64>> {
+    let mut sites: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (page, value) in pages {
+        sites.entry(site_of(page)).or_default().push(*value);
+    }
+    sites.into_values().collect()
 }
 
 /// Each metric of these loads, brought to one number by `of`.
@@ -176,7 +213,7 @@ mod tests {
             run("a", "fifo", 500.0),
             run("b", "fifo", 100.0),
         ];
-        let rows = summarise(&runs, byte_index());
+        let rows = summarise(&runs, byte_index(), |it| it);
         assert_eq!(rows.iter().map(|it| it.scheme.as_str()).collect::<Vec<_>>(), ["rr", "fifo"]);
         assert_eq!(rows[1].mean_speedup, BySet { all: Some(1.0), atf: Some(1.5) });
         assert_eq!(rows[1].worst_page_speedup.atf, Some(1.0));
@@ -192,15 +229,15 @@ mod tests {
             RunRecord { lower_bound: bounded(200.0), ..run("b", "rr", 500.0) },
             run("c", "rr", 1000.0),
         ];
-        assert_eq!(summarise(&runs, byte_index())[0].mean_regret.atf, Some(2.0));
-        assert_eq!(summarise(&runs[2..], byte_index())[0].mean_regret.atf, None);
+        assert_eq!(summarise(&runs, byte_index(), |it| it)[0].mean_regret.atf, Some(2.0));
+        assert_eq!(summarise(&runs[2..], byte_index(), |it| it)[0].mean_regret.atf, None);
     }
 
     #[test]
     fn a_page_that_did_not_complete_does_not_count() {
         let broken = RunRecord { completed: false, ..run("b", "fifo", 1.0) };
         let runs = [run("a", "rr", 1000.0), run("b", "rr", 100.0), run("a", "fifo", 500.0), broken];
-        let rows = summarise(&runs, byte_index());
+        let rows = summarise(&runs, byte_index(), |it| it);
         let row = &rows[1];
         assert_eq!((row.pages, row.unfinished, row.mean_speedup.atf), (1, 1, Some(2.0)));
         assert_eq!(row.mean.byte_index().atf, Some(500.0));
@@ -217,10 +254,32 @@ mod tests {
             seeded("b", "rr", 0, 100.0),
             seeded("b", "fifo", 0, 100.0),
         ];
-        let row = &summarise(&runs, byte_index())[1];
+        let row = &summarise(&runs, byte_index(), |it| it)[1];
         // Page a: 1 and 3; page b: 1.
         assert_eq!((row.pages, row.mean_speedup.atf), (2, Some(1.5)));
         assert_eq!(row.mean_speedup_interval.atf, None, "of two pages");
+    }
+
+    #[test]
+    fn an_interval_needs_six_sites_and_the_geometric_mean_lies_below_the_mean() {
+        let speedups = [1.0, 2.0, 4.0, 1.0, 2.0, 4.0, 2.0];
+        let runs: Vec<RunRecord> = speedups
+            .into_iter()
+            .enumerate()
+            .flat_map(|(place, speedup)| {
+                let page = format!("{place}");
+                [run(&page, "rr", 100.0 * speedup), run(&page, "fifo", 100.0)]
+            })
+            .collect();
+        let of = |site_of: fn(&str) -> &str| summarise(&runs, byte_index(), site_of).remove(1);
+        let alone = of(|page| page);
+        assert_eq!((alone.pages, alone.sites), (7, 7));
+        let [low, high] = alone.mean_speedup_interval.atf.expect("seven sites");
+        assert!(low < 16.0 / 7.0 && 16.0 / 7.0 < high);
+        let near = |one: Option<f64>, other: f64| (one.expect("known") - other).abs() < 1e-12;
+        assert!(near(alone.geometric_mean_speedup.atf, 2.0));
+        let five = of(|page| if page < "3" { "a" } else { page });
+        assert_eq!((five.pages, five.sites, five.mean_speedup_interval.atf), (7, 5, None));
     }
 
     #[test]
@@ -236,7 +295,7 @@ mod tests {
             on("lte", "fifo", 30.0),
         ];
         let speedups: Vec<_> =
-            summarise(&runs, byte_index()).iter().map(|it| it.mean_speedup.atf).collect();
+            summarise(&runs, byte_index(), |it| it).iter().map(|it| it.mean_speedup.atf).collect();
         assert_eq!(speedups, [Some(1.0), Some(2.0), Some(1.0), Some(3.0)]);
     }
 }

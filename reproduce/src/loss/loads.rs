@@ -116,8 +116,10 @@ fn blocked_ms(timeline: &Timeline) -> f64 {
 /// The schemes of one condition's loads.
 fn outcomes(loads: &[Loaded]) -> Vec<Outcome> {
     let runs: Vec<RunRecord> = loads.iter().map(|it| it.record.clone()).collect();
-    let times = metrics::find("critical_ms").map(|it| summarise(&runs, it)).unwrap_or_default();
-    let indices = summarise(&runs, metrics::byte_index());
+    let times = metrics::find("critical_ms")
+        .map(|it| summarise(&runs, it, |page| page))
+        .unwrap_or_default();
+    let indices = summarise(&runs, metrics::byte_index(), |page| page);
     let pages = summarise_pages(&runs, metrics::byte_index(), true);
     let rr_better = |scheme: &str, set| {
         let own = pages.iter().filter(|it| it.scheme == scheme);

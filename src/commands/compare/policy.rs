@@ -10,10 +10,17 @@ use std::path::Path;
 
 /// Rejects plans that cannot lead to a requested policy.
 pub(super) fn check(arguments: &Arguments, plan: &Plan) -> Result<(), Failure> {
-    match &arguments.policy {
-        Some(_) => policy::check(plan, &arguments.policy_default).map_err(Failure::bad_input),
-        None => Ok(()),
+    let Some(file) = &arguments.policy else { return Ok(()) };
+    policy::check(plan, &arguments.policy_default).map_err(Failure::bad_input)?;
+    // Better now than after hours of loads.
+    let folder = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if file.is_dir() || !folder.is_dir() {
+        let file = file.display();
+        return Err(Failure::BadInput(format!(
+            "--policy {file}: cannot be written there; name a file in a folder that exists"
+        )));
     }
+    Ok(())
 }
 
 /// Writes the requested policy, and prints it as a table.

@@ -3,10 +3,10 @@
 use crate::output;
 use crate::output::number;
 use ::serve::Failure;
-use lab::study::{Pushes, Study, SummaryRow, varied};
+use lab::study::{Plan, Pushes, Study, SummaryRow, conditions, varied};
 use qlog_tools::metrics::{self, Metric};
 
-pub(super) fn show(study: &Study) -> Result<(), Failure> {
+pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
     let rows = &study.summary;
     let metric = metrics::find(study.metric).unwrap_or_else(metrics::byte_index);
     let varied = varied(rows.iter().map(|it| &it.setting));
@@ -24,12 +24,13 @@ pub(super) fn show(study: &Study) -> Result<(), Failure> {
         [name(row)].into_iter().chain(columns().map(|it| (it.cell)(row, metric))).collect()
     });
     output::line(&output::table(&header, &[], cells).to_string())?;
+    output::line(&conditions(plan))?;
     if varied.is_empty() {
         conclusion(rows, metric).map_or(Ok(()), |it| output::line(&it))?;
     }
     if study.summary.iter().all(|it| it.mean_speedup_interval.atf.is_none()) {
         output::line(
-            "intervals need at least six pages, or six seeds of one page on a random network",
+            "intervals need pages of at least six sites, or six seeds of one page on a random network",
         )?;
     }
     for it in &study.rank_correlations {
@@ -67,7 +68,7 @@ struct Column {
     cell: fn(&SummaryRow, &Metric) -> String,
 }
 
-const COLUMNS: [Column; 13] = [
+const COLUMNS: [Column; 14] = [
     column("pages", |row, _| row.pages.to_string()),
     of_all("METRIC all UNIT", |row, metric| number(row.mean.get(metric).all, 0)),
     column("METRIC ATF UNIT", |row, metric| number(row.mean.get(metric).atf, 0)),
@@ -77,6 +78,7 @@ const COLUMNS: [Column; 13] = [
         let interval = row.mean_speedup_interval.atf;
         interval.map_or("-".to_owned(), |[low, high]| format!("{low:.2} to {high:.2}"))
     }),
+    of_several_pages("geometric", |row, _| number(row.geometric_mean_speedup.atf, 2)),
     of_several_pages("best ATF", |row, _| number(row.best_page_speedup.atf, 2)),
     of_several_pages("worst ATF", |row, _| number(row.worst_page_speedup.atf, 2)),
     column("regret ATF", |row, _| number(row.mean_regret.atf, 2)),

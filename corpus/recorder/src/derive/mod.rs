@@ -133,6 +133,7 @@ fn fitted(captures: &[Capture], table: &Table, label: &Label) -> Page {
         format: corpus::check::FORMAT.to_owned(),
         name: label.name.clone(),
         source: Source {
+            site: None,
             kind: SourceKind::Recorded,
             from: label.from.clone(),
             licence: label.licence.clone(),
