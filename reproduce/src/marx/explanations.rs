@@ -84,10 +84,10 @@ pub(super) fn gains(matrix: &Matrix) -> [Row; 2] {
 pub(super) fn other_means(matrix: &Matrix) -> Table {
     let lines = TABLE_2.iter().map(|it| {
         let values = COLUMNS.iter().flat_map(|(_, measure)| {
-            let logs: Vec<f64> =
-                matrix.speedups(it.scheme, *measure).iter().map(|it| it.1.ln()).collect();
-            let groups: Vec<Vec<f64>> = logs.iter().map(|it| vec![*it]).collect();
-            let interval = statistics::bootstrap_mean(&groups).map(|it| it.map(f64::exp));
+            let logs = matrix.speedups(it.scheme, *measure).into_iter().map(|it| (it.0, it.1.ln()));
+            let logs: Vec<PageSpeedup<'_>> = logs.collect();
+            let interval = mean_interval(&logs).map(|it| it.map(f64::exp));
+            let logs: Vec<f64> = logs.iter().map(|it| it.1).collect();
             let middle = |places: &[usize]| {
                 statistics::median(&places.iter().map(|it| logs[*it].exp()).collect::<Vec<_>>())
             };

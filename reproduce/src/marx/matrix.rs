@@ -6,7 +6,7 @@ use crate::ReproduceError;
 use corpus::Page;
 use lab::ideal::{Conditions, SendBufferModel};
 use lab::study::statistics::Interval;
-use lab::study::{RunRecord, statistics};
+use lab::study::{RunRecord, by_site, statistics};
 use qlog_tools::metrics::{self, BySet};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::{Kind, paper_schemes};
@@ -148,9 +148,10 @@ pub(super) fn mean(speedups: &[PageSpeedup<'_>]) -> Option<f64> {
     statistics::mean(&speedups.iter().map(|it| it.1).collect::<Vec<_>>())
 }
 
-/// The 95 % interval of the mean, over pages.
+/// The 95 % interval of the mean; the pages of a site are drawn together.
 pub(super) fn mean_interval(speedups: &[PageSpeedup<'_>]) -> Option<Interval> {
-    statistics::bootstrap_mean(&speedups.iter().map(|it| vec![it.1]).collect::<Vec<_>>())
+    let speedups: Vec<(&str, f64)> = speedups.iter().map(|it| (it.0.site(), it.1)).collect();
+    statistics::bootstrap_mean(&by_site(&speedups, |site| site))
 }
 
 /// The mean without the three highest.
