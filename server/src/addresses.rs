@@ -39,6 +39,11 @@ struct Moving {
     /// When the last challenge became due, and how many there were.
     challenged: Instant,
     challenges: u32,
+    /// When the client was last asked for something that lets the challenge be repeated, and how often it was.
+    nudged: Instant,
+    nudges: u32,
+    /// Datagrams that came from there.
+    came: u32,
 }
 
 /// What the caller must do after a datagram.
@@ -82,9 +87,7 @@ impl Addresses {
         }
         let verdict = self.came(connection, from, now);
         if verdict == Verdict::Lost {
-            // There it learns that its connection is closed. That is one datagram.
-            self.current = from;
-            self.moving = None;
+            self.give_up(Some(from));
         }
         verdict
     }
@@ -122,6 +125,7 @@ impl Addresses {
             self.moving = Some(Moving::to(from, now));
         }
         if let Some(moving) = &mut self.moving {
+            moving.came += 1;
             moving.allowed += 1;
             moving.has_left |= active(connection) == Some(from);
         }
@@ -175,12 +179,46 @@ impl Addresses {
         self.settle(connection);
     }
 
-    /// A timer of the transport has fired, so it may send there again.
-    pub(crate) fn timer_fired(&mut self, connection: &mut Connection) {
+    /// A timer has fired, the transport's or that of the challenge: something may go there again. Where the challenge was
+    /// lost, the client, whose requests are acknowledged, may have nothing to say, and the transport has no credit for
+    /// another challenge until something comes. So the client is asked for an acknowledgement.
+    pub(crate) fn timer_fired(&mut self, connection: &mut Connection, now: Instant) -> Verdict {
+        let asked = self.challenged().filter(|_| self.is_held_back());
         self.take_events(connection);
         if let Some(moving) = &mut self.moving {
             moving.allowed = moving.allowed.max(1);
         }
+        let is_unproven = asked.is_some_and(|it| self.failed.contains(&it));
+        if is_unproven || !self.nudge(connection, now) {
+            self.give_up(asked);
+            return Verdict::Lost;
+        }
+        Verdict::GoOn
+    }
+
+    /// Asks a client for a sign of life that has not answered the challenge. False: it was asked often enough.
+    fn nudge(&mut self, connection: &mut Connection, now: Instant) -> bool {
+        let Path { local, peer } = self.home;
+        let Some(moving) = self.moving.as_mut().filter(|it| it.has_left) else { return true };
+        if moving.may_nudge() && now >= moving.nudge_at(connection) {
+            moving.nudged = now;
+            moving.nudges += 1;
+            connection.quic.send_ack_eliciting_on_path(local, peer).ok();
+        }
+        moving.nudges <= CHALLENGES
+    }
+
+    /// When the client must be asked again.
+    pub(crate) fn next_timeout(&self, connection: &Connection) -> Option<Instant> {
+        let moving = self.moving.as_ref().filter(|it| it.has_left && it.may_nudge())?;
+        Some(moving.nudge_at(connection))
+    }
+
+    /// The client is where it cannot be reached otherwise. There it learns that its connection is closed. That is one
+    /// datagram.
+    fn give_up(&mut self, at: Option<Path>) {
+        self.current = at.unwrap_or(self.current);
+        self.moving = None;
     }
 
     /// The address that the client must prove.
@@ -214,12 +252,36 @@ impl Addresses {
 
 impl Moving {
     fn to(to: Path, now: Instant) -> Self {
-        Self { to, has_left: false, allowed: 0, was_asked: false, challenged: now, challenges: 1 }
+        Self {
+            to,
+            has_left: false,
+            allowed: 0,
+            was_asked: false,
+            challenged: now,
+            challenges: 1,
+            nudged: now,
+            nudges: 0,
+            came: 0,
+        }
     }
 
     /// Whether the last challenge should have been answered.
     fn is_overdue(&self, connection: &Connection, now: Instant) -> bool {
-        now >= self.challenged + 3 * round_trip(connection).max(LEAST_ROUND_TRIP)
+        now >= self.challenged + Self::patience(connection)
+    }
+
+    /// Such a datagram is as small as any that the client sends. So, with the one for each that came, at most three times
+    /// as much goes to an unproven address as came from there (RFC 9000, 9.3).
+    fn may_nudge(&self) -> bool {
+        self.nudges < 2 * self.came
+    }
+
+    fn nudge_at(&self, connection: &Connection) -> Instant {
+        self.challenged.max(self.nudged) + Self::patience(connection)
+    }
+
+    fn patience(connection: &Connection) -> Duration {
+        3 * round_trip(connection).max(LEAST_ROUND_TRIP)
     }
 }
 

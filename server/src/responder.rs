@@ -111,9 +111,9 @@ impl Responder {
         self.end_overdue(now);
         let before = self.addresses.current();
         let connection = &mut self.sender.connection;
-        if self.addresses.receive(connection, datagram, path, now) == Verdict::Lost {
-            connection.close(Code::NoError, "the new address cannot be proven");
-        }
+        let verdict = self.addresses.receive(connection, datagram, path, now);
+        self.heed(verdict);
+        let connection = &mut self.sender.connection;
         if self.addresses.current() != before {
             // The network behind the new address may carry less (RFC 9000, 14.3).
             connection.quic.revalidate_pmtu();
@@ -275,16 +275,35 @@ impl Responder {
         datagram.map(|(bytes, to)| (bytes, self.addresses.destination(to)))
     }
 
-    /// A timer of the transport is due.
-    pub(crate) fn timer_fired(&mut self) {
-        self.sender.timer_fired();
-        self.addresses.timer_fired(&mut self.sender.connection);
+    /// Timers of the transport and of a challenge may be due.
+    pub(crate) fn on_timeout(&mut self, now: Instant) {
+        let is_due = |at: Option<Instant>| at.is_some_and(|it| it <= now);
+        let connection = &self.sender.connection;
+        let is_transports = is_due(connection.quic.timeout_instant());
+        if is_transports {
+            self.sender.timer_fired();
+        } else if !is_due(self.addresses.next_timeout(connection)) {
+            return;
+        }
+        let connection = &mut self.sender.connection;
+        let verdict = self.addresses.timer_fired(connection, now);
+        self.heed(verdict);
+    }
+
+    /// Closes the connection of a client that is where it cannot be reached.
+    fn heed(&mut self, verdict: Verdict) {
+        if verdict == Verdict::Lost {
+            let cause = "the new address cannot be proven";
+            self.sender.connection.close(Code::NoError, cause);
+        }
     }
 
     pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
-        let timeout = self.sender.connection.quic.timeout_instant();
+        let connection = &self.sender.connection;
+        let timeout = connection.quic.timeout_instant();
+        let challenge = self.addresses.next_timeout(connection);
         let send = if self.addresses.is_held_back() { None } else { self.sender.next_wakeup(now) };
-        [timeout, send].into_iter().flatten().min()
+        [timeout, challenge, send].into_iter().flatten().min()
     }
 
     pub(crate) fn cut(&mut self) {

@@ -364,10 +364,7 @@ impl Endpoint for Server {
                 self.remove(serial, now);
                 continue;
             }
-            if entry.responder.sender.connection.quic.timeout_instant().is_some_and(|it| it <= now)
-            {
-                entry.responder.timer_fired();
-            }
+            entry.responder.on_timeout(now);
             self.enqueue(serial);
             self.pass_turn(serial);
         }

@@ -453,9 +453,9 @@ pub fn conditions(plan: &Plan) -> String {
     let dimensions =
         notable(&settings.iter().collect::<Vec<_>>()).into_iter().filter(|it| it.column != NETWORK);
     let others: Vec<String> = dimensions.map(|it| it.all_words(&settings)).collect();
-    let known = plan.metadata.name();
-    let others = others.iter().map(|it| format!("{it}, ")).collect::<String>();
-    format!("engine {}, {networks}, {others}metadata {known}{seeds}", plan.engine.name())
+    let known = format!("metadata {}", plan.metadata.name());
+    let others = others.into_iter().chain([known]).collect::<Vec<_>>().join(", ");
+    format!("engine {}, {networks}, {others}{seeds}", plan.engine.name())
 }
 
 #[cfg(test)]

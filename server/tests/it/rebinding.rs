@@ -135,6 +135,57 @@ fn an_upload_survives_a_change_of_address_at_any_time() {
     }
 }
 
+/// A visitor whose address changes with every second group of requests, in the moment of asking. Returns the longest time
+/// that a group took, and whether the server closed the connection.
+fn visit(link: Link) -> (Duration, bool) {
+    let limits = Limits { addresses: 32, ..Limits::default() };
+    let mut world = World::over(link.links(), Options { limits, ..options("fifo") }, Bodies);
+    let peer = Peer::connect(&world, at(0), &Client::with_id(16).config());
+    let mut client = Rebound { peer, address: at(0) };
+    while !client.peer.is_established() {
+        assert!(world.step(&mut [&mut client], None), "a handshake");
+    }
+    let mut longest = Duration::ZERO;
+    for group in 0..20_u16 {
+        let asked = world.elapsed();
+        for number in 0..3 {
+            client.peer.get((u64::from(group) * 3 + number) * 4, "/20000/png");
+        }
+        if group % 2 == 1 {
+            client.address = at(group);
+            client.peer.client.connection.quic.send_ack_eliciting().expect("a path");
+        }
+        let (mut taken, mut is_over) = (Duration::ZERO, false);
+        while client.peer.ended.len() < usize::from(group + 1) * 3 && !is_over {
+            let soon = world.elapsed() + Duration::from_millis(1);
+            world.step(&mut [&mut client], Some(soon));
+            taken = world.elapsed().saturating_sub(asked);
+            assert!(taken < Duration::from_secs(10), "group {group} waits");
+            is_over = client.peer.client.connection.is_over();
+        }
+        longest = longest.max(taken);
+        if is_over {
+            return (longest, true);
+        }
+        world.run_for(Duration::from_millis(u64::from(group * 7 % 150)), &mut [&mut client]);
+    }
+    (longest, false)
+}
+
+/// A client whose requests are acknowledged has nothing to say if the challenge is lost.
+#[test]
+fn a_visitor_who_moves_while_asking_is_answered_also_where_packets_are_lost() {
+    let mut closed = 0;
+    for lose_each in (11..=101).step_by(2) {
+        let link = Link { lose_each, lose_each_from_client: lose_each + 2, ..Link::CABLE };
+        let (longest, is_closed) = visit(link);
+        assert!(longest < Duration::from_millis(1200), "{lose_each}: {longest:?}");
+        closed += usize::from(is_closed);
+    }
+    // Of 46 visitors with ten changes each, two are told that a new address cannot be proven, and can try again.
+    assert_eq!(closed, 2);
+}
+
 #[test]
 fn a_client_at_one_address_too_many_learns_there_that_its_connection_is_closed() {
     let limits = Limits { addresses: 2, ..Limits::default() };
