@@ -241,7 +241,7 @@ mod tests {
         let normal = move |random: &mut ChaCha8Rng, deviation: f64| {
             deviation * standard.inverse_cdf(random.random_range(1e-9..1.0))
         };
-        let truth = f64::exp((0.4 * 0.4 + 0.2 * 0.2) / 2.0);
+        let truth = f64::midpoint(0.4 * 0.4, 0.2 * 0.2).exp();
         let studies = (0..300).filter(|_| {
             let sample: Vec<Vec<f64>> = (0..sites)
                 .map(|_| {
