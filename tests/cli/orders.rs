@@ -111,7 +111,7 @@ fn a_scenario_goes_over_quic_and_its_log_has_the_trees() {
     let scenario = "examples/trees/figure-5.json";
     let text = stdout_of(&["order", scenario, "--scheme", "tree@draft20", "--qlog", logs]);
     let log = text.lines().last().and_then(|it| it.strip_prefix("log: ")).expect("a log");
-    assert!(log.ends_with("figure-5-tree%40draft20.sqlog"), "{log}");
+    assert!(log.ends_with("figure-5-tree_40draft20.sqlog"), "{log}");
     let tree = stdout_of(&["qlog", "tree", log, "--at", "29"]);
     let tree: Vec<&str> = tree.lines().skip(2).map(str::trim_end).collect();
     assert_eq!(tree, ["  root 100%", "    4 B (16) 50%", "    20 X (16) 50%", "      0 A (16) 0%"]);

@@ -76,7 +76,7 @@ fn method(pages: &[Arc<Page>], loads: usize, unfinished: usize) -> String {
          or in bursts with the same mean (Gilbert and Elliott: half of the packets in a state that lasts for 3 on average). \
          The pages are all {} bundled pages that were recorded for this corpus and have at least {RESOURCES_MIN} resources: \
          {}. A speedup is the mean over pages of the ByteIndex of rr divided by the scheme's, paired by page and seed. Its \
-         95 % interval is a bootstrap over pages and loads. Schemes know all \
+         95 % interval is a bootstrap over pages. Schemes know all \
          that a page says of a resource (`--metadata full`). rr counts as better from a share of loss on if there and at \
          every higher one the interval lies below 1.",
         SCHEMES.len(),

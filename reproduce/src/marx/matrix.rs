@@ -133,7 +133,7 @@ impl Matrix {
         pages.filter_map(|it| Some((it, self.speedup(&it.name, scheme, measure)?))).collect()
     }
 
-    /// The 95 % interval of their mean, over pages.
+    /// The 95 % interval of their mean.
     pub(super) fn interval(&self, scheme: &str, measure: Measure) -> Option<Interval> {
         mean_interval(&self.speedups(scheme, measure))
     }

@@ -122,7 +122,7 @@ fn method(matrix: &Matrix) -> String {
          A cell holds if it is within one standard deviation of the ten means that the paper prints in its column: {}. \
          This is the only spread that the paper prints for all columns, and a larger error mixes up its schemes. The \
          condition is weak: a table with its column's published mean in every cell would hold in {} of 30 cells. Intervals \
-         are 95 %, from a bootstrap over pages. The limits of the other rows are our reading of the paper's words; the paper \
+         are 95 %, from a bootstrap that draws sites. The limits of the other rows are our reading of the paper's words; the paper \
          has no spread to derive them from. They have not changed since the first version.",
         matrix.pages.len(),
         COLUMNS.map(|it| format!("{} ({})", it.tolerance(), it.name)).join(", "),
