@@ -179,7 +179,7 @@ impl Addresses {
         self.settle(connection);
     }
 
-    /// A timer has fired, the transport's or that of the challenge: something may go there again. Where the challenge was
+    /// A timer has fired, the transport's or the challenge's: something may go there again. Where the challenge was
     /// lost, the client, whose requests are acknowledged, may have nothing to say, and the transport has no credit for
     /// another challenge until something comes. So the client is asked for an acknowledgement.
     pub(crate) fn timer_fired(&mut self, connection: &mut Connection, now: Instant) -> Verdict {

@@ -233,8 +233,8 @@ mod tests {
         assert_eq!(hodges_lehmann(&[]), None);
     }
 
-    /// Of 300 studies with planted speedups of this many sites: logarithms are normal, sites differ by 0.4 and the pages of
-    /// a site by 0.2.
+    /// In 300 studies with planted speedups of this many sites, how many intervals cover the truth: logarithms are normal,
+    /// sites differ by 0.4 and the pages of a site by 0.2.
     fn covered(sites: usize, pages_of: impl Fn(&mut ChaCha8Rng) -> usize) -> usize {
         let mut random = ChaCha8Rng::seed_from_u64(7);
         let standard = Normal::standard();
