@@ -1,6 +1,5 @@
 //! The paths of routes.
 
-use percent_encoding::percent_decode_str;
 use push::Graph;
 use std::sync::Arc;
 
@@ -20,12 +19,6 @@ pub(super) fn malformed(path: &str) -> Option<&'static str> {
 /// Whether a client can send it in these very characters.
 pub(super) fn is_sendable(path: &str) -> bool {
     path.bytes().all(|it| it.is_ascii_graphic() && it != b'#')
-}
-
-/// A path without percent-encoding, and its query as it is.
-pub(super) fn decoded(path: &str) -> (Vec<u8>, Option<&str>) {
-    let (plain, query) = path.split_once('?').map_or((path, None), |(it, query)| (it, Some(query)));
-    (percent_decode_str(plain).collect(), query)
 }
 
 /// Whether every path that the pattern `inner` stands for is one that `outer` stands for.
@@ -72,12 +65,6 @@ mod tests {
         ] {
             assert_eq!(covers(outer, inner), expected, "{outer} {inner}");
         }
-    }
-
-    #[test]
-    fn a_path_is_the_same_however_much_of_it_is_encoded() {
-        assert_eq!(decoded("/%73tyle.css?%61"), (b"/style.css".to_vec(), Some("%61")));
-        assert_ne!(decoded("/a%3Fb"), decoded("/a?b"));
     }
 
     #[test]

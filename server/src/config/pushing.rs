@@ -1,8 +1,9 @@
 //! What a route says about pushes, checked against the route's own document.
 
 use super::file::FileRoute;
-use super::paths::{decoded, is_sendable, renamed, twin};
+use super::paths::{is_sendable, renamed, twin};
 use super::{Wrong, idle};
+use crate::site::decoded;
 use crate::site::{Pushing, fits};
 use push::Graph;
 use std::path::Path;

@@ -23,6 +23,7 @@ pub use pushing::{Knows, Pushing, as_many_as_fit};
 pub use request::Request;
 pub(crate) use response::Foreseen;
 pub use response::{Availability, Field, Response};
+pub(crate) use rules::decoded;
 pub use rules::{Rule, RuledSite, fits};
 
 use std::sync::Arc;

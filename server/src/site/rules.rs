@@ -44,20 +44,25 @@ impl Rule {
 pub fn fits(pattern: &str, path: &str) -> bool {
     let (plain, query) = divided(path);
     if let Some(prefix) = pattern.strip_suffix('*') {
-        return plain.starts_with(&*divided(prefix).0);
+        return plain.starts_with(&divided(prefix).0);
     }
     let (wanted, wanted_query) = divided(pattern);
     wanted == plain && (wanted_query.is_none() || wanted_query == query)
 }
 
-/// A path without percent-encoding and with single slashes, and its query as it is.
-fn divided(path: &str) -> (Cow<'_, str>, Option<&str>) {
-    let (plain, query) = path.split_once('?').map_or((path, None), |(it, query)| (it, Some(query)));
-    let mut plain = percent_decode_str(plain).decode_utf8_lossy();
-    while plain.contains("//") {
-        plain = Cow::Owned(plain.replace("//", "/"));
+/// A path as a directory understands it, with single slashes, and its query as it is.
+fn divided(path: &str) -> (Cow<'_, [u8]>, Option<&str>) {
+    let (mut plain, query) = decoded(path);
+    if plain.windows(2).any(|it| it == b"//") {
+        plain.to_mut().dedup_by(|next, one| *next == b'/' && *one == b'/');
     }
     (plain, query)
+}
+
+/// A path without percent-encoding, and its query as it is.
+pub(crate) fn decoded(path: &str) -> (Cow<'_, [u8]>, Option<&str>) {
+    let (plain, query) = path.split_once('?').map_or((path, None), |(it, query)| (it, Some(query)));
+    (percent_decode_str(plain).into(), query)
 }
 
 /// A source of content under the rules of its operator: what a server serves.
@@ -284,6 +289,12 @@ mod tests {
         {
             assert_eq!(status(&site, "https", authority), expected, "{authority}");
         }
+    }
+
+    #[test]
+    fn a_path_is_the_same_however_much_of_it_is_encoded() {
+        assert_eq!(decoded("/%73tyle.css?%61"), (Cow::from(b"/style.css".to_vec()), Some("%61")));
+        assert_ne!(decoded("/a%3Fb"), decoded("/a?b"));
     }
 
     #[test]
