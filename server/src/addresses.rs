@@ -22,8 +22,8 @@ pub(crate) struct Addresses {
     current: Path,
     /// Where it has proven to be.
     proven: Vec<Path>,
-    /// Where it did not answer. The transport does not use these paths again.
-    failed: Vec<Path>,
+    /// The transport knows of more addresses than its home.
+    has_others: bool,
     moving: Option<Moving>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Verdict {
 
 impl Addresses {
     pub(crate) fn new(home: Path, most: usize) -> Self {
-        Self { most, home, current: home, proven: vec![home], failed: Vec::new(), moving: None }
+        Self { most, home, current: home, proven: vec![home], has_others: false, moving: None }
     }
 
     /// Where the client is, as far as it has proven it.
@@ -74,12 +74,14 @@ impl Addresses {
     ) -> Verdict {
         if !connection.is_connected() || (from == self.current && self.moving.is_none()) {
             let known = if from == self.current { self.home } else { from };
+            self.has_others |= known != self.home;
             connection.receive(datagram, known);
             self.take_events(connection);
             return Verdict::GoOn;
         }
         let before = received(connection);
         let known = if self.is_news(connection, from, now) { from } else { self.home };
+        self.has_others |= known != self.home;
         connection.receive(datagram, known);
         self.take_events(connection);
         if received(connection) == before {
@@ -95,7 +97,7 @@ impl Addresses {
     /// Whether the transport must learn that a datagram came from this address, and can. It may send three times as much
     /// to an unproven address as it knows to have come from there, so it learns of one datagram for each challenge.
     fn is_news(&self, connection: &Connection, from: Path, now: Instant) -> bool {
-        if self.proven.contains(&from) || self.failed.contains(&from) {
+        if self.proven.contains(&from) {
             return false;
         }
         match self.moving.as_ref().filter(|it| it.to == from && it.has_left) {
@@ -119,7 +121,7 @@ impl Addresses {
                 self.moving = None;
                 return Verdict::GoOn;
             }
-            if self.failed.contains(&from) || !self.has_room(connection, from) {
+            if !self.has_room(connection, from) {
                 return Verdict::Lost;
             }
             self.moving = Some(Moving::to(from, now));
@@ -164,16 +166,11 @@ impl Addresses {
 
     fn take_events(&mut self, connection: &mut Connection) {
         while let Some(event) = connection.quic.path_event_next() {
-            match event {
-                PathEvent::Validated(local, peer) | PathEvent::PeerMigrated(local, peer) => {
-                    note(&mut self.proven, Path { local, peer });
-                }
-                PathEvent::FailedValidation(local, peer) => {
-                    let path = Path { local, peer };
-                    note(&mut self.failed, path);
-                    self.moving = self.moving.take().filter(|it| it.to != path);
-                }
-                _ => {}
+            // An address that failed in the transport's view has lost a few datagrams, on a short round trip within
+            // milliseconds. It is challenged again all the same, and may still be proven.
+            if let PathEvent::Validated(local, peer) | PathEvent::PeerMigrated(local, peer) = event
+            {
+                note(&mut self.proven, Path { local, peer });
             }
         }
         self.settle(connection);
@@ -188,8 +185,7 @@ impl Addresses {
         if let Some(moving) = &mut self.moving {
             moving.allowed = moving.allowed.max(1);
         }
-        let is_unproven = asked.is_some_and(|it| self.failed.contains(&it));
-        if is_unproven || !self.nudge(connection, now) {
+        if !self.nudge(connection, now) {
             self.give_up(asked);
             return Verdict::Lost;
         }
@@ -233,8 +229,7 @@ impl Addresses {
 
     /// The address that the transport must send to, once it knows several.
     pub(crate) fn home(&self) -> Option<Path> {
-        let has_others = self.proven.len() + self.failed.len() > 1 || self.moving.is_some();
-        has_others.then_some(self.home)
+        self.has_others.then_some(self.home)
     }
 
     /// Takes one of the datagrams that may go to an unproven address; false: none is left.
