@@ -231,7 +231,7 @@ fn the_tools_of_the_tests_are_installed_once_into_the_projects_own_folder() {
         [
             "cargo install --quiet --debug --locked --root TOOLS cargo-machete",
             "cargo install --quiet --debug --locked --root TOOLS cargo-deny",
-            "pip install --quiet --disable-pip-version-check dask[distributed]==2026.8.0 pytest==9.2.0",
+            "pip install --quiet --disable-pip-version-check dask[distributed]==2026.8.0 pytest==9.2.0 -r python/requirements.txt",
         ]
     );
     let again = machine.bootstrap_for(&["test"]);

@@ -1,0 +1,145 @@
+"""Studies are read as the program writes them, and its means can be computed again from the loads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import utmost
+from utmost.files import schema_of
+from utmost.schema import UNDESCRIBED
+
+
+@pytest.fixture(scope="module")
+def study(stack_folder: Path) -> utmost.Study:
+    return utmost.read_study(stack_folder)
+
+
+def plain(values: pd.Series[Any]) -> list[object]:
+    return [None if pd.isna(it) else it for it in values]
+
+
+# `regret_atf` is a quotient of two columns, which only the program's CSV file has.
+@pytest.mark.parametrize(
+    ("table", "file", "only_there"),
+    [("loads", "runs", {"regret_atf"}), ("pages", "pages", set()), ("summary", "summary", set())],
+)
+def test_tables_are_those_of_the_programs_csv_files(
+    study: utmost.Study, stack_folder: Path, table: str, file: str, only_there: set[str]
+) -> None:
+    ours = study.tables[table]
+    theirs = pd.read_csv(stack_folder / f"{file}.csv", comment="#", keep_default_na=False, na_values=[""])
+    assert set(theirs.columns) - only_there == set(ours.columns) - {"unfinished_log"}
+    for column in ours.columns.drop("unfinished_log", errors="ignore"):
+        assert plain(ours[column]) == plain(theirs[column]), column
+
+
+def test_a_study_has_a_row_of_resources_for_each_of_its_page(study: utmost.Study) -> None:
+    assert len(study.loads) == 2 * 2 * 2 * 2 * 2, "pages, schemes, networks, push policies, seeds"
+    counts = study.resources.groupby("page").size() / (len(study.loads) / 2)
+    assert counts.to_dict() == {"agency-index": 31, "davies-meenan": 9}
+    last = study.resources.groupby(["page", "scheme", "network", "push", "seed"]).complete_ms.max()
+    loads = study.loads.set_index(["page", "scheme", "network", "push", "seed"])
+    assert (last == loads.critical_all_ms.reindex(last.index)).all()
+
+
+def test_the_schema_describes_every_column(study: utmost.Study) -> None:
+    for name, table in study.tables.items():
+        unknown = [it.name for it in schema_of(table) if it.meaning == UNDESCRIBED]
+        assert unknown == [], f"{name}: add them to python/src/utmost/schema.toml"
+
+
+def test_every_table_carries_the_conditions(study: utmost.Study, stack_folder: Path) -> None:
+    manifest = json.loads((stack_folder / "manifest.json").read_text())
+    for table in study.tables.values():
+        assert table.attrs["conditions"] == manifest
+    named = {key: study.conditions[key] for key in ("utmost", "engine", "congestion_controls", "metadata", "seeds")}
+    assert named == {
+        "utmost": "0.1.0",
+        "engine": "stack",
+        "congestion_controls": ["bbr2"],
+        "metadata": "browser",
+        "seeds": [0, 1],
+    }
+    assert [it["name"] for it in study.conditions["networks"]] == ["cable", "3g"]
+    filtered = study.loads[study.loads.scheme == "fifo"]
+    assert filtered.attrs["conditions"] == manifest, "pandas keeps them through a selection"
+
+
+def test_the_programs_means_are_means_of_the_loads(study: utmost.Study) -> None:
+    setting = ["network", "push"]
+    loads = study.loads
+    by_page = loads.groupby([*setting, "scheme", "page"]).byte_index_atf_ms.mean()
+    means = by_page.groupby([*setting, "scheme"]).mean()
+    rr = loads[loads.scheme == "rr"].set_index([*setting, "page", "seed"]).byte_index_atf_ms
+    fifo = loads[loads.scheme == "fifo"].set_index([*setting, "page", "seed"]).byte_index_atf_ms
+    speedups = (rr / fifo).groupby([*setting, "page"]).mean().groupby(setting).mean()
+    summary = study.summary.set_index([*setting, "scheme"])
+    assert len(means) == 8
+    assert means.to_dict() == pytest.approx(summary.mean_byte_index_atf_ms.to_dict())
+    expected = summary.xs("fifo", level="scheme").mean_speedup_atf
+    assert speedups.to_dict() == pytest.approx(expected.to_dict())
+
+
+def test_without_a_folder_a_study_is_the_same(program: str, ideal_folder: Path) -> None:
+    kept = utmost.read_study(ideal_folder)
+    fresh = utmost.compare("davies-meenan", schemes="fifo", program=program)
+    assert list(kept.tables) == list(fresh.tables) == ["loads", "resources", "summary", "pages", "rank_correlations"]
+    for name, table in kept.tables.items():
+        pd.testing.assert_frame_equal(table, fresh.tables[name])
+
+
+def test_a_study_that_the_program_rejects_raises_its_message(program: str) -> None:
+    with pytest.raises(utmost.ProgramFailed, match="^no scheme is named `nosuch`") as raised:
+        utmost.compare("davies-meenan", schemes=["rr", "nosuch"], program=program)
+    assert raised.value.exit_code == 2
+    assert raised.value.command[1:] == ["compare", "davies-meenan", "--json", "--schemes=rr,nosuch"]
+
+
+def test_loads_that_do_not_finish_are_rows_and_a_warning(program: str, tmp_path: Path) -> None:
+    network = tmp_path / "dead.toml"
+    network.write_text('rate = 1000000\ndelay_ms = 10\nqueue = "unlimited"\nloss = 1.0\n')
+    with pytest.warns(utmost.UnfinishedLoads, match="under rr on .*dead.toml with seed 0 did not finish"):
+        study = utmost.compare(
+            "davies-meenan", schemes="fifo", engine="stack", network=network, out=tmp_path / "out", program=program
+        )
+    assert list(study.loads.completed) == [False, False]
+    assert study.loads.unfinished.str.startswith("connection lost: ").all()
+    assert (tmp_path / "out" / study.loads.unfinished_log[0]).exists()
+    assert study.summary.unfinished.tolist() == [1, 1]
+
+
+def test_a_study_of_another_version_is_rejected(ideal_folder: Path, tmp_path: Path) -> None:
+    text = (ideal_folder / "study.json").read_text()
+    for old, new in (('"utmost-study/1"', '"utmost-study/2"'), ('"utmost": "0.1.0"', '"utmost": "0.2.0"')):
+        assert old in text
+        (tmp_path / "study.json").write_text(text.replace(old, new))
+        with pytest.raises(utmost.UnknownVersion, match="study.json: .* install the Python package from the same"):
+            utmost.read_study(tmp_path)
+
+
+def test_a_study_that_is_not_finished_or_not_whole_is_rejected(ideal_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(utmost.MalformedFile, match="study.json: is missing, so the study is not finished"):
+        utmost.read_study(tmp_path)
+    lines = (ideal_folder / "study.json").read_text().splitlines()
+    (tmp_path / "study.json").write_text("\n".join(lines[:100]))
+    with pytest.raises(utmost.MalformedFile, match=r"study.json:\d+: is not JSON: .*; the file may be incomplete"):
+        utmost.read_study(tmp_path)
+    (tmp_path / "study.json").write_text("\n".join(lines).replace('"seed": 0', '"seed": "0"', 1))
+    with pytest.raises(utmost.MalformedFile, match=r"study.json: runs\[0\]: `seed` is '0', not of type integer"):
+        utmost.read_study(tmp_path)
+
+
+def test_a_setting_or_metric_of_a_newer_program_is_kept_and_marked(ideal_folder: Path, tmp_path: Path) -> None:
+    document = json.loads((ideal_folder / "study.json").read_text())
+    for run in document["runs"]:
+        run |= {"rtt_ms": 50, "new_metric": {"all": 1.5, "atf": None}}
+    (tmp_path / "study.json").write_text(json.dumps(document))
+    loads = utmost.read_study(tmp_path).loads
+    assert loads[["rtt_ms", "new_metric_all"]].values.tolist() == [[50, 1.5], [50, 1.5]]
+    unknown = {it.name for it in schema_of(loads) if it.meaning == UNDESCRIBED}
+    assert unknown == {"rtt_ms", "new_metric_all", "new_metric_atf"}
