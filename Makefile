@@ -8,7 +8,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 tools := $(or $(UTMOST_TOOLS),.tools)
 demo_page := case-study-1
 
-.PHONY: build test demo interop bench bench-peers results advisories bootstrap help
+.PHONY: build test demo interop bench bench-peers results notebook advisories bootstrap help
 
 build: bootstrap ## builds the program, optimized: target/release/utmost, and utmost-serve
 	cargo build --locked --release --workspace --bin utmost --bin utmost-serve
@@ -38,6 +38,12 @@ bench-peers: build ## the CPU time of the server beside four others, half an hou
 results: bootstrap ## reproduces published tables and figures, and writes results/
 	cargo build --locked --workspace --bin utmost
 	$(target)/debug/utmost reproduce all --out results || [ $$? = 1 ]
+
+notebook: bootstrap ## executes the notebook of the Python package, and keeps what it prints
+	./bootstrap test
+	cargo build --locked --workspace --bin utmost
+	UTMOST_BIN="$(abspath $(target))/debug/utmost" PYTHONPATH=python/src \
+		$(tools)/python/bin/python python/notebooks/execute.py
 
 advisories: ## looks for known faults of the dependencies (needs the network)
 	@./bootstrap test
