@@ -14,7 +14,6 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
-from traitlets.config import Config
 
 import utmost
 
@@ -41,10 +40,8 @@ def executed() -> NotebookNode:
     os.environ["UTMOST_BIN"] = str(utmost.find_program())
     os.environ["PYTHONPATH"] = str(Path(utmost.__file__).parents[1])
     notebook: NotebookNode = nbformat.read(NOTEBOOK, as_version=4)
-    # Sockets of the file system, which other users of this machine cannot reach.
-    config = Config({"KernelManager": {"transport": "ipc"}})
     folder = {"metadata": {"path": str(NOTEBOOK.parent)}}
-    NotebookClient(notebook, config=config, timeout=600, record_timing=False, resources=folder).execute()
+    NotebookClient(notebook, timeout=600, record_timing=False, resources=folder).execute()
     # The exact version of Python is this machine's.
     notebook.metadata = {"kernelspec": notebook.metadata.kernelspec, "language_info": {"name": "python"}}
     return notebook
