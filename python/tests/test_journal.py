@@ -15,8 +15,10 @@ import utmost
 @pytest.fixture
 def folder(ideal_folder: Path, tmp_path: Path) -> Path:
     """A journal of two lines and its manifest."""
-    for name in ("runs.jsonl", "manifest.json"):
-        shutil.copy(ideal_folder / name, tmp_path / name)
+    shutil.copy(ideal_folder / "manifest.json", tmp_path)
+    lines = (ideal_folder / "runs.jsonl").read_text().splitlines(keepends=True)
+    # Loads are written in the order in which they end.
+    (tmp_path / "runs.jsonl").write_text("".join(sorted(lines)))
     return tmp_path
 
 
