@@ -8,7 +8,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 tools := $(or $(UTMOST_TOOLS),.tools)
 demo_page := case-study-1
 
-.PHONY: build test demo interop bench bench-peers results notebook advisories bootstrap help
+.PHONY: build test demo interop bench bench-peers results notebook artifact advisories bootstrap help
 
 build: bootstrap ## builds the program, optimized: target/release/utmost, and utmost-serve
 	cargo build --locked --release --workspace --bin utmost --bin utmost-serve
@@ -44,6 +44,10 @@ notebook: bootstrap ## executes the notebook of the Python package, and keeps wh
 	cargo build --locked --workspace --bin utmost
 	UTMOST_BIN="$(abspath $(target))/debug/utmost" PYTHONPATH=python/src \
 		$(tools)/python/bin/python python/notebooks/execute.py
+
+artifact: bootstrap ## makes target/utmost-artifact-VERSION.tar.gz of the last commit, for reviewers (ARTIFACT.md)
+	@./bootstrap test
+	$(tools)/python/bin/python python/artifact.py $(target)
 
 advisories: ## looks for known faults of the dependencies (needs the network)
 	@./bootstrap test

@@ -216,6 +216,7 @@ fn assert_none(faults: &[String]) {
 fn the_documents_are_in_plain_english() {
     let names = [
         "README.md",
+        "ARTIFACT.md",
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "CHANGELOG.md",
