@@ -54,7 +54,7 @@ def test_csv_keeps_values_types_and_conditions(origin: utmost.Study, tmp_path: P
     for path, table in zip(origin.to_csv(tmp_path), origin.tables.values(), strict=True):
         read = utmost.read_table(path)
         # An empty text and a missing one are the same in CSV.
-        pd.testing.assert_frame_equal(read, table.mask(table == ""), check_dtype=False)
+        pd.testing.assert_frame_equal(read, table.mask(table == ""), check_dtype=False, check_exact=True)
         assert read.dtypes.astype(str).to_dict() == table.dtypes.astype(str).to_dict()
         assert read.attrs == table.attrs
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import utmost
-from utmost.files import schema_of
+from utmost.files import EXACT, schema_of
 from utmost.schema import UNDESCRIBED
 
 
@@ -32,7 +32,8 @@ def test_tables_are_those_of_the_programs_csv_files(
     study: utmost.Study, stack_folder: Path, table: str, file: str, only_there: set[str]
 ) -> None:
     ours = study.tables[table]
-    theirs = pd.read_csv(stack_folder / f"{file}.csv", comment="#", keep_default_na=False, na_values=[""])
+    path = stack_folder / f"{file}.csv"
+    theirs = pd.read_csv(path, comment="#", keep_default_na=False, na_values=[""], **EXACT)
     assert set(theirs.columns) - only_there == set(ours.columns) - {"unfinished_log"}
     for column in ours.columns.drop("unfinished_log", errors="ignore"):
         assert plain(ours[column]) == plain(theirs[column]), column

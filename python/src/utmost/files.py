@@ -17,6 +17,9 @@ from utmost.schema import TABLES, Column, undescribed
 FORMAT = "utmost-table/1"
 """The format of the metadata that these files carry."""
 
+EXACT: dict[str, Any] = {} if pd.__version__ >= "3" else {"float_precision": "round_trip"}
+"""For `pandas.read_csv`: before version 3, it reads the last digit right only if told to."""
+
 _ARROW = {"string": pa.string(), "integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
 
 
@@ -49,7 +52,8 @@ def read_table(path: str | Path) -> pd.DataFrame:
     except (ValueError, KeyError, TypeError) as error:
         raise MalformedFile(f"{path}:1: is not the first line of a table that `to_csv` wrote") from error
     types: dict[str, Any] = {"string": "str", "integer": "Int64", "number": "float64", "boolean": "boolean"}
-    table = pd.read_csv(path, skiprows=1, dtype={it["name"]: types[it["type"]] for it in fields})
+    dtypes = {it["name"]: types[it["type"]] for it in fields}
+    table = pd.read_csv(path, skiprows=1, dtype=dtypes, **EXACT)
     for field in fields:
         if field["type"] in ("integer", "boolean") and not table[field["name"]].isna().any():
             table[field["name"]] = table[field["name"]].astype("int64" if field["type"] == "integer" else "bool")
