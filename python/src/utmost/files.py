@@ -53,7 +53,7 @@ def read_table(path: str | Path) -> pd.DataFrame:
         raise MalformedFile(f"{path}:1: is not the first line of a table that `to_csv` wrote") from error
     types: dict[str, Any] = {"string": "str", "integer": "Int64", "number": "float64", "boolean": "boolean"}
     dtypes = {it["name"]: types[it["type"]] for it in fields}
-    table = pd.read_csv(path, skiprows=1, dtype=dtypes, **EXACT)
+    table: pd.DataFrame = pd.read_csv(path, skiprows=1, dtype=dtypes, **EXACT)
     for field in fields:
         if field["type"] in ("integer", "boolean") and not table[field["name"]].isna().any():
             table[field["name"]] = table[field["name"]].astype("int64" if field["type"] == "integer" else "bool")
