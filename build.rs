@@ -3,6 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
+/// Where an archive names its commit: `make artifact`.
+const ARCHIVED: &str = "COMMIT";
+const COMMIT_LETTERS: usize = 12;
+
 fn main() {
     println!("cargo::rustc-env=UTMOST_COMMIT={}", commit());
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
@@ -15,7 +19,8 @@ fn main() {
         let version = locked_version(&lock, package).unwrap_or("unknown");
         println!("cargo::rustc-env=UTMOST_{}={version}", package.to_uppercase());
     }
-    for path in parts().chain(["HEAD", "logs/HEAD", "index"].iter().filter_map(|it| git_path(it))) {
+    let known = ["HEAD", "logs/HEAD", "index"].iter().filter_map(|it| git_path(it));
+    for path in parts().chain(known).chain([ARCHIVED.to_owned()]) {
         if Path::new(&path).exists() {
             println!("cargo::rerun-if-changed={path}");
         }
@@ -44,8 +49,13 @@ fn git_path(file: &str) -> Option<String> {
     output("git", &["rev-parse", "--git-path", file])
 }
 
+/// An archive of the source has a file with the name of its commit; a clone knows its own.
 fn commit() -> String {
-    let Some(commit) = output("git", &["rev-parse", "--short=12", "HEAD"]) else {
+    if let Ok(archived) = std::fs::read_to_string(ARCHIVED) {
+        return archived.trim().chars().take(COMMIT_LETTERS).collect();
+    }
+    let Some(commit) = output("git", &["rev-parse", &format!("--short={COMMIT_LETTERS}"), "HEAD"])
+    else {
         return "unknown".to_owned();
     };
     let parts: Vec<String> = parts().collect();
