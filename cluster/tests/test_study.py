@@ -47,6 +47,16 @@ def test_a_shard_that_fails_is_named_and_the_others_are_kept(client: Client, sta
     assert begun(stand_in) == {"1/3": 1, "2/3": 2, "3/3": 1}
 
 
+def test_a_load_that_does_not_finish_keeps_the_loads_of_its_shard(
+    client: Client, stand_in: Path, tmp_path: Path
+) -> None:
+    outcome = run_study_on(client, Study(("page", "--hang"), tmp_path / "study", str(stand_in), shards=3))
+    assert outcome.unfinished == "utmost: a load did not finish"
+    merged = (tmp_path / "study" / "merged.txt").read_text().splitlines()
+    assert merged == ["load of shard 1/3", "load of shard 3/3", "unfinished load of shard 2/3"]
+    assert not (tmp_path / "study.shards").exists()
+
+
 @pytest.mark.parametrize("flag", ["--out", "--shard", "--out=x"])
 def test_flags_that_are_set_for_each_shard_are_refused(
     client: Client, stand_in: Path, tmp_path: Path, flag: str

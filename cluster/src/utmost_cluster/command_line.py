@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 done, 2 bad usage, 3 a shard or the cluster failed."""
+    """Exit codes: 0 done, 2 bad usage, 3 a shard or the cluster failed, or a load did not finish."""
     asked = _parser().parse_args(arguments)
     study = Study(tuple(asked.compare), asked.out.resolve(), asked.program, asked.shards, asked.scratch)
     try:
@@ -42,6 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"utmost-cluster: {failure}", file=sys.stderr)
         return 3
     print(f"report: {outcome.out / 'report.html'}")
+    if outcome.unfinished:
+        print(f"utmost-cluster: {outcome.unfinished}", file=sys.stderr)
+        return 3
     return 0
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from distributed import Client, Future, LocalCluster, as_completed
 
-from utmost_cluster.shard import Shard, carry_out, unpack
+from utmost_cluster.shard import DONE, WHOLE, Shard, carry_out, unpack
 
 SHARDS_A_WORKER = 4
 """Shards are not equally long; with several for each worker none waits long for the last."""
@@ -43,6 +43,8 @@ class Outcome:
     shards: int
     begun: int
     """Shards that were begun now; the others were done by an earlier run into the same folder."""
+    unfinished: str = ""
+    """What the program says of loads that did not finish, if there are some. The study has all others."""
 
 
 def run_study(
@@ -72,9 +74,9 @@ def run_study_on(
         _keep(packed, _shard_folder(folder, place, count))
         done += 1
         progress(done, count)
-    _merge(study, [_shard_folder(folder, it, count) for it in range(1, count + 1)])
+    unfinished = _merge(study, [_shard_folder(folder, it, count) for it in range(1, count + 1)])
     shutil.rmtree(folder)
-    return Outcome(out=study.out, shards=count, begun=len(places))
+    return Outcome(out=study.out, shards=count, begun=len(places), unfinished=unfinished)
 
 
 def _results(client: Client, study: Study, places: Sequence[int], count: int) -> Iterator[tuple[int, bytes]]:
@@ -97,11 +99,15 @@ def _results(client: Client, study: Study, places: Sequence[int], count: int) ->
         raise StudyFailed(f"{len(failed)} of {count} shards failed; the others are kept. The first: {failed[0]}")
 
 
-def _merge(study: Study, folders: list[Path]) -> None:
+def _merge(study: Study, folders: list[Path]) -> str:
+    """What the program says of loads that did not finish."""
     command = [study.program, "merge", *map(str, folders), "--out", str(study.out)]
     ended = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-    if ended.returncode != 0:
+    if ended.returncode == DONE:
+        return ""
+    if not (study.out / WHOLE).exists():
         raise StudyFailed(f"merge: exit code {ended.returncode}: {ended.stderr.strip()}")
+    return ended.stderr.strip()
 
 
 def _keep(packed: bytes, folder: Path) -> None:
