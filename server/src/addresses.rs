@@ -39,7 +39,7 @@ struct Moving {
     /// When the last challenge became due, and how many there were.
     challenged: Instant,
     challenges: u32,
-    /// When the client was last asked for something that lets the challenge be repeated, and how often it was.
+    /// When the client was last asked for a sign of life, which lets the challenge be repeated, and how often it was.
     nudged: Instant,
     nudges: u32,
     /// Datagrams that came from there.
@@ -74,16 +74,12 @@ impl Addresses {
     ) -> Verdict {
         if !connection.is_connected() || (from == self.current && self.moving.is_none()) {
             let known = if from == self.current { self.home } else { from };
-            self.has_others |= known != self.home;
-            connection.receive(datagram, known);
-            self.take_events(connection);
+            self.pass_on(connection, datagram, known);
             return Verdict::GoOn;
         }
         let before = received(connection);
         let known = if self.is_news(connection, from, now) { from } else { self.home };
-        self.has_others |= known != self.home;
-        connection.receive(datagram, known);
-        self.take_events(connection);
+        self.pass_on(connection, datagram, known);
         if received(connection) == before {
             return Verdict::GoOn;
         }
@@ -92,6 +88,13 @@ impl Addresses {
             self.give_up(Some(from));
         }
         verdict
+    }
+
+    /// Tells the transport that a datagram came from `known`.
+    fn pass_on(&mut self, connection: &mut Connection, datagram: &mut [u8], known: Path) {
+        self.has_others |= known != self.home;
+        connection.receive(datagram, known);
+        self.take_events(connection);
     }
 
     /// Whether the transport must learn that a datagram came from this address, and can. It may send three times as much
@@ -166,8 +169,8 @@ impl Addresses {
 
     fn take_events(&mut self, connection: &mut Connection) {
         while let Some(event) = connection.quic.path_event_next() {
-            // An address that failed in the transport's view has lost a few datagrams, on a short round trip within
-            // milliseconds. It is challenged again all the same, and may still be proven.
+            // Where the round trip is short, the transport gives an address up within milliseconds, after a lost datagram.
+            // We challenge it again all the same: it may still be proven.
             if let PathEvent::Validated(local, peer) | PathEvent::PeerMigrated(local, peer) = event
             {
                 note(&mut self.proven, Path { local, peer });
@@ -192,7 +195,7 @@ impl Addresses {
         Verdict::GoOn
     }
 
-    /// Asks a client for a sign of life that has not answered the challenge. False: it was asked often enough.
+    /// Asks a client that has not answered the challenge for a sign of life. False: it was asked often enough.
     fn nudge(&mut self, connection: &mut Connection, now: Instant) -> bool {
         let Path { local, peer } = self.home;
         let Some(moving) = self.moving.as_mut().filter(|it| it.has_left) else { return true };
@@ -265,8 +268,8 @@ impl Moving {
         now >= self.challenged + Self::patience(connection)
     }
 
-    /// Such a datagram is as small as any that the client sends. So, with the one for each that came, at most three times
-    /// as much goes to an unproven address as came from there (RFC 9000, 9.3).
+    /// A datagram that asks for a sign of life is as small as any that the client sends. One datagram goes there for each
+    /// that came, and two such may follow: at most three times as much as came from there (RFC 9000, 9.3).
     fn may_nudge(&self) -> bool {
         self.nudges < 2 * self.came
     }
