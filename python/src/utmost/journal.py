@@ -7,28 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from utmost.errors import MalformedFile
-from utmost.study import Tables, read_json, run_rows
+from utmost.study import Loads, read_json, run_rows
 from utmost.tables import frame
 from utmost.version import check_version
 
 NAME = "runs.jsonl"
 
 
-class Journal(Tables):
+class Journal(Loads):
     """The loads of a study that are done. A journal has no statistics; `read_study` reads those."""
-
-    @property
-    def loads(self) -> pd.DataFrame:
-        """One row a page load, in the order of the plan."""
-        return self.tables["loads"]
-
-    @property
-    def resources(self) -> pd.DataFrame:
-        """One row a resource of a page load."""
-        return self.tables["resources"]
 
 
 def read_journal(path: str | Path) -> Journal:

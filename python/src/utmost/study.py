@@ -42,18 +42,22 @@ class Tables:
         return f"<{type(self).__name__} of utmost {self.conditions.get('utmost')}; rows of {sizes}>"
 
 
-class Study(Tables):
-    """A finished study. The program computed its statistics; this class only holds them."""
+class Loads(Tables):
+    """Page loads and their resources, of a study or of a journal."""
 
     @property
     def loads(self) -> pd.DataFrame:
-        """One row a page load."""
+        """One row a page load, in the order of the plan."""
         return self.tables["loads"]
 
     @property
     def resources(self) -> pd.DataFrame:
         """One row a resource of a page load."""
         return self.tables["resources"]
+
+
+class Study(Loads):
+    """A finished study. The program computed its statistics; this class only holds them."""
 
     @property
     def pages(self) -> pd.DataFrame:
