@@ -9,6 +9,7 @@ pub mod kind;
 pub mod limits;
 pub mod page;
 pub mod read;
+pub mod sets;
 pub mod size;
 pub mod stats;
 
@@ -17,4 +18,5 @@ pub use check::{Problem, check};
 pub use import::sha256_hex;
 pub use page::{Page, PageResource};
 pub use read::{PageError, page};
+pub use sets::{PageSet, kept_pages, pages};
 pub use stats::{Stats, stats};

@@ -23,6 +23,8 @@ pub enum PageError {
     Wrong { file: String, problems: Vec<Problem> },
     #[error("no bundled page is named {name:?}{}; {}", near(.name, .names), remedy(.name))]
     Unknown { name: String, names: Vec<&'static str> },
+    #[error("@{name}: no set of bundled pages has this name; use one of {known}")]
+    UnknownSet { name: String, known: String },
 }
 
 fn more(problems: &[Problem]) -> String {

@@ -6,7 +6,7 @@
 //! cargo run --example measure_pushes -- cable fifo,rfc9218 preempt,throttle:8900 [PAGE...]
 //! ```
 //!
-//! Without pages, all bundled pages are loaded.
+//! Without pages, those of the set `first-60` are loaded.
 
 use lab::Contender;
 use lab::network::Network;
@@ -55,12 +55,12 @@ fn main() -> Outcome<()> {
 
 /// All pages under all policies that push, behind each gate, and without pushes.
 fn plan(network: &str, schemes: &str, gates: &str, pages: &[String]) -> Outcome<Plan> {
-    let names = if pages.is_empty() {
-        corpus::bundled_names()
+    let pages = if pages.is_empty() {
+        corpus::kept_pages()
     } else {
-        pages.iter().map(String::as_str).collect()
+        pages.iter().filter_map(|it| corpus::bundled(it)).collect()
     };
-    let pages = names.into_iter().filter_map(corpus::bundled).cloned().map(Arc::new).collect();
+    let pages = pages.into_iter().cloned().map(Arc::new).collect();
     let schemes = schemes.split(',').map(Contender::find).collect::<Result<_, _>>()?;
     let network = Network::find(network)?;
     let pushing = Policy::all().filter(|it| it.pushes());

@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// One thread, every bundled page on `cable` and on `paper`.
+/// One thread, every page of `first-60` on `cable` and on `paper`.
 fn speed() -> Result<(), Box<dyn Error>> {
     let identity = Identity::self_signed()?;
     for name in ["cable", "paper"] {
@@ -236,9 +236,9 @@ fn compare(name: &str, stack: &Study, other: &Study) {
     );
 }
 
-/// Pages by name; none: every bundled one.
+/// Pages by name; none: those of the set `first-60`.
 fn pages(names: &[String]) -> Result<Vec<Arc<Page>>, Box<dyn Error>> {
-    let all = corpus::bundled_names().into_iter().map(str::to_owned).collect();
+    let all = corpus::kept_pages().into_iter().map(|it| it.name.clone()).collect();
     let names = if names.is_empty() { all } else { names.to_vec() };
     let mut pages = Vec::new();
     for name in names {

@@ -69,6 +69,14 @@ pub fn page(argument: &str) -> Result<Page, Failure> {
     })
 }
 
+/// Pages: a set of bundled ones such as `@first-60`, or one by its bundled name or its file.
+pub fn pages(argument: &str) -> Result<Vec<Page>, Failure> {
+    if argument.starts_with('@') {
+        return ::corpus::pages(argument).map_err(Failure::bad_input);
+    }
+    Ok(vec![page(argument)?])
+}
+
 /// Makes a directory to write into, so that an error comes before any work. Errors name `flag`.
 pub fn directory(path: &Path, flag: &str) -> Result<(), Failure> {
     std::fs::create_dir_all(path).map_err(|error| {

@@ -39,7 +39,7 @@ utmost compare agency-index --send-buffer 280k,1000k --send-buffer-model delay\n
 utmost compare agency-index --scheme-file examples/schemes/fonts-first.toml --schemes fonts-first,bucket-html\n  \
 utmost compare --from study/manifest.json --out again")]
 pub(crate) struct Arguments {
-    /// Pages: bundled names, or files
+    /// Pages: bundled names, sets of them such as @first-60, or files
     #[arg(required_unless_present = "from", value_name = "PAGE")]
     pages: Vec<String>,
     /// Schemes, separated by commas; `paper` and `all` stand for several. `all` has those that look ahead in the page only

@@ -30,12 +30,15 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List the bundled pages
-    #[command(after_help = "Example:\n  utmost corpus list")]
-    List,
+    #[command(after_help = "Examples:\n  utmost corpus list\n  utmost corpus list @first-60")]
+    List {
+        /// Pages: bundled names, sets of them such as @first-60, or files; @all when none is named
+        pages: Vec<String>,
+    },
     /// Say what pages are made of
     #[command(after_help = "Example:\n  utmost corpus stats --json")]
     Stats {
-        /// Pages: bundled names, or files; all bundled ones when none is named
+        /// Pages: bundled names, sets of them such as @first-60, or files; @all when none is named
         pages: Vec<String>,
         /// Print JSON
         #[arg(long)]
@@ -98,7 +101,7 @@ enum Command {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
-        Command::List => stats::list(),
+        Command::List { pages } => stats::list(pages),
         Command::Stats { pages, json } => stats::show(pages, *json),
         Command::Check {
             pages,

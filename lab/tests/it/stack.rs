@@ -78,11 +78,11 @@ fn two_loads_with_one_seed_are_the_same_to_the_nanosecond() {
     assert!(first != verdicts(4), "quiche skipped the same packet numbers with another seed");
 }
 
-/// Loads of every sixth bundled page under schemes of three kinds, on the lossy networks.
+/// Loads of every sixth page of the kept results under schemes of three kinds, on the lossy networks.
 #[test]
 fn pages_complete_under_loss_whatever_the_seed() {
-    for name in corpus::bundled_names().into_iter().step_by(6) {
-        let page = bundled(name);
+    for page in corpus::kept_pages().into_iter().step_by(6) {
+        let page = Arc::new(page.clone());
         for (seed, (network, scheme)) in
             [("cable-lossy", "rr"), ("3g-lossy", "dfifo"), ("interop-corruptrate", "bucket-html")]
                 .into_iter()

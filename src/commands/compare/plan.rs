@@ -107,14 +107,15 @@ fn each_once<T: Copy + PartialEq>(values: &[T]) -> Vec<T> {
 fn pages(arguments: &[String]) -> Result<Vec<Arc<Page>>, Failure> {
     let mut pages: Vec<Arc<Page>> = Vec::new();
     for argument in arguments {
-        let page = values::page(argument)?;
-        if pages.iter().any(|it| it.name == page.name) {
-            let name = &page.name;
-            return Err(Failure::BadInput(format!(
-                "{argument}: a second page named `{name}`; name each once"
-            )));
+        for page in values::pages(argument)? {
+            if pages.iter().any(|it| it.name == page.name) {
+                let name = &page.name;
+                return Err(Failure::BadInput(format!(
+                    "{argument}: a second page named `{name}`; name each once"
+                )));
+            }
+            pages.push(Arc::new(page));
         }
-        pages.push(Arc::new(page));
     }
     Ok(pages)
 }

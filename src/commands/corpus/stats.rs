@@ -2,13 +2,12 @@
 
 use crate::{output, values};
 use ::corpus::stats::{Distribution, Percentiles, Stats};
-use ::corpus::{Page, bundled_names, stats};
+use ::corpus::{Page, stats};
 use ::serve::Failure;
 
-/// The bundled pages, with what each was made from and its licence.
-pub(super) fn list() -> Result<(), Failure> {
-    let pages: Vec<Page> =
-        bundled_names().into_iter().map(values::page).collect::<Result<_, _>>()?;
+/// Pages, with what each was made from and its licence.
+pub(super) fn list(arguments: &[String]) -> Result<(), Failure> {
+    let pages = named(arguments)?;
     let stats = stats::stats(&pages);
     let rows = stats.rows.iter().zip(&pages).map(|(row, page)| {
         let source = format!("{:?}", row.source).to_lowercase();
@@ -23,11 +22,7 @@ pub(super) fn list() -> Result<(), Failure> {
 
 /// Prints the distributions of pages, beside published ones.
 pub(super) fn show(arguments: &[String], json: bool) -> Result<(), Failure> {
-    let names: Vec<String> = match arguments {
-        [] => bundled_names().into_iter().map(str::to_owned).collect(),
-        named => named.to_vec(),
-    };
-    let pages: Vec<Page> = names.iter().map(|it| values::page(it)).collect::<Result<_, _>>()?;
+    let pages = named(arguments)?;
     let stats = stats::stats(&pages);
     if json {
         return output::json(&stats);
@@ -35,6 +30,15 @@ pub(super) fn show(arguments: &[String], json: bool) -> Result<(), Failure> {
     output::line(&rows(&stats))?;
     output::line(&format!("\nResources of a page\n{}", spreads(&stats, |it| it.resources, count)))?;
     output::line(&format!("\nKilobytes of a page\n{}", spreads(&stats, |it| it.bytes, kilobytes)))
+}
+
+/// The pages of these arguments; all bundled ones when there are none.
+fn named(arguments: &[String]) -> Result<Vec<Page>, Failure> {
+    let all = ["@all".to_owned()];
+    let arguments = if arguments.is_empty() { &all } else { arguments };
+    let pages: Result<Vec<Vec<Page>>, Failure> =
+        arguments.iter().map(|it| values::pages(it)).collect();
+    Ok(pages?.concat())
 }
 
 fn rows(stats: &Stats) -> String {

@@ -1,0 +1,104 @@
+//! Sets of bundled pages that have names, so that a page that joins the bundle moves no result.
+
+use crate::bundled::{bundled, bundled_names};
+use crate::page::Page;
+use crate::read::{PageError, page};
+
+/// What comes before the name of a set where a user names pages.
+const SIGN: char = '@';
+
+/// The pages on which the kept results rest, a name a line.
+const FIRST_60: &str = include_str!("../sets/first-60.txt");
+
+/// Bundled pages with a name of their own.
+#[derive(Debug, Clone, Copy)]
+pub struct PageSet {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for, in a line.
+    pub about: &'static str,
+    has: fn(&str) -> bool,
+}
+
+/// All sets.
+pub const SETS: &[PageSet] = &[
+    PageSet { name: "all", about: "All bundled pages", has: |_| true },
+    PageSet {
+        name: "first-60",
+        about: "The pages on which the kept results rest; never changed",
+        has: |name| FIRST_60.lines().any(|it| it == name),
+    },
+];
+
+impl PageSet {
+    /// The set of this name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        SETS.iter().find(|it| it.name == name)
+    }
+
+    /// The names of its pages, in alphabetical order.
+    pub fn names(&self) -> Vec<&'static str> {
+        bundled_names().into_iter().filter(|it| (self.has)(it)).collect()
+    }
+
+    /// Its pages, by their names.
+    pub fn pages(&self) -> Vec<&'static Page> {
+        self.names().into_iter().filter_map(bundled).collect()
+    }
+}
+
+/// The pages of `first-60`, on which the kept results rest.
+pub fn kept_pages() -> Vec<&'static Page> {
+    PageSet::find("first-60").map(PageSet::pages).unwrap_or_default()
+}
+
+/// The pages that a user names: those of a set if it begins with `@`, otherwise the page that [`page`] finds.
+pub fn pages(argument: &str) -> Result<Vec<Page>, PageError> {
+    match argument.strip_prefix(SIGN) {
+        None => Ok(vec![page(argument)?]),
+        Some(name) => {
+            let set = PageSet::find(name).ok_or_else(|| PageError::UnknownSet {
+                name: name.to_owned(),
+                known: SETS.iter().map(|it| it.name).collect::<Vec<_>>().join(", "),
+            })?;
+            Ok(set.pages().into_iter().cloned().collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_of_the_kept_results_are_sixty_from_42_sites_and_all_bundled() {
+        let pages = kept_pages();
+        assert_eq!((pages.len(), FIRST_60.lines().count()), (60, 60));
+        let sites: std::collections::BTreeSet<&str> = pages.iter().map(|it| it.site()).collect();
+        assert_eq!(sites.len(), 42);
+    }
+
+    #[test]
+    fn the_pages_of_the_kept_results_have_the_bytes_that_they_had() {
+        let texts = PageSet::find("first-60").unwrap().names().into_iter();
+        let texts: String = texts.filter_map(crate::bundled_text).collect();
+        assert_eq!(
+            crate::sha256_hex(texts.as_bytes()),
+            "993958ae9a9b4ec6df4eaf10b0dc90ae17b4423a2bb526a105ef70f1b79d59fd"
+        );
+    }
+
+    #[test]
+    fn a_set_is_named_with_a_sign_and_an_unknown_one_is_told_the_others() {
+        assert_eq!(pages("@first-60").unwrap().len(), 60);
+        assert_eq!(pages("@all").unwrap().len(), bundled_names().len());
+        assert_eq!(pages("davies-meenan").unwrap()[0].name, "davies-meenan");
+        let error = pages("@last-60").unwrap_err().to_string();
+        assert!(
+            error.starts_with(
+                "@last-60: no set of bundled pages has this name; use one of all, first-60"
+            ),
+            "{error}"
+        );
+    }
+}
