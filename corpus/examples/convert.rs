@@ -1,8 +1,9 @@
 //! Makes the bundled pages that come from recordings or the generator:
-//! `cargo run --workspace --example convert -- RECORDINGS corpus/pages`.
+//! `cargo run --example convert -- RECORDINGS corpus/pages`. With `web` for RECORDINGS only those of the set `web`,
+//! which are made from bundled pages.
 
 use corpus::Page;
-use corpus::generate::{Profile, Shape, generate};
+use corpus::generate::{Profile, Shape, generate, web_pages};
 use corpus::import::{Addresses, Label, import};
 use std::path::Path;
 use std::process::ExitCode;
@@ -124,6 +125,9 @@ fn main() -> ExitCode {
         eprintln!("usage: convert RECORDINGS PAGES");
         return ExitCode::from(2);
     };
+    if recordings == "web" {
+        return write_web(Path::new(pages));
+    }
     for (file, label) in labels() {
         let target = Path::new(pages).join(format!("{}.json", label.name));
         let imported = match import(&Path::new(recordings).join(file), Some(label)) {
@@ -149,6 +153,18 @@ fn main() -> ExitCode {
             .map_err(|error| error.to_string())
             .and_then(|page| std::fs::write(&target, page.to_text()).map_err(|it| it.to_string()));
         if let Err(error) = written {
+            eprintln!("{}: {error}", target.display());
+            return ExitCode::from(3);
+        }
+        println!("{}", target.display());
+    }
+    write_web(Path::new(pages))
+}
+
+fn write_web(folder: &Path) -> ExitCode {
+    for page in web_pages() {
+        let target = folder.join(format!("{}.json", page.name));
+        if let Err(error) = std::fs::write(&target, page.to_text()) {
             eprintln!("{}: {error}", target.display());
             return ExitCode::from(3);
         }

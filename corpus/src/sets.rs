@@ -28,6 +28,11 @@ pub const SETS: &[PageSet] = &[
         about: "The pages on which the kept results rest; never changed",
         has: |name| FIRST_60.lines().any(|it| it == name),
     },
+    PageSet {
+        name: "web",
+        about: "Pages of 25 public sites, grown to the sizes of the web's pages",
+        has: |name| name.starts_with("web-"),
+    },
 ];
 
 impl PageSet {
@@ -96,7 +101,7 @@ mod tests {
         let error = pages("@last-60").unwrap_err().to_string();
         assert!(
             error.starts_with(
-                "@last-60: no set of bundled pages has this name; use one of all, first-60"
+                "@last-60: no set of bundled pages has this name; use one of all, first-60, web"
             ),
             "{error}"
         );

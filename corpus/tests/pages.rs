@@ -358,7 +358,7 @@ fn the_bundle_spans_what_the_papers_corpus_spans() {
     assert!(stats.bytes.min <= 29_000 && stats.bytes.max >= 7_400_000, "{:?}", stats.bytes);
     let by = stats.by_source;
     assert!(by.imported >= 20 && by.hand >= 4 && by.recorded >= 3, "{by:?}");
-    assert_eq!(by.generated, 2);
+    assert_eq!(by.generated, 2 + 50);
 }
 
 #[test]
@@ -397,6 +397,36 @@ fn generated_pages_are_what_their_command_makes() {
         let page = Page { name: name.to_owned(), ..generate(&shape).unwrap() };
         assert_eq!(bundled_text(name), Some(page.to_text().as_str()));
     }
+}
+
+#[test]
+fn the_pages_of_the_set_web_are_what_the_generator_grows() {
+    let pages = corpus::generate::web_pages();
+    let names: Vec<&str> = pages.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, corpus::PageSet::find("web").unwrap().names());
+    for page in &pages {
+        assert_eq!(bundled_text(&page.name), Some(page.to_text().as_str()), "{}", page.name);
+    }
+}
+
+/// Web Almanac 2024, "Page Weight", desktop: requests at five percentiles, and the bytes of the median page. Levels are spread
+/// evenly, so that percentiles of the set deviate by rounding and by half a step between levels only.
+#[test]
+fn the_pages_of_the_set_web_have_the_webs_median_and_percentiles_within_5_percent() {
+    let set = corpus::PageSet::find("web").unwrap();
+    let stats = corpus::stats(set.pages());
+    let of_set = stats.distributions[0].resources;
+    let found = [of_set.p10, of_set.p25, of_set.p50, of_set.p75, of_set.p90].map(Option::unwrap);
+    for (found, published) in found.into_iter().zip([24.0, 42.0, 71.0, 115.0, 176.0]) {
+        assert!(
+            (found as f64 / published - 1.0).abs() <= 0.05,
+            "{found} resources for {published}"
+        );
+    }
+    assert!((stats.resources.median / 71.0 - 1.0).abs() <= 0.05, "{:?}", stats.resources);
+    assert!((stats.bytes.median / 2_652_000.0 - 1.0).abs() <= 0.05, "{:?}", stats.bytes);
+    let sites: std::collections::BTreeSet<&str> = set.pages().into_iter().map(Page::site).collect();
+    assert_eq!((stats.pages, sites.len(), bundled_names().len()), (50, 25, 110));
 }
 
 #[test]

@@ -5,8 +5,13 @@
 //! gives the same bytes on every machine.
 
 mod draw;
+mod grow;
 mod place;
 mod quantiles;
+mod web;
+
+pub use grow::{FILE_BYTES_MAX, Growth, grow};
+pub use web::web_pages;
 
 use crate::check::FORMAT;
 use crate::import::derive::{set_after_first_image, set_eval_order};
@@ -85,6 +90,10 @@ pub enum ShapeError {
     Depth(usize),
     #[error("late share {0}: use 0 to 1, and 0 at depth 1")]
     LateShare(f64),
+    #[error("{bytes} bytes in files of at most 2 MB: use at most {most}, or more resources")]
+    Files { bytes: u64, most: u64 },
+    #[error("template `{0}` is a document alone; use a page with resources")]
+    Bare(String),
 }
 
 /// The page of this shape. It passes [`crate::check()`].
@@ -116,9 +125,7 @@ fn check_shape(shape: &Shape) -> Result<(), ShapeError> {
     if let Some(count) = shape.resources.filter(|it| !RESOURCES.contains(it)) {
         return Err(ShapeError::Resources(count));
     }
-    if let Some(bytes) = shape.bytes.filter(|it| !(1000..=1_000_000_000).contains(it)) {
-        return Err(ShapeError::Bytes(bytes));
-    }
+    shape.bytes.map_or(Ok(()), check_bytes)?;
     if !(1..=DEPTH_MAX).contains(&shape.depth) {
         return Err(ShapeError::Depth(shape.depth));
     }
@@ -127,6 +134,10 @@ fn check_shape(shape: &Shape) -> Result<(), ShapeError> {
         return Err(ShapeError::LateShare(shape.late_share));
     }
     Ok(())
+}
+
+fn check_bytes(bytes: u64) -> Result<(), ShapeError> {
+    if (1000..=1_000_000_000).contains(&bytes) { Ok(()) } else { Err(ShapeError::Bytes(bytes)) }
 }
 
 /// Derives from the places in the document's text what is evaluated in which order and what lies behind

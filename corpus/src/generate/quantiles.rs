@@ -66,6 +66,21 @@ const WEB_KINDS: [(Kind, Quantiles, Quantiles); 6] = [
 /// Bytes of a single object (`SMig`: 18, 40 and 115 KB at the quartiles).
 const OBJECT_BYTES: Quantiles = [1e3, 6e3, 18e3, 40e3, 115e3, 250e3, 800e3];
 
+/// Body bytes of the median page (Web Almanac 2024, October 2024, desktop). No other percentile is published.
+const WEB_BYTES_MEDIAN: f64 = 2_652_000.0;
+
+/// The requests of the web's page at this level, 0 to 1.
+pub(super) fn web_requests(level: f64) -> f64 {
+    value_at(&WEB_REQUESTS, level)
+}
+
+/// The bytes of the web's page at this level: those of all kinds at it, in proportion to the published median of a page. Below
+/// the 10th percentile and above the 90th, which nothing is published of, it is these.
+pub(super) fn web_bytes(level: f64) -> f64 {
+    let of_kinds = |level| -> f64 { WEB_KINDS.iter().map(|it| value_at(&it.2, level)).sum() };
+    of_kinds(level.clamp(0.1, 0.9)) * WEB_BYTES_MEDIAN / of_kinds(0.5)
+}
+
 /// (kind, body bytes) of each resource, the document first.
 pub(super) fn budget(shape: &Shape, draw: &mut Draw) -> Vec<(Kind, u64)> {
     let requests = match shape.profile {

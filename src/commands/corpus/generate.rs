@@ -2,7 +2,8 @@
 
 use super::outputs::{self, Kind};
 use crate::{output, values};
-use ::corpus::generate::{Profile, Shape, generate};
+use ::corpus::Page;
+use ::corpus::generate::{Growth, Profile, Shape, generate, grow};
 use ::serve::Failure;
 use lab::adversary::{self, Adversary, adversary};
 use lab::network::Network;
@@ -16,10 +17,13 @@ pub(super) struct Arguments {
     /// The distributions of counts and sizes
     #[arg(long, value_parser = values::choice(PROFILES), default_value = "web-2024")]
     profile: Profile,
-    /// Resources, document included [default: drawn]
+    /// Grow this page, a bundled name or a file: its structure, with other numbers of resources and bytes
+    #[arg(long, value_name = "PAGE", conflicts_with_all = ["profile", "depth", "late_share", "adversary"])]
+    template: Option<String>,
+    /// Resources, document included [default: drawn, or those of --template]
     #[arg(long, value_name = "N")]
     resources: Option<usize>,
-    /// Body bytes of the page [default: drawn]
+    /// Body bytes of the page [default: drawn, or those of --template]
     #[arg(long, value_name = "SIZE", value_parser = corpus::size::parse)]
     bytes: Option<u64>,
     /// Longest chain of discoveries after the document; 1 if the document names everything
@@ -56,9 +60,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         depth: arguments.depth,
         late_share: arguments.late_share.unwrap_or(late_share),
     };
-    let mut page = match &arguments.adversary {
-        None => generate(&shape).map_err(Failure::bad_input)?,
-        Some(name) => {
+    let mut page = match (&arguments.template, &arguments.adversary) {
+        (Some(template), _) => grown(template, arguments)?,
+        (None, None) => generate(&shape).map_err(Failure::bad_input)?,
+        (None, Some(name)) => {
             refuse_large(arguments)?;
             let scheme = schedulers::find_page_scheme(name).map_err(values::no_scheme)?;
             let network = Network::find("paper").map_err(Failure::bad_input)?;
@@ -79,6 +84,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let bytes: u64 = page.resources.iter().map(|it| it.bytes).sum();
     let count = page.resources.len();
     output::line(&format!("{}: {count} resources, {bytes} bytes", arguments.output.display()))
+}
+
+/// The page that grows from a template.
+fn grown(template: &str, arguments: &Arguments) -> Result<Page, Failure> {
+    let template = values::page(template)?;
+    let bytes: u64 = template.resources.iter().map(|it| it.bytes).sum();
+    let growth = Growth {
+        seed: arguments.seed,
+        resources: arguments.resources.unwrap_or(template.resources.len()),
+        bytes: arguments.bytes.unwrap_or(bytes),
+    };
+    grow(&template, &growth).map_err(Failure::bad_input)
 }
 
 /// Rejects sizes that a search for an adversary would cut down.

@@ -1,0 +1,50 @@
+//! The bundled pages of the set `web`: pages of public sites, grown to the sizes that pages of the web have today.
+
+use super::draw::whole;
+use super::quantiles;
+use super::{Growth, grow};
+use crate::page::{Page, SourceKind};
+use crate::sets::kept_pages;
+
+/// The pages of the set `web`, each with its name: every imported page of `first-60` twice, once among the smaller half of
+/// the web's pages and once among the larger. Each has a level of its own in the published percentiles of requests, and one
+/// in those of bytes: the levels are evenly spread, and given out by the ranks that the templates have among themselves.
+pub fn web_pages() -> Vec<Page> {
+    let templates: Vec<&Page> =
+        kept_pages().into_iter().filter(|it| it.source.kind == SourceKind::Imported).collect();
+    let count = templates.len();
+    let by_resources = ranks(&templates, |it| it.resources.len() as u64);
+    let by_bytes = ranks(&templates, |it| it.resources.iter().map(|it| it.bytes).sum());
+    let halves = ["small", "large"].into_iter().enumerate();
+    let mut pages: Vec<Page> = halves
+        .flat_map(|(half, size)| {
+            let level =
+                move |rank: usize| ((half * count + rank) as f64 + 0.5) / (2 * count) as f64;
+            let (by_resources, by_bytes) = (&by_resources, &by_bytes);
+            templates.iter().enumerate().filter_map(move |(place, template)| {
+                let growth = Growth {
+                    seed: (half * count + place) as u64,
+                    resources: whole(quantiles::web_requests(level(by_resources[place]))),
+                    bytes: whole(quantiles::web_bytes(level(by_bytes[place]))) as u64,
+                };
+                let page = grow(template, &growth).ok()?;
+                let (_, site) = template.name.split_once('-')?;
+                let site = site.strip_prefix("har-").unwrap_or(site);
+                Some(Page { name: format!("web-{site}-{size}"), ..page })
+            })
+        })
+        .collect();
+    pages.sort_by(|a, b| a.name.cmp(&b.name));
+    pages
+}
+
+/// The rank of each page by `of`, from 0; among equals the first in the list comes first.
+fn ranks(pages: &[&Page], of: impl Fn(&Page) -> u64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..pages.len()).collect();
+    order.sort_by_key(|it| of(pages[*it]));
+    let mut ranks = vec![0; pages.len()];
+    for (rank, place) in order.into_iter().enumerate() {
+        ranks[place] = rank;
+    }
+    ranks
+}
