@@ -12,6 +12,7 @@ pub mod read;
 pub mod sets;
 pub mod size;
 pub mod stats;
+pub mod weights;
 
 pub use bundled::{bundled, bundled_names, bundled_text};
 pub use check::{Problem, check};

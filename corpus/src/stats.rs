@@ -2,7 +2,9 @@
 
 use crate::discovery;
 use crate::page::{self, Page, SourceKind};
+use crate::weights::{self, Weights};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The document of `utmost corpus stats`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -15,12 +17,36 @@ pub struct Stats {
     pub resources: Spread,
     /// Body bytes of a page on the wire.
     pub bytes: Spread,
-    /// How the pages spread, all and by source.
+    /// How the pages spread, all, all weighted as the web, and by source.
     pub distributions: Vec<Distribution>,
+    /// How well the pages stand for the web.
+    pub web: Represented,
+    /// The sites and templates that the pages come from, in alphabetical order.
+    pub clusters: Vec<Cluster>,
     /// Published figures to compare with.
     pub published: Vec<Distribution>,
     /// The pages, in the order given.
     pub rows: Vec<Row>,
+}
+
+/// How well the pages of a set stand for the pages of the web: see [`crate::weights`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Represented {
+    /// The share of the web's pages whose strata of requests have a page in the set.
+    pub covered: f64,
+    /// The number of sites of equal weight that would tell as much.
+    pub effective_sites: f64,
+}
+
+/// A site or template with its pages.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cluster {
+    /// Its name.
+    pub site: String,
+    /// How many pages are of it.
+    pub pages: usize,
+    /// The share of the web's pages that they stand for.
+    pub weight: f64,
 }
 
 /// How the pages of a set spread.
@@ -76,6 +102,10 @@ pub struct Row {
     pub name: String,
     /// How it was made.
     pub source: SourceKind,
+    /// The site or template that it is of.
+    pub site: String,
+    /// The share of the web's pages that it stands for; 0: it stands for none.
+    pub weight: f64,
     /// How many resources it has.
     pub resources: usize,
     /// Body bytes on the wire.
@@ -91,7 +121,10 @@ pub struct Row {
 
 /// Counts. The pages must be checked.
 pub fn stats<'a>(pages: impl IntoIterator<Item = &'a Page>) -> Stats {
-    let rows: Vec<Row> = pages.into_iter().map(row).collect();
+    let pages: Vec<&Page> = pages.into_iter().collect();
+    let weights = weights::web(&pages);
+    let rows: Vec<Row> =
+        pages.iter().zip(&weights.pages).map(|(page, weight)| row(page, *weight)).collect();
     let of = |source| rows.iter().filter(|it| it.source == source).count();
     Stats {
         pages: rows.len(),
@@ -104,9 +137,41 @@ pub fn stats<'a>(pages: impl IntoIterator<Item = &'a Page>) -> Stats {
         resources: spread(rows.iter().map(|it| it.resources as u64)),
         bytes: spread(rows.iter().map(|it| it.bytes)),
         distributions: distributions(&rows),
+        web: represented(&weights, &pages),
+        clusters: clusters(&rows),
         published: published(),
         rows,
     }
+}
+
+fn represented(weights: &Weights, pages: &[&Page]) -> Represented {
+    Represented { covered: weights.covered, effective_sites: weights.effective_sites(pages) }
+}
+
+fn clusters(rows: &[Row]) -> Vec<Cluster> {
+    let mut clusters: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
+    for row in rows {
+        let (pages, weight) = clusters.entry(&row.site).or_default();
+        *pages += 1;
+        *weight += row.weight;
+    }
+    let cluster =
+        |(site, (pages, weight)): (&str, _)| Cluster { site: site.to_owned(), pages, weight };
+    clusters.into_iter().map(cluster).collect()
+}
+
+/// All pages, each counting as much as it stands for pages of the web.
+fn as_the_web(rows: &[Row]) -> Option<Distribution> {
+    let rows: Vec<&Row> = rows.iter().filter(|it| it.weight > 0.0).collect();
+    let of = |value: fn(&Row) -> u64| {
+        weighted_percentiles(rows.iter().map(|it| (value(it), it.weight)).collect())
+    };
+    (!rows.is_empty()).then(|| Distribution {
+        of: "all, weighted as the web".to_owned(),
+        pages: Some(rows.len()),
+        resources: of(|it| it.resources as u64),
+        bytes: of(|it| it.bytes),
+    })
 }
 
 fn distributions(rows: &[Row]) -> Vec<Distribution> {
@@ -128,7 +193,10 @@ fn distributions(rows: &[Row]) -> Vec<Distribution> {
         ("generated", Some(Generated)),
         ("hand", Some(Hand)),
     ];
-    sources.into_iter().filter_map(|(name, source)| of(name, source)).collect()
+    let mut all: Vec<Distribution> =
+        sources.into_iter().filter_map(|(name, source)| of(name, source)).collect();
+    all.splice(all.len().min(1)..all.len().min(1), as_the_web(rows));
+    all
 }
 
 /// The corpus of the paper (section 4.2), and the web (HTTP Archive, Web Almanac 2024, "Page Weight",
@@ -178,10 +246,35 @@ fn percentiles(values: impl Iterator<Item = u64>) -> Percentiles {
     }
 }
 
-fn row(page: &Page) -> Row {
+/// The least value that this share of the weight does not exceed. Weights sum to 1.
+fn weighted_percentiles(mut values: Vec<(u64, f64)>) -> Percentiles {
+    values.sort_by_key(|it| it.0);
+    let at = |percent: u32| {
+        let mut sum = 0.0;
+        // A share is met in spite of rounding.
+        let mut found = values.iter().filter(|it| {
+            sum += it.1;
+            sum >= f64::from(percent) / 100.0 - 1e-9
+        });
+        found.next().or(values.last()).map(|it| it.0)
+    };
+    Percentiles {
+        min: at(0),
+        p10: at(10),
+        p25: at(25),
+        p50: at(50),
+        p75: at(75),
+        p90: at(90),
+        max: at(100),
+    }
+}
+
+fn row(page: &Page, weight: f64) -> Row {
     Row {
         name: page.name.clone(),
         source: page.source.kind,
+        site: page.site().to_owned(),
+        weight,
         resources: page.resources.len(),
         bytes: page.resources.iter().fold(0, |sum, it| it.bytes.saturating_add(sum)),
         atf_resources: page.resources.iter().filter(|it| it.above_fold).count(),
@@ -224,16 +317,52 @@ mod tests {
     }
 
     #[test]
+    fn weighted_percentiles_are_values_of_the_set() {
+        let few = weighted_percentiles(vec![(30, 0.1), (10, 0.6), (20, 0.3)]);
+        assert_eq!((few.min, few.p10, few.p50, few.p75), (Some(10), Some(10), Some(10), Some(20)));
+        assert_eq!((few.p90, few.max), (Some(20), Some(30)));
+    }
+
+    #[test]
+    fn all_bundled_pages_weighted_as_the_web_have_its_percentiles_within_7_percent() {
+        let stats = stats(crate::PageSet::find("all").unwrap().pages());
+        let web = &stats.distributions[1];
+        assert_eq!((web.of.as_str(), web.pages), ("all, weighted as the web", Some(104)));
+        let found = [web.resources.p10, web.resources.p25, web.resources.p50, web.resources.p75];
+        let found = [&found[..], &[web.resources.p90, web.bytes.p50]].concat();
+        for (found, published) in found.into_iter().zip([24, 42, 71, 115, 176, 2_652_000]) {
+            let ratio = found.unwrap() as f64 / f64::from(published);
+            assert!((0.93..=1.07).contains(&ratio), "{found:?} for {published}");
+        }
+    }
+
+    #[test]
+    fn a_cluster_has_the_weight_of_its_pages() {
+        let stats = stats(crate::PageSet::find("all").unwrap().pages());
+        let kicad = stats.clusters.iter().find(|it| it.site == "kicad").unwrap();
+        let rows = stats.rows.iter().filter(|it| it.site == "kicad");
+        assert_eq!(kicad.pages, 3);
+        assert!((kicad.weight - rows.map(|it| it.weight).sum::<f64>()).abs() < 1e-12);
+        assert!((stats.clusters.iter().map(|it| it.weight).sum::<f64>() - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
     fn the_davies_meenan_page_is_counted() {
         let page = crate::bundled("davies-meenan").unwrap();
-        let stats = Stats { distributions: Vec::new(), published: Vec::new(), ..stats([page]) };
+        let stats = Stats {
+            distributions: Vec::new(),
+            clusters: Vec::new(),
+            published: Vec::new(),
+            ..stats([page])
+        };
         let text = serde_json::to_string(&stats).unwrap();
         assert_eq!(
             text,
             "{\"pages\":1,\"by_source\":{\"recorded\":0,\"imported\":0,\"generated\":0,\"hand\":1},\
              \"resources\":{\"min\":9,\"median\":9.0,\"max\":9},\
              \"bytes\":{\"min\":1580000,\"median\":1580000.0,\"max\":1580000},\
-             \"distributions\":[],\"published\":[],\"rows\":[{\"name\":\"davies-meenan\",\"source\":\"hand\",\"resources\":9,\
+             \"distributions\":[],\"web\":{\"covered\":0.0,\"effective_sites\":0.0},\"clusters\":[],\"published\":[],\
+             \"rows\":[{\"name\":\"davies-meenan\",\"source\":\"hand\",\"site\":\"davies-meenan\",\"weight\":0.0,\"resources\":9,\
              \"bytes\":1580000,\"atf_resources\":5,\"depth\":2}]}"
         );
     }

@@ -21,6 +21,7 @@ mod run;
 mod setting;
 pub mod statistics;
 mod summary;
+mod weights;
 
 pub use dimension::{Dimension, varied};
 pub use page_summary::{PageRow, summarise_pages};
@@ -29,7 +30,8 @@ pub use pushes::Pushes;
 pub use report::conditions;
 pub use run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
 pub use setting::{Setting, Settings};
-pub use summary::{SummaryRow, by_site, summarise};
+pub use summary::{Pages, SummaryRow, by_site, summarise, summarise_weighted};
+pub use weights::{PageWeights, Weights};
 
 use crate::network::NetworkError;
 use crate::stack::StackError;
@@ -58,6 +60,9 @@ pub struct Study {
     pub provenance: Value,
     /// The metric that speedups compare.
     pub metric: &'static str,
+    /// How much pages count in `summary`; `None`: each the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<PageWeights>,
     /// One for each load: by page, setting, seed and scheme.
     pub runs: Vec<RunRecord>,
     /// One for each scheme and setting.
@@ -129,11 +134,27 @@ impl Study {
     /// Its summaries computed from its runs.
     fn new(plan: &Plan, provenance: Value, runs: Vec<RunRecord>, loads: Vec<Option<Load>>) -> Self {
         let metric = plan.metric;
-        let summary = summarise(&runs, metric, |page| plan.site_of(page));
+        let weights = PageWeights::of(plan);
+        let weight_of = |page: &str| {
+            let of_page = |it: &PageWeights| it.pages.get(page).copied().unwrap_or_default();
+            weights.as_ref().map_or(1.0, of_page)
+        };
+        let pages = Pages { site_of: |page| plan.site_of(page), weight_of };
+        let summary = summarise_weighted(&runs, metric, &pages);
         let page_summary = summarise_pages(&runs, metric, plan.has_chance());
         let published = metric.name == byte_index().name;
         let rank_correlations = if published { rank_correlations(&summary) } else { Vec::new() };
         let (format, metric) = (FORMAT, metric.name);
-        Self { format, provenance, metric, runs, summary, page_summary, rank_correlations, loads }
+        Self {
+            format,
+            provenance,
+            metric,
+            weights,
+            runs,
+            summary,
+            page_summary,
+            rank_correlations,
+            loads,
+        }
     }
 }

@@ -12,7 +12,7 @@ use lab::ahead::Hints;
 use lab::ideal::SendBufferModel;
 use lab::network::QueueDepth;
 use lab::study::record::run_into;
-use lab::study::{Engine, Plan, Shard, Study, StudyError, folder};
+use lab::study::{Engine, Plan, Shard, Study, StudyError, Weights, folder};
 use lab::{DeliveryOrder, Metadata};
 use push::{Gate, Policy};
 use qlog_tools::metrics::{self, METRICS, Metric};
@@ -36,6 +36,7 @@ utmost compare davies-meenan --engine stack --network cable --cc bbr2,cubic --qu
 utmost compare davies-meenan --engine stack --network cable --push none,push --gate strict,throttle:8900\n  \
 utmost compare agency-index --network paper-jitter --delivery-order connection --metadata browser\n  \
 utmost compare agency-index --send-buffer 280k,1000k --send-buffer-model delay\n  \
+utmost compare @all --weights web --schemes paper,rfc9218\n  \
 utmost compare agency-index --scheme-file examples/schemes/fonts-first.toml --schemes fonts-first,bucket-html\n  \
 utmost compare --from study/manifest.json --out again")]
 pub(crate) struct Arguments {
@@ -109,6 +110,9 @@ pub(crate) struct Arguments {
     /// [default: `byte_index`, or that of --from]
     #[arg(long, value_name = "NAME", value_parser = metric())]
     metric: Option<&'static Metric>,
+    /// How much pages count in means over pages and their intervals [default: equal, or that of --from]
+    #[arg(long, value_parser = values::choice(WEIGHTS))]
+    weights: Option<Weights>,
     /// Write a configuration for `utmost serve --config` with the best scheme for each page. A page keeps the default
     /// unless the 95 % interval of the gain lies above 1
     #[arg(long, value_name = "FILE")]
@@ -168,6 +172,16 @@ const SEND_BUFFER_MODELS: Choices<SendBufferModel> = &[
         "Every request but the document's comes late by the time that a full buffer takes to drain: probably how the \
          paper emulated a buffer. On engine ideal",
         SendBufferModel::Delay,
+    ),
+];
+
+const WEIGHTS: Choices<Weights> = &[
+    ("equal", "Each the same", Weights::Equal),
+    (
+        "web",
+        "As the web's pages by numbers of resources and bytes (HTTP Archive); the pages of a site share what one counts, and \
+         examples made by hand count nothing. `utmost corpus stats` shows the weights",
+        Weights::Web,
     ),
 ];
 

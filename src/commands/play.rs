@@ -179,6 +179,7 @@ fn show_all(
             format: FORMAT,
             provenance,
             metric: byte_index().name,
+            weights: None,
             runs,
             summary: Vec::new(),
             page_summary: Vec::new(),

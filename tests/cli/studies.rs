@@ -124,6 +124,55 @@ fn a_study_is_repeated_from_its_manifest() {
 }
 
 #[test]
+fn weights_of_the_web_weigh_the_pages_of_a_summary_and_load_nothing_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().to_str().expect("UTF-8");
+    let study = [
+        "compare",
+        "davies-meenan",
+        "web-cnn-small",
+        "web-cnn-large",
+        "web-github-large",
+        "--schemes",
+        "dfifo",
+    ];
+    stdout_of(&[&study[..], &["--out", out]].concat());
+    let journal = read(folder.path(), "runs.jsonl");
+    let equal: Value = serde_json::from_str(&read(folder.path(), "study.json")).expect("JSON");
+    assert!(equal["weights"].is_null() && equal["provenance"]["weights"].is_null());
+    stdout_of(&[&study[..], &["--weights", "web", "--out", out]].concat());
+    let weighted: Value = serde_json::from_str(&read(folder.path(), "study.json")).expect("JSON");
+    crate::documents::assert_valid("study.json", &weighted);
+    assert_eq!(read(folder.path(), "runs.jsonl"), journal, "weights change no load");
+    assert_eq!(weighted["provenance"]["weights"], "web");
+    assert_eq!(weighted["weights"]["pages"]["davies-meenan"], 0.0);
+    let pages = weighted["page_summary"].as_array().expect("rows").iter();
+    let dfifo = pages.filter(|it| it["scheme"] == "dfifo");
+    let expected: f64 = dfifo
+        .map(|it| {
+            let weight = &weighted["weights"]["pages"][it["page"].as_str().expect("a name")];
+            weight.as_f64().expect("a weight") * it["speedup"]["atf"].as_f64().expect("a speedup")
+        })
+        .sum();
+    let row = &weighted["summary"][1];
+    assert_eq!(
+        (&row["scheme"], &row["pages"], &row["sites"]),
+        (&json!("dfifo"), &json!(3), &json!(2))
+    );
+    let found = row["mean_speedup"]["atf"].as_f64().expect("a mean");
+    assert!((found - expected).abs() < 1e-9, "{found} and {expected}");
+    assert_ne!(row["mean_speedup"], equal["summary"][1]["mean_speedup"]);
+}
+
+#[test]
+fn pages_that_stand_for_none_of_the_web_have_no_weighted_study() {
+    let output = utmost(&["compare", "davies-meenan", "--weights", "web"]).output();
+    let line = only_line(&output.expect("the program runs"), 2);
+    let cause = "--weights web: none of these pages stands for pages of the web";
+    assert!(line.starts_with(&format!("utmost: {cause}")), "{line}");
+}
+
+#[test]
 fn a_study_with_everything_in_it_is_as_its_schema_says() {
     let text = stdout_of(
         &[

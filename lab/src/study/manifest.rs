@@ -4,6 +4,7 @@ use super::StudyError;
 use super::plan::{Engine, Plan, Shard};
 use super::run::page_sha256;
 use super::setting::{Setting, Settings};
+use super::weights::Weights;
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
@@ -45,6 +46,9 @@ struct Recorded {
     /// What speedups compare. Manifests of old do not name it.
     #[serde(default)]
     metric: Option<String>,
+    /// How pages count in means.
+    #[serde(default, skip_serializing_if = "Weights::are_equal")]
+    weights: Weights,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -106,13 +110,17 @@ fn recorded(plan: &Plan) -> Recorded {
         initial_window_packets: plan.settings.networks.iter().filter_map(windows).collect(),
         client_receive_bytes: transport.then_some(receive),
         metric: Some(plan.metric.name.to_owned()),
+        weights: plan.weights,
     }
 }
 
-/// The first key that shows that two manifests are of different studies or programs. A metric changes no load.
+/// Keys that change summaries, but no load.
+pub(super) const OF_SUMMARIES: [&str; 2] = ["metric", "weights"];
+
+/// The first key that shows that two manifests are of different studies or programs.
 pub(super) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str> {
     let keys = |it: &'a Value| it.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
-    let free = |it: &str| it == "metric" || FREE.contains(&it);
+    let free = |it: &str| OF_SUMMARIES.contains(&it) || FREE.contains(&it);
     let mut all = keys(one).chain(keys(other)).filter(|it| !free(it));
     all.find(|key| one.get(key) != other.get(key))
 }
@@ -177,6 +185,7 @@ pub fn plan(path: &Path) -> Result<Plan, StudyError> {
         seeds: recorded.seeds.clone(),
         shard,
         metric,
+        weights: recorded.weights,
         ..Plan::new(pages, schemes, recorded.engine, first)
     };
     // The window was a choice where it is not what it would have been.

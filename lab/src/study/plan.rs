@@ -2,6 +2,7 @@
 
 use super::StudyError;
 use super::setting::{Setting, Settings};
+use super::weights::Weights;
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
@@ -92,6 +93,8 @@ pub struct Plan {
     pub initial_window_packets: Option<usize>,
     /// The metric that speedups compare.
     pub metric: &'static Metric,
+    /// How much pages count in means over pages.
+    pub weights: Weights,
     /// The shard to carry out; `None`: everything.
     pub shard: Option<Shard>,
     /// Loads at a time.
@@ -133,6 +136,7 @@ impl Plan {
             seeds: vec![0],
             initial_window_packets: None,
             metric: metrics::byte_index(),
+            weights: Weights::default(),
             shard: None,
             jobs: 1,
             qlog_dir: None,
@@ -216,6 +220,7 @@ impl Plan {
             ));
         }
         self.check_signals()?;
+        self.check_weights()?;
         if self.metadata != Metadata::Full
             && let Some(scheme) = self.schemes.iter().find(|it| it.looks_ahead())
         {
@@ -247,6 +252,17 @@ impl Plan {
                 impossible(format!("{flag}: engine ideal {why}; use --engine stack or wire"))
             }
         }
+    }
+
+    /// Pages that stand for nothing have no weighted mean.
+    fn check_weights(&self) -> Result<(), StudyError> {
+        let stand = self.pages.iter().any(|it| corpus::weights::stands_for_the_web(it));
+        if self.weights.are_equal() || stand {
+            return Ok(());
+        }
+        impossible(
+            "--weights web: none of these pages stands for pages of the web, as `utmost corpus stats` shows; name others, such as @web",
+        )
     }
 
     /// A gate holds pushes back.

@@ -56,7 +56,13 @@ fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, StudyError
         let differing = differing.or((there["shard"] != fresh["shard"]).then_some("shard"));
         return match differing {
             None => {
-                there["metric"] = fresh["metric"].clone();
+                for key in manifest::OF_SUMMARIES {
+                    match (fresh.get(key), there.as_object_mut()) {
+                        (Some(value), _) => there[key] = value.clone(),
+                        (None, Some(there)) => drop(there.remove(key)),
+                        (None, None) => {}
+                    }
+                }
                 Ok(there)
             }
             Some(key) => Err(manifest::unusable(

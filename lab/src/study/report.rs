@@ -4,7 +4,7 @@ use super::dimension::{Dimension, NETWORK, SEND_BUFFER, notable};
 use super::setting::Setting;
 use super::statistics::{mean, median};
 use super::summary::{Group, Paired, group, measured};
-use super::{BASELINE, Plan, RunRecord, Study, StudyError, SummaryRow};
+use super::{BASELINE, Plan, RunRecord, Study, StudyError, SummaryRow, Weights};
 use crate::network::{Network, queue_text};
 use crate::{Contender, Load, figure_resources};
 use corpus::Page;
@@ -455,7 +455,13 @@ pub fn conditions(plan: &Plan) -> String {
     let others: Vec<String> = dimensions.map(|it| it.all_words(&settings)).collect();
     let known = format!("metadata {}", plan.metadata.name());
     let others = others.into_iter().chain([known]).collect::<Vec<_>>().join(", ");
-    format!("engine {}, {networks}, {others}{seeds}", plan.engine.name())
+    let weights = match plan.weights {
+        Weights::Equal => "",
+        Weights::Web => {
+            "; means and intervals of schemes are weighted as the web's pages, figures are not"
+        }
+    };
+    format!("engine {}, {networks}, {others}{seeds}{weights}", plan.engine.name())
 }
 
 #[cfg(test)]

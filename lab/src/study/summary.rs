@@ -6,7 +6,10 @@ use super::dimension::varied;
 use super::pushes::Pushes;
 use super::run::{OnlyAtf, RunRecord};
 use super::setting::Setting;
-use super::statistics::{Interval, bootstrap_mean, geometric_mean, mean, median};
+use super::statistics::{
+    Interval, Weighted, bootstrap_weighted_mean, mean, weighted_geometric_mean, weighted_mean,
+    weighted_median,
+};
 use qlog_tools::metrics::{BySet, Measured, Metric};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +28,7 @@ pub struct SummaryRow {
     pub sites: usize,
     /// Loads that did not finish. They count in nothing else.
     pub unfinished: usize,
-    /// The mean of each metric over all loads.
+    /// The mean of each metric over all loads of pages that count.
     #[serde(flatten, serialize_with = "means")]
     pub mean: Measured,
     /// Mean of the pages' speedups. A page's is the mean of its loads', each against the load of `rr` that met the
@@ -109,20 +112,38 @@ pub fn summarise<'a>(
     metric: &'static Metric,
     site_of: impl Fn(&'a str) -> &'a str,
 ) -> Vec<SummaryRow> {
+    summarise_weighted(runs, metric, &Pages { site_of, weight_of: |_| 1.0 })
+}
+
+/// What a summary must know of pages.
+pub struct Pages<S, W> {
+    /// The site of a page.
+    pub site_of: S,
+    /// How much a page counts. One with 0 counts in nothing but `unfinished`.
+    pub weight_of: W,
+}
+
+/// The same, where pages count differently. Pushes are means over loads, whatever their pages' weights.
+pub fn summarise_weighted<'a>(
+    runs: &'a [RunRecord],
+    metric: &'static Metric,
+    pages: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
+) -> Vec<SummaryRow> {
     let baselines = Paired::of(runs, BASELINE, metric);
     let varied = varied(runs.iter().map(|it| &it.setting));
     let groups = grouped(runs, |it| (&it.scheme, &it.setting));
-    groups.iter().map(|it| row(it, it[0].setting.told(&varied), &baselines, &site_of)).collect()
+    groups.iter().map(|it| row(it, it[0].setting.told(&varied), &baselines, pages)).collect()
 }
 
 fn row<'a>(
     runs: &[&'a RunRecord],
     setting: Setting,
     baselines: &Paired<'_>,
-    site_of: &impl Fn(&'a str) -> &'a str,
+    of: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
 ) -> SummaryRow {
     let mut pages: BTreeMap<&'a str, Vec<BySet>> = BTreeMap::new();
-    for run in runs {
+    let counts = |it: &&&'a RunRecord| (of.weight_of)(&it.page) > 0.0;
+    for run in runs.iter().filter(counts) {
         if let Some(speedup) = baselines.speedup(run) {
             pages.entry(&run.page).or_default().push(speedup);
         }
@@ -133,43 +154,56 @@ fn row<'a>(
     let means = |set| -> Vec<(&'a str, f64)> {
         pages.iter().filter_map(|(page, it)| Some((*page, mean(&loads(it, set))?))).collect()
     };
-    let of_pages = |of: fn(&[f64]) -> Option<f64>| {
-        BySet::each(|set| of(&means(set).iter().map(|it| it.1).collect::<Vec<_>>()))
+    let weighted = |set| -> Vec<(&'a str, Weighted)> {
+        means(set).into_iter().map(|(page, it)| (page, (it, (of.weight_of)(page)))).collect()
     };
-    let sites: BTreeSet<&str> = pages.keys().map(|it| site_of(it)).collect();
-    let drawn = |set| -> Vec<Vec<f64>> {
+    let of_pages = |of: fn(&[Weighted]) -> Option<f64>| {
+        BySet::each(|set| of(&weighted(set).iter().map(|it| it.1).collect::<Vec<_>>()))
+    };
+    let sites: BTreeSet<&str> = pages.keys().map(|it| (of.site_of)(it)).collect();
+    let drawn = |set| -> Vec<Vec<Weighted>> {
         let mut only = pages.values();
         match (only.next(), only.next()) {
-            (Some(page), None) => loads(page, set).into_iter().map(|it| vec![it]).collect(),
-            _ => by_site(&means(set), site_of),
+            (Some(page), None) => loads(page, set).into_iter().map(|it| vec![(it, 1.0)]).collect(),
+            _ => by_site(&weighted(set), &of.site_of),
         }
     };
-    let completed: Vec<&RunRecord> = runs.iter().filter(|it| it.completed).copied().collect();
-    let regrets: Vec<f64> = completed.iter().filter_map(|it| it.regret()).collect();
+    let unfinished = runs.iter().filter(|it| !it.completed).count();
+    let completed: Vec<&RunRecord> =
+        runs.iter().filter(|it| it.completed).filter(counts).copied().collect();
+    let weighted_run = |run: &'a RunRecord, value| (value, (of.weight_of)(&run.page));
+    let regrets: Vec<Weighted> =
+        completed.iter().filter_map(|it| Some(weighted_run(it, it.regret()?))).collect();
+    let of_runs = |metric: &'static Metric, set| {
+        let values = completed
+            .iter()
+            .filter_map(|it| Some(weighted_run(it, it.metrics.get(metric).get(set)?)));
+        weighted_mean(&values.collect::<Vec<_>>())
+    };
     SummaryRow {
         scheme: runs[0].scheme.clone(),
         setting,
         pages: pages.len(),
         sites: sites.len(),
-        unfinished: runs.len() - completed.len(),
-        mean: measured(&completed, mean),
-        mean_speedup: of_pages(mean),
-        mean_speedup_interval: BySet::each(|set| bootstrap_mean(&drawn(set))),
-        geometric_mean_speedup: of_pages(geometric_mean),
-        median_speedup: of_pages(median),
-        best_page_speedup: of_pages(|it| it.iter().copied().max_by(f64::total_cmp)),
-        worst_page_speedup: of_pages(|it| it.iter().copied().min_by(f64::total_cmp)),
-        mean_regret: OnlyAtf { atf: mean(&regrets) },
+        unfinished,
+        mean: Measured::each(|metric| BySet::each(|set| of_runs(metric, set))),
+        mean_speedup: of_pages(weighted_mean),
+        mean_speedup_interval: BySet::each(|set| bootstrap_weighted_mean(&drawn(set))),
+        geometric_mean_speedup: of_pages(weighted_geometric_mean),
+        median_speedup: of_pages(weighted_median),
+        best_page_speedup: of_pages(|it| it.iter().map(|it| it.0).max_by(f64::total_cmp)),
+        worst_page_speedup: of_pages(|it| it.iter().map(|it| it.0).min_by(f64::total_cmp)),
+        mean_regret: OnlyAtf { atf: weighted_mean(&regrets) },
         mean_pushes: Pushes::means(&completed),
     }
 }
 
 /// The values of pages, those of a site together.
-pub fn by_site<'a>(
-    pages: &[(&'a str, f64)],
+pub fn by_site<'a, V: Copy>(
+    pages: &[(&'a str, V)],
     site_of: impl Fn(&'a str) -> &'a str,
-) -> Vec<Vec<f64>> {
-    let mut sites: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+) -> Vec<Vec<V>> {
+    let mut sites: BTreeMap<&str, Vec<V>> = BTreeMap::new();
     for (page, value) in pages {
         sites.entry(site_of(page)).or_default().push(*value);
     }
@@ -280,6 +314,35 @@ mod tests {
         assert!(near(alone.geometric_mean_speedup.atf, 2.0));
         let five = of(|page| if page < "3" { "a" } else { page });
         assert_eq!((five.pages, five.sites, five.mean_speedup_interval.atf), (7, 5, None));
+    }
+
+    #[test]
+    fn a_page_counts_by_its_weight_and_one_without_does_not() {
+        let runs = [
+            run("a", "rr", 400.0),
+            run("b", "rr", 200.0),
+            run("c", "rr", 900.0),
+            run("a", "fifo", 100.0),
+            run("b", "fifo", 200.0),
+            run("c", "fifo", 100.0),
+        ];
+        let weight_of = |page: &str| match page {
+            "a" => 0.75,
+            "b" => 0.25,
+            _ => 0.0,
+        };
+        let pages = Pages { site_of: |it| it, weight_of };
+        let fifo = summarise_weighted(&runs, byte_index(), &pages).remove(1);
+        assert_eq!((fifo.pages, fifo.sites, fifo.unfinished), (2, 2, 0));
+        // Speedups 4 and 1.
+        assert_eq!((fifo.mean_speedup.atf, fifo.median_speedup.atf), (Some(3.25), Some(4.0)));
+        assert_eq!(
+            (fifo.best_page_speedup.atf, fifo.worst_page_speedup.atf),
+            (Some(4.0), Some(1.0))
+        );
+        assert_eq!(fifo.mean.byte_index().atf, Some(125.0));
+        let geometric = fifo.geometric_mean_speedup.atf.expect("two pages");
+        assert!((geometric - 4.0_f64.powf(0.75)).abs() < 1e-12);
     }
 
     #[test]

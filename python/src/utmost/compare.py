@@ -35,6 +35,7 @@ def compare(
     initial_window: int | None = None,
     seeds: int | None = None,
     metric: str | None = None,
+    weights: str | None = None,
     jobs: int | None = None,
     scheme_file: str | Path | Iterable[str | Path] = (),
     arguments: Iterable[str] = (),
@@ -66,6 +67,7 @@ def compare(
         "initial-window": initial_window,
         "seeds": seeds,
         "metric": metric,
+        "weights": weights,
         "jobs": jobs,
     }
     command = ["compare", *map(str, _several(pages)), "--json"]

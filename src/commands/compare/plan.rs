@@ -29,6 +29,7 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
             .map(|it| it.join("qlogs")),
         unfinished_dir: Some(unfinished_dir(arguments)),
         metric: arguments.metric.unwrap_or(plan.metric),
+        weights: arguments.weights.unwrap_or(plan.weights),
         ..plan
     };
     plan.check().map_err(Failure::bad_input)?;

@@ -25,6 +25,7 @@ pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
     });
     output::line(&output::table(&header, &[], cells).to_string())?;
     output::line(&conditions(plan))?;
+    study.weights.as_ref().map_or(Ok(()), |it| output::line(&it.sentence()))?;
     if varied.is_empty() {
         conclusion(rows, metric).map_or(Ok(()), |it| output::line(&it))?;
     }

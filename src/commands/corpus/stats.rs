@@ -28,6 +28,16 @@ pub(super) fn show(arguments: &[String], json: bool) -> Result<(), Failure> {
         return output::json(&stats);
     }
     output::line(&rows(&stats))?;
+    output::line(&format!(
+        "\nSites and templates, and the share of the web's pages that each stands for\n{}",
+        clusters(&stats)
+    ))?;
+    output::line(&format!(
+        "\n{:.0} % of the web's pages have as many resources as some of these pages; the weights tell as much as {:.1} sites \
+         of equal weight",
+        stats.web.covered * 100.0,
+        stats.web.effective_sites
+    ))?;
     output::line(&format!("\nResources of a page\n{}", spreads(&stats, |it| it.resources, count)))?;
     output::line(&format!("\nKilobytes of a page\n{}", spreads(&stats, |it| it.bytes, kilobytes)))
 }
@@ -48,11 +58,34 @@ fn rows(stats: &Stats) -> String {
         let [resources, atf, depth] = resources;
         let error = it.recording_error_ms.map(|it| format!("{:.0} / {:.0}", it.p50, it.p90));
         let error = error.unwrap_or_default();
-        vec![it.name.clone(), source, resources, kilobytes(it.bytes), atf, depth, error]
+        let weight = percent(it.weight);
+        let bytes = kilobytes(it.bytes);
+        vec![it.name.clone(), source, it.site.clone(), weight, resources, bytes, atf, depth, error]
     });
-    let header =
-        ["page", "source", "resources", "KB", "ATF resources", "depth", "error p50 / p90 ms"];
-    output::table(&header, &[1], rows).to_string()
+    let header = [
+        "page",
+        "source",
+        "site",
+        "weight %",
+        "resources",
+        "KB",
+        "ATF resources",
+        "depth",
+        "error p50 / p90 ms",
+    ];
+    output::table(&header, &[1, 2], rows).to_string()
+}
+
+fn clusters(stats: &Stats) -> String {
+    let rows = stats
+        .clusters
+        .iter()
+        .map(|it| vec![it.site.clone(), it.pages.to_string(), percent(it.weight)]);
+    output::table(&["site", "pages", "weight %"], &[], rows).to_string()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2}", share * 100.0)
 }
 
 fn spreads(
