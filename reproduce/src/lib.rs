@@ -4,6 +4,7 @@
 //! files `published.rs`; a tolerance is fixed before it is measured and never moved until it holds.
 
 mod bench;
+mod bundled_and_generated;
 mod downloads;
 mod folder;
 mod loss;
@@ -58,6 +59,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     notsent_lowat::EXPERIMENT,
     smig::EXPERIMENT,
     loss::EXPERIMENT,
+    bundled_and_generated::EXPERIMENT,
 ];
 
 /// The pages and loads of experiments.

@@ -76,7 +76,7 @@ fn the_kept_results_are_what_the_engines_give_and_as_their_schema_says() {
     let kept_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
     let out = tempfile::tempdir().expect("a folder");
     let made = reproduced(out.path());
-    assert_eq!(made.len() + IN_PART.len(), 11);
+    assert_eq!(made.len() + IN_PART.len(), 12);
     for reproduction in made {
         crate::documents::assert_valid("reproduction.json", &reproduction);
         let name = reproduction["name"].as_str().expect("a name").to_owned();

@@ -1,0 +1,125 @@
+//! What is kept of a page: its properties, and how it gains from each scheme.
+
+use crate::ReproduceError;
+use corpus::page::Event;
+use corpus::{Page, discovery};
+use lab::ideal::{self, Conditions};
+use lab::network::Network;
+use lab::study::statistics::{self, Interval};
+use lab::study::{RunRecord, by_site};
+use qlog_tools::metrics;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use schedulers::{Scheme, find_scheme};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A page that was loaded.
+#[derive(Debug, Clone)]
+pub(super) struct Measured {
+    pub(super) site: String,
+    pub(super) resources: f64,
+    pub(super) kilobytes: f64,
+    /// The share of its bytes that are above the fold.
+    pub(super) above_fold: f64,
+    /// Whether it has a hero image: 0 or 1.
+    pub(super) hero: f64,
+    /// The share of its resources that the document's text does not name.
+    pub(super) late: f64,
+    pub(super) depth: f64,
+    /// A number between 0 and 1 that says nothing of the page: a digest of its name.
+    pub(super) chance: f64,
+    /// The ATF speedup over `rr`, by scheme.
+    pub(super) speedups: BTreeMap<String, f64>,
+}
+
+/// Loads `pages` under `schemes`, the first of which is the baseline, on engine `ideal` and network `paper`.
+pub(super) fn measure(
+    pages: &[Arc<Page>],
+    schemes: &[&str],
+    jobs: usize,
+) -> Result<Vec<Measured>, ReproduceError> {
+    let schemes: Vec<Scheme> = schemes
+        .iter()
+        .map(|it| find_scheme(it).map_err(ReproduceError::unusable))
+        .collect::<Result<_, _>>()?;
+    let network = Network::find("paper").map_err(ReproduceError::unusable)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build()?;
+    Ok(pool.install(|| pages.par_iter().map(|it| measured(it, &schemes, &network)).collect()))
+}
+
+fn measured(page: &Arc<Page>, schemes: &[Scheme], network: &Network) -> Measured {
+    let index = |scheme: &Scheme| {
+        let load = ideal::load(page, scheme, network, Conditions::default());
+        RunRecord::of_load(page, &load).byte_index().atf
+    };
+    let rr = schemes.first().and_then(index);
+    let speedup = |it: &Scheme| {
+        let speedup = metrics::byte_index().speedup(rr, index(it))?;
+        Some((it.name.clone(), speedup))
+    };
+    let bytes = |of: fn(&corpus::PageResource) -> bool| {
+        page.resources.iter().filter(|it| of(it)).map(|it| it.bytes).sum::<u64>() as f64
+    };
+    let digest = corpus::sha256_hex(page.name.as_bytes());
+    let chance = u32::from_str_radix(&digest[..8], 16).unwrap_or_default();
+    Measured {
+        site: page.site().to_owned(),
+        resources: page.resources.len() as f64,
+        kilobytes: bytes(|_| true) / 1000.0,
+        above_fold: bytes(|it| it.above_fold) / bytes(|_| true).max(1.0),
+        hero: f64::from(u8::from(page.resources.iter().any(|it| it.hero))),
+        late: late_share(page),
+        depth: discovery::depth(page) as f64,
+        chance: f64::from(chance) / f64::from(u32::MAX),
+        speedups: schemes.iter().skip(1).filter_map(speedup).collect(),
+    }
+}
+
+/// The share of a page's resources that the document's text does not name.
+pub(super) fn late_share(page: &Page) -> f64 {
+    let others = &page.resources[1..];
+    let named = others.iter().filter(|it| it.trigger.on == Event::Bytes && it.trigger.of == 0);
+    1.0 - named.count() as f64 / others.len().max(1) as f64
+}
+
+fn speedups<'a>(pages: &'a [Measured], scheme: &str) -> Vec<(&'a str, f64)> {
+    pages.iter().filter_map(|it| Some((it.site.as_str(), *it.speedups.get(scheme)?))).collect()
+}
+
+/// The mean speedup of a scheme.
+pub(super) fn mean(pages: &[Measured], scheme: &str) -> Option<f64> {
+    statistics::mean(&speedups(pages, scheme).iter().map(|it| it.1).collect::<Vec<_>>())
+}
+
+/// The mean without the pages that gain most.
+pub(super) fn mean_without_best(pages: &[Measured], scheme: &str, best: usize) -> Option<f64> {
+    let mut values: Vec<f64> = speedups(pages, scheme).iter().map(|it| it.1).collect();
+    values.sort_by(f64::total_cmp);
+    values.truncate(values.len().saturating_sub(best));
+    statistics::mean(&values)
+}
+
+/// The geometric mean.
+pub(super) fn geometric_mean(pages: &[Measured], scheme: &str) -> Option<f64> {
+    statistics::geometric_mean(&speedups(pages, scheme).iter().map(|it| it.1).collect::<Vec<_>>())
+}
+
+/// The 95 % interval of the mean; the pages of a site are drawn together.
+pub(super) fn mean_interval(pages: &[Measured], scheme: &str) -> Option<Interval> {
+    statistics::bootstrap_mean(&by_site(&speedups(pages, scheme), |site| site))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_its_properties_and_speedups_over_the_first_scheme() {
+        let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
+        let found = measure(&[page], &["rr", "rfc9218"], 1).expect("a load").remove(0);
+        assert_eq!((found.resources, found.kilobytes, found.depth), (9.0, 1580.0, 2.0));
+        assert_eq!((found.late, found.hero), (0.0, 1.0));
+        assert!((found.above_fold - 0.16).abs() < 0.01, "{}", found.above_fold);
+        assert_eq!(found.speedups.keys().collect::<Vec<_>>(), ["rfc9218"]);
+    }
+}
