@@ -61,14 +61,24 @@ pub fn kept_pages() -> Vec<&'static Page> {
 pub fn pages(argument: &str) -> Result<Vec<Page>, PageError> {
     match argument.strip_prefix(SIGN) {
         None => Ok(vec![page(argument)?]),
-        Some(name) => {
-            let set = PageSet::find(name).ok_or_else(|| PageError::UnknownSet {
-                name: name.to_owned(),
-                known: SETS.iter().map(|it| it.name).collect::<Vec<_>>().join(", "),
-            })?;
-            Ok(set.pages().into_iter().cloned().collect())
-        }
+        Some(name) => Ok(known(name)?.pages().into_iter().cloned().collect()),
     }
+}
+
+/// The arguments with the names of a set's pages in place of the set.
+pub fn spelled_out(arguments: &[String]) -> Result<Vec<String>, PageError> {
+    let names = arguments.iter().map(|it| match it.strip_prefix(SIGN) {
+        None => Ok(vec![it.clone()]),
+        Some(name) => Ok(known(name)?.names().into_iter().map(str::to_owned).collect()),
+    });
+    Ok(names.collect::<Result<Vec<Vec<String>>, PageError>>()?.concat())
+}
+
+fn known(name: &str) -> Result<&'static PageSet, PageError> {
+    PageSet::find(name).ok_or_else(|| PageError::UnknownSet {
+        name: name.to_owned(),
+        known: SETS.iter().map(|it| it.name).collect::<Vec<_>>().join(", "),
+    })
 }
 
 #[cfg(test)]
@@ -98,6 +108,8 @@ mod tests {
         assert_eq!(pages("@first-60").unwrap().len(), 60);
         assert_eq!(pages("@all").unwrap().len(), bundled_names().len());
         assert_eq!(pages("davies-meenan").unwrap()[0].name, "davies-meenan");
+        let mixed = spelled_out(&["page.json".to_owned(), "@web".to_owned()]).unwrap();
+        assert_eq!((mixed.len(), mixed[0].as_str()), (51, "page.json"));
         let error = pages("@last-60").unwrap_err().to_string();
         assert!(
             error.starts_with(

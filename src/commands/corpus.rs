@@ -10,8 +10,8 @@ mod stats;
 mod visit;
 
 use crate::output;
+use ::corpus::PageError;
 use ::corpus::import::{self, Addresses, IMPORTERS, Imported, Label};
-use ::corpus::{PageError, bundled_names};
 use ::serve::Failure;
 use clap::Subcommand;
 use outputs::Kind;
@@ -47,7 +47,7 @@ enum Command {
     /// Check pages; exit code 1 if one is not valid
     #[command(after_help = "Example:\n  utmost corpus check page.json")]
     Check {
-        /// Pages: bundled names, or files; all bundled ones when none is named
+        /// Pages: bundled names, sets of them such as @first-60, or files; @all when none is named
         pages: Vec<String>,
         #[cfg(feature = "record")]
         #[command(flatten)]
@@ -108,8 +108,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             #[cfg(feature = "record")]
             chromium,
         } => {
-            let all: Vec<String> = bundled_names().into_iter().map(str::to_owned).collect();
-            let pages = if pages.is_empty() { &all } else { pages };
+            let all = ["@all".to_owned()];
+            let pages = if pages.is_empty() { &all } else { &pages[..] };
+            let pages = &::corpus::sets::spelled_out(pages).map_err(Failure::bad_input)?;
             #[cfg(feature = "record")]
             if chromium.browser {
                 return visit::run(pages, chromium.real);
