@@ -65,6 +65,12 @@ pub(crate) fn server_url(text: &str) -> Result<Url, String> {
     url.ok_or_else(|| format!("`{text}` is not an https URL: use https://HOST[:PORT]/PATH"))
 }
 
+/// No page is as `--pages` asks.
+pub(crate) fn no_page() -> Failure {
+    let remedy = "`utmost corpus stats` shows the facts of pages";
+    Failure::BadInput(format!("--pages: no page is like this; {remedy}"))
+}
+
 /// A number of loads, threads or drawings.
 pub(crate) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| {

@@ -14,5 +14,9 @@ pub const URL_BYTES_MAX: usize = 8192;
 pub(crate) const PROBLEMS_MAX: usize = 100;
 /// Largest page file, in bytes.
 pub const FILE_BYTES_MAX: u64 = 16 << 20;
+/// Longest query over pages, in bytes.
+pub(crate) const QUERY_BYTES_MAX: usize = 4096;
+/// Most parentheses and negations of a query that contain one another.
+pub(crate) const QUERY_DEPTH_MAX: usize = 32;
 /// Most keys of an object that are looked at.
 pub(crate) const KEYS_MAX: usize = 64;

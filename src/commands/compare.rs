@@ -6,6 +6,7 @@ mod show;
 
 use crate::values::Choices;
 use crate::{output, values};
+use ::corpus::Query;
 use ::serve::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use lab::ahead::Hints;
@@ -36,13 +37,19 @@ utmost compare davies-meenan --engine stack --network cable --cc bbr2,cubic --qu
 utmost compare davies-meenan --engine stack --network cable --push none,push --gate strict,throttle:8900\n  \
 utmost compare agency-index --network paper-jitter --delivery-order connection --metadata browser\n  \
 utmost compare agency-index --send-buffer 280k,1000k --send-buffer-model delay\n  \
+utmost compare --pages 'recorded and resources > 40' --schemes rfc9218,fifo\n  \
+utmost compare davies-meenan --engine stack --network 3g-lossy --seeds 9 --first-seed 100\n  \
 utmost compare @all --weights web --schemes paper,rfc9218\n  \
 utmost compare agency-index --scheme-file examples/schemes/fonts-first.toml --schemes fonts-first,bucket-html\n  \
 utmost compare --from study/manifest.json --out again")]
 pub(crate) struct Arguments {
     /// Pages: bundled names, sets of them such as @first-60, or files
-    #[arg(required_unless_present = "from", value_name = "PAGE")]
-    pages: Vec<String>,
+    #[arg(id = "PAGE", required_unless_present_any = ["from", "pages"], value_name = "PAGE")]
+    page_names: Vec<String>,
+    /// Only those of the pages that are like this, of all bundled ones if none is named: facts such as `recorded`, `hero` or
+    /// `resources > 40`, joined by `and`, `or`, `not` and parentheses
+    #[arg(long, value_name = "QUERY", value_parser = Query::parse)]
+    pages: Option<Query>,
     /// Schemes, separated by commas; `paper` and `all` stand for several. `all` has those that look ahead in the page only
     /// with --metadata full. Engine ideal also has `oracle` and `anti-oracle`: the best and the worst order found for the
     /// resources above the fold [default: paper, and those of --scheme-file]
@@ -96,10 +103,13 @@ pub(crate) struct Arguments {
     /// Initial congestion window [default: 10, or as large as needed if the server paces]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     initial_window: Option<u32>,
-    /// Load each page N times under each scheme, with the seeds 0 to N - 1. All schemes meet the same link under the
-    /// same seed
+    /// Load each page N times under each scheme, with N seeds one after another. All schemes meet the same link under
+    /// the same seed
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: u64,
+    /// The first seed. A study with other seeds repeats one with other chance
+    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u64).range(..1 << 48))]
+    first_seed: u64,
     /// Loads at a time [default: the number of cores; on engine wire half of it, or 16 if the server paces]
     #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     jobs: Option<NonZeroUsize>,
@@ -127,8 +137,8 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "out")]
     keep_qlogs: bool,
     /// Repeat the study that this manifest records
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["pages", "schemes", "scheme_file", "engine", "network",
-        "send_buffer", "send_buffer_model", "metadata", "delivery_order", "cc", "queue", "push", "gate", "hints", "signals", "warm_up", "initial_window", "seeds", "shard"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["PAGE", "pages", "schemes", "scheme_file", "engine", "network",
+        "send_buffer", "send_buffer_model", "metadata", "delivery_order", "cc", "queue", "push", "gate", "hints", "signals", "warm_up", "initial_window", "seeds", "first_seed", "shard"])]
     from: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

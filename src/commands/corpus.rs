@@ -10,8 +10,8 @@ mod stats;
 mod visit;
 
 use crate::output;
-use ::corpus::PageError;
 use ::corpus::import::{self, Addresses, IMPORTERS, Imported, Label};
+use ::corpus::{PageError, Query};
 use ::serve::Failure;
 use clap::Subcommand;
 use outputs::Kind;
@@ -30,10 +30,16 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List the bundled pages
-    #[command(after_help = "Examples:\n  utmost corpus list\n  utmost corpus list @first-60")]
+    #[command(
+        after_help = "Examples:\n  utmost corpus list\n  utmost corpus list @first-60 --pages 'hero and hosts > 3'"
+    )]
     List {
         /// Pages: bundled names, sets of them such as @first-60, or files; @all when none is named
-        pages: Vec<String>,
+        #[arg(id = "PAGE", value_name = "PAGE")]
+        names: Vec<String>,
+        /// Only those that are like this, as in `utmost compare`
+        #[arg(long, value_name = "QUERY", value_parser = Query::parse)]
+        pages: Option<Query>,
     },
     /// Say what pages are made of
     #[command(after_help = "Example:\n  utmost corpus stats --json")]
@@ -101,7 +107,7 @@ enum Command {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
-        Command::List { pages } => stats::list(pages),
+        Command::List { names, pages } => stats::list(names, pages.as_ref()),
         Command::Stats { pages, json } => stats::show(pages, *json),
         Command::Check {
             pages,

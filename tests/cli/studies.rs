@@ -490,3 +490,38 @@ fn a_load_that_does_not_finish_is_reported_with_its_seed_and_its_log_and_counts_
     let log = out.join(log).join("client.sqlog");
     assert!(fs::metadata(&log).expect("kept").len() > 1000, "{}", log.display());
 }
+
+#[test]
+fn a_query_selects_pages_and_a_first_seed_moves_all_seeds_and_the_manifest_says_both() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let out_text = out.to_str().expect("UTF-8");
+    let query = ["compare", "@first-60", "--pages", "site = sb-admin or name = davies-meenan"];
+    let seeds = ["--schemes", "rr", "--seeds", "2", "--first-seed", "7", "--out", out_text];
+    stdout_of(&[&query[..], &seeds].concat());
+    let manifest: Value = serde_json::from_str(&read(&out, "manifest.json")).expect("JSON");
+    let pages = manifest["pages"].as_array().expect("pages").iter().map(|it| &it["name"]);
+    assert_eq!(pages.collect::<Vec<_>>(), ["davies-meenan", "sb-admin-index", "sb-admin-tables"]);
+    assert_eq!(manifest["seeds"], serde_json::json!([7, 8]));
+}
+
+#[test]
+fn a_query_that_finds_nothing_or_cannot_be_read_is_refused_with_its_place() {
+    let refused = |query: &str| {
+        let output = utmost(&["corpus", "list", "--pages", query]).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).expect("UTF-8")
+    };
+    assert!(refused("resources > 1M").contains("--pages: no page is like this"));
+    assert!(refused("recorded and big").contains("column 14: `big`: expected a fact; there are"));
+}
+
+#[test]
+fn a_policy_names_each_page_that_a_query_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("policy.toml");
+    let query = ["compare", "@first-60", "--pages", "site = sb-admin", "--schemes", "fifo"];
+    stdout_of(&[&query[..], &["--policy", file.to_str().expect("UTF-8")]].concat());
+    let text = read(folder.path(), "policy.toml");
+    assert!(text.contains("\npages = [\"sb-admin-index\", \"sb-admin-tables\"]\n"), "{text}");
+}

@@ -2,7 +2,7 @@
 
 use super::Arguments;
 use crate::values;
-use ::corpus::Page;
+use ::corpus::{Page, Query};
 use ::serve::Failure;
 use lab::network::Network;
 use lab::study::{BASELINE, Engine, Plan, Settings, manifest};
@@ -76,10 +76,15 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
         send_buffer_model: arguments.send_buffer_model,
         metadata: metadata(arguments)?,
         delivery_order: arguments.delivery_order,
-        seeds: (0..arguments.seeds).collect(),
+        seeds: (arguments.first_seed..arguments.first_seed + arguments.seeds).collect(),
         initial_window_packets: arguments.initial_window.map(|it| it as usize),
         shard: arguments.shard,
-        ..Plan::new(pages(&arguments.pages)?, schemes(arguments)?, engine, first)
+        ..Plan::new(
+            pages(&arguments.page_names, arguments.pages.as_ref())?,
+            schemes(arguments)?,
+            engine,
+            first,
+        )
     })
 }
 
@@ -105,9 +110,10 @@ fn each_once<T: Copy + PartialEq>(values: &[T]) -> Vec<T> {
     all
 }
 
-fn pages(arguments: &[String]) -> Result<Vec<Arc<Page>>, Failure> {
+fn pages(names: &[String], query: Option<&Query>) -> Result<Vec<Arc<Page>>, Failure> {
     let mut pages: Vec<Arc<Page>> = Vec::new();
-    for argument in arguments {
+    let all = ["@all".to_owned()];
+    for argument in if names.is_empty() { &all } else { names } {
         for page in values::pages(argument)? {
             if pages.iter().any(|it| it.name == page.name) {
                 let name = &page.name;
@@ -118,7 +124,8 @@ fn pages(arguments: &[String]) -> Result<Vec<Arc<Page>>, Failure> {
             pages.push(Arc::new(page));
         }
     }
-    Ok(pages)
+    pages.retain(|page| query.is_none_or(|it| it.matches(page)));
+    if pages.is_empty() { Err(values::no_page()) } else { Ok(pages) }
 }
 
 fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {

@@ -2,6 +2,7 @@
 
 use super::Arguments;
 use crate::output;
+use ::corpus::Page;
 use ::serve::Failure;
 use lab::study::policy::{self, Configuration};
 use lab::study::{Plan, Study};
@@ -23,15 +24,20 @@ pub(super) fn check(arguments: &Arguments, plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The name of a page in a configuration: its file where the user named one, else its bundled name. Sets and queries give
+/// several pages for one argument or for none.
+fn argument_of(arguments: &Arguments, page: &Page) -> String {
+    let mut files = arguments.page_names.iter().filter(|it| !it.starts_with('@'));
+    let named = files.find(|it| ::corpus::page(it).is_ok_and(|read| read.name == page.name));
+    named.map_or_else(|| page.name.clone(), |it| policy::page_argument(it))
+}
+
 /// Writes the requested policy, and prints it as a table.
 pub(super) fn write(arguments: &Arguments, plan: &Plan, study: &Study) -> Result<(), Failure> {
     let Some(file) = &arguments.policy else { return Ok(()) };
     let default = &arguments.policy_default;
     let choices = policy::choose(plan, study, default).map_err(Failure::elsewhere)?;
-    let pages: Vec<String> = match &arguments.from {
-        Some(_) => plan.pages.iter().map(|it| it.name.clone()).collect(),
-        None => arguments.pages.iter().map(|it| policy::page_argument(it)).collect(),
-    };
+    let pages: Vec<String> = plan.pages.iter().map(|it| argument_of(arguments, it)).collect();
     let stem = file.file_stem().and_then(OsStr::to_str).unwrap_or("policy");
     let configuration = Configuration { plan, study, default, pages: &pages, stem };
     let written = |file: &Path, text: String| {

@@ -2,12 +2,16 @@
 
 use crate::{output, values};
 use ::corpus::stats::{Distribution, Percentiles, Stats};
-use ::corpus::{Page, stats};
+use ::corpus::{Page, Query, stats};
 use ::serve::Failure;
 
 /// Pages, with what each was made from and its licence.
-pub(super) fn list(arguments: &[String]) -> Result<(), Failure> {
-    let pages = named(arguments)?;
+pub(super) fn list(arguments: &[String], query: Option<&Query>) -> Result<(), Failure> {
+    let mut pages = named(arguments)?;
+    pages.retain(|page| query.is_none_or(|it| it.matches(page)));
+    if pages.is_empty() {
+        return Err(values::no_page());
+    }
     let stats = stats::stats(&pages);
     let rows = stats.rows.iter().zip(&pages).map(|(row, page)| {
         let source = format!("{:?}", row.source).to_lowercase();
