@@ -72,9 +72,11 @@ impl Addresses {
         from: Path,
         now: Instant,
     ) -> Verdict {
-        if !connection.is_connected() || (from == self.current && self.moving.is_none()) {
-            let known = if from == self.current { self.home } else { from };
-            self.pass_on(connection, datagram, known);
+        if !connection.is_connected() {
+            return self.receive_early(connection, datagram, from);
+        }
+        if from == self.current && self.moving.is_none() {
+            self.pass_on(connection, datagram, self.home);
             return Verdict::GoOn;
         }
         let before = received(connection);
@@ -88,6 +90,24 @@ impl Addresses {
             self.give_up(Some(from));
         }
         verdict
+    }
+
+    /// The address of a client stays during the handshake (RFC 9000, 9). If it changes all the same, the transport learns
+    /// of the new address only from a packet that comes with the client's last part of the handshake. Without one, the
+    /// client never learns that the handshake is over, and repeats packets whose keys we have dropped. So the
+    /// connection ends at once, and the client tries again.
+    fn receive_early(
+        &mut self,
+        connection: &mut Connection,
+        datagram: &mut [u8],
+        from: Path,
+    ) -> Verdict {
+        self.pass_on(connection, datagram, from);
+        if !connection.quic.is_established() || is_known(connection, from) {
+            return Verdict::GoOn;
+        }
+        self.give_up(Some(from));
+        Verdict::Lost
     }
 
     /// Tells the transport that a datagram came from `known`.
@@ -111,9 +131,7 @@ impl Addresses {
 
     /// Whether the transport can keep this address.
     fn has_room(&self, connection: &Connection, address: Path) -> bool {
-        let mut paths = connection.quic.path_stats();
-        connection.quic.path_stats().count() < self.most
-            || paths.any(|it| addresses(&it) == address)
+        connection.quic.path_stats().count() < self.most || is_known(connection, address)
     }
 
     /// A datagram of the client's came from this address.
@@ -303,6 +321,11 @@ fn note(paths: &mut Vec<Path>, path: Path) {
 
 fn active(connection: &Connection) -> Option<Path> {
     connection.quic.path_stats().find(|it| it.active).map(|it| addresses(&it))
+}
+
+/// Whether the transport knows this address.
+fn is_known(connection: &Connection, address: Path) -> bool {
+    connection.quic.path_stats().any(|it| addresses(&it) == address)
 }
 
 fn addresses(path: &quiche::PathStats) -> Path {

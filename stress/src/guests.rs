@@ -57,6 +57,9 @@ pub(crate) struct Guest {
     moves_each: u32,
     /// It has changed on this connection.
     has_moved: bool,
+    /// The server has answered on this connection. Before, an address must not change: the handshake may not be over
+    /// (RFC 9000, 9).
+    may_move: bool,
     /// It asks so many times before it leaves, and next at this time.
     asks_left: u32,
     asks_at: Option<Instant>,
@@ -101,6 +104,7 @@ impl Guest {
             patience,
             moves_each: if moves { MOVES } else { 0 },
             has_moved: false,
+            may_move: false,
             asks_left,
             asks_at: None,
             waiting: BTreeMap::new(),
@@ -176,7 +180,8 @@ impl Guest {
     }
 
     fn come_back(&mut self) -> Wish {
-        (self.has_left, self.is_counted, self.has_moved) = (false, false, false);
+        (self.has_left, self.is_counted) = (false, false);
+        (self.has_moved, self.may_move) = (false, false);
         self.asks_left = 1 + self.below(ASKS);
         if self.below(STRANGERS) == 0 {
             self.session = None;
@@ -213,7 +218,7 @@ impl Guest {
                 self.download(party, files, seen, now);
             }
         }
-        if self.moves_each == 0 || self.below(self.moves_each) != 0 {
+        if self.moves_each == 0 || self.below(self.moves_each) != 0 || !self.may_move {
             return Wish::Nothing;
         }
         self.has_moved = true;
@@ -262,6 +267,7 @@ impl Guest {
     ) {
         match event {
             Event::Headers { stream, headers } => {
+                self.may_move = true;
                 if let Some(waiting) = self.waiting.get_mut(&stream) {
                     waiting.status = http3::status(&headers);
                 }

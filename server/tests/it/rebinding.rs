@@ -202,3 +202,61 @@ fn a_client_at_one_address_too_many_learns_there_that_its_connection_is_closed()
     }
     assert_eq!(client.peer.closed_with(), Some(http3::Code::NoError as u64));
 }
+
+/// A client whose address changes when it has the server's part of the handshake, before it sends its own.
+struct Hasty {
+    client: Rebound,
+    /// Its first part of the handshake is lost.
+    loses: bool,
+}
+
+impl Hasty {
+    /// Asks for a file at once. Returns the size of the body that comes within a second, and whether the connection ends.
+    fn visit(loses: bool) -> (Option<u64>, bool) {
+        let mut world = World::over(Link::CABLE.links(), options("fifo"), Bodies);
+        let peer = Peer::connect(&world, at(0), &Client::with_id(16).config());
+        let mut hasty = Self { client: Rebound { peer, address: at(0) }, loses };
+        while hasty.client.address == at(0) {
+            assert!(world.step(&mut [&mut hasty], None), "a handshake");
+        }
+        hasty.client.peer.get(0, "/20000/png");
+        world.run_for(Duration::from_secs(1), &mut [&mut hasty]);
+        let peer = &hasty.client.peer;
+        (peer.body_bytes(0), peer.client.connection.is_over())
+    }
+}
+
+impl Endpoint for Hasty {
+    fn local_addr(&self) -> SocketAddr {
+        self.client.local_addr()
+    }
+
+    fn receive(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
+        self.client.receive(datagram, path, now);
+        if self.client.peer.is_established() {
+            self.client.address = at(1);
+        }
+    }
+
+    fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
+        let is_lost = self.loses && self.client.address == at(1);
+        if is_lost && self.client.transmit(now, out).is_some() {
+            self.loses = false;
+        }
+        self.client.transmit(now, out)
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        self.client.on_timeout(now);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.client.next_timeout()
+    }
+}
+
+#[test]
+fn a_client_whose_address_changes_in_the_handshake_is_answered_or_told_to_try_again() {
+    assert_eq!(Hasty::visit(false), (Some(20_000), false));
+    assert_eq!(Hasty::visit(true), (None, true));
+}
