@@ -152,6 +152,14 @@ impl Cells {
             .fold(self, |cells, (name, value)| cells.text(&format!("{prefix}{name}"), &text(value)))
     }
 
+    /// Whether a bracket is proven, in studies that have one.
+    fn proven<T: ToString>(self, column: &str, study: &Study, proven: Option<T>) -> Self {
+        if study.runs.iter().all(|it| it.proven.is_none()) {
+            return self;
+        }
+        self.text(column, &proven.map(|it| it.to_string()).unwrap_or_default())
+    }
+
     /// `mean_speedup_all` and `mean_speedup_atf`.
     fn by_set(self, stem: &str, values: BySet) -> Self {
         let number = |cells: Self, set: Set| {
@@ -209,6 +217,7 @@ fn run_cells(study: &Study, run: &RunRecord, columns: &Columns) -> Cells {
         .metrics("", &run.metrics)
         .number("lower_bound_atf_ms", run.lower_bound.atf)
         .number("regret_atf", run.regret())
+        .proven("proven", study, run.proven)
         .pushes("", study, run.pushes)
 }
 
@@ -227,6 +236,7 @@ fn summary_cells(study: &Study, row: &SummaryRow, columns: &Columns) -> Cells {
         .by_set("best_page_speedup", row.best_page_speedup)
         .by_set("worst_page_speedup", row.worst_page_speedup)
         .number("mean_regret_atf", row.mean_regret.atf)
+        .proven("proven_pages", study, row.proven_pages)
         .pushes("mean_", study, row.mean_pushes)
 }
 
@@ -240,5 +250,6 @@ fn page_cells(study: &Study, row: &PageRow, columns: &Columns) -> Cells {
         .metrics("median_", &row.median)
         .by_set("speedup", row.speedup)
         .interval("speedup", row.speedup_interval)
+        .proven("proven", study, row.proven)
         .pushes("median_", study, row.median_pushes)
 }

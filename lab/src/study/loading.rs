@@ -128,7 +128,7 @@ impl<'a> Loader<'a> {
 
     fn load(&self, cell: &Cell<'_>, logs: Option<&Path>) -> Result<Loaded, StudyError> {
         let Some(scheme) = cell.scheme.scheme() else {
-            return Ok(load_bracket(cell)?.into());
+            return load_bracket(cell);
         };
         let scheme = &scheme.clone().for_page(&cell.page.graph());
         match self.plan.engine {
@@ -175,8 +175,11 @@ impl<'a> Loader<'a> {
         let site = cell.setting.ahead().site_of(pages, None, self.plan.metadata);
         let ends = stack::Ends { site, client };
         let loaded = stack::load_between(&first, &ends, setup)?;
-        let whole =
-            Loaded { load: loaded.load, problems: loaded.problems, outcome: loaded.outcome };
+        let whole = Loaded {
+            problems: loaded.problems,
+            outcome: loaded.outcome,
+            ..Loaded::from(loaded.load)
+        };
         Ok(whole.last(&first, &ends.client.then))
     }
 
@@ -205,8 +208,11 @@ impl<'a> Loader<'a> {
             log_dir,
         };
         let loaded = wire::load(&first, setup)?;
-        let whole =
-            Loaded { load: loaded.load, problems: loaded.problems, outcome: loaded.outcome };
+        let whole = Loaded {
+            problems: loaded.problems,
+            outcome: loaded.outcome,
+            ..Loaded::from(loaded.load)
+        };
         Ok(whole.last(&first, &then))
     }
 
@@ -221,6 +227,7 @@ impl<'a> Loader<'a> {
             setting: Setting::clone(&cell.setting),
             seed: cell.seed,
             lower_bound: OnlyAtf { atf: bound.copied() },
+            proven: loaded.proven,
             pushes: cell.setting.push.map(|_| Pushes::of(cell.page, load, outcome)),
             ..run
         }
@@ -234,12 +241,14 @@ struct Loaded {
     problems: Vec<String>,
     /// How it ended, as the client says.
     outcome: client::Outcome,
+    /// Of a bracket: whether no order is better (worse).
+    proven: Option<bool>,
 }
 
 /// A load without a transport.
 impl From<Load> for Loaded {
     fn from(load: Load) -> Self {
-        Self { load, problems: Vec::new(), outcome: client::Outcome::default() }
+        Self { load, problems: Vec::new(), outcome: client::Outcome::default(), proven: None }
     }
 }
 
@@ -250,7 +259,7 @@ impl Loaded {
         let mut pages = Navigation::all(first, then, &self.load.timeline, outcome);
         match pages.pop() {
             Some(Navigation { load, problems, outcome, .. }) if pages.len() == then.len() => {
-                Self { load, problems, outcome }
+                Self { load, problems, outcome, proven: None }
             }
             _ => self,
         }
@@ -273,7 +282,7 @@ fn client_options(
     (first, client::Options { scheme, says, pushes, then, ..client::Options::default() })
 }
 
-fn load_bracket(cell: &Cell<'_>) -> Result<Load, StudyError> {
+fn load_bracket(cell: &Cell<'_>) -> Result<Loaded, StudyError> {
     let search = match cell.scheme {
         Contender::AntiOracle => bounds::anti_oracle,
         _ => bounds::oracle,
@@ -286,7 +295,8 @@ fn load_bracket(cell: &Cell<'_>) -> Result<Load, StudyError> {
             "`{name}` has nothing above the fold to order on page {page}"
         ))
     })?;
-    Ok(bounds::replay(cell.page, cell.network, &bracket.schedule, name))
+    let load = bounds::replay(cell.page, cell.network, &bracket.schedule, name);
+    Ok(Loaded { proven: Some(bracket.proven), ..load.into() })
 }
 
 impl Plan {

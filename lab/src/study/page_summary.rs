@@ -31,6 +31,9 @@ pub struct PageRow {
     pub speedup: BySet,
     /// Its 95 % interval; null with fewer than six pairs of loads. Without chance, the ratio itself.
     pub speedup_interval: BySet<Interval>,
+    /// Whether the order of a bracket is proven to be the best or the worst; `None`: the row is a scheme's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proven: Option<bool>,
     /// What came of pushes, the medians over completed loads; `None`: the study says nothing about them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_pushes: Option<Pushes<f64>>,
@@ -77,6 +80,8 @@ fn row(runs: &[&RunRecord], setting: Setting, baselines: &Paired<'_>, chance: bo
         median: measured(&completed, median),
         speedup: BySet::each(|set| Some(ratio(set)?.middle)),
         speedup_interval: BySet::each(|set| ratio(set)?.interval),
+        // The search is the same for each seed.
+        proven: completed.iter().find_map(|it| it.proven),
         median_pushes: Pushes::medians(&completed),
     }
 }

@@ -169,6 +169,7 @@ impl<'a> View<'a> {
             atf: of(|it| it.atf),
             atf_interval: row.mean_speedup_interval.atf.filter(|_| row.scheme != BASELINE),
             regret: row.mean_regret.atf,
+            proven: row.proven_pages.map(|it| (it, row.pages)),
             pushes: row.mean_pushes.map(|it| PushMeans {
                 taken: it.taken,
                 refused: it.refused,
@@ -347,6 +348,7 @@ impl<'a> View<'a> {
             duration_ms: middle(&|it| Some(it.duration_ms)),
             atf_spread: quartiles(atf.collect()),
             regret: middle(&RunRecord::regret),
+            proven: runs.iter().find_map(|it| it.proven),
             note: runs.is_empty().then(|| "no load finished".to_owned()),
             ..Row::default()
         }
@@ -373,6 +375,7 @@ fn bound(run: &RunRecord) -> RunRecord {
         scheme: LOWER_BOUND.to_owned(),
         metrics: [(metrics::byte_index().name, index)].into_iter().collect(),
         resources: Vec::new(),
+        proven: None,
         ..run.clone()
     }
 }

@@ -38,6 +38,10 @@ pub struct RunRecord {
     /// The least index that any order could have. Null where nothing is above the fold, and with a transport where the bound is not proven: see
     /// [`crate::bounds`].
     pub lower_bound: OnlyAtf,
+    /// Whether this order is proven to be the best (`oracle`) or the worst (`anti-oracle`), and not only the best or the worst
+    /// that was found; `None`: the order is a scheme's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proven: Option<bool>,
     /// What came of responses after the client cancelled them; `None`: it cancelled nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail: Option<Tail>,

@@ -46,6 +46,9 @@ pub struct SummaryRow {
     pub worst_page_speedup: BySet,
     /// Index divided by its lower bound: the mean over completed loads; null where there is no lower bound.
     pub mean_regret: OnlyAtf,
+    /// Pages on which the order of a bracket is proven to be the best or the worst; `None`: the row is a scheme's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proven_pages: Option<usize>,
     /// What came of pushes, on average over completed loads; `None`: the study says nothing about them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_pushes: Option<Pushes<f64>>,
@@ -194,8 +197,16 @@ fn row<'a>(
         best_page_speedup: of_pages(|it| it.iter().map(|it| it.0).max_by(f64::total_cmp)),
         worst_page_speedup: of_pages(|it| it.iter().map(|it| it.0).min_by(f64::total_cmp)),
         mean_regret: OnlyAtf { atf: weighted_mean(&regrets) },
+        proven_pages: proven_pages(&completed),
         mean_pushes: Pushes::means(&completed),
     }
+}
+
+/// How many pages have a proven bracket; `None`: these loads are not those of a bracket.
+fn proven_pages(runs: &[&RunRecord]) -> Option<usize> {
+    let mut known = runs.iter().filter_map(|it| Some((&it.page, it.proven?))).peekable();
+    known.peek()?;
+    Some(known.filter(|it| it.1).map(|it| it.0).collect::<BTreeSet<_>>().len())
 }
 
 /// The values of pages, those of a site together.

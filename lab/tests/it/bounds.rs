@@ -207,6 +207,19 @@ fn a_study_on_ideal_has_brackets_bounds_and_regret() {
 }
 
 #[test]
+fn a_study_says_of_brackets_alone_whether_they_are_proven() {
+    let small = Arc::new(Page::parse(KNOWN_AT_ONCE, "PAGE").expect("a valid page"));
+    let plan = plan(&["rr", "oracle", "anti-oracle"], Engine::Ideal, 0);
+    let study = run(&Plan { pages: vec![small], ..plan }, serde_json::json!({}), &|| ());
+    let study = study.expect("a study");
+    let runs: Vec<_> = study.runs.iter().map(|it| it.proven).collect();
+    assert_eq!(runs, [None, Some(true), Some(true)]);
+    assert_eq!(study.page_summary.iter().map(|it| it.proven).collect::<Vec<_>>(), runs);
+    let pages: Vec<_> = study.summary.iter().map(|it| it.proven_pages).collect();
+    assert_eq!(pages, [None, Some(1), Some(1)]);
+}
+
+#[test]
 fn brackets_refuse_what_they_are_not_searched_for() {
     let problem =
         |plan: &Plan| run(plan, serde_json::json!({}), &|| ()).expect_err("refused").to_string();

@@ -99,6 +99,7 @@ const ALL: &str = "all resources";
 const PAGE: &str = "the page";
 const PUSHES: &str = "pushes, mean of a load";
 
+const PROVEN: &str = "proven";
 const TAKEN: &str = "taken";
 const REFUSED: &str = "refused";
 const LATE: &str = "late";
@@ -113,6 +114,9 @@ fn summary_columns(pages: usize) -> Vec<Column<SummaryRow>> {
         column(ATF, "best page", |it: &SummaryRow| times(it.atf.best)),
         column(ATF, "worst page", |it: &SummaryRow| times(it.atf.worst)),
         column(ATF, "regret", |it: &SummaryRow| regret(it.regret)),
+        column(ATF, PROVEN, |it: &SummaryRow| {
+            words(it.proven.map(|(proven, pages)| format!("{proven} of {pages}")))
+        }),
         column(ALL, "mean", |it: &SummaryRow| times(it.all.mean)),
         column(ALL, "median", |it: &SummaryRow| times(it.all.median)),
         column(ALL, "best page", |it: &SummaryRow| times(it.all.best)),
@@ -138,6 +142,9 @@ fn page_columns(compared: &'static Metric) -> Vec<Column<Row>> {
         column(first, "middle half", |it: &Row| range(it.atf_spread, milliseconds_text)),
         column(first, "speedup", |it: &Row| times(it.speedup.atf)),
         column(first, "regret", |it: &Row| regret(it.regret)),
+        column(first, PROVEN, |it: &Row| {
+            words(it.proven.map(|it| if it { "yes" } else { "no" }.to_owned()))
+        }),
     ];
     if !compared.is_of_page() {
         columns.push(column(ALL, compared.heading, all(compared)));
@@ -156,8 +163,8 @@ fn page_columns(compared: &'static Metric) -> Vec<Column<Row>> {
 }
 
 /// What a column shows only where there is any of it.
-const OPTIONAL: [&str; 7] =
-    ["95 % interval", "middle half", "regret", TAKEN, REFUSED, LATE, WASTED];
+const OPTIONAL: [&str; 8] =
+    ["95 % interval", "middle half", "regret", PROVEN, TAKEN, REFUSED, LATE, WASTED];
 
 fn value(value: Option<f64>, better: Better) -> Option<Number> {
     let sign = if better == Better::Lower { 1.0 } else { -1.0 };
@@ -172,6 +179,11 @@ fn times(value: Option<f64>) -> Option<Number> {
 /// Index divided by lower bound: low is good.
 fn regret(value: Option<f64>) -> Option<Number> {
     value.map(|it| Number { text: format!("{it:.2}"), cost: Some(it) })
+}
+
+/// What is neither good nor bad.
+fn words(text: Option<String>) -> Option<Number> {
+    text.map(|text| Number { text, cost: None })
 }
 
 /// A number of promises, which is neither good nor bad.

@@ -69,7 +69,7 @@ struct Column {
     cell: fn(&SummaryRow, &Metric) -> String,
 }
 
-const COLUMNS: [Column; 14] = [
+const COLUMNS: [Column; 15] = [
     column("pages", |row, _| row.pages.to_string()),
     of_all("METRIC all UNIT", |row, metric| number(row.mean.get(metric).all, 0)),
     column("METRIC ATF UNIT", |row, metric| number(row.mean.get(metric).atf, 0)),
@@ -83,6 +83,13 @@ const COLUMNS: [Column; 14] = [
     of_several_pages("best ATF", |row, _| number(row.best_page_speedup.atf, 2)),
     of_several_pages("worst ATF", |row, _| number(row.worst_page_speedup.atf, 2)),
     column("regret ATF", |row, _| number(row.mean_regret.atf, 2)),
+    Column {
+        heading: "proven",
+        is_for: |rows, _| rows.iter().any(|it| it.proven_pages.is_some()),
+        cell: |row, _| {
+            row.proven_pages.map_or("-".to_owned(), |it| format!("{it} of {}", row.pages))
+        },
+    },
     of_pushes("pushes taken", |row, _| pushes(row, |it| it.taken, 1)),
     of_pushes("refused", |row, _| pushes(row, |it| it.refused, 1)),
     of_pushes("late", |row, _| pushes(row, |it| it.late, 1)),
