@@ -71,11 +71,13 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     Some(mean(&values.iter().map(|it| it.ln()).collect::<Vec<_>>())?.exp())
 }
 
-/// A 95 % interval of the mean of all values (pages), by a studentised bootstrap that draws clusters (sites), because the pages
-/// of a site are alike (Davison and Hinkley, Bootstrap Methods and their Application, 1997, sections 3.8 and 5.2.1). On data
-/// with a known mean, percentiles of as many draws cover it less often than they say: 82 to 88 times in 100 with ten pages,
-/// and 77 times if sites are not drawn as wholes. Seeded: the same values give the same interval. `None` for fewer than six
-/// clusters.
+/// A 95 % interval of the mean of all ratios (of pages), by a studentised bootstrap that draws clusters (sites), because the
+/// pages of a site are alike (Davison and Hinkley, Bootstrap Methods and their Application, 1997, sections 3.8 and 5.2.1). On
+/// data with a known mean, percentiles of as many draws cover it less often than they say: 82 to 88 times in 100 with ten
+/// pages, and 77 times if sites are not drawn as wholes. Seeded: the same values give the same interval.
+///
+/// The interval is that of the mean's logarithm, so it never reaches 0, which a mean of ratios cannot be (section 5.2.2
+/// there). What is estimated stays the arithmetic mean. `None` for fewer than six clusters, or if the mean is not positive.
 pub fn bootstrap_mean(clusters: &[Vec<f64>]) -> Option<Interval> {
     let clusters: Vec<Vec<Weighted>> = clusters.iter().map(|it| equal(it)).collect();
     bootstrap_weighted_mean(&clusters)
@@ -87,24 +89,23 @@ pub fn bootstrap_weighted_mean(clusters: &[Vec<Weighted>]) -> Option<Interval> {
         return None;
     }
     let sums: Vec<ClusterSum> = clusters.iter().map(|it| ClusterSum::of(it)).collect();
-    let own = Estimate::of(&sums);
+    let own = LogEstimate::of(&sums)?;
     let mut random = ChaCha8Rng::seed_from_u64(BOOTSTRAP_SEED);
     let mut drawn = sums.clone();
     let mut deviations = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {
         drawn.fill_with(|| sums[random.random_range(0..sums.len())]);
-        let estimate = Estimate::of(&drawn);
         // A draw of equal clusters says nothing about the error.
-        if estimate.error > 0.0 {
-            deviations.push((estimate.mean - own.mean) / estimate.error);
+        if let Some(estimate) = LogEstimate::of(&drawn).filter(|it| it.error > 0.0) {
+            deviations.push((estimate.log_mean - own.log_mean) / estimate.error);
         }
     }
     if deviations.is_empty() {
         return Some([own.mean; 2]);
     }
     let mut deviations = Data::new(deviations);
-    let [low, high] = [0.975, 0.025].map(|it| own.mean - deviations.quantile(it) * own.error);
-    Some([low, high])
+    let [low, high] = [0.975, 0.025].map(|it| (-deviations.quantile(it) * own.error).exp());
+    Some([own.mean * low, own.mean * high])
 }
 
 /// The values of a cluster, as far as a mean needs them.
@@ -122,20 +123,23 @@ impl ClusterSum {
     }
 }
 
-/// A mean over the values of clusters.
-struct Estimate {
+/// The mean over the values of clusters, and its logarithm.
+struct LogEstimate {
     mean: f64,
-    /// Its standard error, that of a ratio of sums over clusters.
+    log_mean: f64,
+    /// The standard error of the logarithm: that of the mean, a ratio of sums over clusters, divided by the mean.
     error: f64,
 }
 
-impl Estimate {
-    fn of(clusters: &[ClusterSum]) -> Self {
+impl LogEstimate {
+    /// `None` if the mean is not positive.
+    fn of(clusters: &[ClusterSum]) -> Option<Self> {
         let count: f64 = clusters.iter().map(|it| it.count).sum();
         let mean = clusters.iter().map(|it| it.sum).sum::<f64>() / count;
         let squares: f64 = clusters.iter().map(|it| (it.sum - mean * it.count).powi(2)).sum();
         let clusters = clusters.len() as f64;
-        Self { mean, error: (squares * clusters / (clusters - 1.0)).sqrt() / count }
+        let error = (squares * clusters / (clusters - 1.0)).sqrt() / count / mean;
+        (mean > 0.0).then(|| Self { mean, log_mean: mean.ln(), error })
     }
 }
 
@@ -352,6 +356,14 @@ mod tests {
         }
         // Ten sites that differ in their weight, too, are few.
         assert_eq!(covered(10, |random| random.random_range(1..=4)), 277);
+    }
+
+    #[test]
+    fn an_interval_of_a_mean_of_ratios_lies_above_0_however_few_and_different_they_are() {
+        let sites: Vec<Vec<f64>> = [0.01, 0.2, 0.3, 0.4, 0.5, 30.0].map(|it| vec![it]).into();
+        let [low, high] = bootstrap_mean(&sites).expect("six");
+        assert!(0.0 < low && low < 5.235 && 5.235 < high, "{low} to {high}");
+        assert_eq!(bootstrap_mean(&vec![vec![0.0]; 6]), None);
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub struct BesideGroup {
 pub struct Pair {
     /// What we measured.
     pub ours: Option<f64>,
+    /// Its 95 % interval.
+    pub interval: Option<[f64; 2]>,
     /// What was published, or what a model says.
     pub theirs: Option<f64>,
 }
@@ -45,7 +47,8 @@ impl Beside {
     /// The figure.
     pub fn svg(&self) -> String {
         let pairs = self.groups.iter().flat_map(|it| &it.pairs);
-        let values = pairs.flat_map(|it| [it.ours, it.theirs]).flatten();
+        let ends = |it: &Pair, end: usize| it.interval.map(|interval| interval[end]);
+        let values = pairs.flat_map(|it| [it.ours, it.theirs, ends(it, 0), ends(it, 1)]).flatten();
         let axis = RatioAxis::over(values, TOP, PLOT_HEIGHT);
         let mut svg = Svg::titled(&self.title);
         axis.draw(&mut svg, LEFT, WIDTH - MARGIN, "speedup");
@@ -65,7 +68,11 @@ impl Beside {
 
     /// The words below the figure.
     pub fn caption(&self) -> String {
-        format!("Filled: ours. Hollow: {}. The axis is logarithmic; higher is better.", self.theirs)
+        let mut pairs = self.groups.iter().flat_map(|it| &it.pairs);
+        let bars =
+            if pairs.any(|it| it.interval.is_some()) { ", with its 95 % interval" } else { "" };
+        let theirs = self.theirs;
+        format!("Filled: ours{bars}. Hollow: {theirs}. The axis is logarithmic; higher is better.")
     }
 
     /// The figure's numbers.
@@ -97,6 +104,9 @@ impl Beside {
                 let d =
                     format!("M{} {}V{}", number(x), number(axis.y(ours)), number(axis.y(theirs)));
                 svg.path(&d, &format!(r#"stroke="{colour}" stroke-width="1.5" fill="none""#), "");
+            }
+            if let Some(interval) = pair.interval {
+                draw_interval(svg, axis, x, interval);
             }
             let what = format!("{}, {}", group.label, self.columns[column]);
             let marks = [
@@ -130,6 +140,19 @@ impl Beside {
     }
 }
 
+/// An error bar: beneath the marks, and in the colour of text, so that it is not taken for the line between ours and theirs.
+fn draw_interval(svg: &mut Svg, axis: &RatioAxis, x: f64, [low, high]: [f64; 2]) {
+    let cap = |y: f64| format!("M{} {}h8", number(x - 4.0), number(y));
+    let (low, high) = (axis.y(low), axis.y(high));
+    let stem = format!("M{} {}V{}", number(x), number(low), number(high));
+    let d = format!("{stem}{}{}", cap(low), cap(high));
+    svg.path(
+        &d,
+        r##"class="line" stroke="#5a5a5a" stroke-width="1" fill="none""##,
+        "95 % interval",
+    );
+}
+
 fn draw_legend(svg: &mut Svg, top: f64, theirs: &str) {
     let colour = COLOURS[1];
     svg.path(&circle(LEFT + 6.0, top + 8.0, RADIUS), &format!(r#"fill="{colour}""#), "");
@@ -152,14 +175,16 @@ mod tests {
             groups: vec![BesideGroup {
                 label: "p+".to_owned(),
                 pairs: vec![
-                    Pair { ours: Some(1.2), theirs: Some(1.17) },
-                    Pair { ours: None, theirs: Some(2.2) },
+                    Pair { ours: Some(1.2), theirs: Some(1.17), interval: Some([1.1, 1.4]) },
+                    Pair { theirs: Some(2.2), ..Pair::default() },
                 ],
             }],
         };
         let svg = figure.svg();
         assert!(svg.contains("p+, All: ours ×1.20") && svg.contains("p+, ATF: published ×2.20"));
         assert!(!svg.contains("p+, ATF: ours"));
+        assert_eq!(svg.matches("95 % interval").count(), 1, "where there is one");
+        assert!(figure.caption().starts_with("Filled: ours, with its 95 % interval. Hollow"));
         assert_eq!(figure.table().rows, [["p+", "×1.20", "×1.17", "–", "×2.20"]]);
     }
 }

@@ -276,6 +276,7 @@ fn figure(sets: &Sets) -> Beside {
         pairs: vec![Pair {
             ours: mean(&sets.bundled, scheme),
             theirs: mean(&sets.generated, scheme),
+            ..Pair::default()
         }],
     });
     Beside {

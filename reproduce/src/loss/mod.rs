@@ -5,7 +5,7 @@ mod loads;
 mod series;
 
 use crate::{Estimate, Experiment, Findings, ReproduceError, Row, Setting, Table};
-use conditions::PERCENTS;
+use conditions::{CONTROLS, PERCENTS};
 use corpus::Page;
 use corpus::page::SourceKind;
 use loads::Plan;
@@ -48,7 +48,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let every: Vec<Series> = every.into_iter().map(|it| it.filled(&outcomes)).collect();
     let unfinished: usize = outcomes.iter().flatten().map(|it| it.unfinished).sum();
     Ok(Findings {
-        method: method(&pages, plan.loads(conditions.len()), unfinished),
+        method: method(&pages, &plan, conditions.len(), unfinished),
         rows: rows(&every, pages.len()),
         tables: tables(&every),
         schemes: SCHEMES.map(str::to_owned).into(),
@@ -68,18 +68,22 @@ fn pages(all: &[Arc<Page>]) -> Vec<Arc<Page>> {
     all.iter().filter(is_chosen).cloned().collect()
 }
 
-fn method(pages: &[Arc<Page>], loads: usize, unfinished: usize) -> String {
+fn method(pages: &[Arc<Page>], plan: &Plan<'_>, conditions: usize, unfinished: usize) -> String {
+    let loads = plan.loads(conditions);
+    let controls: Vec<&str> = CONTROLS.iter().map(|it| it.name()).collect();
+    let controls = controls.join(", ");
     let names: Vec<&str> = pages.iter().map(|it| it.name.as_str()).collect();
     format!(
         "{WORDS} Here: {loads} loads over quiche in virtual time, of which {unfinished} did not finish; {} schemes on the \
-         bundled networks cable and lte, under three congestion controls. Packets from the server are lost each by itself, \
+         bundled networks cable and lte, under the congestion controls {controls}. Each is loaded with the seeds 0 to {}. Packets from the server are lost each by itself, \
          or in bursts with the same mean (Gilbert and Elliott: half of the packets in a state that lasts for 3 on average). \
          The pages are all {} bundled pages that were recorded for this corpus and have at least {RESOURCES_MIN} resources: \
          {}. A speedup is the mean over pages of the ByteIndex of rr divided by the scheme's, paired by page and seed. Its \
-         95 % interval is a bootstrap over pages. Schemes know all \
+         95 % interval is a bootstrap over pages, of the mean's logarithm. Schemes know all \
          that a page says of a resource (`--metadata full`). rr counts as better from a share of loss on if there and at \
          every higher one the interval lies below 1.",
         SCHEMES.len(),
+        plan.runs.saturating_sub(1),
         pages.len(),
         names.join(", ")
     )

@@ -430,6 +430,9 @@ fn figure(matrix: &Matrix) -> Beside {
             .iter()
             .map(|column| Pair {
                 ours: matrix.mean(published.scheme, column.measure),
+                interval: matrix
+                    .interval(published.scheme, column.measure)
+                    .filter(|_| published.scheme != "rr"),
                 theirs: Some((column.published)(published)),
             })
             .collect(),

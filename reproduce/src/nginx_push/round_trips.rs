@@ -91,7 +91,11 @@ pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<BesideGroup>), Reprod
 
 /// Ours and the model's: round trips of requests one after the other, divided by those of another way.
 fn speedup(before: &Row, row: &Row) -> Pair {
-    Pair { ours: ratio(before.ours, row.ours), theirs: ratio(before.model, row.model) }
+    Pair {
+        ours: ratio(before.ours, row.ours),
+        theirs: ratio(before.model, row.model),
+        ..Pair::default()
+    }
 }
 
 fn handshake(returning: bool) -> &'static str {
