@@ -118,8 +118,8 @@ mod tests {
         let examples = examples(&command);
         assert!(examples.len() > command.get_subcommands().count(), "{examples:?}");
         for example in examples {
-            let parsed =
-                Arguments::try_parse_from(example.trim_end_matches('&').split_whitespace());
+            let words = shlex::split(example.trim_end_matches('&')).expect("balanced quotes");
+            let parsed = Arguments::try_parse_from(words);
             assert!(parsed.is_ok(), "{example}: {parsed:?}");
         }
     }

@@ -47,7 +47,7 @@ pub struct SummaryRow {
     pub atf_interval: Option<[f64; 2]>,
     /// Mean of ATF index divided by its lower bound; 1 is as good as can be.
     pub regret: Option<f64>,
-    /// Of an order that was searched for: on how many of how many pages it is proven to be the best or the worst.
+    /// On how many of how many pages an order that was searched for is proven to be the best or the worst.
     pub proven: Option<(usize, usize)>,
     /// What came of pushes; `None`: the study says nothing about them.
     pub pushes: Option<PushMeans>,
@@ -112,7 +112,7 @@ pub struct Row {
     pub speedup: BySet,
     /// ATF index divided by its lower bound; 1 is as good as can be.
     pub regret: Option<f64>,
-    /// Of an order that was searched for: whether it is proven to be the best or the worst.
+    /// Whether an order that was searched for is proven to be the best or the worst.
     pub proven: Option<bool>,
     /// Why a number is missing.
     pub note: Option<String>,

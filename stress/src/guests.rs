@@ -55,11 +55,7 @@ pub(crate) struct Guest {
     patience: Duration,
     /// Its address changes one of so many times; 0: never.
     moves_each: u32,
-    /// It has changed on this connection.
-    has_moved: bool,
-    /// The server has answered on this connection. Before, an address must not change: the handshake may not be over
-    /// (RFC 9000, 9).
-    may_move: bool,
+    address: Address,
     /// It asks so many times before it leaves, and next at this time.
     asks_left: u32,
     asks_at: Option<Instant>,
@@ -68,6 +64,16 @@ pub(crate) struct Guest {
     has_left: bool,
     is_counted: bool,
     session: Option<(Vec<u8>, Settings)>,
+}
+
+/// A guest's address on its connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Address {
+    /// The server has not answered there, so the address must not change: the handshake may not be over (RFC 9000,
+    /// section 9).
+    Unanswered,
+    First,
+    Changed,
 }
 
 /// A request that is not answered yet.
@@ -103,8 +109,7 @@ impl Guest {
             chance,
             patience,
             moves_each: if moves { MOVES } else { 0 },
-            has_moved: false,
-            may_move: false,
+            address: Address::Unanswered,
             asks_left,
             asks_at: None,
             waiting: BTreeMap::new(),
@@ -176,12 +181,12 @@ impl Guest {
 
     /// What may explain a failure.
     fn history(&self) -> &'static str {
-        if self.has_moved { ", after a change of address" } else { "" }
+        if self.address == Address::Changed { ", after a change of address" } else { "" }
     }
 
     fn come_back(&mut self) -> Wish {
         (self.has_left, self.is_counted) = (false, false);
-        (self.has_moved, self.may_move) = (false, false);
+        self.address = Address::Unanswered;
         self.asks_left = 1 + self.below(ASKS);
         if self.below(STRANGERS) == 0 {
             self.session = None;
@@ -218,10 +223,11 @@ impl Guest {
                 self.download(party, files, seen, now);
             }
         }
-        if self.moves_each == 0 || self.below(self.moves_each) != 0 || !self.may_move {
+        let stays = self.moves_each == 0 || self.below(self.moves_each) != 0;
+        if stays || self.address == Address::Unanswered {
             return Wish::Nothing;
         }
-        self.has_moved = true;
+        self.address = Address::Changed;
         seen.moves += 1;
         Wish::NewAddress
     }
@@ -267,7 +273,9 @@ impl Guest {
     ) {
         match event {
             Event::Headers { stream, headers } => {
-                self.may_move = true;
+                if self.address == Address::Unanswered {
+                    self.address = Address::First;
+                }
                 if let Some(waiting) = self.waiting.get_mut(&stream) {
                     waiting.status = http3::status(&headers);
                 }

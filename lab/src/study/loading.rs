@@ -241,7 +241,7 @@ struct Loaded {
     problems: Vec<String>,
     /// How it ended, as the client says.
     outcome: client::Outcome,
-    /// Of a bracket: whether no order is better (worse).
+    /// Whether no order is better (worse); for a bracket only.
     proven: Option<bool>,
 }
 

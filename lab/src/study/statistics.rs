@@ -76,8 +76,9 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
 /// data with a known mean, percentiles of as many draws cover it less often than they say: 82 to 88 times in 100 with ten
 /// pages, and 77 times if sites are not drawn as wholes. Seeded: the same values give the same interval.
 ///
-/// The interval is that of the mean's logarithm, so it never reaches 0, which a mean of ratios cannot be (section 5.2.2
-/// there). What is estimated stays the arithmetic mean. `None` for fewer than six clusters, or if the mean is not positive.
+/// The bootstrap computes an interval of the mean's logarithm, so the interval never reaches 0, which a mean of ratios
+/// cannot be (section 5.2.2 there). The estimate stays the arithmetic mean. `None` for fewer than six clusters, or if the
+/// mean is not positive.
 pub fn bootstrap_mean(clusters: &[Vec<f64>]) -> Option<Interval> {
     let clusters: Vec<Vec<Weighted>> = clusters.iter().map(|it| equal(it)).collect();
     bootstrap_weighted_mean(&clusters)
@@ -127,7 +128,7 @@ impl ClusterSum {
 struct LogEstimate {
     mean: f64,
     log_mean: f64,
-    /// The standard error of the logarithm: that of the mean, a ratio of sums over clusters, divided by the mean.
+    /// The standard error of the logarithm: the error of the mean (a ratio of sums over clusters), divided by the mean.
     error: f64,
 }
 
