@@ -141,8 +141,7 @@ struct Browser {
 impl Browser {
     fn start(network: &Network) -> Outcome<Self> {
         let site = Arc::new(Stage::default());
-        let window = server::Options::new(find_scheme("rfc9218")?).initial_window_packets;
-        let mut server = LocalServer::start_with(Arc::clone(&site) as Arc<dyn Site>, window)?;
+        let mut server = LocalServer::start_with(Arc::clone(&site) as Arc<dyn Site>, |_| ())?;
         let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let mut relay = Relay::bind(address(0), address(server.port), network.clone(), 0)?;
         server.port = relay.local_addr()?.port();

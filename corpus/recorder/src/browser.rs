@@ -7,7 +7,9 @@ pub use mirroring::Trust;
 use crate::error::RecordError;
 use crate::limits::{LOAD_MAX, TRACE_BYTES_MAX, TRACE_MAX};
 use crate::session::LocalServer;
+use headless_chrome::browser::context::Context;
 use headless_chrome::browser::tab::Tab;
+use headless_chrome::protocol::cdp::Browser::SetDownloadBehavior;
 use headless_chrome::protocol::cdp::types::{Event, Method};
 use headless_chrome::protocol::cdp::{Emulation, IO, Page, Tracing};
 use headless_chrome::{Browser, LaunchOptions};
@@ -150,12 +152,27 @@ impl Chromium {
 
     /// Loads a page in the same way without tracing it, which would take time, and returns the report of `report.js`.
     pub fn report(&self, url: &str, quiet: &Quiet) -> Result<String, RecordError> {
-        self.in_new_window(|tab| {
-            set_viewport(tab)?;
-            let (loaded, _) = listen(tab)?;
-            call::<Page::Navigate>(tab, json!({"url": url}))?;
-            wait(quiet, &loaded);
-            report(tab)
+        self.in_new_window(|tab| report_of(tab, url, quiet))
+    }
+
+    /// The same, while the user downloads a file from another page of the site, on the same connection.
+    pub fn report_beside(
+        &self,
+        download: &Download,
+        url: &str,
+        quiet: &Quiet,
+    ) -> Result<String, RecordError> {
+        self.in_new_windows(|context| {
+            let other = context.new_tab()?;
+            call::<SetDownloadBehavior>(
+                &other,
+                json!({"behavior": "allow", "browserContextId": context.get_id(), "downloadPath": download.folder}),
+            )?;
+            // The page that is left for a download answers late or never.
+            call::<Page::Navigate>(&other, json!({"url": download.url})).ok();
+            std::thread::sleep(download.head_start);
+            let tab = context.new_tab()?;
+            report_of(&tab, url, quiet)
         })
     }
 
@@ -163,12 +180,42 @@ impl Chromium {
         &self,
         act: impl FnOnce(&Tab) -> Result<T, Trouble>,
     ) -> Result<T, RecordError> {
+        self.in_new_windows(|context| {
+            let tab = context.new_tab()?;
+            act(&tab)
+        })
+    }
+
+    /// Closes the windows that `act` opens.
+    fn in_new_windows<T>(
+        &self,
+        act: impl FnOnce(&Context) -> Result<T, Trouble>,
+    ) -> Result<T, RecordError> {
         let context = self.browser.new_context().map_err(failed)?;
-        let tab = context.new_tab().map_err(failed)?;
-        let done = act(&tab);
-        tab.close_target().ok();
+        let done = act(&context);
+        for tab in context.get_tabs().unwrap_or_default() {
+            tab.close_target().ok();
+        }
         done.map_err(failed)
     }
+}
+
+/// A file that a user downloads.
+pub struct Download<'a> {
+    /// Where it is.
+    pub url: &'a str,
+    /// The folder for it.
+    pub folder: &'a Path,
+    /// How long it has been going on when the page is asked for.
+    pub head_start: Duration,
+}
+
+fn report_of(tab: &Tab, url: &str, quiet: &Quiet) -> Result<String, Trouble> {
+    set_viewport(tab)?;
+    let (loaded, _) = listen(tab)?;
+    call::<Page::Navigate>(tab, json!({"url": url}))?;
+    wait(quiet, &loaded);
+    report(tab)
 }
 
 fn failed(error: impl std::fmt::Display) -> RecordError {

@@ -35,19 +35,18 @@ pub struct LocalServer {
 impl LocalServer {
     /// Serves `site` on a free port, with clients' RFC 9218 signals obeyed.
     pub fn start(site: Arc<dyn Site>) -> Result<Self, RecordError> {
-        Self::start_with(site, INITIAL_WINDOW_PACKETS)
+        Self::start_with(site, |it| it.initial_window_packets = INITIAL_WINDOW_PACKETS)
     }
 
-    /// The same, with this initial congestion window.
+    /// The same with the server's own initial congestion window, and with options that `change` changes.
     pub fn start_with(
         site: Arc<dyn Site>,
-        initial_window_packets: usize,
+        change: impl FnOnce(&mut Options),
     ) -> Result<Self, RecordError> {
-        Self::serve(site, initial_window_packets)
-            .map_err(|error| RecordError::Server(error.to_string()))
+        Self::serve(site, change).map_err(|error| RecordError::Server(error.to_string()))
     }
 
-    fn serve(site: Arc<dyn Site>, initial_window_packets: usize) -> Result<Self, Trouble> {
+    fn serve(site: Arc<dyn Site>, change: impl FnOnce(&mut Options)) -> Result<Self, Trouble> {
         let identity = Identity::self_signed()?;
         let pin = identity.public_key_pin()?;
         let mut event_loop = EventLoop::bind(([127, 0, 0, 1], 0).into())?;
@@ -55,10 +54,10 @@ impl LocalServer {
         let mut options = Options {
             alt_svc_port: Some(HTTPS_PORT),
             signals: SignalUse::Obey,
-            initial_window_packets,
             ..Options::new(find_scheme("rfc9218")?)
         };
         options.limits.drain = Duration::ZERO;
+        change(&mut options);
         let mut server = Server::new(address, &identity, site, options)?;
         let stop = event_loop.stopper();
         let thread = std::thread::spawn(move || {

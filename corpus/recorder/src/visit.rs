@@ -1,6 +1,6 @@
 //! A browser visits a page on a server of ours, to test whether it requests what the page says.
 
-use crate::browser::{Chromium, HOST, Quiet};
+use crate::browser::{Chromium, Download, HOST, Quiet};
 use crate::error::RecordError;
 use crate::observe::{Observations, observe};
 use crate::session::LocalServer;
@@ -99,9 +99,23 @@ pub fn render_times(
     page: &Page,
     requests: &dyn Fn() -> usize,
 ) -> Result<RenderTimes, RecordError> {
-    let url = format!("https://{HOST}{}", plain(&page.resources[0].url));
     let quiet = Quiet { requests, waiting: &|| false, after: SILENCE };
-    times(&chromium.report(&url, &quiet)?)
+    times(&chromium.report(&document(page), &quiet)?)
+}
+
+/// The same, while the user downloads a file on the same connection.
+pub fn render_times_beside(
+    download: &Download,
+    chromium: &Chromium,
+    page: &Page,
+    requests: &dyn Fn() -> usize,
+) -> Result<RenderTimes, RecordError> {
+    let quiet = Quiet { requests, waiting: &|| false, after: SILENCE };
+    times(&chromium.report_beside(download, &document(page), &quiet)?)
+}
+
+fn document(page: &Page) -> String {
+    format!("https://{HOST}{}", plain(&page.resources[0].url))
 }
 
 fn times(report: &str) -> Result<RenderTimes, RecordError> {
