@@ -25,6 +25,10 @@ pub struct Connection {
     /// Why we gave it up.
     cause: Option<End>,
     naming: Naming,
+    /// Datagrams that go before the close.
+    parting: VecDeque<(Transmit, Vec<u8>)>,
+    /// It is closed, but the last datagram did not say so.
+    cannot_close: bool,
 }
 
 /// Whether a client's connection has a name, under which responses can move to it.
@@ -95,6 +99,12 @@ pub struct Turn {
 /// `ssl_early_data_accepted` of `BoringSSL`.
 const EARLY_DATA_ACCEPTED: u32 = 2;
 
+/// How many probes quiche owes at most.
+const PROBES: usize = 2;
+
+/// What a peer learns of an error of the application's before the handshake is complete (RFC 9000, 20.1).
+const APPLICATION_ERROR: u64 = 0x0c;
+
 impl Connection {
     /// A server's connection, as quiche accepted it.
     pub fn accepted(quic: crate::Quic, session: Session, local: SocketAddr) -> Self {
@@ -118,6 +128,8 @@ impl Connection {
             next_request: StreamId(0),
             cause: None,
             naming: Naming::Unwanted,
+            parting: VecDeque::new(),
+            cannot_close: false,
         }
     }
 
@@ -414,16 +426,44 @@ impl Connection {
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code.value()).ok();
     }
 
-    /// Closes the connection.
+    /// Closes the connection. Before the end of the handshake the peer does not learn the code (RFC 9000, 10.2.3).
+    ///
+    /// A client whose handshake is complete, but not confirmed, may owe probes of the handshake. If it closes then, quiche
+    /// makes packets without end that contain neither a probe nor the close. So the probes are made before.
     pub fn close(&mut self, code: Code, reason: &str) {
+        if !self.quic.is_established() {
+            self.quic.close(false, APPLICATION_ERROR, b"").ok();
+            return;
+        }
+        if !self.quic.is_server() && !self.is_closing() {
+            self.parting = (0..PROBES).map_while(|_| self.parting_datagram()).collect();
+        }
         self.quic.close(true, code.value(), reason.as_bytes()).ok();
+    }
+
+    fn parting_datagram(&mut self) -> Option<(Transmit, Vec<u8>)> {
+        let mut bytes = vec![0; self.quic.max_send_udp_payload_size()];
+        let (length, info) = self.quic.send(&mut bytes).ok()?;
+        bytes.truncate(length);
+        Some((Transmit::single(info.into(), length), bytes))
     }
 
     /// Writes the next datagram to `out`.
     pub fn transmit(&mut self, out: &mut [u8]) -> Option<Transmit> {
+        if let Some((transmit, bytes)) = self.parting.pop_front() {
+            out[..bytes.len()].copy_from_slice(&bytes);
+            return Some(transmit);
+        }
+        if self.cannot_close {
+            return None;
+        }
         self.flush();
         match self.quic.send(out) {
-            Ok((bytes, info)) => Some(Transmit::single(info.into(), bytes)),
+            Ok((bytes, info)) => {
+                // A timer has fired since `close`, so there are new probes, and the close will never go.
+                self.cannot_close = self.quic.local_error().is_some() && !self.quic.is_draining();
+                Some(Transmit::single(info.into(), bytes))
+            }
             Err(quiche::Error::Done) => None,
             Err(error) => {
                 self.cause.get_or_insert(End::Transport(error));

@@ -4,6 +4,7 @@ mod addresses;
 mod admission;
 mod any_client;
 mod bad_clients;
+mod closing;
 mod conformance;
 mod datagrams;
 mod deadlines;
