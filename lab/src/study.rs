@@ -11,6 +11,7 @@ mod loading;
 pub mod manifest;
 pub mod merge;
 mod page_summary;
+pub mod paired_tests;
 mod plan;
 pub mod policy;
 pub mod published;
