@@ -4,6 +4,7 @@
 //! load down as soon as it is done, so that an interrupted study goes on where it was, and [`merge::merge`]
 //! makes one study of its shards. [`folder::write`] then writes tables, figures and the report.
 
+mod comparisons;
 mod dimension;
 pub mod folder;
 mod journal;
@@ -24,6 +25,7 @@ pub mod statistics;
 mod summary;
 mod weights;
 
+pub use comparisons::{ComparisonRow, Unit, compare};
 pub use dimension::{Dimension, varied};
 pub use page_summary::{PageRow, summarise_pages};
 pub use plan::{Engine, Plan, Shard};
@@ -49,7 +51,7 @@ use server::TlsError;
 /// The format of a study's JSON.
 pub const FORMAT: &str = "utmost-study/1";
 
-/// The scheme that all others are compared with.
+/// The scheme that all others are compared with, unless a plan says otherwise. The paper compares with it.
 pub const BASELINE: &str = "rr";
 
 /// A study's results.
@@ -61,6 +63,9 @@ pub struct Study {
     pub provenance: Value,
     /// The metric that speedups compare.
     pub metric: &'static str,
+    /// The scheme that they are relative to; `None`: nothing is compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
     /// How much pages count in `summary`; `None`: each the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<PageWeights>,
@@ -70,7 +75,9 @@ pub struct Study {
     pub summary: Vec<SummaryRow>,
     /// One for each page, scheme and setting.
     pub page_summary: Vec<PageRow>,
-    /// How alike this study and publications rank the schemes.
+    /// One for each scheme but the baseline, and each setting.
+    pub comparisons: Vec<ComparisonRow>,
+    /// How alike this study and publications rank the schemes; empty unless speedups are over `rr`, as theirs.
     pub rank_correlations: Vec<RankCorrelation>,
     /// What came when, in the order of `runs`, where it was kept: figures repeat other loads. Not part of the JSON.
     #[serde(skip)]
@@ -141,19 +148,23 @@ impl Study {
             weights.as_ref().map_or(1.0, of_page)
         };
         let pages = Pages { site_of: |page| plan.site_of(page), weight_of };
-        let summary = summarise_weighted(&runs, metric, &pages);
-        let page_summary = summarise_pages(&runs, metric, plan.has_chance());
-        let published = metric.name == byte_index().name;
+        let baseline = &*plan.baseline;
+        let summary = summarise_weighted(&runs, metric, baseline, &pages);
+        let page_summary = summarise_pages(&runs, metric, baseline, plan.has_chance());
+        let comparisons = compare(&runs, metric, baseline, &pages);
+        let published = metric.name == byte_index().name && baseline == BASELINE;
         let rank_correlations = if published { rank_correlations(&summary) } else { Vec::new() };
         let (format, metric) = (FORMAT, metric.name);
         Self {
             format,
             provenance,
             metric,
+            baseline: Some(plan.baseline.clone()),
             weights,
             runs,
             summary,
             page_summary,
+            comparisons,
             rank_correlations,
             loads,
         }

@@ -246,7 +246,7 @@ pub struct BySet<T = f64> {
     pub atf: Option<T>,
 }
 
-impl<T: Copy> BySet<T> {
+impl<T: Clone> BySet<T> {
     /// Computes `value` for each set.
     pub fn each(value: impl Fn(Set) -> Option<T>) -> Self {
         Self { all: value(Set::All), atf: value(Set::Atf) }
@@ -254,15 +254,21 @@ impl<T: Copy> BySet<T> {
 
     /// A value that belongs to no set counts for both.
     pub fn of_page(value: Option<T>) -> Self {
-        Self { all: value, atf: value }
+        Self { all: value.clone(), atf: value }
     }
 
     /// The value of a set.
     pub fn get(&self, set: Set) -> Option<T> {
         match set {
-            Set::All => self.all,
-            Set::Atf => self.atf,
+            Set::All => self.all.clone(),
+            Set::Atf => self.atf.clone(),
         }
+    }
+
+    /// What `of` makes of each value.
+    #[must_use]
+    pub fn map<U>(self, of: impl Fn(T) -> Option<U>) -> BySet<U> {
+        BySet { all: self.all.and_then(&of), atf: self.atf.and_then(&of) }
     }
 }
 

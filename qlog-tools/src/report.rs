@@ -1,12 +1,14 @@
 //! A study as one HTML file that needs nothing else: no script, no network.
 
 mod page;
+mod paired;
 mod view;
 
 use crate::figures::Table;
 use crate::metrics::{self, BySet, Measured, Metric};
 use crate::templates::render;
 pub use page::Run;
+pub use paired::{PairedNumbers, PairedRow, p_text};
 use serde::Serialize;
 
 /// Everything that a report shows.
@@ -24,6 +26,8 @@ pub struct Comparison {
     pub provenance: serde_json::Value,
     /// One row a scheme.
     pub summary: Vec<SummaryRow>,
+    /// One row a scheme that is compared with the baseline.
+    pub comparisons: Vec<PairedRow>,
     /// Figures over all pages.
     pub figures: Vec<NamedFigure>,
     /// Why not every page has its figures; empty if all have.
@@ -86,6 +90,8 @@ pub struct Speedups {
 pub struct PageComparison {
     /// The page.
     pub name: String,
+    /// The scheme that speedups are relative to.
+    pub baseline: String,
     /// Its resources in a sentence.
     pub resources: String,
     /// One row a run.
@@ -156,6 +162,7 @@ impl Default for Comparison {
             metric: metrics::byte_index(),
             provenance: serde_json::Value::Null,
             summary: Vec::new(),
+            comparisons: Vec::new(),
             figures: Vec::new(),
             omitted: String::new(),
             pages: Vec::new(),

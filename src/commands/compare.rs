@@ -1,5 +1,6 @@
 //! `utmost compare`: a study.
 
+mod comparisons;
 mod plan;
 mod policy;
 mod show;
@@ -13,7 +14,7 @@ use lab::ahead::Hints;
 use lab::ideal::SendBufferModel;
 use lab::network::QueueDepth;
 use lab::study::record::run_into;
-use lab::study::{Engine, Plan, Shard, Study, StudyError, Weights, folder};
+use lab::study::{BASELINE, Engine, Plan, Shard, Study, StudyError, Weights, folder};
 use lab::{DeliveryOrder, Metadata};
 use push::{Gate, Policy};
 use qlog_tools::metrics::{self, METRICS, Metric};
@@ -25,9 +26,9 @@ use std::str::FromStr;
 /// Load pages under several schemes and compare them
 ///
 /// A study loads every page under every scheme, on every network, with every send buffer, congestion control, queue,
-/// push policy, gate, hint, use of signals and seed. It always runs `rr` as the baseline: a speedup is its ByteIndex
-/// divided by the scheme's. With --out, each load is recorded as soon as it is done, and the same command continues an
-/// interrupted study.
+/// push policy, gate, hint, use of signals and seed. All schemes are compared with one of them, the baseline: a speedup is
+/// its ByteIndex divided by the scheme's. With --out, each load is recorded as soon as it is done, and the same command
+/// continues an interrupted study.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost compare davies-meenan --schemes paper --out out\n  \
 utmost compare gentelella-index agency-index --schemes all --engine wire --send-buffer 0,280k --json\n  \
@@ -40,6 +41,7 @@ utmost compare agency-index --send-buffer 280k,1000k --send-buffer-model delay\n
 utmost compare --pages 'recorded and resources > 40' --schemes rfc9218,fifo\n  \
 utmost compare davies-meenan --engine stack --network 3g-lossy --seeds 9 --first-seed 100\n  \
 utmost compare @all --weights web --schemes paper,rfc9218\n  \
+utmost compare @first-60 --schemes dfifo,bucket-html --baseline fifo\n  \
 utmost compare agency-index --scheme-file examples/schemes/fonts-first.toml --schemes fonts-first,bucket-html\n  \
 utmost compare --from study/manifest.json --out again")]
 pub(crate) struct Arguments {
@@ -120,6 +122,10 @@ pub(crate) struct Arguments {
     /// [default: `byte_index`, or that of --from]
     #[arg(long, value_name = "NAME", value_parser = metric())]
     metric: Option<&'static Metric>,
+    /// The scheme or bracket that all others are compared with; it runs whether or not --schemes names it. With this option, a
+    /// second table has paired tests [default: rr, or that of --from]
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
     /// How much pages count in means over pages and their intervals [default: equal, or that of --from]
     #[arg(long, value_parser = values::choice(WEIGHTS))]
     weights: Option<Weights>,
@@ -218,7 +224,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         values::directory(folder, "--out")?;
     }
     let study = carry_out(arguments, &plan)?;
-    present(&plan, &study, arguments.out.as_deref(), arguments.json)?;
+    let tests = arguments.baseline.is_some() || plan.baseline != BASELINE;
+    present(&plan, &study, arguments.out.as_deref(), arguments.json, tests)?;
     policy::write(arguments, &plan, &study)?;
     finished(&plan, &study)
 }
@@ -239,12 +246,13 @@ pub(crate) fn failure(error: StudyError) -> Failure {
     if error.is_bad_input() { Failure::bad_input(error) } else { Failure::elsewhere(error) }
 }
 
-/// Writes tables, figures and the report into `out`, and prints the study.
+/// Writes tables, figures and the report into `out`, and prints the study, also its `tests` if asked.
 pub(crate) fn present(
     plan: &Plan,
     study: &Study,
     out: Option<&Path>,
     json: bool,
+    tests: bool,
 ) -> Result<(), Failure> {
     if let Some(folder) = out {
         let missing = folder::write(plan, study, folder).map_err(Failure::elsewhere)?;
@@ -254,6 +262,9 @@ pub(crate) fn present(
         return output::json(study);
     }
     show::show(plan, study)?;
+    if tests {
+        comparisons::show(plan, study)?;
+    }
     match out {
         Some(it) => output::line(&format!("report: {}", it.join(folder::REPORT).display())),
         None => Ok(()),

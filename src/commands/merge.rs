@@ -3,6 +3,7 @@
 use super::compare;
 use crate::{output, values};
 use ::serve::Failure;
+use lab::study::BASELINE;
 use lab::study::merge::merge;
 use std::path::PathBuf;
 
@@ -28,6 +29,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     values::directory(&arguments.out, "--out")?;
     let merged = merge(&arguments.folders, &arguments.out, &output::provenance(), values::cores());
     let (plan, study) = merged.map_err(compare::failure)?;
-    compare::present(&plan, &study, Some(&arguments.out), arguments.json)?;
+    let tests = plan.baseline != BASELINE;
+    compare::present(&plan, &study, Some(&arguments.out), arguments.json, tests)?;
     compare::finished(&plan, &study)
 }

@@ -179,10 +179,12 @@ fn show_all(
             format: FORMAT,
             provenance,
             metric: byte_index().name,
+            baseline: None,
             weights: None,
             runs,
             summary: Vec::new(),
             page_summary: Vec::new(),
+            comparisons: Vec::new(),
             rank_correlations: Vec::new(),
             loads: visits.into_iter().map(|it| Some(it.navigation.load)).collect(),
         });

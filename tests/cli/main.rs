@@ -1,6 +1,7 @@
 //! The program as its users meet it: processes, exit codes, what is printed where.
 
 mod bad_input;
+mod baselines;
 mod bootstrap;
 mod conformance;
 mod corpus_pages;

@@ -29,14 +29,16 @@ pub(crate) fn read(folder: &Path, file: &str) -> String {
 }
 
 /// A study's results, as they stand in its file; and its tables without the lines of provenance.
-fn results(folder: &Path) -> [String; 4] {
+pub(crate) fn results(folder: &Path) -> [String; 5] {
     let text = read(folder, "study.json");
     let (_, runs) = text.split_once("\n  \"runs\": [").expect("runs follow the provenance");
     let table = |file| {
         let text = read(folder, file);
         text.lines().filter(|it| !it.starts_with("# {\"utmost")).collect::<Vec<_>>().join("\n")
     };
-    [runs.to_owned(), table("runs.csv"), table("summary.csv"), table("pages.csv")]
+    let files = ["runs.csv", "summary.csv", "comparisons.csv", "pages.csv"].map(table);
+    let [loads, summary, comparisons, pages] = files;
+    [runs.to_owned(), loads, summary, comparisons, pages]
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! The files of a study's folder: `manifest.json` (how to make it again), `study.json` (everything), `runs.csv`,
-//! `summary.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
+//! `summary.csv`, `comparisons.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
 
 use super::dimension::{self, Dimension, File};
 use super::loading::Loader;
 use super::setting::Setting;
 use super::statistics::Interval;
-use super::{PageRow, Plan, Pushes, RunRecord, Study, StudyError, SummaryRow, report};
+use super::{
+    ComparisonRow, PageRow, Plan, Pushes, RunRecord, Study, StudyError, SummaryRow, report,
+};
 use crate::{FileError, file_name, write_file};
 use qlog_tools::figures::png::{PngError, Rasterizer};
 use qlog_tools::metrics::{BySet, METRICS, Measured, Set};
@@ -40,6 +42,8 @@ fn write_tables(study: &Study, folder: &Path) -> Result<(), FileError> {
     let columns = columns_of(File::Summary, study.summary.iter().map(|it| &it.setting));
     let rows = study.summary.iter().map(|it| summary_cells(study, it, &columns));
     write_table(study, &folder.join("summary.csv"), rows)?;
+    let rows = study.comparisons.iter().map(|it| comparison_cells(it, &columns));
+    write_table(study, &folder.join("comparisons.csv"), rows)?;
     let rows = study.page_summary.iter().map(|it| page_cells(study, it, &columns));
     write_table(study, &folder.join("pages.csv"), rows)
 }
@@ -161,11 +165,12 @@ impl Cells {
     }
 
     /// `mean_speedup_all` and `mean_speedup_atf`.
-    fn by_set(self, stem: &str, values: BySet) -> Self {
-        let number = |cells: Self, set: Set| {
-            cells.number(&format!("{stem}_{}", set.name()), values.get(set))
+    fn by_set<T: Clone + ToString>(self, stem: &str, values: &BySet<T>) -> Self {
+        let text = |cells: Self, set: Set| {
+            let value = values.get(set).map(|it| it.to_string()).unwrap_or_default();
+            cells.text(&format!("{stem}_{}", set.name()), &value)
         };
-        Set::BOTH.into_iter().fold(self, number)
+        Set::BOTH.into_iter().fold(self, text)
     }
 
     /// `mean_speedup_all_low`, `mean_speedup_all_high`, and the same of `atf`.
@@ -229,15 +234,37 @@ fn summary_cells(study: &Study, row: &SummaryRow, columns: &Columns) -> Cells {
         .text("sites", &row.sites)
         .text("unfinished", &row.unfinished)
         .metrics("mean_", &row.mean)
-        .by_set("mean_speedup", row.mean_speedup)
+        .by_set("mean_speedup", &row.mean_speedup)
         .interval("mean_speedup", row.mean_speedup_interval)
-        .by_set("geometric_mean_speedup", row.geometric_mean_speedup)
-        .by_set("median_speedup", row.median_speedup)
-        .by_set("best_page_speedup", row.best_page_speedup)
-        .by_set("worst_page_speedup", row.worst_page_speedup)
+        .by_set("geometric_mean_speedup", &row.geometric_mean_speedup)
+        .by_set("median_speedup", &row.median_speedup)
+        .by_set("best_page_speedup", &row.best_page_speedup)
+        .by_set("worst_page_speedup", &row.worst_page_speedup)
         .number("mean_regret_atf", row.mean_regret.atf)
         .proven("proven_pages", study, row.proven_pages)
         .pushes("mean_", study, row.mean_pushes)
+}
+
+fn comparison_cells(row: &ComparisonRow, columns: &Columns) -> Cells {
+    Cells::default()
+        .text("scheme", &row.scheme)
+        .text("baseline", &row.baseline)
+        .setting(columns, &row.setting)
+        .text("pages", &row.pages)
+        .text("sites", &row.sites)
+        .text("pairs_of", row.pairs_of.name())
+        .by_set("pairs", &row.pairs)
+        .by_set("wins", &row.wins)
+        .by_set("ties", &row.ties)
+        .by_set("losses", &row.losses)
+        .by_set("geometric_mean_ratio", &row.geometric_mean_ratio)
+        .interval("geometric_mean_ratio", row.geometric_mean_ratio_interval)
+        .by_set("hodges_lehmann_ratio", &row.hodges_lehmann_ratio)
+        .by_set("rank_biserial", &row.rank_biserial)
+        .by_set("wilcoxon_p", &row.wilcoxon_p)
+        .by_set("wilcoxon_method", &row.wilcoxon_method.map(|it| Some(it.name())))
+        .by_set("holm_p", &row.holm_p)
+        .by_set("winner", &row.winner)
 }
 
 fn page_cells(study: &Study, row: &PageRow, columns: &Columns) -> Cells {
@@ -248,7 +275,7 @@ fn page_cells(study: &Study, row: &PageRow, columns: &Columns) -> Cells {
         .text("loads", &row.loads)
         .text("unfinished", &row.unfinished)
         .metrics("median_", &row.median)
-        .by_set("speedup", row.speedup)
+        .by_set("speedup", &row.speedup)
         .interval("speedup", row.speedup_interval)
         .proven("proven", study, row.proven)
         .pushes("median_", study, row.median_pushes)

@@ -1,10 +1,10 @@
 //! A study's `manifest.json`: everything that it takes to repeat the study.
 
-use super::StudyError;
 use super::plan::{Engine, Plan, Shard};
 use super::run::page_sha256;
 use super::setting::{Setting, Settings};
 use super::weights::Weights;
+use super::{BASELINE, StudyError};
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
@@ -46,9 +46,16 @@ struct Recorded {
     /// What speedups compare. Manifests of old do not name it.
     #[serde(default)]
     metric: Option<String>,
+    /// What speedups are relative to. Manifests of old do not name it.
+    #[serde(default = "old_baseline")]
+    baseline: String,
     /// How pages count in means.
     #[serde(default, skip_serializing_if = "Weights::are_equal")]
     weights: Weights,
+}
+
+fn old_baseline() -> String {
+    BASELINE.to_owned()
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -110,12 +117,13 @@ fn recorded(plan: &Plan) -> Recorded {
         initial_window_packets: plan.settings.networks.iter().filter_map(windows).collect(),
         client_receive_bytes: transport.then_some(receive),
         metric: Some(plan.metric.name.to_owned()),
+        baseline: plan.baseline.clone(),
         weights: plan.weights,
     }
 }
 
 /// Keys that change summaries, but no load.
-pub(super) const OF_SUMMARIES: [&str; 2] = ["metric", "weights"];
+pub(super) const OF_SUMMARIES: [&str; 3] = ["metric", "baseline", "weights"];
 
 /// The first key that shows that two manifests are of different studies or programs.
 pub(super) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str> {
@@ -185,6 +193,7 @@ pub fn plan(path: &Path) -> Result<Plan, StudyError> {
         seeds: recorded.seeds.clone(),
         shard,
         metric,
+        baseline: recorded.baseline.clone(),
         weights: recorded.weights,
         ..Plan::new(pages, schemes, recorded.engine, first)
     };

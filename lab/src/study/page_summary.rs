@@ -1,6 +1,5 @@
 //! The results of each page: how good each scheme is for it, and how certain that is.
 
-use super::BASELINE;
 use super::dimension::varied;
 use super::pushes::Pushes;
 use super::run::RunRecord;
@@ -27,7 +26,7 @@ pub struct PageRow {
     /// The median of each metric.
     #[serde(flatten, serialize_with = "medians")]
     pub median: Measured,
-    /// Against `rr`, load by load: Hodges and Lehmann's estimate of the ratio.
+    /// Against the baseline, load by load: Hodges and Lehmann's estimate of the ratio.
     pub speedup: BySet,
     /// Its 95 % interval; null with fewer than six pairs of loads. Without chance, the ratio itself.
     pub speedup_interval: BySet<Interval>,
@@ -58,9 +57,15 @@ impl Ratio {
     }
 }
 
-/// One row for each page, scheme and setting, in the order of first appearance; speedups are those of `metric`.
-pub fn summarise_pages(runs: &[RunRecord], metric: &'static Metric, chance: bool) -> Vec<PageRow> {
-    let baselines = Paired::of(runs, BASELINE, metric);
+/// One row for each page, scheme and setting, in the order of first appearance; speedups are those of `metric` over
+/// `baseline`.
+pub fn summarise_pages(
+    runs: &[RunRecord],
+    metric: &'static Metric,
+    baseline: &str,
+    chance: bool,
+) -> Vec<PageRow> {
+    let baselines = Paired::of(runs, baseline, metric);
     let varied = varied(runs.iter().map(|it| &it.setting));
     let groups = grouped(runs, group);
     groups.iter().map(|it| row(it, it[0].setting.told(&varied), &baselines, chance)).collect()

@@ -1,8 +1,8 @@
 //! The plan of a study, and the loads in it.
 
-use super::StudyError;
 use super::setting::{Setting, Settings};
 use super::weights::Weights;
+use super::{BASELINE, StudyError};
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
@@ -75,8 +75,10 @@ impl fmt::Display for Shard {
 pub struct Plan {
     /// The pages; each name once.
     pub pages: Vec<Arc<Page>>,
-    /// The schemes and brackets; `rr` is among them.
+    /// The schemes and brackets; the baseline is among them.
     pub schemes: Vec<Contender>,
+    /// The name of the scheme or bracket that all others are compared with.
+    pub baseline: String,
     /// How pages are loaded.
     pub engine: Engine,
     /// What loads meet: networks, send buffers and so on.
@@ -118,15 +120,17 @@ pub(super) struct Cell<'a> {
 }
 
 impl Plan {
-    /// Every page under every scheme once, without a send buffer, on one network; a load at a time.
+    /// Every page under every scheme once, compared with `rr`, or with the first scheme if `rr` is not among them; without a send buffer, on one network; a load at a time.
     pub fn new(
         pages: Vec<Arc<Page>>,
         schemes: Vec<Contender>,
         engine: Engine,
         network: Network,
     ) -> Self {
+        let baseline = schemes.iter().find(|it| it.name() == BASELINE).or(schemes.first());
         Self {
             pages,
+            baseline: baseline.map_or(BASELINE, Contender::name).to_owned(),
             schemes,
             engine,
             settings: Settings::on(network, engine),
@@ -219,6 +223,7 @@ impl Plan {
                  {engine} has not; use --engine ideal, or fifo"
             ));
         }
+        self.check_baseline()?;
         self.check_signals()?;
         self.check_weights()?;
         if self.metadata != Metadata::Full
@@ -252,6 +257,19 @@ impl Plan {
                 impossible(format!("{flag}: engine ideal {why}; use --engine stack or wire"))
             }
         }
+    }
+
+    /// Without loads of the baseline nothing can be compared.
+    fn check_baseline(&self) -> Result<(), StudyError> {
+        let names: Vec<&str> = self.schemes.iter().map(Contender::name).collect();
+        if names.contains(&self.baseline.as_str()) {
+            return Ok(());
+        }
+        impossible(format!(
+            "--baseline: `{}` is not among the schemes of the study; use one of {}",
+            self.baseline,
+            names.join(", ")
+        ))
     }
 
     /// Pages that stand for nothing have no weighted mean.

@@ -4,7 +4,7 @@ use super::dimension::{Dimension, NETWORK, SEND_BUFFER, notable};
 use super::setting::Setting;
 use super::statistics::{mean, median};
 use super::summary::{Group, Paired, group, measured};
-use super::{BASELINE, Plan, RunRecord, Study, StudyError, SummaryRow, Weights};
+use super::{Plan, RunRecord, Study, StudyError, SummaryRow, Weights};
 use crate::network::{Network, queue_text};
 use crate::{Contender, Load, figure_resources};
 use corpus::Page;
@@ -33,8 +33,13 @@ pub(super) fn comparison(
         pages.extend(plan.pages.iter().map(|page| {
             let name = format!("{}{}", page.name, setting.suffix);
             let rows = view.rows(page, setting);
-            let of_page =
-                PageComparison::new(&name, &figure_resources(page), rows, plan.metric, BASELINE);
+            let of_page = PageComparison::new(
+                &name,
+                &figure_resources(page),
+                rows,
+                plan.metric,
+                &plan.baseline,
+            );
             (&**page, setting, of_page)
         }));
     }
@@ -64,10 +69,11 @@ pub(super) fn comparison(
     Ok(Comparison {
         title: title(plan),
         what: conditions(plan),
-        baseline: BASELINE.to_owned(),
+        baseline: plan.baseline.clone(),
         metric: plan.metric,
         provenance: study.provenance.clone(),
         summary: study.summary.iter().map(|it| view.summary(it)).collect(),
+        comparisons: study.comparisons.iter().map(|it| it.shown(view.words(&it.setting))).collect(),
         figures: view.figures(),
         omitted,
         pages,
@@ -106,7 +112,8 @@ impl<'a> View<'a> {
         }
         // Only the ByteIndex has lower bounds.
         let bounded = plan.metric.name == metrics::byte_index().name;
-        let bounds = study.runs.iter().filter(|it| bounded && it.scheme == BASELINE).map(bound);
+        let bounds =
+            study.runs.iter().filter(|it| bounded && it.scheme == plan.baseline).map(bound);
         let (settings, varied) = (settings(plan), plan.settings.varied());
         Self { plan, study, settings, varied, runs, bounds: bounds.collect() }
     }
@@ -152,9 +159,14 @@ impl<'a> View<'a> {
         middle.or_else(|| places.first().copied())
     }
 
+    /// What tells the setting of a row from others.
+    fn words(&self, setting: &Setting) -> String {
+        let told = |it: &&Compared| it.setting.told(&self.varied) == *setting;
+        let found = self.settings.iter().find(told);
+        found.map_or("", |it| it.suffix.trim_start_matches(", ")).to_owned()
+    }
+
     fn summary(&self, row: &SummaryRow) -> report::SummaryRow {
-        let told = |it: &&Compared| it.setting.told(&self.varied) == row.setting;
-        let setting = self.settings.iter().find(told);
         let of = |pick: fn(&BySet) -> Option<f64>| Speedups {
             pages: if pick(&row.mean_speedup).is_some() { row.pages } else { 0 },
             mean: pick(&row.mean_speedup),
@@ -163,11 +175,14 @@ impl<'a> View<'a> {
             worst: pick(&row.worst_page_speedup),
         };
         report::SummaryRow {
-            setting: setting.map_or("", |it| it.suffix.trim_start_matches(", ")).to_owned(),
+            setting: self.words(&row.setting),
             scheme: row.scheme.clone(),
             all: of(|it| it.all),
             atf: of(|it| it.atf),
-            atf_interval: row.mean_speedup_interval.atf.filter(|_| row.scheme != BASELINE),
+            atf_interval: row
+                .mean_speedup_interval
+                .atf
+                .filter(|_| row.scheme != self.plan.baseline),
             regret: row.mean_regret.atf,
             proven: row.proven_pages.map(|it| (it, row.pages)),
             pushes: row.mean_pushes.map(|it| PushMeans {
@@ -208,7 +223,7 @@ impl<'a> View<'a> {
 
     fn figures(&self) -> Vec<NamedFigure> {
         let mut figures = Vec::new();
-        let speedups = self.speedups_over(BASELINE);
+        let speedups = self.speedups_over(&self.plan.baseline);
         if self.plan.pages.len() > 1 {
             figures.extend(self.by_buffers().iter().map(|it| self.dots(&speedups, it)));
         }
@@ -262,15 +277,17 @@ impl<'a> View<'a> {
             let shown = !is_bound || columns.iter().any(|it| !it.is_empty());
             shown.then_some(DotGroup { label, columns })
         };
-        let groups = self.names().filter(|it| *it != BASELINE).filter_map(group).collect();
+        let groups =
+            self.names().filter(|it| *it != self.plan.baseline).filter_map(group).collect();
         let setting = &settings[0].setting;
         let figure = SpeedupDots {
             title: format!(
-                "{} speedup over {BASELINE}, page by page{}",
+                "{} speedup over {}, page by page{}",
                 self.plan.metric.heading,
+                self.plan.baseline,
                 after_comma(&setting.words(&others))
             ),
-            baseline: BASELINE.to_owned(),
+            baseline: self.plan.baseline.clone(),
             columns,
             groups,
             outlined: Vec::new(),
@@ -299,8 +316,8 @@ impl<'a> View<'a> {
                 "Schemes by settings".to_owned()
             },
             what: format!(
-                "Mean {} speedup over {BASELINE}, above the fold",
-                self.plan.metric.heading
+                "Mean {} speedup over {}, above the fold",
+                self.plan.metric.heading, self.plan.baseline
             ),
             rows: self.names().filter_map(row).collect(),
             columns: self.settings.iter().map(|it| self.setting_name(it)).collect(),

@@ -1,5 +1,5 @@
-//! The results of each scheme: means over pages of the per-page ratio to `rr`, as in the paper, and how certain they
-//! are.
+//! The results of each scheme: means over pages of the per-page ratio to the baseline, as in the paper, and how certain
+//! they are.
 
 use super::BASELINE;
 use super::dimension::varied;
@@ -22,7 +22,8 @@ pub struct SummaryRow {
     /// The network, the send buffer, and what else the study varies.
     #[serde(flatten)]
     pub setting: Setting,
-    /// Pages that count: those with a load that completed under this scheme and, with the same seed, under `rr`.
+    /// Pages that count: those with a load that completed under this scheme and, with the same seed, under the
+    /// baseline.
     pub pages: usize,
     /// The sites that they come from.
     pub sites: usize,
@@ -31,8 +32,8 @@ pub struct SummaryRow {
     /// The mean of each metric over all loads of pages that count.
     #[serde(flatten, serialize_with = "means")]
     pub mean: Measured,
-    /// Mean of the pages' speedups. A page's is the mean of its loads', each against the load of `rr` that met the
-    /// same link.
+    /// Mean of the pages' speedups. A page's is the mean of its loads', each against the load of the baseline
+    /// that met the same link.
     pub mean_speedup: BySet,
     /// Its 95 % interval: sites, each with all of its pages, drawn again and again; of a single page its loads.
     pub mean_speedup_interval: BySet<Interval>,
@@ -59,15 +60,19 @@ type Link<'a> = (&'a str, &'a Setting, u64);
 
 /// The loads of one scheme that completed, by link: a load is compared with the one that met the same link.
 pub(super) struct Paired<'a> {
+    pub(super) scheme: &'a str,
     loads: BTreeMap<Link<'a>, &'a RunRecord>,
     metric: &'static Metric,
 }
 
+/// The speedups of each page's loads.
+pub(super) type LoadSpeedups<'a> = BTreeMap<&'a str, Vec<BySet>>;
+
 impl<'a> Paired<'a> {
     /// The loads under `scheme`, to compare others with by `metric`.
-    pub(super) fn of(runs: &'a [RunRecord], scheme: &str, metric: &'static Metric) -> Self {
+    pub(super) fn of(runs: &'a [RunRecord], scheme: &'a str, metric: &'static Metric) -> Self {
         let completed = runs.iter().filter(|it| it.scheme == scheme && it.completed);
-        Self { loads: completed.map(|it| (link(it), it)).collect(), metric }
+        Self { scheme, loads: completed.map(|it| (link(it), it)).collect(), metric }
     }
 
     /// How many times better `run` is than the load that met the same link.
@@ -76,6 +81,21 @@ impl<'a> Paired<'a> {
         let of = |run: &RunRecord| run.metrics.get(self.metric);
         let (baseline, own) = (of(baseline), of(run));
         Some(BySet::each(|set| self.metric.speedup(baseline.get(set), own.get(set))))
+    }
+
+    /// The speedups of `runs`, without pages that count nothing.
+    pub(super) fn speedups_by_page<'b>(
+        &self,
+        runs: &[&'b RunRecord],
+        of: &Pages<impl Fn(&'b str) -> &'b str, impl Fn(&'b str) -> f64>,
+    ) -> LoadSpeedups<'b> {
+        let mut pages = LoadSpeedups::new();
+        for run in runs.iter().filter(|it| (of.weight_of)(&it.page) > 0.0) {
+            if let Some(speedup) = self.speedup(run) {
+                pages.entry(&run.page).or_default().push(speedup);
+            }
+        }
+        pages
     }
 }
 
@@ -108,14 +128,14 @@ pub(super) fn grouped<'a, K: Ord + Clone>(
     groups
 }
 
-/// One row for each scheme and setting, in the order of first appearance; speedups are those of `metric`. `site_of` names the
-/// site of a page: intervals draw the pages of a site together.
+/// One row for each scheme and setting, in the order of first appearance; speedups are those of `metric` over `rr`. `site_of`
+/// names the site of a page: intervals draw the pages of a site together.
 pub fn summarise<'a>(
     runs: &'a [RunRecord],
     metric: &'static Metric,
     site_of: impl Fn(&'a str) -> &'a str,
 ) -> Vec<SummaryRow> {
-    summarise_weighted(runs, metric, &Pages { site_of, weight_of: |_| 1.0 })
+    summarise_weighted(runs, metric, BASELINE, &Pages { site_of, weight_of: |_| 1.0 })
 }
 
 /// What a summary must know of pages.
@@ -126,13 +146,22 @@ pub struct Pages<S, W> {
     pub weight_of: W,
 }
 
-/// The same, where pages count differently. Pushes are means over loads, whatever their pages' weights.
+impl<'a, S: Fn(&'a str) -> &'a str, W> Pages<S, W> {
+    /// How many sites these pages come from.
+    pub(super) fn sites(&self, speedups: &LoadSpeedups<'a>) -> usize {
+        speedups.keys().map(|it| (self.site_of)(it)).collect::<BTreeSet<_>>().len()
+    }
+}
+
+/// The same, where speedups are over `baseline` and pages count differently. Pushes are means over loads, whatever their
+/// pages' weights.
 pub fn summarise_weighted<'a>(
     runs: &'a [RunRecord],
     metric: &'static Metric,
+    baseline: &'a str,
     pages: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
 ) -> Vec<SummaryRow> {
-    let baselines = Paired::of(runs, BASELINE, metric);
+    let baselines = Paired::of(runs, baseline, metric);
     let varied = varied(runs.iter().map(|it| &it.setting));
     let groups = grouped(runs, |it| (&it.scheme, &it.setting));
     groups.iter().map(|it| row(it, it[0].setting.told(&varied), &baselines, pages)).collect()
@@ -144,13 +173,8 @@ fn row<'a>(
     baselines: &Paired<'_>,
     of: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
 ) -> SummaryRow {
-    let mut pages: BTreeMap<&'a str, Vec<BySet>> = BTreeMap::new();
     let counts = |it: &&&'a RunRecord| (of.weight_of)(&it.page) > 0.0;
-    for run in runs.iter().filter(counts) {
-        if let Some(speedup) = baselines.speedup(run) {
-            pages.entry(&run.page).or_default().push(speedup);
-        }
-    }
+    let pages = baselines.speedups_by_page(runs, of);
     let loads = |speedups: &[BySet], set| -> Vec<f64> {
         speedups.iter().filter_map(|it| it.get(set)).collect()
     };
@@ -163,7 +187,6 @@ fn row<'a>(
     let of_pages = |of: fn(&[Weighted]) -> Option<f64>| {
         BySet::each(|set| of(&weighted(set).iter().map(|it| it.1).collect::<Vec<_>>()))
     };
-    let sites: BTreeSet<&str> = pages.keys().map(|it| (of.site_of)(it)).collect();
     let drawn = |set| -> Vec<Vec<Weighted>> {
         let mut only = pages.values();
         match (only.next(), only.next()) {
@@ -187,7 +210,7 @@ fn row<'a>(
         scheme: runs[0].scheme.clone(),
         setting,
         pages: pages.len(),
-        sites: sites.len(),
+        sites: of.sites(&pages),
         unfinished,
         mean: Measured::each(|metric| BySet::each(|set| of_runs(metric, set))),
         mean_speedup: of_pages(weighted_mean),
@@ -343,7 +366,7 @@ mod tests {
             _ => 0.0,
         };
         let pages = Pages { site_of: |it| it, weight_of };
-        let fifo = summarise_weighted(&runs, byte_index(), &pages).remove(1);
+        let fifo = summarise_weighted(&runs, byte_index(), "rr", &pages).remove(1);
         assert_eq!((fifo.pages, fifo.sites, fifo.unfinished), (2, 2, 0));
         // Speedups 4 and 1.
         assert_eq!((fifo.mean_speedup.atf, fifo.median_speedup.atf), (Some(3.25), Some(4.0)));

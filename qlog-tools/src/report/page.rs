@@ -34,7 +34,8 @@ impl PageComparison {
             row.speedup = BySet::each(|set| metric.speedup(base.get(set), own.get(set)));
         }
         let resources = in_a_sentence(resources);
-        Self { name: name.to_owned(), resources, rows, ribbons: None, curve: None }
+        let (name, baseline) = (name.to_owned(), baseline.to_owned());
+        Self { name, baseline, resources, rows, ribbons: None, curve: None }
     }
 
     /// Draws its figures; each of `runs` belongs to the row of its scheme.
@@ -44,7 +45,7 @@ impl PageComparison {
         let rows: Vec<Row> = runs.iter().map(|run| row(run).unwrap_or_default()).collect();
         let has_atf = resources.iter().any(|resource| resource.above_fold);
         Self {
-            ribbons: Some(ribbons(&self.name, resources, runs, &rows, metric)),
+            ribbons: Some(ribbons(&self, resources, runs, &rows, metric)),
             curve: has_atf.then(|| curve(&self.name, resources, runs, &rows)),
             ..self
         }
@@ -78,7 +79,7 @@ fn in_a_sentence(resources: &[PageResource]) -> String {
 }
 
 fn ribbons(
-    name: &str,
+    PageComparison { name, baseline, .. }: &PageComparison,
     resources: &[PageResource],
     runs: &[Run<'_>],
     rows: &[Row],
@@ -101,7 +102,7 @@ fn ribbons(
     note_titles.extend(has_regret.then(|| "regret".to_owned()));
     let figure = Ribbons {
         id: format!("ribbons-{name}"),
-        title: format!("{name}: what arrived when"),
+        title: format!("{name}: what arrived when; speedups over {baseline}"),
         axis: Axis::Time,
         resources: resources.to_vec(),
         note_titles,

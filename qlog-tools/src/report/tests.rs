@@ -154,3 +154,38 @@ fn what_came_of_pushes_has_columns_where_something_could_be_pushed() {
         assert!(html.contains(cell), "{cell}: {html}");
     }
 }
+
+#[test]
+fn a_table_of_pairs_names_the_baseline_the_unit_and_the_winner() {
+    let numbers = PairedNumbers {
+        wins_ties_losses: [6, 1, 0],
+        geometric_mean: 2.0,
+        interval: Some([1.5, 2.5]),
+        hodges_lehmann: 1.75,
+        rank_biserial: Some(0.9642),
+        p: Some(0.031_25),
+        adjusted_p: Some(0.000_01),
+        winner: Some("p+<script>".to_owned()),
+    };
+    let row = PairedRow {
+        setting: "network 3g".to_owned(),
+        scheme: "p+<script>".to_owned(),
+        pairs_of: "sites",
+        all: None,
+        atf: Some(numbers),
+    };
+    let html = comparison_report(&Comparison { comparisons: vec![row.clone()], ..comparison() });
+    assert!(html.contains("<h3>Each scheme against rr</h3>"));
+    let caption = "ByteIndex of rr divided by that of each scheme, over 7 sites, network 3g";
+    assert!(html.contains(&format!("<caption>{caption}</caption>")));
+    for cell in ["×2.00", "×1.50 to ×2.50", "×1.75", "6 &#x2f; 1 &#x2f; 0", "+0.96", "0.0312"] {
+        assert!(html.contains(&format!(">{cell}</td>")), "{cell}");
+    }
+    assert!(html.contains(">&lt; 0.0001</td>") && html.contains(">p+&lt;script&gt;</td>"));
+
+    // One pair is a speedup, which another table has.
+    let mut alone = row;
+    alone.atf.as_mut().expect("numbers").wins_ties_losses = [1, 0, 0];
+    let html = comparison_report(&Comparison { comparisons: vec![alone], ..comparison() });
+    assert!(!html.contains("Each scheme against"));
+}

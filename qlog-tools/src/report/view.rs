@@ -4,7 +4,7 @@ use minijinja::value::Serde;
 use minijinja::{Value, context};
 use serde::Serialize;
 
-use super::{Comparison, PageComparison, PushMeans, Row, SummaryRow};
+use super::{Comparison, PageComparison, PushMeans, Row, SummaryRow, paired};
 use crate::figures::{milliseconds_text, or_dash, ratio_text};
 use crate::metrics::{Better, METRICS, Metric};
 
@@ -27,7 +27,7 @@ struct Line {
 
 /// A number of a table as it is written, and what of it is better when low; words are never best.
 #[derive(Debug, Clone, PartialEq)]
-struct Number {
+pub(super) struct Number {
     text: String,
     cost: Option<f64>,
 }
@@ -36,13 +36,13 @@ struct Number {
 type NumberOf<R> = dyn Fn(&R) -> Option<Number>;
 
 /// A column: the group that it stands in, its heading, and its numbers from a row.
-struct Column<R> {
+pub(super) struct Column<R> {
     group: &'static str,
     heading: &'static str,
     number: Box<NumberOf<R>>,
 }
 
-fn column<R>(
+pub(super) fn column<R>(
     group: &'static str,
     heading: &'static str,
     number: impl Fn(&R) -> Option<Number> + 'static,
@@ -67,6 +67,7 @@ pub(super) fn of(comparison: &Comparison) -> Value {
         metric => comparison.metric.heading,
         metrics => Serde(METRICS),
         summaries => summaries,
+        comparisons => paired::tables(comparison),
         figures => comparison.figures.iter().map(|it| Value::from(Serde(&it.figure))).collect::<Vec<Value>>(),
         omitted => &comparison.omitted,
         folded => drawn.len() > FOLDED_FROM,
@@ -94,10 +95,14 @@ fn summary(rows: &[SummaryRow], baseline: &str) -> Value {
 /// Reports of at least this many pages fold each page.
 const FOLDED_FROM: usize = 6;
 
-const ATF: &str = "above the fold";
-const ALL: &str = "all resources";
-const PAGE: &str = "the page";
+pub(super) const ATF: &str = "above the fold";
+pub(super) const ALL: &str = "all resources";
+pub(super) const PAGE: &str = "the page";
 const PUSHES: &str = "pushes, mean of a load";
+
+pub(super) const EFFECT: &str = "effect";
+pub(super) const P: &str = "p";
+pub(super) const ADJUSTED_P: &str = "adjusted p";
 
 const PROVEN: &str = "proven";
 const TAKEN: &str = "taken";
@@ -163,8 +168,19 @@ fn page_columns(compared: &'static Metric) -> Vec<Column<Row>> {
 }
 
 /// What a column shows only where there is any of it.
-const OPTIONAL: [&str; 8] =
-    ["95 % interval", "middle half", "regret", PROVEN, TAKEN, REFUSED, LATE, WASTED];
+const OPTIONAL: [&str; 11] = [
+    "95 % interval",
+    "middle half",
+    "regret",
+    PROVEN,
+    TAKEN,
+    REFUSED,
+    LATE,
+    WASTED,
+    EFFECT,
+    P,
+    ADJUSTED_P,
+];
 
 fn value(value: Option<f64>, better: Better) -> Option<Number> {
     let sign = if better == Better::Lower { 1.0 } else { -1.0 };
@@ -172,7 +188,7 @@ fn value(value: Option<f64>, better: Better) -> Option<Number> {
 }
 
 /// A speedup: high is good.
-fn times(value: Option<f64>) -> Option<Number> {
+pub(super) fn times(value: Option<f64>) -> Option<Number> {
     value.map(|it| Number { text: ratio(it), cost: Some(-it) })
 }
 
@@ -182,7 +198,7 @@ fn regret(value: Option<f64>) -> Option<Number> {
 }
 
 /// What is neither good nor bad.
-fn words(text: Option<String>) -> Option<Number> {
+pub(super) fn words(text: Option<String>) -> Option<Number> {
     text.map(|text| Number { text, cost: None })
 }
 
@@ -198,11 +214,11 @@ fn wasted(row: &SummaryRow) -> Option<Number> {
     Some(Number { text: format!("{bytes:.0}"), cost: Some(bytes) })
 }
 
-fn ratio(value: f64) -> String {
+pub(super) fn ratio(value: f64) -> String {
     ratio_text(Some(value))
 }
 
-fn range(ends: Option<[f64; 2]>, text: impl Fn(f64) -> String) -> Option<Number> {
+pub(super) fn range(ends: Option<[f64; 2]>, text: impl Fn(f64) -> String) -> Option<Number> {
     let words = |[low, high]: [f64; 2]| format!("{} to {}", text(low), text(high));
     ends.map(|ends| Number { text: words(ends), cost: None })
 }
@@ -251,7 +267,11 @@ fn page_line(page: &PageComparison) -> Value {
 }
 
 /// Headings, groups with their widths, and lines.
-fn table<R>(rows: &[R], names: Vec<(String, Option<String>)>, columns: &[Column<R>]) -> Value {
+pub(super) fn table<R>(
+    rows: &[R],
+    names: Vec<(String, Option<String>)>,
+    columns: &[Column<R>],
+) -> Value {
     let is_shown = |column: &&Column<R>| {
         !OPTIONAL.contains(&column.heading) || rows.iter().any(|row| (column.number)(row).is_some())
     };

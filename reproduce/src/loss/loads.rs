@@ -6,7 +6,7 @@ use corpus::Page;
 use lab::Metadata;
 use lab::stack::{self, Setup};
 use lab::study::statistics::{Interval, mean};
-use lab::study::{RunRecord, SummaryRow, summarise, summarise_pages};
+use lab::study::{BASELINE, RunRecord, SummaryRow, summarise, summarise_pages};
 use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
 use qlog_tools::metrics::{self, BySet};
 use qlog_tools::timeline::Timeline;
@@ -120,7 +120,7 @@ fn outcomes(loads: &[Loaded]) -> Vec<Outcome> {
         .map(|it| summarise(&runs, it, |page| page))
         .unwrap_or_default();
     let indices = summarise(&runs, metrics::byte_index(), |page| page);
-    let pages = summarise_pages(&runs, metrics::byte_index(), true);
+    let pages = summarise_pages(&runs, metrics::byte_index(), BASELINE, true);
     let rr_better = |scheme: &str, set| {
         let own = pages.iter().filter(|it| it.scheme == scheme);
         own.filter(|it| it.speedup.get(set).is_some_and(|it| it < 1.0)).count()

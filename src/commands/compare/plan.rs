@@ -29,6 +29,7 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
             .map(|it| it.join("qlogs")),
         unfinished_dir: Some(unfinished_dir(arguments)),
         metric: arguments.metric.unwrap_or(plan.metric),
+        baseline: arguments.baseline.clone().unwrap_or(plan.baseline),
         weights: arguments.weights.unwrap_or(plan.weights),
         ..plan
     };
@@ -155,7 +156,8 @@ fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
     }
     let mut all = Vec::new();
     let default = arguments.policy.as_ref().map(|_| arguments.policy_default.as_str());
-    for name in [Some(BASELINE), default].into_iter().flatten() {
+    let baseline = arguments.baseline.as_deref().unwrap_or(BASELINE);
+    for name in [Some(baseline), default].into_iter().flatten() {
         if !asked.iter().any(|it| it.name() == name) {
             all.extend(values::contenders(name, &catalogue)?);
         }

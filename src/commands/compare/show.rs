@@ -23,6 +23,7 @@ pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
     let cells = rows.iter().map(|row| {
         [name(row)].into_iter().chain(columns().map(|it| (it.cell)(row, metric))).collect()
     });
+    output::line(&format!("speedups over {}", plan.baseline))?;
     output::line(&output::table(&header, &[], cells).to_string())?;
     output::line(&conditions(plan))?;
     study.weights.as_ref().map_or(Ok(()), |it| output::line(&it.sentence()))?;

@@ -1,0 +1,71 @@
+//! Each scheme against the baseline, as a table.
+
+use crate::output;
+use crate::output::number;
+use ::serve::Failure;
+use lab::study::{ComparisonRow, Plan, Study, Unit, varied};
+use qlog_tools::metrics::{self, Set};
+use qlog_tools::report::p_text;
+
+/// Prints the comparisons above the fold, or over all resources if no page has any above the fold.
+pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
+    let rows = &study.comparisons;
+    let Some(first) = rows.first() else { return Ok(()) };
+    let set = if rows.iter().any(|it| it.pairs.atf.is_some()) { Set::Atf } else { Set::All };
+    let metric = metrics::find(study.metric).unwrap_or_else(metrics::byte_index);
+    let place = match set {
+        _ if metric.is_of_page() => "",
+        Set::All => " of all resources",
+        Set::Atf => " above the fold",
+    };
+    let varied = varied(rows.iter().map(|it| &it.setting));
+    let name = |row: &ComparisonRow| {
+        format!("{} {}", row.scheme, row.setting.labels(&varied)).trim_end().to_owned()
+    };
+    let unit = first.pairs_of.name();
+    output::line(&format!("\nagainst {}: {}{place}, over {unit}", plan.baseline, metric.heading))?;
+    let header = [
+        "scheme",
+        unit,
+        "ratio",
+        "95 % interval",
+        "Hodges-Lehmann",
+        "better",
+        "equal",
+        "worse",
+        "effect",
+        "p",
+        "Holm's p",
+        "winner",
+    ];
+    let cells = rows.iter().map(|row| {
+        let count = |of: Option<usize>| of.map_or("-".to_owned(), |it| it.to_string());
+        let interval = row.geometric_mean_ratio_interval.get(set);
+        let p = |of: Option<f64>| of.map_or("-".to_owned(), p_text);
+        vec![
+            name(row),
+            count(row.pairs.get(set)),
+            number(row.geometric_mean_ratio.get(set), 3),
+            interval.map_or("-".to_owned(), |[low, high]| format!("{low:.3} to {high:.3}")),
+            number(row.hodges_lehmann_ratio.get(set), 3),
+            count(row.wins.get(set)),
+            count(row.ties.get(set)),
+            count(row.losses.get(set)),
+            number(row.rank_biserial.get(set), 2),
+            p(row.wilcoxon_p.get(set)),
+            p(row.holm_p.get(set)),
+            row.winner.get(set).unwrap_or_else(|| "-".to_owned()),
+        ]
+    });
+    output::line(&output::table(&header, &[11], cells).to_string())?;
+    if rows.iter().all(|it| it.wilcoxon_p.get(set).is_none()) {
+        let needed = match first.pairs_of {
+            Unit::Sites => "pages of at least six sites",
+            Unit::Loads => "at least six seeds on a random network, or pages of at least six sites",
+        };
+        return output::line(&format!("tests need {needed}"));
+    }
+    output::line(
+        "p: Wilcoxon's signed-rank test; Holm's p: adjusted for the schemes of a setting; effect: rank-biserial correlation",
+    )
+}
