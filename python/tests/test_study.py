@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -26,7 +27,7 @@ def plain(values: pd.Series[Any]) -> list[object]:
 # `regret_atf` is a quotient of two columns, which only the program's CSV file has.
 @pytest.mark.parametrize(
     ("table", "file", "only_there"),
-    [("loads", "runs", {"regret_atf"}), ("pages", "pages", set()), ("summary", "summary", set())],
+    [("loads", "runs", {"regret_atf"}), ("pages", "pages", set()), ("summary", "summary", set()), ("comparisons", "comparisons", set())],
 )
 def test_tables_are_those_of_the_programs_csv_files(
     study: utmost.Study, stack_folder: Path, table: str, file: str, only_there: set[str]
@@ -86,10 +87,43 @@ def test_the_programs_means_are_means_of_the_loads(study: utmost.Study) -> None:
     assert speedups.to_dict() == pytest.approx(expected.to_dict())
 
 
+def test_comparisons_have_the_programs_tests_over_sites(program: str) -> None:
+    pages = ["davies-meenan", "case-study-1", "case-study-2", "agency-index", "gentelella-index", "web-cnn-small"]
+    study = utmost.compare(pages, schemes=["rr", "dfifo"], baseline="fifo", program=program)
+    assert study.conditions["baseline"] == "fifo"
+    table = study.comparisons.set_index("scheme")
+    assert list(table.index) == ["rr", "dfifo"]
+    assert set(table.baseline) == {"fifo"}
+    assert set(table.pairs_of) == {"sites"}
+    counts = table[["wins_atf", "ties_atf", "losses_atf"]].sum(axis=1)
+    assert counts.tolist() == table.pairs_atf.tolist()
+    # Each page has a site of its own.
+    loads = study.loads.pivot_table(index="page", columns="scheme", values="byte_index_atf_ms")
+    mean = np.exp(np.log(loads.fifo / loads.dfifo).mean())
+    assert table.geometric_mean_ratio_atf["dfifo"] == pytest.approx(mean)
+    assert table.winner_atf.isna().all() or (table.holm_p_atf < 0.05).any()
+
+
+def test_a_study_of_an_earlier_build_has_no_comparisons(ideal_folder: Path, tmp_path: Path) -> None:
+    document = json.loads((ideal_folder / "study.json").read_text())
+    del document["comparisons"]
+    (tmp_path / "study.json").write_text(json.dumps(document))
+    study = utmost.read_study(tmp_path)
+    assert len(study.comparisons) == 0
+    assert "holm_p_atf" in study.comparisons.columns
+
+
 def test_without_a_folder_a_study_is_the_same(program: str, ideal_folder: Path) -> None:
     kept = utmost.read_study(ideal_folder)
     fresh = utmost.compare("davies-meenan", schemes="fifo", program=program)
-    assert list(kept.tables) == list(fresh.tables) == ["loads", "resources", "summary", "pages", "rank_correlations"]
+    assert list(kept.tables) == list(fresh.tables) == [
+        "loads",
+        "resources",
+        "summary",
+        "pages",
+        "comparisons",
+        "rank_correlations",
+    ]
     for name, table in kept.tables.items():
         pd.testing.assert_frame_equal(table, fresh.tables[name])
 

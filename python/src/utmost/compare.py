@@ -35,6 +35,7 @@ def compare(
     initial_window: int | None = None,
     seeds: int | None = None,
     metric: str | None = None,
+    baseline: str | None = None,
     weights: str | None = None,
     jobs: int | None = None,
     scheme_file: str | Path | Iterable[str | Path] = (),
@@ -67,6 +68,7 @@ def compare(
         "initial-window": initial_window,
         "seeds": seeds,
         "metric": metric,
+        "baseline": baseline,
         "weights": weights,
         "jobs": jobs,
     }

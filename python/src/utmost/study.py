@@ -16,7 +16,12 @@ from utmost.version import check_format, check_version
 
 FORMAT = "utmost-study/1"
 
-_LISTS = {"summary": "summary", "pages": "page_summary", "rank_correlations": "rank_correlations"}
+_LISTS = {
+    "summary": "summary",
+    "pages": "page_summary",
+    "comparisons": "comparisons",
+    "rank_correlations": "rank_correlations",
+}
 """By table: the key of its list in `study.json`."""
 
 
@@ -70,6 +75,11 @@ class Study(Loads):
         return self.tables["summary"]
 
     @property
+    def comparisons(self) -> pd.DataFrame:
+        """One row a scheme and setting: paired tests against the baseline, over sites or over loads of one page."""
+        return self.tables["comparisons"]
+
+    @property
     def rank_correlations(self) -> pd.DataFrame:
         """One row a setting and published column."""
         return self.tables["rank_correlations"]
@@ -95,6 +105,8 @@ def study_of(document: Any, place: str) -> Study:  # noqa: ANN401 # a document o
         conditions: dict[str, Any] = document["provenance"]
         check_version(conditions["utmost"], place)
         tables = run_tables(document["runs"], conditions, place)
+        # Studies of earlier builds have no comparisons.
+        document = {"comparisons": [], **document}
         for name, key in _LISTS.items():
             rows = [_checked(name, flatten(it), f"{place}: {key}[{at}]") for at, it in enumerate(document[key])]
             tables[name] = frame(name, rows, conditions)
