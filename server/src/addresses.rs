@@ -44,6 +44,11 @@ struct Moving {
     nudges: u32,
     /// Datagrams that came from there.
     came: u32,
+    /// The transport has given the address up. It makes it active when a datagram comes from there, but takes no other one
+    /// before it has sent another challenge: it would close the connection.
+    is_given_up: bool,
+    /// This has happened, so what comes is dropped.
+    takes_nothing: bool,
 }
 
 /// What the caller must do after a datagram.
@@ -79,11 +84,17 @@ impl Addresses {
             self.pass_on(connection, datagram, self.home);
             return Verdict::GoOn;
         }
+        if self.moving.as_ref().is_some_and(|it| it.takes_nothing) {
+            return Verdict::GoOn;
+        }
         let before = received(connection);
         let known = if self.is_news(connection, from, now) { from } else { self.home };
         self.pass_on(connection, datagram, known);
         if received(connection) == before {
             return Verdict::GoOn;
+        }
+        if let Some(moving) = self.moving.as_mut().filter(|it| it.to == known) {
+            moving.takes_nothing = std::mem::take(&mut moving.is_given_up);
         }
         let verdict = self.came(connection, from, now);
         if verdict == Verdict::Lost {
@@ -187,11 +198,19 @@ impl Addresses {
 
     fn take_events(&mut self, connection: &mut Connection) {
         while let Some(event) = connection.quic.path_event_next() {
-            // Where the round trip is short, the transport gives an address up within milliseconds, after a lost datagram.
-            // We challenge it again all the same: it may still be proven.
-            if let PathEvent::Validated(local, peer) | PathEvent::PeerMigrated(local, peer) = event
-            {
-                note(&mut self.proven, Path { local, peer });
+            match event {
+                PathEvent::Validated(local, peer) | PathEvent::PeerMigrated(local, peer) => {
+                    note(&mut self.proven, Path { local, peer });
+                }
+                // Where the round trip is short, this comes within milliseconds, after a lost datagram. We challenge the
+                // address again all the same: it may still be proven.
+                PathEvent::FailedValidation(local, peer) => {
+                    let to = Path { local, peer };
+                    if let Some(moving) = self.moving.as_mut().filter(|it| it.to == to) {
+                        moving.is_given_up = true;
+                    }
+                }
+                _ => {}
             }
         }
         self.settle(connection);
@@ -205,6 +224,8 @@ impl Addresses {
         self.take_events(connection);
         if let Some(moving) = &mut self.moving {
             moving.allowed = moving.allowed.max(1);
+            // The transport has left an address without a challenge.
+            moving.takes_nothing = false;
         }
         if !self.nudge(connection, now) {
             self.give_up(asked);
@@ -253,6 +274,13 @@ impl Addresses {
         self.has_others.then_some(self.home)
     }
 
+    /// A challenge has gone.
+    pub(crate) fn challenge_sent(&mut self) {
+        if let Some(moving) = &mut self.moving {
+            moving.takes_nothing = false;
+        }
+    }
+
     /// Takes one of the datagrams that may go to an unproven address; false: none is left.
     pub(crate) fn spend(&mut self) -> bool {
         let Some(moving) = self.moving.as_mut().filter(|it| it.allowed > 0) else { return false };
@@ -278,6 +306,8 @@ impl Moving {
             nudged: now,
             nudges: 0,
             came: 0,
+            is_given_up: false,
+            takes_nothing: false,
         }
     }
 

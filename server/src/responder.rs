@@ -251,6 +251,7 @@ impl Responder {
             let may_go = self.addresses.spend();
             let challenge = if may_go { self.sender.challenge(to, out) } else { None };
             if challenge.is_some() {
+                self.addresses.challenge_sent();
                 return challenge;
             }
             if self.addresses.is_held_back() {

@@ -187,6 +187,38 @@ fn a_visitor_who_moves_while_asking_is_answered_also_where_packets_are_lost() {
     }
 }
 
+/// The transport gives an address up when the challenge is lost and it may send nothing more there. From then on it makes the
+/// address active when a datagram comes from there, but takes no second one before it has sent another challenge.
+#[test]
+fn datagrams_that_come_together_from_an_address_that_was_given_up_do_not_end_the_connection() {
+    let limits = Limits { addresses: 32, ..Limits::default() };
+    let link = Link { bits_per_second: 1e9, one_way_ms: 0.2, ..Link::CABLE };
+    let mut world = World::over(link.links(), Options { limits, ..options("fifo") }, Bodies);
+    let peer = Peer::connect(&world, at(0), &Client::with_id(16).config());
+    let mut client = Rebound { peer, address: at(0) };
+    world.run_for(Duration::from_millis(100), &mut [&mut client]);
+    client.address = at(1);
+    deliver(&mut world, &mut client, 1);
+    // What goes to the new address is lost, the challenge first of all.
+    world.run_for(Duration::from_millis(1100), &mut [] as &mut [&mut Rebound]);
+    deliver(&mut world, &mut client, 3);
+    client.peer.get(0, "/20000/png");
+    world.run_for(Duration::from_secs(2), &mut [&mut client]);
+    assert_eq!(client.peer.closed_with(), None);
+    assert_eq!(client.peer.body_bytes(0), Some(20_000));
+}
+
+/// Hands the server so many datagrams of the client's, with nothing sent between them.
+fn deliver(world: &mut World, client: &mut Rebound, count: usize) {
+    let mut buffer = vec![0; 65_536];
+    for _ in 0..count {
+        client.peer.client.connection.quic.send_ack_eliciting().expect("a path");
+        let now = world.now();
+        let transmit = client.transmit(now, &mut buffer).expect("a PING");
+        world.deliver(&buffer[..transmit.bytes], client.address);
+    }
+}
+
 #[test]
 fn a_client_at_one_address_too_many_learns_there_that_its_connection_is_closed() {
     let limits = Limits { addresses: 2, ..Limits::default() };
