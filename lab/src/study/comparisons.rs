@@ -210,7 +210,7 @@ fn adjust(rows: &mut [ComparisonRow]) {
     for family in families.values_mut() {
         for set in Set::BOTH {
             let tested = family.iter_mut().filter(|it| it.wilcoxon_p.get(set).is_some());
-            let tested: Vec<&mut &mut ComparisonRow> = tested.collect();
+            let tested: Vec<_> = tested.collect();
             let p_values = tested.iter().filter_map(|it| it.wilcoxon_p.get(set));
             let adjusted = holm(&p_values.collect::<Vec<f64>>());
             for (row, p) in tested.into_iter().zip(adjusted) {
