@@ -26,7 +26,7 @@ mod summary;
 mod weights;
 
 pub use comparisons::{ComparisonRow, Unit, compare};
-pub use dimension::{Dimension, varied};
+pub use dimension::{Axis, Dimension, varied};
 pub use page_summary::{PageRow, summarise_pages};
 pub use plan::{Engine, Plan, Shard};
 pub use pushes::Pushes;

@@ -24,6 +24,17 @@ pub struct Dimension {
     /// A value in a figure, made of that in a CSV file.
     mark: fn(&str) -> String,
     pub(super) copy: fn(&mut Setting, &Setting),
+    /// Its values as numbers, if they are: a figure can then have them on an axis. `None`: they are names.
+    pub axis: Option<Axis>,
+}
+
+/// The axis of a dimension whose values are numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct Axis {
+    /// What it shows, with the unit: `send buffer, kB`.
+    pub title: &'static str,
+    /// A setting's place on it, in that unit; `None`: the setting does not have the dimension.
+    pub at: fn(&Setting) -> Option<f64>,
 }
 
 /// The column of networks.
@@ -52,6 +63,7 @@ const PLAIN: Dimension = Dimension {
     label: str::to_owned,
     mark: str::to_owned,
     copy: |_, _| {},
+    axis: None,
 };
 
 /// All dimensions, in the order of columns.
@@ -72,6 +84,10 @@ pub(super) static DIMENSIONS: [Dimension; 9] = [
         value: |it| json!(it.send_buffer_bytes),
         mark: buffer_mark,
         copy: |to, from| to.send_buffer_bytes = from.send_buffer_bytes,
+        axis: Some(Axis {
+            title: "send buffer, kB",
+            at: |it| Some(it.send_buffer_bytes as f64 / 1e3),
+        }),
         ..PLAIN
     },
     Dimension {
@@ -136,6 +152,7 @@ pub(super) static DIMENSIONS: [Dimension; 9] = [
         label: warm_up_label,
         mark: warm_up_label,
         copy: |to, from| to.warm_up_bytes = from.warm_up_bytes,
+        axis: Some(Axis { title: "warm-up, kB", at: |it| Some(it.warm_up_bytes? as f64 / 1e3) }),
         ..PLAIN
     },
 ];
@@ -248,4 +265,21 @@ fn warm_up_label(bytes: &str) -> String {
 /// `280K`, as in the paper.
 fn buffer_mark(bytes: &str) -> String {
     bytes.strip_suffix("000").map_or_else(|| format!("{bytes} B"), |it| format!("{it}K"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_a_place_on_an_axis_and_names_do_not() {
+        let setting = Setting { send_buffer_bytes: 280_000, ..Setting::default() };
+        let at = |column: &str| {
+            let dimension = DIMENSIONS.iter().find(|it| it.column == column).expect("a dimension");
+            dimension.axis.map(|it| (it.title, (it.at)(&setting)))
+        };
+        assert_eq!(at("send_buffer_bytes"), Some(("send buffer, kB", Some(280.0))));
+        assert_eq!(at("warm_up_bytes"), Some(("warm-up, kB", None)));
+        assert_eq!((at("network"), at("cc")), (None, None));
+    }
 }
