@@ -5,8 +5,10 @@
 //! one packet of 1400 stream bytes in the time that `rate` gives it.
 
 mod file;
+mod property;
 mod queue;
 
+pub use property::{Amount, Property};
 pub use queue::QueueDepth;
 
 use crate::FileError;
@@ -102,6 +104,11 @@ impl Network {
     /// Microseconds that one packet of [`PACKET_BYTES`] stream bytes takes on the way down.
     pub fn tick_us(&self) -> f64 {
         PACKET_BYTES as f64 * 8.0 * 1e6 / self.down.rate.mean()
+    }
+
+    /// The round trip without queues: the delays of both directions together.
+    pub fn round_trip_ms(&self) -> f64 {
+        self.down.delay_ms + self.up.delay_ms
     }
 
     /// The server's pace, where it is the server that paces.

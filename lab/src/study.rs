@@ -23,6 +23,7 @@ mod run;
 mod setting;
 pub mod statistics;
 mod summary;
+mod sweep;
 mod weights;
 
 pub use comparisons::{ComparisonRow, Unit, compare};
@@ -34,6 +35,7 @@ pub use report::conditions;
 pub use run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
 pub use setting::{Setting, Settings};
 pub use summary::{Pages, SummaryRow, by_site, summarise, summarise_weighted};
+pub use sweep::Sweep;
 pub use weights::{PageWeights, Weights};
 
 use crate::network::NetworkError;

@@ -20,6 +20,7 @@ mod qlog_tree;
 mod results;
 mod serving;
 mod studies;
+mod sweeps;
 mod watching;
 
 use assert_cmd::Command;

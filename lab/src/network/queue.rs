@@ -53,7 +53,7 @@ impl QueueDepth {
         match self {
             Self::Bytes(bytes) => bytes,
             Self::BdpThousandths(thousandths) => {
-                let round_trip_s = (network.down.delay_ms + network.up.delay_ms) / 1000.0;
+                let round_trip_s = network.round_trip_ms() / 1000.0;
                 let product = network.down.rate.mean() / 8.0 * round_trip_s;
                 #[expect(
                     clippy::cast_possible_truncation,

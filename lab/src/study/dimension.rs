@@ -67,7 +67,7 @@ const PLAIN: Dimension = Dimension {
 };
 
 /// All dimensions, in the order of columns.
-pub(super) static DIMENSIONS: [Dimension; 9] = [
+pub(super) static DIMENSIONS: [Dimension; 12] = [
     Dimension {
         column: NETWORK,
         name: "network",
@@ -107,6 +107,38 @@ pub(super) static DIMENSIONS: [Dimension; 9] = [
         // A heading is not divided at this space.
         mark: |it| format!("queue\u{a0}{it}"),
         copy: |to, from| to.queue = from.queue,
+        ..PLAIN
+    },
+    Dimension {
+        column: "rtt_ms",
+        name: "round trip",
+        unit: " ms",
+        value: |it| json!(it.rtt_ms),
+        label: |it| format!("{it} ms"),
+        mark: |it| format!("{it}\u{a0}ms"),
+        copy: |to, from| to.rtt_ms = from.rtt_ms,
+        axis: Some(Axis { title: "round trip, ms", at: |it| Some(it.rtt_ms?.value()) }),
+        ..PLAIN
+    },
+    Dimension {
+        column: "rate",
+        name: "rate",
+        unit: " bit/s",
+        value: |it| json!(it.rate),
+        label: rate_label,
+        mark: |it| rate_label(it).replace(' ', "\u{a0}"),
+        copy: |to, from| to.rate = from.rate,
+        axis: Some(Axis { title: "rate, Mbit/s", at: |it| Some(it.rate?.value() / 1e6) }),
+        ..PLAIN
+    },
+    Dimension {
+        column: "loss",
+        name: "loss",
+        value: |it| json!(it.loss),
+        label: loss_label,
+        mark: |it| loss_label(it).replace(' ', "\u{a0}"),
+        copy: |to, from| to.loss = from.loss,
+        axis: Some(Axis { title: "loss, %", at: |it| Some(percent(it.loss?.value())) }),
         ..PLAIN
     },
     Dimension {
@@ -260,6 +292,25 @@ fn warm_up_label(bytes: &str) -> String {
         Ok(bytes) => format!("after {}", corpus::size::text(bytes)),
         Err(_) => bytes.to_owned(),
     }
+}
+
+/// `5 Mbit/s`.
+fn rate_label(bits_per_s: &str) -> String {
+    match bits_per_s.parse() {
+        Ok(rate @ 1e6..) => format!("{} Mbit/s", rate / 1e6),
+        Ok(rate) => format!("{} kbit/s", rate / 1e3),
+        Err(_) => bits_per_s.to_owned(),
+    }
+}
+
+/// `1 % loss`.
+fn loss_label(share: &str) -> String {
+    share.parse().map_or_else(|_| share.to_owned(), |it| format!("{} % loss", percent(it)))
+}
+
+/// A share has at most six decimals, its percentage therefore four.
+fn percent(share: f64) -> f64 {
+    (share * 1e6).round() / 1e4
 }
 
 /// `280K`, as in the paper.

@@ -27,21 +27,27 @@ use std::sync::Arc;
 pub(super) struct Loader<'a> {
     plan: &'a Plan,
     identity: Option<Identity>,
-    /// Lower bounds by page and network.
-    bounds: BTreeMap<(&'a str, &'a str), f64>,
+    /// Lower bounds by page and [`Setting::pace`].
+    bounds: BTreeMap<(&'a str, Setting), f64>,
     pool: rayon::ThreadPool,
 }
 
 impl<'a> Loader<'a> {
     pub(super) fn new(plan: &'a Plan) -> Result<Self, StudyError> {
         let mut bounds = BTreeMap::new();
-        for page in &plan.pages {
-            for network in &plan.settings.networks {
+        let settings = plan.settings.each().into_iter();
+        let paces: BTreeMap<Setting, &Network> =
+            settings.map(|(network, it)| (it.pace(), network)).collect();
+        for (pace, network) in paces {
+            let network = pace.network_of(network)?;
+            for page in &plan.pages {
                 let bound = match plan.engine {
-                    Engine::Ideal => bounds::lower_bound_ms(page, network),
-                    Engine::Stack | Engine::Wire => bounds::transport_lower_bound_ms(page, network),
+                    Engine::Ideal => bounds::lower_bound_ms(page, &network),
+                    Engine::Stack | Engine::Wire => {
+                        bounds::transport_lower_bound_ms(page, &network)
+                    }
                 };
-                bounds.extend(bound.map(|it| ((page.name.as_str(), network.name.as_str()), it)));
+                bounds.extend(bound.map(|it| ((page.name.as_str(), pace.clone()), it)));
             }
         }
         let identity = match plan.engine {
@@ -127,18 +133,19 @@ impl<'a> Loader<'a> {
     }
 
     fn load(&self, cell: &Cell<'_>, logs: Option<&Path>) -> Result<Loaded, StudyError> {
+        let network = &cell.setting.network_of(cell.network)?;
         let Some(scheme) = cell.scheme.scheme() else {
-            return load_bracket(cell);
+            return load_bracket(cell, network);
         };
         let scheme = &scheme.clone().for_page(&cell.page.graph());
         match self.plan.engine {
-            Engine::Ideal => Ok(self.load_on_ideal(cell, scheme).into()),
-            Engine::Stack => self.load_on_stack(cell, scheme, logs),
-            Engine::Wire => self.load_on_wire(cell, scheme, logs),
+            Engine::Ideal => Ok(self.load_on_ideal(cell, scheme, network).into()),
+            Engine::Stack => self.load_on_stack(cell, scheme, network, logs),
+            Engine::Wire => self.load_on_wire(cell, scheme, network, logs),
         }
     }
 
-    fn load_on_ideal(&self, cell: &Cell<'_>, scheme: &Scheme) -> Load {
+    fn load_on_ideal(&self, cell: &Cell<'_>, scheme: &Scheme, network: &Network) -> Load {
         let conditions = ideal::Conditions {
             send_buffer_bytes: cell.setting.send_buffer_bytes,
             send_buffer_model: self.plan.send_buffer_model,
@@ -146,22 +153,22 @@ impl<'a> Loader<'a> {
             delivery_order: self.plan.delivery_order,
             seed: cell.seed,
         };
-        ideal::load(cell.page, scheme, cell.network, conditions)
+        ideal::load(cell.page, scheme, network, conditions)
     }
 
     fn load_on_stack(
         &self,
         cell: &Cell<'_>,
         scheme: &Scheme,
+        network: &Network,
         logs: Option<&Path>,
     ) -> Result<Loaded, StudyError> {
         let Some(identity) = &self.identity else {
             return Err(StudyError::Impossible("a study on stack has a certificate".to_owned()));
         };
-        let network = cell.setting.network_of(cell.network)?;
         let setup = stack::Setup {
-            options: self.plan.options(scheme, &network, &cell.setting),
-            network: &network,
+            options: self.plan.options(scheme, network, &cell.setting),
+            network,
             metadata: self.plan.metadata,
             delivery_order: self.plan.delivery_order,
             seed: cell.seed,
@@ -187,13 +194,15 @@ impl<'a> Loader<'a> {
         &self,
         cell: &Cell<'_>,
         scheme: &Scheme,
+        network: &Network,
         logs: Option<&Path>,
     ) -> Result<Loaded, StudyError> {
         let plan = self.plan;
         let log_dir = logs.unwrap_or_else(|| Path::new("."));
         let qlog_dir = plan.qlog_dir.as_ref().map(|_| log_dir.to_owned());
-        let network = cell.setting.network_of(cell.network)?;
-        let options = plan.options(scheme, &network, &cell.setting);
+        let options = plan.options(scheme, network, &cell.setting);
+        // On the paper's network the server alone shapes the traffic.
+        let is_shaped = network.name != "paper" || network != cell.network;
         let (first, client) = client_options(cell, scheme, options.signals);
         let then = client.then.clone();
         let setup = wire::Setup {
@@ -201,8 +210,7 @@ impl<'a> Loader<'a> {
             client,
             ahead: cell.setting.ahead(),
             fresh_s: None,
-            // On the paper's network the server alone shapes the traffic.
-            links: (network.name != "paper").then_some((&network, cell.seed)),
+            links: is_shaped.then_some((network, cell.seed)),
             metadata: plan.metadata,
             delivery_order: plan.delivery_order,
             log_dir,
@@ -219,7 +227,7 @@ impl<'a> Loader<'a> {
     fn record(&self, cell: &Cell<'_>, loaded: &Loaded) -> RunRecord {
         let Loaded { load, outcome, .. } = loaded;
         let run = RunRecord::of_load(cell.page, load).with_outcome(outcome);
-        let bound = self.bounds.get(&(cell.page.name.as_str(), cell.network.name.as_str()));
+        let bound = self.bounds.get(&(cell.page.name.as_str(), cell.setting.pace()));
         RunRecord {
             page: cell.page.name.clone(),
             scheme: cell.scheme.name().to_owned(),
@@ -282,20 +290,20 @@ fn client_options(
     (first, client::Options { scheme, says, pushes, then, ..client::Options::default() })
 }
 
-fn load_bracket(cell: &Cell<'_>) -> Result<Loaded, StudyError> {
+fn load_bracket(cell: &Cell<'_>, network: &Network) -> Result<Loaded, StudyError> {
     let search = match cell.scheme {
         Contender::AntiOracle => bounds::anti_oracle,
         _ => bounds::oracle,
     };
     let name = cell.scheme.name();
-    let bracket = search(cell.page, cell.network, bounds::Effort::default());
+    let bracket = search(cell.page, network, bounds::Effort::default());
     let bracket = bracket.ok_or_else(|| {
         let page = &cell.page.name;
         StudyError::Impossible(format!(
             "`{name}` has nothing above the fold to order on page {page}"
         ))
     })?;
-    let load = bounds::replay(cell.page, cell.network, &bracket.schedule, name);
+    let load = bounds::replay(cell.page, network, &bracket.schedule, name);
     Ok(Loaded { proven: Some(bracket.proven), ..load.into() })
 }
 

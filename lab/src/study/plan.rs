@@ -197,25 +197,7 @@ impl Plan {
     pub fn check(&self) -> Result<(), StudyError> {
         let engine = self.engine.name();
         if self.engine == Engine::Ideal {
-            for network in &self.settings.networks {
-                network.check_ideal()?;
-            }
-            if !self.settings.congestion_controls.is_empty() {
-                return impossible(
-                    "--cc: engine ideal has no congestion control; use --engine stack or wire",
-                );
-            }
-            if !self.settings.queues.is_empty() {
-                return impossible(
-                    "--queue: engine ideal sends a packet a tick, so no queue forms; use --engine stack or wire",
-                );
-            }
-            self.check_nothing_ahead()?;
-            if self.initial_window_packets.is_some() {
-                return impossible(
-                    "an initial window: engine ideal has none; use --engine stack or wire",
-                );
-            }
+            self.check_without_transport()?;
         }
         if self.send_buffer_model == SendBufferModel::Delay && self.engine != Engine::Ideal {
             return impossible(format!(
@@ -236,20 +218,27 @@ impl Plan {
         }
         self.check_pushes()?;
         for (network, setting) in self.settings.each() {
-            setting.network_of(network)?;
+            let network = setting.network_of(network)?;
+            if self.engine == Engine::Ideal {
+                network.check_ideal()?;
+            }
         }
         self.check_brackets()
     }
 
-    /// Without a transport nothing is pushed, hinted or signalled.
-    fn check_nothing_ahead(&self) -> Result<(), StudyError> {
+    /// Without a transport there are no windows and queues, and nothing is pushed, hinted or signalled.
+    fn check_without_transport(&self) -> Result<(), StudyError> {
+        let Settings { congestion_controls, queues, .. } = &self.settings;
         let Settings { pushes, gates, hints, signals, warm_ups_bytes, .. } = &self.settings;
         let needs = [
+            ("--cc", congestion_controls.is_empty(), "has no congestion control"),
+            ("--queue", queues.is_empty(), "sends a packet a tick, so no queue forms"),
             ("--push", pushes.is_empty(), "has no streams to push on"),
             ("--gate", gates.is_empty(), "has no streams to push on"),
             ("--hints", hints.is_empty(), "has no responses that could name resources"),
             ("--signals", signals.is_empty(), "has no client that signals"),
             ("--warm-up", warm_ups_bytes.is_empty(), "has no connection that could be warm"),
+            ("an initial window", self.initial_window_packets.is_none(), "has none"),
         ];
         match needs.iter().find(|(_, is_empty, _)| !is_empty) {
             None => Ok(()),

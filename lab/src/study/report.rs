@@ -1,7 +1,7 @@
 //! A study as its report shows it: figures over all pages, and for each page its numbers and figures.
 
 use super::dimension::{Dimension, NETWORK, SEND_BUFFER, notable};
-use super::setting::Setting;
+use super::setting::{Setting, Settings};
 use super::statistics::{mean, median};
 use super::summary::{Group, Paired, group, measured};
 use super::{Plan, RunRecord, Study, StudyError, SummaryRow, Weights};
@@ -454,13 +454,7 @@ fn title(plan: &Plan) -> String {
 
 /// The conditions under which all loads of a study were made.
 pub fn conditions(plan: &Plan) -> String {
-    let networks = plan.settings.networks.iter().map(|it| {
-        let own = format!(", queue {}", queue_text(it.down.queue));
-        let queue = if plan.settings.queues.is_empty() { &*own } else { "" };
-        let Network { name, down, .. } = it;
-        let (rate, delay_ms) = (down.rate.mean(), down.delay_ms);
-        format!("network {name} ({rate} bit/s, {delay_ms} ms one way{queue})")
-    });
+    let networks = plan.settings.networks.iter().map(|it| network_words(it, &plan.settings));
     let networks = networks.collect::<Vec<_>>().join(", ");
     let seeds = match plan.seeds.len() {
         1 => String::new(),
@@ -482,6 +476,19 @@ pub fn conditions(plan: &Plan) -> String {
         }
     };
     format!("engine {}, {networks}, {others}{seeds}{weights}", plan.engine.name())
+}
+
+/// `network cable (25000000 bit/s, 25 ms one way, queue 156000 bytes)`: what of it the study leaves as it is.
+fn network_words(network: &Network, settings: &Settings) -> String {
+    let Network { name, down, .. } = network;
+    let own = [
+        (settings.rates.is_empty(), format!("{} bit/s", down.rate.mean())),
+        (settings.rtts_ms.is_empty(), format!("{} ms one way", down.delay_ms)),
+        (settings.queues.is_empty(), format!("queue {}", queue_text(down.queue))),
+    ];
+    let own: Vec<String> = own.into_iter().filter(|it| it.0).map(|it| it.1).collect();
+    let own = if own.is_empty() { String::new() } else { format!(" ({})", own.join(", ")) };
+    format!("network {name}{own}")
 }
 
 #[cfg(test)]

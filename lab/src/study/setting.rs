@@ -6,7 +6,7 @@
 use super::dimension::{DIMENSIONS, Dimension, File, columns, varied};
 use super::plan::Engine;
 use crate::ahead::{Ahead, Hints};
-use crate::network::{Network, NetworkError, QueueDepth};
+use crate::network::{Amount, Network, NetworkError, Property, QueueDepth};
 use push::{Gate, Policy};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use server::{CongestionControl, SignalUse};
@@ -23,6 +23,12 @@ pub struct Setting {
     pub cc: Option<CongestionControl>,
     /// The bottleneck's queue; `None`: the network's own.
     pub queue: Option<QueueDepth>,
+    /// [`Property::RoundTrip`]; `None`, here and below: the network's own.
+    pub rtt_ms: Option<Amount>,
+    /// [`Property::Rate`].
+    pub rate: Option<Amount>,
+    /// [`Property::Loss`].
+    pub loss: Option<Amount>,
     /// What the server pushes; `None`: nothing.
     pub push: Option<Policy>,
     /// When pushed bytes may go; `None`: nothing is pushed, or the server's default holds.
@@ -49,6 +55,15 @@ pub struct Settings {
     /// Depths of the bottleneck's queue; empty: each network's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<QueueDepth>,
+    /// Round trips; empty, here and below: each network's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rtts_ms: Vec<Amount>,
+    /// Rates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<Amount>,
+    /// Shares that are lost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<Amount>,
     /// Push policies; empty: nothing is pushed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pushes: Vec<Policy>,
@@ -78,6 +93,9 @@ impl Settings {
                 .into_iter()
                 .collect(),
             queues: Vec::new(),
+            rtts_ms: Vec::new(),
+            rates: Vec::new(),
+            losses: Vec::new(),
             pushes: Vec::new(),
             gates: Vec::new(),
             hints: Vec::new(),
@@ -94,6 +112,9 @@ impl Settings {
                 spread(one, &self.send_buffers_bytes, |it, bytes| it.send_buffer_bytes = bytes);
             let all = spread(all, &self.congestion_controls, |it, cc| it.cc = Some(cc));
             let all = spread(all, &self.queues, |it, queue| it.queue = Some(queue));
+            let all = spread(all, &self.rtts_ms, |it, amount| it.rtt_ms = Some(amount));
+            let all = spread(all, &self.rates, |it, amount| it.rate = Some(amount));
+            let all = spread(all, &self.losses, |it, amount| it.loss = Some(amount));
             let all = spread(all, &self.pushes, |it, policy| it.push = Some(policy));
             let all =
                 spread_where(Setting::pushes, all, &self.gates, |it, gate| it.gate = Some(gate));
@@ -142,9 +163,31 @@ fn spread_where<T: Copy>(
 }
 
 impl Setting {
-    /// `network`, which has the setting's name, as the setting changes it.
+    /// `network`, which has the setting's name, as the setting changes it. A queue in bandwidth-delay products is one of the
+    /// changed network.
     pub(super) fn network_of(&self, network: &Network) -> Result<Network, NetworkError> {
+        let mut network = network.clone();
+        for property in Property::ALL {
+            if let Some(amount) = self.amount(property) {
+                network = network.with(property, amount)?;
+            }
+        }
         self.queue.map_or_else(|| Ok(network.clone()), |it| network.with_queue(it))
+    }
+
+    /// The setting's value of a property of its network.
+    fn amount(&self, property: Property) -> Option<Amount> {
+        match property {
+            Property::RoundTrip => self.rtt_ms,
+            Property::Rate => self.rate,
+            Property::Loss => self.loss,
+        }
+    }
+
+    /// What of it decides how soon bytes can arrive: the network's name, rate and round trip.
+    pub(super) fn pace(&self) -> Self {
+        let Self { network, rtt_ms, rate, .. } = self.clone();
+        Self { network, rtt_ms, rate, ..Self::default() }
     }
 
     /// Whether nothing but the send buffer differs.
@@ -286,6 +329,46 @@ mod tests {
         let told = each[1].told(&varied);
         assert_eq!(serde_json::to_string(&told).expect("JSON"), json);
         assert_eq!(serde_json::from_str::<Setting>(json).expect("a setting"), told);
+    }
+
+    #[test]
+    fn properties_of_the_links_vary_like_everything_else_and_are_numbers_in_files() {
+        let amounts = |values: [&str; 2]| values.map(|it| Amount::parse(it).expect(it)).to_vec();
+        let settings = Settings {
+            rtts_ms: amounts(["10", "50"]),
+            rates: amounts(["5M", "1.36M"]),
+            losses: amounts(["0", "0.01"]),
+            ..Settings::on(Network::find("cable").expect("built in"), Engine::Stack)
+        };
+        let varied = settings.varied();
+        let each = each(&settings);
+        assert_eq!(each.len(), 8);
+        assert_eq!(each[1].labels(&varied), "10 ms 5 Mbit/s 1 % loss");
+        assert_eq!(each[6].words(&varied), "round trip 50 ms, rate 1360000 bit/s, loss 0");
+        let json =
+            r#"{"network":"cable","send_buffer_bytes":0,"rtt_ms":50,"rate":1360000,"loss":0.01}"#;
+        let told = each[7].told(&varied);
+        assert_eq!(serde_json::to_string(&told).expect("JSON"), json);
+        assert_eq!(serde_json::from_str::<Setting>(json).expect("a setting"), told);
+        let at = |setting: &Setting| {
+            let places = varied.iter().map(|it| it.axis.and_then(|axis| (axis.at)(setting)));
+            places.collect::<Option<Vec<f64>>>()
+        };
+        assert_eq!(at(&each[7]), Some(vec![50.0, 1.36, 1.0]));
+    }
+
+    #[test]
+    fn a_queue_in_bandwidth_delay_products_is_one_of_the_changed_network() {
+        let network = Network::find("cable").expect("built in");
+        let amount = |text| Some(Amount::parse(text).expect(text));
+        let setting = Setting {
+            rtt_ms: amount("100"),
+            rate: amount("8M"),
+            queue: QueueDepth::parse("1bdp").ok(),
+            ..Setting::default()
+        };
+        let network = setting.network_of(&network).expect("a network");
+        assert_eq!(network.down.queue, simulator::link::Queue::Bytes(100_000));
     }
 
     #[test]

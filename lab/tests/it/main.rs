@@ -15,6 +15,7 @@ mod several;
 mod signals;
 mod stack;
 mod study;
+mod sweeps;
 mod trace;
 mod trees;
 mod vectors;

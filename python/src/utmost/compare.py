@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from utmost.errors import UnfinishedLoads
 from utmost.program import ENVIRONMENT, find_program, run_program
 from utmost.study import Study, read_study, study_of
 
-Values = str | int | Path | Iterable[str | int | Path]
+Values = str | float | Path | Iterable[str | float | Path]
 """One value of an option, or several."""
 
 
@@ -27,6 +27,7 @@ def compare(
     delivery_order: str | None = None,
     cc: Values | None = None,
     queue: Values | None = None,
+    set: Mapping[str, Values] | None = None,
     push: Values | None = None,
     gate: Values | None = None,
     hints: Values | None = None,
@@ -45,10 +46,11 @@ def compare(
 ) -> Study:
     """Load `pages` under several schemes and compare them. `utmost compare --help` explains each option.
 
-    An option that is `None` has the program's default; a list gives several values. `arguments` are passed on as they
-    are, for options that have no parameter here. With `out`, that folder also holds the journal, figures and a report,
-    and the same call continues an interrupted study. Warns with `UnfinishedLoads` if a load did not finish. Raises
-    `ProgramFailed` with the program's message if it rejects the study.
+    An option that is `None` has the program's default; a list gives several values. `set` names properties of the links and
+    their values, as in `set={"rtt_ms": [10, 50]}`. `arguments` are passed on as they are, for options that have no parameter
+    here. With `out`, that folder also holds the journal, figures and a report, and the same call continues an interrupted
+    study. Warns with `UnfinishedLoads` if a load did not finish. Raises `ProgramFailed` with the program's message if it
+    rejects the study.
     """
     options = {
         "schemes": schemes,
@@ -76,6 +78,7 @@ def compare(
     for name, value in options.items():
         if value is not None:
             command.append(f"--{name}={','.join(map(str, _several(value)))}")
+    command += [f"--set={key}={','.join(map(str, _several(value)))}" for key, value in (set or {}).items()]
     command += [f"--scheme-file={it}" for it in _several(scheme_file)]
     command += arguments
     if out is not None:
@@ -88,5 +91,5 @@ def compare(
     return study_of(json.loads(output.stdout), str(find_program(program)))
 
 
-def _several(value: Values) -> list[str | int | Path]:
-    return [value] if isinstance(value, str | int | Path) else list(value)
+def _several(value: Values) -> list[str | float | Path]:
+    return [value] if isinstance(value, str | int | float | Path) else list(value)

@@ -67,6 +67,7 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
         settings.congestion_controls = each_once(&arguments.cc);
     }
     settings.queues = each_once(&arguments.queue);
+    settings.sweep(&arguments.set).map_err(Failure::BadInput)?;
     settings.pushes = each_once(&arguments.push);
     settings.gates = each_once(&arguments.gate);
     settings.hints = each_once(&arguments.hints);

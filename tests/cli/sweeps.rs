@@ -1,0 +1,99 @@
+//! Studies that set properties of the links.
+
+use crate::studies::{read, settings_in};
+use crate::{documents, stdout_of, utmost};
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn words(text: &str) -> Vec<&str> {
+    text.split(' ').collect()
+}
+
+/// A study in `folder` and what it shows.
+fn studied(command: &str, folder: &Path) -> String {
+    let folder = folder.to_str().expect("UTF-8");
+    stdout_of(&[&words(command)[..], &["--out", folder]].concat())
+}
+
+#[test]
+fn properties_of_the_links_are_compared_setting_by_setting() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let study = "compare davies-meenan --schemes fifo --set rtt_ms=10,50 --set rate=1.12M,5M";
+    let shown = studied(study, &path("whole"));
+    for row in [" rr 10 ms 1.12 Mbit/s ", " fifo 50 ms 5 Mbit/s "] {
+        assert!(shown.contains(row), "{shown}");
+    }
+    assert!(shown.contains("network paper (queue unlimited), send buffer 0 bytes, round trip 10, 50 ms, rate 1120000, 5000000 bit/s"), "{shown}");
+    let (settings, headers) = settings_in(&path("whole"));
+    assert_eq!(
+        headers,
+        [
+            "page,scheme,engine,network,send_buffer_bytes,cc,rtt_ms,rate",
+            "scheme,network,send_buffer_bytes,rtt_ms,rate"
+        ]
+    );
+    let expected: Vec<String> = ["10,1120000", "10,5000000", "50,1120000", "50,5000000"]
+        .into_iter()
+        .flat_map(|it| ["rr", "fifo"].map(|scheme| (scheme, it)))
+        .map(|(scheme, it)| format!("davies-meenan,{scheme},ideal,paper,0,,{it}"))
+        .collect();
+    assert_eq!(settings, expected);
+    let document: Value = serde_json::from_str(&read(&path("whole"), "study.json")).expect("JSON");
+    documents::assert_valid("study.json", &document);
+    assert_eq!(document["provenance"]["rtts_ms"], json!([10, 50]));
+    assert_eq!(document["provenance"]["rates"], json!([1_120_000, 5_000_000]));
+    assert_eq!(document["summary"][7]["rtt_ms"], json!(50));
+
+    let manifest = path("whole/manifest.json");
+    studied(&format!("compare --from {}", manifest.display()), &path("again"));
+    assert_eq!(settings_in(&path("again")), settings_in(&path("whole")));
+    for place in ["1", "2"] {
+        studied(&format!("{study} --shard {place}/2"), &path(place));
+    }
+    let (one, two) = (path("1").display().to_string(), path("2").display().to_string());
+    studied(&format!("merge {one} {two}"), &path("merged"));
+    assert_eq!(settings_in(&path("merged")), settings_in(&path("whole")));
+}
+
+#[test]
+fn what_a_network_or_an_engine_does_not_have_is_refused_with_its_remedy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("t.trace"), "1\n").expect("written");
+    let network = folder.path().join("t.toml");
+    std::fs::write(&network, "rate = \"t.trace\"\nqueue = \"unlimited\"\n").expect("written");
+    let traced = format!("--engine stack --network {} --set rate=1M", network.display());
+    for (arguments, expected) in [
+        (
+            "--set rtt=10",
+            "invalid value 'rtt=10' for '--set <KEY=LIST>': `rtt` is not a property of a network that can be set; use \
+             rtt_ms=10,50,200 or rate=1M,5M or loss=0,0.01",
+        ),
+        (
+            "--set queue=64k",
+            "the queue has a flag of its own: use --queue, for example --queue 64k,2bdp",
+        ),
+        ("--set rtt_ms=10,10.0", "rtt_ms: 10 stands twice; name each value once"),
+        (
+            "--set rtt_ms=10 --set rtt_ms=50",
+            "--set: rtt_ms stands twice; name all its values in one list, as in --set rtt_ms=10,50,200",
+        ),
+        ("--set rtt_ms=ten", "rtt_ms: `ten` is not a number of at most six decimals"),
+        ("--set rate=5", "network `paper`: rate=5: rate = 5: bits a second, from 1e3 to 1e11"),
+        (
+            "--set loss=0,0.01",
+            "network `paper`: loss; engine ideal knows only rate, delay and jitter: use --engine stack",
+        ),
+        (
+            &traced,
+            "its rate is a trace, which --set rate cannot change; leave out --set rate, or use a network with a constant \
+             rate",
+        ),
+    ] {
+        let all = [&["compare", "davies-meenan"][..], &words(arguments)].concat();
+        let output = utmost(&all).output().expect("it runs");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains(expected), "{arguments}: {message}");
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+    }
+}
