@@ -9,6 +9,7 @@ pub mod adversary;
 pub mod ahead;
 pub mod bounds;
 mod contender;
+mod cross_traffic;
 pub mod decision_cost;
 mod delivery_order;
 mod file_error;
@@ -30,6 +31,7 @@ mod warm_up;
 pub mod wire;
 
 pub use contender::Contender;
+pub use cross_traffic::CrossTraffic;
 pub use delivery_order::DeliveryOrder;
 pub use file_error::{FileError, write_file};
 pub use file_name::file_name;

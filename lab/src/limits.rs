@@ -44,3 +44,6 @@ pub(crate) const PAIRS_MAX: usize = 300;
 
 /// Passes of the bounds over all resources. Only a page that lists each resource before its ancestors needs more.
 pub(crate) const PASSES_MAX: usize = 100;
+
+/// Downloads of others at a time, on the links of one page load.
+pub(crate) const CROSS_FLOWS_MAX: usize = 256;

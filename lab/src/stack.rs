@@ -8,15 +8,19 @@
 //! open, and the links do everything but limit the rate: as on the wire. A packet then arrives when its tick
 //! begins; on `ideal` it arrives when its tick ends.
 
+mod busy_server;
+mod others;
 mod timeline_log;
 
 use crate::ahead::Ahead;
+use crate::cross_traffic::CrossTraffic;
 use crate::network::Network;
 use crate::{DeliveryOrder, FileError, Load, Metadata, write_file};
 use client::{Client, ClientConfig, ConnectError, Verify};
 use connection::MemoryLog;
 use connection::experiments::SendOrder;
 use corpus::Page;
+use others::{Others, Servers};
 use qlog_tools::reader::{ReadError, read};
 use server::site::RuledSite;
 use server::{Identity, Options, Server, TlsError};
@@ -24,7 +28,7 @@ use simulator::link::LinkLogEntry;
 use simulator::{Links, World};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use timeline_log::TimelineLog;
 
 /// A load that cannot be carried out; one that does not finish is a [`StackLoad`] with a problem.
@@ -68,6 +72,8 @@ pub struct Setup<'a> {
     pub options: Options,
     /// The links.
     pub network: &'a Network,
+    /// What others do on the links, from 5 seconds or 20 round trips before the client's start on.
+    pub cross: CrossTraffic,
     /// The facts about resources that the server gives its scheme.
     pub metadata: Metadata,
     /// In which order the client hands data up.
@@ -83,11 +89,12 @@ pub struct Setup<'a> {
 }
 
 impl<'a> Setup<'a> {
-    /// The first seed, everything known, nothing logged.
+    /// The first seed, nobody else on the links, everything known, nothing logged.
     pub fn new(options: Options, network: &'a Network, identity: &'a Identity) -> Self {
         Self {
             options,
             network,
+            cross: CrossTraffic::None,
             metadata: Metadata::default(),
             delivery_order: DeliveryOrder::default(),
             seed: 0,
@@ -128,10 +135,14 @@ pub fn load_between(
     let scheme = setup.options.scheme.name.clone();
     let (log_dir, unfinished_log_dir) = (setup.log_dir, setup.unfinished_log_dir);
     let log = MemoryLog::default();
-    let (mut world, mut client) = world(page, ends, setup, &log)?;
-    while client.outcome().is_none() && world.step(&mut [&mut client], None) {}
+    let mut others = Others::new(setup.cross, setup.network, setup.seed);
+    let mut world = world(ends, &setup)?;
+    others.lead(&mut world)?;
+    let start = world.elapsed();
+    let mut client = client(page, ends, &setup, &log, world.now())?;
+    while client.outcome().is_none() && others.step(&mut world, Some(&mut client), None)? {}
     let outcome = client.outcome().cloned().unwrap_or_default();
-    let (simulated, datagrams) = (world.elapsed(), world.links.delivered());
+    let (simulated, datagrams) = (world.elapsed().saturating_sub(start), world.links.delivered());
     let verdicts = world.links.take_log();
     // Both ends finish their logs when they are dropped.
     drop((world, client));
@@ -160,45 +171,60 @@ pub(crate) fn patient(transport: ClientConfig) -> ClientConfig {
     ClientConfig { verify: Verify::Nobody, connect_within: PATIENCE, idle: PATIENCE, ..transport }
 }
 
-/// A server behind the links of `network`.
-pub(crate) fn server_world(
+/// A server that waits as long as a [`patient`] client.
+fn patient_server(
     site: impl Into<RuledSite>,
     mut options: Options,
+    identity: &Identity,
+) -> Result<Server, StackError> {
+    options.limits.idle = PATIENCE;
+    Ok(Server::new(SERVER.into(), identity, site, options)?)
+}
+
+/// A server alone behind the links of `network`.
+pub(crate) fn server_world(
+    site: impl Into<RuledSite>,
+    options: Options,
     identity: &Identity,
     network: &Network,
     seed: u64,
 ) -> Result<World<Server>, StackError> {
-    options.limits.idle = PATIENCE;
-    let server = Server::new(SERVER.into(), identity, site, options)?;
+    let server = patient_server(site, options, identity)?;
     let (down, up) = network.profiles();
     Ok(World::new(server, Links::new(&down, &up, seed)))
 }
 
-/// A server and a client that has not sent anything.
-fn world(
+/// The page's server, and that of others, behind the links.
+fn world(ends: &Ends, setup: &Setup<'_>) -> Result<World<Servers>, StackError> {
+    let qlog_dir = setup.log_dir.map(Path::to_owned);
+    let options = Options { qlog_dir, ..setup.options.clone() };
+    let page = patient_server(ends.site.clone(), options, setup.identity)?;
+    let server = Servers::new(page, setup)?;
+    let (down, up) = setup.network.profiles();
+    let links = Links::new(&down, &up, setup.seed);
+    let links = if setup.log_dir.is_some() { links.logged() } else { links };
+    Ok(World::new(server, links))
+}
+
+/// A client that has not sent anything.
+fn client(
     page: &Arc<Page>,
     ends: &Ends,
-    setup: Setup<'_>,
+    setup: &Setup<'_>,
     log: &MemoryLog,
-) -> Result<(World<Server>, Client), StackError> {
-    let Setup { mut options, network, seed, identity, log_dir, .. } = setup;
-    options.qlog_dir = log_dir.map(Path::to_owned);
-    let client_options = client::Options {
-        delivery_order: options.experiments.send_order.clone(),
+    now: Instant,
+) -> Result<Client, StackError> {
+    let options = client::Options {
+        delivery_order: setup.options.experiments.send_order.clone(),
         transport: patient(ends.client.transport.clone()),
         ..ends.client.clone()
     };
-    let mut world = server_world(ends.site.clone(), options, identity, network, seed)?;
-    if log_dir.is_some() {
-        world.links = world.links.logged();
-    }
-    let (local, remote) = (CLIENT.into(), SERVER.into());
     let mut client =
-        Client::connect(Arc::clone(page), local, remote, &client_options, world.now())?;
-    if log_dir.is_some() {
+        Client::connect(Arc::clone(page), CLIENT.into(), SERVER.into(), &options, now)?;
+    if setup.log_dir.is_some() {
         client.log_to(Box::new(log.clone()));
     } else {
         client.log_to(Box::new(TimelineLog::new(log.clone())));
     }
-    Ok((world, client))
+    Ok(client)
 }

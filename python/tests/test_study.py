@@ -128,6 +128,13 @@ def test_without_a_folder_a_study_is_the_same(program: str, ideal_folder: Path) 
         pd.testing.assert_frame_equal(table, fresh.tables[name])
 
 
+def test_a_sweep_has_rows_for_each_of_its_values(program: str) -> None:
+    study = utmost.compare("davies-meenan", schemes="fifo", set={"rtt_ms": [10, 50], "rate": "5M"}, program=program)
+    rows = list(zip(study.summary.scheme, study.summary.rtt_ms, strict=True))
+    assert rows == [("rr", 10), ("fifo", 10), ("rr", 50), ("fifo", 50)]
+    assert study.loads.rate.tolist() == [5e6] * 4
+
+
 def test_a_study_that_the_program_rejects_raises_its_message(program: str) -> None:
     with pytest.raises(utmost.ProgramFailed, match="^no scheme is named `nosuch`") as raised:
         utmost.compare("davies-meenan", schemes=["rr", "nosuch"], program=program)

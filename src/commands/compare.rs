@@ -15,7 +15,7 @@ use lab::ideal::SendBufferModel;
 use lab::network::QueueDepth;
 use lab::study::record::run_into;
 use lab::study::{BASELINE, Engine, Plan, Shard, Study, StudyError, Sweep, Weights, folder};
-use lab::{DeliveryOrder, Metadata};
+use lab::{CrossTraffic, DeliveryOrder, Metadata};
 use push::{Gate, Policy};
 use qlog_tools::metrics::{self, METRICS, Metric};
 use server::{CongestionControl, SignalUse};
@@ -26,9 +26,9 @@ use std::str::FromStr;
 /// Load pages under several schemes and compare them
 ///
 /// A study loads every page under every scheme, on every network, with every send buffer, congestion control, queue,
-/// property of the link, push policy, gate, hint, use of signals and seed. All schemes are compared with one of them, the
-/// baseline: a speedup is its ByteIndex divided by the scheme's. With --out, each load is recorded as soon as it is done,
-/// and the same command continues an interrupted study.
+/// property of the link, cross traffic, push policy, gate, hint, use of signals and seed. All schemes are compared with one
+/// of them, the baseline: a speedup is its ByteIndex divided by the scheme's. With --out, each load is recorded as soon as
+/// it is done, and the same command continues an interrupted study.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost compare davies-meenan --schemes paper --out out\n  \
 utmost compare gentelella-index agency-index --schemes all --engine wire --send-buffer 0,280k --json\n  \
@@ -36,6 +36,7 @@ utmost compare agency-index --engine stack --network cable,3g --seeds 9 --out st
 utmost compare agency-index --engine stack --network 3g --seeds 9 --policy policy.toml\n  \
 utmost compare davies-meenan --engine stack --network cable --cc bbr2,cubic --queue 64k,2bdp\n  \
 utmost compare davies-meenan --engine stack --network cable --set rtt_ms=10,50,200 --set loss=0,0.01\n  \
+utmost compare davies-meenan --engine stack --network cable,3g --cross none,bulk:cubic,web\n  \
 utmost compare davies-meenan --engine stack --network cable --push none,push --gate strict,throttle:8900\n  \
 utmost compare agency-index --network paper-jitter --delivery-order connection --metadata browser\n  \
 utmost compare agency-index --send-buffer 280k,1000k --send-buffer-model delay\n  \
@@ -90,6 +91,11 @@ pub(crate) struct Arguments {
     /// properties. Everything else stays as each network has it
     #[arg(long, value_name = "KEY=LIST", value_parser = Sweep::parse)]
     set: Vec<Sweep>,
+    /// What others do on the links meanwhile, separated by commas, on engine stack: none, bulk:CC (one download without
+    /// end under the congestion control bbr2, cubic or reno), web:SHARE (short downloads that ask for this share of the
+    /// rate; `web` is web:0.3) [default: none]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = CrossTraffic::from_str)]
+    cross: Vec<CrossTraffic>,
     /// What the server pushes, separated by commas, on engines with a transport: policies as `push_policy` of `utmost serve`
     /// has them, of the graph that each page says [default: none]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Policy::from_str)]
@@ -150,7 +156,7 @@ pub(crate) struct Arguments {
     keep_qlogs: bool,
     /// Repeat the study that this manifest records
     #[arg(long, value_name = "FILE", conflicts_with_all = ["PAGE", "pages", "schemes", "scheme_file", "engine", "network",
-        "send_buffer", "send_buffer_model", "metadata", "delivery_order", "cc", "queue", "set", "push", "gate", "hints", "signals", "warm_up", "initial_window", "seeds", "first_seed", "shard"])]
+        "send_buffer", "send_buffer_model", "metadata", "delivery_order", "cc", "queue", "set", "cross", "push", "gate", "hints", "signals", "warm_up", "initial_window", "seeds", "first_seed", "shard"])]
     from: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

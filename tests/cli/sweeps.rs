@@ -1,4 +1,4 @@
-//! Studies that set properties of the links.
+//! Studies that set properties of the links, and studies with others on them.
 
 use crate::studies::{read, settings_in};
 use crate::{documents, stdout_of, utmost};
@@ -57,6 +57,33 @@ fn properties_of_the_links_are_compared_setting_by_setting() {
 }
 
 #[test]
+fn a_page_is_compared_alone_and_beside_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let study = "compare davies-meenan --engine stack --network 3g --schemes fifo --cross none,bulk:cubic,web";
+    let shown = studied(study, &path("whole"));
+    for row in [" fifo alone ", " fifo bulk:cubic ", " fifo web:0.3 "] {
+        assert!(shown.contains(row), "{shown}");
+    }
+    let document: Value = serde_json::from_str(&read(&path("whole"), "study.json")).expect("JSON");
+    documents::assert_valid("study.json", &document);
+    assert_eq!(document["provenance"]["crosses"], json!(["none", "bulk:cubic", "web:0.3"]));
+    let cross: Vec<&Value> =
+        document["summary"].as_array().expect("rows").iter().map(|it| &it["cross"]).collect();
+    assert_eq!(cross, ["none", "none", "bulk:cubic", "bulk:cubic", "web:0.3", "web:0.3"]);
+    let manifest = path("whole/manifest.json");
+    studied(&format!("compare --from {}", manifest.display()), &path("again"));
+    // Lines are in the order in which loads were done.
+    let loads = |name: &str| {
+        let mut lines: Vec<String> =
+            read(&path(name), "runs.jsonl").lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(loads("again"), loads("whole"));
+}
+
+#[test]
 fn what_a_network_or_an_engine_does_not_have_is_refused_with_its_remedy() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("t.trace"), "1\n").expect("written");
@@ -88,6 +115,23 @@ fn what_a_network_or_an_engine_does_not_have_is_refused_with_its_remedy() {
             &traced,
             "its rate is a trace, which --set rate cannot change; leave out --set rate, or use a network with a constant \
              rate",
+        ),
+        (
+            "--cross web",
+            "--cross: engine ideal has no connections that could share a link; use --engine stack",
+        ),
+        (
+            "--engine wire --network cable --cross none",
+            "--cross: engine wire has one client; use --engine stack",
+        ),
+        (
+            "--engine stack --cross bulk:cubic",
+            "--cross: network `paper`: its server paces, so others on the link do not slow the page; leave out --cross, or \
+             use another network",
+        ),
+        (
+            "--engine stack --network cable --cross bulk",
+            "`bulk` is not cross traffic; use none, bulk:bbr2, bulk:cubic, bulk:reno, or web:SHARE",
         ),
     ] {
         let all = [&["compare", "davies-meenan"][..], &words(arguments)].concat();

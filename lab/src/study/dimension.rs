@@ -67,7 +67,7 @@ const PLAIN: Dimension = Dimension {
 };
 
 /// All dimensions, in the order of columns.
-pub(super) static DIMENSIONS: [Dimension; 12] = [
+pub(super) static DIMENSIONS: [Dimension; 13] = [
     Dimension {
         column: NETWORK,
         name: "network",
@@ -139,6 +139,16 @@ pub(super) static DIMENSIONS: [Dimension; 12] = [
         mark: |it| loss_label(it).replace(' ', "\u{a0}"),
         copy: |to, from| to.loss = from.loss,
         axis: Some(Axis { title: "loss, %", at: |it| Some(percent(it.loss?.value())) }),
+        ..PLAIN
+    },
+    Dimension {
+        column: "cross",
+        name: "cross traffic",
+        usual: "none",
+        value: |it| json!(it.cross),
+        label: cross_label,
+        mark: cross_label,
+        copy: |to, from| to.cross = from.cross,
         ..PLAIN
     },
     Dimension {
@@ -274,6 +284,10 @@ pub(super) fn notable(settings: &[&Setting]) -> Vec<&'static Dimension> {
 
 fn push_label(policy: &str) -> String {
     if policy == Policy::NoOpt.name() { "no push" } else { policy }.to_owned()
+}
+
+fn cross_label(traffic: &str) -> String {
+    if traffic == "none" { "alone" } else { traffic }.to_owned()
 }
 
 fn hints_label(hints: &str) -> String {

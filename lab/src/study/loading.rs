@@ -169,6 +169,7 @@ impl<'a> Loader<'a> {
         let setup = stack::Setup {
             options: self.plan.options(scheme, network, &cell.setting),
             network,
+            cross: cell.setting.cross.unwrap_or_default(),
             metadata: self.plan.metadata,
             delivery_order: self.plan.delivery_order,
             seed: cell.seed,

@@ -5,7 +5,7 @@ use super::weights::Weights;
 use super::{BASELINE, StudyError};
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
-use crate::{Contender, DeliveryOrder, Metadata};
+use crate::{Contender, CrossTraffic, DeliveryOrder, Metadata};
 use corpus::Page;
 use push::Policy;
 use qlog_tools::metrics::{self, Metric};
@@ -223,7 +223,31 @@ impl Plan {
                 network.check_ideal()?;
             }
         }
+        self.check_cross()?;
         self.check_brackets()
+    }
+
+    /// The traffic of others is carried on `stack`, and shares a link only where the link sets the rate.
+    fn check_cross(&self) -> Result<(), StudyError> {
+        let why = match self.engine {
+            Engine::Stack => "",
+            _ if self.settings.crosses.is_empty() => "",
+            Engine::Ideal => "has no connections that could share a link",
+            Engine::Wire => "has one client",
+        };
+        if !why.is_empty() {
+            let engine = self.engine.name();
+            return impossible(format!("--cross: engine {engine} {why}; use --engine stack"));
+        }
+        let crossed = self.settings.crosses.iter().any(|it| *it != CrossTraffic::None);
+        match self.settings.networks.iter().find(|it| crossed && it.server_pace) {
+            None => Ok(()),
+            Some(network) => impossible(format!(
+                "--cross: network `{}`: its server paces, so others on the link do not slow the page; leave out --cross, \
+                 or use another network",
+                network.name
+            )),
+        }
     }
 
     /// Without a transport there are no windows and queues, and nothing is pushed, hinted or signalled.

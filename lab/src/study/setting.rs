@@ -5,6 +5,7 @@
 
 use super::dimension::{DIMENSIONS, Dimension, File, columns, varied};
 use super::plan::Engine;
+use crate::CrossTraffic;
 use crate::ahead::{Ahead, Hints};
 use crate::network::{Amount, Network, NetworkError, Property, QueueDepth};
 use push::{Gate, Policy};
@@ -29,6 +30,8 @@ pub struct Setting {
     pub rate: Option<Amount>,
     /// [`Property::Loss`].
     pub loss: Option<Amount>,
+    /// What others do on the links; `None`: nothing.
+    pub cross: Option<CrossTraffic>,
     /// What the server pushes; `None`: nothing.
     pub push: Option<Policy>,
     /// When pushed bytes may go; `None`: nothing is pushed, or the server's default holds.
@@ -64,6 +67,9 @@ pub struct Settings {
     /// Shares that are lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<Amount>,
+    /// Traffic of others; empty: there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crosses: Vec<CrossTraffic>,
     /// Push policies; empty: nothing is pushed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pushes: Vec<Policy>,
@@ -96,6 +102,7 @@ impl Settings {
             rtts_ms: Vec::new(),
             rates: Vec::new(),
             losses: Vec::new(),
+            crosses: Vec::new(),
             pushes: Vec::new(),
             gates: Vec::new(),
             hints: Vec::new(),
@@ -115,6 +122,7 @@ impl Settings {
             let all = spread(all, &self.rtts_ms, |it, amount| it.rtt_ms = Some(amount));
             let all = spread(all, &self.rates, |it, amount| it.rate = Some(amount));
             let all = spread(all, &self.losses, |it, amount| it.loss = Some(amount));
+            let all = spread(all, &self.crosses, |it, traffic| it.cross = Some(traffic));
             let all = spread(all, &self.pushes, |it, policy| it.push = Some(policy));
             let all =
                 spread_where(Setting::pushes, all, &self.gates, |it, gate| it.gate = Some(gate));

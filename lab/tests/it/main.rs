@@ -3,6 +3,7 @@
 mod bounds;
 mod cancels;
 mod corpus_pages;
+mod cross_traffic;
 mod early_data;
 mod early_hints;
 mod engines;

@@ -68,6 +68,7 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
     }
     settings.queues = each_once(&arguments.queue);
     settings.sweep(&arguments.set).map_err(Failure::BadInput)?;
+    settings.crosses = each_once(&arguments.cross);
     settings.pushes = each_once(&arguments.push);
     settings.gates = each_once(&arguments.gate);
     settings.hints = each_once(&arguments.hints);

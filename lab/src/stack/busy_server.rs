@@ -1,0 +1,70 @@
+//! A server that takes a random time for each datagram that comes.
+//!
+//! In virtual time everything else is exact. A download's next packets would always join a full queue at the very moment at
+//! which one of its own left, and those of somebody who comes later would always find it full. Floyd and Jacobson
+//! describe this (Traffic phase effects in packet-switched gateways, 1991), and its remedy: processing times of up to the
+//! time that a packet takes at the bottleneck.
+
+use crate::network::Network;
+use connection::{Endpoint, Path, Transmit};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use server::Server;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+/// Bits of a full packet.
+const PACKET_BITS: f64 = 12_000.0;
+
+/// The source of chance beside those of links and flows.
+const CHANCE: u64 = 1001;
+
+pub(super) struct BusyServer {
+    server: Server,
+    longest_ns: f64,
+    chance: ChaCha8Rng,
+    /// Datagrams that it processes, and when it is done with each, in their order.
+    waiting: VecDeque<(Instant, Vec<u8>, Path)>,
+}
+
+impl BusyServer {
+    /// `server` behind the bottleneck of `network`. A seed gives the same times again.
+    pub(super) fn new(server: Server, network: &Network, seed: u64) -> Self {
+        let mut chance = ChaCha8Rng::seed_from_u64(seed);
+        chance.set_stream(CHANCE);
+        let longest_ns = PACKET_BITS / network.down.rate.mean() * 1e9;
+        Self { server, longest_ns, chance, waiting: VecDeque::new() }
+    }
+}
+
+impl Endpoint for BusyServer {
+    fn local_addr(&self) -> SocketAddr {
+        self.server.local_addr()
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive")]
+    fn receive(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
+        let share = f64::from(self.chance.next_u32()) / f64::from(u32::MAX);
+        let done = now + Duration::from_nanos((share * self.longest_ns) as u64);
+        let done = self.waiting.back().map_or(done, |it| it.0.max(done));
+        self.waiting.push_back((done, datagram.to_vec(), path));
+    }
+
+    fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
+        self.server.transmit(now, out)
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        while self.waiting.front().is_some_and(|it| it.0 <= now) {
+            let Some((_, mut datagram, path)) = self.waiting.pop_front() else { break };
+            self.server.receive(&mut datagram, path, now);
+        }
+        self.server.on_timeout(now);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let done = self.waiting.front().map(|it| it.0);
+        self.server.next_timeout().into_iter().chain(done).min()
+    }
+}
