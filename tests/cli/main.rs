@@ -21,6 +21,7 @@ mod results;
 mod serving;
 mod studies;
 mod sweeps;
+mod traces;
 mod watching;
 
 use assert_cmd::Command;
