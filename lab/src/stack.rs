@@ -194,7 +194,7 @@ pub(crate) fn server_world(
     Ok(World::new(server, Links::new(&down, &up, seed)))
 }
 
-/// The page's server, and that of others, behind the links.
+/// The page's server, and the others' server, behind the links.
 fn world(ends: &Ends, setup: &Setup<'_>) -> Result<World<Servers>, StackError> {
     let qlog_dir = setup.log_dir.map(Path::to_owned);
     let options = Options { qlog_dir, ..setup.options.clone() };

@@ -27,7 +27,7 @@ const ENDLESS_BYTES: u64 = 1 << 40;
 /// Under what short downloads are sent, as most servers do.
 const WEB_CONTROL: CongestionControl = CongestionControl::Cubic;
 
-/// The server of the page, and that of the others behind the same links.
+/// The page's server, and the others' server behind the same links.
 pub(super) struct Servers {
     page: Server,
     others: Option<BusyServer>,
