@@ -15,6 +15,8 @@ mod names;
 mod paint;
 pub mod palette;
 pub mod panels;
+#[cfg(feature = "png")]
+mod pdf;
 pub mod png;
 mod ratio_axis;
 mod resources;

@@ -1,4 +1,4 @@
-//! Figures as PNG, rasterized from their SVG.
+//! Figures as PNG, rasterized from their SVG, and as PDF.
 
 #[cfg(not(feature = "png"))]
 mod missing;
@@ -9,6 +9,15 @@ mod rasterizer;
 pub use missing::Rasterizer;
 #[cfg(feature = "png")]
 pub use rasterizer::Rasterizer;
+
+/// What a reader of PDF files shows of a document.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct About<'a> {
+    /// Its title.
+    pub title: &'a str,
+    /// Its subject.
+    pub subject: &'a str,
+}
 
 /// Why a picture cannot be made.
 #[derive(Debug, thiserror::Error)]

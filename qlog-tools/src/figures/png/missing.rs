@@ -1,6 +1,6 @@
 //! Stands in for the rasterizer in a program built without the feature `png`.
 
-use super::PngError;
+use super::{About, PngError};
 
 /// Cannot be made.
 pub enum Rasterizer {}
@@ -9,6 +9,11 @@ impl Rasterizer {
     /// Always fails: the SVG files are all there is.
     pub fn new() -> Result<Self, PngError> {
         Err(PngError::NotBuilt)
+    }
+
+    /// Never called.
+    pub fn pdf(&self, _: &str, _: &About<'_>) -> Result<Vec<u8>, PngError> {
+        match *self {}
     }
 
     /// Never called.

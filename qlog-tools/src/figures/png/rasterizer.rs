@@ -1,6 +1,7 @@
 //! A rasterizer with a font of the system.
 
-use super::PngError;
+use super::{About, PngError};
+use crate::figures::pdf;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ const HOME_FONT_FOLDERS: [&str; 3] = [".local/share/fonts", ".fonts", "Library/F
 const FILES_MAX: usize = 20_000;
 const FOLDER_DEPTH_MAX: u32 = 8;
 
-/// Turns SVG into PNG. Making one reads the system's fonts; keep it for many figures.
+/// Turns SVG into PNG and PDF. Making one reads the system's fonts; keep it for many figures.
 pub struct Rasterizer {
     options: Options<'static>,
 }
@@ -56,8 +57,7 @@ impl Rasterizer {
 
     /// The picture; a `scale` of 2 has two pixels for each unit of the SVG.
     pub fn png(&self, svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
-        let tree =
-            Tree::from_str(svg, &self.options).map_err(|cause| PngError::Svg(cause.to_string()))?;
+        let tree = self.tree(svg)?;
         let (width, height) = (
             f64::from(tree.size().width() * scale).ceil(),
             f64::from(tree.size().height() * scale).ceil(),
@@ -76,6 +76,15 @@ impl Rasterizer {
         };
         resvg::render(&tree, Transform::from_scale(scale, scale), &mut picture.as_mut());
         picture.encode_png().map_err(|cause| PngError::Encoding(cause.to_string()))
+    }
+
+    /// A document with the figure as its only page.
+    pub fn pdf(&self, svg: &str, about: &About<'_>) -> Result<Vec<u8>, PngError> {
+        pdf::document(&self.tree(svg)?, about)
+    }
+
+    fn tree(&self, svg: &str) -> Result<Tree, PngError> {
+        Tree::from_str(svg, &self.options).map_err(|cause| PngError::Svg(cause.to_string()))
     }
 }
 
