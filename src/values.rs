@@ -3,6 +3,7 @@
 use ::client::Verify;
 use ::serve::Failure;
 use lab::{Contender, DeliveryOrder};
+use qlog_tools::figures::{FigureStyle, PaperWidth};
 use schedulers::{Catalogue, SCHEMES, Scheme, SchemeError, paper_schemes};
 pub(crate) use serve::values::*;
 use std::num::NonZeroUsize;
@@ -124,6 +125,40 @@ impl From<&Trust> for Verify {
             Some(file) => Self::Authorities(file.clone()),
             None if trust.insecure => Self::Nobody,
             None => Self::System,
+        }
+    }
+}
+
+/// For whom a study's figures are drawn.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Figures {
+    /// For whom figures are drawn. The report always has those for a screen [default: screen]
+    #[arg(long, value_parser = choice(FIGURE_STYLES), requires = "out")]
+    figure_style: Option<FigureStyle>,
+    /// How wide figures for a paper are printed [default: column]
+    #[arg(long, value_parser = choice(PAPER_WIDTHS), requires = "figure_style")]
+    figure_width: Option<PaperWidth>,
+}
+
+const FIGURE_STYLES: Choices<FigureStyle> = &[
+    ("screen", "SVG and PNG, with titles and conditions in the figure", FigureStyle::Screen),
+    (
+        "paper",
+        "PDF and SVG of the printed size with text of 7 to 8 points, and the caption as a file for LaTeX",
+        FigureStyle::Paper(PaperWidth::Column),
+    ),
+];
+
+const PAPER_WIDTHS: Choices<PaperWidth> = &[
+    ("column", "240 points (3.33 inches): one of two columns", PaperWidth::Column),
+    ("page", "504 points (7 inches): both columns", PaperWidth::Page),
+];
+
+impl Figures {
+    pub(crate) fn style(&self) -> FigureStyle {
+        match self.figure_style.unwrap_or_default() {
+            FigureStyle::Screen => FigureStyle::Screen,
+            FigureStyle::Paper(_) => FigureStyle::Paper(self.figure_width.unwrap_or_default()),
         }
     }
 }

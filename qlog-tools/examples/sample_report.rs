@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use qlog_tools::figures::PageResource;
 use qlog_tools::figures::png::Rasterizer;
+use qlog_tools::figures::{PageResource, Sheet};
 use qlog_tools::metrics::{Completions, Measured, byte_index};
 use qlog_tools::report::{Comparison, PageComparison, Row, Run, comparison_report};
 use qlog_tools::timeline::{StreamFrame, Timeline, Transfer};
@@ -62,6 +62,7 @@ fn page(count: u64) -> PageComparison {
         &resources,
         &runs,
         byte_index(),
+        &Sheet::default(),
     )
 }
 

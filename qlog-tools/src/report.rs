@@ -4,7 +4,7 @@ mod page;
 mod paired;
 mod view;
 
-use crate::figures::Table;
+use crate::figures::{Drawing, FigureStyle, Sheet, Table};
 use crate::metrics::{self, BySet, Measured, Metric};
 use crate::templates::render;
 pub use page::Run;
@@ -128,12 +128,19 @@ pub struct Row {
 /// one of this crate's.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Figure {
-    /// From [`crate::figures`].
+    /// Its name.
+    pub title: String,
+    /// From [`crate::figures`], for a screen.
     pub svg: String,
     /// Below it.
     pub caption: String,
     /// Beside it.
     pub table: Table,
+    /// Under which conditions its numbers were measured.
+    pub conditions: String,
+    /// The same figure for a paper, if it was asked for.
+    #[serde(skip)]
+    pub print: Option<String>,
 }
 
 /// A figure over all pages, and the name of its files.
@@ -143,6 +150,21 @@ pub struct NamedFigure {
     pub name: String,
     /// The figure.
     pub figure: Figure,
+}
+
+impl Figure {
+    /// Draws a figure for a screen, and, if `sheet` is a paper's, for that too.
+    pub fn of(drawing: &impl Drawing, sheet: &Sheet) -> Self {
+        let screen = Sheet { style: FigureStyle::Screen, ..sheet.clone() };
+        Self {
+            title: drawing.title().to_owned(),
+            svg: drawing.draw(&screen),
+            caption: drawing.caption(),
+            table: drawing.table(),
+            conditions: sheet.conditions.clone(),
+            print: (sheet.style != FigureStyle::Screen).then(|| drawing.draw(sheet)),
+        }
+    }
 }
 
 impl PageComparison {

@@ -17,6 +17,7 @@ use lab::study::record::run_into;
 use lab::study::{BASELINE, Engine, Plan, Shard, Study, StudyError, Sweep, Weights, folder};
 use lab::{CrossTraffic, DeliveryOrder, Metadata};
 use push::{Gate, Policy};
+use qlog_tools::figures::FigureStyle;
 use qlog_tools::metrics::{self, METRICS, Metric};
 use server::{CongestionControl, SignalUse};
 use std::num::NonZeroUsize;
@@ -45,6 +46,7 @@ utmost compare davies-meenan --engine stack --network 3g-lossy --seeds 9 --first
 utmost compare @all --weights web --schemes paper,rfc9218\n  \
 utmost compare @first-60 --schemes dfifo,bucket-html --baseline fifo\n  \
 utmost compare agency-index --scheme-file examples/schemes/fonts-first.toml --schemes fonts-first,bucket-html\n  \
+utmost compare @first-60 --schemes paper --out study --figure-style paper --figure-width page\n  \
 utmost compare --from study/manifest.json --out again")]
 pub(crate) struct Arguments {
     /// Pages: bundled names, sets of them such as @first-60, or files
@@ -151,6 +153,8 @@ pub(crate) struct Arguments {
     /// Write tables, figures and the report into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    figures: values::Figures,
     /// Keep the qlogs, in OUT/qlogs
     #[arg(long, requires = "out")]
     keep_qlogs: bool,
@@ -237,7 +241,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let study = carry_out(arguments, &plan)?;
     let tests = arguments.baseline.is_some() || plan.baseline != BASELINE;
-    present(&plan, &study, arguments.out.as_deref(), arguments.json, tests)?;
+    let style = arguments.figures.style();
+    present(&plan, &study, arguments.out.as_deref(), style, arguments.json, tests)?;
     policy::write(arguments, &plan, &study)?;
     finished(&plan, &study)
 }
@@ -263,11 +268,12 @@ pub(crate) fn present(
     plan: &Plan,
     study: &Study,
     out: Option<&Path>,
+    style: FigureStyle,
     json: bool,
     tests: bool,
 ) -> Result<(), Failure> {
     if let Some(folder) = out {
-        let missing = folder::write(plan, study, folder).map_err(Failure::elsewhere)?;
+        let missing = folder::write(plan, study, folder, style).map_err(Failure::elsewhere)?;
         output::without_png(missing.as_ref());
     }
     if json {

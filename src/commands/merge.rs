@@ -20,6 +20,8 @@ pub(crate) struct Arguments {
     /// Write the study into this directory
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    #[command(flatten)]
+    figures: values::Figures,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -30,6 +32,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let merged = merge(&arguments.folders, &arguments.out, &output::provenance(), values::cores());
     let (plan, study) = merged.map_err(compare::failure)?;
     let tests = plan.baseline != BASELINE;
-    compare::present(&plan, &study, Some(&arguments.out), arguments.json, tests)?;
+    let style = arguments.figures.style();
+    compare::present(&plan, &study, Some(&arguments.out), style, arguments.json, tests)?;
     compare::finished(&plan, &study)
 }

@@ -7,6 +7,7 @@ mod conformance;
 mod corpus_pages;
 mod definitions;
 mod documents;
+mod figures;
 mod guides;
 mod help;
 mod logs;

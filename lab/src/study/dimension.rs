@@ -244,7 +244,7 @@ impl Dimension {
     }
 
     /// `send buffer 0, 14000 bytes`: its values in `settings`.
-    pub(super) fn all_words(&self, settings: &[Setting]) -> String {
+    pub(super) fn all_words(&self, settings: &[&Setting]) -> String {
         let mut values: Vec<String> = Vec::new();
         for value in settings.iter().map(|it| self.cell(it)) {
             if !values.contains(&value) && !value.is_empty() {

@@ -1,5 +1,7 @@
 //! The files of a study's folder: `manifest.json` (how to make it again), `study.json` (everything), `runs.csv`,
-//! `summary.csv`, `comparisons.csv` and `pages.csv`, one ribbon figure and one curve a page (SVG and PNG), and `report.html`.
+//! `summary.csv`, `comparisons.csv` and `pages.csv`, `report.html`, and the figures.
+
+mod figures;
 
 use super::dimension::{self, Dimension, File};
 use super::loading::Loader;
@@ -8,10 +10,11 @@ use super::statistics::Interval;
 use super::{
     ComparisonRow, PageRow, Plan, Pushes, RunRecord, Study, StudyError, SummaryRow, report,
 };
-use crate::{FileError, file_name, write_file};
+use crate::{FileError, write_file};
+use qlog_tools::figures::FigureStyle;
 use qlog_tools::figures::png::{PngError, Rasterizer};
 use qlog_tools::metrics::{BySet, METRICS, Measured, Set};
-use qlog_tools::report::{Comparison, comparison_report};
+use qlog_tools::report::comparison_report;
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, Write as _};
@@ -20,19 +23,24 @@ use std::path::Path;
 /// The report's file.
 pub const REPORT: &str = "report.html";
 
-/// Writes the study into `folder`, which is made where it is missing. Returns why PNG files are missing, if they are.
-pub fn write(plan: &Plan, study: &Study, folder: &Path) -> Result<Option<PngError>, StudyError> {
-    let figures = folder.join("figures");
-    std::fs::create_dir_all(&figures)
-        .and_then(|()| remove_old_figures(&figures))
-        .map_err(FileError::at(&figures))?;
+/// Writes the study into `folder`, which is made where it is missing. Returns why PNG or PDF files are missing, if they are.
+pub fn write(
+    plan: &Plan,
+    study: &Study,
+    folder: &Path,
+    style: FigureStyle,
+) -> Result<Option<PngError>, StudyError> {
+    let in_figures = folder.join("figures");
+    std::fs::create_dir_all(&in_figures)
+        .and_then(|()| figures::remove_old(&in_figures))
+        .map_err(FileError::at(&in_figures))?;
     write_json(&folder.join(super::manifest::FILE), &study.provenance)?;
     write_json(&folder.join("study.json"), study)?;
     write_tables(study, folder)?;
     let loader = Loader::new(plan)?;
-    let comparison = report::comparison(plan, study, |places| loader.again(study, places))?;
+    let comparison = report::comparison(plan, study, style, |places| loader.again(study, places))?;
     write_file(&folder.join(REPORT), comparison_report(&comparison))?;
-    write_figures(&figures, drawings(&comparison))
+    figures::write(&in_figures, &comparison, style)
 }
 
 fn write_tables(study: &Study, folder: &Path) -> Result<(), FileError> {
@@ -72,37 +80,6 @@ pub fn write_figures(
         }
     }
     Ok(rasterizer.err())
-}
-
-/// The figures' file names and drawings.
-fn drawings(comparison: &Comparison) -> Vec<(String, &str)> {
-    let mut drawings: Vec<(String, &str)> = comparison
-        .figures
-        .iter()
-        .map(|it| (format!("{}{OVERALL}", it.name), &*it.figure.svg))
-        .collect();
-    for page in &comparison.pages {
-        let name = file_name(&page.name);
-        drawings.extend(page.ribbons.as_ref().map(|it| (format!("{name}-ribbons"), &*it.svg)));
-        drawings.extend(page.curve.as_ref().map(|it| (format!("{name}-curve"), &*it.svg)));
-    }
-    drawings
-}
-
-/// The end of the names of figures over all pages.
-const OVERALL: &str = "-overall";
-
-/// Removes the figures of an earlier study in the same folder.
-fn remove_old_figures(figures: &Path) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(figures)? {
-        let path = entry?.path();
-        let stem = path.file_stem().and_then(|it| it.to_str()).unwrap_or_default();
-        let drawn = path.extension().is_some_and(|it| it == "svg" || it == "png");
-        if drawn && ["-ribbons", "-curve", OVERALL].iter().any(|it| stem.ends_with(it)) {
-            std::fs::remove_file(path)?;
-        }
-    }
-    Ok(())
 }
 
 pub(super) fn write_json(path: &Path, document: &impl Serialize) -> Result<(), FileError> {

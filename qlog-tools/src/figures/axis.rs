@@ -44,6 +44,9 @@ impl Axis {
     }
 }
 
+/// The width of a digit: where labels would touch, there are fewer of them.
+const DIGIT: f64 = 6.4;
+
 /// A plot's horizontal axis.
 pub(super) struct Across {
     pub(super) axis: Axis,
@@ -72,8 +75,14 @@ impl Across {
         line: impl Fn(&str) -> Option<String>,
     ) {
         let (ticks, words) = self.axis.ticks(self.end);
+        let mut free = f64::NEG_INFINITY;
         for tick in ticks {
             let x = self.x(tick.value);
+            let half = tick.label.chars().count() as f64 * DIGIT / 2.0;
+            if x - half < free {
+                continue;
+            }
+            free = x + half + 3.0;
             if let Some(line) = line(&number(x)) {
                 svg.path(&line, GRID, "");
             }

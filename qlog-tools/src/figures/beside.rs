@@ -1,6 +1,7 @@
 //! Ours beside others' values, published ones or a model's: a filled mark for ours, a hollow one for theirs, on one axis of ratios.
 
 use super::ratio_axis::RatioAxis;
+use super::sheet::Sheet;
 use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, WIDTH, circle, number, shorten};
 use super::{Table, ratio_text};
 
@@ -50,7 +51,7 @@ impl Beside {
         let ends = |it: &Pair, end: usize| it.interval.map(|interval| interval[end]);
         let values = pairs.flat_map(|it| [it.ours, it.theirs, ends(it, 0), ends(it, 1)]).flatten();
         let axis = RatioAxis::over(values, TOP, PLOT_HEIGHT);
-        let mut svg = Svg::titled(&self.title);
+        let mut svg = Svg::titled(&Sheet::default(), &self.title);
         axis.draw(&mut svg, LEFT, WIDTH - MARGIN, "speedup");
         let width = (WIDTH - MARGIN - LEFT) / self.groups.len().max(1) as f64;
         for (place, group) in self.groups.iter().enumerate() {

@@ -5,8 +5,8 @@ use std::convert::identity;
 use std::fmt::Write as _;
 
 use super::axis::{Across, Axis};
-use super::palette::line_stroke;
-use super::svg::{GRID, MARGIN, SMALL, Style, Svg, WIDTH, number, shorten};
+use super::sheet::{Drawing, Sheet};
+use super::svg::{GRID, MARGIN, SMALL, Style, Svg, number, shorten, whole};
 use super::{Table, milliseconds_text, or_dash};
 use crate::metrics::CurvePoint;
 
@@ -33,32 +33,57 @@ pub struct Curve {
 }
 
 const LEFT: f64 = 74.0;
-const RIGHT: f64 = 840.0;
+/// The room of the legend at the right; in print it stands below.
+const LEGEND_WIDTH: f64 = 340.0;
 const TOP: f64 = 42.0;
-const PLOT_HEIGHT: f64 = 270.0;
-const LEGEND_LINE: f64 = 21.0;
+/// On a screen, and in print.
+const PLOT_HEIGHTS: [f64; 2] = [270.0, 170.0];
+/// The least width of a line of the legend in print.
+const LEGEND_MIN: f64 = 280.0;
+/// From one line of the legend to the next on a screen, and in print.
+const LEGEND_LINES: [f64; 2] = [21.0, 15.0];
 
-impl Curves {
-    /// The figure. The legend is sorted by index, the best first.
-    pub fn svg(&self) -> String {
+impl Drawing for Curves {
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The legend is sorted by index, the best first.
+    fn draw(&self, sheet: &Sheet) -> String {
         let times = self.curves.iter().flat_map(|curve| &curve.points).map(|point| point.time_ms);
-        let end_ms = times.fold(0.0, f64::max);
-        let mut svg = Svg::titled(&self.title);
-        self.draw_axes(&mut svg, end_ms);
+        let plot = Plot::on(sheet, times.fold(0.0, f64::max));
+        let mut svg = Svg::titled(sheet, &self.title);
+        self.draw_axes(&mut svg, &plot);
         let ranking = self.ranking();
         for &place in ranking.iter().rev() {
-            self.draw_curve(&mut svg, place, end_ms);
+            self.draw_curve(&mut svg, place, &plot);
         }
-        svg.text(RIGHT + 66.0, TOP + 2.0, Style::PLAIN.size(10.5).muted(), "ByteIndex, best first");
-        for (line, &place) in ranking.iter().enumerate() {
-            self.draw_legend_line(&mut svg, TOP + 14.0 + line as f64 * LEGEND_LINE, place);
+        let top = sheet.either(TOP, plot.bottom + 62.0);
+        let left = sheet.either(plot.right + 22.0, LEFT);
+        svg.text(left + 44.0, top + 2.0, Style::PLAIN.size(10.5).muted(), "ByteIndex, best first");
+        let beside = whole((sheet.width() - LEFT) / LEGEND_MIN).max(1);
+        let beside = sheet.either(1, beside);
+        let width = (sheet.width() - MARGIN - left) / beside as f64;
+        let lines = ranking.len().div_ceil(beside);
+        let line = sheet.either(LEGEND_LINES[0], LEGEND_LINES[1]);
+        for (entry, &place) in ranking.iter().enumerate() {
+            let left = left + (entry / lines) as f64 * width;
+            let top = top + 14.0 + (entry % lines) as f64 * line;
+            let gap = if beside > 1 { 20.0 } else { 0.0 };
+            self.draw_legend_line(&mut svg, (left, top), left + width - gap, place);
         }
-        let legend = TOP + 14.0 + self.curves.len() as f64 * LEGEND_LINE;
-        svg.finish(WIDTH, (TOP + PLOT_HEIGHT + 48.0).max(legend + MARGIN), &self.title)
+        let legend = top + 14.0 + lines as f64 * line;
+        let height = (plot.bottom + 48.0).max(legend + sheet.either(MARGIN, 0.0));
+        svg.finish(sheet.width(), height, &self.title)
+    }
+
+    fn caption(&self) -> String {
+        "The area above a curve is its ByteIndex. A step is the completion of a resource."
+            .to_owned()
     }
 
     /// When each run had a quarter, half, three quarters, nine tenths and all of the bytes.
-    pub fn table(&self) -> Table {
+    fn table(&self) -> Table {
         const SHARES: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
         let mut headings = vec!["run".to_owned(), "ByteIndex (ms)".to_owned()];
         headings.extend(SHARES.iter().map(|share| format!("{:.0}\u{202f}% (ms)", share * 100.0)));
@@ -83,7 +108,9 @@ impl Curves {
             headings,
         }
     }
+}
 
+impl Curves {
     /// The curves by index; those without one last.
     fn ranking(&self) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.curves.len()).collect();
@@ -92,51 +119,70 @@ impl Curves {
         places
     }
 
-    fn draw_axes(&self, svg: &mut Svg, end_ms: f64) {
-        let bottom = TOP + PLOT_HEIGHT;
+    fn draw_axes(&self, svg: &mut Svg, plot: &Plot) {
+        let Plot { right, bottom, height, .. } = *plot;
         for quarter in 0..=4 {
-            let y = bottom - PLOT_HEIGHT * f64::from(quarter) / 4.0;
-            svg.path(&format!("M{LEFT} {}H{RIGHT}", number(y)), GRID, "");
+            let y = bottom - height * f64::from(quarter) / 4.0;
+            svg.path(&format!("M{LEFT} {}H{right}", number(y)), GRID, "");
             let label = format!("{}\u{202f}%", quarter * 25);
             svg.text(LEFT - 8.0, y + 4.0, SMALL.end(), &label);
         }
         let tick = |x: &str| Some(format!("M{x} {bottom}v5"));
-        across(end_ms).draw(svg, [bottom + 18.0, bottom + 36.0], tick);
-        let middle = TOP + PLOT_HEIGHT / 2.0;
+        plot.across().draw(svg, [bottom + 18.0, bottom + 36.0], tick);
+        let middle = TOP + height / 2.0;
         svg.raw(&format!(r#"<g transform="rotate(-90 22 {middle})">"#));
         svg.text(22.0, middle, SMALL.middle().muted(), &format!("share of {}", self.what));
         svg.raw("</g>");
     }
 
-    fn draw_curve(&self, svg: &mut Svg, place: usize, end_ms: f64) {
+    fn draw_curve(&self, svg: &mut Svg, place: usize, plot: &Plot) {
         let curve = &self.curves[place];
         let Some(first) = curve.points.first() else { return };
-        let across = across(end_ms);
-        let y = |share: f64| number(TOP + PLOT_HEIGHT * (1.0 - share));
+        let across = plot.across();
+        let y = |share: f64| number(TOP + plot.height * (1.0 - share));
         let mut d = format!("M{} {}", number(across.x(first.time_ms)), y(first.share));
         for point in &curve.points[1..] {
             let _ = write!(d, "H{}V{}", number(across.x(point.time_ms)), y(point.share));
         }
-        let _ = write!(d, "H{RIGHT}");
+        let _ = write!(d, "H{}", plot.right);
         let title = format!("{}: ByteIndex {} ms", curve.label, text(curve.index_ms));
-        svg.path(&d, &line_stroke(place), &title);
+        svg.path(&d, &svg.sheet().line_stroke(place), &title);
     }
 
-    fn draw_legend_line(&self, svg: &mut Svg, top: f64, place: usize) {
+    fn draw_legend_line(&self, svg: &mut Svg, (left, top): (f64, f64), right: f64, place: usize) {
         let curve = &self.curves[place];
-        let left = RIGHT + 22.0;
-        svg.path(&format!("M{left} {}h36", number(top + 7.0)), &line_stroke(place), "");
-        svg.text(left + 44.0, top + 11.0, Style::PLAIN.bold(), &shorten(&curve.label, 26));
+        let stroke = svg.sheet().line_stroke(place);
+        svg.path(&format!("M{} {}h36", number(left), number(top + 7.0)), &stroke, "");
+        let style = svg.sheet().names(Style::PLAIN.bold());
+        svg.text(left + 44.0, top + 11.0, style, &shorten(&curve.label, 26));
         let index = curve.index_ms.map_or_else(
             || "no index".to_owned(),
             |index| format!("{} ms", milliseconds_text(index)),
         );
-        svg.text(WIDTH - MARGIN, top + 11.0, Style::PLAIN.end(), &index);
+        let style = svg.sheet().names(Style::PLAIN.end());
+        svg.text(right, top + 11.0, style, &index);
     }
 }
 
-fn across(end_ms: f64) -> Across {
-    Across { axis: Axis::Time, left: LEFT, right: RIGHT, end: end_ms, words: identity }
+/// Where the curves stand.
+struct Plot {
+    right: f64,
+    bottom: f64,
+    height: f64,
+    end_ms: f64,
+}
+
+impl Plot {
+    fn on(sheet: &Sheet, end_ms: f64) -> Self {
+        let height = sheet.either(PLOT_HEIGHTS[0], PLOT_HEIGHTS[1]);
+        let right = sheet.width() - sheet.either(LEGEND_WIDTH, MARGIN);
+        Self { right, bottom: TOP + height, height, end_ms }
+    }
+
+    fn across(&self) -> Across {
+        let Self { right, end_ms: end, .. } = *self;
+        Across { axis: Axis::Time, left: LEFT, right, end, words: identity }
+    }
 }
 
 fn text(value: Option<f64>) -> String {

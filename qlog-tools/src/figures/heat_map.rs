@@ -1,8 +1,8 @@
 //! A heat map: schemes down, networks across, a ratio in each cell as a number and as a colour.
 
-use std::fmt::Write as _;
-
-use super::svg::{Area, MARGIN, SMALL, Style, Svg, number, shorten};
+use super::sheet::{Drawing, Sheet};
+use super::standing::Standing;
+use super::svg::{Area, MARGIN, SMALL, Style, Svg, shorten, star, whole, wrapped};
 use super::{Table, ratio_text};
 
 /// The figure.
@@ -25,65 +25,58 @@ pub struct HeatRow {
     pub label: String,
     /// As many as there are columns. Above 1 is better, below 1 worse than the baseline.
     pub ratios: Vec<Option<f64>>,
-    /// A limit that no scheme can reach, drawn apart and never the best of a column.
+    /// As many as there are columns: which cells are the best of theirs, and which may be.
+    pub standings: Vec<Standing>,
+    /// A limit that no scheme can reach, drawn apart.
     pub is_bound: bool,
 }
 
-const ROW: f64 = 25.0;
+/// The height of a row on a screen, and in print.
+const ROWS: [f64; 2] = [25.0, 19.0];
 const LABEL: f64 = 150.0;
 const TOP: f64 = 70.0;
 /// From one line of a heading to the next.
 const LINE: f64 = 13.0;
 /// The width of a bold letter.
 const LETTER: f64 = 7.5;
+/// The least width of a cell in print.
+const CELL_MIN: f64 = 56.0;
 /// The ratio with the fullest colour: four times faster or slower.
 const FULL: f64 = 4.0;
 
-impl HeatMap {
-    /// The figure.
-    pub fn svg(&self) -> String {
-        let cell = self.cell_width();
-        let width = (LABEL + cell * self.columns.len() as f64 + 2.0 * MARGIN).max(LABEL + 540.0);
-        let mut svg = Svg::titled(&self.title);
-        svg.text(MARGIN, 40.0, SMALL.muted(), &self.what);
-        let headings: Vec<Vec<String>> = self.columns.iter().map(|it| lines(it, cell)).collect();
-        let most_lines = headings.iter().map(Vec::len).max().unwrap_or(1);
-        let table_top = TOP + (most_lines - 1) as f64 * LINE;
-        for (column, heading) in headings.iter().enumerate() {
-            let x = LABEL + (column as f64 + 0.5) * cell;
-            for (place, line) in heading.iter().rev().enumerate() {
-                let y = table_top - 6.0 - place as f64 * LINE;
-                svg.text(x, y, SMALL.middle().bold(), &shorten(line, 14));
-            }
-        }
-        let best: Vec<Option<f64>> = (0..self.columns.len()).map(|it| self.best(it)).collect();
-        for (place, row) in self.rows.iter().enumerate() {
-            let top = table_top + place as f64 * ROW;
-            svg.text(LABEL - 10.0, top + 17.0, Style::PLAIN.end(), &shorten(&row.label, 20));
-            for (column, ratio) in row.ratios.iter().enumerate().take(self.columns.len()) {
-                let is_best = !row.is_bound && ratio.is_some() && *ratio == best[column];
-                let area =
-                    Area { left: LABEL + column as f64 * cell, top, width: cell, height: ROW };
-                draw_cell(&mut svg, area, *ratio, is_best, row.is_bound);
-            }
-        }
-        let legend = table_top + self.rows.len() as f64 * ROW + 14.0;
-        draw_legend(&mut svg, legend);
-        svg.finish(width, legend + 34.0, &self.title)
+impl Drawing for HeatMap {
+    fn title(&self) -> &str {
+        &self.title
     }
 
-    /// The words below the figure.
-    pub fn caption(&self) -> String {
+    fn draw(&self, sheet: &Sheet) -> String {
+        let layout = Layout::of(self, sheet);
+        let mut svg = Svg::on(sheet);
+        svg.head(&[&self.title, &self.what], TOP - 6.0 - LINE);
+        let mut top = TOP;
+        for first in (0..self.columns.len().max(1)).step_by(layout.columns) {
+            top = self.draw_block(&mut svg, &layout, first, top) + TOP - LINE * 2.0;
+        }
+        let legend = top - TOP + LINE * 2.0 + 14.0;
+        draw_legend(&mut svg, &layout, legend);
+        svg.finish(layout.width, legend + 34.0, &self.title)
+    }
+
+    fn caption(&self) -> String {
         let bound = if self.rows.iter().any(|row| row.is_bound) {
             " The row in brackets is what the lower bound would reach: a limit, not a scheme."
         } else {
             ""
         };
-        format!("{}. A star marks the best of a column.{bound}", self.what)
+        let tied = if self.rows.iter().any(|it| it.standings.contains(&Standing::Tied)) {
+            " Where the data cannot tell several cells of a column apart from its best one, load by load, each has a hollow star."
+        } else {
+            ""
+        };
+        format!("{}. A star marks the best of a column.{tied}{bound}", self.what)
     }
 
-    /// The figure's numbers.
-    pub fn table(&self) -> Table {
+    fn table(&self) -> Table {
         let mut headings = vec!["scheme".to_owned()];
         headings.extend(self.columns.iter().cloned());
         let rows = self.rows.iter().map(|row| {
@@ -93,74 +86,124 @@ impl HeatMap {
         });
         Table { caption: self.what.clone(), rows: rows.collect(), headings }
     }
-
-    fn cell_width(&self) -> f64 {
-        (1000.0 / self.columns.len().max(1) as f64).clamp(64.0, 110.0)
-    }
-
-    fn best(&self, column: usize) -> Option<f64> {
-        let schemes = self.rows.iter().filter(|row| !row.is_bound);
-        schemes.filter_map(|row| row.ratios.get(column).copied().flatten()).reduce(f64::max)
-    }
 }
 
-/// A heading on as many lines as it takes in a column of this width; a word is not divided.
-fn lines(heading: &str, width: f64) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in heading.split(' ') {
-        match lines.last_mut() {
-            Some(line)
-                if (line.chars().count() + 1 + word.chars().count()) as f64 * LETTER <= width =>
-            {
-                line.push(' ');
-                line.push_str(word);
+impl HeatMap {
+    /// Marks the best of each column: `of_column` says how its values stand. Bounds are not among the values.
+    #[must_use]
+    pub fn marked(mut self, of_column: impl Fn(usize, &[Option<f64>]) -> Vec<Standing>) -> Self {
+        for column in 0..self.columns.len() {
+            let value = |row: &HeatRow| row.ratios.get(column).copied().flatten();
+            let values: Vec<Option<f64>> =
+                self.rows.iter().map(|it| value(it).filter(|_| !it.is_bound)).collect();
+            for (row, standing) in self.rows.iter_mut().zip(of_column(column, &values)) {
+                row.standings.push(standing);
             }
-            _ => lines.push(word.to_owned()),
         }
+        self
     }
-    lines
+
+    /// Draws the columns from `first` on, as many as stand beside each other, and gives the block's end.
+    fn draw_block(&self, svg: &mut Svg, layout: &Layout, first: usize, top: f64) -> f64 {
+        let columns = self.columns.len().min(first + layout.columns);
+        let letters = whole(layout.cell / LETTER);
+        let shown = self.columns[first.min(columns)..columns].iter();
+        let headings: Vec<Vec<String>> = shown.map(|it| wrapped(it, letters)).collect();
+        let most_lines = headings.iter().map(Vec::len).max().unwrap_or(1);
+        let table_top = top + (most_lines - 1) as f64 * LINE;
+        for (column, heading) in headings.iter().enumerate() {
+            let x = layout.label + (column as f64 + 0.5) * layout.cell;
+            for (place, line) in heading.iter().rev().enumerate() {
+                let y = table_top - 6.0 - place as f64 * LINE;
+                svg.text(x, y, SMALL.middle().bold(), &shorten(line, 14));
+            }
+        }
+        for (place, row) in self.rows.iter().enumerate() {
+            let top = table_top + place as f64 * layout.row;
+            let label = shorten(&row.label, 20);
+            svg.text(layout.label - 10.0, top + layout.row * 0.68, Style::PLAIN.end(), &label);
+            for column in first..columns.min(row.ratios.len()) {
+                let left = layout.label + (column - first) as f64 * layout.cell;
+                let area = Area { left, top, width: layout.cell, height: layout.row };
+                let standing = row.standings.get(column).copied().unwrap_or_default();
+                draw_cell(svg, area, row.ratios[column], standing, row.is_bound);
+            }
+        }
+        table_top + self.rows.len() as f64 * layout.row
+    }
 }
 
-fn draw_cell(svg: &mut Svg, area: Area, ratio: Option<f64>, is_best: bool, is_bound: bool) {
+/// Where things stand.
+struct Layout {
+    width: f64,
+    label: f64,
+    cell: f64,
+    row: f64,
+    /// Columns beside each other; more go below.
+    columns: usize,
+}
+
+impl Layout {
+    fn of(figure: &HeatMap, sheet: &Sheet) -> Self {
+        let columns = figure.columns.len().max(1);
+        let row = sheet.either(ROWS[0], ROWS[1]);
+        if !sheet.is_paper() {
+            let cell = (1000.0 / columns as f64).clamp(64.0, 110.0);
+            let width = (LABEL + cell * columns as f64 + 2.0 * MARGIN).max(LABEL + 540.0);
+            return Self { width, label: LABEL, cell, row, columns };
+        }
+        let longest = figure.rows.iter().map(|it| it.label.chars().count().min(20)).max();
+        let label = (longest.unwrap_or_default() as f64 * 7.0 + 14.0).clamp(64.0, LABEL);
+        let room = sheet.width() - label - 4.0;
+        let beside = whole(room / CELL_MIN).clamp(1, columns);
+        // Blocks of about the same number of columns.
+        let beside = columns.div_ceil(columns.div_ceil(beside));
+        let cell = (room / beside as f64).min(90.0);
+        Self { width: sheet.width(), label, cell, row, columns: beside }
+    }
+}
+
+fn draw_cell(svg: &mut Svg, area: Area, ratio: Option<f64>, standing: Standing, is_bound: bool) {
     let inner = Area { width: area.width - 2.0, height: area.height - 2.0, ..area };
     let fill = ratio.map_or_else(|| "#e4e4e4".to_owned(), colour);
     svg.rect(inner, &format!(r#"fill="{fill}""#));
-    let weight = if is_best { r#" font-weight="700""# } else { "" };
+    let weight = if standing == Standing::Best { r#" font-weight="700""# } else { "" };
     let ink = if ratio.is_some_and(is_strong) { "#ffffff" } else { "#1a1a1a" };
     let text = if is_bound { format!("[{}]", ratio_text(ratio)) } else { ratio_text(ratio) };
     let (x, y) = (area.left + area.width / 2.0 - 1.0, area.top + area.height / 2.0 + 3.5);
-    if is_best {
-        let star = format!(r#"fill="{ink}""#);
-        svg.path(&star_path(x - 30.0, y - 4.0), &star, "the best of its column");
+    let mark = match standing {
+        Standing::Best => Some((format!(r#"fill="{ink}""#), "the best of its column")),
+        Standing::Tied => {
+            let hollow = format!(r#"fill="none" stroke="{ink}" stroke-width="0.8""#);
+            Some((hollow, "may be the best of its column"))
+        }
+        Standing::Behind | Standing::Unknown => None,
+    };
+    // In a narrow cell the number makes room.
+    let aside = if area.width < 70.0 && svg.sheet().is_paper() { 5.0 } else { 0.0 };
+    if let Some((paint, title)) = mark {
+        svg.path(&star(x - 30.0 + aside * 1.6, y - 4.0), &paint, title);
     }
     // The cell has its own colour in light and dark, and so has the text on it.
     svg.raw(&format!(
-        r#"<text x="{x:.1}" y="{y:.1}" font-size="11.5" text-anchor="middle" fill="{ink}"{weight}>{text}</text>"#
+        r#"<text x="{:.1}" y="{y:.1}" font-size="11.5" text-anchor="middle" fill="{ink}"{weight}>{text}</text>"#,
+        x + aside
     ));
 }
 
-/// A star; not every font has one.
-fn star_path(x: f64, y: f64) -> String {
-    let mut path = String::new();
-    for corner in 0..10 {
-        let angle = f64::from(corner) * std::f64::consts::PI / 5.0;
-        let radius = if corner % 2 == 0 { 5.0 } else { 2.1 };
-        let command = if corner == 0 { 'M' } else { 'L' };
-        let (x, y) = (x + radius * angle.sin(), y - radius * angle.cos());
-        // Writing to a string cannot fail.
-        let _ = write!(path, "{command}{} {}", number(x), number(y));
-    }
-    path + "z"
-}
-
-fn draw_legend(svg: &mut Svg, top: f64) {
+fn draw_legend(svg: &mut Svg, layout: &Layout, top: f64) {
     const SHOWN: [f64; 7] = [0.25, 0.5, 0.75, 1.0, 4.0 / 3.0, 2.0, 4.0];
-    for (place, ratio) in SHOWN.into_iter().enumerate() {
-        let area = Area { left: LABEL + place as f64 * 52.0, top, width: 52.0, height: 20.0 };
-        draw_cell(svg, area, Some(ratio), false, false);
+    let (step, cell) = svg.sheet().either((1, 52.0), (2, CELL_MIN));
+    let shown: Vec<f64> = SHOWN.into_iter().step_by(step).collect();
+    let label = layout.label.min(layout.width - shown.len() as f64 * cell - 52.0);
+    for (place, ratio) in shown.iter().enumerate() {
+        let area = Area { left: label + place as f64 * cell, top, width: cell, height: 20.0 };
+        draw_cell(svg, area, Some(*ratio), Standing::Unknown, false);
     }
-    svg.text(LABEL - 10.0, top + 14.0, SMALL.end().muted(), "slower");
-    svg.text(LABEL + 374.0, top + 14.0, SMALL.muted(), "faster than the baseline");
+    svg.text(label - 10.0, top + 14.0, SMALL.end().muted(), "slower");
+    let words = svg.sheet().either("faster than the baseline", "faster");
+    let end = label + shown.len() as f64 * cell + 10.0;
+    svg.text(end, top + 14.0, SMALL.muted(), words);
 }
 
 /// From vermilion over white to blue, which colour-blind readers tell apart.
@@ -187,46 +230,47 @@ mod tests {
     use super::*;
 
     fn figure() -> HeatMap {
-        let row = |label: &str, ratios: [Option<f64>; 2], is_bound| HeatRow {
+        use Standing::{Behind, Best, Tied, Unknown};
+        let row = |label: &str, ratios: [Option<f64>; 2], standings: [Standing; 2]| HeatRow {
             label: label.to_owned(),
             ratios: ratios.into(),
-            is_bound,
+            standings: standings.into(),
+            is_bound: standings == [Unknown; 2],
         };
         HeatMap {
             title: "t".to_owned(),
             what: "w".to_owned(),
             columns: vec!["paper".to_owned(), "3g".to_owned()],
             rows: vec![
-                row("fifo<", [Some(0.5), Some(1.0)], false),
-                row("dfifo", [Some(2.0), None], false),
-                row("lower bound", [Some(9.0), Some(9.0)], true),
+                row("fifo<", [Some(0.5), Some(1.0)], [Behind, Tied]),
+                row("dfifo", [Some(2.0), Some(1.01)], [Best, Tied]),
+                row("kway:4", [None, None], [Behind, Unknown]),
+                row("lower bound", [Some(9.0), Some(9.0)], [Unknown; 2]),
             ],
         }
     }
 
     #[test]
-    fn the_best_scheme_of_each_network_is_marked_and_a_bound_never_is() {
+    fn a_winner_has_a_full_star_and_cells_that_cannot_be_told_apart_hollow_ones() {
         let svg = figure().svg();
-        assert_eq!(svg.matches("the best of its column").count(), 2, "{svg}");
-        assert!(
-            svg.contains(r#"font-weight="700">×2.00"#)
-                && svg.contains(r#"font-weight="700">×1.00"#)
-        );
+        assert_eq!(svg.matches("<title>the best of its column").count(), 1, "{svg}");
+        assert_eq!(svg.matches("<title>may be the best of its column").count(), 2);
+        assert!(svg.contains(r#"font-weight="700">×2.00"#));
+        assert!(!svg.contains(r#"font-weight="700">×1.0"#));
+        assert!(figure().caption().contains("hollow star"));
         assert!(svg.contains(">[×9.00]"));
         assert!(svg.contains("fifo&lt;"));
     }
 
     #[test]
     fn a_long_heading_takes_several_lines() {
-        assert_eq!(lines("cable 280K", 110.0), ["cable 280K"]);
-        assert_eq!(lines("cable 0 B cubic queue 64k", 80.0), ["cable 0 B", "cubic", "queue 64k"]);
         let mut figure = figure();
         let height = |svg: &str| svg.split("height=\"").nth(1).map(|it| it[..3].to_owned());
         let one_line = height(&figure.svg());
         figure.columns[1] = "cable 0 B cubic queue 64k".to_owned();
         assert_eq!(
             (one_line.as_deref(), height(&figure.svg()).as_deref()),
-            (Some("193"), Some("219"))
+            (Some("218"), Some("244"))
         );
     }
 
@@ -241,6 +285,6 @@ mod tests {
     #[test]
     fn the_table_has_what_the_figure_shows() {
         assert_eq!(figure().table().rows[0].join(" "), "fifo< /2.00 ×1.00");
-        assert_eq!(figure().table().rows[1].join(" "), "dfifo ×2.00 –");
+        assert_eq!(figure().table().rows[1].join(" "), "dfifo ×2.00 ×1.01");
     }
 }

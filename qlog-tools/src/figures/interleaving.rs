@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::palette::line_stroke;
 use super::ratio_axis::RatioAxis;
+use super::sheet::{Drawing, Sheet};
 use super::svg::{MARGIN, SMALL, Style, Svg, circle, number, shorten};
 use super::{Table, or_dash, ratio_text};
 
@@ -30,7 +30,8 @@ pub struct InterleavingLine {
 
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 76.0;
-const RIGHT: f64 = 600.0;
+/// The room of the legend at the right; in print it stands below.
+const LEGEND_WIDTH: f64 = 300.0;
 const TOP: f64 = 44.0;
 const PLOT_HEIGHT: f64 = 250.0;
 
@@ -45,38 +46,43 @@ impl InterleavingLine {
     }
 }
 
-impl Interleaving {
-    /// The figure.
-    pub fn svg(&self) -> String {
+impl Drawing for Interleaving {
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn draw(&self, sheet: &Sheet) -> String {
         let ratios = self.lines.iter().flat_map(|line| line.ratios.iter().copied().flatten());
         let axis = RatioAxis::over(ratios, TOP, PLOT_HEIGHT);
-        let mut svg = Svg::titled(&self.title);
-        axis.draw(&mut svg, LEFT, RIGHT, "speedup over one at a time");
+        let mut svg = Svg::titled(sheet, &self.title);
+        let right = sheet.either(WIDTH - LEGEND_WIDTH, sheet.width() - MARGIN);
+        axis.draw(&mut svg, LEFT, right, "speedup over one at a time");
         for (place, width) in self.widths.iter().enumerate() {
-            svg.text(self.x(place), axis.bottom() + 18.0, SMALL.middle(), width);
+            svg.text(self.x(place, right), axis.bottom() + 18.0, SMALL.middle(), width);
         }
-        let middle = f64::midpoint(LEFT, RIGHT);
+        let middle = f64::midpoint(LEFT, right);
         svg.text(
             middle,
             axis.bottom() + 38.0,
             SMALL.middle().muted(),
             "resources that share the link",
         );
+        let below = axis.bottom() + 52.0;
+        let legend = sheet.either((right + 24.0, TOP), (LEFT, below));
         for (place, line) in self.lines.iter().enumerate() {
-            self.draw_line(&mut svg, &axis, place, line);
-            self.draw_legend_line(&mut svg, place, line);
+            self.draw_line(&mut svg, &axis, right, place);
+            let top = legend.1 + place as f64 * 20.0;
+            self.draw_legend_line(&mut svg, (legend.0, top), place, line);
         }
-        let legend = TOP + 20.0 * self.lines.len() as f64 + MARGIN;
-        svg.finish(WIDTH, (axis.bottom() + 52.0).max(legend), &self.title)
+        let legend = legend.1 + 20.0 * self.lines.len() as f64 + sheet.either(MARGIN, 0.0);
+        svg.finish(sheet.or_paper(WIDTH), below.max(legend), &self.title)
     }
 
-    /// The words below the figure.
-    pub fn caption(&self) -> String {
+    fn caption(&self) -> String {
         "Mean over pages of the ATF ByteIndex of sequential sending (1) divided by the ATF ByteIndex of the width: above ×1, interleaving is better. The ring marks each network's best width.".to_owned()
     }
 
-    /// The figure's numbers.
-    pub fn table(&self) -> Table {
+    fn table(&self) -> Table {
         let mut headings = vec!["network".to_owned()];
         headings.extend(self.widths.iter().cloned());
         headings.push("best".to_owned());
@@ -92,38 +98,50 @@ impl Interleaving {
             headings,
         }
     }
+}
 
+impl Interleaving {
     fn best_text(&self, line: &InterleavingLine) -> String {
         or_dash(line.best().and_then(|place| self.widths.get(place)).cloned())
     }
 
-    fn x(&self, place: usize) -> f64 {
+    fn x(&self, place: usize, right: f64) -> f64 {
         let steps = self.widths.len().max(2) - 1;
-        LEFT + 20.0 + place as f64 / steps as f64 * (RIGHT - LEFT - 40.0)
+        LEFT + 20.0 + place as f64 / steps as f64 * (right - LEFT - 40.0)
     }
 
-    fn draw_line(&self, svg: &mut Svg, axis: &RatioAxis, place: usize, line: &InterleavingLine) {
+    fn draw_line(&self, svg: &mut Svg, axis: &RatioAxis, right: f64, place: usize) {
+        let line = &self.lines[place];
+        let stroke = svg.sheet().line_stroke(place);
         let mut d = String::new();
         for (width, ratio) in line.ratios.iter().enumerate() {
             let Some(ratio) = *ratio else { continue };
             let command = if d.is_empty() { 'M' } else { 'L' };
             // Writing to a string cannot fail.
-            let _ = write!(d, "{command}{} {}", number(self.x(width)), number(axis.y(ratio)));
+            let _ =
+                write!(d, "{command}{} {}", number(self.x(width, right)), number(axis.y(ratio)));
         }
-        svg.path(&d, &line_stroke(place), &line.label);
+        svg.path(&d, &stroke, &line.label);
         let best = line.best().and_then(|width| Some((width, line.ratios[width]?)));
         if let Some((width, ratio)) = best {
-            let ring = circle(self.x(width), axis.y(ratio), 5.5);
-            svg.path(&ring, &line_stroke(place), &format!("{}: best", line.label));
+            let ring = circle(self.x(width, right), axis.y(ratio), 5.5);
+            svg.path(&ring, &stroke, &format!("{}: best", line.label));
         }
     }
 
-    fn draw_legend_line(&self, svg: &mut Svg, place: usize, line: &InterleavingLine) {
-        let top = TOP + place as f64 * 20.0;
-        svg.path(&format!("M{} {}h30", RIGHT + 24.0, number(top + 4.0)), &line_stroke(place), "");
-        svg.text(RIGHT + 62.0, top + 8.0, Style::PLAIN.bold(), &shorten(&line.label, 20));
+    fn draw_legend_line(
+        &self,
+        svg: &mut Svg,
+        (left, top): (f64, f64),
+        place: usize,
+        line: &InterleavingLine,
+    ) {
+        let stroke = svg.sheet().line_stroke(place);
+        svg.path(&format!("M{left} {}h30", number(top + 4.0)), &stroke, "");
+        svg.text(left + 38.0, top + 8.0, Style::PLAIN.bold(), &shorten(&line.label, 20));
         let best = format!("best: {}", self.best_text(line));
-        svg.text(WIDTH - MARGIN, top + 8.0, SMALL.end(), &best);
+        let right = svg.sheet().or_paper(WIDTH);
+        svg.text(right - MARGIN, top + 8.0, SMALL.end(), &best);
     }
 }
 

@@ -3,7 +3,7 @@
 use schedulers::Kind;
 
 use super::palette::{LOOKS, are_by_kind, kind_colour, shade};
-use super::svg::{Area, INK, SMALL, Style, Svg, number, whole};
+use super::svg::{Area, Flow, INK, SMALL, Style, Svg, number, whole};
 use super::{PageResource, bytes_text};
 
 const LINE: f64 = 18.0;
@@ -18,18 +18,18 @@ const LISTED_OF_KIND_MAX: usize = 12;
 /// Draws it from the area's left and top over its width, and gives its height. `fills` has one
 /// paint for each resource.
 pub(super) fn draw(svg: &mut Svg, area: Area, resources: &[PageResource], fills: &[String]) -> f64 {
-    draw_keys(svg, area, resources);
-    let area = Area { top: area.top + LINE + 8.0, ..area };
+    let keys = draw_keys(svg, area, resources);
+    let area = Area { top: area.top + keys, ..area };
     let height = if are_by_kind(resources) {
         draw_kinds(svg, area, resources, fills)
     } else {
         draw_in_request_order(svg, area, resources, fills)
     };
-    height + LINE + 8.0
+    height + keys
 }
 
-/// What the marks mean.
-fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) {
+/// Says what the marks mean, and gives the height.
+fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) -> f64 {
     let order = if are_by_kind(resources) {
         "Resources by kind, dark to light in request order".to_owned()
     } else if resources.iter().all(|it| it.streams.is_empty()) {
@@ -39,18 +39,27 @@ fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) {
     } else {
         format!("Streams in request order: ID and path; looks repeat after {LOOKS}")
     };
-    let baseline = area.top + 10.0;
-    svg.text(area.left, baseline, SMALL.muted(), &order);
-    if !resources.iter().any(|it| it.above_fold) {
-        return;
+    let right = area.left + area.width;
+    let mut flow = Flow { left: area.left, right, next: area.left, top: area.top };
+    let (x, top) = flow.place(330.0);
+    svg.text(x, top + 10.0, SMALL.muted(), &order);
+    if resources.iter().any(|it| it.above_fold) {
+        let (x, top) = flow.place(260.0);
+        svg.rect(Area { left: x, top: top + 4.0, width: 22.0, height: 3.0 }, INK);
+        svg.text(x + 28.0, top + 10.0, SMALL, "above the fold (ATF): bold, outlined");
+        let (x, top) = flow.place(180.0);
+        let triangle = format!("M{} {}l-4 -6h8z", number(x), number(top + 9.0));
+        svg.path(&triangle, INK, "");
+        svg.text(x + 9.0, top + 10.0, SMALL, "all ATF resources complete");
     }
-    let atf = area.left + 330.0;
-    svg.rect(Area { left: atf, top: area.top + 4.0, width: 22.0, height: 3.0 }, INK);
-    svg.text(atf + 28.0, baseline, SMALL, "above the fold (ATF): bold, outlined");
-    let done = atf + 260.0;
-    let triangle = format!("M{} {}l-4 -6h8z", number(done), number(area.top + 9.0));
-    svg.path(&triangle, INK, "");
-    svg.text(done + 9.0, baseline, SMALL, "all ATF resources complete");
+    flow.top - area.top + LINE + 8.0
+}
+
+/// Columns of the legend: on a screen as many as there, in print as many as there is room for.
+fn columns(svg: &Svg, area: Area, screen: u32) -> u32 {
+    const LEAST: f64 = 160.0;
+    let room = u32::try_from(whole(area.width / LEAST)).unwrap_or(screen);
+    svg.sheet().either(screen, room.clamp(1, screen))
 }
 
 fn draw_in_request_order(
@@ -59,7 +68,7 @@ fn draw_in_request_order(
     resources: &[PageResource],
     fills: &[String],
 ) -> f64 {
-    let columns = if resources.len() <= 10 { 5 } else { 6 };
+    let columns = columns(svg, area, if resources.len() <= 10 { 5 } else { 6 });
     let width = area.width / f64::from(columns);
     let mut rows = 0;
     for (place, (resource, paint)) in (0_u32..).zip(resources.iter().zip(fills).take(STREAMS_MAX)) {
@@ -111,7 +120,7 @@ enum Entry<'a> {
 
 fn draw_kinds(svg: &mut Svg, area: Area, resources: &[PageResource], fills: &[String]) -> f64 {
     let entries = entries(resources, fills);
-    let columns = 5;
+    let columns = columns(svg, area, 5) as usize;
     let lines = entries.len().div_ceil(columns).max(1);
     let width = area.width / columns as f64;
     for (place, entry) in entries.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use super::axis::round_step;
 use super::palette::line_stroke;
+use super::sheet::Sheet;
 use super::svg::{GRID, Style, Svg, number};
 use std::fmt::Write as _;
 
@@ -46,7 +47,7 @@ impl Lines {
         let levels = self.levels.iter().map(|it| it.1);
         let most = points().map(|it| it.1).chain(levels).fold(0.0, f64::max);
         let most = most.max(f64::MIN_POSITIVE) * 1.05;
-        let mut svg = Svg::titled(&self.title);
+        let mut svg = Svg::titled(&Sheet::default(), &self.title);
         self.draw_axes(&mut svg, end, most);
         for (name, value) in &self.levels {
             let y = up(*value, most);

@@ -117,12 +117,23 @@ pub(super) fn line_colour(place: usize) -> &'static str {
 
 /// How the line at `place` of a figure is drawn: by colour, and once those are used up by dashes too.
 pub(super) fn line_stroke(place: usize) -> String {
-    const DASHES: [&str; 4] = ["", "7 3", "2 2.5", "9 3 2 3"];
-    let colour = line_colour(place);
-    let dashes = DASHES[place / LINE_COLOURS.len() % DASHES.len()];
+    stroke(place, place / LINE_COLOURS.len(), "2.2")
+}
+
+/// The same in print: thinner, and with dashes from the second line on, because colours can get lost.
+pub(super) fn print_stroke(place: usize) -> String {
+    stroke(place, place, "1.5")
+}
+
+fn stroke(colour: usize, dashes: usize, width: &str) -> String {
+    const DASHES: [&str; 5] = ["", "7 3", "2 2.5", "9 3 2 3", "12 2"];
+    let colour = line_colour(colour);
+    let dashes = DASHES[dashes % DASHES.len()];
     let dashes =
         if dashes.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dashes}""#) };
-    format!(r#"fill="none" stroke="{colour}" stroke-width="2.2" stroke-linejoin="round"{dashes}"#)
+    format!(
+        r#"fill="none" stroke="{colour}" stroke-width="{width}" stroke-linejoin="round"{dashes}"#
+    )
 }
 
 /// `colour` from dark (0) by itself (about a third) to light (1).
@@ -219,6 +230,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn lines_in_print_that_are_alike_in_grey_differ_in_their_dashes() {
+        let strokes: Vec<String> = (0..40).map(print_stroke).collect();
+        for (place, stroke) in strokes.iter().enumerate() {
+            assert!(!strokes[..place].contains(stroke), "{place}: {stroke}");
+        }
+        let dashes = |stroke: &str| stroke.split_once("dasharray").map(|it| it.1.to_owned());
+        let near: Vec<_> = strokes[..5].iter().map(|it| dashes(it)).collect();
+        assert!(near.iter().enumerate().all(|(place, it)| !near[..place].contains(it)), "{near:?}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::palette::{line_colour, line_stroke};
 use super::ratio_axis::RatioAxis;
+use super::sheet::Sheet;
 use super::svg::{MARGIN, SMALL, Style, Svg, WIDTH, number};
 use std::fmt::Write as _;
 
@@ -56,7 +57,7 @@ const LEGEND_HEIGHT: f64 = 28.0;
 impl Panels {
     /// The figure.
     pub fn svg(&self) -> String {
-        let mut svg = Svg::titled(&self.title);
+        let mut svg = Svg::titled(&Sheet::default(), &self.title);
         let axis = RatioAxis::over(self.ratios(), TOP, PLOT_HEIGHT);
         let columns = self.columns.max(1);
         for (place, panel) in self.panels.iter().enumerate() {
@@ -87,7 +88,7 @@ impl Panels {
         let left = LEFT + column as f64 * (self.width() + GAP);
         let right = left + self.width();
         axis.draw(svg, left, right, if column == 0 { &self.up } else { "" });
-        svg.text(left, axis.top - 8.0, Style::PLAIN.bold(), &panel.title);
+        svg.text(left, axis.top() - 8.0, Style::PLAIN.bold(), &panel.title);
         let step = self.width() / self.places.len().max(1) as f64;
         let x = |place: usize| left + (place as f64 + 0.5) * step;
         for (place, label) in self.places.iter().enumerate() {

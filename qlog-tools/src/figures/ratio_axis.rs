@@ -1,12 +1,13 @@
-//! A logarithmic vertical axis of ratios: ×2 lies as far above ×1 as /2 below.
+//! A logarithmic axis of ratios: ×2 lies as far from ×1 as /2 does on the other side.
 
-use super::svg::{SMALL, Svg, number};
+use super::svg::{Area, SMALL, Svg, number};
 
 /// Where ratios stand.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RatioAxis {
-    pub(super) top: f64,
-    height: f64,
+    /// The place of the lowest ratio, and that of the highest one.
+    start: f64,
+    end: f64,
     lowest: f64,
     highest: f64,
 }
@@ -18,48 +19,108 @@ const FINE_SPAN: f64 = 3.0;
 /// Ticks at and above ×1; below it are their inverses.
 const TICKS: [f64; 13] = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0];
 
+/// The least distance of ticks above each other, and beside each other.
+const CLEAR_UP: f64 = 13.0;
+const CLEAR_ACROSS: f64 = 30.0;
+
 impl RatioAxis {
-    /// An axis that shows all of `ratios`, and ×1.
+    /// An upright axis that shows all of `ratios`, and ×1.
     pub(super) fn over(ratios: impl Iterator<Item = f64>, top: f64, height: f64) -> Self {
+        Self::between(ratios, top + height, top)
+    }
+
+    /// A level axis that shows all of `ratios`, and ×1.
+    pub(super) fn across(ratios: impl Iterator<Item = f64>, left: f64, right: f64) -> Self {
+        Self::between(ratios, left, right)
+    }
+
+    fn between(ratios: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
         let usable = ratios.filter(|it| it.is_finite() && *it > 0.0);
         let (lowest, highest) =
             usable.fold((1.0_f64, 1.0_f64), |(low, high), it| (low.min(it), high.max(it)));
-        Self { top, height, lowest: lowest.min(0.9) / 1.04, highest: highest.max(1.1) * 1.04 }
+        Self { start, end, lowest: lowest.min(0.9) / 1.04, highest: highest.max(1.1) * 1.04 }
     }
 
-    pub(super) fn shifted(self, down: f64) -> Self {
-        Self { top: self.top + down, ..self }
+    /// Whether a ratio has a place of its own on the axis.
+    pub(super) fn shows(&self, ratio: f64) -> bool {
+        (self.lowest..=self.highest).contains(&ratio)
+    }
+
+    /// The same axis farther down, or to the right.
+    pub(super) fn shifted(self, by: f64) -> Self {
+        Self { start: self.start + by, end: self.end + by, ..self }
+    }
+
+    pub(super) fn top(&self) -> f64 {
+        self.end
     }
 
     pub(super) fn bottom(&self) -> f64 {
-        self.top + self.height
+        self.start
     }
 
+    pub(super) fn height(&self) -> f64 {
+        self.start - self.end
+    }
+
+    /// The y of a ratio on an upright axis.
     pub(super) fn y(&self, ratio: f64) -> f64 {
+        self.place(ratio)
+    }
+
+    /// The x of a ratio on a level axis.
+    pub(super) fn x(&self, ratio: f64) -> f64 {
+        self.place(ratio)
+    }
+
+    fn place(&self, ratio: f64) -> f64 {
         let share = (ratio.clamp(self.lowest, self.highest) / self.lowest).ln()
             / (self.highest / self.lowest).ln();
-        self.bottom() - share * self.height
+        self.start - share * (self.start - self.end)
     }
 
     /// The grid with its labels, and the axis' title, if there is one, at the figure's left edge.
     pub(super) fn draw(&self, svg: &mut Svg, left: f64, right: f64, title: &str) {
         if !title.is_empty() {
-            let middle = number(self.top + self.height / 2.0);
-            svg.raw(&format!(r#"<g transform="rotate(-90 14 {middle})">"#));
-            svg.text(14.0, self.top + self.height / 2.0, SMALL.middle().muted(), title);
+            let middle = self.top() + self.height() / 2.0;
+            svg.raw(&format!(r#"<g transform="rotate(-90 14 {})">"#, number(middle)));
+            svg.text(14.0, middle, SMALL.middle().muted(), title);
             svg.raw("</g>");
         }
-        for (ratio, label) in self.ticks() {
+        for (ratio, label) in self.ticks(CLEAR_UP) {
             let y = self.y(ratio);
-            let width = if is_one(ratio) { "1.8" } else { "1" };
-            let grid =
-                format!(r##"class="grid" stroke="#d9d9d9" stroke-width="{width}" fill="none""##);
-            svg.path(&format!("M{} {}H{}", number(left), number(y), number(right)), &grid, "");
+            let d = format!("M{} {}H{}", number(left), number(y), number(right));
+            svg.path(&d, &grid(ratio), "");
             svg.text(left - 8.0, y + 4.0, SMALL.end(), &label);
         }
     }
 
-    fn ticks(&self) -> Vec<(f64, String)> {
+    /// The grid within `plot`, with its labels if it is the first of a row.
+    pub(super) fn draw_in(&self, svg: &mut Svg, plot: Area, is_labelled: bool) {
+        for (ratio, label) in self.ticks(CLEAR_UP) {
+            let y = self.y(ratio);
+            let d = format!("M{} {}h{}", number(plot.left), number(y), number(plot.width));
+            svg.path(&d, &grid(ratio), "");
+            if is_labelled {
+                svg.text(plot.left - 6.0, y + 4.0, SMALL.end(), &label);
+            }
+        }
+    }
+
+    /// The grid of a level axis over `plot`, with its labels below if it is the last of a column.
+    pub(super) fn draw_across(&self, svg: &mut Svg, plot: Area, is_labelled: bool) {
+        let bottom = plot.top + plot.height;
+        for (ratio, label) in self.ticks(CLEAR_ACROSS) {
+            let x = self.x(ratio);
+            let d = format!("M{} {}V{}", number(x), number(plot.top), number(bottom));
+            svg.path(&d, &grid(ratio), "");
+            if is_labelled {
+                svg.text(x, bottom + 14.0, SMALL.middle(), &label);
+            }
+        }
+    }
+
+    fn ticks(&self, clear: f64) -> Vec<(f64, String)> {
         let is_fine = self.highest / self.lowest < FINE_SPAN;
         let ticks: &[f64] = if is_fine { &FINE_TICKS } else { &TICKS };
         let slower = ticks[1..].iter().rev().map(|tick| (1.0 / tick, format!("/{tick}")));
@@ -67,13 +128,34 @@ impl RatioAxis {
         let mut shown: Vec<(f64, String)> = Vec::new();
         for (ratio, label) in slower.chain(faster) {
             let inside = (self.lowest..=self.highest).contains(&ratio);
-            let clear = shown.last().is_none_or(|(last, _)| self.y(*last) - self.y(ratio) > 13.0);
-            if inside && (clear || is_one(ratio)) {
+            let distance = |last: f64| (self.place(last) - self.place(ratio)).abs();
+            if is_one(ratio) {
+                // Its label is always there.
+                shown.retain(|it| distance(it.0) > clear);
+            }
+            if inside && shown.last().is_none_or(|it| distance(it.0) > clear) {
                 shown.push((ratio, label));
             }
         }
         shown
     }
+}
+
+/// How far beyond all values an axis goes on to show the ends of their intervals.
+const REACH: f64 = 2.5;
+
+/// The ratios that an axis shows: all of `values`, and as much of their intervals as does not squeeze them.
+pub(super) fn in_reach(values: &[f64], intervals: impl Iterator<Item = [f64; 2]>) -> Vec<f64> {
+    let (low, high) = values
+        .iter()
+        .fold((f64::INFINITY, 0.0_f64), |(low, high), it| (low.min(*it), high.max(*it)));
+    let ends = intervals.flatten().map(|it| it.clamp(low / REACH, (high * REACH).max(low)));
+    values.iter().copied().chain(ends).collect()
+}
+
+fn grid(ratio: f64) -> String {
+    let width = if is_one(ratio) { "1.8" } else { "1" };
+    format!(r##"class="grid" stroke="#d9d9d9" stroke-width="{width}" fill="none""##)
 }
 
 fn is_one(ratio: f64) -> bool {
@@ -89,15 +171,24 @@ mod tests {
         let axis = RatioAxis::over([0.5, 2.0, 0.25, 4.0].into_iter(), 10.0, 200.0);
         let (up, down) = (axis.y(1.0) - axis.y(2.0), axis.y(0.5) - axis.y(1.0));
         assert!((up - down).abs() < 1e-9, "{up} {down}");
-        let labels: Vec<String> = axis.ticks().into_iter().map(|(_, label)| label).collect();
+        let labels: Vec<String> =
+            axis.ticks(CLEAR_UP).into_iter().map(|(_, label)| label).collect();
         assert_eq!(labels, ["/4", "/3", "/2", "/1.5", "×1", "×1.5", "×2", "×3", "×4"]);
-        let close = RatioAxis::over([0.9, 1.2].into_iter(), 10.0, 200.0).ticks();
+        let close = RatioAxis::over([0.9, 1.2].into_iter(), 10.0, 200.0).ticks(CLEAR_UP);
         assert!(close.iter().any(|(_, label)| label == "×1.1"), "{close:?}");
+    }
+
+    #[test]
+    fn an_interval_without_end_does_not_squeeze_the_others() {
+        let shown = in_reach(&[1.0, 2.0], [[0.9, 1e90], [1e-20, 2.2]].into_iter());
+        assert_eq!(shown, [1.0, 2.0, 0.9, 5.0, 0.4, 2.2]);
+        let axis = RatioAxis::across(shown.into_iter(), 0.0, 100.0);
+        assert_eq!([0.9, 1e90, 1e-20].map(|it| axis.shows(it)), [true, false, false]);
     }
 
     #[test]
     fn an_axis_without_ratios_shows_the_baseline() {
         let axis = RatioAxis::over([f64::NAN, 0.0].into_iter(), 0.0, 100.0);
-        assert!(axis.ticks().iter().any(|(_, label)| label == "×1"));
+        assert!(axis.ticks(CLEAR_UP).iter().any(|(_, label)| label == "×1"));
     }
 }

@@ -7,7 +7,8 @@ use super::axis::{Across, Axis};
 use super::blocks::{Block, Blocks};
 use super::paint::Paints;
 use super::palette::looks;
-use super::svg::{Area, INK, MARGIN, Style, Svg, WIDTH, number, shorten};
+use super::sheet::{Drawing, Sheet};
+use super::svg::{Area, INK, MARGIN, Style, Svg, number, shorten, whole, wrapped};
 use super::{PageResource, Table, bytes_text, legend, milliseconds_text, or_dash};
 use crate::limits::NAME_CHARACTERS;
 use crate::timeline::Timeline;
@@ -45,21 +46,34 @@ const ROW_PITCH: f64 = 32.0;
 const BLOCK_HEIGHT: f64 = 21.0;
 const ATF_BAR_HEIGHT: f64 = 3.0;
 const AXIS_HEIGHT: f64 = 44.0;
-const NOTE_WIDTH: f64 = 84.0;
-const LABEL_CHARACTERS: usize = 26;
+/// On a screen, and in print, where headings of notes take several lines.
+const NOTE_WIDTHS: [f64; 2] = [84.0, 54.0];
+/// Notes in a column of a paper; the ribbons need the room of more.
+const NOTES_IN_COLUMN: usize = 2;
+const COLUMN_MAX: f64 = 400.0;
+/// The width of a letter of a run's name on a screen, and in print.
+const LETTERS: [f64; 2] = [7.2, 6.3];
+const NOTE_LINE: f64 = 12.0;
+const NOTE_LETTER: f64 = 6.4;
+/// Letters of a run's name on a screen, and in print.
+const LABEL_CHARACTERS: [usize; 2] = [26, 14];
 /// Blocks narrower than this are drawn without the line between them.
 const SEPARATE_FROM: f64 = 2.5;
 
-impl Ribbons<'_> {
-    /// The figure.
-    pub fn svg(&self) -> String {
+impl Drawing for Ribbons<'_> {
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn draw(&self, sheet: &Sheet) -> String {
         let runs: Vec<Blocks> = self.blocks();
         let end = runs.iter().map(Blocks::end).fold(0.0, f64::max);
-        let layout = Layout::new(self, end);
+        let layout = Layout::new(self, sheet, end);
         let paints = Paints::new(&self.id, &looks(&self.resources));
-        let mut svg = Svg::new();
+        let mut svg = Svg::on(sheet);
         svg.raw(&paints.definitions);
-        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        let lines = layout.note_titles.iter().map(Vec::len).max().unwrap_or_default();
+        svg.head(&[&self.title], TITLE_HEIGHT - 8.0 - lines as f64 * NOTE_LINE);
         self.draw_axis(&mut svg, &layout);
         for (place, (row, blocks)) in self.rows.iter().zip(&runs).enumerate() {
             self.draw_row(&mut svg, &layout, place, row);
@@ -68,15 +82,14 @@ impl Ribbons<'_> {
         let top = layout.axis_top + AXIS_HEIGHT;
         let height = legend::draw(
             &mut svg,
-            Area { left: MARGIN, top, width: WIDTH - 2.0 * MARGIN, height: 0.0 },
+            Area { left: MARGIN, top, width: sheet.width() - 2.0 * MARGIN, height: 0.0 },
             &self.resources,
             &paints.fills,
         );
-        svg.finish(WIDTH, top + height + MARGIN, &self.title)
+        svg.finish(sheet.width(), top + height + MARGIN, &self.title)
     }
 
-    /// The words below the figure.
-    pub fn caption(&self) -> String {
+    fn caption(&self) -> String {
         let blocks = match self.axis {
             Axis::Time => {
                 "Each block is one STREAM frame: it ends when the frame arrived and is as wide as its bytes take at the run's highest sustained rate."
@@ -104,7 +117,7 @@ impl Ribbons<'_> {
     }
 
     /// When each resource was complete in each run.
-    pub fn table(&self) -> Table {
+    fn table(&self) -> Table {
         let mut headings: Vec<String> =
             ["resource", "kind", "bytes", "ATF"].map(str::to_owned).into();
         headings.extend(self.rows.iter().map(|row| row.label.clone()));
@@ -127,7 +140,9 @@ impl Ribbons<'_> {
             rows: rows.collect(),
         }
     }
+}
 
+impl Ribbons<'_> {
     fn blocks(&self) -> Vec<Blocks> {
         self.rows.iter().map(|row| Blocks::new(row.timeline, &self.resources, self.axis)).collect()
     }
@@ -137,13 +152,12 @@ impl Ribbons<'_> {
             Some(format!("M{x} {}V{}", number(TITLE_HEIGHT - 2.0), number(layout.axis_top)))
         };
         layout.across.draw(svg, [layout.axis_top + 15.0, layout.axis_top + 32.0], line);
-        for (place, title) in self.note_titles.iter().enumerate() {
-            svg.text(
-                layout.note_x(place),
-                TITLE_HEIGHT - 8.0,
-                Style::PLAIN.size(10.5).end().muted(),
-                title,
-            );
+        for (place, title) in layout.note_titles.iter().enumerate() {
+            for (line, words) in title.iter().rev().enumerate() {
+                let y = TITLE_HEIGHT - 8.0 - line as f64 * NOTE_LINE;
+                let style = Style::PLAIN.size(10.5).end().muted();
+                svg.text(layout.note_x(place), y, style, words);
+            }
         }
     }
 
@@ -157,10 +171,12 @@ impl Ribbons<'_> {
             height: BLOCK_HEIGHT,
         };
         svg.rect(track, r##"class="track" fill="#f3f3f3""##);
-        let label = shorten(&row.label, LABEL_CHARACTERS);
-        svg.text(layout.across.left - 8.0, baseline, Style::PLAIN.size(12.5).bold().end(), &label);
-        for (place, note) in row.notes.iter().enumerate() {
-            svg.text(layout.note_x(place), baseline, Style::PLAIN.end(), note);
+        let label = shorten(&row.label, layout.label_characters);
+        let style = svg.sheet().names(Style::PLAIN.size(12.5).bold().end());
+        svg.text(layout.across.left - 8.0, baseline, style, &label);
+        for (place, note) in row.notes.iter().enumerate().take(layout.note_titles.len()) {
+            let style = svg.sheet().names(Style::PLAIN.end());
+            svg.text(layout.note_x(place), baseline, style, note);
         }
         if self.axis == Axis::Time {
             self.draw_atf_completion(svg, layout, top, row);
@@ -266,23 +282,37 @@ impl Ribbons<'_> {
 struct Layout {
     across: Across,
     axis_top: f64,
+    note_width: f64,
+    /// In lines.
+    note_titles: Vec<Vec<String>>,
+    label_characters: usize,
 }
 
 impl Layout {
-    fn new(figure: &Ribbons<'_>, end: f64) -> Self {
+    fn new(figure: &Ribbons<'_>, sheet: &Sheet, end: f64) -> Self {
         let longest =
             figure.rows.iter().map(|row| row.label.chars().count()).max().unwrap_or_default();
-        let notes = figure.note_titles.len() as f64 * NOTE_WIDTH;
-        let left = MARGIN + 12.0 + longest.clamp(6, LABEL_CHARACTERS) as f64 * 7.2;
-        let right = WIDTH - MARGIN - notes - if notes > 0.0 { 0.0 } else { 6.0 };
+        let note_width = sheet.either(NOTE_WIDTHS[0], NOTE_WIDTHS[1]);
+        let letters = sheet.either(usize::MAX, whole(note_width / NOTE_LETTER));
+        let most = if sheet.width() < COLUMN_MAX { NOTES_IN_COLUMN } else { usize::MAX };
+        let titles = figure.note_titles.iter().take(most);
+        let note_titles: Vec<Vec<String>> = titles.map(|it| wrapped(it, letters)).collect();
+        let notes = note_titles.len() as f64 * note_width;
+        let label_characters = sheet.either(LABEL_CHARACTERS[0], LABEL_CHARACTERS[1]);
+        let letter = sheet.either(LETTERS[0], LETTERS[1]);
+        let left = MARGIN + 12.0 + longest.clamp(6, label_characters) as f64 * letter;
+        let right = sheet.width() - MARGIN - notes - if notes > 0.0 { 0.0 } else { 6.0 };
         Self {
+            note_width,
+            note_titles,
+            label_characters,
             across: Across { axis: figure.axis, left, right, end, words: identity },
             axis_top: TITLE_HEIGHT + 6.0 + figure.rows.len() as f64 * ROW_PITCH,
         }
     }
 
     fn note_x(&self, place: usize) -> f64 {
-        self.across.right + (place + 1) as f64 * NOTE_WIDTH
+        self.across.right + (place + 1) as f64 * self.note_width
     }
 }
 

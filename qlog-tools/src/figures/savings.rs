@@ -1,6 +1,7 @@
 //! What something saves, in percent: a filled mark for ours, a hollow one for what is published, a stroke for a model.
 
 use super::Table;
+use super::sheet::Sheet;
 use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, circle, number};
 
 /// The figure: rows in groups, all on one axis.
@@ -51,7 +52,7 @@ impl Savings {
         let scale = Scale::over(self.groups.iter().flat_map(|it| &it.rows));
         let rows: usize = self.groups.iter().map(|it| it.rows.len()).sum();
         let height = TOP + self.groups.len() as f64 * HEADING + rows as f64 * ROW;
-        let mut svg = Svg::titled(&self.title);
+        let mut svg = Svg::titled(&Sheet::default(), &self.title);
         draw_legend(&mut svg, 42.0);
         scale.draw(&mut svg, height);
         let mut top = TOP;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::bytes_text;
 use super::ratio_axis::RatioAxis;
-use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, WIDTH, circle, number, shorten};
+use super::sheet::{Drawing, Sheet};
+use super::svg::{Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, number, shorten, whole};
 use super::{Table, ratio_text};
 use crate::report::Speedups;
 
@@ -95,10 +96,16 @@ impl SizeClass {
 
 const LEFT: f64 = 66.0;
 const TOP: f64 = 42.0;
-const PLOT_HEIGHT: f64 = 330.0;
-const PANEL_PITCH: f64 = PLOT_HEIGHT + 58.0;
-/// Schemes side by side; more go into the next panel.
+/// On a screen, and in print.
+const PLOT_HEIGHTS: [f64; 2] = [330.0, 130.0];
+const BELOW_PLOT: [f64; 2] = [58.0, 50.0];
+/// Schemes side by side on a screen; more go into the next panel.
 const GROUPS_MAX: usize = 12;
+/// The least width of a column in print, and of a letter of a scheme's name.
+const COLUMN_MIN: f64 = 34.0;
+const LETTER: f64 = 6.4;
+/// Letters of a scheme's name on a screen, and in print.
+const LABEL_MAX: [usize; 2] = [14, 11];
 /// Dots are gathered in rows of this height.
 const BIN: f64 = 4.0;
 const DOT: f64 = 5.2;
@@ -106,29 +113,29 @@ const RING: f64 = 5.0;
 /// Up to this many dots, each has a tooltip that names its page.
 const TITLED_MAX: usize = 4000;
 
-impl SpeedupDots {
-    /// The figure.
-    pub fn svg(&self) -> String {
-        let speedups = self.dots().map(|dot| dot.speedup);
-        let axis = RatioAxis::over(speedups, TOP, PLOT_HEIGHT);
-        let mut svg = Svg::titled(&self.title);
-        let panels = self.groups.len().div_ceil(GROUPS_MAX).max(1);
-        for (panel, groups) in self.groups.chunks(GROUPS_MAX).enumerate() {
-            let shift = panel as f64 * PANEL_PITCH;
-            self.draw_panel(
-                &mut svg,
-                &axis.shifted(shift),
-                groups,
-                self.groups.len().min(GROUPS_MAX),
-            );
-        }
-        let legend = TOP + panels as f64 * PANEL_PITCH + 4.0;
-        self.draw_legend(&mut svg, legend);
-        svg.finish(WIDTH, legend + 26.0, &self.title)
+impl Drawing for SpeedupDots {
+    fn title(&self) -> &str {
+        &self.title
     }
 
-    /// The words below the figure.
-    pub fn caption(&self) -> String {
+    fn draw(&self, sheet: &Sheet) -> String {
+        let speedups = self.dots().map(|dot| dot.speedup);
+        let height = sheet.either(PLOT_HEIGHTS[0], PLOT_HEIGHTS[1]);
+        let pitch = height + sheet.either(BELOW_PLOT[0], BELOW_PLOT[1]);
+        let axis = RatioAxis::over(speedups, TOP, height);
+        let mut svg = Svg::titled(sheet, &self.title);
+        let beside = self.groups_beside(sheet);
+        let panels = self.groups.len().div_ceil(beside).max(1);
+        for (panel, groups) in self.groups.chunks(beside).enumerate() {
+            let axis = axis.shifted(panel as f64 * pitch);
+            self.draw_panel(&mut svg, &axis, groups, self.groups.len().min(beside));
+        }
+        let legend = TOP + panels as f64 * pitch + 4.0;
+        let bottom = self.draw_legend(&mut svg, legend);
+        svg.finish(sheet.width(), bottom, &self.title)
+    }
+
+    fn caption(&self) -> String {
         let pages: BTreeSet<&str> = self.dots().map(|dot| &*dot.page).collect();
         format!(
             "Each dot is one of {} pages; its height is the speedup over {}, on a logarithmic axis: higher is better, and the line at ×1 is {} itself. The bar in a column is the median page.{}",
@@ -144,7 +151,7 @@ impl SpeedupDots {
     }
 
     /// Each column in numbers.
-    pub fn table(&self) -> Table {
+    fn table(&self) -> Table {
         let headings = [
             "scheme", "what", "pages", "mean", "median", "best", "worst", "faster", "small",
             "medium", "large",
@@ -172,6 +179,17 @@ impl SpeedupDots {
             rows: rows.collect(),
         }
     }
+}
+
+impl SpeedupDots {
+    /// How many schemes stand side by side: in print as many as there is room for.
+    fn groups_beside(&self, sheet: &Sheet) -> usize {
+        let longest = self.groups.iter().map(|it| it.label.chars().count().min(LABEL_MAX[1])).max();
+        let group = (self.columns.len() as f64 * COLUMN_MIN)
+            .max((longest.unwrap_or_default() + 1) as f64 * LETTER);
+        let room = whole((sheet.width() - MARGIN - LEFT) / group);
+        sheet.either(GROUPS_MAX, room.clamp(1, GROUPS_MAX))
+    }
 
     fn dots(&self) -> impl Iterator<Item = &Dot> {
         self.groups.iter().flat_map(|group| group.columns.iter().flatten())
@@ -182,12 +200,13 @@ impl SpeedupDots {
     }
 
     fn draw_panel(&self, svg: &mut Svg, axis: &RatioAxis, groups: &[DotGroup], of: usize) {
-        axis.draw(svg, LEFT, WIDTH - MARGIN, &format!("speedup over {}", self.baseline));
-        let width = (WIDTH - MARGIN - LEFT) / of.max(1) as f64;
+        let right = svg.sheet().width() - MARGIN;
+        axis.draw(svg, LEFT, right, &format!("speedup over {}", self.baseline));
+        let width = (right - LEFT) / of.max(1) as f64;
         for (place, group) in groups.iter().enumerate() {
             let left = LEFT + place as f64 * width;
             if place % 2 == 1 {
-                let band = Area { left, top: axis.top, width, height: PLOT_HEIGHT + 44.0 };
+                let band = Area { left, top: axis.top(), width, height: axis.height() + 44.0 };
                 svg.rect(band, BAND);
             }
             let column_width = width / self.columns.len().max(1) as f64;
@@ -195,8 +214,9 @@ impl SpeedupDots {
                 let middle = left + (column as f64 + 0.5) * column_width;
                 self.draw_column(svg, axis, &group.label, column, (middle, column_width), dots);
             }
-            let style = Style::PLAIN.size(12.0).middle().bold();
-            let label = shorten(&group.label, 14);
+            let sheet = svg.sheet();
+            let style = sheet.names(Style::PLAIN.size(12.0).middle().bold());
+            let label = shorten(&group.label, sheet.either(LABEL_MAX[0], LABEL_MAX[1]));
             svg.text(left + width / 2.0, axis.bottom() + 36.0, style, &label);
         }
     }
@@ -243,24 +263,26 @@ impl SpeedupDots {
         }
     }
 
-    fn draw_legend(&self, svg: &mut Svg, top: f64) {
-        let mut x = LEFT;
+    /// Gives the figure's end.
+    fn draw_legend(&self, svg: &mut Svg, top: f64) -> f64 {
+        let mut flow = Flow { left: LEFT, right: svg.sheet().width(), next: LEFT, top };
         for class in SizeClass::ALL {
+            let (x, top) = flow.place(205.0);
             let mut path = String::new();
             class.add_mark(&mut path, x + 4.0, top + 8.0);
             svg.path(&path, &class.paint("1"), "");
             svg.text(x + 13.0, top + 12.0, SMALL, class.look()[1]);
-            x += 205.0;
         }
+        let (x, top) = flow.place(120.0);
         let d = format!("M{} {}h16", number(x), number(top + 8.0));
         svg.path(&d, r##"class="outline" stroke="#1a1a1a" stroke-width="2" fill="none""##, "");
         svg.text(x + 22.0, top + 12.0, SMALL, "median page");
-        x += 120.0;
         for (place, (_, words)) in self.outlined.iter().enumerate() {
+            let (x, top) = flow.place(40.0 + words.chars().count() as f64 * 6.2);
             svg.path(&circle(x + 4.0, top + 8.0, RING), &ring_stroke(place), "");
             svg.text(x + 15.0, top + 12.0, SMALL, words);
-            x += 40.0 + words.chars().count() as f64 * 6.2;
         }
+        flow.top + 26.0
     }
 }
 

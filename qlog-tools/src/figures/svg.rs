@@ -1,5 +1,6 @@
 //! A small SVG writer. All text is escaped on its way in.
 
+use super::sheet::{FigureStyle, POINTS_A_UNIT, Sheet};
 use std::fmt::Write as _;
 
 /// Fonts that most systems have one of.
@@ -19,9 +20,17 @@ pub(super) const SMALL: Style = Style::PLAIN.size(11.0);
 /// What lies behind every other group or row.
 pub(super) const BAND: &str = r##"class="track" fill="#f3f3f3" fill-opacity="0.6""##;
 
+/// The size of the conditions below a figure, how far their lines are apart, and the width of a letter.
+const FOOT: f64 = 10.5;
+const FOOT_LINE: f64 = 14.0;
+const FOOT_LETTER: f64 = 6.2;
+
 /// A drawing in the making.
 pub(super) struct Svg {
     body: String,
+    sheet: Sheet,
+    /// In print, what is above this is cut away: it would be the title.
+    head: f64,
 }
 
 /// How a text is set.
@@ -68,15 +77,37 @@ pub(super) struct Area {
 }
 
 impl Svg {
+    /// A drawing for a screen, without conditions.
     pub(super) fn new() -> Self {
-        Self { body: String::new() }
+        Self::on(&Sheet::default())
+    }
+
+    pub(super) fn on(sheet: &Sheet) -> Self {
+        Self { body: String::new(), sheet: sheet.clone(), head: 0.0 }
     }
 
     /// A drawing with its title at its top.
-    pub(super) fn titled(title: &str) -> Self {
-        let mut svg = Self::new();
-        svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), title);
+    pub(super) fn titled(sheet: &Sheet, title: &str) -> Self {
+        let mut svg = Self::on(sheet);
+        svg.head(&[title], 28.0);
         svg
+    }
+
+    /// The title, and a line of words below it. In print there are no such words, and the drawing begins at `end`.
+    pub(super) fn head(&mut self, lines: &[&str], end: f64) {
+        let styles = [(22.0, Style::PLAIN.size(14.0).bold()), (40.0, SMALL.muted())];
+        if self.sheet.is_paper() {
+            self.head = end;
+        } else {
+            lines
+                .iter()
+                .zip(styles)
+                .for_each(|(line, (y, style))| self.text(MARGIN, y, style, line));
+        }
+    }
+
+    pub(super) fn sheet(&self) -> &Sheet {
+        &self.sheet
     }
 
     /// Attributes are the caller's own words, never a log's.
@@ -109,7 +140,7 @@ impl Svg {
             r#"<text x="{}" y="{}" font-size="{}" text-anchor="{}" class="{class}" fill="{fill}"{weight}>{}</text>"#,
             number(left),
             number(baseline),
-            number(style.size),
+            number(self.sheet.text_size(style.size)),
             style.anchor,
             escape(text)
         ));
@@ -125,19 +156,59 @@ impl Svg {
         let _ = writeln!(self.body, "{markup}");
     }
 
-    /// The whole document; `title` names it for screen readers.
-    pub(super) fn finish(self, width: f64, height: f64, title: &str) -> String {
-        let (width, height) = (number(width), number(height));
+    /// The whole document; `title` names it for screen readers. The conditions are its description, and below it.
+    pub(super) fn finish(mut self, width: f64, height: f64, title: &str) -> String {
+        let height = if self.sheet.is_paper() { height } else { self.foot(width, height) };
+        let (top, height) = (number(self.head), height - self.head);
+        let size = match self.sheet.style {
+            FigureStyle::Screen => [width, height].map(number),
+            FigureStyle::Paper(_) => {
+                [width, height].map(|it| format!("{}pt", number(it * POINTS_A_UNIT)))
+            }
+        };
+        let [width, height] = [width, height].map(number);
+        let said = &self.sheet.conditions;
+        let conditions =
+            if said.is_empty() { said.clone() } else { format!("<desc>{}</desc>\n", escape(said)) };
+        let paper = if self.head > 0.0 { format!(r#"y="{top}" "#) } else { String::new() };
         format!(
-            r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" font-family="{FONTS}">
+            r##"<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="{}" viewBox="0 {top} {width} {height}" role="img" font-family="{FONTS}">
 <title>{}</title>
-<rect width="{width}" height="{height}" class="paper" fill="#ffffff"/>
+{conditions}<rect {paper}width="{width}" height="{height}" class="paper" fill="#ffffff"/>
 {}</svg>
 "##,
+            size[0],
+            size[1],
             escape(title),
             self.body
         )
     }
+
+    /// Writes the conditions below the figure and gives its new height.
+    fn foot(&mut self, width: f64, height: f64) -> f64 {
+        let letters = whole((width - 2.0 * MARGIN) / FOOT_LETTER);
+        let lines = wrapped(&self.sheet.conditions, letters);
+        for (place, line) in lines.iter().enumerate() {
+            let baseline = height + FOOT + place as f64 * FOOT_LINE;
+            self.text(MARGIN, baseline, Style::PLAIN.size(FOOT).muted(), line);
+        }
+        if lines.is_empty() { height } else { height + lines.len() as f64 * FOOT_LINE + 8.0 }
+    }
+}
+
+/// `text` in lines of at most `letters`; a word is not divided.
+pub(super) fn wrapped(text: &str, letters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|it| !it.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= letters => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Text for element content and attribute values. Control characters, which XML forbids, become
@@ -160,10 +231,47 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
+/// Where the entries of a legend stand: beside each other, and below where there is no room.
+pub(super) struct Flow {
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) next: f64,
+    pub(super) top: f64,
+}
+
+impl Flow {
+    const LINE: f64 = 18.0;
+
+    /// Where an entry of this width begins, and its top.
+    pub(super) fn place(&mut self, width: f64) -> (f64, f64) {
+        if self.next > self.left && self.next + width > self.right {
+            self.next = self.left;
+            self.top += Self::LINE;
+        }
+        let left = self.next;
+        self.next += width;
+        (left, self.top)
+    }
+}
+
 /// The path of a circle.
 pub(super) fn circle(x: f64, y: f64, radius: f64) -> String {
     let (x, y, r, d) = (number(x), number(y), number(radius), number(2.0 * radius));
     format!("M{x} {y}m-{r} 0a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z")
+}
+
+/// The path of a star; not every font has one.
+pub(super) fn star(x: f64, y: f64) -> String {
+    let mut path = String::new();
+    for corner in 0..10 {
+        let angle = f64::from(corner) * std::f64::consts::PI / 5.0;
+        let radius = if corner % 2 == 0 { 5.0 } else { 2.1 };
+        let command = if corner == 0 { 'M' } else { 'L' };
+        let (x, y) = (x + radius * angle.sin(), y - radius * angle.cos());
+        // Writing to a string cannot fail.
+        let _ = write!(path, "{command}{} {}", number(x), number(y));
+    }
+    path + "z"
 }
 
 /// The pixel, or the count, that a number which is not negative falls into.
@@ -194,11 +302,46 @@ pub(crate) fn shorten(text: &str, characters: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sheet::PaperWidth;
     use super::*;
 
     #[test]
     fn text_is_escaped() {
         assert_eq!(escape("<script>\"&'\u{1}\n"), "&lt;script&gt;&quot;&amp;&#39;\u{fffd} ");
+    }
+
+    /// A figure of 100 units below its title.
+    fn figure(style: FigureStyle, conditions: &str) -> String {
+        let sheet = Sheet { style, conditions: conditions.to_owned() };
+        let mut svg = Svg::titled(&sheet, "The title");
+        svg.text(MARGIN, 60.0, Style::PLAIN.size(9.0), "word");
+        svg.finish(sheet.width(), 128.0, "The title")
+    }
+
+    #[test]
+    fn a_figure_on_a_screen_has_its_title_above_and_its_conditions_below() {
+        let svg = figure(FigureStyle::Screen, "engine <stack>, network cable");
+        assert!(svg.contains("<desc>engine &lt;stack&gt;, network cable</desc>"), "{svg}");
+        assert!(svg.contains(">engine &lt;stack&gt;, network cable</text>"));
+        assert!(svg.contains(">The title</text>"));
+        assert!(svg.contains(r#"height="150" viewBox="0 0 1180 150""#), "a line and its margin");
+        assert!(!figure(FigureStyle::Screen, "").contains("desc"));
+    }
+
+    #[test]
+    fn a_figure_for_a_paper_has_its_printed_size_and_neither_title_nor_conditions_in_the_drawing() {
+        let svg = figure(FigureStyle::Paper(PaperWidth::Column), "engine stack");
+        assert!(svg.contains("<title>The title</title>\n<desc>engine stack</desc>"), "{svg}");
+        assert_eq!(svg.matches("<text").count(), 1);
+        // 100 units are 66.67 points, and 9 units would be 6.
+        let size = r#"width="240pt" height="66.67pt" viewBox="0 28 360 100""#;
+        assert!(svg.contains(size) && svg.contains(r#"font-size="10.5""#), "{svg}");
+    }
+
+    #[test]
+    fn a_line_is_as_long_as_there_is_room_and_words_stay_whole() {
+        assert_eq!(wrapped("cable 280K", 14), ["cable 280K"]);
+        assert_eq!(wrapped("cable 0 B cubic queue 64k", 10), ["cable 0 B", "cubic", "queue 64k"]);
     }
 
     #[test]

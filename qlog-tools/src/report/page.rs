@@ -3,7 +3,7 @@
 use super::{Figure, PageComparison, Row};
 use crate::figures::axis::Axis;
 use crate::figures::{
-    Curve, Curves, PageResource, RibbonRow, Ribbons, bytes_text, milliseconds_text, or_dash,
+    Curve, Curves, PageResource, RibbonRow, Ribbons, Sheet, bytes_text, milliseconds_text, or_dash,
     ratio_text,
 };
 use crate::metrics::{BySet, Metric, completed_share};
@@ -38,15 +38,21 @@ impl PageComparison {
         Self { name, baseline, resources, rows, ribbons: None, curve: None }
     }
 
-    /// Draws its figures; each of `runs` belongs to the row of its scheme.
+    /// Draws its figures on `sheet`; each of `runs` belongs to the row of its scheme.
     #[must_use]
-    pub fn drawn(self, resources: &[PageResource], runs: &[Run<'_>], metric: &Metric) -> Self {
+    pub fn drawn(
+        self,
+        resources: &[PageResource],
+        runs: &[Run<'_>],
+        metric: &Metric,
+        sheet: &Sheet,
+    ) -> Self {
         let row = |run: &Run<'_>| self.rows.iter().find(|row| row.scheme == run.scheme).cloned();
         let rows: Vec<Row> = runs.iter().map(|run| row(run).unwrap_or_default()).collect();
         let has_atf = resources.iter().any(|resource| resource.above_fold);
         Self {
-            ribbons: Some(ribbons(&self, resources, runs, &rows, metric)),
-            curve: has_atf.then(|| curve(&self.name, resources, runs, &rows)),
+            ribbons: Some(Figure::of(&ribbons(&self, resources, runs, &rows, metric), sheet)),
+            curve: has_atf.then(|| Figure::of(&curve(&self.name, resources, runs, &rows), sheet)),
             ..self
         }
     }
@@ -78,13 +84,13 @@ fn in_a_sentence(resources: &[PageResource]) -> String {
     )
 }
 
-fn ribbons(
+fn ribbons<'a>(
     PageComparison { name, baseline, .. }: &PageComparison,
     resources: &[PageResource],
-    runs: &[Run<'_>],
+    runs: &[Run<'a>],
     rows: &[Row],
     metric: &Metric,
-) -> Figure {
+) -> Ribbons<'a> {
     let has_atf = resources.iter().any(|resource| resource.above_fold);
     let has_regret = rows.iter().any(|row| row.regret.is_some());
     let notes = |row: &Row| {
@@ -100,7 +106,7 @@ fn ribbons(
     let mut note_titles =
         vec![format!("{} {set} ({})", metric.short, metric.unit), "speedup".to_owned()];
     note_titles.extend(has_regret.then(|| "regret".to_owned()));
-    let figure = Ribbons {
+    Ribbons {
         id: format!("ribbons-{name}"),
         title: format!("{name}: what arrived when; speedups over {baseline}"),
         axis: Axis::Time,
@@ -115,12 +121,11 @@ fn ribbons(
                 timeline: run.timeline,
             })
             .collect(),
-    };
-    Figure { svg: figure.svg(), caption: figure.caption(), table: figure.table() }
+    }
 }
 
-fn curve(name: &str, resources: &[PageResource], runs: &[Run<'_>], rows: &[Row]) -> Figure {
-    let figure = Curves {
+fn curve(name: &str, resources: &[PageResource], runs: &[Run<'_>], rows: &[Row]) -> Curves {
+    Curves {
         title: format!("{name}: above-the-fold bytes in fully downloaded resources"),
         what: "ATF bytes complete".to_owned(),
         curves: runs
@@ -135,11 +140,5 @@ fn curve(name: &str, resources: &[PageResource], runs: &[Run<'_>], rows: &[Row])
                 points: completed_share(run.timeline, is_above_fold(resources)),
             })
             .collect(),
-    };
-    Figure {
-        svg: figure.svg(),
-        caption: "The area above a curve is its ByteIndex. A step is the completion of a resource."
-            .to_owned(),
-        table: figure.table(),
     }
 }

@@ -1,7 +1,7 @@
 //! The report as a reader and as a browser get it.
 
 use super::*;
-use crate::figures::PageResource;
+use crate::figures::{PageResource, Sheet};
 use crate::metrics::{Completions, byte_index};
 use crate::timeline::{StreamFrame, Timeline, Transfer};
 use schedulers::Kind;
@@ -61,7 +61,7 @@ fn comparison() -> Comparison {
         baseline: "rr".to_owned(),
         provenance: serde_json::json!({"argv": ["<script>", "&"]}),
         summary: summary.collect(),
-        pages: vec![page.drawn(&resources, &runs, byte_index())],
+        pages: vec![page.drawn(&resources, &runs, byte_index(), &Sheet::default())],
         ..Comparison::default()
     }
 }

@@ -7,7 +7,7 @@ use super::matrix::{
 use super::published::{CASE_1_SLOWED, TABLE_2};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
-use qlog_tools::figures::{HeatMap, HeatRow};
+use qlog_tools::figures::{Drawing, HeatMap, HeatRow, Standing};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-cases",
@@ -110,12 +110,13 @@ fn figure(matrix: &Matrix) -> HeatMap {
             .iter()
             .map(|(page, measure)| matrix.speedup(PAGES[*page], row.scheme, *measure))
             .collect(),
-        is_bound: false,
+        ..HeatRow::default()
     });
-    HeatMap {
+    let figure = HeatMap {
         title: "The two case studies of Marx et al. 2019".to_owned(),
         what: "ATF speedup over rr without a send buffer".to_owned(),
         rows: rows.collect(),
         columns: ["case 1", "case 1, 1000K", "case 2", "case 2, 1000K"].map(str::to_owned).into(),
-    }
+    };
+    figure.marked(|_, speedups| Standing::of_exact(speedups))
 }

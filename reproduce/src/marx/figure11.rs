@@ -6,7 +6,7 @@ use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
 use lab::above_fold;
 use lab::ideal::Conditions;
-use qlog_tools::figures::{Curve, Curves};
+use qlog_tools::figures::{Curve, Curves, Drawing};
 use qlog_tools::metrics::{Completions, CurvePoint, completed_share};
 use qlog_tools::timeline::{Timeline, Transfer};
 
@@ -53,8 +53,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         pages: vec![page.clone()],
         tables: Vec::new(),
         svg: figure.svg(),
-        caption: "The area above a curve is its ByteIndex. A step is the completion of a resource."
-            .to_owned(),
+        caption: figure.caption(),
     })
 }
 

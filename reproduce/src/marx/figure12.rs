@@ -5,7 +5,7 @@ use super::published::{DAVIES_SPEEDUP, DAVIES_SPEEDUP_1000K, TABLE_2, WELL_PERFO
 use super::{DAVIES, KNOWN, cases, explanations};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
-use qlog_tools::figures::{Dot, DotGroup, SizeClass, SpeedupDots};
+use qlog_tools::figures::{Dot, DotGroup, Drawing, SizeClass, SpeedupDots};
 use std::collections::BTreeMap;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {

@@ -9,7 +9,7 @@ use lab::figure_resources;
 use lab::ideal::Conditions;
 use lab::study::statistics::mean;
 use qlog_tools::figures::axis::Axis;
-use qlog_tools::figures::{RibbonRow, Ribbons};
+use qlog_tools::figures::{Drawing, RibbonRow, Ribbons};
 use qlog_tools::timeline::Timeline;
 use schedulers::Kind;
 use std::collections::BTreeMap;

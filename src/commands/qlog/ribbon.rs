@@ -6,7 +6,7 @@ use crate::output;
 use crate::values::{Choices, choice};
 use ::serve::Failure;
 use qlog_tools::figures::axis::Axis;
-use qlog_tools::figures::{PageResource, RibbonRow, Ribbons};
+use qlog_tools::figures::{Drawing, PageResource, RibbonRow, Ribbons};
 use qlog_tools::naming::{name_requests_apart, shown};
 use qlog_tools::timeline::Burst;
 use qlog_tools::trace::{Detail, Trace};

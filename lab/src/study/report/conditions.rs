@@ -1,0 +1,172 @@
+//! The conditions under which loads were made, in words.
+
+use super::after_comma;
+use crate::Metadata;
+use crate::network::{Network, queue_text};
+use crate::study::dimension::{NETWORK, notable};
+use crate::study::setting::{Setting, Settings};
+use crate::study::{Plan, Weights};
+
+/// The conditions under which all loads of a study were made.
+pub fn conditions(plan: &Plan) -> String {
+    let seeds = match plan.seeds.len() {
+        1 => String::new(),
+        seeds => {
+            let shown = if plan.repeats() { "the one in the middle" } else { "the first" };
+            format!("; medians of {seeds} loads each, figures of {shown}")
+        }
+    };
+    let weights = match plan.weights {
+        Weights::Equal => "",
+        Weights::Web => {
+            "; means and intervals of schemes are weighted as the web's pages, figures of pages are not"
+        }
+    };
+    let settings: Vec<Setting> = plan.settings.each().into_iter().map(|it| it.1).collect();
+    format!("{}{seeds}{weights}", circumstances(plan, &settings.iter().collect::<Vec<_>>()))
+}
+
+/// What a figure over pages shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Over {
+    /// Each page by itself.
+    Pages,
+    /// Means over pages.
+    Means,
+}
+
+/// The conditions of a figure over the study's pages in these settings.
+pub(super) fn of_study(plan: &Plan, settings: &[&Setting], over: Over) -> String {
+    let pages = match plan.pages.len() {
+        1 => format!("page {}", plan.pages[0].name),
+        pages => format!("{pages} pages"),
+    };
+    let weights = match (plan.weights, over) {
+        (Weights::Web, Over::Means) => "; pages are weighted as the web's pages",
+        _ => "",
+    };
+    let loads = match plan.seeds.len() {
+        1 => "a load".to_owned(),
+        loads => format!("{loads} loads"),
+    };
+    format!(
+        "{}; {pages}, {loads} of each under each scheme ({}){weights}",
+        circumstances(plan, settings),
+        seeds(&plan.seeds)
+    )
+}
+
+/// The conditions of a figure of one page in a setting; `shown` names each scheme with the seed of the load that is drawn.
+pub(super) fn of_page(plan: &Plan, page: &str, setting: &Setting, shown: &[(&str, u64)]) -> String {
+    let which = match (plan.seeds.len(), plan.repeats()) {
+        (1, _) => "the only load".to_owned(),
+        (loads, true) => {
+            format!("the load in the middle of {loads} by {}", plan.metric.heading)
+        }
+        (loads, false) => format!("the first of {loads} loads"),
+    };
+    let mut drawn: Vec<u64> = shown.iter().map(|it| it.1).collect();
+    drawn.dedup();
+    let seeds = match &drawn[..] {
+        [seed] => format!("seed {seed}"),
+        _ => {
+            let each = shown.iter().map(|(scheme, seed)| format!("{scheme} {seed}"));
+            format!("seeds: {}", each.collect::<Vec<_>>().join(", "))
+        }
+    };
+    let circumstances = circumstances(plan, &[setting]);
+    format!("page {page}; {circumstances}; {which} under each scheme ({seeds})")
+}
+
+/// Engine, networks, whatever else `settings` say, and what the server knew.
+fn circumstances(plan: &Plan, settings: &[&Setting]) -> String {
+    let is_shown = |it: &&Network| settings.iter().any(|setting| setting.network == it.name);
+    let networks = plan.settings.networks.iter().filter(is_shown);
+    let networks = networks.map(|it| network_words(it, &plan.settings));
+    let networks = networks.collect::<Vec<_>>().join(", ");
+    let dimensions = notable(settings).into_iter().filter(|it| it.column != NETWORK);
+    let others: Vec<String> = dimensions.map(|it| it.all_words(settings)).collect();
+    let others = after_comma(&others.join(", "));
+    format!("engine {}, {networks}{others}, {}", plan.engine.name(), known(plan.metadata))
+}
+
+/// `network cable (25000000 bit/s, 25 ms one way, queue 156000 bytes)`: what of it the study leaves as it is.
+fn network_words(network: &Network, settings: &Settings) -> String {
+    let Network { name, down, .. } = network;
+    let own = [
+        (settings.rates.is_empty(), format!("{} bit/s", down.rate.mean())),
+        (settings.rtts_ms.is_empty(), format!("{} ms one way", down.delay_ms)),
+        (settings.queues.is_empty(), format!("queue {}", queue_text(down.queue))),
+    ];
+    let own: Vec<String> = own.into_iter().filter(|it| it.0).map(|it| it.1).collect();
+    let own = if own.is_empty() { String::new() } else { format!(" ({})", own.join(", ")) };
+    format!("network {name}{own}")
+}
+
+/// What the server knew of resources. It must be said that it had the labels by which it is judged.
+fn known(metadata: Metadata) -> String {
+    let labels = match metadata {
+        Metadata::Full => {
+            " (the server was told what is above the fold and which images are heroes, which the metrics reward)"
+        }
+        Metadata::None | Metadata::Browser => "",
+    };
+    format!("metadata {}{labels}", metadata.name())
+}
+
+/// `seed 3`, `seeds 0 to 8`, `seeds 1, 5`.
+fn seeds(seeds: &[u64]) -> String {
+    let one_after_another = seeds.windows(2).all(|it| it[0].checked_add(1) == Some(it[1]));
+    match seeds {
+        [seed] => format!("seed {seed}"),
+        [first, .., last] if one_after_another => format!("seeds {first} to {last}"),
+        _ => {
+            let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+            format!("seeds {}", seeds.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Contender;
+    use crate::study::Engine;
+    use std::sync::Arc;
+
+    fn plan() -> Plan {
+        let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
+        let schemes = ["rr", "fifo"].map(|it| Contender::find(it).expect("a scheme"));
+        let network = Network::find("cable").expect("built in");
+        let plan = Plan::new(vec![page], schemes.into(), Engine::Stack, network);
+        Plan { seeds: vec![4, 5, 6], ..plan }
+    }
+
+    #[test]
+    fn a_figure_says_engine_network_transport_knowledge_loads_and_seeds() {
+        let plan = plan();
+        let setting = plan.settings.each()[0].1.clone();
+        assert_eq!(
+            of_study(&plan, &[&setting], Over::Means),
+            "engine stack, network cable (25000000 bit/s, 25 ms one way, queue 156000 bytes), send buffer 0 bytes, \
+             metadata browser; page davies-meenan, 3 loads of each under each scheme (seeds 4 to 6)"
+        );
+        let words = of_page(&plan, "davies-meenan", &setting, &[("rr", 4), ("fifo", 6)]);
+        let end =
+            "; the load in the middle of 3 by ByteIndex under each scheme (seeds: rr 4, fifo 6)";
+        assert!(
+            words.starts_with("page davies-meenan; engine stack") && words.ends_with(end),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn what_full_metadata_tells_the_server_is_said_in_words() {
+        let plan = Plan { metadata: Metadata::Full, ..plan() };
+        let words = conditions(&plan);
+        assert!(
+            words.contains("metadata full (the server was told what is above the fold"),
+            "{words}"
+        );
+    }
+}

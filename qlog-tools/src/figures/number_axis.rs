@@ -1,0 +1,124 @@
+//! A level axis of numbers that are at least 0: even, or logarithmic where few large numbers would squeeze the others.
+
+use super::svg::{Area, GRID, SMALL, Svg, number};
+
+/// Where numbers stand.
+#[derive(Debug, Clone)]
+pub(super) struct NumberAxis {
+    left: f64,
+    right: f64,
+    /// The numbers of the data, each once, the lowest first.
+    values: Vec<f64>,
+    is_logarithmic: bool,
+}
+
+/// The axis is logarithmic if the largest number is more than this many times the middle one.
+const SQUEEZED: f64 = 4.0;
+/// The width of a digit, and the least distance between labels.
+const DIGIT: f64 = 6.6;
+const CLEAR: f64 = 5.0;
+
+impl NumberAxis {
+    /// An axis that shows `values`.
+    pub(super) fn over(values: impl Iterator<Item = f64>, left: f64, right: f64) -> Self {
+        let mut values: Vec<f64> = values.filter(|it| it.is_finite() && *it >= 0.0).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let positive: Vec<f64> = values.iter().copied().filter(|it| *it > 0.0).collect();
+        let middle = positive.get(positive.len() / 2).copied().unwrap_or(1.0);
+        let most = positive.last().copied().unwrap_or(1.0);
+        Self { left, right, is_logarithmic: most > SQUEEZED * middle, values }
+    }
+
+    /// `logarithmic axis`, if it is one, to go with the title.
+    pub(super) fn is_logarithmic(&self) -> bool {
+        self.is_logarithmic
+    }
+
+    /// The x of a number. On a logarithmic axis 0 has a place of its own, left of the least number.
+    pub(super) fn x(&self, value: f64) -> f64 {
+        self.left + self.share(value) * (self.right - self.left)
+    }
+
+    fn share(&self, value: f64) -> f64 {
+        let most = self.values.last().copied().unwrap_or(1.0);
+        if !self.is_logarithmic {
+            let least = self.values.first().copied().unwrap_or_default();
+            return if most > least { (value - least) / (most - least) } else { 0.5 };
+        }
+        let least = self.values.iter().copied().find(|it| *it > 0.0).unwrap_or(1.0);
+        let has_zero = self.values.first() == Some(&0.0);
+        let apart = if has_zero { 1.0 / self.values.len() as f64 } else { 0.0 };
+        if value <= 0.0 {
+            return 0.0;
+        }
+        apart + (1.0 - apart) * (value / least).ln() / (most / least).ln()
+    }
+
+    /// A tick at each number of the data, below `plot`, and, if it is the last of a column, labels where there is room.
+    pub(super) fn draw(&self, svg: &mut Svg, plot: Area, (right_by, is_labelled): (f64, bool)) {
+        let bottom = plot.top + plot.height;
+        for value in &self.values {
+            let x = self.x(*value) + right_by;
+            svg.path(&format!("M{} {}v4", number(x), number(bottom)), GRID, "");
+        }
+        for value in self.labelled().into_iter().filter(|_| is_labelled) {
+            let x = self.x(value) + right_by;
+            svg.text(x, bottom + 16.0, SMALL.middle(), &number(value));
+        }
+    }
+
+    /// The numbers with a label: the ends, and between them those that have room.
+    fn labelled(&self) -> Vec<f64> {
+        let half = |value: f64| number(value).chars().count() as f64 * DIGIT / 2.0;
+        let are_clear = |one: f64, other: f64| {
+            (self.x(one) - self.x(other)).abs() > half(one) + half(other) + CLEAR
+        };
+        let (Some(first), Some(last)) = (self.values.first(), self.values.last()) else {
+            return Vec::new();
+        };
+        let mut shown = vec![*first];
+        for value in &self.values[1..] {
+            let is_last = value == last;
+            let before = shown.last().copied().unwrap_or_default();
+            if are_clear(*value, before) && (is_last || are_clear(*value, *last)) {
+                shown.push(*value);
+            }
+        }
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(values: &[f64]) -> NumberAxis {
+        NumberAxis::over(values.iter().copied(), 0.0, 100.0)
+    }
+
+    #[test]
+    fn an_outlier_makes_the_axis_logarithmic() {
+        assert!(!axis(&[0.0, 16.0, 32.0, 48.0, 64.0]).is_logarithmic());
+        assert!(axis(&[0.0, 16.0, 32.0, 48.0, 6400.0]).is_logarithmic());
+        assert!(axis(&[1.0, 4.0, 16.0, 64.0, 256.0]).is_logarithmic());
+    }
+
+    #[test]
+    fn on_a_logarithmic_axis_equal_factors_are_equally_far_apart_and_0_stands_aside() {
+        let places = |values: &[f64]| {
+            let axis = axis(values);
+            values.iter().map(|it| number(axis.x(*it))).collect::<Vec<_>>()
+        };
+        assert_eq!(places(&[1.0, 10.0, 100.0]), ["0", "50", "100"]);
+        assert_eq!(places(&[0.0, 1.0, 10.0, 100.0]), ["0", "25", "62.5", "100"]);
+        assert_eq!(places(&[0.0, 30.0, 60.0]), ["0", "50", "100"]);
+        assert_eq!(places(&[7.0]), ["50"]);
+    }
+
+    #[test]
+    fn labels_do_not_touch() {
+        assert_eq!(axis(&[0.0, 1.0, 50.0, 99.0, 100.0]).labelled(), [0.0, 50.0, 100.0]);
+        assert_eq!(axis(&[]).labelled(), Vec::<f64>::new());
+    }
+}
