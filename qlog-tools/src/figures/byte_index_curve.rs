@@ -129,10 +129,7 @@ impl Curves {
         }
         let tick = |x: &str| Some(format!("M{x} {bottom}v5"));
         plot.across().draw(svg, [bottom + 18.0, bottom + 36.0], tick);
-        let middle = TOP + height / 2.0;
-        svg.raw(&format!(r#"<g transform="rotate(-90 22 {middle})">"#));
-        svg.text(22.0, middle, SMALL.middle().muted(), &format!("share of {}", self.what));
-        svg.raw("</g>");
+        svg.upright(22.0, TOP + height / 2.0, &format!("share of {}", self.what));
     }
 
     fn draw_curve(&self, svg: &mut Svg, place: usize, plot: &Plot) {

@@ -89,10 +89,7 @@ impl Multiples {
     /// The title of a vertical axis, left of the panel at `place`.
     pub(super) fn draw_title_up(&self, svg: &mut Svg, place: usize, title: &str) {
         let area = self.area(place);
-        let middle = area.top + area.height / 2.0;
-        svg.raw(&format!(r#"<g transform="rotate(-90 14 {})">"#, number(middle)));
-        svg.text(14.0, middle, SMALL.middle().muted(), title);
-        svg.raw("</g>");
+        svg.upright(MARGIN, area.top + area.height / 2.0, title);
     }
 
     /// The frame of the panel at `place`, and behind its own line the `lines` of all cases, as paths in the first panel.

@@ -79,7 +79,7 @@ impl NumberAxis {
         };
         let mut shown = vec![*first];
         for value in &self.values[1..] {
-            let is_last = value == last;
+            let is_last = value.total_cmp(last).is_eq();
             let before = shown.last().copied().unwrap_or_default();
             if are_clear(*value, before) && (is_last || are_clear(*value, *last)) {
                 shown.push(*value);

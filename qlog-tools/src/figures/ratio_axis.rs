@@ -1,11 +1,11 @@
 //! A logarithmic axis of ratios: ×2 lies as far from ×1 as /2 does on the other side.
 
-use super::svg::{Area, SMALL, Svg, number};
+use super::svg::{Area, MARGIN, SMALL, Svg, number};
 
 /// Where ratios stand.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RatioAxis {
-    /// The place of the lowest ratio, and that of the highest one.
+    /// The places of the lowest and of the highest ratio.
     start: f64,
     end: f64,
     lowest: f64,
@@ -82,10 +82,7 @@ impl RatioAxis {
     /// The grid with its labels, and the axis' title, if there is one, at the figure's left edge.
     pub(super) fn draw(&self, svg: &mut Svg, left: f64, right: f64, title: &str) {
         if !title.is_empty() {
-            let middle = self.top() + self.height() / 2.0;
-            svg.raw(&format!(r#"<g transform="rotate(-90 14 {})">"#, number(middle)));
-            svg.text(14.0, middle, SMALL.middle().muted(), title);
-            svg.raw("</g>");
+            svg.upright(MARGIN, self.top() + self.height() / 2.0, title);
         }
         for (ratio, label) in self.ticks(CLEAR_UP) {
             let y = self.y(ratio);

@@ -74,7 +74,7 @@ impl Drawing for Ribbons<'_> {
         svg.raw(&paints.definitions);
         let lines = layout.note_titles.iter().map(Vec::len).max().unwrap_or_default();
         svg.head(&[&self.title], TITLE_HEIGHT - 8.0 - lines as f64 * NOTE_LINE);
-        self.draw_axis(&mut svg, &layout);
+        draw_axis(&mut svg, &layout);
         for (place, (row, blocks)) in self.rows.iter().zip(&runs).enumerate() {
             self.draw_row(&mut svg, &layout, place, row);
             self.draw_blocks(&mut svg, &layout, place, &blocks.blocks, &paints);
@@ -145,20 +145,6 @@ impl Drawing for Ribbons<'_> {
 impl Ribbons<'_> {
     fn blocks(&self) -> Vec<Blocks> {
         self.rows.iter().map(|row| Blocks::new(row.timeline, &self.resources, self.axis)).collect()
-    }
-
-    fn draw_axis(&self, svg: &mut Svg, layout: &Layout) {
-        let line = |x: &str| {
-            Some(format!("M{x} {}V{}", number(TITLE_HEIGHT - 2.0), number(layout.axis_top)))
-        };
-        layout.across.draw(svg, [layout.axis_top + 15.0, layout.axis_top + 32.0], line);
-        for (place, title) in layout.note_titles.iter().enumerate() {
-            for (line, words) in title.iter().rev().enumerate() {
-                let y = TITLE_HEIGHT - 8.0 - line as f64 * NOTE_LINE;
-                let style = Style::PLAIN.size(10.5).end().muted();
-                svg.text(layout.note_x(place), y, style, words);
-            }
-        }
     }
 
     fn draw_row(&self, svg: &mut Svg, layout: &Layout, place: usize, row: &RibbonRow<'_>) {
@@ -275,6 +261,19 @@ impl Ribbons<'_> {
         let complete = optional_ms(complete_ms);
         let _ = write!(title, "), {blocks} blocks, complete at {complete} ms");
         title
+    }
+}
+
+fn draw_axis(svg: &mut Svg, layout: &Layout) {
+    let line =
+        |x: &str| Some(format!("M{x} {}V{}", number(TITLE_HEIGHT - 2.0), number(layout.axis_top)));
+    layout.across.draw(svg, [layout.axis_top + 15.0, layout.axis_top + 32.0], line);
+    for (place, title) in layout.note_titles.iter().enumerate() {
+        for (line, words) in title.iter().rev().enumerate() {
+            let y = TITLE_HEIGHT - 8.0 - line as f64 * NOTE_LINE;
+            let style = Style::PLAIN.size(10.5).end().muted();
+            svg.text(layout.note_x(place), y, style, words);
+        }
     }
 }
 

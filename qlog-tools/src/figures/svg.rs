@@ -146,6 +146,14 @@ impl Svg {
         ));
     }
 
+    /// The title of an upright axis, read from below, around its middle.
+    pub(super) fn upright(&mut self, left: f64, middle: f64, title: &str) {
+        let turned = format!(r#"<g transform="rotate(-90 {} {})">"#, number(left), number(middle));
+        self.raw(&turned);
+        self.text(left, middle, SMALL.middle().muted(), title);
+        self.raw("</g>");
+    }
+
     /// Markup made by this module's neighbours.
     pub(super) fn raw(&mut self, markup: &str) {
         self.add(format_args!("{markup}"));

@@ -102,7 +102,8 @@ impl Drawing for Sweep {
         let mut headings = vec!["scheme".to_owned()];
         headings.extend(values.iter().map(|it| number(*it)));
         let rows = self.schemes.iter().map(|scheme| {
-            let at = |value: &f64| scheme.points.iter().find(|it| it.value == *value);
+            let at =
+                |value: &f64| scheme.points.iter().find(|it| it.value.total_cmp(value).is_eq());
             let mut cells = vec![scheme.label.clone()];
             cells.extend(values.iter().map(|it| cell(at(it))));
             cells

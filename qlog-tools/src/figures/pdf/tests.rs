@@ -45,7 +45,7 @@ fn its_font_is_embedded_with_what_its_letters_mean() {
 fn what_figures_do_not_consist_of_is_an_error() {
     let with = |element: &str| SVG.replace("<path id=", &format!("{element}<path id="));
     for element in [
-        r##"<linearGradient id="g"><stop offset="0"/><stop offset="1" stop-color="red"/></linearGradient><path d="M0 0h9v9z" fill="url(#g)"/>"##,
+        r#"<linearGradient id="g"><stop offset="0"/><stop offset="1" stop-color="red"/></linearGradient><path d="M0 0h9v9z" fill="url(#g)"/>"#,
         r#"<g opacity="0.5"><path d="M0 0h9v9z"/><path d="M1 1h9v9z"/></g>"#,
     ] {
         let Some(pdf) = pdf(&with(element), &About::default()) else { return };
