@@ -67,12 +67,11 @@ pub(super) fn of_page(plan: &Plan, page: &str, setting: &Setting, shown: &[(&str
     };
     let mut drawn: Vec<u64> = shown.iter().map(|it| it.1).collect();
     drawn.dedup();
-    let seeds = match &drawn[..] {
-        [seed] => format!("seed {seed}"),
-        _ => {
-            let each = shown.iter().map(|(scheme, seed)| format!("{scheme} {seed}"));
-            format!("seeds: {}", each.collect::<Vec<_>>().join(", "))
-        }
+    let seeds = if let [seed] = drawn[..] {
+        format!("seed {seed}")
+    } else {
+        let each = shown.iter().map(|(scheme, seed)| format!("{scheme} {seed}"));
+        format!("seeds: {}", each.collect::<Vec<_>>().join(", "))
     };
     let circumstances = circumstances(plan, &[setting]);
     format!("page {page}; {circumstances}; {which} under each scheme ({seeds})")

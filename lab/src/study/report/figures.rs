@@ -86,7 +86,7 @@ impl View<'_> {
 
     /// The settings in groups that differ in their send buffers only.
     fn by_buffers(&self) -> Vec<Vec<&Compared>> {
-        self.grouped(|one, other| one.differs_in_buffer(other))
+        self.grouped(Setting::differs_in_buffer)
     }
 
     fn grouped(&self, belong: impl Fn(&Setting, &Setting) -> bool) -> Vec<Vec<&Compared>> {

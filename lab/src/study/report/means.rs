@@ -128,7 +128,7 @@ mod tests {
         let view = View::new(&plan, &study, FigureStyle::Screen);
         let speedups = view.speedups_over("rr");
         let mean = |it: &&str| view.mean_speedup(&speedups, it, &view.settings[0]);
-        let means: Vec<Option<f64>> = SCHEMES.iter().map(|it| mean(it)).collect();
+        let means: Vec<Option<f64>> = SCHEMES.iter().map(mean).collect();
         view.standings(&view.settings[0], &SCHEMES, &means)
     }
 
