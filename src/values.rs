@@ -155,7 +155,7 @@ const PAPER_WIDTHS: Choices<PaperWidth> = &[
 ];
 
 impl Figures {
-    pub(crate) fn style(&self) -> FigureStyle {
+    pub(crate) fn style(self) -> FigureStyle {
         match self.figure_style.unwrap_or_default() {
             FigureStyle::Screen => FigureStyle::Screen,
             FigureStyle::Paper(_) => FigureStyle::Paper(self.figure_width.unwrap_or_default()),
