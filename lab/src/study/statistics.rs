@@ -101,24 +101,28 @@ pub fn bootstrap_geometric_mean(clusters: &[Vec<Weighted>]) -> Option<Interval> 
     Some(ends.map(|it| (log_mean + it).exp()))
 }
 
+/// The least standard error of a draw, as a share of the sample's. Where all clusters but one are nearly equal, a draw without
+/// that one has next to no error of its own, and the interval would reach from 0 to beyond all numbers.
+const LEAST_ERROR: f64 = 0.25;
+
 /// How far the ends of a 95 % interval lie from the estimate that `of` makes of all clusters.
 fn studentised(
     sums: &[ClusterSum],
     of: impl Fn(&[ClusterSum]) -> Option<Estimate>,
 ) -> Option<Interval> {
     let own = of(sums)?;
+    if own.error <= 0.0 {
+        return Some([0.0; 2]);
+    }
     let mut random = ChaCha8Rng::seed_from_u64(BOOTSTRAP_SEED);
     let mut drawn = sums.to_vec();
     let mut deviations = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {
         drawn.fill_with(|| sums[random.random_range(0..sums.len())]);
-        // A draw of equal clusters says nothing about the error.
-        if let Some(estimate) = of(&drawn).filter(|it| it.error > 0.0) {
-            deviations.push((estimate.value - own.value) / estimate.error);
+        if let Some(estimate) = of(&drawn) {
+            let error = estimate.error.max(LEAST_ERROR * own.error);
+            deviations.push((estimate.value - own.value) / error);
         }
-    }
-    if deviations.is_empty() {
-        return Some([0.0; 2]);
     }
     let mut deviations = Data::new(deviations);
     Some([0.975, 0.025].map(|it| -deviations.quantile(it) * own.error))
@@ -428,6 +432,15 @@ mod tests {
         let [low, high] = bootstrap_mean(&sites).expect("six");
         assert!(0.0 < low && low < 5.235 && 5.235 < high, "{low} to {high}");
         assert_eq!(bootstrap_mean(&vec![vec![0.0]; 6]), None);
+    }
+
+    #[test]
+    fn an_interval_of_values_that_are_nearly_equal_but_for_one_stays_near_them() {
+        let loads = [1.3726, 1.3725, 1.3727, 1.3726, 1.3726, 1.3724, 1.3726, 1.3728, 1.061];
+        let [low, high] = bootstrap_mean(&loads.map(|it| vec![it])).expect("nine");
+        assert!((1.15..1.3).contains(&low) && (1.36..1.45).contains(&high), "{low} to {high}");
+        let certain = bootstrap_mean(&[1.3; 9].map(|it| vec![it])).expect("nine");
+        assert!(certain.iter().all(|it| (it - 1.3).abs() < 1e-12), "{certain:?}");
     }
 
     #[test]
